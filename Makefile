@@ -1,0 +1,49 @@
+# One command each. Everything is set up on first use, in .venv; only Python (3.10 or newer), git and make are needed.
+#   make test ARGS="-k relu"      passes arguments on to pytest
+#   make demo PYTHON=python3.12   picks the Python that .venv is made from
+
+VENV ?= .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+JOBS ?= 2
+
+# A name on the PATH may be a launcher for a version that is not there, so each candidate is run.
+IS_RECENT := -c 'import sys; sys.exit(sys.version_info < (3, 10))'
+PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python3.10 python; do \
+    if $$python $(IS_RECENT) >/dev/null 2>&1; then echo $$python; break; fi; done)
+NEED_PYTHON = { test -n "$(PYTHON)" && $(PYTHON) $(IS_RECENT) >/dev/null 2>&1; } || { \
+    echo "Penstock needs Python 3.10 or newer, and '$(or $(PYTHON),python3)' is not. Say which: make PYTHON=/path/to/python3.12" >&2; \
+    exit 1; }
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench size clean
+
+help:  ## this list
+	@sed -n 's/^\([a-z]*\):.*##  *\(.*\)/  make \1	\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
+
+demo: $(INSTALLED)  ## train a digit classifier, show its accuracy and how to see its curves
+	@$(BIN)/python -m penstock.cli.demo $(ARGS)
+
+test: $(INSTALLED)  ## the test suite, without the nightly tests
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --timeout 300 $(ARGS)
+
+lint: $(INSTALLED)  ## style (ruff) and types (mypy)
+	$(BIN)/ruff check
+	$(BIN)/mypy
+
+bench: $(INSTALLED)  ## the benchmarks, beside TensorFlow where PENSTOCK_TF_PYTHON or .venv has it
+	$(BIN)/python benchmarks/run.py $(ARGS)
+
+size:  ## lines per folder and file
+	@$(NEED_PYTHON)
+	@$(PYTHON) tools/size.py $(ARGS)
+
+clean:  ## remove .venv, caches and build output
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	find src tests benchmarks tools -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+$(INSTALLED): pyproject.toml
+	@test -x $(BIN)/python || { $(NEED_PYTHON) && $(PYTHON) -m venv $(VENV); }
+	@echo "Installing into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@

@@ -1,0 +1,39 @@
+"""Penstock: the TensorFlow 1 dataflow system in Python. ``import penstock as tf`` gives the TensorFlow 1 API.
+
+Public names are looked up in the tables of ``penstock.api`` when they are first used. Some of them are also names of implementation modules
+(``penstock.gradients`` holds the function ``tf.gradients``): as an attribute of this package the public object wins, and code inside the
+package says ``from penstock.gradients import ...``.
+"""
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+from penstock.api import root
+
+__version__ = "0.1.0"
+
+
+class _Face(ModuleType):
+    """A package whose submodules do not hide its public names."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # The import system binds each submodule to its package in this way.
+        if not (name in root.ORIGINS and isinstance(value, ModuleType) and value.__name__ == f"{__name__}.{name}"):
+            super().__setattr__(name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(root, name)
+        super().__setattr__(name, value)
+        return value
+
+    def __dir__(self) -> list[str]:
+        return sorted([*root.ORIGINS, "__version__", "install_as_tensorflow"])
+
+
+sys.modules[__name__].__class__ = _Face
+__all__ = root.__all__
+
+import penstock.ops  # noqa: E402, F401 (registers every operation; below the class above, whose rule holds for its submodules)
+from penstock.api.alias import install_as_tensorflow  # noqa: E402, F401

@@ -1,0 +1,59 @@
+"""Public names, looked up in tables: which name of a namespace is which object of which module.
+
+A namespace module calls ``publish(__name__, TABLE)``. TABLE maps a module to the names it gives, ``public`` or ``public=private``; behind a key
+that ends in a colon (``"penstock.api.flags:"``) stand names for the module itself. Modules are imported when a name is first used, so a name
+that nobody uses costs nothing.
+"""
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+
+def publish(namespace: str, table: dict[str, str], submodules: str = "", missing: str = "") -> dict[str, str]:
+    """Gives the module ``namespace`` the names of ``table`` and its ``submodules`` (namespaces below it). Returns {public name: origin}.
+
+    ``missing`` are parts of TensorFlow's namespace that Penstock does not have; using one says so.
+    """
+    package, absent = namespace.removesuffix(".root"), frozenset(missing.split())
+    origins: dict[str, str] = {}
+    for module, names in table.items():
+        for entry in names.split():
+            public, _, private = entry.partition("=")
+            if public in origins:
+                raise ValueError(f"{namespace}.{public} is listed twice: {origins[public]} and {module}")
+            origins[public] = module if module.endswith(":") else f"{module}:{private or public}"
+    for name in submodules.split():
+        origins[name] = f"{package}.{name}:"
+    target = sys.modules[namespace]
+
+    def getattr_(name: str) -> Any:
+        origin = origins.get(name)
+        if origin is None:
+            reason = ": this part of TensorFlow's API is not in this version of Penstock" if name in absent else ""
+            raise AttributeError(f"module '{public_name(namespace)}' has no attribute '{name}'{reason}")
+        value = resolve(origin)
+        setattr(target, name, value)
+        return value
+
+    target.__getattr__ = getattr_  # type: ignore[method-assign]
+    target.__dir__ = lambda: sorted(origins)  # type: ignore[method-assign]
+    target.__all__ = sorted(origins)  # type: ignore[attr-defined]
+    target.ORIGINS = origins  # type: ignore[attr-defined]
+    target.MISSING = absent  # type: ignore[attr-defined]
+    return origins
+
+
+def resolve(origin: str) -> Any:
+    """The object that ``module:name`` means; ``module:`` is the module itself."""
+    module, _, name = origin.partition(":")
+    found: Any = importlib.import_module(module)
+    for part in filter(None, name.split(".")):
+        found = getattr(found, part)
+    return found
+
+
+def public_name(namespace: str) -> str:
+    """``tensorflow.nn`` for ``penstock.api.nn``."""
+    return namespace.removesuffix(".root").replace("penstock.api", "tensorflow", 1)

@@ -1,0 +1,3 @@
+"""The ``tensorflow`` alias."""
+def install_as_tensorflow():
+    pass

@@ -1,0 +1,9 @@
+"""``tf.io.gfile``: files, with the names of later versions."""
+from __future__ import annotations
+
+from penstock.api._table import publish
+
+TABLE: dict[str, str] = {
+    "penstock.platform.gfile": "GFile copy exists glob isdir listdir makedirs mkdir remove rename rmtree stat walk",
+}
+publish(__name__, TABLE)

@@ -1,0 +1,7 @@
+"""``tf.sets``: operations on sets, given as the rows of a tensor."""
+from __future__ import annotations
+
+from penstock.api._table import publish
+
+TABLE: dict[str, str] = {}
+publish(__name__, TABLE)

@@ -1,0 +1,10 @@
+"""``tf.summary``: what a program tells TensorBoard."""
+from __future__ import annotations
+
+from penstock.api._table import publish
+
+TABLE: dict[str, str] = {
+    "tensorboard.compat.proto.event_pb2": "Event SessionLog TaggedRunMetadata",
+    "tensorboard.compat.proto.summary_pb2": "Summary SummaryDescription",
+}
+publish(__name__, TABLE)

@@ -1,0 +1,176 @@
+"""The program of a step: the part of a graph that some fetches need, as a list of nodes of its own.
+
+Passes and the partitioner work on this copy; the user's graph is never touched. What must stay true of a Program (``check`` tests it): nodes stand
+after the nodes they depend on, and every input is an existing output of an earlier node.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tensorboard.compat.proto.node_def_pb2 import NodeDef
+
+from penstock.graph import attrs as attr_module
+from penstock.graph.attrs import INT, STRING, TYPE
+from penstock.graph.dtypes import DType
+from penstock.graph.node import Operation, Tensor
+from penstock.graph.opdef import OpDef, op
+from penstock.graph.shape import TensorShape
+from penstock.ops.common import nothing
+
+
+@op("_Arg", "-> output: T", T=TYPE, index=INT)
+class Arg:
+    """A value that the caller of the step feeds; stands in for the tensor that is fed."""
+
+    stateful = True
+
+    def shape():
+        return TensorShape(None)
+
+
+@op("_Retval", "input: T ->", T=TYPE, index=INT)
+class Retval:
+    """A value that the caller of the step fetches."""
+
+    stateful = True
+    shape = nothing()
+
+
+@op("_Send", "tensor: T ->", T=TYPE, tensor_name=STRING, send_device=STRING, send_device_incarnation=0, recv_device=STRING, client_terminated=False)
+class Send:
+    """Hands a tensor over to another device."""
+
+    stateful = True
+    shape = nothing()
+
+    def kernel(ctx, tensor):
+        ctx.step.rendezvous.send(rendezvous_key(ctx.node.attrs), tensor)
+
+
+@op("_Recv", "-> tensor: tensor_type", tensor_type=TYPE, tensor_name=STRING, send_device=STRING, send_device_incarnation=0, recv_device=STRING,
+    client_terminated=False)
+class Recv:
+    """Waits for a tensor from another device."""
+
+    stateful = blocking = True
+
+    def shape():
+        return TensorShape(None)
+
+
+def rendezvous_key(attrs: dict[str, Any]) -> str:
+    """The key under which a Send and its Recv meet."""
+    return f"{attrs['send_device']};{attrs['recv_device']};{attrs['tensor_name']}"
+
+
+@dataclass(eq=False, slots=True)
+class Node:
+    """One operation of a program."""
+
+    definition: OpDef
+    name: str
+    attrs: dict[str, Any]
+    inputs: list[tuple[Node, int]] = field(default_factory=list)  # (producer, which of its outputs)
+    control: list[Node] = field(default_factory=list)
+    device: str = ""
+    origin: Operation | None = None  # the user's op, for errors
+
+    @property
+    def output_dtypes(self) -> list[DType]:
+        """The types of its outputs."""
+        return self.definition.output_dtypes(self.attrs)
+
+    @property
+    def node_def(self) -> NodeDef:
+        """This node as a proto."""
+        proto = NodeDef(name=self.name, op=self.definition.type, device=self.device)
+        proto.input.extend(producer.name + (f":{index}" if index else "") for producer, index in self.inputs)
+        proto.input.extend("^" + node.name for node in self.control)
+        for name, value in self.attrs.items():
+            proto.attr[name].CopyFrom(attr_module.to_proto(self.definition.attrs[name].kind, value))
+        return proto
+
+
+@dataclass(slots=True)
+class Program:
+    """Nodes in an order in which they can run, where fed values enter, and which outputs are fetched."""
+
+    nodes: list[Node]
+    args: list[Node]  # one _Arg per feed, in the order of the feeds
+    fetches: list[tuple[Node, int]]
+
+
+def check(program: Program) -> None:
+    """Raises AssertionError if the program breaks a rule: the legality check after every pass."""
+    placed: set[Node] = set()
+    for node in program.nodes:
+        for producer, index in node.inputs:
+            assert producer in placed, f"{node.name} runs before its input {producer.name}"
+            assert index < len(producer.output_dtypes), f"{producer.name} has no output {index}"
+        for other in node.control:
+            assert other in placed, f"{node.name} runs before {other.name}, which it waits for"
+        assert node not in placed, f"{node.name} stands in the program twice"
+        placed.add(node)
+    for node, index in program.fetches:
+        assert node in placed and index < len(node.output_dtypes), f"the fetch {node.name}:{index} is not computed"
+
+
+def prune(fetches: Sequence[Tensor], targets: Iterable[Operation], feeds: Sequence[Tensor]) -> Program:
+    """The program that computes ``fetches`` and runs ``targets`` when ``feeds`` are given: nothing else is in it."""
+    fed = {tensor: Node(Arg, f"_arg_{tensor.op.name}_{tensor.value_index}_{index}", {"T": tensor.dtype.base_dtype, "index": index},
+                        device=tensor.op.device, origin=tensor.op) for index, tensor in enumerate(feeds)}
+    nodes: dict[Operation, Node] = {}
+    for operation in needed(fetches, targets, fed):
+        node = nodes[operation] = Node(operation.definition, operation.name, operation.attrs, device=operation.device, origin=operation)
+        node.inputs = [(fed[tensor], 0) if tensor in fed else (nodes[tensor.op], tensor.value_index) for tensor in operation._inputs]
+        node.control = [nodes[other] for other in operation._control_inputs]
+    args = list(fed.values())
+    return Program([*args, *nodes.values()], args,
+                   [(fed[tensor], 0) if tensor in fed else (nodes[tensor.op], tensor.value_index) for tensor in fetches])
+
+
+def needed(fetches: Iterable[Tensor], targets: Iterable[Operation], fed: Any) -> list[Operation]:
+    """The operations behind ``fetches`` and ``targets``, up to the tensors in ``fed``, in creation order (a topological one)."""
+    found: set[Operation] = set()
+    stack = [tensor.op for tensor in fetches if tensor not in fed]
+    stack.extend(targets)
+    while stack:
+        operation = stack.pop()
+        if operation in found:
+            continue
+        found.add(operation)
+        stack.extend(tensor.op for tensor in operation._inputs if tensor not in fed)
+        stack.extend(operation._control_inputs)
+    return in_order(found)
+
+
+def in_order(operations: set[Operation]) -> list[Operation]:
+    """Operations sorted so that each stands after those it depends on; ValueError for a cycle."""
+    ordered = sorted(operations, key=lambda operation: operation._id)
+    position = {operation: index for index, operation in enumerate(ordered)}
+    late = any(position.get(before, -1) > index for index, operation in enumerate(ordered)
+               for before in (*(t.op for t in operation._inputs), *operation._control_inputs))
+    return _sort(ordered) if late else ordered  # only graph surgery makes an op depend on a later one
+
+
+def _sort(operations: list[Operation]) -> list[Operation]:
+    members, result, state = set(operations), [], dict[Operation, int]()
+    for root in operations:
+        stack = [root]
+        while stack:
+            operation = stack[-1]
+            if state.get(operation) == 2:
+                stack.pop()
+                continue
+            before = [b for b in (*(t.op for t in operation._inputs), *operation._control_inputs) if b in members and state.get(b) != 2]
+            if not before:
+                state[operation] = 2
+                result.append(stack.pop())
+            elif state.get(operation) == 1:
+                raise ValueError(f"the graph has a cycle through '{operation.name}'")
+            else:
+                state[operation] = 1
+                stack.extend(before)
+    return result

@@ -1,0 +1,1 @@
+"""The graph: operations, tensors, types, shapes, scopes, and GraphDef in and out."""

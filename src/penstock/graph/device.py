@@ -1,0 +1,114 @@
+"""Device names: ``/job:worker/replica:0/task:7/device:GPU:3``, of which any part may be missing, and how nested ones merge."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+
+class DeviceSpec:
+    """A device name, part by part; None is an open part.
+
+    >>> DeviceSpec.from_string("/job:ps/task:1/cpu:0").to_string()
+    '/job:ps/task:1/device:CPU:0'
+    """
+
+    def __init__(self, job: str | None = None, replica: int | None = None, task: int | None = None,
+                 device_type: str | None = None, device_index: int | None = None) -> None:
+        self.job = None if job is None else str(job)
+        self.replica = None if replica is None else int(replica)
+        self.task = None if task is None else int(task)
+        if device_type is not None and device_type.lower() in ("cpu", "gpu"):
+            device_type = device_type.upper()
+        self.device_type = device_type
+        self.device_index = None if device_index is None else int(device_index)
+
+    @staticmethod
+    def from_string(spec: str) -> DeviceSpec:
+        """Reads a device name; ValueError if it is none."""
+        return DeviceSpec().parse_from_string(spec)
+
+    def parse_from_string(self, spec: str) -> DeviceSpec:
+        """Takes over all parts of a device name."""
+        job = replica = task = device_type = device_index = None
+        for part in filter(None, (spec or "").split("/")):
+            key, *values = part.split(":")
+            try:
+                if key == "job" and len(values) == 1:
+                    job = values[0]
+                elif key == "replica" and len(values) == 1:
+                    replica = int(values[0])
+                elif key == "task" and len(values) == 1:
+                    task = int(values[0])
+                elif key.lower() in ("cpu", "gpu") and len(values) == 1:
+                    device_type, device_index = key.upper(), None if values[0] == "*" else int(values[0])
+                elif key == "device" and len(values) == 2:
+                    device_type, device_index = values[0], None if values[1] == "*" else int(values[1])
+                else:
+                    raise ValueError
+            except ValueError:
+                raise ValueError(f"Unknown attribute: '{part}' in '{spec}'") from None
+        DeviceSpec.__init__(self, job, replica, task, device_type, device_index)
+        return self
+
+    def merge_from(self, other: DeviceSpec) -> None:
+        """Takes over the parts that ``other`` names."""
+        for part in ("job", "replica", "task", "device_type", "device_index"):
+            value = getattr(other, part)
+            if value is not None:
+                setattr(self, part, value)
+
+    def to_string(self) -> str:
+        """The canonical name."""
+        parts = [f"/{key}:{value}" for key, value in (("job", self.job), ("replica", self.replica), ("task", self.task))
+                 if value is not None]
+        if self.device_type is not None:
+            parts.append(f"/device:{self.device_type}:{'*' if self.device_index is None else self.device_index}")
+        return "".join(parts)
+
+    def fits(self, full: DeviceSpec) -> bool:
+        """True if the device ``full`` is one of those that this name may mean."""
+        return all(mine is None or mine == theirs for mine, theirs in (
+            (self.job, full.job), (self.replica, full.replica), (self.task, full.task),
+            (self.device_type, full.device_type), (self.device_index, full.device_index)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DeviceSpec) and self.to_string() == other.to_string()
+
+    def __hash__(self) -> int:
+        return hash(self.to_string())
+
+    def __repr__(self) -> str:
+        return f"DeviceSpec({self.to_string()!r})"
+
+
+def canonical_name(device: Any) -> str:
+    """The canonical spelling of a device name or DeviceSpec; empty for None."""
+    if device is None:
+        return ""
+    return device.to_string() if isinstance(device, DeviceSpec) else _canonical(device)
+
+
+@functools.lru_cache(maxsize=4096)
+def _canonical(device: str) -> str:
+    return DeviceSpec.from_string(device).to_string()
+
+
+@functools.lru_cache(maxsize=4096)
+def merge(outer: str, inner: str) -> str:
+    """What nested ``tf.device`` blocks mean together: the inner name, completed by the outer one.
+
+    >>> merge("/job:ps/task:1", "/task:3/gpu:2")
+    '/job:ps/task:3/device:GPU:2'
+    """
+    if not inner:
+        return outer
+    spec = DeviceSpec.from_string(outer)
+    spec.merge_from(DeviceSpec.from_string(inner))
+    return spec.to_string()
+
+
+def merge_device(spec: Any) -> Callable[[Any], str]:
+    """A device function that completes what an op already has by ``spec``, as replica setters use it."""
+    name = canonical_name(spec)
+    return lambda op: merge(name, canonical_name(op.device))

@@ -1,0 +1,483 @@
+"""Graph: the container of operations, with its names, scopes and collections.
+
+What must stay true: operations are only ever added; an op's inputs exist before it, so creation order is a topological order (loops of
+imported graphs are the one exception); names are unique, compared without regard to case.
+"""
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tensorboard.compat.proto.attr_value_pb2 import AttrValue
+from tensorboard.compat.proto.graph_pb2 import GraphDef
+from tensorboard.compat.proto.versions_pb2 import VersionDef
+
+from penstock.graph.device import canonical_name, merge
+from penstock.graph.dtypes import DType
+from penstock.graph.node import Operation, Tensor
+from penstock.graph.opnames import VALID_OP_NAME, VALID_SCOPE_NAME
+from penstock.graph.shape import TensorShape
+from penstock.graph.stacks import DefaultStack
+
+__all__ = ["Graph", "Operation", "Tensor", "default_graph", "reset_default_graph"]
+
+PRODUCER_VERSION = 134  # of the GraphDef format, as TensorFlow 1.15 writes it
+
+
+class _ThreadState(threading.local):
+    """What ``with`` blocks set for the ops made inside them, per thread."""
+
+    def __init__(self) -> None:
+        self.devices: list[Any] = []  # canonical names, functions, or None (forget the outer ones)
+        self.colocation: list[Any] = []  # Operations, or None
+        self.control: list[_Controller] = []
+
+
+class _Controller:
+    """One ``control_dependencies`` block: what its ops wait for, and which ops were made in it."""
+
+    def __init__(self, ops: list[Operation], fresh: bool) -> None:
+        self.ops, self.fresh, self.seen = ops, fresh, set[Operation]()
+
+
+class Graph:
+    """A dataflow graph: operations as nodes, tensors as edges.
+
+    >>> import penstock as tf
+    >>> with tf.Graph().as_default() as graph:
+    ...     three = tf.constant(1.0, name="one") + 2.0
+    >>> [op.name for op in graph.get_operations()]
+    ['one', 'add/y', 'add']
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._ops: list[Operation] = []
+        self._by_name: dict[str, Operation] = {}
+        self._names: dict[str, int] = {}
+        self._name_stack = ""
+        self._state = _ThreadState()
+        self._collections: dict[Any, list[Any]] = {}
+        self._finalized = False
+        self._version = 0
+        self._mutations = 0
+        self._ids = 0
+        self._seed: int | None = None
+        self._gradient_overrides: dict[str, str] = {}
+        self._extra_attrs: dict[str, Any] = {}
+        self._container = ""
+        self._unfeedable: set[Tensor] = set()
+        self._unfetchable: set[Any] = set()
+        self._functions: dict[str, Any] = {}
+        self._last_op_seeds = 0  # op seeds handed out, when only the graph seed is set
+
+    # --- adding operations -------------------------------------------------------------------------------------------
+
+    def _next_id(self) -> int:
+        self._ids += 1
+        return self._ids
+
+    def _add(self, definition: Any, name: str, inputs: tuple[Tensor, ...], attributes: dict[str, Any],
+             outputs: list[tuple[DType, TensorShape]], colocate: list[Operation]) -> Operation:
+        """Adds a node whose name is already unique; called by ``OpDef`` and the importer only."""
+        with self._lock:
+            if self._finalized:
+                raise RuntimeError(f"Graph is finalized and cannot be modified: '{name}' ({definition.type}) cannot be added.")
+            op = Operation(self, definition, name, inputs, attributes, outputs)
+            state = self._state
+            if state.control:
+                op._control_inputs = self._control_inputs_for(op)
+            if state.devices:
+                self._apply_devices(op)
+            if state.colocation or colocate:
+                self._apply_colocation(op, colocate)
+            if self._gradient_overrides and definition.type in self._gradient_overrides:
+                op._extra["_gradient_op_type"] = AttrValue(s=self._gradient_overrides[definition.type].encode())
+            for key, value in self._extra_attrs.items():
+                op._extra[key] = value
+            self._ops.append(op)
+            self._by_name[name] = op
+            self._version += 1
+            return op
+
+    def _changed(self) -> None:
+        if self._finalized:
+            raise RuntimeError("Graph is finalized and cannot be modified.")
+        self._version += 1
+        self._mutations += 1  # an existing op changed: plans made before are void
+
+    def _control_inputs_for(self, op: Operation) -> list[Operation]:
+        """The control inputs of the blocks around a new op, less those that its inputs already wait for."""
+        input_ops = {tensor.op for tensor in op._inputs}
+        wanted: dict[Operation, None] = {}
+        for controller in self._active_controllers():
+            if not input_ops & controller.seen:
+                wanted.update((waited, None) for waited in controller.ops if waited not in input_ops)
+            controller.seen.add(op)
+        return list(wanted)
+
+    def _active_controllers(self) -> list[_Controller]:
+        stack = self._state.control
+        for index in range(len(stack) - 1, -1, -1):
+            if stack[index].fresh:
+                return stack[index:]
+        return stack
+
+    def _apply_devices(self, op: Operation) -> None:
+        """From the inside out: names complete what is there, functions see it and have the last word."""
+        for device in reversed(self._state.devices):
+            if device is None:
+                break
+            op._device = canonical_name(device(op)) if callable(device) else merge(device, op._device)
+
+    def _apply_colocation(self, op: Operation, required: list[Operation]) -> None:
+        others = list(required)
+        for other in reversed(self._state.colocation):
+            if other is None:
+                break
+            others.append(other)
+        groups = {group for other in others if other is not op for group in other.colocation_groups()}
+        if not groups:
+            return
+        op._colocation = tuple(sorted(groups))
+        if required:  # a write goes where its variable is, whatever the blocks around it say
+            op._device = required[0]._device
+        else:
+            op._device = next((other._device for other in others if other._device), op._device)
+
+    # --- names -------------------------------------------------------------------------------------------------------
+
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
+        """``name`` under the current name scope, with ``_1``, ``_2`` ... behind it if it is taken."""
+        full = f"{self._name_stack}/{name}" if self._name_stack else name
+        names = self._names
+        key = full.lower()
+        count = names.get(key, 0)
+        if mark_as_used:
+            names[key] = count + 1
+        if not count:
+            return full
+        unique = f"{full}_{count}"
+        while unique.lower() in names:
+            count += 1
+            unique = f"{full}_{count}"
+        if mark_as_used:
+            names[key] = count + 1
+            names[unique.lower()] = 1
+        return unique
+
+    def _name_for(self, name: str) -> str:
+        """The full name of a new op: ``name`` ends in "/" if it is full and reserved already."""
+        if name and name[-1] == "/":
+            return name[:-1]
+        if not VALID_OP_NAME.match(name) and not (self._name_stack and VALID_SCOPE_NAME.match(name)):
+            raise ValueError(f"'{name}' is not a valid node name")
+        return self.unique_name(name)
+
+    @contextmanager
+    def name_scope(self, name: str | None) -> Iterator[str]:
+        """Puts ``name/`` in front of the names of ops made inside; a name that ends in "/" re-enters that scope as it is."""
+        if name:
+            if isinstance(name, bytes):
+                name = name.decode()
+            if not (VALID_SCOPE_NAME if self._name_stack else VALID_OP_NAME).match(name):
+                raise ValueError(f"'{name}' is not a valid scope name")
+        outer = self._name_stack
+        new = "" if not name else name[:-1] if name[-1] == "/" else self.unique_name(name)
+        self._name_stack = new
+        try:
+            yield new + "/" if new else ""
+        finally:
+            self._name_stack = outer
+
+    def get_name_scope(self) -> str:
+        """The current name scope, without a slash at its end."""
+        return self._name_stack
+
+    # --- finding -----------------------------------------------------------------------------------------------------
+
+    def get_operations(self) -> list[Operation]:
+        """All operations, in the order they were made."""
+        return list(self._ops)
+
+    def get_operation_by_name(self, name: str) -> Operation:
+        """The operation called ``name``; KeyError if there is none."""
+        if not isinstance(name, str):
+            raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
+        found = self.as_graph_element(name, allow_tensor=False, allow_operation=True)
+        assert isinstance(found, Operation)
+        return found
+
+    def get_tensor_by_name(self, name: str) -> Tensor:
+        """The tensor called ``op_name:index``; KeyError if there is none."""
+        if not isinstance(name, str):
+            raise TypeError(f"Tensor names are strings (or similar), not {type(name).__name__}.")
+        found = self.as_graph_element(name, allow_tensor=True, allow_operation=False)
+        assert isinstance(found, Tensor)
+        return found
+
+    def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Operation | Tensor:
+        """The Operation or Tensor that ``obj`` is, names or stands for (a Variable stands for its tensor)."""
+        if not allow_tensor and not allow_operation:
+            raise ValueError("allow_tensor and allow_operation can't both be False.")
+        convert = getattr(obj, "_as_graph_element", None)
+        if convert is not None:
+            obj = convert()
+        if isinstance(obj, bytes):
+            obj = obj.decode()
+        if isinstance(obj, str):
+            return self._element_by_name(obj, allow_tensor, allow_operation)
+        if isinstance(obj, Tensor) and allow_tensor or isinstance(obj, Operation) and allow_operation:
+            if obj.graph is not self:
+                raise ValueError(f"{obj} is not an element of this graph.")
+            return obj
+        wanted = " or ".join((["Tensor"] if allow_tensor else []) + (["Operation"] if allow_operation else []))
+        raise TypeError(f"Can not convert a {type(obj).__name__} into a {wanted}.")
+
+    def _element_by_name(self, name: str, allow_tensor: bool, allow_operation: bool) -> Operation | Tensor:
+        op_name, colon, index = name.partition(":")
+        if colon and allow_tensor:
+            if not re.fullmatch(r"\d+", index):
+                raise ValueError(f"The name {name!r} looks like a Tensor name, but its index is no number.")
+            op = self._by_name.get(op_name)
+            if op is None:
+                raise KeyError(f"The name {name!r} refers to a Tensor which does not exist. "
+                               f"The operation, {op_name!r}, does not exist in the graph.")
+            if int(index) >= len(op.outputs):
+                raise KeyError(f"The name {name!r} refers to a Tensor which does not exist. "
+                               f"The operation, {op_name!r}, exists but only has {len(op.outputs)} outputs.")
+            return op.outputs[int(index)]
+        if colon:
+            raise ValueError(f"Name {name!r} appears to refer to a Tensor, not a Operation.")
+        if not allow_operation:
+            raise ValueError(f"The name {name!r} refers to an Operation, not a Tensor. "
+                             "Tensor names must be of the form \"<op_name>:<output_index>\".")
+        op = self._by_name.get(name)
+        if op is None:
+            raise KeyError(f"The name {name!r} refers to an Operation not in the graph.")
+        return op
+
+    # --- scopes ------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def as_default(self) -> Iterator[Graph]:
+        """Makes this the default graph of the thread inside a ``with`` block."""
+        with _graphs.using(self):
+            yield self
+
+    @contextmanager
+    def device(self, device_name_or_function: Any) -> Iterator[None]:
+        """Ops made inside run on this device: a name, a DeviceSpec, a function of the op, or None to forget outer blocks."""
+        device = device_name_or_function
+        self._state.devices.append(device if device is None or callable(device) else canonical_name(device))
+        try:
+            yield
+        finally:
+            self._state.devices.pop()
+
+    @contextmanager
+    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
+        """Ops made inside run where ``op`` runs."""
+        if op is not None and not isinstance(op, Operation):
+            op = self.as_graph_element(op)
+            op = op.op if isinstance(op, Tensor) else op
+        elif op is None and not ignore_existing:
+            raise ValueError("Trying to reset colocation (op is None) but ignore_existing is not True")
+        state, devices, entered = self._state, self._state.devices, 1 + bool(ignore_existing and op is not None)
+        state.colocation.extend([None, op][-entered:])
+        state.devices = []  # a colocated op takes its device from the other op, not from the blocks around it
+        try:
+            yield
+        finally:
+            state.devices = devices
+            del state.colocation[-entered:]
+
+    @contextmanager
+    def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
+        """Ops made inside run after ``control_inputs``; None forgets outer blocks."""
+        controller = _Controller([self._control_op(item) for item in control_inputs or ()], control_inputs is None)
+        self._state.control.append(controller)
+        try:
+            yield
+        finally:
+            self._state.control.pop()
+
+    def _control_op(self, item: Any) -> Operation:
+        item = getattr(item, "op", item) if not isinstance(item, (Operation, Tensor, str)) else item
+        element = self.as_graph_element(item)
+        return element.op if isinstance(element, Tensor) else element
+
+    @contextmanager
+    def gradient_override_map(self, op_type_map: dict[str, str]) -> Iterator[None]:
+        """Ops of these types made inside take the gradient registered under another name."""
+        if not isinstance(op_type_map, dict) or not all(
+                isinstance(text, str) for pair in op_type_map.items() for text in pair):
+            raise TypeError("op_type_map must be a dictionary mapping strings to strings")
+        outer = self._gradient_overrides
+        self._gradient_overrides = {**outer, **op_type_map}
+        try:
+            yield
+        finally:
+            self._gradient_overrides = outer
+
+    @contextmanager
+    def _attr_scope(self, attrs: dict[str, Any]) -> Iterator[None]:
+        outer = self._extra_attrs
+        self._extra_attrs = {k: v for k, v in {**outer, **attrs}.items() if v is not None}
+        try:
+            yield
+        finally:
+            self._extra_attrs = outer
+
+    @contextmanager
+    def container(self, container_name: str) -> Iterator[str]:
+        """Variables and queues made inside live in this resource container."""
+        outer, self._container = self._container, container_name
+        try:
+            yield container_name
+        finally:
+            self._container = outer
+
+    # --- collections -------------------------------------------------------------------------------------------------
+
+    def add_to_collection(self, name: Any, value: Any) -> None:
+        """Adds a value to the list called ``name``."""
+        if self._finalized:
+            raise RuntimeError("Graph is finalized and cannot be modified.")
+        self._collections.setdefault(name, []).append(value)
+
+    def add_to_collections(self, names: Any, value: Any) -> None:
+        """Adds a value to several lists."""
+        for name in {names: None} if isinstance(names, str) else dict.fromkeys(names):
+            self.add_to_collection(name, value)
+
+    def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:
+        """A copy of the list; with ``scope``, only items whose name matches that regular expression at its start."""
+        items = self._collections.get(name, [])
+        if scope is None:
+            return list(items)
+        match = re.compile(scope).match
+        return [item for item in items if hasattr(item, "name") and match(item.name)]
+
+    def get_collection_ref(self, name: Any) -> list[Any]:
+        """The list itself: changes to it change the collection."""
+        return self._collections.setdefault(name, [])
+
+    def get_all_collection_keys(self) -> list[Any]:
+        """The names of all lists."""
+        return [key for key in self._collections if isinstance(key, str)]
+
+    @property
+    def collections(self) -> list[Any]:
+        """The names of all lists."""
+        return self.get_all_collection_keys()
+
+    def clear_collection(self, name: Any) -> None:
+        """Empties the list."""
+        self._collections.pop(name, None)
+
+    # --- state -------------------------------------------------------------------------------------------------------
+
+    @property
+    def seed(self) -> int | None:
+        """The graph-level seed of random ops."""
+        return self._seed
+
+    @seed.setter
+    def seed(self, seed: int | None) -> None:
+        self._seed = seed
+
+    @property
+    def version(self) -> int:
+        """A number that grows with every change."""
+        return self._version
+
+    @property
+    def graph_def_versions(self) -> VersionDef:
+        """The versions of the GraphDef format."""
+        return VersionDef(producer=PRODUCER_VERSION)
+
+    @property
+    def finalized(self) -> bool:
+        """True if no op can be added any more."""
+        return self._finalized
+
+    @property
+    def building_function(self) -> bool:
+        """True for the graph of a function body."""
+        return False
+
+    def finalize(self) -> None:
+        """From now on the graph is read-only; sharing it between threads is safe then."""
+        self._finalized = True
+
+    def _unsafe_unfinalize(self) -> None:
+        self._finalized = False
+
+    def prevent_feeding(self, tensor: Tensor) -> None:
+        """Makes a tensor unfeedable."""
+        self._unfeedable.add(tensor)
+
+    def is_feedable(self, tensor: Any) -> bool:
+        """True if ``tensor`` may be a key of a ``feed_dict``."""
+        return tensor not in self._unfeedable
+
+    def prevent_fetching(self, element: Any) -> None:
+        """Makes an op unfetchable."""
+        self._unfetchable.add(element)
+
+    def is_fetchable(self, element: Any) -> bool:
+        """True if the op or the tensor's op may be fetched."""
+        return (element.op if isinstance(element, Tensor) else element) not in self._unfetchable
+
+    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> GraphDef:
+        """The graph as a GraphDef proto, from the op made after ``from_version`` on."""
+        graph_def = GraphDef(versions=self.graph_def_versions)
+        for op in self._ops:
+            if from_version is not None and op._id <= from_version:
+                continue
+            node = op.node_def
+            if add_shapes and op.outputs:
+                node.attr["_output_shapes"].list.shape.extend(t.shape.as_proto() for t in op.outputs)
+            graph_def.node.append(node)
+        return graph_def
+
+    def create_op(self, op_type: str, inputs: Any, dtypes: Any = None, input_types: Any = None, name: str | None = None,
+                  attrs: dict[str, Any] | None = None, op_def: Any = None, compute_shapes: bool = True,
+                  compute_device: bool = True) -> Operation:
+        """Adds an op by its type name: what generated TensorFlow code calls. ``attrs`` are AttrValue protos or plain values."""
+        return _create_by_type(self, op_type, list(inputs), name, attrs or {})
+
+
+_create_by_type: Callable[..., Operation]  # set by opdef, which knows the registry
+
+
+class _GraphStack(DefaultStack):
+    """Below the stack of each thread lies one global graph, shared by all threads, made when first asked for."""
+
+
+_graphs = _GraphStack()
+_global_graph: Graph | None = None
+
+
+def default_graph() -> Graph:
+    """``tf.get_default_graph()``: the graph that ops are added to."""
+    global _global_graph
+    items = _graphs.items
+    if items:
+        return items[-1]
+    if _global_graph is None:
+        _global_graph = Graph()
+    return _global_graph
+
+
+def reset_default_graph() -> None:
+    """``tf.reset_default_graph()``: starts over with an empty global graph."""
+    global _global_graph
+    if _graphs.items:
+        raise AssertionError("Do not use tf.reset_default_graph() to clear nested graphs. If you need a cleared graph, exit the nesting "
+                             "and create a new graph.")
+    _global_graph = Graph()

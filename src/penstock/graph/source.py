@@ -1,0 +1,45 @@
+"""Where in the user's program a graph element was made, kept as cheaply as possible: code objects and line numbers, formatted only when asked."""
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from types import CodeType
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_DEPTH = 4  # user frames that are kept: the line itself and those that called it
+_inside: dict[CodeType, bool] = {}  # code object -> is it Penstock's own?
+
+Source = tuple[tuple[CodeType, int], ...]
+
+
+def user_frames() -> Source:
+    """The innermost frames outside Penstock, as (code, line) pairs, innermost first."""
+    frame = sys._getframe(1)
+    found: list[tuple[CodeType, int]] = []
+    while frame is not None:
+        code = frame.f_code
+        inside = _inside.get(code)
+        if inside is None:
+            inside = _inside[code] = code.co_filename.startswith(_PACKAGE)
+        if not inside:
+            found.append((code, frame.f_lineno))
+            if len(found) == _DEPTH:
+                break
+        frame = frame.f_back  # type: ignore[assignment]
+    return tuple(found)
+
+
+def describe(source: Source) -> str:
+    """``program.py:12, in build: y = tf.matmul(x, w)`` for the innermost frame; empty if there is none."""
+    if not source:
+        return ""
+    code, line = source[0]
+    text = linecache.getline(code.co_filename, line).strip()
+    return f"{code.co_filename}:{line}, in {code.co_name}" + (f": {text}" if text else "")
+
+
+def traceback(source: Source) -> list[tuple[str, int, str, str]]:
+    """(file, line, function, text) per kept frame, outermost first, as ``op.traceback`` has them."""
+    return [(code.co_filename, line, code.co_name, linecache.getline(code.co_filename, line).strip())
+            for code, line in reversed(source)]

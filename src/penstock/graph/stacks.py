@@ -1,0 +1,39 @@
+"""The stacks of defaults: which graph and which session a call without one means. Each thread has its own."""
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+class DefaultStack(threading.local):
+    """A stack per thread; leaving must happen in the order of entering, unless ``strict`` is off."""
+
+    def __init__(self) -> None:
+        self.items: list[Any] = []
+        self.strict = True
+
+    def top(self) -> Any:
+        """The current default, or None."""
+        return self.items[-1] if self.items else None
+
+    @contextmanager
+    def using(self, item: Any) -> Iterator[Any]:
+        """Makes ``item`` the default inside a ``with`` block."""
+        self.items.append(item)
+        try:
+            yield item
+        finally:
+            if self.strict and (not self.items or self.items[-1] is not item):
+                raise AssertionError(f"Nesting violated for default stack of {type(item)} objects")
+            if item in self.items:
+                self.items.remove(item)
+
+
+sessions = DefaultStack()
+
+
+def default_session() -> Any:
+    """``tf.get_default_session()``: the session of the innermost ``with session.as_default()``, or None."""
+    return sessions.top()

@@ -1,0 +1,79 @@
+"""What is known of a tensor's *value* while the graph is built: needed to infer the shape that ``tf.reshape(x, shape)`` will have.
+
+A value is known if it is a constant, if its op says so (``static``: the shape of a tensor whose shape is known), or if it is computed from known
+values by a stateless kernel. Elements that are not known are -1; only ops that merely move elements around may see them.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penstock.errors import KernelError
+from penstock.graph.convert import to_tensor
+from penstock.graph.node import Operation, Tensor
+from penstock.graph.shape import TensorShape, unknown_shape
+
+_MAX_ELEMENTS = 4096  # of a value that is computed while building
+_MAX_DEPTH = 40
+
+
+def constant_value(tensor: Any, partial: bool = False) -> np.ndarray | None:
+    """The value of ``tensor`` if it is known without running anything, else None.
+
+    >>> import penstock as tf
+    >>> x = tf.placeholder(tf.float32, [3, 4])
+    >>> int(constant_value(tf.shape(x)[1] * 2))
+    8
+    """
+    if not isinstance(tensor, Tensor):
+        return None
+    value = _known(tensor, _MAX_DEPTH)
+    if value is None or (not partial and not value[1]):
+        return None
+    return value[0]
+
+
+def _known(tensor: Tensor, depth: int) -> tuple[np.ndarray, bool] | None:
+    """(value, is it complete?) or None."""
+    op = tensor.op
+    definition = op.definition
+    if definition.static is not None:
+        value = definition.static(*definition.arguments(op._inputs, op.attrs)) if op._inputs else definition.static(op.attrs)
+        return None if value is None else (value, not op._inputs or bool((np.asarray(value) != -1).all()))
+    if definition.stateful or definition.kernel is None or not op._inputs or len(op.outputs) != 1 or not depth:
+        return None
+    elements = tensor.shape.num_elements()
+    if (elements is None and tensor.shape.ndims is None) or (elements or 0) > _MAX_ELEMENTS or tensor.dtype.is_ref:
+        return None
+    return _evaluate(op, depth)
+
+
+def _evaluate(op: Operation, depth: int) -> tuple[np.ndarray, bool] | None:
+    values, complete = [], True
+    for arg, tensors in op.definition.group(op._inputs, op.attrs):
+        for tensor in tensors:
+            known = _known(tensor, depth - 1)
+            if known is None or known[0].size > _MAX_ELEMENTS or not (known[1] or _is_moved(op, arg)):
+                return None
+            values.append(known[0])
+            complete = complete and known[1]
+    try:
+        return np.asarray(op.definition.bind(op, None)(*values)), complete
+    except (KernelError, ValueError, IndexError, ZeroDivisionError):
+        return None  # the op will say what is wrong when it runs
+
+
+def _is_moved(op: Operation, arg: Any) -> bool:
+    """True for an argument whose elements the op only moves: of the output's own type, not the indices that say where they go."""
+    return op.definition.rearranges and arg.type_attr is not None and arg.type_attr == op.definition.outputs[0].type_attr
+
+
+def constant_value_as_shape(tensor: Any) -> TensorShape:
+    """The shape that an integer vector describes, as far as its value is known; -1 is an unknown extent."""
+    tensor = to_tensor(tensor)
+    value = constant_value(tensor, partial=True)
+    if value is None or value.ndim != 1:
+        length = tensor.shape.extents[0] if tensor.shape.ndims == 1 else None  # type: ignore[index]
+        return unknown_shape(length)
+    return TensorShape([None if extent < 0 else int(extent) for extent in value])

@@ -1,0 +1,234 @@
+"""Arrays as TensorProtos and back, and the conversion of Python values to arrays with TensorFlow's rules of type."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from tensorboard.compat.proto.tensor_pb2 import TensorProto
+
+from penstock.graph import dtypes
+from penstock.graph.dtypes import DType
+from penstock.graph.shape import TensorShape, as_shape
+
+_FIELDS = {
+    dtypes.float32: "float_val", dtypes.float64: "double_val", dtypes.int32: "int_val", dtypes.uint8: "int_val",
+    dtypes.int16: "int_val", dtypes.int8: "int_val", dtypes.uint16: "int_val", dtypes.string: "string_val",
+    dtypes.int64: "int64_val", dtypes.bool_: "bool_val", dtypes.uint32: "uint32_val", dtypes.uint64: "uint64_val",
+    dtypes.float16: "half_val", dtypes.bfloat16: "half_val", dtypes.complex64: "scomplex_val", dtypes.complex128: "dcomplex_val",
+    dtypes.qint8: "int_val", dtypes.quint8: "int_val", dtypes.qint16: "int_val", dtypes.quint16: "int_val", dtypes.qint32: "int_val"}
+
+MAX_ELEMENTS = 1 << 31  # an array that a proto may declare: a guard against hostile sizes
+
+
+def array_to_proto(array: np.ndarray, dtype: DType | None = None) -> TensorProto:
+    """The TensorProto of an array: raw bytes for numbers, a list of strings for strings."""
+    dtype = (dtype or dtypes.as_dtype(array.dtype)).base_dtype
+    proto = TensorProto(dtype=dtype.as_datatype_enum, tensor_shape=TensorShape(array.shape).as_proto())
+    if dtype is dtypes.string:
+        proto.string_val.extend(_as_bytes(item) for item in array.flat)
+    elif array.size == 1 and dtype in (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64, dtypes.bool_):
+        getattr(proto, _FIELDS[dtype]).append(array.reshape(-1)[0].item())
+    else:
+        proto.tensor_content = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
+    return proto
+
+
+def proto_to_array(proto: TensorProto) -> np.ndarray:
+    """The array of a TensorProto; ValueError if it is malformed.
+
+    Values shorter than the shape repeat the last one, as TensorFlow packs constants.
+    """
+    dtype = dtypes.as_dtype(proto.dtype).base_dtype
+    if dtype not in _FIELDS:
+        raise ValueError(f"a TensorProto of type {dtype.name} holds no array")
+    shape = TensorShape(proto.tensor_shape)
+    shape.assert_is_fully_defined()
+    dims = shape.as_list()
+    size = math.prod(dims)  # type: ignore[arg-type]
+    if size > MAX_ELEMENTS:
+        raise ValueError(f"a TensorProto declares {size} elements; at most {MAX_ELEMENTS} are read")
+    if proto.tensor_content:
+        if dtype is dtypes.string:
+            raise ValueError("a TensorProto of strings cannot hold raw bytes")
+        if len(proto.tensor_content) != size * dtype.np.itemsize:
+            raise ValueError(f"a TensorProto of shape {shape} and type {dtype.name} holds {len(proto.tensor_content)} bytes")
+        return np.frombuffer(proto.tensor_content, dtype.np.newbyteorder("<")).astype(dtype.np).reshape(dims)
+    return _from_values(_values(proto, dtype), dtype, size).reshape(dims)
+
+
+def _values(proto: TensorProto, dtype: DType) -> np.ndarray:
+    field = getattr(proto, _FIELDS[dtype])
+    if dtype is dtypes.string:
+        values = np.empty(len(field), object)
+        values[:] = list(field)
+        return values
+    if dtype in (dtypes.float16, dtypes.bfloat16):
+        return np.array(field, np.uint16).view(dtype.np)
+    if dtype.is_complex:
+        return np.array(field, dtype.real_dtype.np).view(dtype.np)
+    return np.array(field).astype(dtype.np)
+
+
+def _from_values(values: np.ndarray, dtype: DType, size: int) -> np.ndarray:
+    if len(values) > size:
+        raise ValueError(f"a TensorProto for {size} elements holds {len(values)}")
+    if len(values) == size:
+        return values
+    result = np.zeros(size, dtype.np) if dtype is not dtypes.string else np.full(size, b"", object)
+    if len(values):
+        result[:len(values)], result[len(values):] = values, values[-1]
+    return result
+
+
+def _as_bytes(value: Any) -> bytes:
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, str):
+        return value.encode()
+    raise TypeError(f"{value!r} is not a string")
+
+
+# --- Python values to arrays -----------------------------------------------------------------------------------------
+
+def to_array(value: Any, dtype: DType | None = None, shape: Any = None) -> np.ndarray:
+    """The array for a Python or NumPy value, as ``tf.constant`` reads it.
+
+    Python floats become float32 and ints int32; NumPy values keep their type unless ``dtype`` asks for another one. A float where
+    an integer type is asked for is a TypeError: nothing is rounded silently.
+
+    >>> to_array([1, 2]).dtype, to_array(1.5).dtype
+    (dtype('int32'), dtype('float32'))
+    """
+    if dtype is not None:
+        dtype = dtypes.as_dtype(dtype).base_dtype
+    array = value if isinstance(value, (np.ndarray, np.generic)) else None
+    array = _from_python(value, dtype) if array is None else _from_numpy(np.asarray(array), dtype)
+    if shape is not None:
+        array = _fill(array, as_shape(shape))
+    return array
+
+
+def _from_numpy(array: np.ndarray, dtype: DType | None) -> np.ndarray:
+    if dtype is dtypes.string or (dtype is None and array.dtype.kind in "SUO"):
+        return _string_array(array)
+    if array.dtype.kind in "SUO":
+        raise TypeError(f"Expected {dtype.name if dtype else 'numbers'}, got an array of {array.dtype}")
+    if dtype is None:
+        dtype = dtypes.as_dtype(array.dtype)
+    return array.astype(dtype.np, copy=False)
+
+
+def _from_python(value: Any, dtype: DType | None) -> np.ndarray:
+    if value is None:
+        raise ValueError("None values not supported.")
+    if isinstance(value, (str, bytes)) or dtype is dtypes.string:
+        return _string_array(value, dtype)
+    try:
+        array = np.asarray(value)
+    except ValueError as error:  # ragged
+        raise ValueError(f"Argument must be a dense tensor: {_short(value)} ({error})") from None
+    kind = array.dtype.kind
+    if kind in "SU":
+        return _string_array(value, dtype)
+    if kind == "O":
+        return _from_objects(value, array, dtype)
+    if dtype is None:
+        return array.astype(_default_numpy_type(value, array), copy=False) if not _holds_numpy(value) else array
+    _check_kind(value, array, dtype)
+    return array.astype(dtype.np, copy=False)
+
+
+def _default_numpy_type(value: Any, array: np.ndarray) -> np.dtype:
+    """float32 for Python floats; int32 for Python ints that fit, int64 otherwise."""
+    if array.dtype == np.float64:
+        return np.dtype(np.float32)
+    if array.dtype == np.int64 and (array.size == 0 or (array.max() <= 2**31 - 1 and array.min() >= -2**31)):
+        return np.dtype(np.int32) if array.size else np.dtype(np.float32)
+    return array.dtype
+
+
+def _holds_numpy(value: Any) -> bool:
+    """True for NumPy values, or nests that begin with one: those keep their type."""
+    while isinstance(value, (list, tuple)) and value:
+        value = value[0]
+    return isinstance(value, (np.ndarray, np.generic)) or hasattr(value, "__array__")
+
+
+def _check_kind(value: Any, array: np.ndarray, dtype: DType) -> None:
+    kind = array.dtype.kind
+    fits = (kind == "b") if dtype.is_bool else kind in "iu" if dtype.is_integer or dtype.is_quantized else kind in "iufV" \
+        if dtype.is_floating else kind in "iufc"
+    if array.size == 0 or fits or (_holds_numpy(value) and not dtype.is_bool):
+        if dtype.is_integer and array.size and kind in "iu":
+            low, high = np.iinfo(dtype.np).min, np.iinfo(dtype.np).max
+            if int(array.min()) < low or int(array.max()) > high:
+                raise ValueError(f"{_short(value)} does not fit into {dtype.name}")
+        return
+    raise TypeError(f"Expected {dtype.name}, got {_short(value)} of type '{_leaf(value, array)}' instead.")
+
+
+def _leaf(value: Any, array: np.ndarray) -> str:
+    while isinstance(value, (list, tuple)) and value:
+        value = value[0]
+    return type(value).__name__
+
+
+def _from_objects(value: Any, array: np.ndarray, dtype: DType | None) -> np.ndarray:
+    leaves = list(array.flat)
+    if any(leaf is None for leaf in leaves):
+        raise ValueError("None values not supported.")
+    if all(isinstance(leaf, (str, bytes)) for leaf in leaves):
+        return _string_array(value, dtype)
+    if all(isinstance(leaf, int) or hasattr(leaf, "__index__") for leaf in leaves):  # ints beyond int64, Dimensions
+        try:
+            return _from_python(np.array([int(leaf) for leaf in leaves], dtype.np if dtype else None).reshape(array.shape).tolist(), dtype)
+        except OverflowError as error:
+            raise ValueError(f"{_short(value)}: {error}") from None
+    raise TypeError(f"Failed to convert object of type {type(value)} to Tensor. Contents: {_short(value)}. "
+                    "Consider casting elements to a supported type.")
+
+
+def _string_array(value: Any, dtype: DType | None = None) -> np.ndarray:
+    if dtype is not None and dtype is not dtypes.string:
+        raise TypeError(f"Expected {dtype.name}, got {_short(value)} of type '{type(value).__name__}' instead.")
+    source = value if isinstance(value, np.ndarray) else np.asarray(value, dtype=object)
+    result = np.empty(source.shape, object)
+    flat = result.reshape(-1)
+    for index, item in enumerate(source.flat):
+        flat[index] = _as_bytes(item)
+    return result
+
+
+def _fill(array: np.ndarray, shape: TensorShape) -> np.ndarray:
+    """``tf.constant(value, shape=...)``: too few values repeat the last one."""
+    dims = shape.as_list()
+    size = math.prod(dims)  # type: ignore[arg-type]
+    if size == array.size:
+        return array.reshape(dims)
+    if array.size > size or array.size == 0:
+        raise ValueError(f"Too many elements provided. Needed at most {size}, but received {array.size}")
+    result = np.full(size, array.reshape(-1)[-1], array.dtype)
+    result[:array.size] = array.reshape(-1)
+    return result.reshape(dims)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def make_tensor_proto(values: Any, dtype: Any = None, shape: Any = None, verify_shape: bool = False) -> TensorProto:
+    """``tf.make_tensor_proto``: a TensorProto for a Python or NumPy value."""
+    if isinstance(values, TensorProto):
+        return values
+    dtype = None if dtype is None else dtypes.as_dtype(dtype)
+    array = to_array(values, dtype, None if verify_shape else shape)
+    if verify_shape and shape is not None and array.shape != tuple(as_shape(shape).as_list()):
+        raise TypeError(f"Expected Tensor's shape: {tuple(as_shape(shape).as_list())}, got {array.shape}.")
+    return array_to_proto(array, dtype)
+
+
+def make_ndarray(tensor: TensorProto) -> np.ndarray:
+    """``tf.make_ndarray``: the array in a TensorProto."""
+    return proto_to_array(tensor)

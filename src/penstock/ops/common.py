@@ -1,0 +1,73 @@
+"""What the op files share: sets of types, shape functions, small helpers for kernels."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from penstock.graph import dtypes as dt
+from penstock.graph.shape import TensorShape, broadcast, broadcast_all, scalar
+
+# Sets of types, for ``T=...`` in a declaration.
+FLOATS = frozenset([dt.float16, dt.bfloat16, dt.float32, dt.float64])
+COMPLEX = frozenset([dt.complex64, dt.complex128])
+INTS_SIGNED = frozenset([dt.int8, dt.int16, dt.int32, dt.int64])
+INTS_UNSIGNED = frozenset([dt.uint8, dt.uint16, dt.uint32, dt.uint64])
+INTEGERS = INTS_SIGNED | INTS_UNSIGNED
+INEXACT = FLOATS | COMPLEX
+REAL = FLOATS | INTEGERS
+NUMERIC = REAL | COMPLEX
+INDEX = frozenset([dt.int32, dt.int64])
+ANY = NUMERIC | {dt.bool_, dt.string, dt.resource, dt.variant}
+
+ShapeFunction = Callable[..., Any]
+
+
+def _named(function: ShapeFunction, *parameters: str) -> ShapeFunction:
+    function.parameters = parameters  # type: ignore[attr-defined]
+    return function
+
+
+def like(argument: str) -> ShapeFunction:
+    """The output has the shape of this input."""
+    return _named(lambda tensor: tensor.shape, argument)
+
+
+def broadcasting(*arguments: str) -> ShapeFunction:
+    """The output has the shape that these inputs broadcast to."""
+    if len(arguments) == 2:
+        return _named(lambda a, b: broadcast(a.shape, b.shape), *arguments)
+    return _named(lambda *tensors: broadcast_all(tensor.shape for tensor in tensors), *arguments)
+
+
+def fixed(*extents: int | None) -> ShapeFunction:
+    """The output always has this shape; ``fixed()`` is a scalar."""
+    shape = TensorShape(extents) if extents else scalar()
+    return _named(lambda: shape)
+
+
+def unknown(rank: int | None = None) -> ShapeFunction:
+    """Nothing but the rank, or nothing at all, is known before it runs."""
+    shape = TensorShape(None) if rank is None else TensorShape([None] * rank)
+    return _named(lambda: shape)
+
+
+def nothing() -> ShapeFunction:
+    """For an op without outputs."""
+    return _named(lambda: [])
+
+
+def canonical_axis(axis: int, rank: int, what: str = "axis") -> int:
+    """A non-negative axis; ValueError if it is out of range."""
+    if not -rank <= axis < rank:
+        raise ValueError(f"{what} {axis} is out of range for a tensor of rank {rank}: it must be in [{-rank}, {rank})")
+    return axis + rank if axis < 0 else axis
+
+
+def strings(values: Any, shape: Any = None) -> np.ndarray:
+    """An array of bytes objects from an iterable of them."""
+    values = list(values)
+    result = np.empty(len(values), object)
+    result[:] = values
+    return result if shape is None else result.reshape(shape)

@@ -1,0 +1,1 @@
+"""Running graphs: sessions, plans, the executor, devices and state."""

@@ -1,0 +1,121 @@
+"""The devices of a task, and which one each node of a program runs on.
+
+Placement solves all constraints together: nodes that must share a device (colocation groups; whoever touches a variable by reference or by
+its resource handle) form one group, a group's device name is the merge of its members' names, and a group without a wish goes to the first device.
+"""
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.compiler.ir import Node, Program
+from penstock.errors import InvalidArgumentError
+from penstock.graph import dtypes
+from penstock.graph.device import DeviceSpec, merge
+
+_log = logging.getLogger("tensorflow")
+
+LOCAL_TASK = "/job:localhost/replica:0/task:0"
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device of a task, as ``session.list_devices()`` shows it."""
+
+    name: str
+    device_type: str = "CPU"
+    memory_limit_bytes: int = 256 << 20
+    incarnation: int = 1
+
+    @property
+    def memory_limit(self) -> int:
+        """``memory_limit_bytes``."""
+        return self.memory_limit_bytes
+
+
+def local_devices(config: Any) -> list[Device]:
+    """The devices of this process: as many CPU devices as ``ConfigProto.device_count`` says, one by default."""
+    count = config.device_count.get("CPU", 1) if config is not None and "CPU" in config.device_count else 1
+    return [Device(f"{LOCAL_TASK}/device:CPU:{index}") for index in range(max(count, 1))]
+
+
+def place(program: Program, devices: list[Device], soft: bool, log: bool = False) -> None:
+    """Gives every node of the program a full device name; InvalidArgumentError, naming the node, if it cannot be had."""
+    if not any(node.device for node in program.nodes) and not log:
+        for node in program.nodes:
+            node.device = devices[0].name
+        return
+    groups = _groups(program)
+    chosen: dict[Node, str] = {}
+    for node in program.nodes:
+        leader = groups[node]
+        if leader not in chosen:
+            chosen[leader] = _choose([member for member in program.nodes if groups[member] is leader], devices, soft)
+    for node in program.nodes:
+        node.device = chosen[groups[node]]
+        if log:
+            _log.info("%s: (%s): %s", node.name, node.definition.type, node.device)
+
+
+def _groups(program: Program) -> dict[Node, Node]:
+    """Node -> the leader of its group (union-find)."""
+    leader = {node: node for node in program.nodes}
+
+    def find(node: Node) -> Node:
+        while leader[node] is not node:
+            leader[node] = leader[leader[node]]
+            node = leader[node]
+        return node
+
+    by_name = {node.name: node for node in program.nodes}
+    for node in program.nodes:
+        groups = node.origin._colocation if node.origin is not None else ()
+        for group in groups:
+            other = by_name.setdefault(group.decode().removeprefix("loc:@"), node)  # the group's own op may not run in this step
+            leader[find(node)] = find(other)
+        for (producer, _), shared in zip(node.inputs, _shares_device(node)):
+            if shared:
+                leader[find(node)] = find(producer)
+    return {node: find(node) for node in program.nodes}
+
+
+def _shares_device(node: Node) -> list[bool]:
+    """Per input: must its producer be on the node's own device? True for references and resource handles."""
+    flags: list[bool] = []
+    for arg, items in node.definition.group(node.inputs, node.attrs):
+        flags.extend(arg.is_ref or (arg.dtype or node.attrs.get(arg.type_attr or "")) is dtypes.resource for _ in items)
+    return flags
+
+
+def _choose(members: list[Node], devices: list[Device], soft: bool) -> str:
+    wish = ""
+    for node in members:
+        _check_compatible(node, wish, members)
+        wish = merge(wish, node.device)
+    spec = DeviceSpec.from_string(wish)
+    for device in devices:
+        if spec.fits(DeviceSpec.from_string(device.name)):
+            return device.name
+    if soft:
+        spec.device_type, spec.device_index = "CPU", None
+        for device in devices:
+            if spec.fits(DeviceSpec.from_string(device.name)):
+                return device.name
+    node = next(node for node in members if node.device)
+    raise InvalidArgumentError(None, node.origin, (
+        f"Cannot assign a device for operation {node.name}: Operation was explicitly assigned to {node.device} but available devices are "
+        f"[ {', '.join(device.name for device in devices)} ]. Make sure the device specification refers to a valid device.\n"
+        f"  made at: {node.origin.origin if node.origin else 'unknown'}\n"
+        "  try: tf.ConfigProto(allow_soft_placement=True), or another tf.device"))
+
+
+def _check_compatible(node: Node, wish: str, members: list[Node]) -> None:
+    """Members of a group may complete each other's names, not contradict them."""
+    mine, theirs = DeviceSpec.from_string(node.device), DeviceSpec.from_string(wish)
+    for part in ("job", "replica", "task", "device_type", "device_index"):
+        a, b = getattr(mine, part), getattr(theirs, part)
+        if a is not None and b is not None and a != b:
+            others = ", ".join(f"{member.name} on {member.device}" for member in members if member.device)
+            raise InvalidArgumentError(None, node.origin, (
+                f"Cannot assign a device for operation {node.name}: it must share a device with nodes whose devices contradict each other: {others}"))

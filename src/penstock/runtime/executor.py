@@ -1,0 +1,245 @@
+"""The executor: runs a plan.
+
+A device works in one thread. Its nodes run there one after the other as their inputs are ready; kernels that may wait (queues, Python functions) get
+a thread of their own meanwhile, and a tensor from another device arrives through the rendezvous. The first error cancels the whole step; the step
+returns only when every kernel that it started has ended, or has been given ``_GRACE`` seconds to notice the cancellation.
+"""
+from __future__ import annotations
+
+import queue
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from penstock import errors
+from penstock.compiler.ir import Node
+from penstock.errors import DeadlineExceededError, KernelError, OpError
+from penstock.runtime.plan import PartitionPlan, Plan
+from penstock.runtime.step import Step, working_for
+from penstock.runtime.threads import POOL
+
+_GRACE = 1.0  # seconds that a cancelled step waits for kernels which are still under way
+
+Recorder = Callable[[str, Node, int, int, list[Any]], None]  # (device, node, start ns, end ns, outputs)
+
+
+def execute(plan: Plan, feeds: list[Any], step: Step, record: Recorder | None = None) -> list[list[Any]]:
+    """Runs a step; returns the slots of each partition, of which only fetched ones still hold values."""
+    slots = []
+    for part, places in zip(plan.parts, plan.feed_places):
+        values: list[Any] = [None] * part.size
+        for feed, slot in places:
+            values[slot] = feeds[feed]
+        slots.append(values)
+    if plan.simple and record is None and step.deadline is None:
+        with working_for(step):
+            for part, values in zip(plan.parts, slots):
+                _run_in_order(part, values)
+        return slots
+    _run_together([_DeviceRun(part, values, step, record) for part, values in zip(plan.parts, slots)], step)
+    return slots
+
+
+def _run_in_order(part: PartitionPlan, slots: list[Any]) -> None:
+    """The whole of a step in which nothing waits: nodes stand in a runnable order already."""
+    index = 0
+    try:
+        for index, (kernel, sources, references, targets, frees) in enumerate(  # noqa: B007 (named in the error)
+                zip(part.kernels, part.inputs, part.references, part.outputs, part.frees)):
+            values = [slots[slot] for slot in sources]
+            if references:
+                for position in references:
+                    values[position] = values[position].read()
+            result = kernel(*values)
+            if type(targets) is int:
+                slots[targets] = result
+            elif targets:
+                for slot, item in zip(targets, result):
+                    slots[slot] = item
+            for slot in frees:
+                slots[slot] = None
+            del values, result
+    except Exception as error:
+        raise describe(error, part.nodes[index], [slots[slot] for slot in part.inputs[index]]) from _cause(error)
+
+
+def _run_together(runs: list[_DeviceRun], step: Step) -> None:
+    """Runs each device in a thread of its own, the last one in this thread."""
+    done: queue.SimpleQueue[None] = queue.SimpleQueue()
+
+    def work(run: _DeviceRun) -> None:
+        try:
+            run.run()
+        finally:
+            done.put(None)
+
+    for run in runs[:-1]:
+        POOL.submit(lambda run=run: work(run))  # type: ignore[misc]
+    try:
+        for run in runs[-1:]:
+            run.run()
+        for _ in runs[:-1]:
+            done.get()
+    except BaseException as error:  # Ctrl-C: nothing may go on behind the caller's back
+        step.cancel(errors.CancelledError(None, None, f"the step was interrupted: {error!r}"))
+        raise
+    if step.cancelled is not None:
+        raise step.cancelled
+
+
+class _DeviceRun:
+    """The nodes of one device in one step."""
+
+    def __init__(self, part: PartitionPlan, slots: list[Any], step: Step, record: Recorder | None) -> None:
+        self.part, self.slots, self.step, self.record = part, slots, step, record
+        self.pending, self.uses = list(part.pending), list(part.uses)
+        self.ready = deque(index for index, count in enumerate(self.pending) if not count)
+        self.events: queue.SimpleQueue[tuple[int, Any, OpError | None]] = queue.SimpleQueue()  # what ended elsewhere
+        self.under_way = 0
+
+    def run(self) -> None:
+        """Until all nodes have run, or the step is cancelled."""
+        with working_for(self.step):
+            unregister = self.step.on_cancel(lambda: self.events.put((-1, None, None)))
+            try:
+                self._loop()
+            finally:
+                unregister()
+            if self.step.cancelled is not None:
+                self._drain()
+
+    def _loop(self) -> None:
+        while self.step.cancelled is None and (self.ready or self.under_way):
+            while self.ready and self.step.cancelled is None:
+                self._start(self.ready.popleft())
+            if self.under_way and self.step.cancelled is None:
+                self._take(self.step.remaining())
+            elif self.step.deadline is not None and self.step.remaining() == 0.0 and (self.ready or self.under_way):
+                self._expire()
+
+    def _start(self, index: int) -> None:
+        key = self.part.receives[index]
+        if key is not None:
+            self.under_way += 1
+            self.step.rendezvous.recv(key, lambda value, error: self.events.put((index, value, error)))  # type: ignore[arg-type]
+        elif self.part.waits[index]:
+            self.under_way += 1
+            POOL.submit(lambda: self._run_elsewhere(index))
+        else:
+            try:
+                result = self._call(index)
+            except OpError as error:
+                self.step.cancel(error)
+            else:
+                self._finish(index, result)
+
+    def _call(self, index: int) -> Any:
+        part, node = self.part, self.part.nodes[index]
+        values = [self.slots[slot] for slot in part.inputs[index]]
+        start = time.perf_counter_ns() if self.record else 0
+        try:
+            for position in part.references[index]:
+                values[position] = values[position].read()
+            result = part.kernels[index](*values)
+        except Exception as error:
+            raise describe(error, node, values) from _cause(error)
+        if self.record:
+            results = [result] if type(part.outputs[index]) is int else list(result or ())
+            self.record(part.device, node, start, time.perf_counter_ns(), results)
+        return result
+
+    def _run_elsewhere(self, index: int) -> None:
+        with working_for(self.step):
+            try:
+                self.events.put((index, self._call(index), None))
+            except OpError as error:
+                self.events.put((index, None, error))
+
+    def _take(self, timeout: float | None) -> None:
+        """Waits for something that ended elsewhere."""
+        try:
+            index, result, error = self.events.get(timeout=timeout)
+        except queue.Empty:
+            self._expire()
+            return
+        if index < 0:
+            return  # the cancellation's wake-up call
+        self.under_way -= 1
+        if error is not None:
+            self.step.cancel(error)
+        else:
+            self._finish(index, result)
+
+    def _expire(self) -> None:
+        waiting = [self.part.nodes[i].name for i, count in enumerate(self.pending) if count == 0 and self.part.waits[i]]
+        self.step.cancel(DeadlineExceededError(None, None, (
+            f"Timed out waiting for notification: the step did not end within {self.step.timeout_ms} ms"
+            + (f"; it waited for {', '.join(repr(name) for name in waiting[:5])}" if waiting else ""))))
+
+    def _finish(self, index: int, result: Any) -> None:
+        part, slots = self.part, self.slots
+        targets = part.outputs[index]
+        if type(targets) is int:
+            slots[targets] = result
+        elif targets:
+            for slot, item in zip(targets, result):
+                slots[slot] = item
+        self.pending[index] = -1
+        for slot in part.inputs[index]:
+            self.uses[slot] -= 1
+            if not self.uses[slot]:
+                slots[slot] = None
+        for after in part.successors[index]:
+            self.pending[after] -= 1
+            if not self.pending[after]:
+                self.ready.append(after)
+
+    def _drain(self) -> None:
+        """After a cancellation: gives the kernels under way time to end."""
+        end = time.monotonic() + _GRACE
+        while self.under_way and time.monotonic() < end:
+            try:
+                index, _, _ = self.events.get(timeout=max(0.0, end - time.monotonic()))
+            except queue.Empty:
+                return
+            self.under_way -= index >= 0
+
+
+_INVALID = (ValueError, TypeError, IndexError, ArithmeticError, LookupError)
+
+
+def describe(error: Exception, node: Node, inputs: list[Any]) -> OpError:
+    """The error for people: what happened, in which op on which device, with which inputs, made where, and what to try."""
+    if isinstance(error, OpError):
+        return error
+    hint = ""
+    if isinstance(error, KernelError):
+        cls, message, hint = error.error_class, error.message, error.hint
+    elif isinstance(error, MemoryError):
+        cls, message = errors.ResourceExhaustedError, f"out of memory: {error}"
+    elif isinstance(error, _INVALID):
+        cls, message = errors.InvalidArgumentError, str(error) or type(error).__name__
+    else:
+        cls, message = errors.InternalError, f"{type(error).__name__}: {error}"
+    lines = [message, f"  op: '{node.name}' (type {node.definition.type}) on {node.device or 'no device'}"]
+    if inputs:
+        names = [f"{producer.name}:{index}" for producer, index in node.inputs]
+        lines.append("  inputs: " + ", ".join(f"{name} {_shown(value)}" for name, value in zip(names, inputs)))
+    if node.origin is not None and node.origin.origin:
+        lines.append(f"  made at: {node.origin.origin}")
+    if hint:
+        lines.append(f"  try: {hint}")
+    return cls(None, node.origin, "\n".join(lines))
+
+
+def _shown(value: Any) -> str:
+    value = getattr(value, "value", value) if not hasattr(value, "shape") else value
+    if hasattr(value, "dtype") and hasattr(value, "shape"):
+        return f"{'string' if value.dtype == object else value.dtype}{list(value.shape)}"
+    return "uninitialized" if value is None else type(value).__name__
+
+
+def _cause(error: Exception) -> BaseException | None:
+    """KernelErrors say it all; of other errors the original traceback is kept."""
+    return error.__cause__ if isinstance(error, KernelError) else error

@@ -1,0 +1,213 @@
+"""Nests of fetches and feeds: what to compute, and how the results take the shape of what was asked for."""
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from penstock.graph import dtypes
+from penstock.graph.composite import IndexedSlices, IndexedSlicesValue, SparseTensor, SparseTensorValue
+from penstock.graph.graph import Graph
+from penstock.graph.node import Operation, Tensor
+
+Values = dict[Any, Any]  # element -> its result
+Rebuild = Callable[[Values], Any]
+
+# (type, how to take one apart for fetching, how to take one apart for feeding)
+_user_conversions: list[tuple[type, Callable[[Any], Any], Callable[[Any, Any], Any] | None]] = []
+
+
+def register_session_run_conversion_functions(tensor_type: type, fetch_function: Callable[[Any], Any],
+                                              feed_function: Callable[[Any, Any], Any] | None = None,
+                                              feed_function_for_partial_run: Any = None) -> None:
+    """Lets ``run`` fetch and feed objects of a user's type: functions give the tensors of one, and (tensor, value) pairs to feed."""
+    if any(issubclass(tensor_type, known) for known, _, _ in _user_conversions):
+        raise ValueError(f"{tensor_type} has already been registered so ignore it.")
+    _user_conversions.insert(0, (tensor_type, fetch_function, feed_function))
+
+
+class Fetches:
+    """A nest of fetches, taken apart once: the distinct ``tensors`` and ``targets`` in it, and how to put the results together."""
+
+    def __init__(self, graph: Graph, fetches: Any) -> None:
+        self._graph = graph
+        self._elements: dict[Operation | Tensor, None] = {}
+        self._rebuild = self._visit(fetches)
+        self.tensors = [element for element in self._elements if isinstance(element, Tensor)]
+        self.targets = [element for element in self._elements if isinstance(element, Operation)]
+        self._single = fetches if isinstance(fetches, Tensor) else None
+
+    def build(self, results: list[Any]) -> Any:
+        """The results, one per tensor of ``tensors``, in the form of the fetches."""
+        if self._single is not None:
+            return results[0]
+        return self._rebuild(dict(zip(self.tensors, results)))
+
+    def _visit(self, fetch: Any) -> Rebuild:
+        if fetch is None:
+            raise TypeError("Fetch argument None has invalid type <class 'NoneType'>")
+        if isinstance(fetch, (list, tuple)) and not isinstance(fetch, (SparseTensorValue, IndexedSlicesValue)):
+            return self._sequence(fetch)
+        if isinstance(fetch, Mapping):
+            parts = [(key, self._visit(item)) for key, item in fetch.items()]
+            kind = type(fetch)
+            return lambda values: _mapping(kind, [(key, part(values)) for key, part in parts])
+        if isinstance(fetch, SparseTensor):
+            return self._composite([fetch.indices, fetch.values, fetch.dense_shape], SparseTensorValue)
+        if isinstance(fetch, IndexedSlices):
+            if fetch.dense_shape is None:
+                return self._composite([fetch.values, fetch.indices], lambda values, indices: IndexedSlicesValue(values, indices, None))
+            return self._composite([fetch.values, fetch.indices, fetch.dense_shape], IndexedSlicesValue)
+        for kind, take_apart, _ in _user_conversions:
+            if isinstance(fetch, kind):
+                tensors, contract = take_apart(fetch)
+                return self._composite(tensors, lambda *values: contract(list(values)))
+        return self._element(fetch)
+
+    def _sequence(self, fetch: Any) -> Rebuild:
+        parts = [self._visit(item) for item in fetch]
+        if hasattr(fetch, "_fields"):  # a namedtuple
+            kind = type(fetch)
+            return lambda values: kind(*[part(values) for part in parts])
+        if isinstance(fetch, tuple):
+            return lambda values: tuple([part(values) for part in parts])
+        return lambda values: [part(values) for part in parts]
+
+    def _composite(self, tensors: list[Any], build: Callable[..., Any]) -> Rebuild:
+        parts = [self._element(tensor) for tensor in tensors]
+        return lambda values: build(*[part(values) for part in parts])
+
+    def _element(self, fetch: Any) -> Rebuild:
+        try:
+            element = self._graph.as_graph_element(fetch, allow_tensor=True, allow_operation=True)
+        except TypeError as error:
+            raise TypeError(f"Fetch argument {fetch!r} has invalid type {type(fetch)}, must be a string or Tensor. ({error})") from None
+        except ValueError as error:
+            raise ValueError(f"Fetch argument {fetch!r} cannot be interpreted as a Tensor. ({error})") from None
+        except KeyError as error:
+            raise ValueError(f"Fetch argument {fetch!r} cannot be interpreted as a Tensor. ({error})") from None
+        if not self._graph.is_fetchable(element):
+            raise ValueError(f"{element!r} may not be fetched.")
+        self._elements[element] = None
+        return lambda values: values.get(element)
+
+
+def _mapping(kind: type, items: list[tuple[Any, Any]]) -> Any:
+    try:
+        return kind(items)
+    except TypeError:  # a mapping that is not built from pairs: defaultdict, ...
+        return dict(items)
+
+
+# --- feeds -----------------------------------------------------------------------------------------------------------
+
+def expand_feeds(graph: Graph, feed_dict: Any) -> dict[Tensor, Any]:
+    """``feed_dict`` as {tensor: array}: names and composites resolved, values converted and checked."""
+    feeds: dict[Tensor, Any] = {}
+    for key, value in feed_dict.items():
+        if type(key) is Tensor and key.op.graph is graph:
+            feeds[key] = feed_value(graph, key, value)
+            continue
+        for element, part in _feed_parts(key, value):
+            tensor = _feed_tensor(graph, element)
+            feeds[tensor] = feed_value(graph, tensor, part)
+    return feeds
+
+
+def _feed_parts(key: Any, value: Any) -> list[tuple[Any, Any]]:
+    if isinstance(key, SparseTensor):
+        return list(zip([key.indices, key.values, key.dense_shape], value))
+    if isinstance(key, IndexedSlices):
+        keys = [key.values, key.indices] + ([key.dense_shape] if key.dense_shape is not None else [])
+        return list(zip(keys, value))
+    for kind, _, feed in _user_conversions:
+        if isinstance(key, kind) and feed is not None:
+            return list(feed(key, value))
+    if isinstance(key, tuple) and isinstance(value, (tuple, list)) and len(key) == len(value):
+        return [pair for item, part in zip(key, value) for pair in _feed_parts(item, part)]
+    return [(key, value)]
+
+
+def _feed_tensor(graph: Graph, key: Any) -> Tensor:
+    try:
+        element = graph.as_graph_element(key, allow_tensor=True, allow_operation=False)
+    except (KeyError, ValueError, TypeError) as error:
+        raise TypeError(f"Cannot interpret feed_dict key as Tensor: {error}") from None
+    assert isinstance(element, Tensor)
+    return element
+
+
+def feed_value(graph: Graph, tensor: Tensor, value: Any) -> Any:
+    """The array to feed for ``tensor``; TypeError or ValueError, naming it, if the value does not fit."""
+    if isinstance(value, Tensor) or hasattr(value, "_as_graph_element"):
+        raise TypeError("The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python scalars, strings, lists, "
+                        f"numpy ndarrays, or TensorHandles. For reference, the tensor object was {value} which was passed to the feed with key "
+                        f"{tensor}.")
+    if not graph.is_feedable(tensor):
+        raise ValueError(f"Tensor {tensor} may not be fed.")
+    dtype = tensor._dtype.base_dtype
+    if dtype is dtypes.resource or dtype is dtypes.variant:
+        return value
+    array = value if type(value) is np.ndarray and value.dtype is dtype.np else _feed_array(tensor, dtype, value)
+    extents = tensor._shape._dims
+    if extents is not None and extents != array.shape and not tensor._shape.is_compatible_with(array.shape):
+        raise ValueError(f"Cannot feed value of shape {array.shape!r} for Tensor {tensor.name!r}, which has shape {str(tensor._shape)!r}")
+    return array
+
+
+def _feed_array(tensor: Tensor, dtype: dtypes.DType, value: Any) -> np.ndarray:
+    if dtype is dtypes.string:
+        source = np.asarray(value, dtype=object)
+        result = np.empty(source.shape, object)
+        flat = result.reshape(-1)
+        for index, item in enumerate(source.flat):
+            if not isinstance(item, (str, bytes)):
+                raise TypeError(f"Cannot feed {item!r} for Tensor {tensor.name!r}: a string is needed")
+            flat[index] = item.encode() if isinstance(item, str) else item
+        return result
+    if isinstance(value, int) and dtype.is_integer and not dtype.min <= value <= dtype.max:
+        raise TypeError(f"Type of feed value {value} with type {type(value)} is not compatible with Tensor type {dtype.as_numpy_dtype}. "
+                        "Try explicitly setting the type of the feed tensor to a larger type (e.g. int64).")
+    try:
+        return np.asarray(value, dtype=dtype.np)
+    except (ValueError, TypeError) as error:
+        kind = ValueError if isinstance(error, ValueError) else TypeError
+        raise kind(f"Cannot feed {_short(value)} for Tensor {tensor.name!r} of type {dtype.name}: {error}") from None
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+# --- results ---------------------------------------------------------------------------------------------------------
+
+def handed_out(slots: list[Any], slot: int) -> Any:
+    """The value in a slot as the caller gets it: a scalar for rank 0, else an array that nobody else holds."""
+    value = slots[slot]
+    if type(value) is not np.ndarray:
+        if not hasattr(value, "read") or not hasattr(value, "lock"):
+            return value
+        value = value.read()  # a variable, fetched by reference
+        return value[()] if value.ndim == 0 else value.copy()
+    if value.ndim == 0:
+        return value[()]
+    base = value.base
+    if base is not None:
+        return value.copy() if not isinstance(base, np.ndarray) or sys.getrefcount(base) > _BASE_ALONE else value
+    return value.copy() if sys.getrefcount(value) > _ALONE or not value.flags.writeable else value
+
+
+def _counts() -> tuple[int, int]:
+    """What getrefcount says in ``handed_out`` of an array that only its slot holds, and of the base of such a view."""
+    slots = [np.zeros(2), np.zeros((2, 2)).reshape(4)]
+    value = slots[0]
+    alone = sys.getrefcount(value)
+    view = slots[1]
+    base = view.base
+    return alone, sys.getrefcount(base)
+
+
+_ALONE, _BASE_ALONE = _counts()

@@ -1,0 +1,116 @@
+"""A plan: a program packed for the executor. Made once per (fetches, feeds), then reused by every step.
+
+Values live in numbered slots; a node is an integer; the tables below are indexed by it. Nothing is looked up by name while a step runs.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.compiler.ir import Node, Program, Recv, rendezvous_key
+from penstock.runtime.partition import Partition, partition
+from penstock.runtime.resources import Resources
+from penstock.runtime.step import KernelContext
+
+Slot = int
+
+
+class PartitionPlan:
+    """The tables of one device.
+
+    kernels[i](*inputs) runs node i, whose inputs are in slots ``inputs[i]``; ``references[i]`` are the positions among them that hold a Ref but are
+    taken by value; the results go to slots ``outputs[i]`` (an int if the op has exactly one output). ``frees[i]`` are the slots that are not
+    needed any more after node i, when nodes run in order. ``pending[i]`` is how many nodes must have run before i, ``successors[i]`` who waits for i,
+    ``uses`` how many nodes read a slot. ``waits[i]`` says that the kernel may block; ``receives[i]`` is the rendezvous key of a Recv, else None.
+    """
+
+    def __init__(self, part: Partition, resources: Resources, states: dict[str, dict[str, Any]], fetched: set[tuple[Node, int]],
+                 arg_slots: dict[Node, Slot]) -> None:
+        self.device, self.nodes = part.device, [node for node in part.nodes if node not in arg_slots]
+        index_of = {node: index for index, node in enumerate(self.nodes)}
+        self.slots: dict[tuple[Node, int], Slot] = {(node, 0): slot for node, slot in arg_slots.items()}
+        self.outputs: list[Any] = []
+        self.size = len(arg_slots)
+        for node in self.nodes:
+            self._allocate(node)
+        self.inputs = [tuple(self.slots[edge] for edge in node.inputs) for node in self.nodes]
+        self.references = [references_of(node, arg_slots) for node in self.nodes]
+        self.kernels = [kernel_of(node, resources, states) for node in self.nodes]
+        self.receives = [rendezvous_key(node.attrs) if node.definition is Recv else None for node in self.nodes]
+        self.waits = [node.definition.blocking for node in self.nodes]
+        self.serial = not any(self.waits)
+        self._dependencies(index_of)
+        self._lifetimes({self.slots[edge] for edge in fetched if edge in self.slots})
+
+    def _allocate(self, node: Node) -> None:
+        count = len(node.output_dtypes)
+        for index in range(count):
+            self.slots[node, index] = self.size + index
+        self.outputs.append(self.size if count == 1 else tuple(range(self.size, self.size + count)))
+        self.size += count
+
+    def _dependencies(self, index_of: dict[Node, int]) -> None:
+        self.pending = [0] * len(self.nodes)
+        self.successors: list[list[int]] = [[] for _ in self.nodes]
+        for index, node in enumerate(self.nodes):
+            before = {index_of[other] for other in (*(producer for producer, _ in node.inputs), *node.control) if other in index_of}
+            self.pending[index] = len(before)
+            for other in before:
+                self.successors[other].append(index)
+
+    def _lifetimes(self, kept: set[Slot]) -> None:
+        self.uses = [0] * self.size
+        last: dict[Slot, int] = {}
+        for index, slots in enumerate(self.inputs):
+            for slot in slots:
+                self.uses[slot] += 1
+                last[slot] = index
+        self.frees: list[tuple[Slot, ...]] = [()] * len(self.nodes)
+        for slot, index in last.items():
+            if slot not in kept:
+                self.frees[index] = (*self.frees[index], slot)
+        for slot in kept:
+            self.uses[slot] += 1  # the caller
+
+
+class Plan:
+    """A program, placed and cut, with the slots of its feeds and fetches."""
+
+    def __init__(self, program: Program, resources: Resources, states: dict[str, dict[str, Any]]) -> None:
+        parts = partition(program)
+        fetched = set(program.fetches)
+        self.parts: list[PartitionPlan] = []
+        self.feed_places: list[list[tuple[int, Slot]]] = []  # per part: (which feed, its slot)
+        for part in parts:
+            args = [node for node in part.nodes if node in program.args]
+            self.parts.append(PartitionPlan(part, resources, states, fetched, {node: slot for slot, node in enumerate(args)}))
+            self.feed_places.append([(node.attrs["index"], slot) for slot, node in enumerate(args)])
+        self.fetch_places = [self._find(edge) for edge in program.fetches]
+        self.simple = len(self.parts) <= 1 and all(part.serial for part in self.parts)
+
+    def _find(self, edge: tuple[Node, int]) -> tuple[int, Slot]:
+        for index, part in enumerate(self.parts):
+            if edge in part.slots:
+                return index, part.slots[edge]
+        raise AssertionError(f"{edge[0].name} is in no partition")
+
+
+def references_of(node: Node, args: dict[Node, Slot]) -> tuple[int, ...]:
+    """Positions of inputs that carry a Ref where the op wants its value."""
+    found, position = [], 0
+    for arg, edges in node.definition.group(node.inputs, node.attrs):
+        for producer, index in edges:
+            if not arg.is_ref and producer not in args and producer.output_dtypes[index].is_ref:
+                found.append(position)
+            position += 1
+    return tuple(found)
+
+
+def kernel_of(node: Node, resources: Resources, states: dict[str, dict[str, Any]]) -> Callable[..., Any]:
+    if node.definition.kernel is None:
+        return _no_kernel
+    return node.definition.bind(node, KernelContext(node, resources, states.setdefault(node.name, {})))  # type: ignore[arg-type]
+
+
+def _no_kernel(*inputs: Any) -> Any:
+    raise LookupError("this op has no kernel")

@@ -1,0 +1,163 @@
+"""What outlives a step: the values of variables, and the table of named resources of a task.
+
+A ``Ref`` holds one variable's value. The contract that lets values travel without copies: an array that was handed out by ``read`` never
+changes. So a write goes into the buffer itself only while nobody else holds it, and into a private copy otherwise. Who else holds it is known from
+its reference count: a view of an array holds the array, a value in flight and a value that was fetched hold it too.
+"""
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from penstock.errors import FailedPreconditionError, KernelError, NotFoundError
+from penstock.graph import dtypes
+from penstock.graph.dtypes import DType
+
+DEFAULT_CONTAINER = "localhost"
+
+
+class Ref:
+    """The holder of a variable's value; ``value`` is None until the first assignment.
+
+    ``lock`` guards reads and writes; it may be taken around several of them (an optimizer that updates two variables together).
+
+    >>> from penstock.graph import dtypes
+    >>> ref = Ref("v", dtypes.float32)
+    >>> ref.assign(np.zeros(2, np.float32))
+    >>> seen = ref.read()
+    >>> ref.mutable()[0] = 5
+    >>> seen.tolist(), ref.read().tolist()
+    ([0.0, 0.0], [5.0, 0.0])
+    """
+
+    __slots__ = ("__weakref__", "dtype", "lock", "name", "value")
+
+    def __init__(self, name: str, dtype: DType) -> None:
+        self.name, self.dtype = name, dtype.base_dtype
+        self.value: np.ndarray | None = None
+        self.lock = threading.RLock()
+
+    @property
+    def initialized(self) -> bool:
+        """True if there is a value."""
+        return self.value is not None
+
+    def read(self) -> np.ndarray:
+        """The current value, never to be written to; FailedPreconditionError if there is none."""
+        with self.lock:
+            if self.value is None:
+                raise self._uninitialized()
+            return self.value
+
+    def assign(self, array: Any) -> None:
+        """Makes a copy of ``array`` the value, in the old buffer if it fits and nobody else holds it."""
+        array = np.asarray(array, self.dtype.np)
+        with self.lock:
+            if self.value is not None and self.value.shape == array.shape and sys.getrefcount(self.value) <= _SOLE_HOLDER:
+                np.copyto(self.value, array)
+            else:
+                self.value = np.array(array, order="C", copy=True)
+
+    def mutable(self) -> np.ndarray:
+        """The value as an array that may be written in place; what was handed out before does not change.
+
+        Hold ``lock`` while writing, and drop the array afterwards: as long as it lives, the next write makes a copy.
+        """
+        with self.lock:
+            if self.value is None:
+                raise self._uninitialized()
+            if sys.getrefcount(self.value) > _SOLE_HOLDER:
+                self.value = self.value.copy()
+            return self.value
+
+    def apply(self, function: Callable[..., Any], *operands: Any) -> None:
+        """``value = function(value, *operands)`` for a NumPy ufunc, in place if possible and in one pass either way."""
+        with self.lock:
+            if self.value is None:
+                raise self._uninitialized()
+            alone = sys.getrefcount(self.value) <= _SOLE_HOLDER
+            function(self.value, *operands, out=self.value) if alone else self._replace(function, operands)
+
+    def _replace(self, function: Callable[..., Any], operands: tuple[Any, ...]) -> None:
+        assert self.value is not None
+        fresh = np.empty_like(self.value)
+        function(self.value, *operands, out=fresh)
+        self.value = fresh
+
+    def clear(self) -> None:
+        """Forgets the value."""
+        with self.lock:
+            self.value = None
+
+    def _uninitialized(self) -> KernelError:
+        return KernelError(FailedPreconditionError, f"Attempting to use uninitialized value {self.name}")
+
+    def __repr__(self) -> str:
+        state = "uninitialized" if self.value is None else f"shape={self.value.shape}"
+        return f"<Ref {self.name!r} {self.dtype.name} {state}>"
+
+
+def _sole_holder_count() -> int:
+    """What ``sys.getrefcount(self.value)`` says when ``self`` alone holds the value: the interpreter's own references are counted with it."""
+    probe = Ref("probe", dtypes.float32)
+    probe.value = np.zeros(())
+    return sys.getrefcount(probe.value)
+
+
+_SOLE_HOLDER = _sole_holder_count()
+
+
+class Resources:
+    """The named resources of one task: variables, queues, tables, ... , in containers that can be cleared one by one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._table: dict[tuple[str, str, str], Any] = {}
+
+    def lookup_or_create(self, container: str, name: str, kind: str, factory: Callable[[], Any]) -> Any:
+        """The resource of this name; ``factory`` makes it the first time. Only one thread makes it."""
+        key = (container or DEFAULT_CONTAINER, name, kind)
+        found = self._table.get(key)
+        if found is not None:
+            return found
+        with self._lock:
+            if key not in self._table:
+                self._table[key] = factory()
+            return self._table[key]
+
+    def variable(self, container: str, name: str, kind: str, dtype: DType) -> Ref:
+        """The variable of this name, made without a value the first time."""
+        return self.lookup_or_create(container, name, kind, lambda: Ref(name, dtype))
+
+    def temporary(self, name: str, dtype: DType) -> Ref:
+        """A variable that is in no table."""
+        return Ref(name, dtype)
+
+    def lookup(self, container: str, name: str, kind: str) -> Any:
+        """The resource of this name; NotFoundError if there is none."""
+        with self._lock:
+            found = self._table.get((container or DEFAULT_CONTAINER, name, kind))
+        if found is None:
+            raise KernelError(NotFoundError, f"Resource {container or DEFAULT_CONTAINER}/{name}/{kind} does not exist.")
+        return found
+
+    def remove(self, resource: Any) -> bool:
+        """Takes a resource out of the table; False if it is not there."""
+        with self._lock:
+            keys = [key for key, value in self._table.items() if value is resource]
+            for key in keys:
+                del self._table[key]
+        return bool(keys)
+
+    def clear(self, containers: Iterable[str] = ()) -> None:
+        """Forgets the resources of these containers; of all, if none is named."""
+        chosen = set(containers)
+        with self._lock:
+            self._table = {key: value for key, value in self._table.items() if chosen and key[0] not in chosen}
+
+    def __len__(self) -> int:
+        return len(self._table)

@@ -1,0 +1,267 @@
+"""Session: runs parts of a graph and keeps the state that its variables hold between the runs.
+
+The life of ``run``: the fetches are taken apart (``fetches.py``), the feeds converted; a plan is looked up, or made by pruning, placing,
+cutting and packing the graph (``compiler/ir.py``, ``devices.py``, ``partition.py``, ``plan.py``); the executor runs it; the results are put together.
+"""
+from __future__ import annotations
+
+import logging
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+from tensorboard.compat.proto.config_pb2 import ConfigProto, RunOptions
+
+from penstock import errors
+from penstock.compiler import ir
+from penstock.graph import stacks
+from penstock.graph.graph import Graph, default_graph
+from penstock.graph.node import Operation, Tensor
+from penstock.runtime import partial
+from penstock.runtime.devices import Device, local_devices, place
+from penstock.runtime.executor import execute
+from penstock.runtime.fetches import Fetches, expand_feeds, feed_value, handed_out
+from penstock.runtime.plan import Plan
+from penstock.runtime.resources import Resources
+from penstock.runtime.step import Step
+from penstock.runtime.trace import Trace, fill_partition_graphs
+
+_log = logging.getLogger("tensorflow")
+
+_GROWTH_LIMIT = 10  # runs in a row, each after the graph grew, until a warning
+
+
+class BaseSession:
+    """What Session and InteractiveSession share."""
+
+    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        if target:
+            raise errors.UnimplementedError(None, None, f"a session with the target {target!r} needs the distributed runtime, which this version of "
+                                            "Penstock does not have yet; leave the target empty to run in this process")
+        if graph is not None and not isinstance(graph, Graph):
+            raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
+        if config is not None and not isinstance(config, ConfigProto):
+            raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
+        self._graph = graph or default_graph()
+        self._config = config if config is not None else ConfigProto()
+        self._devices = local_devices(self._config)
+        self._resources = Resources()
+        self._states: dict[str, dict[str, Any]] = {}  # per stateful node: random generators, ...
+        self._plans: dict[Any, Plan] = {}
+        self._plans_of = -1  # the graph's mutation count that the plans were made for
+        self._fetches: dict[Any, Fetches] = {}
+        self._lock = threading.Lock()
+        self._steps: set[Step] = set()
+        self._closed = False
+        self._seen_ops, self._growth = 0, 0
+        self._partial_runs: dict[str, partial.PartialRun] = {}
+        _open_sessions.add(self)
+
+    # --- running -----------------------------------------------------------------------------------------------------
+
+    def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
+        """Computes ``fetches`` (tensors, operations, names, variables, or any nest of them), given the values in ``feed_dict``.
+
+        The result has the structure of ``fetches``: arrays for tensors, None for operations.
+
+        >>> import penstock as tf
+        >>> with tf.Graph().as_default(), tf.Session() as sess:
+        ...     x = tf.placeholder(tf.float32)
+        ...     sess.run({"double": x * 2.0, "same": [x]}, {x: 3.0})
+        {'double': np.float32(6.0), 'same': [np.float32(3.0)]}
+        """
+        self._check_open()
+        wanted = self._take_apart(fetches)
+        feeds = expand_feeds(self._graph, feed_dict) if feed_dict else {}
+        if not wanted.tensors and not wanted.targets:
+            return wanted.build([])
+        return wanted.build(self._run(wanted, feeds, options, run_metadata))
+
+    def _run(self, wanted: Fetches, feeds: dict[Tensor, Any], options: Any, run_metadata: Any) -> list[Any]:
+        plan = self._plan(wanted, tuple(feeds))
+        step = Step((options.timeout_in_ms if options is not None else 0) or self._config.operation_timeout_in_ms)
+        trace = Trace() if options is not None and run_metadata is not None and options.trace_level > RunOptions.NO_TRACE else None
+        self._steps.add(step)
+        try:
+            slots = execute(plan, list(feeds.values()), step, trace)
+        finally:
+            self._steps.discard(step)
+        if run_metadata is not None:
+            if trace is not None:
+                run_metadata.step_stats.CopyFrom(trace.step_stats())
+            if options is not None and options.output_partition_graphs:
+                fill_partition_graphs(plan, run_metadata)
+        return [handed_out(slots[part], slot) for part, slot in plan.fetch_places]
+
+    def _take_apart(self, fetches: Any) -> Fetches:
+        """The Fetches of a nest, remembered for tensors and flat lists of them, which training loops fetch again and again."""
+        if isinstance(fetches, (Tensor, Operation)):
+            key = fetches
+        elif isinstance(fetches, list) and all(isinstance(item, (Tensor, Operation)) for item in fetches):
+            key = tuple(fetches)  # type: ignore[assignment]
+        else:
+            return Fetches(self._graph, fetches)
+        found = self._fetches.get(key)
+        if found is None:
+            found = self._fetches[key] = Fetches(self._graph, fetches)
+        return found
+
+    def _plan(self, wanted: Fetches, feeds: tuple[Tensor, ...]) -> Plan:
+        graph = self._graph
+        if self._plans_of != graph._mutations:
+            self._plans, self._plans_of = {}, graph._mutations
+        key = (*wanted.tensors, None, *wanted.targets, None, *feeds)
+        plan = self._plans.get(key)
+        if plan is None:
+            self._notice_growth()
+            program = ir.prune(wanted.tensors, wanted.targets, feeds)
+            place(program, self._devices, self._config.allow_soft_placement, self._config.log_device_placement)
+            ir.check(program)
+            plan = self._plans[key] = Plan(program, self._resources, self._states)
+        else:
+            self._growth = 0
+        return plan
+
+    def _notice_growth(self) -> None:
+        """Warns, once, of a program that adds ops to the graph inside its loop: each run then needs a new plan."""
+        ops = self._graph._ops
+        self._growth = self._growth + 1 if len(ops) > self._seen_ops else 0
+        self._seen_ops = len(ops)
+        if self._growth == _GROWTH_LIMIT:
+            _log.warning("The graph grew before each of the last %d runs, to %d operations; the newest is '%s', made at %s. Operations that are "
+                         "made inside a loop pile up and make every run slower: build the graph once, before the loop (graph.finalize() finds "
+                         "the line).", _GROWTH_LIMIT, len(ops), ops[-1].name, ops[-1].origin)
+
+    def make_callable(self, fetches: Any, feed_list: Any = None, accept_options: bool = False) -> Callable[..., Any]:
+        """A function of the values of ``feed_list`` that returns ``fetches``: the fastest way to run one step again and again."""
+        self._check_open()
+        if feed_list is not None and not isinstance(feed_list, (list, tuple)):
+            raise TypeError("`feed_list` must be a list or tuple.")
+        wanted = Fetches(self._graph, fetches)
+        tensors = [self._graph.as_graph_element(item, allow_operation=False) for item in feed_list or ()]
+
+        def call(*values: Any, options: Any = None, run_metadata: Any = None) -> Any:
+            self._check_open()
+            if len(values) != len(tensors):
+                raise ValueError(f"Expected {len(tensors)} values for the feeds of this callable, got {len(values)}")
+            feeds = {tensor: feed_value(self._graph, tensor, value) for tensor, value in zip(tensors, values)}  # type: ignore[arg-type]
+            return wanted.build(self._run(wanted, feeds, options, run_metadata))  # type: ignore[arg-type]
+
+        return call
+
+    def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
+        """Prepares a step that is run in parts; returns the handle for ``partial_run``."""
+        self._check_open()
+        wanted = Fetches(self._graph, fetches)
+        tensors = [self._graph.as_graph_element(item, allow_operation=False) for item in feeds or ()]
+        program = ir.prune(wanted.tensors, wanted.targets, tensors)  # type: ignore[arg-type]
+        place(program, self._devices, self._config.allow_soft_placement)
+        handle = f"partial_run_{len(self._partial_runs)}"
+        self._partial_runs[handle] = partial.PartialRun(program, tensors, wanted, self._resources, self._states)  # type: ignore[arg-type]
+        return handle
+
+    def partial_run(self, handle: str, fetches: Any, feed_dict: Any = None) -> Any:
+        """Goes on with a step that ``partial_run_setup`` prepared: what earlier parts computed is not computed again."""
+        self._check_open()
+        run = self._partial_runs.get(handle)
+        if run is None:
+            raise errors.InvalidArgumentError(None, None, f"Must run 'setup' before performing partial runs! There is no handle {handle!r}.")
+        wanted = Fetches(self._graph, fetches)
+        return wanted.build(run.run(wanted, expand_feeds(self._graph, feed_dict or {})))
+
+    # --- life --------------------------------------------------------------------------------------------------------
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that this session runs."""
+        return self._graph
+
+    @property
+    def graph_def(self) -> Any:
+        """The graph as a GraphDef proto."""
+        return self._graph.as_graph_def()
+
+    @property
+    def sess_str(self) -> bytes:
+        """The target as bytes; empty for this process."""
+        return b""
+
+    def list_devices(self) -> list[Device]:
+        """The devices that steps can use."""
+        return list(self._devices)
+
+    def as_default(self) -> AbstractContextManager[Any]:
+        """Makes this the default session inside a ``with`` block; ``tensor.eval()`` and ``op.run()`` use it."""
+        return stacks.sessions.using(self)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise RuntimeError("Attempted to use a closed Session.")
+        if not self._graph._ops:
+            raise RuntimeError("The Session graph is empty.  Add operations to the graph before calling run().")
+
+    def close(self) -> None:
+        """Ends the session: steps under way are cancelled, its variables and queues are freed."""
+        self._closed = True
+        for step in list(self._steps):
+            step.cancel(errors.CancelledError(None, None, "Session has been closed."))
+        self._plans, self._fetches, self._states = {}, {}, {}
+        self._resources.clear()
+
+
+_open_sessions: weakref.WeakSet[BaseSession] = weakref.WeakSet()
+
+
+class Session(BaseSession):
+    """Runs operations of a graph; also a context manager that makes itself and its graph the default.
+
+    >>> import penstock as tf
+    >>> with tf.Graph().as_default(), tf.Session() as sess:
+    ...     sess.run(tf.constant(2) + 3)
+    np.int32(5)
+    """
+
+    def __enter__(self) -> Session:
+        self._context = _entered(self)
+        return self._context.__enter__()
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        self._context.__exit__(kind, error, trace)
+        self.close()
+
+    @staticmethod
+    def reset(target: str, containers: Any = None, config: Any = None) -> None:
+        """Clears the resource containers (all of them, if none is named) on a target."""
+        if target:
+            raise errors.UnimplementedError(None, None, f"Session.reset of the target {target!r} needs the distributed runtime")
+        for session in list(_open_sessions):
+            session._resources.clear(containers)
+
+
+@contextmanager
+def _entered(session: Session) -> Iterator[Session]:
+    with session.graph.as_default(), session.as_default():
+        yield session
+
+
+class InteractiveSession(BaseSession):
+    """A session that is the default from its creation to its ``close()``: for shells and notebooks."""
+
+    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        super().__init__(target, graph, config)
+        stacks.sessions.items.append(self)
+        self._graph_context = self._graph.as_default() if graph is not None else None
+        if self._graph_context is not None:
+            self._graph_context.__enter__()
+
+    def close(self) -> None:
+        """Ends the session and stops being the default."""
+        if self._closed:
+            return
+        super().close()
+        if self in stacks.sessions.items:
+            stacks.sessions.items.remove(self)
+        if self._graph_context is not None:
+            self._graph_context.__exit__(None, None, None)

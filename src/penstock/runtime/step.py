@@ -1,0 +1,98 @@
+"""A running step: its deadline, its cancellation and its rendezvous; and the context that kernels see."""
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from penstock.compiler.ir import Node
+from penstock.errors import OpError
+from penstock.graph.node import Operation
+from penstock.runtime.rendezvous import Rendezvous
+from penstock.runtime.resources import Resources
+
+_running = threading.local()  # .step: the step that this thread works for
+
+
+class Step:
+    """One call of ``Session.run``.
+
+    Cancellation happens once: ``cancel`` keeps the first error and calls everybody who registered, who then stop waiting.
+    """
+
+    def __init__(self, timeout_ms: int = 0) -> None:
+        self.deadline = time.monotonic() + timeout_ms / 1000 if timeout_ms > 0 else None
+        self.timeout_ms = timeout_ms
+        self.rendezvous = Rendezvous()
+        self.cancelled: OpError | None = None
+        self._lock = threading.Lock()
+        self._callbacks: dict[int, Callable[[], None]] = {}
+        self._next = 0
+
+    def remaining(self) -> float | None:
+        """Seconds until the deadline; None if there is none."""
+        return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
+
+    def cancel(self, error: OpError) -> None:
+        """Ends the step with this error, unless it is ended already."""
+        with self._lock:
+            if self.cancelled is not None:
+                return
+            self.cancelled = error
+            callbacks, self._callbacks = list(self._callbacks.values()), {}
+        self.rendezvous.abort(error)
+        for callback in callbacks:
+            callback()
+
+    def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Has ``callback`` called when the step is cancelled (at once if it is); returns what unregisters it."""
+        with self._lock:
+            if self.cancelled is None:
+                self._next += 1
+                key = self._next
+                self._callbacks[key] = callback
+                return lambda: self._forget(key)
+        callback()
+        return lambda: None
+
+    def _forget(self, key: int) -> None:
+        with self._lock:
+            self._callbacks.pop(key, None)
+
+
+class working_for:  # noqa: N801 (a with block)
+    """Marks this thread as working for a step."""
+
+    __slots__ = ("_outer", "_step")
+
+    def __init__(self, step: Step) -> None:
+        self._step = step
+
+    def __enter__(self) -> None:
+        self._outer = getattr(_running, "step", None)
+        _running.step = self._step
+
+    def __exit__(self, *error: Any) -> None:
+        _running.step = self._outer
+
+
+class KernelContext:
+    """What a kernel that asks for ``ctx`` gets: its node, the state of the task, and the step that runs it."""
+
+    __slots__ = ("device", "node", "resources", "state")
+
+    def __init__(self, node: Node, resources: Resources, state: dict[str, Any]) -> None:
+        self.node, self.device, self.resources = node, node.device, resources
+        self.state = state  # of this node in this session; persists between steps
+
+    @property
+    def op(self) -> Operation:
+        """The user's operation."""
+        assert self.node.origin is not None
+        return self.node.origin
+
+    @property
+    def step(self) -> Step:
+        """The step that this thread works for."""
+        return _running.step
