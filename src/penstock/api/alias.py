@@ -1,3 +1,158 @@
-"""The ``tensorflow`` alias."""
-def install_as_tensorflow():
-    pass
+"""``install_as_tensorflow()``: from then on ``import tensorflow`` gives Penstock, in this process.
+
+``tensorflow`` is the module `penstock.api.root`; ``tensorflow.nn`` is `penstock.api.nn`, and so on. Modules inside TensorFlow that programs reach into
+(``tensorflow.python.framework.ops``) are made when they are imported and look their names up by the rules of `penstock.api.paths`;
+``tensorflow.core.*.x_pb2`` are TensorBoard's copies of the same protocol buffers. What is not there raises ModuleNotFoundError and says so.
+"""
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any
+
+from penstock.api import paths, root
+from penstock.api._table import resolve
+
+NAME = "tensorflow"
+_PACKAGES = frozenset(["python", "core"]) | {
+    ".".join(["python", *parts[:length]])
+    for parts in (path.split(".") for path in [*paths.MODULES, *(f"{package}.any" for package in paths.PLAIN)])
+    for length in range(1, len(parts))}
+
+
+def install_as_tensorflow() -> None:
+    """Makes ``import tensorflow`` mean Penstock. Raises RuntimeError if TensorFlow itself has been imported; a second call changes nothing."""
+    present = sys.modules.get(NAME)
+    if present is root:
+        return
+    if present is not None:
+        raise RuntimeError(f"TensorFlow is already imported ({getattr(present, '__file__', present)}). Call penstock.install_as_tensorflow() "
+                           "before anything imports tensorflow, or start the program with `penstock run`.")
+    sys.modules[NAME] = root
+    # A package of that name, so that `import tensorflow.nn` and `from tensorflow import nn` ask the finder.
+    root.__name__, root.__path__ = NAME, []  # type: ignore[attr-defined]
+    sys.meta_path.insert(0, _Finder())
+    for name in ("python", "core"):  # `tf.python` was an attribute up to TensorFlow 1.13
+        importlib.import_module(f"{NAME}.{name}")
+
+
+class _Finder(MetaPathFinder, Loader):
+    """Finds ``tensorflow.*``; loading puts the Penstock module in the place of the one that the import system made."""
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if not fullname.startswith(NAME + "."):
+            return None
+        return ModuleSpec(fullname, self, is_package=True) if _exists(_below(fullname)) else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        sys.modules[module.__name__] = _module(_below(module.__name__), module.__name__)
+
+
+def _below(fullname: str) -> str:
+    """``nn`` for ``tensorflow.nn`` and ``tensorflow.compat.v1.nn``."""
+    return fullname.removeprefix(NAME + ".").removeprefix("compat.v1.")
+
+
+def _exists(path: str) -> bool:
+    """Whether Penstock has the module. Raises ModuleNotFoundError with the reason if it belongs to a part that Penstock does not have."""
+    if path == "compat.v1" or path in _PACKAGES:
+        return True
+    package, _, rest = path.partition(".")
+    if package == "python":
+        _check_part(rest)
+        return _is_python_module(rest)
+    if package == "core":
+        return _proto(path) is not None or not path.endswith("_pb2")
+    if package in root.MISSING:
+        raise _not_here(path, package)
+    return package in root.ORIGINS and find_spec(f"penstock.api.{path}") is not None
+
+
+def _check_part(path: str) -> None:
+    for prefix, part in paths.PARTS.items():
+        if (path == prefix or path.startswith(prefix + ".")) and part.split(".")[0] not in root.ORIGINS:
+            raise _not_here(f"python.{path}", part)
+
+
+def _not_here(path: str, part: str) -> ModuleNotFoundError:
+    # Without `name`, by which `from tensorflow import keras` would know that nothing worse happened and drop the explanation.
+    return ModuleNotFoundError(f"No module named '{NAME}.{path}': tf.{part} is not in this version of Penstock")
+
+
+def _is_python_module(path: str) -> bool:
+    package, _, name = path.rpartition(".")
+    generated = package == "ops" and re.fullmatch(r"gen_\w+_ops", name) is not None
+    return path in paths.MODULES or generated or name in paths.PLAIN.get(package, "").split()
+
+
+def _proto(path: str) -> str | None:
+    """The module that holds the protocol buffers of ``core.framework.graph_pb2``."""
+    name = path.rpartition(".")[2]
+    found = paths.PROTOS.get(name, f"tensorboard.compat.proto.{name}")
+    return found if name.endswith("_pb2") and find_spec(found) is not None else None
+
+
+def _module(path: str, fullname: str) -> ModuleType:
+    if path == "compat.v1":
+        return root
+    if path == "python" or path.startswith("python."):
+        return _Inside(fullname, path.removeprefix("python").removeprefix("."))
+    if path == "core" or path.startswith("core."):
+        proto = _proto(path)
+        return _Inside(fullname, None) if proto is None else importlib.import_module(proto)
+    return importlib.import_module(f"penstock.api.{path}")
+
+
+class _Inside(ModuleType):
+    """A module inside TensorFlow. ``path`` is its place below ``tensorflow.python``; None for a package that has nothing but modules."""
+
+    def __init__(self, fullname: str, path: str | None) -> None:
+        super().__init__(fullname, f"Penstock's stand-in for TensorFlow's private module {fullname}.")
+        self.__path__: list[str] = []
+        self._inside = path
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        try:
+            return importlib.import_module(f"{self.__name__}.{name}")
+        except ModuleNotFoundError as error:
+            if error.name is None:
+                raise AttributeError(str(error)) from error
+            if error.name != f"{self.__name__}.{name}":
+                raise
+        if not self._inside:
+            raise AttributeError(f"module '{self.__name__}' has no attribute '{name}' in Penstock")
+        value = _look_up(self._inside, name)
+        setattr(self, name, value)
+        return value
+
+
+def _look_up(path: str, name: str) -> Any:
+    """The object that programs find as ``name`` in ``tensorflow.python.<path>``."""
+    origin = paths.NAMES.get(path, {}).get(name)
+    if origin is not None:
+        return resolve(origin)
+    if path.startswith("ops.gen_"):
+        operation = _generated(name)
+        if operation is not None:
+            return operation
+    namespaces = [] if name.startswith("_") else [f"penstock.api.{namespace}" for namespace in paths.NAMESPACES]
+    searched = [*paths.MODULES.get(path, "").split(), *(namespaces if path.partition(".")[0] in paths.PLAIN else [])]
+    for source in searched:
+        module = importlib.import_module(source)
+        if hasattr(module, name):
+            return getattr(module, name)
+    raise AttributeError(f"module '{NAME}.python.{path}' has no attribute '{name}' in Penstock")
+
+
+def _generated(name: str) -> Any:
+    """The operation behind a generated function: ``max_pool_grad`` is MaxPoolGrad."""
+    wanted = name.strip("_").replace("_", "").lower()
+    return next((definition for op_type, definition in root.raw_ops.REGISTRY.items() if op_type.lower() == wanted), None)

@@ -31,8 +31,8 @@ TABLE = {
     "penstock.graph.stacks": "get_default_session=default_session",
     "penstock.graph.keys": "GraphKeys",
     "penstock.graph.graph_def": "import_graph_def",
-    "penstock.gradients": "gradients hessians RegisterGradient NotDifferentiable NoGradient no_gradient=NotDifferentiable custom_gradient "
-                          "AggregationMethod UnconnectedGradients",
+    "penstock.gradients": "gradients RegisterGradient NotDifferentiable NoGradient no_gradient=NotDifferentiable AggregationMethod",
+    "penstock.custom_gradient": "custom_gradient hessians",
     "penstock.runtime.session": "Session InteractiveSession",
     # protocol buffers
     "tensorboard.compat.proto.graph_pb2": "GraphDef",
@@ -45,6 +45,16 @@ TABLE = {
     "tensorboard.compat.proto.histogram_pb2": "HistogramProto",
     # operations
     "penstock.ops.constant": "constant placeholder placeholder_with_default identity",
+    "penstock.graph.seeds": "get_seed set_random_seed",
+    "penstock.ops.random": "random_uniform random_normal truncated_normal random_shuffle multinomial random_poisson",
+    "penstock.ops.random_gamma": "random_gamma",
+    "penstock.ops.random_extra": "random_crop",
+    "penstock.ops.misc": "no_op group tuple=tuple_ Assert timestamp",
+    "penstock.ops.printing": "Print print=print_v2",
+    "penstock.ops.checks": "assert_equal assert_none_equal assert_less assert_less_equal assert_greater assert_greater_equal assert_positive "
+                           "assert_negative assert_non_negative assert_non_positive assert_near is_non_decreasing is_strictly_increasing "
+                           "assert_type assert_integer is_numeric_tensor assert_same_float_dtype assert_proper_iterable",
+    "penstock.ops.check_shapes": "assert_rank assert_rank_at_least assert_rank_in assert_scalar verify_tensor_all_finite add_check_numerics_ops",
     # state
     # helpers of the 1.x line that choose behaviour
     "penstock.api.behavior": "executing_eagerly enable_eager_execution disable_eager_execution enable_v2_behavior disable_v2_behavior "

@@ -17,6 +17,7 @@ from penstock.graph.dtypes import DType
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import OpDef, op
 from penstock.graph.shape import TensorShape
+from penstock.graph.traverse import needed
 from penstock.ops.common import nothing
 
 
@@ -129,48 +130,3 @@ def prune(fetches: Sequence[Tensor], targets: Iterable[Operation], feeds: Sequen
     args = list(fed.values())
     return Program([*args, *nodes.values()], args,
                    [(fed[tensor], 0) if tensor in fed else (nodes[tensor.op], tensor.value_index) for tensor in fetches])
-
-
-def needed(fetches: Iterable[Tensor], targets: Iterable[Operation], fed: Any) -> list[Operation]:
-    """The operations behind ``fetches`` and ``targets``, up to the tensors in ``fed``, in creation order (a topological one)."""
-    found: set[Operation] = set()
-    stack = [tensor.op for tensor in fetches if tensor not in fed]
-    stack.extend(targets)
-    while stack:
-        operation = stack.pop()
-        if operation in found:
-            continue
-        found.add(operation)
-        stack.extend(tensor.op for tensor in operation._inputs if tensor not in fed)
-        stack.extend(operation._control_inputs)
-    return in_order(found)
-
-
-def in_order(operations: set[Operation]) -> list[Operation]:
-    """Operations sorted so that each stands after those it depends on; ValueError for a cycle."""
-    ordered = sorted(operations, key=lambda operation: operation._id)
-    position = {operation: index for index, operation in enumerate(ordered)}
-    late = any(position.get(before, -1) > index for index, operation in enumerate(ordered)
-               for before in (*(t.op for t in operation._inputs), *operation._control_inputs))
-    return _sort(ordered) if late else ordered  # only graph surgery makes an op depend on a later one
-
-
-def _sort(operations: list[Operation]) -> list[Operation]:
-    members, result, state = set(operations), [], dict[Operation, int]()
-    for root in operations:
-        stack = [root]
-        while stack:
-            operation = stack[-1]
-            if state.get(operation) == 2:
-                stack.pop()
-                continue
-            before = [b for b in (*(t.op for t in operation._inputs), *operation._control_inputs) if b in members and state.get(b) != 2]
-            if not before:
-                state[operation] = 2
-                result.append(stack.pop())
-            elif state.get(operation) == 1:
-                raise ValueError(f"the graph has a cycle through '{operation.name}'")
-            else:
-                state[operation] = 1
-                stack.extend(before)
-    return result

@@ -220,7 +220,7 @@ def as_dtype(value: Any) -> DType:
     if found is not None:
         return found
     try:
-        numpy_dtype = np.dtype(value)
+        numpy_dtype = np.dtype(value) if value is not None else None  # NumPy reads None as float64
     except (TypeError, ValueError):
         numpy_dtype = None
     if numpy_dtype is not None:

@@ -87,6 +87,8 @@ class Graph:
             if self._finalized:
                 raise RuntimeError(f"Graph is finalized and cannot be modified: '{name}' ({definition.type}) cannot be added.")
             op = Operation(self, definition, name, inputs, attributes, outputs)
+            for key, value in self._extra_attrs.items():
+                op._set_attr(key, value)
             state = self._state
             if state.control:
                 op._control_inputs = self._control_inputs_for(op)
@@ -96,8 +98,6 @@ class Graph:
                 self._apply_colocation(op, colocate)
             if self._gradient_overrides and definition.type in self._gradient_overrides:
                 op._extra["_gradient_op_type"] = AttrValue(s=self._gradient_overrides[definition.type].encode())
-            for key, value in self._extra_attrs.items():
-                op._extra[key] = value
             self._ops.append(op)
             self._by_name[name] = op
             self._version += 1

@@ -417,3 +417,14 @@ def broadcast_all(shapes: Iterable[TensorShape]) -> TensorShape:
     for shape in shapes:
         result = broadcast(result, shape)
     return result
+
+
+def dimension_value(dimension: Any) -> Extent:
+    """``tf.compat.dimension_value``: the int or None of a Dimension; ints and None stay as they are."""
+    return dimension.value if isinstance(dimension, Dimension) else dimension
+
+
+def dimension_at_index(shape: Any, index: int) -> Dimension:
+    """``tf.compat.dimension_at_index``: one Dimension of a shape, unknown if the rank is."""
+    shape = as_shape(shape)
+    return Dimension(None) if shape.ndims is None else shape.dims[index]

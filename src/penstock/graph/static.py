@@ -59,14 +59,17 @@ def _evaluate(op: Operation, depth: int) -> tuple[np.ndarray, bool] | None:
             values.append(known[0])
             complete = complete and known[1]
     try:
-        return np.asarray(op.definition.bind(op, None)(*values)), complete
+        value = np.asarray(op.definition.bind(op, None)(*values))
+        return value, complete or bool((value != -1).all())  # a part of a partly known value may be known
     except (KernelError, ValueError, IndexError, ZeroDivisionError):
         return None  # the op will say what is wrong when it runs
 
 
 def _is_moved(op: Operation, arg: Any) -> bool:
     """True for an argument whose elements the op only moves: of the output's own type, not the indices that say where they go."""
-    return op.definition.rearranges and arg.type_attr is not None and arg.type_attr == op.definition.outputs[0].type_attr
+    definition = op.definition
+    return definition.rearranges and (len(definition.inputs) == 1 or arg.type_attr is not None and
+                                      arg.type_attr == definition.outputs[0].type_attr)
 
 
 def constant_value_as_shape(tensor: Any) -> TensorShape:

@@ -8,8 +8,17 @@ from penstock.graph.attrs import types
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
+from penstock.ops.cast import cast
 from penstock.ops.common import FLOATS, REAL, like
+from penstock.ops.elementwise import abs as absolute
+from penstock.ops.elementwise import sign
+from penstock.ops.fill import zeros, zeros_like
+from penstock.ops.pack import concat
+from penstock.ops.powers import exp
 from penstock.ops.precision import in_float32
+from penstock.ops.select import where
+from penstock.ops.shape_ops import shape as shape_of
+from penstock.ops.trigonometry import sigmoid
 
 _SCALE = 1.0507009873554804934193349852946  # the two constants of self-normalizing networks
 _SCALE_ALPHA = 1.7580993408473768599402175208123
@@ -25,7 +34,7 @@ def _merged(first, second):
 
 def _zeros(tensor):
     """What the slope of a piecewise linear function contributes to a second derivative: nothing, but not None."""
-    return array.zeros(shape_ops.shape(tensor), tensor.dtype.base_dtype)
+    return zeros(shape_of(tensor), tensor.dtype.base_dtype)
 
 
 @op("Relu", "features: T -> activations: T", T=REAL)
@@ -169,7 +178,7 @@ class EluGrad:
     def gradient(op, dy):
         gradients, outputs = op.inputs
         first = EluGrad(dy, outputs)
-        return [first, selecting.where(outputs < 0.0, dy * gradients, array.zeros_like(outputs))]
+        return [first, where(outputs < 0.0, dy * gradients, zeros_like(outputs))]
 
 
 @op("Selu", "features: T -> activations: T", T=FLOATS)
@@ -209,7 +218,7 @@ class SeluGrad:
     def gradient(op, dy):
         gradients, outputs = op.inputs
         first = SeluGrad(dy, outputs)
-        return [first, selecting.where(outputs < 0.0, dy * gradients, array.zeros_like(outputs))]
+        return [first, where(outputs < 0.0, dy * gradients, zeros_like(outputs))]
 
 
 @op("Softplus", "features: T -> activations: T", T=FLOATS)
@@ -227,7 +236,7 @@ class Softplus:
         return b.add(b.maximum(features, 0), b.log1p(b.exp(b.neg(b.abs(features)))))
 
     def gradient(op, dy):
-        return dy * elementwise.sigmoid(op.inputs[0])
+        return dy * sigmoid(op.inputs[0])
 
 
 @op("SoftplusGrad", "gradients: T, features: T -> backprops: T", T=FLOATS)
@@ -247,7 +256,7 @@ class SoftplusGrad:
 
     def gradient(op, dy):
         gradients, x = op.inputs
-        curvature = elementwise.exp(-x) + 2.0 + elementwise.exp(x)
+        curvature = exp(-x) + 2.0 + exp(x)
         return [SoftplusGrad(dy, x), dy * gradients / curvature]
 
 
@@ -287,7 +296,7 @@ class SoftsignGrad:
     def gradient(op, dy):
         gradients, x = op.inputs
         first = SoftsignGrad(dy, x)
-        return [first, -2.0 * gradients * first * elementwise.sign(x) / (elementwise.abs(x) + 1.0)]
+        return [first, -2.0 * gradients * first * sign(x) / (absolute(x) + 1.0)]
 
 
 def relu(features, name=None):
@@ -325,7 +334,7 @@ def leaky_relu(features, alpha=0.2, name=None):
     with name_scope(name, "LeakyRelu", [features, alpha]) as scope:
         features = convert_to_tensor(features, name="features")
         if features.dtype.is_integer:
-            features = cast.cast(features, dtypes.float32)
+            features = cast(features, dtypes.float32)
         return LeakyRelu(features, alpha=alpha, name=scope)
 
 
@@ -333,10 +342,10 @@ def crelu(features, name=None, axis=-1):
     """``tf.nn.crelu``: the ReLU of the features and of their negatives, side by side along ``axis``."""
     with name_scope(name, "CRelu", [features]) as scope:
         features = convert_to_tensor(features, name="features")
-        return Relu(array.concat([features, -features], axis, name=scope))
+        return Relu(concat([features, -features], axis, name=scope))
 
 
 def swish(features):
     """``tf.nn.swish``: features * sigmoid(features)."""
     features = convert_to_tensor(features, name="features")
-    return features * elementwise.sigmoid(features)
+    return features * sigmoid(features)

@@ -9,9 +9,9 @@ from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape
-from penstock.ops import array
 from penstock.ops.activations import Relu
 from penstock.ops.common import NUMERIC
+from penstock.ops.fill import zeros_like
 from penstock.ops.matmul import matmul
 from penstock.ops.precision import in_float32
 
@@ -80,7 +80,7 @@ class BiasAddGrad:
         return np.sum(out_backprop, axis=axes, dtype=out_backprop.dtype)
 
     def gradient(op, dy):
-        return BiasAdd(array.zeros_like(op.inputs[0]), dy, data_format=op.attrs["data_format"])
+        return BiasAdd(zeros_like(op.inputs[0]), dy, data_format=op.attrs["data_format"])
 
 
 def bias_add(value, bias, data_format=None, name=None):

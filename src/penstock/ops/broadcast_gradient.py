@@ -59,8 +59,7 @@ def reduce_to(grad: Any, like: Tensor, other: Tensor | None = None) -> Any:
     """
     if grad is None:
         return None
-    # Sum and Reshape have gradients of their own that are elementwise: they live above this file.
-    from penstock.ops import reduce, shape_ops
+    from penstock.ops import reduce, shape_ops  # they are differentiated by elementwise ops: they stand above this file
     axes = _static_axes(grad.shape, like.shape, None if other is None else other.shape)
     if axes is None:
         wanted = shape_ops.Shape(like)
@@ -85,7 +84,9 @@ def _static_axes(grad: TensorShape, like: TensorShape, other: TensorShape | None
         return None
     rank = len(grad.extents)
     mine = (1,) * (rank - len(like.extents)) + like.extents
-    others = (None,) * rank if other is None or other.extents is None else (1,) * (rank - len(other.extents)) + other.extents
+    others = (None,) * rank
+    if other is not None and other.extents is not None:
+        others = (1,) * (rank - len(other.extents)) + other.extents
     axes = []
     for axis, (extent, partner, total) in enumerate(zip(mine, others, grad.extents)):
         if extent == 1 and (total != 1 or axis < rank - len(like.extents)):

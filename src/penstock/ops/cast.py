@@ -15,12 +15,13 @@ from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.ops.common import INEXACT, NUMERIC, broadcasting, like
+from penstock.ops.fill import zeros_like
 from penstock.ops.public import function
 
 
 @op("Cast", "x: SrcT -> y: DstT", SrcT=TYPE, DstT=TYPE, Truncate=False)
 class Cast:
-    """The values of ``x`` as another type: floats are cut off towards zero, complex numbers lose their imaginary part."""
+    """``x`` as another type: floats are cut off towards zero, complex numbers lose their imaginary part."""
 
     elementwise = True
     shape = like("x")
@@ -279,12 +280,6 @@ def _part(definition: Any, x: Any, name: str | None, otherwise: Any) -> Any:
         return definition(x, Tout=x.dtype.base_dtype.real_dtype, name=scope) if x.dtype.is_complex else otherwise(x)
 
 
-def _zeros_like(x: Tensor) -> Tensor:
-    # Arrays of zeros are above this file.
-    from penstock.ops.array import zeros_like
-    return zeros_like(x)
-
-
 def real(input: Any, name: str | None = None) -> Tensor:
     """``tf.real``: the real part; a real tensor as it is."""
     return _part(Real, input, name, lambda x: x)
@@ -292,12 +287,12 @@ def real(input: Any, name: str | None = None) -> Tensor:
 
 def imag(input: Any, name: str | None = None) -> Tensor:
     """``tf.imag``: the imaginary part; zeros for a real tensor."""
-    return _part(Imag, input, name, _zeros_like)
+    return _part(Imag, input, name, zeros_like)
 
 
 def angle(input: Any, name: str | None = None) -> Tensor:
     """``tf.angle``: the argument; zeros for a real tensor, as in TensorFlow 1."""
-    return _part(Angle, input, name, _zeros_like)
+    return _part(Angle, input, name, zeros_like)
 
 
 def conj(x: Any, name: str | None = None) -> Tensor:

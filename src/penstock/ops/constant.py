@@ -45,7 +45,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     dtype = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
     if isinstance(value, Tensor):
         raise TypeError(f"tf.constant needs a value, not the symbolic {value!r}; use tf.identity or tf.convert_to_tensor")
-    array = to_array(value, dtype, None if verify_shape else shape)
+    array = _owned(value, to_array(value, dtype, None if verify_shape else shape))
     if verify_shape and shape is not None and array.shape != tuple(as_shape(shape).as_list()):
         raise TypeError(f"Expected Tensor's shape: {tuple(as_shape(shape).as_list())}, got {array.shape}.")
     return _constant(array, dtype, name)

@@ -14,10 +14,11 @@ from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape, unknown_shape
 from penstock.graph.static import constant_value
-from penstock.ops.array import concat, ones, zeros, zeros_like
 from penstock.ops.common import INDEX, INEXACT, like
 from penstock.ops.elementwise import minimum
+from penstock.ops.fill import ones, zeros, zeros_like
 from penstock.ops.matrix_shape import extents_of, same_extent, shape_text
+from penstock.ops.pack import concat
 from penstock.ops.reduce import reduce_sum
 from penstock.ops.shape_ops import shape as shape_op
 

@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
-from scipy.special import gammaln
 
 from penstock.ops.philox import CHUNK, Philox
 
@@ -146,6 +145,8 @@ def _poisson_rejection(
 
     An attempt takes one block. Returns the outputs whose reserved blocks ran out before a count was found.
     """
+    from scipy.special import gammaln  # here, because SciPy is slow to import and most programs draw no such counts
+
     for _ in range(RESERVED_PER_OUTPUT):
         if not pending.size:
             break

@@ -19,7 +19,11 @@ from penstock.graph.shape import unknown_shape
 from penstock.ops.broadcast_gradient import reduce_both
 from penstock.ops.cast import ComplexAbs, conj
 from penstock.ops.common import FLOATS, INDEX, INEXACT, INTS_SIGNED, NUMERIC, broadcasting, like
+from penstock.ops.compare import GreaterEqual, LessEqual
+from penstock.ops.constant import identity
+from penstock.ops.fill import zeros_like
 from penstock.ops.public import function
+from penstock.ops.select import where
 
 ARITHMETIC = NUMERIC - {uint32, uint64}
 SIGNED = INEXACT | INDEX
@@ -107,10 +111,10 @@ class MulNoNan:
     shape = broadcasting("x", "y")
 
     def kernel(x, y):
-        return np.where(np.equal(y, 0), np.zeros((), np.result_type(x)), np.multiply(x, y))
+        return np.where(np.equal(y, 0), np.result_type(x).type(0), np.multiply(x, y))
 
     def lower(b, x, y):
-        return b.select(b.eq(y, 0), b.mul(x, 0) if False else b.sub(y, y), b.mul(x, y))
+        return b.select(b.eq(y, 0), b.constant(0), b.mul(x, y))
 
     def gradient(op, dy):
         x, y = op.inputs
@@ -150,19 +154,251 @@ class DivNoNan:
 
     def kernel(x, y):
         zero = np.equal(y, 0)
-        return np.where(zero, np.zeros((), np.result_type(x)), np.divide(x, np.where(zero, np.ones((), np.result_type(y)), y)))
+        dtype = np.result_type(x).type
+        return np.where(zero, dtype(0), np.divide(x, np.where(zero, dtype(1), y)))
 
     def lower(b, x, y):
-        return b.select(b.eq(y, 0), b.sub(y, y), b.div(x, y))
+        return b.select(b.eq(y, 0), b.constant(0), b.div(x, y))
 
     def gradient(op, dy):
         x, y = op.inputs
         return quotient_gradient(op, DivNoNan, dy, x, y)
 
 
-def _pick(op, dy, chosen):
+def _choose(op, dy, chosen):
     """The gradient goes to x where ``chosen`` holds, else to y."""
-    # Select broadcasts nothing and compares nothing: it lives above this file.
-    from penstock.ops.select import Select
-    zeros = Mul(dy, to_tensor(0, dy.dtype.base_dtype)) if False else _zeros_like(dy)
-    return reduce_both(op, Select(chosen, dy, zeros), Select(chosen, zeros, dy))
+    zeros = zeros_like(dy)
+    return reduce_both(op, where(chosen, dy, zeros), where(chosen, zeros, dy))
+
+
+@op("Maximum", "x: T, y: T -> z: T", T=FLOATS | INDEX)
+class Maximum:
+    """The larger of x and y."""
+
+    elementwise = commutative = True
+    shape = broadcasting("x", "y")
+
+    def kernel(x, y):
+        return np.maximum(x, y)
+
+    def lower(b, x, y):
+        return b.maximum(x, y)
+
+    def gradient(op, dy):
+        return _choose(op, dy, GreaterEqual(*op.inputs))
+
+
+@op("Minimum", "x: T, y: T -> z: T", T=FLOATS | INDEX)
+class Minimum:
+    """The smaller of x and y."""
+
+    elementwise = commutative = True
+    shape = broadcasting("x", "y")
+
+    def kernel(x, y):
+        return np.minimum(x, y)
+
+    def lower(b, x, y):
+        return b.minimum(x, y)
+
+    def gradient(op, dy):
+        return _choose(op, dy, LessEqual(*op.inputs))
+
+
+@op("SquaredDifference", "x: T, y: T -> z: T", T=SIGNED)
+class SquaredDifference:
+    """(x - y) * conj(x - y)."""
+
+    elementwise = commutative = True
+    shape = broadcasting("x", "y")
+
+    def kernel(x, y):
+        difference = np.subtract(x, y)
+        return np.multiply(difference, np.conj(difference) if difference.dtype.kind == "c" else difference)
+
+    def lower(b, x, y):
+        difference = b.sub(x, y)
+        return b.mul(difference, b.conj(difference))
+
+    def gradient(op, dy):
+        x, y = op.inputs
+        grad = Mul(Mul(to_tensor(2, dy.dtype.base_dtype), dy), Sub(x, y))
+        return reduce_both(op, grad, Neg(grad))
+
+
+def _merged_shape(inputs):
+    result = unknown_shape()
+    for tensor in inputs:
+        result = result.merge_with(tensor.shape)
+    return result
+
+
+def _total(inputs):
+    if len(inputs) == 1:
+        return inputs[0]
+    result = np.add(inputs[0], inputs[1])
+    for array in inputs[2:]:
+        result = result + array
+    return result
+
+
+@op("AddN", "inputs: N * T -> sum: T", N=count(1), T=NUMERIC | {variant})
+class AddN:
+    """The sum of tensors of one shape."""
+
+    elementwise = commutative = True
+
+    def shape(inputs):
+        return _merged_shape(inputs)
+
+    def kernel(inputs):
+        return _total(inputs)
+
+    def lower(b, inputs):
+        total = inputs[0]
+        for value in inputs[1:]:
+            total = b.add(total, value)
+        return total
+
+    def gradient(op, dy):
+        return [dy] * len(op.inputs)
+
+
+@op("AccumulateNV2", "inputs: N * T -> sum: T", N=count(1), T=NUMERIC, shape=SHAPE)
+class AccumulateNV2:
+    """The sum of tensors of a shape that is known beforehand."""
+
+    elementwise = commutative = True
+
+    def shape(shape):
+        return shape
+
+    def kernel(inputs):
+        return _total(inputs)
+
+    def gradient(op, dy):
+        return [dy] * len(op.inputs)
+
+
+@op("Neg", "x: T -> y: T", T=SIGNED)
+class Neg:
+    """-x."""
+
+    elementwise = True
+    shape = like("x")
+
+    def kernel(x):
+        return np.negative(x)
+
+    def lower(b, x):
+        return b.neg(x)
+
+    def gradient(op, dy):
+        return Neg(dy)
+
+
+@op("Abs", "x: T -> y: T", T=FLOATS | INTS_SIGNED)
+class Abs:
+    """The absolute value."""
+
+    elementwise = True
+    shape = like("x")
+
+    def kernel(x):
+        return np.abs(x)
+
+    def lower(b, x):
+        return b.abs(x)
+
+    def gradient(op, dy):
+        return Mul(dy, Sign(op.inputs[0]))
+
+
+@op("Sign", "x: T -> y: T", T=SIGNED)
+class Sign:
+    """-1, 0 or 1; x / abs(x) for complex numbers."""
+
+    elementwise = True
+    shape = like("x")
+
+    def kernel(x):
+        return np.sign(x)
+
+    def lower(b, x):
+        return b.sign(x)
+
+    def gradient(op, dy):
+        return zeros_like(op.inputs[0])
+
+
+@op("Square", "x: T -> y: T", T=SIGNED)
+class Square:
+    """x * x."""
+
+    elementwise = True
+    shape = like("x")
+
+    def kernel(x):
+        return np.multiply(x, x)
+
+    def lower(b, x):
+        return b.mul(x, x)
+
+    def gradient(op, dy):
+        x = conj(op.inputs[0])
+        return Mul(dy, Mul(x, to_tensor(2, x.dtype.base_dtype)))
+
+
+add = function(Add, "add")
+subtract = function(Sub, "subtract")
+multiply = function(Mul, "multiply")
+multiply_no_nan = function(MulNoNan, "multiply_no_nan", "multiply_no_nan")
+div_no_nan = function(DivNoNan, "div_no_nan", "div_no_nan")
+realdiv = function(RealDiv, "realdiv")
+maximum = function(Maximum, "maximum")
+minimum = function(Minimum, "minimum")
+squared_difference = function(SquaredDifference, "squared_difference")
+negative = function(Neg, "negative", sparse=True)
+sign = function(Sign, "sign", sparse=True)
+square = function(Square, "square", sparse=True)
+
+
+def abs(x: Any, name: str | None = None) -> Any:
+    """``tf.abs``: the absolute value; of complex numbers too."""
+    if isinstance(x, SparseTensor):
+        return SparseTensor(x.indices, abs(x.values, name), x.dense_shape)
+    with name_scope(name, "Abs", [x]) as scope:
+        x = to_tensor(x, None, "x")
+        if x.dtype.is_complex:
+            return ComplexAbs(x, Tout=x.dtype.base_dtype.real_dtype, name=scope)
+        return Abs(x, name=scope)
+
+
+def _check_summands(inputs: Any) -> list[Any]:
+    if not isinstance(inputs, (list, tuple)) or not inputs:
+        raise ValueError("inputs must be a list of at least one Tensor/IndexedSlices with the same dtype and shape")
+    first = next((x for x in inputs if isinstance(x, Tensor)), None)
+    dtype = None if first is None else first.dtype.base_dtype
+    return [x if isinstance(x, (Tensor, IndexedSlices)) else to_tensor(x, dtype) for x in inputs]
+
+
+def add_n(inputs: Any, name: str | None = None) -> Tensor:
+    """``tf.add_n``: the sum of a list of tensors of one shape."""
+    inputs = [to_tensor(x) for x in _check_summands(inputs)]
+    if len(inputs) > 1:
+        return AddN(inputs, name=name)
+    return identity(inputs[0], name) if name else inputs[0]
+
+
+def accumulate_n(inputs: Any, shape: Any = None, tensor_dtype: Any = None, name: str | None = None) -> Tensor:
+    """``tf.accumulate_n``: the sum of a list of tensors, of which ``shape`` says more than they do themselves."""
+    inputs = [to_tensor(x) for x in _check_summands(inputs)]
+    dtype = inputs[0].dtype.base_dtype
+    if any(x.dtype.base_dtype is not dtype for x in inputs) or (tensor_dtype is not None and dtype != tensor_dtype):
+        raise TypeError(f"accumulate_n needs tensors of one type, tensor_dtype: {tensor_dtype or dtype}, not "
+                        f"{[x.dtype.name for x in inputs]}")
+    known = unknown_shape() if shape is None else unknown_shape().merge_with(shape)
+    known = known.merge_with(_merged_shape(inputs))
+    if len(inputs) > 1:
+        return AccumulateNV2(inputs, shape=known, name=name)
+    return identity(inputs[0], name) if name else inputs[0]

@@ -13,8 +13,8 @@ from penstock.graph.scopes import name_scope
 from penstock.ops.cast import cast
 from penstock.ops.diag import eye, matrix_rows
 from penstock.ops.linalg import (
-    LAPACK_TYPES,
     Cholesky,
+    LAPACK_TYPES,
     _check_system,
     _solve_shape,
     adjoint_view,

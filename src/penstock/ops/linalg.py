@@ -14,13 +14,13 @@ from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape, unknown_shape
-from penstock.ops.array import transpose
 from penstock.ops.cast import cast, conj
 from penstock.ops.common import COMPLEX, INEXACT
 from penstock.ops.diag import eye, matrix_band_part, matrix_diag_part, matrix_rows, matrix_set_diag
-from penstock.ops.unary import log
 from penstock.ops.matmul import matmul
 from penstock.ops.matrix_shape import check_square, extents_of, same_extent, shape_text, square_like, square_shape
+from penstock.ops.permute import matrix_transpose
+from penstock.ops.powers import log
 from penstock.ops.reduce import reduce_sum
 from penstock.ops.shape_ops import expand_dims
 
@@ -214,28 +214,6 @@ def adjoint(matrix: Any, name: str | None = None) -> Tensor:
     """``tf.linalg.adjoint``: the conjugate transposes of a batch of matrices."""
     with name_scope(name, "adjoint", [matrix]):
         return matrix_transpose(to_tensor(matrix, None, "matrix"), conjugate=True)
-
-
-def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = False) -> Tensor:
-    """``tf.matrix_transpose``: swaps the last two dimensions."""
-    with name_scope(name, None, [a]):
-        a = to_tensor(a, None, "a")
-        rank = a.shape.ndims
-        if rank is None:
-            return _transpose_unknown(a, conjugate)
-        if rank < 2:
-            raise ValueError(f"Argument 'a' should be a (batch) matrix, with rank >= 2.  Found: {a.shape}")
-        permutation = [*range(rank - 2), rank - 1, rank - 2]
-        return transpose(conj(a) if conjugate and a.dtype.base_dtype in COMPLEX else a, perm=permutation)
-
-
-def _transpose_unknown(a: Tensor, conjugate: bool) -> Tensor:
-    """``matrix_transpose`` for a rank that is known only when it runs."""
-    from penstock.ops.array import concat, range as range_op  # only needed here
-    from penstock.ops.shape_ops import rank as rank_op
-    count = rank_op(a)
-    permutation = concat([range_op(count - 2), [count - 1, count - 2]], axis=0)
-    return transpose(conj(a) if conjugate and a.dtype.base_dtype in COMPLEX else a, perm=permutation)
 
 
 def matrix_inverse(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:

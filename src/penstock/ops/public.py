@@ -1,7 +1,7 @@
-"""Public functions made from op definitions: ``sqrt = function(Sqrt, "sqrt")`` has the signature of TensorFlow's ``tf.sqrt``.
+"""Public functions made from op definitions: ``sqrt = function(Sqrt, "sqrt")`` is called like TensorFlow's ``tf.sqrt``.
 
-TensorFlow's order of arguments is: inputs, attributes that must be given, attributes with defaults, name. All may be given by
-position, which an OpDef itself does not allow.
+TensorFlow's order of arguments is: inputs, attributes that must be given, attributes with defaults, name. All may be
+given by position, which an OpDef itself does not allow.
 """
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from penstock.graph.opdef import OpDef
 _POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
-def function(definition: OpDef, public_name: str, node_name: str | None = None, sparse: bool = False) -> Callable[..., Any]:
+def function(definition: OpDef, public_name: str, node_name: str | None = None,
+             sparse: bool = False) -> Callable[..., Any]:
     """A plain function for an op: ``public_name`` is its name, ``node_name`` the default name of its nodes.
 
     With ``sparse`` a SparseTensor is taken too, and the op applied to its values: for ops that map 0 to 0.
@@ -45,7 +46,8 @@ def _attribute_names(definition: OpDef) -> list[str]:
     return sorted(names, key=lambda name: definition.attrs[name].default is not REQUIRED)
 
 
-def _take_extra(public_name: str, extra: tuple[Any, ...], rest: list[str], given: dict[str, Any], name: str | None) -> str | None:
+def _take_extra(public_name: str, extra: tuple[Any, ...], rest: list[str], given: dict[str, Any],
+                name: str | None) -> str | None:
     """Puts positional arguments behind the inputs into ``given``; returns the name, which may be the last of them."""
     places = [*rest, "name"]
     if len(extra) > len(places):
@@ -64,5 +66,6 @@ def _signature(definition: OpDef, rest: list[str]) -> inspect.Signature:
     parameters = [inspect.Parameter(arg.name, _POSITIONAL) for arg in definition.inputs]
     for name in rest:
         default = definition.attrs[name].default
-        parameters.append(inspect.Parameter(name, _POSITIONAL, default=inspect.Parameter.empty if default is REQUIRED else default))
+        default = inspect.Parameter.empty if default is REQUIRED else default
+        parameters.append(inspect.Parameter(name, _POSITIONAL, default=default))
     return inspect.Signature([*parameters, inspect.Parameter("name", _POSITIONAL, default=None)])

@@ -33,10 +33,9 @@ COUNTS = NO_BFLOAT16 | INDEX
 
 def generator(ctx: Any, seed: int, seed2: int) -> Philox:
     """The generator of the running node: made in its first step, then kept for the life of the session."""
-    key = (ctx.op.name, Philox)
-    found = ctx.state.get(key)
+    found = ctx.state.get("philox")
     # Two steps may meet here the first time; setdefault lets one of them win for both.
-    return ctx.state.setdefault(key, Philox.for_op(seed, seed2)) if found is None else found
+    return ctx.state.setdefault("philox", Philox.for_op(seed, seed2)) if found is None else found
 
 
 def checked_shape(shape: Any) -> list[int]:
@@ -66,7 +65,7 @@ class RandomUniform:
     shape = _as_given
     gradient = None
 
-    def kernel(ctx, shape, seed, seed2, dtype):
+    def kernel(shape, ctx, seed, seed2, dtype):
         return distributions.uniform(generator(ctx, seed, seed2), checked_shape(shape), dtype.np)
 
 
@@ -78,7 +77,7 @@ class RandomUniformInt:
     shape = _as_given
     gradient = None
 
-    def kernel(ctx, shape, minval, maxval, seed, seed2, Tout):
+    def kernel(shape, minval, maxval, ctx, seed, seed2, Tout):
         check_range(minval, maxval)
         return distributions.uniform_int(generator(ctx, seed, seed2), checked_shape(shape), minval, maxval, Tout.np)
 
@@ -100,7 +99,7 @@ class RandomStandardNormal:
     shape = _as_given
     gradient = None
 
-    def kernel(ctx, shape, seed, seed2, dtype):
+    def kernel(shape, ctx, seed, seed2, dtype):
         return distributions.normal(generator(ctx, seed, seed2), checked_shape(shape), dtype.np)
 
 
@@ -112,7 +111,7 @@ class TruncatedNormal:
     shape = _as_given
     gradient = None
 
-    def kernel(ctx, shape, seed, seed2, dtype):
+    def kernel(shape, ctx, seed, seed2, dtype):
         return distributions.truncated_normal(generator(ctx, seed, seed2), checked_shape(shape), dtype.np)
 
 
@@ -124,7 +123,7 @@ class RandomShuffle:
     shape = like("value")
     gradient = None
 
-    def kernel(ctx, value, seed, seed2):
+    def kernel(value, ctx, seed, seed2):
         return distributions.shuffle(generator(ctx, seed, seed2), np.asarray(value))
 
 
@@ -139,7 +138,7 @@ class Multinomial:
     def shape(logits, num_samples):
         return samples_shape(logits, num_samples)
 
-    def kernel(ctx, logits, num_samples, seed, seed2, output_dtype):
+    def kernel(logits, num_samples, ctx, seed, seed2, output_dtype):
         check_logits(logits, num_samples)
         return distributions.multinomial(generator(ctx, seed, seed2), logits, int(num_samples), output_dtype.np)
 
@@ -166,7 +165,7 @@ def check_logits(logits: np.ndarray, num_samples: Any) -> None:
         raise invalid_argument(f"num_classes should be positive, got {logits.shape[1]}")
 
 
-def _counts(ctx, shape, rate, seed, seed2, dtype):
+def _counts(shape, rate, ctx, seed, seed2, dtype):
     return distributions.poisson(generator(ctx, seed, seed2), checked_shape(shape), np.asarray(rate), dtype.np)
 
 

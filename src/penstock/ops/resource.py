@@ -113,6 +113,23 @@ class VarIsInitializedOp:
     gradient = None
 
 
+@op("_ResourceInitializedValue", "resource: resource, initial_value: dtype -> output: dtype", dtype=TYPE)
+class ResourceInitializedValue:
+    """The value of a variable if it has one, else ``initial_value``."""
+
+    stateful = True
+
+    def shape(resource, initial_value):
+        kept = handle_shape(resource)
+        return kept if kept.is_fully_defined() else initial_value.shape
+
+    def kernel(resource, initial_value):
+        with resource.lock:
+            return resource.read() if resource.initialized else initial_value
+
+    gradient = None
+
+
 @op("VariableShape", "input: resource -> output: out_type", out_type=types(dt.int32, dt.int64, default=dt.int32))
 class VariableShape:
     """The shape of the variable's value."""

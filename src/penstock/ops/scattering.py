@@ -12,6 +12,7 @@ import numpy as np
 
 from penstock.errors import invalid_argument
 from penstock.graph.shape import TensorShape
+from penstock.ops.gather import check_indices
 
 
 def _divide(a: Any, b: Any, out: np.ndarray) -> None:
@@ -71,18 +72,9 @@ def scatter(target: np.ndarray, indices: np.ndarray, updates: np.ndarray, how: s
         raise invalid_argument(
             "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got updates.shape "
             f"{shown(updates.shape)}, indices.shape {shown(indices.shape)}, params.shape {shown(target.shape)}")
-    check_rows(indices, target.shape[0])
+    check_indices(indices, target.shape[0])
     updates = np.broadcast_to(updates, wanted) if updates.shape != wanted else updates
     scatter_rows(target, indices.reshape(-1), updates.reshape(indices.size, *target.shape[1:]), how)
-
-
-def check_rows(indices: np.ndarray, extent: int) -> None:
-    """InvalidArgumentError, naming the first bad index, unless all are in ``[0, extent)``."""
-    bad = (indices < 0) | (indices >= extent)
-    if bad.any():
-        where = np.unravel_index(int(np.argmax(bad)), indices.shape)
-        place = ",".join(str(int(i)) for i in where)
-        raise invalid_argument(f"indices{f'[{place}]' if place else ''} = {indices[where]} is not in [0, {extent})")
 
 
 def scatter_nd(target: np.ndarray, indices: np.ndarray, updates: np.ndarray, how: str) -> None:

@@ -16,6 +16,7 @@ from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape, broadcast, unknown_shape
 from penstock.graph.static import constant_value
+from penstock.ops.broadcast_gradient import BroadcastArgs
 from penstock.ops.common import canonical_axis, fixed
 from penstock.ops.constant import constant
 
@@ -340,23 +341,6 @@ def one_name(new: str, new_value: Any, old: str, old_value: Any) -> Any:
 
 
 # --- broadcasting of shapes ------------------------------------------------------------------------------------------
-
-@op("BroadcastArgs", "s0: T, s1: T -> r0: T", T=INDEX_32)
-class BroadcastArgs:
-    """The shape that two shapes broadcast to."""
-
-    def shape(s0, s1):
-        lengths = [s.shape.extents[0] if s.shape.ndims == 1 else None for s in (s0, s1)]
-        return [None if None in lengths else max(lengths)]
-
-    def kernel(s0, s1):
-        try:
-            return np.array(np.broadcast_shapes(tuple(s0), tuple(s1)), s0.dtype)
-        except ValueError:
-            raise invalid_argument(f"Incompatible shapes: {list(map(int, s0))} vs {list(map(int, s1))}") from None
-
-    gradient = None
-
 
 def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
     """``tf.broadcast_dynamic_shape``: the shape, as a tensor, that two shapes broadcast to."""

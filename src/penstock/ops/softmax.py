@@ -3,14 +3,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from penstock.graph import dtypes
+from penstock.errors import InvalidArgumentError
 from penstock.graph.convert import convert_to_tensor
+from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.static import constant_value
-from penstock.ops import array, elementwise, reduce, shape_ops
+from penstock.ops import shape_ops
 from penstock.ops.common import FLOATS
-from penstock.ops.constant import identity
+from penstock.ops.elementwise import subtract
+from penstock.ops.pack import concat
+from penstock.ops.permute import transpose
+from penstock.ops.powers import exp
 from penstock.ops.precision import in_float32
+from penstock.ops.reduce import reduce_sum
+from penstock.ops.slicing import slice_
 
 
 def shifted_exp(logits: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -39,7 +45,7 @@ class Softmax:
 
     def gradient(op, dy):
         softmax = op.outputs[0]
-        return (dy - reduce.reduce_sum(dy * softmax, -1, keepdims=True)) * softmax
+        return (dy - reduce_sum(dy * softmax, -1, keepdims=True)) * softmax
 
 
 @op("LogSoftmax", "logits: T -> logsoftmax: T", T=FLOATS)
@@ -56,8 +62,8 @@ class LogSoftmax:
         return shifted
 
     def gradient(op, dy):
-        softmax = elementwise.exp(op.outputs[0])
-        return dy - reduce.reduce_sum(dy, -1, keepdims=True) * softmax
+        softmax = exp(op.outputs[0])
+        return dy - reduce_sum(dy, -1, keepdims=True) * softmax
 
 
 def softmax(logits, axis=None, name=None, dim=None):
@@ -76,43 +82,36 @@ def _along(logits, definition, axis, name):
     """Applies an op of the last axis to another axis."""
     logits = convert_to_tensor(logits)
     rank = logits.shape.ndims
+    if isinstance(axis, Tensor):
+        axis = constant_value(axis)
     if axis == -1 or (rank is not None and axis == rank - 1):
         return definition(logits, name=name)
-    known = axis if isinstance(axis, int) else constant_value(axis)
-    if known is not None and rank is not None and not -rank <= known < rank:
-        raise _bad_axis(known, rank)
-    position = axis
-    if not isinstance(axis, int) or axis < 0:
-        position = elementwise.floormod(axis + shape_ops.rank(logits), shape_ops.rank(logits))
-    last = shape_ops.rank(logits) - 1
-    swapped = array.transpose(logits, _exchange(position, last))
-    result = array.transpose(definition(swapped), _exchange(position, last), name=name)
+    if axis is None or rank is None:
+        raise ValueError(f"softmax along another axis than the last needs a known axis and logits of known rank, not {logits}")
+    if not -rank <= axis < rank:
+        raise InvalidArgumentError(None, None, f"Dimension ({axis}) must be in the range [{-rank}, {rank}) where {rank} is the number of "
+                                               "dimensions in the input.")  # of all places, here TensorFlow raises this class while building
+    order = list(range(rank))
+    order[axis], order[-1] = order[-1], order[axis]
+    result = transpose(definition(transpose(logits, order)), order, name=name)
     result.set_shape(logits.shape)
     return result
 
 
-def _bad_axis(axis, rank):
-    from penstock.errors import InvalidArgumentError  # the one error of a step that TensorFlow raises while building
-    return InvalidArgumentError(None, None, f"Dimension (dim) {axis} must be in the range [{-rank}, {rank}) where {rank} is the number of "
-                                            "dimensions in the input.")
-
-
-def _exchange(axis, last):
-    """The permutation that exchanges an axis with the last one."""
-    return array.concat([array.range(axis), [last], array.range(axis + 1, last), [axis]], 0)
-
-
-def move_to_end(tensor, axis, rank):
-    """The tensor with ``axis`` moved behind all others."""
-    return array.transpose(tensor, array.concat([array.range(axis), array.range(axis + 1, rank), [axis]], 0))
-
-
 def flatten_outer(tensor):
-    """The tensor as a matrix whose columns are its last axis."""
-    last = shape_ops.rank(tensor) - 1
-    width = array.slice(shape_ops.shape(tensor), [last], [1])
-    result = shape_ops.reshape(tensor, array.concat([[-1], width], 0))
+    """The tensor as a matrix whose rows run along its last axis."""
+    rank = shape_ops.rank(tensor)
+    width = slice_(shape_ops.shape(tensor), [subtract(rank, 1)], [1])
+    result = shape_ops.reshape(tensor, concat([[-1], width], 0))
     extents = tensor.shape.extents
-    if extents is not None and None not in extents[:-1]:
-        result.set_shape([int(np.prod(extents[:-1], dtype=np.int64)), extents[-1]])
+    if extents is not None:
+        rows = None if None in extents[:-1] else int(np.prod(extents[:-1], dtype=np.int64))
+        result.set_shape([rows, extents[-1]])
     return result
+
+
+def move_to_end(tensor, axis):
+    """The tensor with ``axis`` moved behind all others."""
+    order = list(range(tensor.shape.ndims))
+    order.append(order.pop(axis))
+    return transpose(tensor, order)

@@ -93,6 +93,22 @@ class IsVariableInitialized:
     gradient = None
 
 
+@op("_InitializedValue", "ref: Ref(T), initial_value: T -> output: T", T=TYPE)
+class InitializedValue:
+    """The value of a variable if it has one, else ``initial_value``."""
+
+    stateful = allows_uninitialized = True
+
+    def shape(ref, initial_value):
+        return ref.shape if ref.shape.is_fully_defined() else initial_value.shape
+
+    def kernel(ref, initial_value):
+        with ref.lock:
+            return ref.read() if ref.initialized else initial_value
+
+    gradient = None
+
+
 @op("Assign", "ref: Ref(T), value: T -> output_ref: Ref(T)", T=TYPE, validate_shape=True, use_locking=True)
 class Assign:
     """Replaces the value of a variable."""

@@ -1,0 +1,112 @@
+"""Where the modules inside TensorFlow (``tensorflow.python.ops.array_ops``) find their names in Penstock.
+
+Programs import these although they are private. A module listed in MODULES takes its names from the modules named there, in this order; NAMES adds single
+names that are called otherwise here; after that, and for the modules that are listed in PLAIN only, the public namespaces are searched:
+``tensorflow.python.ops.array_ops.concat`` is ``tf.concat``.
+"""
+from __future__ import annotations
+
+# The namespaces that are searched for a name, in this order.
+NAMESPACES = ("root nn math train image strings linalg sparse sets random initializers summary io debugging bitwise signal graph_util python_io queue manip test "
+              "dtypes errors").split()
+
+# Modules of TensorFlow 1.15 (and some of older versions) without a special rule. The generated ones, gen_*_ops, are a rule of their own.
+PLAIN = {
+    "framework": "constant_op common_shapes graph_io graph_util graph_util_impl importer meta_graph ops random_seed function framework_lib "
+                 "load_library versions smart_cond op_def_registry indexed_slices sparse_tensor composite_tensor tensor_like tensor_spec type_spec",
+    "ops": "array_grad array_ops bitwise_ops candidate_sampling_ops check_ops clip_ops confusion_matrix constant_op control_flow_grad control_flow_ops "
+           "control_flow_util ctc_ops custom_gradient data_flow_grad data_flow_ops embedding_ops functional_ops gradient_checker gradients "
+           "gradients_impl histogram_ops image_grad image_ops image_ops_impl init_ops inplace_ops io_ops linalg_grad linalg_ops linalg_ops_impl "
+           "logging_ops lookup_ops manip_ops map_fn math_grad math_ops nn nn_grad nn_impl nn_ops numerics parsing_ops partitioned_variables "
+           "random_grad random_ops resource_variable_ops resources rnn rnn_cell rnn_cell_impl script_ops seq2seq session_ops sets sets_impl sort_ops "
+           "sparse_grad sparse_ops special_math_ops spectral_ops standard_ops state_grad state_ops stateless_random_ops string_ops summary_op_util "
+           "template tensor_array_grad tensor_array_ops unconnected_gradients variable_scope variables weights_broadcast_ops",
+    "training": "adadelta adagrad adagrad_da adam basic_loops basic_session_run_hooks checkpoint_management checkpoint_ops checkpoint_utils "
+                "coordinator device_setter evaluation ftrl gradient_descent input learning_rate_decay learning_rate_decay_v2 momentum "
+                "monitored_session moving_averages optimizer proximal_adagrad proximal_gradient_descent queue_runner queue_runner_impl rmsprop saver "
+                "server_lib session_manager session_run_hook slot_creator summary_io supervisor sync_replicas_optimizer training training_ops "
+                "training_util warm_starting_util",
+}
+
+MODULES = {
+    "framework.dtypes": "penstock.api.dtypes penstock.graph.dtypes",
+    "framework.tensor_shape": "penstock.graph.shape",
+    "framework.tensor_util": "penstock.graph.static penstock.graph.tensor_proto",
+    "framework.device": "penstock.graph.device",
+    "framework.device_spec": "penstock.graph.device",
+    "framework.errors": "penstock.errors",
+    "framework.errors_impl": "penstock.errors",
+    "framework.random_seed": "penstock.graph.seeds",
+    "framework.importer": "penstock.graph.graph_def",
+    "framework.ops": "penstock.api.root penstock.graph.scopes penstock.graph.graph penstock.graph.convert penstock.graph.composite",
+    "framework.test_util": "penstock.testing.case penstock.testing.devices penstock.testing.graphs",
+    "ops.gradient_checker": "penstock.testing.gradient_checker",
+    "ops.gradients": "penstock.gradients",
+    "ops.gradients_impl": "penstock.gradients",
+    "ops.image_ops": "penstock.api.image",
+    "ops.image_ops_impl": "penstock.api.image",
+    "ops.linalg_ops": "penstock.api.linalg",
+    "ops.math_ops": "penstock.api.root penstock.api.math",
+    "ops.nn": "penstock.api.nn",
+    "ops.nn_impl": "penstock.api.nn",
+    "ops.nn_ops": "penstock.api.nn",
+    "ops.sets": "penstock.api.sets",
+    "ops.sparse_ops": "penstock.api.root penstock.api.sparse",
+    "ops.string_ops": "penstock.api.root penstock.api.strings",
+    "platform.app": "penstock.api.app",
+    "platform.flags": "penstock.api.flags",
+    "platform.gfile": "penstock.api.gfile",
+    "platform.googletest": "penstock.api.test",
+    "platform.resource_loader": "penstock.api.resource_loader",
+    "platform.sysconfig": "penstock.api.sysconfig",
+    "platform.test": "penstock.api.test",
+    "platform.tf_logging": "penstock.platform.logging",
+    "util.all_util": "penstock.platform.decorators",
+    "util.compat": "penstock.platform.compat",
+    "util.deprecation": "penstock.platform.deprecation",
+    "util.function_utils": "penstock.platform.inspection",
+    "util.nest": "penstock.graph.nest",
+    "util.tf_contextlib": "contextlib",
+    "util.tf_decorator": "penstock.platform.decorators",
+    "util.tf_export": "penstock.platform.decorators",
+    "util.tf_inspect": "penstock.platform.inspection inspect",
+    "util.tf_should_use": "penstock.platform.decorators",
+    "client.client_lib": "penstock.api.root",
+    "client.session": "penstock.runtime.session",
+    "client.device_lib": "penstock.testing.devices",
+    "lib.io.file_io": "penstock.platform.gfile",
+    "lib.io.python_io": "penstock.api.python_io",
+    "lib.io.tf_record": "penstock.api.python_io",
+    "summary.summary": "penstock.api.summary",
+    "summary.summary_iterator": "penstock.api.train",
+    "summary.writer.writer": "penstock.api.summary",
+    "eager.context": "penstock.api.behavior",
+    "tf2": "",
+    "pywrap_tensorflow": "",
+}
+
+# Single names: "module:name", as in the tables of the namespaces.
+NAMES = {
+    "framework.ops": {
+        "internal_convert_to_tensor": "penstock.graph.convert:convert_to_tensor",
+        "NullContextmanager": "contextlib:nullcontext",
+        "_get_graph_from_inputs": "penstock.graph.convert:graph_for",
+        "get_gradient_function": "penstock.gradients:get_gradient_function",
+    },
+    "framework.graph_util_impl": {},
+    "framework.test_util": {"TensorFlowTestCase": "penstock.testing.case:TestCase"},
+    "framework.common_shapes": {"unknown_shape": "penstock.graph.shape:unknown_shape"},
+    "ops.control_flow_ops": {"cond_v2": "penstock.api.root:cond"},
+    "platform.googletest": {"GetTempDir": "penstock.testing.case:get_temp_dir"},
+    "tf2": {"enabled": "penstock.api.behavior:executing_eagerly"},
+    "pywrap_tensorflow": {"NewCheckpointReader": "penstock.api.train:NewCheckpointReader"},
+}
+
+# Prefixes below tensorflow.python whose modules belong to parts of the API that Penstock does not have: {prefix: the public name of the part}.
+PARTS = {"keras": "keras", "layers": "layers", "estimator": "estimator", "feature_column": "feature_column", "data": "data",
+         "distribute": "distribute", "saved_model": "saved_model", "profiler": "profiler", "autograph": "autograph", "debug": "python.debug",
+         "client.timeline": "python.client.timeline", "tools": "python.tools", "ops.losses": "losses", "ops.metrics": "metrics",
+         "ops.distributions": "distributions", "ops.ragged": "ragged", "tpu": "tpu", "lite": "lite"}
+
+# Protocol buffers that lie in another module here: {name of TensorFlow's module: module}.
+PROTOS = {"example_pb2": "penstock.graph.example_proto", "feature_pb2": "penstock.graph.example_proto"}

@@ -1,0 +1,1 @@
+"""The commands: ``penstock run``, ``penstock demo``, ``penstock version``."""

@@ -1,0 +1,114 @@
+"""Gradients of one's own for a Python function, and second derivatives."""
+from __future__ import annotations
+
+import functools
+import inspect
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from penstock.gradients import RegisterGradient, gradients
+from penstock.graph.convert import to_tensor
+from penstock.graph.graph import default_graph
+from penstock.graph.keys import GraphKeys
+from penstock.graph.node import Tensor
+from penstock.graph.scopes import name_scope
+from penstock.ops.array import IdentityN
+from penstock.ops.constant import identity
+from penstock.ops.pack import stack
+from penstock.ops.shape_ops import reshape
+
+_numbers = itertools.count(1)
+
+
+def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    """``@tf.custom_gradient``: ``f(*tensors)`` returns (results, grad_fn); grad_fn maps the results' gradients to the inputs'.
+
+    >>> import penstock as tf
+    >>> @tf.custom_gradient
+    ... def clip_backward(x):
+    ...     return tf.identity(x), lambda dy: tf.clip_by_value(dy, -1.0, 1.0)
+    >>> with tf.Graph().as_default(), tf.Session() as sess:
+    ...     x = tf.constant(2.0)
+    ...     sess.run(tf.gradients(10.0 * clip_backward(x), x))
+    [np.float32(1.0)]
+    """
+    if f is None:
+        return custom_gradient
+
+    @functools.wraps(f)
+    def decorated(*args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            raise ValueError("The custom_gradient decorator currently supports keywords arguments only when eager execution is enabled.")
+        return _build(f, [identity(to_tensor(arg)) for arg in args])
+
+    return decorated
+
+
+def _build(f: Callable[..., Any], args: list[Tensor]) -> Any:
+    graph = default_graph()
+    made_before = len(graph._ops)
+    known = set(graph.get_collection(GraphKeys.GLOBAL_VARIABLES))
+    result, grad_fn = f(*args)
+    variables = _variables_read(graph, made_before, known, args)
+    takes_variables = _takes_variables(grad_fn)
+    if variables and not takes_variables:
+        raise TypeError("If using @custom_gradient with a function that uses variables, then grad_fn must accept a 'variables' keyword argument.")
+    single = not isinstance(result, (list, tuple))
+    results = [to_tensor(item) for item in ([result] if single else result)]
+    handles = [variable.handle for variable in variables]
+    register_name = f"CustomGradient-{next(_numbers)}"
+
+    @RegisterGradient(register_name)
+    def internal(op: Any, *grads: Any) -> list[Any]:
+        own = grads[:len(results)]
+        if variables:
+            input_grads, variable_grads = grad_fn(*own, variables=variables)
+            if len(variable_grads) != len(variables):
+                raise ValueError("Must return gradient for each variable from @custom_gradient grad_fn.")
+        else:
+            input_grads, variable_grads = grad_fn(*own), []
+        input_grads = list(input_grads) if isinstance(input_grads, (list, tuple)) else [input_grads]
+        if len(input_grads) != len(args):
+            raise ValueError(f"custom_gradient function expected to return {len(args)} gradients but returned {len(input_grads)} instead.")
+        return [None] * len(results) + input_grads + list(variable_grads)
+
+    with graph.gradient_override_map({"IdentityN": register_name}):
+        outputs = IdentityN(results + args + handles)[:len(results)]
+    return outputs[0] if single else type(result)(outputs) if isinstance(result, list) else tuple(outputs)
+
+
+def _variables_read(graph: Any, start: int, known: set[Any], args: list[Tensor]) -> list[Any]:
+    """The resource variables that the ops made since ``start`` read."""
+    variables = graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
+    if any(variable not in known and not hasattr(variable, "handle") for variable in variables):
+        raise TypeError("All variables used by `f` wrapped with @custom_gradient must be `ResourceVariable`s. Ensure that no `variable_scope` "
+                        "is created with `use_resource=False`.")
+    by_handle = {variable.handle: variable for variable in variables if hasattr(variable, "handle")}
+    read = [tensor for op in graph._ops[start:] for tensor in op._inputs if tensor in by_handle]
+    return list(dict.fromkeys(by_handle[tensor] for tensor in read))
+
+
+def _takes_variables(grad_fn: Callable[..., Any]) -> bool:
+    parameters = inspect.signature(grad_fn).parameters
+    return "variables" in parameters or any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
+
+
+def hessians(ys: Any, xs: Any, name: str = "hessians", colocate_gradients_with_ops: bool = False, gate_gradients: bool = False,
+             aggregation_method: int | None = None) -> list[Tensor]:
+    """``tf.hessians``: for each x the tensor of second derivatives of the sum of ys, of shape x.shape + x.shape.
+
+    The number of elements of each x must be known when the graph is built: one gradient is built per element.
+    """
+    xs = list(xs) if isinstance(xs, (list, tuple)) else [xs]
+    options = {"colocate_gradients_with_ops": colocate_gradients_with_ops, "gate_gradients": gate_gradients}
+    found = []
+    with name_scope(name):
+        for x, gradient in zip(xs, gradients(ys, xs, **options)):
+            count = gradient.shape.num_elements()
+            if count is None:
+                raise ValueError(f"tf.hessians needs a fully known shape, {x} has {gradient.shape}")
+            flat = reshape(gradient, [-1])
+            rows = [gradients(flat[index], x, unconnected_gradients="zero", **options)[0] for index in range(count)]  # type: ignore[index]
+            found.append(reshape(stack(rows), gradient.shape.as_list() * 2))
+    return found

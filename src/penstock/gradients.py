@@ -1,0 +1,286 @@
+"""Symbolic differentiation: ``tf.gradients`` adds to the graph what computes the derivatives of ys with respect to xs.
+
+Reverse mode: walk the operations between xs and ys against the edges; at each one, add up the gradients that came in through its
+outputs, ask the op's ``gradient`` for those of its inputs, pass them on. IndexedSlices stay sparse as long as ops let them.
+"""
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from penstock.graph import dtypes
+from penstock.graph.composite import IndexedSlices
+from penstock.graph.convert import to_tensor
+from penstock.graph.node import Operation, Tensor
+from penstock.graph.opdef import REGISTRY
+from penstock.graph.scopes import name_scope
+from penstock.graph.traverse import needed
+from penstock.ops.elementwise import AddN
+from penstock.ops.fill import ones_like, zeros_like
+from penstock.ops.misc import tuple_
+from penstock.ops.pack import concat
+from penstock.ops.range import range_
+from penstock.ops.shape_ops import shape
+
+GradientFunction = Callable[..., Any]
+
+_DIFFERENTIABLE = frozenset([dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64, dtypes.complex64, dtypes.complex128,
+                             dtypes.resource, dtypes.variant])
+_by_name: dict[str, GradientFunction | None] = {}  # gradients registered under a name of their own
+
+
+class AggregationMethod:
+    """How the gradients of a tensor with several consumers are added up. All methods give one AddN here."""
+
+    ADD_N = DEFAULT = 0
+    EXPERIMENTAL_TREE = 1
+    EXPERIMENTAL_ACCUMULATE_N = 2
+
+
+# --- registration ----------------------------------------------------------------------------------------------------
+
+class RegisterGradient:
+    """``@tf.RegisterGradient("Name")``: makes a function the gradient of an op type, or of ops that ``gradient_override_map`` names."""
+
+    def __init__(self, op_type: str) -> None:
+        if not isinstance(op_type, str):
+            raise TypeError("op_type must be a string")
+        self._op_type = op_type
+
+    def __call__(self, function: GradientFunction) -> GradientFunction:
+        _register(self._op_type, function)
+        return function
+
+
+def NotDifferentiable(op_type: str) -> None:  # noqa: N802 (TensorFlow's name)
+    """``tf.NotDifferentiable("Type")``: no gradient passes through ops of this type."""
+    if not isinstance(op_type, str):
+        raise TypeError("op_type must be a string")
+    _register(op_type, None)
+
+
+NoGradient = NotDifferentiable
+
+
+def _register(name: str, function: GradientFunction | None) -> None:
+    definition = REGISTRY.get(name)
+    if name in _by_name or (definition is not None and definition.has_gradient):
+        raise KeyError(f"Registering two gradient with name '{name}'!")
+    if definition is not None:
+        definition.gradient = function
+    _by_name[name] = function
+
+
+def get_gradient_function(op: Operation) -> GradientFunction | None:
+    """The function that differentiates ``op``; None if nothing passes through it; LookupError if nobody said."""
+    override = op._extra.get("_gradient_op_type")
+    if override is None:
+        return op.definition.gradient
+    name = override.s.decode()
+    if name in _by_name:
+        return _by_name[name]
+    if name in REGISTRY:
+        return REGISTRY[name].gradient
+    raise LookupError(f"gradient registry has no entry for: {name}")
+
+
+# --- tf.gradients ----------------------------------------------------------------------------------------------------
+
+def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str = "gradients", colocate_gradients_with_ops: bool = False,
+              gate_gradients: bool = False, aggregation_method: int | None = None, stop_gradients: Any = None,
+              unconnected_gradients: str = "none") -> list[Any]:
+    """``tf.gradients``: d(sum of ys)/dx for each x of xs; None for an x that no y depends on.
+
+    >>> import penstock as tf
+    >>> with tf.Graph().as_default(), tf.Session() as sess:
+    ...     x = tf.constant(3.0)
+    ...     sess.run(tf.gradients(x * x, x))
+    [np.float32(6.0)]
+    """
+    ys, xs, stops = _as_list(ys), _as_list(xs), _as_list(stop_gradients)
+    grad_ys = [None] * len(ys) if grad_ys is None else _as_list(grad_ys)
+    if len(grad_ys) != len(ys):
+        raise ValueError(f"Passed {len(grad_ys)} grad_ys for {len(ys)} ys")
+    if unconnected_gradients not in ("none", "zero", None):
+        raise ValueError(f"Unknown value for unconnected_gradients: {unconnected_gradients!r}")
+    with name_scope(name, "gradients", [item for item in (*ys, *xs, *stops) if hasattr(item, "graph")]) as scope:
+        targets = [_target(y, "y") for y in ys]
+        sources = [_source(x) for x in xs]
+        walk = _BackwardWalk(targets, sources, [_source(stop) for stop in stops], colocate_gradients_with_ops, gate_gradients, scope)
+        walk.start(targets, grad_ys)
+        walk.run()
+        found = [walk.total(source) for source in sources]
+        if unconnected_gradients == "zero":
+            found = [zeros_like(source) if grad is None else grad for source, grad in zip(sources, found)]
+    return found
+
+
+def _as_list(values: Any) -> list[Any]:
+    return [] if values is None else list(values) if isinstance(values, (list, tuple)) else [values]
+
+
+def _source(x: Any) -> Tensor:
+    """The tensor to differentiate by: a variable's reference or handle, or the tensor itself."""
+    handle = getattr(x, "handle", None)
+    if isinstance(handle, Tensor) and hasattr(x, "_as_graph_element"):
+        return handle
+    if isinstance(x, IndexedSlices):
+        return x.values
+    return to_tensor(x, as_ref=True, name="x")
+
+
+def _target(y: Any, name: str) -> Tensor:
+    return y.values if isinstance(y, IndexedSlices) else to_tensor(y, as_ref=True, name=name)
+
+
+class _BackwardWalk:
+    """One call of ``gradients``: the gradients collected so far per tensor, and the walk that spreads them."""
+
+    def __init__(self, ys: list[Tensor], xs: list[Tensor], stops: list[Tensor], colocate: bool, gate: bool, scope: str) -> None:
+        self._colocate, self._gate, self._scope = colocate, gate, scope
+        self._xs = set(xs)
+        self._stop_ops = {tensor.op for tensor in stops}
+        self._order = _between(ys, xs, self._stop_ops)
+        self._members = set(self._order)
+        self._collected: dict[Tensor, list[Any]] = {}
+        self._totals: dict[Tensor, Any] = {}
+
+    def start(self, ys: Sequence[Tensor], grad_ys: Iterable[Any]) -> None:
+        """Puts in the gradients of the ys: ones, where none is given."""
+        for index, (y, grad_y) in enumerate(zip(ys, grad_ys)):
+            if grad_y is None:
+                if y.dtype.is_complex:
+                    raise TypeError(f"Gradients of complex tensors must set grad_ys (y.dtype = {y.dtype.name})")
+                if not _differentiable(y):
+                    continue
+                grad_y = ones_like(y, name=f"grad_ys_{index}")
+            else:
+                grad_y = _checked_grad_y(y, grad_y, index)
+            self._collected.setdefault(y, []).append(grad_y)
+
+    def run(self) -> None:
+        """From the ys back to the xs."""
+        for op in reversed(self._order):
+            out_grads = [self.total(tensor) for tensor in op.outputs]
+            if op not in self._stop_ops and any(grad is not None for grad in out_grads):
+                self._differentiate(op, out_grads)
+
+    def total(self, tensor: Tensor) -> Any:
+        """The sum of the gradients collected for a tensor; None if there are none."""
+        if tensor not in self._totals:
+            self._totals[tensor] = _sum(self._collected.get(tensor, []))
+        return self._totals[tensor]
+
+    def _differentiate(self, op: Operation, out_grads: list[Any]) -> None:
+        function = get_gradient_function_or_explain(op)
+        if function is None or not any(tensor.op in self._members or tensor in self._xs for tensor in op._inputs):
+            return
+        graph = op.graph
+        with name_scope(op.name + "_grad"), graph.colocate_with(op, True) if self._colocate else contextlib.nullcontext():
+            filled = [zeros_like(tensor) if grad is None and _differentiable(tensor) else grad for grad, tensor in zip(out_grads, op.outputs)]
+            in_grads = _as_list(function(op, *filled))
+            if len(in_grads) != len(op._inputs):
+                raise ValueError(f"Num gradients {len(in_grads)} generated for op {op.name} ({op.type}) do not match num inputs {len(op._inputs)}")
+            if self._gate and sum(grad is not None for grad in in_grads) > 1:
+                in_grads = tuple_(in_grads)
+        for index, (tensor, grad) in enumerate(zip(op._inputs, in_grads)):
+            if grad is not None and _differentiable(tensor):
+                self._collected.setdefault(tensor, []).append(_checked(op, index, tensor, grad))
+
+
+def get_gradient_function_or_explain(op: Operation) -> GradientFunction | None:
+    """``get_gradient_function`` with an error that says where the op came from."""
+    try:
+        return get_gradient_function(op)
+    except LookupError:
+        raise LookupError(f"No gradient defined for operation '{op.name}' (op type: {op.type}), made at {op.origin or 'an unknown place'}. "
+                          f"Register one with @tf.RegisterGradient(\"{op.type}\"), or stop the path with tf.stop_gradient.") from None
+
+
+def _between(ys: Iterable[Tensor], xs: Iterable[Tensor], stops: set[Operation]) -> list[Operation]:
+    """The operations on a path from some x to some y, in a runnable order."""
+    reached = {tensor.op for tensor in xs}
+    result = []
+    for op in needed(ys, (), (), control=False):
+        if op in reached or (op not in stops and any(tensor.op in reached and _differentiable(tensor) for tensor in op._inputs)):
+            reached.add(op)
+            result.append(op)
+    return result
+
+
+def _differentiable(tensor: Tensor) -> bool:
+    return tensor.dtype.base_dtype in _DIFFERENTIABLE
+
+
+def _checked_grad_y(y: Tensor, grad_y: Any, index: int) -> Any:
+    if not isinstance(grad_y, IndexedSlices):
+        grad_y = to_tensor(grad_y, dtype=y.dtype.base_dtype if not hasattr(grad_y, "dtype") else None, name=f"grad_ys_{index}")
+    kind = "floating" if y.dtype.is_floating else "complex" if y.dtype.is_complex else "integer" if y.dtype.is_integer else None
+    if kind is not None and not getattr(grad_y.dtype, f"is_{kind}"):
+        raise TypeError(f"Gradient type {grad_y.dtype.name} generated for {kind}-valued tensor {y} with type {y.dtype.name} must be {kind}")
+    return grad_y
+
+
+def _checked(op: Operation, index: int, tensor: Tensor, grad: Any) -> Any:
+    """A gradient whose shape agrees with the tensor it belongs to; ValueError, naming the op, otherwise."""
+    if isinstance(grad, IndexedSlices):
+        return grad
+    grad = to_tensor(grad)
+    if tensor.dtype.base_dtype is dtypes.resource:
+        return grad
+    try:
+        grad.set_shape(tensor.shape)
+    except ValueError:
+        raise ValueError(f"Incompatible shapes between op input and calculated input gradient. Forward operation: {op.name} ({op.type}). "
+                         f"Input index: {index}. Original input shape: {tensor.shape}. Calculated input gradient shape: {grad.shape}") from None
+    return grad
+
+
+# --- adding up -------------------------------------------------------------------------------------------------------
+
+def _sum(grads: list[Any]) -> Any:
+    if not grads:
+        return None
+    if len(grads) == 1:
+        return grads[0]
+    if all(isinstance(grad, Tensor) for grad in grads):
+        return AddN(grads)
+    return _concatenate([_as_slices(grad) for grad in grads])
+
+
+def _as_slices(grad: Any) -> IndexedSlices:
+    if isinstance(grad, IndexedSlices):
+        return grad
+    extents = shape(grad)
+    return IndexedSlices(grad, range_(0, extents[0]), extents)  # type: ignore[index]
+
+
+def _concatenate(slices: list[IndexedSlices]) -> IndexedSlices:
+    """The sum of IndexedSlices: the same index may stand in several of them."""
+    if len({part.indices.dtype for part in slices}) > 1:
+        from penstock.ops.cast import cast  # a rare case; keeps the module's imports short
+        slices = [IndexedSlices(part.values, cast(part.indices, dtypes.int64), part.dense_shape) for part in slices]
+    dense = next((part.dense_shape for part in slices if part.dense_shape is not None), None)
+    return IndexedSlices(concat([part.values for part in slices], 0), concat([part.indices for part in slices], 0), dense)
+
+
+# --- why there is none -----------------------------------------------------------------------------------------------
+
+def why_no_gradient(y: Tensor, x: Any) -> str:
+    """A sentence for people: where the path from ``y`` back to ``x`` ends, when ``gradients`` gives None."""
+    source = _source(x)
+    behind = needed([y], (), (), control=False)
+    reached: dict[Operation, None] = {source.op: None}
+    for op in behind:
+        if any(tensor.op in reached for tensor in op._inputs):
+            reached[op] = None
+    if y.op not in reached:
+        return f"'{y.name}' does not depend on it: no path leads from the loss back to '{source.op.name}'"
+    for op in reversed([op for op in behind if op in reached and op is not source.op]):
+        where = f"at '{op.name}' (type {op.type}), made at {op.origin or 'an unknown place'}"
+        if any(tensor.op in reached and not _differentiable(tensor) for tensor in op._inputs):
+            return f"the path from the loss ends {where}: its input is of a type without gradient"
+        if get_gradient_function_or_explain(op) is None:
+            return f"the path from the loss ends {where}: no gradient passes through this operation"
+    return f"the gradient functions on the path from '{y.name}' return None for it"

@@ -1,0 +1,212 @@
+"""import_graph_def: a GraphDef proto becomes operations of the current graph.
+
+All of it is checked before anything is added: unknown op types are reported together, names must exist, inputs must fit their ops.
+"""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import nullcontext
+from typing import Any
+
+from tensorboard.compat.proto.graph_pb2 import GraphDef
+from tensorboard.compat.proto.node_def_pb2 import NodeDef
+
+from penstock.graph import attrs as attr_module
+from penstock.graph.attrs import REQUIRED
+from penstock.graph.convert import to_tensor
+from penstock.graph.graph import Graph, default_graph
+from penstock.graph.node import Operation, Tensor
+from penstock.graph.opdef import REGISTRY, OpDef
+from penstock.graph.opnames import VALID_OP_NAME
+from penstock.graph.scopes import name_scope
+
+
+def import_graph_def(graph_def: Any, input_map: dict[str, Any] | None = None, return_elements: Iterable[str] | None = None,
+                     name: str | None = None, op_dict: Any = None, producer_op_list: Any = None) -> list[Operation | Tensor] | None:
+    """``tf.import_graph_def``: adds the nodes of ``graph_def`` under the scope ``name`` ("import" by default).
+
+    ``input_map`` puts tensors of this graph in the place of the GraphDef's tensors; ``return_elements`` names what to return.
+
+    >>> import penstock as tf
+    >>> with tf.Graph().as_default() as one:
+    ...     y = tf.square(tf.placeholder(tf.float32, [], name="x"), name="y")
+    >>> with tf.Graph().as_default(), tf.Session() as sess:
+    ...     (y,) = tf.import_graph_def(one.as_graph_def(), {"x": tf.constant(3.0)}, ["y:0"], name="copy")
+    ...     y.name, sess.run(y)
+    ('copy/y:0', np.float32(9.0))
+    """
+    if not isinstance(graph_def, GraphDef):
+        raise TypeError(f"graph_def must be a GraphDef proto, not {type(graph_def).__name__}.")
+    if input_map is not None and not (isinstance(input_map, dict) and all(isinstance(key, (str, bytes)) for key in input_map)):
+        raise TypeError("input_map must be a dictionary mapping strings to Tensor objects.")
+    wanted = None if return_elements is None else [text.decode() if isinstance(text, bytes) else text for text in return_elements]
+    if wanted is not None and not all(isinstance(text, str) for text in wanted):
+        raise TypeError("return_elements must be a list of strings.")
+    _check_types(graph_def)
+    graph = default_graph()
+    with name_scope("import" if name is None else name) as scope:
+        mapped = {(key.decode() if isinstance(key, bytes) else key): to_tensor(value, name="input") for key, value in (input_map or {}).items()}
+        importer = _Importer(graph, graph_def, scope, mapped)
+        importer.run()
+    return None if wanted is None else [importer.element(text) for text in wanted]
+
+
+def _check_types(graph_def: GraphDef) -> None:
+    unknown = Counter(node.op for node in graph_def.node if node.op not in REGISTRY)
+    if unknown:
+        listed = ", ".join(f"{op_type} ({count} node{'s' if count > 1 else ''})" for op_type, count in sorted(unknown.items()))
+        raise ValueError(f"Op types not registered in this version of Penstock: {listed}.")
+
+
+class _Importer:
+    """Adds the nodes in an order in which inputs come first."""
+
+    def __init__(self, graph: Graph, graph_def: GraphDef, scope: str, mapped: dict[str, Tensor]) -> None:
+        self._graph, self._scope, self._mapped, self._used = graph, scope, mapped, set[str]()
+        self._nodes: dict[str, NodeDef] = {}
+        for node in graph_def.node:
+            if not VALID_OP_NAME.match(node.name):
+                raise ValueError(f"Node {node.name!r} has no valid name")
+            if node.name in self._nodes:
+                raise ValueError(f"Node {node.name!r} is not unique in the graph_def")
+            self._nodes[node.name] = node
+        self._ops: dict[str, Operation] = {}
+
+    def run(self) -> None:
+        """Adds all nodes."""
+        for node in self._ordered():
+            self._ops[node.name] = self._add(node)
+        unused = [key for key in self._mapped if key not in self._used and key.partition(":")[0].lstrip("^") not in self._nodes]
+        if unused:
+            raise ValueError(f"Attempted to map inputs that were not found in graph_def: [{', '.join(unused)}]")
+
+    def element(self, text: str) -> Operation | Tensor:
+        """What a name of ``return_elements`` means."""
+        op_name, colon, index = text.partition(":")
+        if text in self._mapped:
+            return self._mapped[text]
+        if op_name not in self._ops:
+            raise ValueError(f"Requested return_element {text!r} not found in graph_def.")
+        op = self._ops[op_name]
+        if not colon:
+            return op
+        if not index.isdigit() or int(index) >= len(op.outputs):
+            raise ValueError(f"Requested return_element {text!r}: the operation has {len(op.outputs)} outputs.")
+        return op.outputs[int(index)]
+
+    def _source(self, text: str) -> str:
+        return text.lstrip("^").partition(":")[0]
+
+    def _is_mapped(self, text: str) -> bool:
+        return text in self._mapped or (text.endswith(":0") and text[:-2] in self._mapped) or f"{text}:0" in self._mapped
+
+    def _ordered(self) -> list[NodeDef]:
+        """Nodes sorted so that inputs come first; ValueError for a missing input or a cycle."""
+        order: list[NodeDef] = []
+        state: dict[str, int] = {}
+        for root in self._nodes:
+            stack = [root]
+            while stack:
+                name = stack[-1]
+                if state.get(name) == 2:
+                    stack.pop()
+                    continue
+                waiting = [source for source in self._dependencies(self._nodes[name]) if state.get(source) != 2]
+                if not waiting:
+                    state[name] = 2
+                    order.append(self._nodes[stack.pop()])
+                elif state.get(name) == 1:
+                    raise ValueError(f"graph_def has a cycle through node {name!r}; loops of control-flow nodes cannot be imported yet")
+                else:
+                    state[name] = 1
+                    stack.extend(waiting)
+        return order
+
+    def _dependencies(self, node: NodeDef) -> list[str]:
+        found = []
+        for text in node.input:
+            if self._is_mapped(text):
+                continue
+            source = self._source(text)
+            if source not in self._nodes:
+                raise ValueError(f"Input {text!r} of node {node.name!r} ({node.op}) was not found in graph_def.")
+            found.append(source)
+        return found
+
+    def _tensor(self, node: NodeDef, text: str) -> Tensor:
+        name, _, index = text.partition(":")
+        number = index or "0"
+        for key in (f"{name}:{number}", name if number == "0" else ""):
+            if key in self._mapped:
+                self._used.add(key)
+                return self._mapped[key]
+        if not number.isdigit():
+            raise ValueError(f"Input {text!r} of node {node.name!r} is no tensor name")
+        op = self._ops[name]
+        if int(number) >= len(op.outputs):
+            raise ValueError(f"Input {text!r} of node {node.name!r}: {op.type} '{name}' has {len(op.outputs)} outputs.")
+        return op.outputs[int(number)]
+
+    def _add(self, node: NodeDef) -> Operation:
+        definition = REGISTRY[node.op]
+        inputs = tuple(self._tensor(node, text) for text in node.input if not text.startswith("^"))
+        attributes = _attributes(definition, node)
+        _check_inputs(definition, node, inputs, attributes)
+        full_name = self._graph._name_for(self._scope + node.name + "/" if self._scope else node.name + "/")
+        if full_name in self._graph._by_name:
+            raise ValueError(f"Node name {full_name!r} already exists in the Graph")
+        self._graph._names[full_name.lower()] = self._graph._names.get(full_name.lower(), 0) + 1
+        with self._graph.device(node.device) if node.device else nullcontext():
+            op = definition.add_node(self._graph, full_name, inputs, attributes)
+        op._control_inputs.extend(self._ops[self._source(text)] for text in node.input
+                                  if text.startswith("^") and not self._is_mapped(text))
+        self._set_extras(op, node)
+        return op
+
+    def _set_extras(self, op: Operation, node: NodeDef) -> None:
+        for key, value in node.attr.items():
+            if key == "_class":
+                prefix = self._scope.encode()
+                op._colocation = tuple(b"loc:@" + prefix + group.removeprefix(b"loc:@") for group in value.list.s)
+            elif key == "_output_shapes":
+                for tensor, shape in zip(op.outputs, value.list.shape):
+                    tensor.set_shape(attr_module.TensorShape(shape))
+            elif key not in op.definition.attrs:
+                op._extra[key] = value
+
+
+def _attributes(definition: OpDef, node: NodeDef) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, attr in definition.attrs.items():
+        if name in node.attr:
+            try:
+                found[name] = attr.check(definition.type, name, attr_module.from_proto(attr.kind, node.attr[name]))
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"Attribute '{name}' of node {node.name!r} ({node.op}): {error}") from None
+        elif attr.default is not REQUIRED:
+            found[name] = attr.default
+        else:
+            raise ValueError(f"Node {node.name!r} ({node.op}) lacks the attribute '{name}'")
+    return found
+
+
+def _check_inputs(definition: OpDef, node: NodeDef, inputs: tuple[Tensor, ...], attributes: dict[str, Any]) -> None:
+    """Number and types of a node's inputs must be what its attributes say."""
+    start = 0
+    for arg in definition.inputs:
+        if arg.type_list_attr is not None:
+            wanted = list(attributes[arg.type_list_attr])
+        else:
+            wanted = [attributes[arg.type_attr] if arg.type_attr is not None else arg.dtype]
+            wanted *= 1 if arg.number_attr is None else attributes[arg.number_attr]
+        given = inputs[start:start + len(wanted)]
+        start += len(wanted)
+        if len(given) != len(wanted):
+            raise ValueError(f"Node {node.name!r} ({node.op}) has {len(inputs)} inputs; '{arg.name}' needs {len(wanted)}.")
+        for tensor, dtype in zip(given, wanted):
+            if tensor.dtype.base_dtype is not dtype or (arg.is_ref and not tensor.dtype.is_ref):
+                raise ValueError(f"Input '{arg.name}' of node {node.name!r} ({node.op}) is {tensor.name} of type {tensor.dtype.name}, "
+                                 f"expected {dtype.name if dtype else '?'}{'_ref' if arg.is_ref else ''}.")
+    if start != len(inputs):
+        raise ValueError(f"Node {node.name!r} ({node.op}) has {len(inputs)} inputs, expected {start}.")

@@ -1,0 +1,60 @@
+"""Walking a graph: which operations lie behind some tensors, and in which order they can run."""
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from penstock.graph.node import Operation, Tensor
+
+
+def needed(fetches: Iterable[Tensor], targets: Iterable[Operation], fed: Collection[Tensor], control: bool = True) -> list[Operation]:
+    """The operations behind ``fetches`` and ``targets``, up to the tensors in ``fed``, each after those it depends on.
+
+    With ``control`` off, control edges are not followed.
+    """
+    found: set[Operation] = set()
+    stack = [tensor.op for tensor in fetches if tensor not in fed]
+    stack.extend(targets)
+    while stack:
+        operation = stack.pop()
+        if operation in found:
+            continue
+        found.add(operation)
+        stack.extend(tensor.op for tensor in operation._inputs if tensor not in fed)
+        if control:
+            stack.extend(operation._control_inputs)
+    return in_order(found)
+
+
+def in_order(operations: set[Operation]) -> list[Operation]:
+    """Operations sorted so that each stands after those it depends on; ValueError for a cycle."""
+    ordered = sorted(operations, key=lambda operation: operation._id)
+    position = {operation: index for index, operation in enumerate(ordered)}
+    late = any(position.get(before, -1) > index for index, operation in enumerate(ordered) for before in _before(operation))
+    return _sort(ordered) if late else ordered  # only graph surgery makes an op depend on one made after it
+
+
+def _before(operation: Operation) -> list[Operation]:
+    return [*(tensor.op for tensor in operation._inputs), *operation._control_inputs]
+
+
+def _sort(operations: list[Operation]) -> list[Operation]:
+    """A depth-first topological sort, for graphs in which creation order is none."""
+    members, result = set(operations), list[Operation]()
+    entered, done = set[Operation](), set[Operation]()
+    for root in operations:
+        stack = [root]
+        while stack:
+            operation = stack[-1]
+            if operation in done:
+                stack.pop()
+                continue
+            waiting = [other for other in _before(operation) if other in members and other not in done]
+            if not waiting:
+                done.add(operation)
+                result.append(stack.pop())
+            elif operation in entered:
+                raise ValueError(f"the graph has a cycle through '{operation.name}'")
+            else:
+                entered.add(operation)
+                stack.extend(waiting)
+    return result

@@ -1,0 +1,126 @@
+"""``tf.bitwise``: operations on the bits of integers."""
+from __future__ import annotations
+
+import numpy as np
+
+from penstock.graph.opdef import op
+from penstock.ops.common import INTEGERS, broadcasting, like
+from penstock.ops.public import function
+
+
+@op("BitwiseAnd", "x: T, y: T -> z: T", T=INTEGERS)
+class BitwiseAnd:
+    """The bits that are set in both x and y."""
+
+    elementwise = commutative = True
+    shape = broadcasting("x", "y")
+
+    def kernel(x, y):
+        return np.bitwise_and(x, y)
+
+    def lower(b, x, y):
+        return b.bitwise_and(x, y)
+
+    gradient = None
+
+
+@op("BitwiseOr", "x: T, y: T -> z: T", T=INTEGERS)
+class BitwiseOr:
+    """The bits that are set in x or y."""
+
+    elementwise = commutative = True
+    shape = broadcasting("x", "y")
+
+    def kernel(x, y):
+        return np.bitwise_or(x, y)
+
+    def lower(b, x, y):
+        return b.bitwise_or(x, y)
+
+    gradient = None
+
+
+@op("BitwiseXor", "x: T, y: T -> z: T", T=INTEGERS)
+class BitwiseXor:
+    """The bits that differ in x and y."""
+
+    elementwise = commutative = True
+    shape = broadcasting("x", "y")
+
+    def kernel(x, y):
+        return np.bitwise_xor(x, y)
+
+    def lower(b, x, y):
+        return b.bitwise_xor(x, y)
+
+    gradient = None
+
+
+@op("Invert", "x: T -> y: T", T=INTEGERS)
+class Invert:
+    """All bits flipped."""
+
+    elementwise = True
+    shape = like("x")
+
+    def kernel(x):
+        return np.invert(x)
+
+    def lower(b, x):
+        return b.invert(x)
+
+    gradient = None
+
+
+def _clamped(y):
+    """A shift that the machine defines: between 0 and the number of bits - 1."""
+    dtype = np.asarray(y).dtype
+    return np.clip(y, dtype.type(0), dtype.type(dtype.itemsize * 8 - 1))
+
+
+@op("LeftShift", "x: T, y: T -> z: T", T=INTEGERS)
+class LeftShift:
+    """The bits of x moved up by y places, of which there are at most as many as x has bits, less one."""
+
+    elementwise = True
+    shape = broadcasting("x", "y")
+
+    def kernel(x, y):
+        return np.left_shift(x, _clamped(y))
+
+    gradient = None
+
+
+@op("RightShift", "x: T, y: T -> z: T", T=INTEGERS)
+class RightShift:
+    """The bits of x moved down by y places, of which there are at most as many as x has bits, less one."""
+
+    elementwise = True
+    shape = broadcasting("x", "y")
+
+    def kernel(x, y):
+        return np.right_shift(x, _clamped(y))
+
+    gradient = None
+
+
+@op("PopulationCount", "x: T -> y: uint8", T=INTEGERS)
+class PopulationCount:
+    """How many bits are set."""
+
+    elementwise = True
+    shape = like("x")
+
+    def kernel(x):
+        array = np.asarray(x)
+        return np.bitwise_count(array.view(f"u{array.dtype.itemsize}")).astype(np.uint8)
+
+    gradient = None
+
+
+bitwise_and = function(BitwiseAnd, "bitwise_and")
+bitwise_or = function(BitwiseOr, "bitwise_or")
+bitwise_xor = function(BitwiseXor, "bitwise_xor")
+invert = function(Invert, "invert")
+left_shift = function(LeftShift, "left_shift")
+right_shift = function(RightShift, "right_shift")

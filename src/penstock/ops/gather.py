@@ -1,0 +1,250 @@
+"""Gathering: elements picked by index or by mask."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penstock.errors import invalid_argument
+from penstock.graph.attrs import TYPE
+from penstock.graph.composite import IndexedSlices
+from penstock.graph.convert import to_tensor
+from penstock.graph.node import Tensor
+from penstock.graph.opdef import op
+from penstock.graph.scopes import colocate_with, name_scope
+from penstock.graph.shape import TensorShape, unknown_shape
+from penstock.ops.cast import cast
+from penstock.ops.common import INDEX, canonical_axis
+from penstock.ops.pack import concat, runtime_axis, stack
+from penstock.ops.permute import BroadcastTo, Transpose
+from penstock.ops.scatter_nd import ScatterNd, checked_positions, nd_shape
+from penstock.ops.select import Where
+from penstock.ops.sequences import range as range_
+from penstock.ops.shape_ops import as_array, known_elements, reshape, shape, size, squeeze
+
+
+def check_indices(indices: np.ndarray, limit: int) -> None:
+    """Raises for the first index outside [0, limit)."""
+    if indices.size and not (0 <= indices.min() and indices.max() < limit):
+        place = tuple(np.argwhere((indices < 0) | (indices >= limit))[0].tolist())
+        shown = ",".join(map(str, place))
+        raise invalid_argument(f"indices{f'[{shown}]' if place else ''} = {indices[place]} is not in [0, {limit})")
+
+
+# --- Gather ----------------------------------------------------------------------------------------------------------
+
+@op("Gather", "params: Tparams, indices: Tindices -> output: Tparams", validate_indices=True, Tparams=TYPE, Tindices=INDEX)
+class Gather:
+    """Rows picked by index."""
+
+    rearranges = True
+
+    def shape(params, indices):
+        rows = params.shape.with_rank_at_least(1)
+        return indices.shape.concatenate(rows[1:] if rows.ndims is not None else None)
+
+    def kernel(params, indices):
+        indices = as_array(indices)
+        check_indices(indices, params.shape[0])
+        return params.take(indices, 0) if params.dtype != object else params[indices, ...]
+
+    def gradient(op, dy):
+        return [_row_gradient(op.inputs[0], op.inputs[1], dy), None]
+
+
+def _row_gradient(params: Tensor, indices: Tensor, dy: Tensor) -> IndexedSlices:
+    """The gradient of picking rows: the rows of ``dy``, to be added where they came from."""
+    with colocate_with(params.op):  # the shape is asked for where the rows live, often on another task
+        params_shape = shape(params)
+    tail = params.shape[1:]
+    if tail.is_fully_defined():
+        count = indices.shape.num_elements()
+        values_shape: Any = [size(indices) if count is None and 0 in tail.as_list() else -1 if count is None else count, *tail.as_list()]
+    else:
+        values_shape = concat([reshape(size(indices), [1]), shape(params)[1:]], 0)
+    values = dy if dy.shape.ndims is not None and indices.shape.ndims == 1 else reshape(dy, values_shape)
+    flat = indices if indices.shape.ndims == 1 else reshape(indices, [-1])
+    return IndexedSlices(values, flat, params_shape)
+
+
+@op("GatherV2", "params: Tparams, indices: Tindices, axis: Taxis -> output: Tparams", batch_dims=0, Tparams=TYPE, Tindices=INDEX,
+    Taxis=INDEX)
+class GatherV2:
+    """Slices along an axis, picked by index; the first ``batch_dims`` axes of params and indices go together."""
+
+    rearranges = True
+
+    def shape(params, indices, axis, batch_dims):
+        extents, picks, axes = params.shape.extents, indices.shape.extents, known_elements(axis)
+        if picks is not None and not -len(picks) <= batch_dims <= len(picks):
+            raise ValueError(f"batch_dims {batch_dims} must be in [{-len(picks)}, {len(picks)}]")
+        if extents is None or picks is None:
+            return unknown_shape()
+        batch = batch_dims + len(picks) if batch_dims < 0 else batch_dims
+        if axes is None or axes[0] is None:
+            return unknown_shape(len(extents) - 1 + len(picks) - batch)
+        where = canonical_axis(axes[0], len(extents), "gather axis")
+        if where < batch:
+            raise ValueError(f"batch_dims ({batch}) must be less than or equal to axis ({where})")
+        front = TensorShape(extents[:batch]).merge_with(picks[:batch]).as_list()
+        return [*front, *extents[batch:where], *picks[batch:], *extents[where + 1:]]
+
+    def kernel(params, indices, axis, batch_dims):
+        params, indices = as_array(params), as_array(indices)
+        where = runtime_axis(axis, params.ndim, "GatherV2")
+        check_indices(indices, params.shape[where])
+        if not batch_dims:
+            return params.take(indices, where)
+        return _gather_batched(params, indices, where, batch_dims % (indices.ndim + 1) if batch_dims > 0 else batch_dims + indices.ndim)
+
+    def gradient(op, dy):
+        params, indices, axis = op.inputs
+        where = known_elements(axis)
+        if not op.attrs["batch_dims"] and where == [0]:
+            return [_row_gradient(params, indices, dy), None, None]
+        return [_axis_gradient(params, indices, where, op.attrs["batch_dims"], dy), None, None]
+
+
+def _gather_batched(params: np.ndarray, indices: np.ndarray, axis: int, batch: int) -> np.ndarray:
+    """A gather per entry of the leading ``batch`` axes."""
+    if params.shape[:batch] != indices.shape[:batch]:
+        raise invalid_argument(f"params.shape[:{batch}] = {list(params.shape[:batch])} must equal indices.shape[:{batch}] = "
+                               f"{list(indices.shape[:batch])}")
+    moved = np.moveaxis(params, axis, batch)
+    entries = np.indices(indices.shape[:batch], sparse=True) if batch else ()
+    aligned = tuple(entry.reshape(entry.shape + (1,) * (indices.ndim - batch)) for entry in entries)
+    picked = moved[(*aligned, indices)]  # batch, picks, the other axes of params
+    new = indices.ndim - batch
+    return np.moveaxis(picked, range(batch, batch + new), range(axis, axis + new))
+
+
+def _axis_gradient(params: Tensor, indices: Tensor, where: list[int | None] | None, batch_dims: int, dy: Tensor) -> Tensor:
+    """The gradient of a gather along any axis: the picked axis is moved to the front, rows are summed, and moved back."""
+    if where is None or where[0] is None or params.shape.ndims is None or indices.shape.ndims is None:
+        raise NotImplementedError("the gradient of tf.gather needs a constant axis and known ranks")
+    rank, picks = params.shape.ndims, indices.shape.ndims
+    axis = where[0] % rank
+    batch = batch_dims + picks if batch_dims < 0 else batch_dims
+    if batch:
+        return _batched_gradient(params, indices, axis, batch, dy)
+    from penstock.ops.segment import unsorted_segment_sum  # segments stand above
+    order = [*range(axis, axis + picks), *range(axis), *range(axis + picks, rank - 1 + picks)]
+    front = Transpose(dy, order)
+    extent = params.shape.extents[axis]
+    summed = unsorted_segment_sum(front, indices, shape(params)[axis] if extent is None else extent)
+    return Transpose(summed, [*range(1, axis + 1), 0, *range(axis + 1, rank)])
+
+
+def _batched_gradient(params: Tensor, indices: Tensor, axis: int, batch: int, dy: Tensor) -> Tensor:
+    """The gradient of a gather with batch axes, by ScatterNd: each gathered element knows its full position."""
+    rank, picks = params.shape.ndims, indices.shape.ndims
+    order = [*range(batch), *range(axis, axis + picks - batch), *range(batch, axis), *range(axis + picks - batch, rank - 1 + picks - batch)]
+    moved = Transpose(dy, order)  # batch, picks, the other axes of params
+    sizes = shape(indices)
+    coordinates = [_axis_positions(sizes, each, picks, indices.dtype.base_dtype) for each in range(batch)]
+    positions = stack([*coordinates, indices], axis=-1)
+    params_sizes = shape(params, out_type=indices.dtype.base_dtype)
+    target = [params_sizes[each] for each in [*range(batch), axis, *range(batch, axis), *range(axis + 1, rank)]]
+    scattered = ScatterNd(positions, moved, stack(target))
+    return Transpose(scattered, [*range(batch), *range(batch + 1, axis + 1), batch, *range(axis + 1, rank)])
+
+
+def _axis_positions(sizes: Tensor, axis: int, rank: int, dtype: Any) -> Tensor:
+    """A tensor of shape ``sizes`` whose elements are their own positions along ``axis``."""
+    along = reshape(range_(sizes[axis]), [-1 if each == axis else 1 for each in range(rank)])
+    return cast(BroadcastTo(along, sizes), dtype)
+
+
+def gather(params: Any, indices: Any, validate_indices: Any = None, name: str | None = None, axis: Any = None, batch_dims: int = 0) -> Tensor:
+    """``tf.gather``: slices of ``params`` along an axis, picked by index."""
+    if axis is None:
+        axis = batch_dims
+    sparse_read = getattr(params, "sparse_read", None)  # a resource variable gathers without reading all of itself
+    if sparse_read is not None and not batch_dims and isinstance(axis, int) and axis == 0:
+        return sparse_read(indices, name=name)
+    return GatherV2(params, indices, axis, batch_dims=batch_dims, name=name)
+
+
+def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
+    """``tf.batch_gather``: a gather along the last axis of ``indices``, per entry of the axes before it."""
+    with name_scope(name, "BatchGather", [params, indices]):
+        indices, params = to_tensor(indices, None, "indices"), to_tensor(params, None, "params")
+        if indices.shape.ndims is None:
+            raise ValueError("batch_gather does not allow indices with unknown shape.")
+        return GatherV2(params, indices, indices.shape.ndims - 1, batch_dims=indices.shape.ndims - 1)
+
+
+# --- GatherNd --------------------------------------------------------------------------------------------------------
+
+@op("GatherNd", "params: Tparams, indices: Tindices -> output: Tparams", Tparams=TYPE, Tindices=INDEX)
+class GatherNd:
+    """Slices picked by positions: the last axis of ``indices`` holds coordinates in the first axes of ``params``."""
+
+    def shape(params, indices):
+        return nd_shape(indices.shape, params.shape)
+
+    def kernel(params, indices):
+        params, indices = as_array(params), as_array(indices)
+        return params[checked_positions(indices, params.shape)]
+
+    def gradient(op, dy):
+        params, indices = op.inputs
+        if indices.shape.ndims == 2 and indices.shape.extents[1] == 1:
+            return [IndexedSlices(dy, squeeze(indices, axis=-1), shape(params, out_type=indices.dtype.base_dtype)), None]
+        return [ScatterNd(indices, dy, shape(params, out_type=indices.dtype.base_dtype)), None]
+
+
+def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: int = 0) -> Tensor:
+    """``tf.gather_nd``: slices of ``params`` at positions, the last axis of ``indices``."""
+    if batch_dims:
+        return _batch_gather_nd(params, indices, batch_dims, name)
+    nd_read = getattr(params, "gather_nd", None)  # a resource variable gathers without reading all of itself
+    if nd_read is not None:
+        return nd_read(indices, name=name)
+    return GatherNd(params, indices, name=name)
+
+
+def _batch_gather_nd(params: Any, indices: Any, batch_dims: int, name: str | None) -> Tensor:
+    """``gather_nd`` per entry of the first axes: the entry's own position is put in front of the coordinates."""
+    with name_scope(name, "BatchGatherNd", [params, indices]):
+        params, indices = to_tensor(params, None, "params"), to_tensor(indices, None, "indices")
+        if not isinstance(batch_dims, int) or indices.shape.ndims is None or not 0 <= batch_dims < indices.shape.ndims:
+            raise ValueError(f"batch_dims = {batch_dims} must be less than rank(indices) = {indices.shape.ndims}")
+        sizes = shape(indices)[:-1]
+        rank = indices.shape.ndims - 1
+        entries = stack([_axis_positions(sizes, axis, rank, indices.dtype.base_dtype) for axis in range(batch_dims)], axis=-1)
+        return GatherNd(params, concat([entries, indices], -1))
+
+
+# --- masks -----------------------------------------------------------------------------------------------------------
+
+def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: int | None = None) -> Tensor:
+    """``tf.boolean_mask``: the entries of ``tensor`` where ``mask``, laid over the axes from ``axis`` on, is True."""
+    with name_scope(name, None, [tensor, mask]):
+        tensor, mask = to_tensor(tensor, None, "tensor"), to_tensor(mask, None, "mask")
+        rank, start = mask.shape.ndims, 0 if axis is None else int(axis)
+        if rank == 0:
+            raise ValueError("mask cannot be scalar.")
+        if rank is None:
+            raise ValueError("Number of mask dimensions must be specified, even if some dimensions are None.  E.g. shape=[None] is ok, but "
+                             "shape=None is not.")
+        if start < 0 and tensor.shape.ndims is not None:
+            start += tensor.shape.ndims
+        tensor.shape[start:start + rank].assert_is_compatible_with(mask.shape)
+        flat = tensor if rank == 1 else _merge_axes(tensor, start, rank)
+        places = squeeze(Where(reshape(mask, [-1])), axis=[1])
+        return gather(flat, places, axis=start)
+
+
+def _merge_axes(tensor: Tensor, start: int, rank: int) -> Tensor:
+    """The axes [start, start + rank) as one."""
+    extents = tensor.shape.extents
+    if extents is not None and None not in extents[:start] + extents[start + rank:] and 0 not in extents:
+        return reshape(tensor, [*extents[:start], -1, *extents[start + rank:]])
+    from penstock.ops.reduce import reduce_prod  # reductions stand above
+    sizes = shape(tensor)
+    length = reduce_prod(sizes[start:start + rank], [0])
+    merged = reshape(tensor, concat([sizes[:start], [length], sizes[start + rank:]], 0))
+    if extents is not None:
+        merged.set_shape([*extents[:start], TensorShape(extents[start:start + rank]).num_elements(), *extents[start + rank:]])
+    return merged

@@ -1,0 +1,60 @@
+"""Local response normalization: each element is divided by a norm of its neighbours along the channels."""
+from __future__ import annotations
+
+import numpy as np
+
+from penstock.graph import dtypes as dt
+from penstock.graph.attrs import types
+from penstock.graph.opdef import op
+from penstock.ops.conv_shape import check_rank
+from penstock.ops.precision import in_float32
+
+_ATTRS = dict(depth_radius=5, bias=1.0, alpha=1.0, beta=0.5, T=types(dt.float16, dt.bfloat16, dt.float32, default=dt.float32))
+
+
+def _neighbour_sum(x: np.ndarray, radius: int) -> np.ndarray:
+    """The sum over the channels that are at most ``radius`` away: a product with a band matrix."""
+    channel = np.arange(x.shape[-1])
+    band = (np.abs(channel[:, None] - channel) <= radius).astype(x.dtype)
+    return (x.reshape(-1, x.shape[-1]) @ band).reshape(x.shape)
+
+
+@op("LRN", "input: T -> output: T", **_ATTRS)
+class LRN:
+    """input / (bias + alpha * sum of squares of the neighbours) ** beta."""
+
+    def shape(input):
+        return check_rank(input.shape, 4)
+
+    @in_float32
+    def kernel(input, depth_radius, bias, alpha, beta):
+        kind = input.dtype.type
+        norm = kind(bias) + kind(alpha) * _neighbour_sum(np.square(input), depth_radius)
+        return input * norm ** kind(-beta)
+
+    def gradient(op, dy):
+        attrs = {name: value for name, value in op.attrs.items() if name != "T"}
+        return LRNGrad(dy, op.inputs[0], op.outputs[0], **attrs)
+
+
+@op("LRNGrad", "input_grads: T, input_image: T, output_image: T -> output: T", **_ATTRS)
+class LRNGrad:
+    """The gradient of LRN."""
+
+    def shape(input_grads, input_image, output_image):
+        return check_rank(input_grads.shape.merge_with(input_image.shape).merge_with(output_image.shape), 4)
+
+    @in_float32
+    def kernel(input_grads, input_image, output_image, depth_radius, bias, alpha, beta):
+        kind = input_image.dtype.type
+        norm = kind(bias) + kind(alpha) * _neighbour_sum(np.square(input_image), depth_radius)
+        coupled = _neighbour_sum(input_grads * output_image / norm, depth_radius)
+        return input_grads * norm ** kind(-beta) - kind(2 * alpha * beta) * input_image * coupled
+
+
+def local_response_normalization(input, depth_radius=5, bias=1, alpha=1, beta=0.5, name=None):
+    """``tf.nn.lrn``: divides by a norm of the neighbouring channels."""
+    return LRN(input, depth_radius=depth_radius, bias=bias, alpha=alpha, beta=beta, name=name)
+
+
+lrn = local_response_normalization

@@ -1,0 +1,154 @@
+"""Printing: tensors as text, written when they are computed."""
+from __future__ import annotations
+
+import pprint
+import sys
+from typing import Any
+
+import numpy as np
+
+from penstock.errors import invalid_argument
+from penstock.graph import dtypes as dt
+from penstock.graph.attrs import TYPE, type_list
+from penstock.graph.composite import SparseTensor
+from penstock.graph.convert import to_tensor
+from penstock.graph.node import Operation, Tensor
+from penstock.graph.opdef import op
+from penstock.ops.common import fixed, like, nothing
+from penstock.ops.summarize import summarize as summary
+from penstock.ops.summarize import summarize_ends
+
+
+@op("Print", "input: T, data: U -> output: T", T=TYPE, U=type_list(), message="", first_n=-1, summarize=3)
+class PrintOp:
+    """``input``; as a side effect, ``data`` is written to standard error."""
+
+    stateful = aliases = True
+    shape = like("input")
+
+    def kernel(input, data, ctx, message, first_n, summarize):
+        if first_n < 0 or _count(ctx) <= first_n:
+            text = message.decode("utf-8", "replace") if isinstance(message, bytes) else message
+            sys.stderr.write(text + "".join(f"[{summary(value, summarize)}]" for value in data) + "\n")
+        return input
+
+    def gradient(op, dy):
+        return [dy] + [None] * (len(op.inputs) - 1)
+
+
+def _count(ctx: Any) -> int:
+    """How often this node has run in its session, this time included."""
+    ctx.state["runs"] = ctx.state.get("runs", 0) + 1
+    return ctx.state["runs"]
+
+
+def Print(input_: Any, data: Any, message: str | None = None, first_n: int | None = None, summarize: int | None = None,  # noqa: N802
+          name: str | None = None) -> Tensor:
+    """``tf.Print``: ``input_``, with the side effect that ``data`` is written to standard error whenever it is computed."""
+    return PrintOp(input_, list(data), message=message, first_n=first_n, summarize=summarize, name=name)
+
+
+@op("StringFormat", "inputs: T -> output: string", T=type_list(), template="%s", placeholder="%s", summarize=3)
+class StringFormat:
+    """``template`` with each placeholder replaced by the text of a tensor."""
+
+    shape = fixed()
+    gradient = None
+
+    def kernel(inputs, template, placeholder, summarize):
+        parts = template.split(placeholder)
+        if len(parts) != len(inputs) + 1:
+            raise invalid_argument(f"num placeholders in template and num inputs must match: {len(parts) - 1} vs. {len(inputs)}")
+        values = [summarize_ends(value, summarize) for value in inputs]
+        return np.asarray("".join(text for pair in zip(parts, [*values, ""]) for text in pair).encode(), object)
+
+
+def string_format(template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3, name: str | None = None) -> Tensor:
+    """``tf.strings.format``: ``template`` with each ``placeholder`` replaced by the text of a tensor."""
+    inputs = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+    if template.count(placeholder) != len(inputs):
+        raise ValueError(f"{template.count(placeholder)} placeholder(s) in template does not match {len(inputs)} tensor(s) provided as input")
+    return StringFormat(inputs, template=template, placeholder=placeholder, summarize=summarize, name=name)
+
+
+@op("PrintV2", "input: string ->", output_stream="stderr", end="\n")
+class PrintV2:
+    """Writes a string to a stream or a file."""
+
+    stateful = True
+    shape = nothing()
+    gradient = None
+
+    def kernel(input, output_stream, end):
+        text = bytes(np.asarray(input, object)[()]).decode("utf-8", "replace") + end
+        if output_stream.startswith("file://"):
+            with open(output_stream[len("file://"):], "a", encoding="utf-8") as stream:
+                stream.write(text)
+        else:
+            stream = sys.stdout if output_stream == "stdout" else sys.stderr
+            stream.write(text)
+            stream.flush()
+        return ()
+
+
+_STREAMS = {"stdout", "stderr", "log(info)", "log(warning)", "log(error)"}
+
+
+def print_v2(*inputs: Any, **kwargs: Any) -> Operation:
+    """``tf.print``: an operation that writes its inputs (tensors, values, nests of both) to ``output_stream``, standard error if not given."""
+    stream, end, summarize, sep, name = (kwargs.pop(key, default) for key, default in (
+        ("output_stream", sys.stderr), ("end", "\n"), ("summarize", 3), ("sep", " "), ("name", None)))
+    if kwargs:
+        raise ValueError(f"Unrecognized keyword arguments for tf.print: {kwargs}")
+    if len(inputs) == 1 and isinstance(inputs[0], Tensor) and inputs[0].dtype.base_dtype is dt.string and inputs[0].shape.ndims == 0:
+        text = inputs[0]
+    else:
+        tensors: list[Tensor] = []
+        texts = [_template(value, tensors) for value in inputs]
+        text = string_format(sep.join(texts), tensors, _Shown.mark, summarize, name=None if name is None else name + "_format")
+    return PrintV2(text, output_stream=_stream_name(stream), end=end, name=name)
+
+
+def _template(value: Any, tensors: list[Tensor]) -> str:
+    marked = _marked(value, tensors)
+    return marked if isinstance(marked, str) else pprint.pformat(marked)
+
+
+class _Shown:
+    """Stands for a tensor inside a nest that is formatted."""
+
+    mark = "{_tensor_}"  # not likely to be part of what a program prints
+
+    def __repr__(self) -> str:
+        return self.mark
+
+
+def _marked(value: Any, tensors: list[Tensor]) -> Any:
+    """``value`` with its tensors moved to a list and replaced by marks."""
+    if isinstance(value, SparseTensor):
+        tensors += [value.indices, value.values, value.dense_shape]
+        return "SparseTensor(indices={0}, values={0}, shape={0})".format(_Shown.mark)
+    if isinstance(value, dict):
+        return {key: _marked(item, tensors) for key, item in sorted(value.items())}
+    if isinstance(value, list):
+        return [_marked(item, tensors) for item in value]
+    if isinstance(value, tuple):
+        items = [_marked(item, tensors) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    if isinstance(value, Tensor) or hasattr(value, "_as_graph_element"):
+        tensors.append(to_tensor(value))
+        return _Shown()
+    return value
+
+
+def _stream_name(stream: Any) -> str:
+    if stream is sys.stdout or stream is sys.stderr:
+        return "stdout" if stream is sys.stdout else "stderr"
+    if isinstance(stream, str) and (stream in _STREAMS or stream.startswith("file://")):
+        return stream
+    names = {"info": "log(info)", "warning": "log(warning)", "warn": "log(warning)", "error": "log(error)"}
+    name = names.get(getattr(stream, "__name__", ""))
+    if name is None:
+        raise ValueError(f"Unsupported output stream, logging level, or file: {stream}. Supported are sys.stdout, sys.stderr, "
+                         "tf.logging.info, tf.logging.warning, tf.logging.error and 'file://...'.")
+    return name

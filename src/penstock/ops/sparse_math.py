@@ -1,0 +1,420 @@
+"""Arithmetic with sparse tensors: sums, products with dense tensors, reductions, softmax."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penstock.errors import invalid_argument
+from penstock.graph import dtypes as dt
+from penstock.graph.attrs import TYPE, types
+from penstock.graph.node import Tensor
+from penstock.graph.opdef import op
+from penstock.graph.shape import TensorShape, broadcast, unknown_shape
+from penstock.graph.static import constant_value, constant_value_as_shape
+from penstock.ops.broadcast_gradient import reduce_to
+from penstock.ops.cast import conj
+from penstock.ops.common import INDEX, NUMERIC, REAL, like
+from penstock.ops.fill import one_hot
+from penstock.ops.gather import gather, gather_nd
+from penstock.ops.linalg import adjoint
+from penstock.ops.precision import NARROW, widen
+from penstock.ops.reduce import reduce_max, reduce_sum
+from penstock.ops.scattering import scatter_nd
+from penstock.ops.shape_ops import reshape, size
+from penstock.ops.sparse_kernels import (
+    check_bounds,
+    check_parts,
+    entries_shape,
+    indices_at,
+    new_sparse,
+    positions,
+    text,
+    union,
+)
+
+_SPARSE_PAIR = "a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, b_values: T, b_shape: int64"
+
+
+# --- products with a dense matrix ------------------------------------------------------------------------------------
+
+@op("SparseTensorDenseMatMul", "a_indices: Tindices, a_values: T, a_shape: int64, b: T -> product: T", T=TYPE,
+    Tindices=types(dt.int32, dt.int64, default=dt.int64), adjoint_a=False, adjoint_b=False)
+class SparseTensorDenseMatMul:
+    """The product of a sparse and a dense matrix."""
+
+    def shape(a_indices, a_values, a_shape, b, adjoint_a, adjoint_b):
+        entries_shape(a_indices, a_values)
+        rows, inner = constant_value_as_shape(a_shape).with_rank(2).extents
+        left, columns = b.shape.with_rank(2).extents
+        if adjoint_a:
+            rows, inner = inner, rows
+        if adjoint_b:
+            left, columns = columns, left
+        if inner is not None and left is not None and inner != left:
+            raise ValueError(f"Dimensions must be equal, but are {inner} and {left}")
+        return TensorShape._of((rows, columns))
+
+    def kernel(a_indices, a_values, a_shape, b, adjoint_a, adjoint_b):
+        from scipy.sparse import csr_array  # slow to import
+        check_parts(a_indices, a_values, a_shape)
+        if len(a_shape) != 2 or b.ndim != 2:
+            raise invalid_argument(f"Tensors 'a_shape' and 'b' must describe matrices, got {text(a_shape)} and {text(b.shape)}")
+        inner, left = a_shape[0 if adjoint_a else 1], b.shape[1 if adjoint_b else 0]
+        if inner != left:
+            raise invalid_argument(f"Cannot multiply A and B because inner dimension does not match: {inner} vs. {left}.  Did "
+                                   "you forget a transpose?  Dimensions of A: "
+                                   f"[{a_shape[0]}, {a_shape[1]}).  Dimensions of B: {text(b.shape)}")
+        for column, letter in enumerate("mk"):
+            bad = (a_indices[:, column] < 0) | (a_indices[:, column] >= a_shape[column])
+            if bad.any():
+                entry = int(np.argmax(bad))
+                raise invalid_argument(f"{letter} ({a_indices[entry, column]}) from index[{entry},{column}] out of bounds "
+                                       f"(>={a_shape[column]})")
+        matrix = csr_array((widen(a_values), (a_indices[:, 0], a_indices[:, 1])), shape=tuple(map(int, a_shape)))
+        matrix, dense = matrix.conj().T if adjoint_a else matrix, np.conj(b.T) if adjoint_b else b
+        return np.ascontiguousarray(matrix @ widen(dense)).astype(b.dtype, copy=False)
+
+    def gradient(op, dy):
+        indices, values, dense_shape, b = op.inputs
+        adjoint_a, adjoint_b = op.attrs["adjoint_a"], op.attrs["adjoint_b"]
+        grad_b = SparseTensorDenseMatMul(indices, values, dense_shape, dy, adjoint_a=not adjoint_a)
+        grad_b = adjoint(grad_b) if adjoint_b else grad_b
+        rows, columns = indices[:, 0], indices[:, 1]
+        right = adjoint(b) if adjoint_b else b
+        left = gather(dy, columns if adjoint_a else rows)
+        right = conj(gather(right, rows if adjoint_a else columns))
+        grad = reduce_sum(left * right, 1)
+        return [None, conj(grad) if adjoint_a else grad, None, grad_b]
+
+
+# --- sums ------------------------------------------------------------------------------------------------------------
+
+@op("SparseAdd", _SPARSE_PAIR + ", thresh: Treal -> sum_indices: int64, sum_values: T, sum_shape: int64", T=NUMERIC, Treal=REAL)
+class SparseAdd:
+    """The sum of two sparse tensors, without the sums that are smaller than ``thresh``."""
+
+    def shape(a_indices, a_values, a_shape, b_indices, b_values, b_shape):
+        rank = entries_shape(a_indices, a_values, a_shape)[1]
+        other = entries_shape(b_indices, b_values, b_shape)[1]
+        return new_sparse(other if rank is None else rank)
+
+    def kernel(a_indices, a_values, a_shape, b_indices, b_values, b_shape, thresh):
+        _check_same_shape(a_shape, b_shape)
+        together, to_a, to_b = union(positions(a_indices, a_shape), positions(b_indices, b_shape))
+        total = np.zeros(len(together), a_values.dtype)
+        total[to_a] = a_values
+        total[to_b] += b_values
+        kept = np.abs(total) >= thresh
+        return indices_at(together[kept], a_shape), total[kept], a_shape.copy()
+
+    def gradient(op, dindices, dvalues, dshape):
+        a, b = SparseAddGrad(dvalues, op.inputs[0], op.inputs[3], op.outputs[0])
+        return [None, a, None, None, b, None, None]
+
+
+def _check_same_shape(a: np.ndarray, b: np.ndarray) -> None:
+    if len(a) != len(b):
+        raise invalid_argument(f"Ranks of input tensors must match, but saw ranks: {len(a)} and {len(b)}")
+    if (a != b).any():
+        axis = int(np.argmax(a != b))
+        raise invalid_argument(f"Input shapes must match: got {a[axis]} and {b[axis]} for dimension {axis}")
+
+
+@op("SparseAddGrad", "backprop_val_grad: T, a_indices: int64, b_indices: int64, sum_indices: int64 -> a_val_grad: T, "
+    "b_val_grad: T", T=NUMERIC)
+class SparseAddGrad:
+    """The gradients of the entries of both operands of SparseAdd."""
+
+    def shape(a_indices, b_indices):
+        return [TensorShape._of((entries_shape(indices)[0],)) for indices in (a_indices, b_indices)]
+
+    def kernel(backprop_val_grad, a_indices, b_indices, sum_indices):
+        extent = np.concatenate([a_indices, b_indices, sum_indices, np.zeros((1, a_indices.shape[1]), np.int64)]).max(axis=0) + 1
+        total = positions(sum_indices, extent)
+        return tuple(_found(positions(rows, extent), total, backprop_val_grad) for rows in (a_indices, b_indices))
+
+    gradient = None
+
+
+def _found(wanted: np.ndarray, keys: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """``values`` at the positions that are among the sorted ``keys``, zeros at the others."""
+    result = np.zeros(len(wanted), values.dtype)
+    if len(keys):
+        slot = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        hit = keys[slot] == wanted
+        result[hit] = values[slot[hit]]
+    return result
+
+
+@op("SparseTensorDenseAdd", "a_indices: Tindices, a_values: T, a_shape: Tindices, b: T -> output: T", T=NUMERIC, Tindices=INDEX)
+class SparseTensorDenseAdd:
+    """The sum of a sparse and a dense tensor of the same shape."""
+
+    def shape(a_indices, a_values, a_shape, b):
+        entries_shape(a_indices, a_values, a_shape)
+        return b.shape.merge_with(constant_value_as_shape(a_shape))
+
+    def kernel(a_indices, a_values, a_shape, b):
+        _check_same_shape(np.asarray(a_shape), np.array(b.shape, np.asarray(a_shape).dtype))
+        result = b.copy()
+        np.add.at(result.reshape(-1), positions(a_indices, a_shape), a_values)
+        return result
+
+    def gradient(op, dy):
+        return [None, gather_nd(dy, op.inputs[0]), None, dy]
+
+
+# --- sparse with dense, elementwise ----------------------------------------------------------------------------------
+
+def _dense_at_entries(sp_indices: np.ndarray, sp_values: np.ndarray, sp_shape: np.ndarray, dense: np.ndarray) -> np.ndarray:
+    """The elements of ``dense``, broadcast to the shape of the sparse tensor, at its entries."""
+    check_parts(sp_indices, sp_values, sp_shape)
+    check_bounds(sp_indices, sp_shape)
+    target = tuple(int(extent) for extent in sp_shape)
+    try:
+        spread = np.broadcast_to(dense, target)
+    except ValueError:
+        raise invalid_argument("SparseDenseBinaryOpShared broadcasts dense to sparse only; got incompatible shapes: "
+                               f"[{','.join(map(str, target))}] vs. {text(np.shape(dense))}") from None
+    return spread[tuple(sp_indices.T)]
+
+
+_CWISE = "sp_indices: int64, sp_values: T, sp_shape: int64, dense: T -> output: T"
+
+
+def _dense_gradient(op: Any, entries: Tensor) -> Tensor:
+    """Gradients at the entries of the sparse operand, gathered into the (broadcast) dense operand."""
+    indices, _, sp_shape, dense = op.inputs
+    full = scatter_nd(indices, entries, sp_shape)
+    full.set_shape(constant_value_as_shape(sp_shape))
+    return reduce_to(full, dense)
+
+
+def _entries_shape(sp_indices: Tensor, sp_values: Tensor, sp_shape: Tensor) -> TensorShape:
+    return TensorShape._of((entries_shape(sp_indices, sp_values, sp_shape)[0],))
+
+
+@op("SparseDenseCwiseMul", _CWISE, T=NUMERIC)
+class SparseDenseCwiseMul:
+    """The entries of a sparse tensor times the elements of a dense one, which is broadcast to it."""
+
+    shape = _entries_shape
+
+    def kernel(sp_indices, sp_values, sp_shape, dense):
+        return sp_values * _dense_at_entries(sp_indices, sp_values, sp_shape, dense)
+
+    def gradient(op, dy):
+        indices, values, sp_shape, dense = op.inputs
+        return [None, SparseDenseCwiseMul(indices, dy, sp_shape, dense), None, _dense_gradient(op, dy * values)]
+
+
+@op("SparseDenseCwiseDiv", _CWISE, T=NUMERIC)
+class SparseDenseCwiseDiv:
+    """The entries of a sparse tensor divided by the elements of a dense one, which is broadcast to it."""
+
+    shape = _entries_shape
+
+    def kernel(sp_indices, sp_values, sp_shape, dense):
+        divisor = _dense_at_entries(sp_indices, sp_values, sp_shape, dense)
+        if np.issubdtype(sp_values.dtype, np.integer):
+            if not divisor.all():
+                raise invalid_argument("Integer division by zero")
+            return (sp_values / divisor).astype(sp_values.dtype)
+        with np.errstate(all="ignore"):
+            return sp_values / divisor
+
+    def gradient(op, dy):
+        indices, values, sp_shape, dense = op.inputs
+        grad = SparseDenseCwiseDiv(indices, dy, sp_shape, dense)
+        quotient = SparseDenseCwiseDiv(indices, values, sp_shape, dense)
+        return [None, grad, None, _dense_gradient(op, -grad * quotient)]
+
+
+@op("SparseDenseCwiseAdd", _CWISE, T=NUMERIC)
+class SparseDenseCwiseAdd:
+    """The entries of a sparse tensor plus the elements of a dense one, which is broadcast to it."""
+
+    shape = _entries_shape
+
+    def kernel(sp_indices, sp_values, sp_shape, dense):
+        return sp_values + _dense_at_entries(sp_indices, sp_values, sp_shape, dense)
+
+    def gradient(op, dy):
+        return [None, dy, None, _dense_gradient(op, dy)]
+
+
+# --- reductions ------------------------------------------------------------------------------------------------------
+
+_REDUCED = "input_indices: int64, input_values: T, input_shape: int64, reduction_axes: int32"
+
+
+def _reduced_shape(input_shape: Tensor, reduction_axes: Tensor, keep_dims: bool) -> TensorShape:
+    known, axes = constant_value_as_shape(input_shape), constant_value(reduction_axes)
+    if known.ndims is None or axes is None:
+        return unknown_shape(known.ndims if keep_dims else None)
+    rank = known.ndims
+    reduced = {int(axis) % rank for axis in np.ravel(axes)} if np.size(axes) and rank else set(range(rank))
+    if keep_dims:
+        return TensorShape._of(tuple(1 if axis in reduced else extent for axis, extent in enumerate(known.extents)))
+    return TensorShape._of(tuple(extent for axis, extent in enumerate(known.extents) if axis not in reduced))
+
+
+def _reduce(ufunc: Any, indices: np.ndarray, values: np.ndarray, shape: np.ndarray, axes: np.ndarray,
+            keep_dims: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(positions with entries, their reduced values, the shape of the result); no axes means all of them."""
+    rank = len(shape)
+    for axis in np.ravel(axes):
+        if not -rank <= axis < rank:
+            raise invalid_argument(f"Invalid reduction dimension {axis}, for input with {rank} dimensions.")
+    reduced = {int(axis) % rank for axis in np.ravel(axes)} or set(range(rank))
+    kept = [axis for axis in range(rank) if axis not in reduced]
+    where, group = np.unique(positions(indices[:, kept], shape[kept]), return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    starts = np.searchsorted(group[order], np.arange(len(where)))
+    result = ufunc.reduceat(widen(values[order]), starts).astype(values.dtype) if len(where) else values[:0]
+    extents = [1 if axis in reduced else int(extent) for axis, extent in enumerate(shape) if keep_dims or axis not in reduced]
+    return where, result, np.array(extents, np.int64)
+
+
+def _dense_reduction(ufunc: Any, *arguments: Any) -> np.ndarray:
+    where, values, extents = _reduce(ufunc, *arguments)
+    result = np.zeros(tuple(extents), values.dtype)
+    result.reshape(-1)[where] = values
+    return result
+
+
+def _sparse_reduction(ufunc: Any, *arguments: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    where, values, extents = _reduce(ufunc, *arguments)
+    return indices_at(where, extents), values, extents
+
+
+@op("SparseReduceSum", _REDUCED + " -> output: T", keep_dims=False, T=NUMERIC)
+class SparseReduceSum:
+    """Sums over axes of a sparse tensor, as a dense tensor."""
+
+    shape = _reduced_shape
+
+    def kernel(input_indices, input_values, input_shape, reduction_axes, keep_dims):
+        return _dense_reduction(np.add, input_indices, input_values, input_shape, reduction_axes, keep_dims)
+
+    def gradient(op, dy):
+        indices, _, dense_shape, axes = op.inputs
+        rank = size(dense_shape)
+        reduced = reduce_max(one_hot((reshape(axes, [-1]) + rank) % rank, rank, dtype=dt.int64), 0)
+        kept = dense_shape * (1 - reduced) + reduced  # the shape with ones in place of the reduced axes
+        return [None, gather_nd(reshape(dy, kept), indices * (1 - reduced)), None, None]
+
+
+@op("SparseReduceMax", _REDUCED + " -> output: T", keep_dims=False, T=REAL)
+class SparseReduceMax:
+    """The largest entries over axes of a sparse tensor, as a dense tensor; 0 where there is no entry."""
+
+    shape = _reduced_shape
+
+    def kernel(input_indices, input_values, input_shape, reduction_axes, keep_dims):
+        return _dense_reduction(np.maximum, input_indices, input_values, input_shape, reduction_axes, keep_dims)
+
+    gradient = None
+
+
+@op("SparseReduceSumSparse", _REDUCED + " -> output_indices: int64, output_values: T, output_shape: int64", keep_dims=False,
+    T=NUMERIC)
+class SparseReduceSumSparse:
+    """Sums over axes of a sparse tensor, as a sparse tensor."""
+
+    def shape(input_indices):
+        return new_sparse(None)
+
+    def kernel(input_indices, input_values, input_shape, reduction_axes, keep_dims):
+        return _sparse_reduction(np.add, input_indices, input_values, input_shape, reduction_axes, keep_dims)
+
+    gradient = None
+
+
+@op("SparseReduceMaxSparse", _REDUCED + " -> output_indices: int64, output_values: T, output_shape: int64", keep_dims=False,
+    T=REAL)
+class SparseReduceMaxSparse:
+    """The largest entries over axes of a sparse tensor, as a sparse tensor."""
+
+    def shape(input_indices):
+        return new_sparse(None)
+
+    def kernel(input_indices, input_values, input_shape, reduction_axes, keep_dims):
+        return _sparse_reduction(np.maximum, input_indices, input_values, input_shape, reduction_axes, keep_dims)
+
+    gradient = None
+
+
+def _row_groups(indices: np.ndarray) -> np.ndarray:
+    """For each entry the number of its row, that is of its indices without the last one."""
+    if not len(indices):
+        return np.zeros(0, np.intp)
+    _, group = np.unique(indices[:, :-1], axis=0, return_inverse=True)
+    return np.ravel(group)
+
+
+@op("SparseSoftmax", "sp_indices: int64, sp_values: T, sp_shape: int64 -> output: T", T=frozenset([dt.float32, dt.float64]))
+class SparseSoftmax:
+    """The softmax over the entries of each row; elements without an entry do not count."""
+
+    shape = _entries_shape
+
+    def kernel(sp_indices, sp_values, sp_shape):
+        check_parts(sp_indices, sp_values, sp_shape)
+        if len(sp_shape) < 2:
+            raise invalid_argument(f"Input should have rank >= 2, but received shape {text(sp_shape)}")
+        group = _row_groups(sp_indices)
+        count = int(group.max()) + 1 if len(group) else 0
+        largest = np.full(count, -np.inf, sp_values.dtype)
+        np.maximum.at(largest, group, sp_values)
+        weights = np.exp(sp_values - largest[group])
+        total = np.zeros(count, sp_values.dtype)
+        np.add.at(total, group, weights)
+        return weights / total[group]
+
+    def gradient(op, dy):
+        indices, _, dense_shape = op.inputs
+        result = op.outputs[0]
+        weighted = SparseReduceSum(indices, result * dy, dense_shape, [-1], keep_dims=True)
+        return [None, result * SparseDenseCwiseAdd(indices, dy, dense_shape, -weighted), None]
+
+
+# --- the larger, the smaller of two ----------------------------------------------------------------------------------
+
+def _pair_shape(a_indices: Tensor, a_values: Tensor, a_shape: Tensor) -> list[TensorShape]:
+    entries_shape(a_indices, a_values, a_shape)
+    return [unknown_shape(2), unknown_shape(1)]
+
+
+def _pairwise(ufunc: Any, a_indices: Any, a_values: Any, a_shape: Any, b_indices: Any, b_values: Any, b_shape: Any) -> Any:
+    """``ufunc`` of two sparse tensors, a missing entry being 0; the result has the entries of both."""
+    _check_same_shape(a_shape, b_shape)
+    together, to_a, to_b = union(positions(a_indices, a_shape), positions(b_indices, b_shape))
+    left, right = np.zeros(len(together), a_values.dtype), np.zeros(len(together), a_values.dtype)
+    left[to_a], right[to_b] = a_values, b_values
+    return indices_at(together, a_shape), ufunc(left, right)
+
+
+@op("SparseSparseMaximum", _SPARSE_PAIR + " -> output_indices: int64, output_values: T", T=REAL)
+class SparseSparseMaximum:
+    """The larger of the elements of two sparse tensors."""
+
+    shape = _pair_shape
+
+    def kernel(a_indices, a_values, a_shape, b_indices, b_values, b_shape):
+        return _pairwise(np.maximum, a_indices, a_values, a_shape, b_indices, b_values, b_shape)
+
+    gradient = None
+
+
+@op("SparseSparseMinimum", _SPARSE_PAIR + " -> output_indices: int64, output_values: T", T=NUMERIC)
+class SparseSparseMinimum:
+    """The smaller of the elements of two sparse tensors."""
+
+    shape = _pair_shape
+
+    def kernel(a_indices, a_values, a_shape, b_indices, b_values, b_shape):
+        return _pairwise(np.minimum, a_indices, a_values, a_shape, b_indices, b_values, b_shape)
+
+    gradient = None

@@ -1,0 +1,109 @@
+"""TensorFlow's decorators for what is going away: each warns once, through ``tf.logging``."""
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from penstock.platform import logging
+
+_warned: set[Any] = set()
+_silenced = 0
+
+
+def _warn(key: Any, once: bool, message: str, *args: Any) -> None:
+    if _silenced or (once and key in _warned):
+        return
+    _warned.add(key)
+    logging.warning(message, *args)
+
+
+def _when(date: str | None) -> str:
+    return "in a future version" if date is None else f"after {date}"
+
+
+def deprecated(date: str | None, instructions: str, warn_once: bool = True) -> Callable[[Any], Any]:
+    """A decorator for a function that will be removed on ``date``; ``instructions`` say what to use instead."""
+
+    def decorate(func: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(func)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            _warn(func, warn_once, "%s (from %s) is deprecated and will be removed %s. %s", func.__qualname__, func.__module__, _when(date), instructions)
+            return func(*args, **kwargs)
+
+        return wrapper
+
+    return decorate
+
+
+def deprecated_args(date: str | None, instructions: str, *deprecated_arg_names_or_tuples: Any, **kwargs: Any) -> Callable[[Any], Any]:
+    """A decorator for arguments that will be removed; a tuple ``(name, value)`` says which value does not count as use."""
+    once = kwargs.get("warn_once", True)
+    harmless = dict(entry if isinstance(entry, tuple) else (entry, inspect.Parameter.empty) for entry in deprecated_arg_names_or_tuples)
+
+    def decorate(func: Callable[..., Any]) -> Callable[..., Any]:
+        signature = inspect.signature(func)
+
+        @functools.wraps(func)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            given = signature.bind(*args, **kwargs).arguments
+            for name, value in harmless.items():
+                if name in given and not _same(given[name], value):
+                    _warn((func, name), once, "%s of %s (from %s) is deprecated and will be removed %s. %s", name, func.__qualname__, func.__module__,
+                          _when(date), instructions)
+            return func(*args, **kwargs)
+
+        return wrapper
+
+    return decorate
+
+
+def deprecated_arg_values(date: str | None, instructions: str, warn_once: bool = True, **deprecated_kwargs: Any) -> Callable[[Any], Any]:
+    """A decorator for values of arguments that will not be taken any more."""
+
+    def decorate(func: Callable[..., Any]) -> Callable[..., Any]:
+        signature = inspect.signature(func)
+
+        @functools.wraps(func)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            given = signature.bind(*args, **kwargs).arguments
+            for name, value in deprecated_kwargs.items():
+                if name in given and _same(given[name], value):
+                    _warn((func, name), warn_once, "%s=%s of %s (from %s) is deprecated and will be removed %s. %s", name, value, func.__qualname__,
+                          func.__module__, _when(date), instructions)
+            return func(*args, **kwargs)
+
+        return wrapper
+
+    return decorate
+
+
+def _same(given: Any, value: Any) -> bool:
+    return given is value or (isinstance(value, (bool, int, float, str)) and type(given) is type(value) and given == value)
+
+
+def deprecated_endpoints(*args: str) -> Callable[[Any], Any]:
+    """A decorator that TensorFlow's build reads; it changes nothing when the program runs."""
+    return lambda func: func
+
+
+def deprecated_argument_lookup(new_name: str, new_value: Any, old_name: str, old_value: Any) -> Any:
+    """The value of an argument that has an old and a new name."""
+    if old_value is None:
+        return new_value
+    if new_value is not None:
+        raise ValueError(f"Cannot specify both '{old_name}' and '{new_name}'")
+    return old_value
+
+
+@contextmanager
+def silence() -> Iterator[None]:
+    """No such warnings inside."""
+    global _silenced
+    _silenced += 1
+    try:
+        yield
+    finally:
+        _silenced -= 1

@@ -1,0 +1,315 @@
+"""``tf.gfile``: files and directories, with TensorFlow's names and errors.
+
+Paths are local; ``file://`` in front is understood, any other scheme (``gs://``, ``hdfs://``) is an UnimplementedError. The names are those of ``tf.gfile``;
+at the end stand their other names: of ``tf.io.gfile`` (lower case) and of ``tensorflow.python.lib.io.file_io``.
+"""
+from __future__ import annotations
+
+import errno
+import fnmatch
+import os
+import re
+import shutil
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import IO, Any, NamedTuple
+
+from penstock.errors import (
+    AlreadyExistsError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+    OpError,
+    PermissionDeniedError,
+    ResourceExhaustedError,
+    UnimplementedError,
+    UnknownError,
+)
+from penstock.platform.compat import as_bytes, as_str_any, path_to_str
+
+_CLASS_OF_ERRNO: dict[int, type[OpError]] = {
+    errno.ENOENT: NotFoundError, errno.EEXIST: AlreadyExistsError, errno.EACCES: PermissionDeniedError, errno.EPERM: PermissionDeniedError,
+    errno.EISDIR: FailedPreconditionError, errno.ENOTDIR: FailedPreconditionError, errno.ENOTEMPTY: FailedPreconditionError,
+    errno.EINVAL: InvalidArgumentError, errno.ENOSPC: ResourceExhaustedError, errno.EMFILE: ResourceExhaustedError, errno.EROFS: PermissionDeniedError,
+}
+_MODES = ("r", "w", "a", "r+", "w+", "a+")
+
+
+class FileStatistics(NamedTuple):
+    """What `Stat` tells about a path."""
+
+    length: int
+    mtime_nsec: int
+    is_directory: bool
+
+
+def _local(path: Any) -> str:
+    """The local path that ``path`` names."""
+    text = as_str_any(path_to_str(path))
+    scheme = re.match(r"([a-zA-Z][\w+.-]*)://", text)
+    if scheme is None:
+        return text
+    if scheme[1] == "file":
+        return text[scheme.end():]
+    raise UnimplementedError(None, None, f"File system scheme '{scheme[1]}' not implemented (file: '{text}')")
+
+
+@contextmanager
+def _translated(path: str) -> Iterator[None]:
+    """Turns the errors of the operating system into TensorFlow's."""
+    try:
+        yield
+    except OSError as error:
+        cls = _CLASS_OF_ERRNO.get(error.errno or 0, UnknownError)
+        raise cls(None, None, f"{error.filename or path}; {error.strerror}") from error
+
+
+class GFile:
+    """A file. Modes are Python's, with ``b`` for bytes; it is opened when it is first used, as TensorFlow does, so a missing file shows then."""
+
+    def __init__(self, name: Any, mode: str = "r") -> None:
+        self._name, self._mode, self._binary = path_to_str(name), mode.replace("b", ""), "b" in mode
+        self._file: IO[bytes] | None = None
+        if self._mode not in _MODES:
+            raise InvalidArgumentError(None, None, f"mode {mode!r} is not one of {', '.join(map(repr, _MODES))}, with or without 'b'")
+
+    @property
+    def name(self) -> Any:
+        """The path it was made with."""
+        return self._name
+
+    @property
+    def mode(self) -> str:
+        """The mode it was made with, without ``b``."""
+        return self._mode
+
+    def _open(self, purpose: str = "") -> IO[bytes]:
+        allowed = {"reading": self._mode == "r" or "+" in self._mode, "writing": self._mode != "r"}
+        if not allowed.get(purpose, True):
+            raise PermissionDeniedError(None, None, f"File isn't open for {purpose}")
+        if self._file is None:
+            path = _local(self._name)
+            with _translated(path):
+                # Bytes underneath in every mode: TensorFlow neither translates line ends nor counts characters.
+                self._file = open(path, self._mode.replace("+", "b+") if "+" in self._mode else self._mode + "b")  # noqa: SIM115
+        return self._file
+
+    def _value(self, data: bytes) -> Any:
+        return data if self._binary else data.decode("utf-8")
+
+    def read(self, n: int = -1) -> Any:
+        """The rest of the file, or at most ``n`` bytes of it."""
+        return self._value(self._open("reading").read(n))
+
+    def readline(self) -> Any:
+        """The next line, with its line end; empty at the end of the file."""
+        return self._value(self._open("reading").readline())
+
+    def readlines(self) -> list[Any]:
+        """The lines that are left."""
+        return list(self)
+
+    def write(self, file_content: Any) -> None:
+        """Writes text (as UTF-8) or bytes."""
+        self._open("writing").write(as_bytes(file_content))
+
+    def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> None:
+        """Goes to a place in the file; ``position`` is the old name of ``offset``."""
+        target = offset if position is None else position
+        if target is None:
+            raise TypeError("seek(): offset argument required")
+        if whence == 0 and target < 0:
+            raise InvalidArgumentError(None, None, f"Seeking to a negative position: {target}")
+        file = self._open()
+        with _translated(as_str_any(self._name)):
+            file.seek(target, whence)
+
+    def tell(self) -> int:
+        """The place in the file."""
+        return self._open().tell()
+
+    def seekable(self) -> bool:
+        """Always: files are local."""
+        return True
+
+    def size(self) -> int:
+        """The length of the file in bytes."""
+        self.flush()
+        return Stat(self._name).length
+
+    def flush(self) -> None:
+        """Hands what was written to the operating system."""
+        if self._file is not None:
+            self._file.flush()
+
+    def close(self) -> None:
+        """Closes the file; using it again opens it again."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.readline, self._value(b""))
+
+    def __next__(self) -> Any:
+        line = self.readline()
+        if not line:
+            raise StopIteration
+        return line
+
+    next = __next__
+
+    def __enter__(self) -> GFile:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+FileIO = GFile
+Open = GFile
+
+
+class FastGFile(GFile):
+    """A `GFile`; TensorFlow's older name."""
+
+
+def Exists(filename: Any) -> bool:  # noqa: N802 (this and the names below are TensorFlow's)
+    """Whether a file or directory is there."""
+    return os.path.exists(_local(filename))
+
+
+def IsDirectory(dirname: Any) -> bool:  # noqa: N802
+    """Whether ``dirname`` is a directory."""
+    return os.path.isdir(_local(dirname))
+
+
+def Stat(filename: Any) -> FileStatistics:  # noqa: N802
+    """Length, time of change, and whether it is a directory."""
+    path = _local(filename)
+    with _translated(path):
+        found = os.stat(path)
+    return FileStatistics(found.st_size, found.st_mtime_ns, os.path.isdir(path))
+
+
+def Remove(filename: Any) -> None:  # noqa: N802
+    """Deletes a file."""
+    path = _local(filename)
+    with _translated(path):
+        os.remove(path)
+
+
+def MkDir(dirname: Any) -> None:  # noqa: N802
+    """Makes a directory; its parent must be there. One that exists is left alone."""
+    path = _local(dirname)
+    if not os.path.isdir(path):
+        with _translated(path):
+            os.mkdir(path)
+
+
+def MakeDirs(dirname: Any) -> None:  # noqa: N802
+    """Makes a directory and those above it that are missing."""
+    path = _local(dirname)
+    with _translated(path):
+        os.makedirs(path, exist_ok=True)
+
+
+def DeleteRecursively(dirname: Any) -> None:  # noqa: N802
+    """Deletes a directory and all that is in it."""
+    path = _local(dirname)
+    with _translated(path):
+        shutil.rmtree(path)
+
+
+def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:  # noqa: N802
+    """Copies a file."""
+    source, target = _local(oldpath), _target(newpath, overwrite)
+    with _translated(source):
+        shutil.copyfile(source, target)
+
+
+def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:  # noqa: N802
+    """Moves a file or directory within one file system."""
+    source, target = _local(oldname), _target(newname, overwrite)
+    with _translated(source):
+        os.replace(source, target)
+
+
+def _target(path: Any, overwrite: bool) -> str:
+    local = _local(path)
+    if not overwrite and os.path.exists(local):
+        raise AlreadyExistsError(None, None, f"{local}; file already exists. Pass overwrite=True to replace it.")
+    return local
+
+
+def ListDirectory(dirname: Any) -> list[str]:  # noqa: N802
+    """The names in a directory, sorted, without ``.`` and ``..``."""
+    path = _local(dirname)
+    if not os.path.isdir(path):
+        raise NotFoundError(None, None, f"Could not find directory {path}")
+    with _translated(path):
+        return sorted(os.listdir(path))
+
+
+def Glob(filename: Any) -> list[str]:  # noqa: N802
+    """The paths that match a pattern (or a list of patterns), sorted. ``*`` matches hidden files too, but no ``/``."""
+    patterns = filename if isinstance(filename, (list, tuple)) else [filename]
+    return [path for pattern in patterns for path in _matching(_local(pattern))]
+
+
+def _matching(pattern: str) -> list[str]:
+    # The standard library's glob leaves hidden files out (and can be told otherwise only since Python 3.11).
+    if not any(sign in pattern for sign in "*?["):
+        return [pattern] if os.path.lexists(pattern) else []
+    head, tail = os.path.split(pattern)
+    folders = _matching(head) if head else ["."]
+    return sorted(os.path.join(folder, name) for folder in folders if os.path.isdir(folder) for name in fnmatch.filter(os.listdir(folder), tail))
+
+
+def Walk(top: Any, in_order: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:  # noqa: N802
+    """(directory, directories in it, files in it) for ``top`` and all below; ``in_order`` gives a directory before what is in it."""
+    return walk(top, in_order)
+
+
+def walk(top: Any, topdown: bool = True, onerror: Callable[[OSError], object] | None = None) -> Iterator[tuple[str, list[str], list[str]]]:
+    """``tf.io.gfile.walk``: `Walk` with the argument names of ``os.walk``."""
+    for folder, folders, files in os.walk(_local(top), topdown, onerror):
+        folders.sort()  # in place: the order in which os.walk goes on
+        yield folder, folders, sorted(files)
+
+
+def read_file_to_string(filename: Any, binary_mode: bool = False) -> Any:
+    """The contents of a file."""
+    with GFile(filename, "rb" if binary_mode else "r") as file:
+        return file.read()
+
+
+def write_string_to_file(filename: Any, file_content: Any) -> None:
+    """Makes or replaces a file."""
+    with GFile(filename, "w") as file:
+        file.write(file_content)
+
+
+def atomic_write_string_to_file(filename: Any, contents: Any, overwrite: bool = True) -> None:
+    """Makes or replaces a file so that no reader sees half of it."""
+    temporary = f"{_local(filename)}.tmp{uuid.uuid4().hex}"
+    write_string_to_file(temporary, contents)
+    try:
+        Rename(temporary, filename, overwrite)
+    except OpError:
+        Remove(temporary)
+        raise
+
+
+# tf.io.gfile
+copy, exists, glob, isdir, listdir, makedirs, mkdir = Copy, Exists, Glob, IsDirectory, ListDirectory, MakeDirs, MkDir
+remove, rename, rmtree, stat = Remove, Rename, DeleteRecursively, Stat
+# tensorflow.python.lib.io.file_io
+file_exists, delete_file, get_matching_files, create_dir, recursive_create_dir = Exists, Remove, Glob, MkDir, MakeDirs
+delete_recursively, is_directory, list_directory = DeleteRecursively, IsDirectory, ListDirectory
+# names of tf.gfile that early versions had
+ListDir, OpenFast = ListDirectory, FastGFile

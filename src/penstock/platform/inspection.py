@@ -1,0 +1,35 @@
+"""What TensorFlow's ``tf_inspect`` and ``function_utils`` add to the standard library's ``inspect``."""
+from __future__ import annotations
+
+import functools
+import inspect
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any
+
+ArgSpec = namedtuple("ArgSpec", ["args", "varargs", "keywords", "defaults"])
+
+
+def getargspec(func: Callable[..., Any]) -> ArgSpec:
+    """The arguments of a function, in the form that Python had up to 3.10. Keyword-only arguments have no place in it: ValueError."""
+    spec = inspect.getfullargspec(func)
+    if spec.kwonlyargs:
+        raise ValueError(f"{func!r} has keyword-only arguments; use getfullargspec")
+    return ArgSpec(spec.args, spec.varargs, spec.varkw, spec.defaults)
+
+
+def fn_args(fn: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of the arguments that a call of ``fn`` can give, without those that are bound already."""
+    if isinstance(fn, functools.partial):
+        free = [name for name in fn_args(fn.func)[len(fn.args):] if name not in fn.keywords]
+        return tuple(free)
+    if not inspect.isroutine(fn) and not inspect.isclass(fn) and callable(fn):
+        fn = fn.__call__
+    names = inspect.getfullargspec(fn).args
+    return tuple(names[1:] if inspect.ismethod(fn) or inspect.isclass(fn) else names)
+
+
+def has_kwargs(fn: Callable[..., Any]) -> bool:
+    """Whether ``fn`` takes any keyword."""
+    inner = fn.func if isinstance(fn, functools.partial) else fn
+    return inspect.getfullargspec(inner).varkw is not None

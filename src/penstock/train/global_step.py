@@ -1,0 +1,61 @@
+"""The global step: the variable that counts training steps, known by its collection and its name."""
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.graph import dtypes
+from penstock.graph.graph import Graph, default_graph
+from penstock.graph.keys import GraphKeys
+from penstock.graph.node import Tensor
+from penstock.variables.initializers import zeros_initializer
+from penstock.variables.scope import get_variable
+from penstock.variables.variable import Variable
+
+
+def global_step(sess: Any, global_step_tensor: Any) -> int:
+    """``tf.train.global_step``: the value of a global step in a session."""
+    return int(sess.run(global_step_tensor))
+
+
+def get_global_step(graph: Graph | None = None) -> Any:
+    """``tf.train.get_global_step``: the global step of the graph, or None."""
+    graph = graph or default_graph()
+    collected = graph.get_collection(GraphKeys.GLOBAL_STEP)
+    if len(collected) > 1:
+        raise TypeError(f"Multiple items in the collection {GraphKeys.GLOBAL_STEP!r}: {collected}")
+    if collected:
+        found = collected[0]
+    else:
+        try:
+            found = graph.get_tensor_by_name("global_step:0")
+        except KeyError:
+            return None
+    assert_global_step(found)
+    return found
+
+
+def create_global_step(graph: Graph | None = None) -> Any:
+    """``tf.train.create_global_step``: makes the global step; ValueError if there is one."""
+    graph = graph or default_graph()
+    if get_global_step(graph) is not None:
+        raise ValueError('"global_step" already exists.')
+    with graph.as_default(), graph.name_scope(None):
+        return get_variable(GraphKeys.GLOBAL_STEP, shape=[], dtype=dtypes.int64, initializer=zeros_initializer(), trainable=False,
+                            collections=[GraphKeys.GLOBAL_VARIABLES, GraphKeys.GLOBAL_STEP])
+
+
+def get_or_create_global_step(graph: Graph | None = None) -> Any:
+    """``tf.train.get_or_create_global_step``."""
+    graph = graph or default_graph()
+    found = get_global_step(graph)
+    return create_global_step(graph) if found is None else found
+
+
+def assert_global_step(global_step_tensor: Any) -> None:
+    """``tf.train.assert_global_step``: TypeError unless it is an integer scalar variable or tensor."""
+    if not isinstance(global_step_tensor, (Variable, Tensor)):
+        raise TypeError(f"Existing \"global_step\" must be a Variable or Tensor: {global_step_tensor}.")
+    if not global_step_tensor.dtype.base_dtype.is_integer:
+        raise TypeError(f"Existing \"global_step\" does not have integer type: {global_step_tensor.dtype}")
+    if global_step_tensor.shape.ndims not in (0, None):
+        raise TypeError(f"Existing \"global_step\" is not scalar: {global_step_tensor.shape}")

@@ -1,0 +1,246 @@
+"""ResourceVariable: a variable as a handle, which explicit ops read and write. Its ops: ``v``, ``v/Assign``, ``v/Read/ReadVariableOp``, ..."""
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NoReturn
+
+from penstock.graph import dtypes
+from penstock.graph.convert import to_tensor
+from penstock.graph.dtypes import DType
+from penstock.graph.graph import default_graph
+from penstock.graph.node import Operation, Tensor
+from penstock.graph.opdef import REGISTRY
+from penstock.graph.scopes import control_dependencies, device, name_scope
+from penstock.graph.shape import TensorShape, as_shape, unknown_shape
+from penstock.ops.constant import identity
+from penstock.ops.resource import (
+    AssignVariableOp,
+    ReadVariableOp,
+    ResourceCountUpTo,
+    ResourceGather,
+    ResourceGatherNd,
+    ResourceInitializedValue,
+    VarIsInitializedOp,
+    handle_data,
+    variable_handle,
+)
+from penstock.ops.slice_assign import ResourceStridedSliceAssign
+from penstock.variables.dependencies import guarded
+from penstock.variables.naming import prepend_name_scope
+from penstock.variables.variable import Variable, beside, check_initial_shape, decide_arguments
+
+_ASSIGN_OPS = {"Assign": "AssignVariableOp", "AssignAdd": "AssignAddVariableOp", "AssignSub": "AssignSubVariableOp"}
+
+
+class ResourceVariable(Variable):
+    """See ``Variable``. Every use reads the value anew, after the control dependencies around it; a write is an operation without outputs."""
+
+    _cached_value: Tensor | None = None
+
+    def __init__(self, initial_value: Any = None, trainable: bool | None = None, collections: Any = None, validate_shape: bool = True,
+                 caching_device: Any = None, name: str | None = None, dtype: Any = None, variable_def: Any = None,
+                 import_scope: str | None = None, constraint: Any = None, distribute_strategy: Any = None, synchronization: Any = None,
+                 aggregation: Any = None, shape: Any = None, expected_shape: Any = None) -> None:
+        if variable_def is not None:
+            if initial_value is not None:
+                raise ValueError("variable_def and initial_value are mutually exclusive.")
+            self._from_proto(variable_def, import_scope)
+            return
+        collections = decide_arguments(self, initial_value, trainable, collections, constraint, synchronization, aggregation)
+        dtype = None if dtype is None else dtypes.as_dtype(dtype)
+        self._caching_device = caching_device
+        with control_dependencies(None), name_scope(name, "Variable", [] if callable(initial_value) else [initial_value]) as scope:
+            self._build(scope, initial_value, dtype, validate_shape, shape)
+        default_graph().add_to_collections(collections, self)
+
+    def _build(self, scope: str, initial_value: Any, dtype: DType | None, validate_shape: bool, shape: Any) -> None:
+        """The ops of the variable, in its own name scope."""
+        graph, handle_name = default_graph(), scope[:-1]
+        with graph._attr_scope(beside(handle_name)):
+            with name_scope("Initializer"), device(None):
+                self._initial_value = to_tensor(initial_value() if callable(initial_value) else initial_value, dtype, "initial_value")
+            if shape is None:
+                shape = self._initial_value.shape if validate_shape else unknown_shape()
+            self._handle = variable_handle(self._initial_value.dtype.base_dtype, as_shape(shape), scope, handle_name, graph._container)
+        check_initial_shape(self._initial_value, validate_shape)
+        with name_scope("IsInitialized"):
+            self._is_initialized_op = VarIsInitializedOp(self._handle)
+        with self._beside_handle():
+            self._initializer_op = AssignVariableOp(self._handle, guarded(scope, self._initial_value), name="Assign")
+        with name_scope("Read"), self._beside_handle():
+            self._graph_element = self._read()
+        if self._caching_device is not None:
+            with device(self._caching_device):
+                self._cached_value = identity(self._graph_element)
+
+    def _beside_handle(self) -> AbstractContextManager[None]:
+        return device(self._handle.device) if self._handle.device else nullcontext()
+
+    def _from_proto(self, variable_def: Any, import_scope: str | None) -> None:
+        if not variable_def.is_resource:
+            raise ValueError("Trying to restore Variable as ResourceVariable.")
+        graph = default_graph()
+        self._restore_fields(graph, variable_def, import_scope)
+        self._handle = graph.get_tensor_by_name(prepend_name_scope(variable_def.variable_name, import_scope))
+        if variable_def.snapshot_name:
+            snapshot = graph.get_tensor_by_name(prepend_name_scope(variable_def.snapshot_name, import_scope))
+            self._cached_value = snapshot if snapshot.op.definition is not ReadVariableOp else None
+            self._graph_element = snapshot if self._cached_value is None else snapshot.op.inputs[0]
+        else:
+            self._graph_element = self._read()
+        self._is_initialized_op = VarIsInitializedOp(self._handle)
+
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        """The VariableDef proto; None for a variable outside ``export_scope``."""
+        snapshot = self._graph_element if self._cached_value is None else self._cached_value
+        return self._proto(export_scope, snapshot.name, is_resource=True)
+
+    @property
+    def handle(self) -> Tensor:
+        """The tensor that names the variable."""
+        return self._handle
+
+    @property
+    def name(self) -> str:
+        """``v:0``, the name of the handle."""
+        return self._handle.name
+
+    @property
+    def op(self) -> Operation:
+        """The VarHandleOp operation."""
+        return self._handle.op
+
+    @property
+    def dtype(self) -> DType:
+        """The type of its elements."""
+        dtype = handle_data(self._handle)[0]
+        assert dtype is not None
+        return dtype
+
+    @property
+    def shape(self) -> TensorShape:
+        """The shape of its value."""
+        return handle_data(self._handle)[1]
+
+    def set_shape(self, shape: Any) -> None:
+        """Adds what the caller knows of the shape."""
+        self._handle._handle_data = (self.dtype, self.shape.merge_with(as_shape(shape)))
+        self._graph_element.set_shape(shape)
+
+    @property
+    def create(self) -> Operation:
+        """``initializer``."""
+        return self._initializer_op
+
+    def _read(self) -> Tensor:
+        return ReadVariableOp(self._handle, dtype=self.dtype)
+
+    def value(self) -> Tensor:
+        """A fresh read of the value; the cached one if there is a caching device."""
+        if self._cached_value is not None:
+            return self._cached_value
+        with self._beside_handle():
+            return self._read()
+
+    def read_value(self) -> Tensor:
+        """The value at the time that this new op runs, after the control dependencies around it."""
+        with name_scope("Read"), self._beside_handle():
+            value = self._read()
+        return identity(value)
+
+    def is_initialized(self, name: str | None = None) -> Tensor:
+        """A bool tensor: has it a value?"""
+        return VarIsInitializedOp(self._handle, name=name)
+
+    def initialized_value(self) -> Tensor:
+        """Its value if it has one, else its initial value."""
+        with control_dependencies(None):
+            return ResourceInitializedValue(self._handle, self._initial_value, name="InitializedValue")
+
+    def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
+        """Rows of the variable, read without the rest."""
+        with name_scope(name or "Gather", None, [] if name is None else [self._handle]) as scope:
+            rows = ResourceGather(self._handle, indices, dtype=self.dtype, name=scope)
+        return identity(rows)
+
+    def gather_nd(self, indices: Any, name: str | None = None) -> Tensor:
+        """Slices of the variable, read without the rest."""
+        with name_scope(name or "GatherNd") as scope:
+            slices = ResourceGatherNd(self._handle, indices, dtype=self.dtype, name=scope)
+        return identity(slices)
+
+    def _as_graph_element(self) -> Tensor:
+        return self._graph_element
+
+    def _convert(self, name: str | None, as_ref: bool) -> Tensor:
+        return self._handle if as_ref else self.value()
+
+    def _written(self, op: Operation, read_value: bool = True) -> Any:
+        return UnreadVariable(self, op) if read_value else op
+
+    def _assign(self, how: str, value: Any, use_locking: bool, name: str | None, read_value: bool, validate_shape: bool = True) -> Any:
+        tensor = to_tensor(value, self.dtype)
+        if how == "Assign" and validate_shape:
+            self.shape.assert_is_compatible_with(tensor.shape)
+        return self._written(REGISTRY[_ASSIGN_OPS[how]](self._handle, tensor, name=name), read_value)
+
+    def _scatter(self, how: str, indices: Any, updates: Any, use_locking: bool, name: str | None) -> Any:
+        updates = to_tensor(updates, self.dtype)
+        return self._written(REGISTRY["ResourceScatter" + how](self._handle, indices, updates, name=name))
+
+    def _strided_slice_assign(self, begin: Any, end: Any, strides: Any, value: Any, name: str, masks: dict[str, int]) -> Any:
+        value = to_tensor(value, self.dtype)
+        return self._written(ResourceStridedSliceAssign(self._handle, begin, end, strides, value, name=name, **masks))
+
+    def count_up_to(self, limit: int) -> Tensor:
+        """The value before it is incremented; OutOfRangeError once it has reached ``limit``."""
+        return ResourceCountUpTo(self._handle, limit=limit, T=self.dtype)
+
+
+def _not_in_place(sign: str, instead: str) -> Any:
+    def operator(self: ResourceVariable, other: Any) -> NoReturn:
+        raise RuntimeError(f"Variable {sign} value not supported. {instead}")
+    return operator
+
+
+for _sign, _method, _instead in (
+        ("+=", "__iadd__", "Use variable.assign_add(value) to modify the variable value and variable = variable + value to get a new Tensor object."),
+        ("-=", "__isub__", "Use variable.assign_sub(value) to modify the variable value and variable = variable - value to get a new Tensor object."),
+        *((sign, method, f"Use `var.assign(var {sign[:-1]} value)` to modify the variable or `var = var {sign[:-1]} value` to get a new Tensor "
+           "object.") for sign, method in (("*=", "__imul__"), ("/=", "__itruediv__"), ("//=", "__ifloordiv__"), ("**=", "__ipow__")))):
+    setattr(ResourceVariable, _method, _not_in_place(_sign, _instead))
+
+
+class UnreadVariable(ResourceVariable):
+    """A variable after a write: what reads it waits for that write. Its ``op`` is the write."""
+
+    def __init__(self, variable: ResourceVariable, write: Operation) -> None:
+        self._handle, self._parent_op = variable._handle, write
+        self._initial_value, self._initializer_op = variable._initial_value, variable._initializer_op
+        self._trainable, self._constraint = variable._trainable, variable._constraint
+        self._synchronization, self._aggregation = variable._synchronization, variable._aggregation
+        self._save_slice_info, self._is_initialized_op = variable._save_slice_info, variable._is_initialized_op
+        self._graph_element = self.read_value()
+
+    @property
+    def name(self) -> str:
+        """The name of the write."""
+        return self._parent_op.name
+
+    @property
+    def op(self) -> Operation:
+        """The write."""
+        return self._parent_op
+
+    def _read(self) -> Tensor:
+        with control_dependencies([self._parent_op]):
+            return super()._read()
+
+    def value(self) -> Tensor:
+        """The value after the write."""
+        with self._beside_handle():
+            return self._read()
+
+    def read_value(self) -> Tensor:
+        """The value after the write."""
+        return self.value()

@@ -1,0 +1,108 @@
+"""convert_to_tensor: Python values, arrays, users' types; and arrays as TensorProtos."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import penstock as tf
+
+
+@pytest.mark.parametrize("value, dtype, shape", [
+    (1, "int32", []), (1.5, "float32", []), (True, "bool", []), ("text", "string", []), (b"bytes", "string", []), (1j, "complex128", []),
+    (2 ** 40, "int64", []), ([1, 2], "int32", [2]), ([1, 2.5], "float32", [2]), ([[1], [2]], "int32", [2, 1]), ([], "float32", [0]),
+    ([[]], "float32", [1, 0]), ((1, 2), "int32", [2]), (np.float64(1), "float64", []), (np.int64(3), "int64", []), (np.arange(3), "int64", [3]),
+    (np.zeros((2, 3), np.float16), "float16", [2, 3]), ([np.float32(1), np.float32(2)], "float32", [2]), (np.array(["a", "b"]), "string", [2]),
+    ([True, False], "bool", [2]),
+])
+def test_types_and_shapes_of_python_values(value, dtype, shape):
+    tensor = tf.convert_to_tensor(value)
+    assert tensor.dtype.name == dtype
+    assert tensor.shape.as_list() == shape
+
+
+@pytest.mark.parametrize("value, dtype", [(1, tf.float32), (1.0, tf.float64), ([1, 2], tf.int64), (1, tf.complex64), (np.float64(1.5), tf.float32),
+                                          ([1, 2], tf.uint8), (True, tf.bool), (np.arange(3), tf.int32), (0.1, tf.float16), (1, tf.bfloat16)])
+def test_requested_types(value, dtype):
+    assert tf.convert_to_tensor(value, dtype).dtype == dtype
+
+
+@pytest.mark.parametrize("value, dtype, error", [
+    (1.5, tf.int32, TypeError), ("a", tf.float32, (TypeError, ValueError)), (1, tf.string, TypeError), (300, tf.bool, TypeError), (None, None, ValueError),
+    ([None], None, (TypeError, ValueError)), ([1, "a"], None, (TypeError, ValueError)), ([[1], [2, 3]], None, ValueError),
+    (object(), None, TypeError), ({"a": 1}, None, TypeError), (1j, tf.float32, TypeError),
+])
+def test_what_does_not_convert(value, dtype, error):
+    with pytest.raises(error):
+        tf.convert_to_tensor(value, dtype)
+
+
+def test_a_tensor_is_itself():
+    tensor = tf.constant(1.0)
+    assert tf.convert_to_tensor(tensor) is tensor
+    assert tf.convert_to_tensor(tensor, tf.float32) is tensor
+    with pytest.raises(ValueError):
+        tf.convert_to_tensor(tensor, tf.int32)
+
+
+def test_preferred_type():
+    assert tf.convert_to_tensor(1, preferred_dtype=tf.float32).dtype == tf.float32
+    assert tf.convert_to_tensor("a", preferred_dtype=tf.float32).dtype == tf.string
+
+
+def test_constants_do_not_follow_their_array():
+    array = np.zeros(2)
+    tensor = tf.constant(array)
+    array[0] = 5
+    with tf.Session() as session:
+        assert session.run(tensor).tolist() == [0, 0]
+
+
+def test_lists_of_tensors_are_stacked():
+    a, b = tf.constant(1.0), tf.constant(2.0)
+    tensor = tf.convert_to_tensor([a, b])
+    assert tensor.op.type == "Pack" and tensor.shape.as_list() == [2]
+    mixed = tf.convert_to_tensor([[a, 3.0], [4.0, b]])
+    with tf.Session() as session:
+        assert session.run(mixed).tolist() == [[1, 3], [4, 2]]
+
+
+class Celsius:
+    def __init__(self, degrees):
+        self.degrees = degrees
+
+
+def test_conversion_functions_of_users():
+    tf.register_tensor_conversion_function(Celsius, lambda value, dtype=None, name=None, as_ref=False: tf.constant(value.degrees, dtype, name=name))
+    tensor = tf.identity(Celsius(20.0))
+    assert tensor.dtype == tf.float32
+    with tf.Session() as session:
+        assert session.run(tensor) == 20.0
+
+
+def test_shapes_convert():
+    assert tf.convert_to_tensor(tf.TensorShape([2, 3])).dtype == tf.int32
+    assert tf.convert_to_tensor(tf.Dimension(3)).dtype == tf.int32
+    with pytest.raises(ValueError):
+        tf.convert_to_tensor(tf.TensorShape([2, None]))
+
+
+@pytest.mark.parametrize("value, dtype, shape", [
+    (np.arange(6, dtype=np.float32).reshape(2, 3), None, None), (np.arange(3, dtype=np.int64), None, None), ([1, 2, 3], tf.int16, None),
+    ([True, False], None, None), ([b"a", b"bc"], None, None), ([1 + 2j], tf.complex64, None), (np.array([0.5, 1.5], np.float16), None, None),
+    (7, tf.int32, [2, 2]), (np.zeros((0, 3), np.float64), None, None), ([1, 2], tf.uint8, None),
+])
+def test_tensor_protos_round_trip(value, dtype, shape):
+    proto = tf.make_tensor_proto(value, dtype=dtype, shape=shape)
+    again = tf.make_ndarray(type(proto).FromString(proto.SerializeToString()))
+    wanted = np.full(shape, value) if shape else np.asarray(value)
+    assert again.tolist() == wanted.tolist() and again.shape == wanted.shape
+
+
+def test_tensor_protos_of_repeated_values():
+    """Old programs write one value for many."""
+    proto = tf.make_tensor_proto(0.0, dtype=tf.float32)
+    proto.ClearField("tensor_content")
+    del proto.float_val[:]
+    proto.float_val.append(3.0)
+    proto.tensor_shape.dim.add(size=4)
+    assert tf.make_ndarray(proto).tolist() == [3, 3, 3, 3]

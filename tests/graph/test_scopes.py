@@ -1,0 +1,155 @@
+"""Devices, control dependencies and colocation: what ``with`` blocks say of the ops made inside."""
+from __future__ import annotations
+
+import pytest
+
+import penstock as tf
+
+
+def device_of(*scopes):
+    """The device of an op made inside these nested scopes."""
+    if not scopes:
+        return tf.constant(0).device
+    with tf.device(scopes[0]):
+        return device_of(*scopes[1:])
+
+
+@pytest.mark.parametrize("scopes, device", [
+    ([], ""),
+    (["/cpu:0"], "/device:CPU:0"),
+    (["/gpu:1"], "/device:GPU:1"),
+    (["/device:CPU:0"], "/device:CPU:0"),
+    (["/job:ps/task:1"], "/job:ps/task:1"),
+    (["/job:ps", "/cpu:0"], "/job:ps/device:CPU:0"),
+    (["/cpu:0", "/job:ps"], "/job:ps/device:CPU:0"),
+    (["/cpu:0", "/gpu:1"], "/device:GPU:1"),
+    (["/job:ps/task:1", "/task:2"], "/job:ps/task:2"),
+    (["/job:ps/task:1", "/job:worker"], "/job:worker/task:1"),
+    (["/job:ps", None], ""),
+    (["/job:ps", None, "/cpu:0"], "/device:CPU:0"),
+    (["/job:ps", ""], "/job:ps"),
+    (["/job:a/replica:1/task:2/device:GPU:3"], "/job:a/replica:1/task:2/device:GPU:3"),
+])
+def test_device_scopes_merge(scopes, device):
+    assert device_of(*scopes) == device
+
+
+def test_device_spec_as_scope():
+    assert device_of(tf.DeviceSpec(job="ps", task=3)) == "/job:ps/task:3"
+
+
+def test_device_function_sees_the_op():
+    seen = []
+
+    def choose(op):
+        seen.append((op.type, op.name))
+        return "/device:CPU:1"
+
+    with tf.device(choose):
+        assert tf.constant(0, name="c").device == "/device:CPU:1"
+    assert seen == [("Const", "c")]
+
+
+def test_device_function_inside_and_outside():
+    assert device_of("/job:ps", lambda op: "/cpu:1") == "/job:ps/device:CPU:1"
+    assert device_of(lambda op: "/job:ps", "/cpu:1") == "/job:ps"
+    assert device_of(lambda op: op.device + "/task:5", "/job:ps") == "/job:ps/task:5"
+
+
+@pytest.mark.parametrize("text", ["/job", "nothing", "/cpu:x"])
+def test_invalid_device_names(text):
+    with pytest.raises(ValueError):
+        with tf.device(text):
+            tf.constant(0)
+
+
+@pytest.mark.parametrize("text, canonical", [
+    ("/job:ps/replica:0/task:1/cpu:0", "/job:ps/replica:0/task:1/device:CPU:0"),
+    ("/gpu:*", "/device:GPU:*"),
+    ("/device:FPGA:3", "/device:FPGA:3"),
+    ("", ""),
+])
+def test_device_spec_round_trip(text, canonical):
+    assert tf.DeviceSpec.from_string(text).to_string() == canonical
+
+
+def test_device_spec_parts():
+    spec = tf.DeviceSpec.from_string("/job:ps/task:1/gpu:2")
+    assert (spec.job, spec.replica, spec.task, spec.device_type, spec.device_index) == ("ps", None, 1, "GPU", 2)
+
+
+def test_control_dependencies():
+    a, b = tf.constant(0, name="a"), tf.constant(0, name="b")
+    with tf.control_dependencies([a, b.op]):
+        c = tf.constant(0)
+        with tf.control_dependencies([c]):
+            d = tf.constant(0)
+    assert c.op.control_inputs == [a.op, b.op]
+    assert set(d.op.control_inputs) == {c.op} or set(d.op.control_inputs) == {a.op, b.op, c.op}
+    assert tf.constant(0).op.control_inputs == []
+
+
+def test_nested_control_dependencies_are_pruned():
+    a = tf.constant(0, name="a")
+    with tf.control_dependencies([a]):
+        b = tf.constant(0, name="b")
+        c = tf.identity(b, name="c")
+    assert b.op.control_inputs == [a.op]
+    assert c.op.control_inputs == []  # b waits for a already
+
+
+def test_control_dependency_that_is_an_input():
+    a = tf.constant(0)
+    with tf.control_dependencies([a]):
+        assert tf.identity(a).op.control_inputs == []
+
+
+def test_control_dependencies_none_forgets():
+    a = tf.constant(0)
+    with tf.control_dependencies([a]):
+        with tf.control_dependencies(None):
+            assert tf.constant(0).op.control_inputs == []
+            with tf.control_dependencies([a]):
+                assert tf.constant(0).op.control_inputs == [a.op]
+        assert tf.constant(0).op.control_inputs == [a.op]
+
+
+def test_control_dependencies_by_name_and_of_wrong_things():
+    a = tf.constant(0, name="a")
+    with tf.control_dependencies(["a"]):
+        assert tf.constant(0).op.control_inputs == [a.op]
+    with pytest.raises(TypeError):
+        with tf.control_dependencies([3]):
+            pass
+
+
+def test_colocation():
+    with tf.device("/cpu:1"):
+        a = tf.constant(0, name="a")
+    with tf.colocate_with(a):
+        b = tf.constant(0, name="b")
+    assert b.device == "/device:CPU:1"
+    assert b.op.colocation_groups() == [b"loc:@a"]
+    assert a.op.colocation_groups() == [b"loc:@a"]
+    assert b.op.get_attr("_class") == [b"loc:@a"]
+
+
+def test_colocation_ignores_device_scopes():
+    with tf.device("/cpu:1"):
+        a = tf.constant(0, name="a")
+    with tf.device("/gpu:0"), tf.colocate_with(a.op):
+        assert tf.constant(0).device == "/device:CPU:1"
+
+
+def test_colocation_nests_and_can_be_forgotten():
+    a, b = tf.constant(0, name="a"), tf.constant(0, name="b")
+    with tf.colocate_with(a.op), tf.colocate_with(b.op):
+        assert tf.constant(0).op.colocation_groups() == [b"loc:@a", b"loc:@b"]
+    with tf.colocate_with(a.op), tf.colocate_with(b.op, ignore_existing=True):
+        assert tf.constant(0).op.colocation_groups() == [b"loc:@b"]
+
+
+def test_container():
+    with tf.container("box"):
+        inside = tf.get_default_graph()._container
+    assert inside == "box"

@@ -1,0 +1,94 @@
+"""Our signatures are TensorFlow's: inputs, outputs, attributes, kinds, defaults, allowed types (quantized types left out).
+
+The reference is ``data/opdefs.txt.gz``, written under real TensorFlow 1.15 by ``data/record_opdefs.py``.
+"""
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import penstock.ops  # noqa: F401 (fills the registry)
+from penstock.graph.attrs import REQUIRED
+from penstock.graph.dtypes import DType
+from penstock.graph.opdef import REGISTRY, Arg, OpDef
+from penstock.graph.shape import TensorShape
+
+DATA = Path(__file__).parent / "data" / "opdefs.txt.gz"
+
+# Ops that TensorFlow 1.15 does not have, each with its reason.
+OURS: dict[str, str] = {}
+
+OPS = sorted(name for name, definition in REGISTRY.items() if definition.__module__.startswith("penstock."))
+
+
+def _reference() -> dict[str, Any]:
+    with gzip.open(DATA, "rt") as lines:
+        return {entry[0]: entry[1:] for entry in map(json.loads, lines)}
+
+
+REFERENCE = _reference()
+
+
+@pytest.mark.parametrize("op_type", OPS)
+def test_signature(op_type):
+    if op_type in OURS:
+        assert op_type not in REFERENCE, "TensorFlow has this op: compare it"
+        return
+    assert op_type in REFERENCE, f"{op_type} is no op of TensorFlow 1.15: list it in OURS with a reason"
+    inputs, outputs, attributes, _ = REFERENCE[op_type]
+    definition = REGISTRY[op_type]
+    assert [_argument(arg) for arg in definition.inputs] == inputs
+    assert [_argument(arg) for arg in definition.outputs] == outputs
+    assert _attributes(definition) == {name: [kind, default, allowed, _minimum(kind, minimum)] for name, kind, default, allowed, minimum in attributes}
+
+
+def _argument(arg: Arg) -> list[str]:
+    text = arg.type_attr or arg.type_list_attr or arg.dtype.name  # type: ignore[union-attr]
+    text = f"{arg.number_attr} * {text}" if arg.number_attr else text
+    return [arg.name, f"Ref({text})" if arg.is_ref else text]
+
+
+def _attributes(definition: OpDef) -> dict[str, Any]:
+    found = {}
+    for name, attr in definition.attrs.items():
+        default = None if attr.default is REQUIRED else [_plain(attr.default, attr.kind)]
+        allowed = None if attr.allowed is None else sorted(d.name if isinstance(d, DType) else d for d in attr.allowed)
+        found[name] = [attr.kind, default, allowed, _minimum(attr.kind, attr.minimum)]
+    return found
+
+
+def _minimum(kind: str, minimum: int | None) -> int | None:
+    return None if kind.startswith("list(") and minimum == 0 else minimum  # every list has at least 0 items
+
+
+def _plain(value: Any, kind: str) -> Any:
+    if kind.startswith("list("):
+        return [_plain(item, kind[5:-1]) for item in value]
+    if isinstance(value, DType):
+        return value.name
+    if isinstance(value, TensorShape):
+        return None if value.ndims is None else value.as_list()
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
+    return float(np.float32(value)) if kind == "float" else value
+
+
+def test_stateful_ops_are_stateful():
+    """An op that TensorFlow never folds is not folded here; a variable's handle is the same each time, so it may be."""
+    wrong = [name for name in OPS if name in REFERENCE and "is_stateful" in REFERENCE[name][3] and not REGISTRY[name].stateful]
+    assert not wrong, f"stateful in TensorFlow, not here: {wrong}"
+
+
+def test_commutative_ops_commute():
+    wrong = [name for name in OPS if name in REFERENCE and REGISTRY[name].commutative and "is_commutative" not in REFERENCE[name][3]
+             and not _takes_two_of_a_kind(REGISTRY[name])]
+    assert not wrong, f"commutative here, with inputs that cannot change places: {wrong}"
+
+
+def _takes_two_of_a_kind(definition: OpDef) -> bool:
+    return len({(arg.type_attr, arg.dtype) for arg in definition.inputs}) == 1 and len(definition.inputs) == 2
