@@ -16,11 +16,12 @@ from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import REGISTRY
 from penstock.graph.scopes import name_scope
 from penstock.graph.traverse import needed
+from penstock.ops.constant import constant
 from penstock.ops.elementwise import AddN
-from penstock.ops.fill import ones_like, zeros_like
+from penstock.ops.fill import fill, zeros_like
 from penstock.ops.misc import tuple_
 from penstock.ops.pack import concat
-from penstock.ops.range import range_
+from penstock.ops.sequences import range as range_
 from penstock.ops.shape_ops import shape
 
 GradientFunction = Callable[..., Any]
@@ -154,7 +155,7 @@ class _BackwardWalk:
                     raise TypeError(f"Gradients of complex tensors must set grad_ys (y.dtype = {y.dtype.name})")
                 if not _differentiable(y):
                     continue
-                grad_y = ones_like(y, name=f"grad_ys_{index}")
+                grad_y = fill(shape(y), constant(1, y.dtype.base_dtype, name=f"grad_ys_{index}"))
             else:
                 grad_y = _checked_grad_y(y, grad_y, index)
             self._collected.setdefault(y, []).append(grad_y)

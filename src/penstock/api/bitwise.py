@@ -3,5 +3,7 @@ from __future__ import annotations
 
 from penstock.api._table import publish
 
-TABLE: dict[str, str] = {}
+TABLE = {
+    "penstock.ops.bitwise": "bitwise_and bitwise_or bitwise_xor invert left_shift right_shift",
+}
 publish(__name__, TABLE)

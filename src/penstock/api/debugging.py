@@ -11,5 +11,6 @@ TABLE: dict[str, str] = {
     "penstock.ops.check_shapes": "assert_rank assert_rank_at_least assert_rank_in assert_scalar assert_shapes "
                                  "assert_all_finite=verify_tensor_all_finite",
     "penstock.ops.compare": "is_finite is_inf is_nan",
+    "penstock.ops.passing": "check_numerics",
 }
 publish(__name__, TABLE)

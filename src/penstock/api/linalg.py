@@ -3,5 +3,7 @@ from __future__ import annotations
 
 from penstock.api._table import publish
 
-TABLE: dict[str, str] = {}
+TABLE = {
+    "penstock.ops.permute": "matrix_transpose transpose=matrix_transpose",
+}
 publish(__name__, TABLE)

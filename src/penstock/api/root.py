@@ -45,6 +45,45 @@ TABLE = {
     "tensorboard.compat.proto.histogram_pb2": "HistogramProto",
     # operations
     "penstock.ops.constant": "constant placeholder placeholder_with_default identity",
+    "penstock.ops.elementwise": "add subtract sub=subtract multiply mul=multiply div_no_nan realdiv maximum minimum "
+                                "squared_difference negative neg=negative sign square abs add_n accumulate_n",
+    "penstock.ops.division": "div divide truediv floordiv floor_div floormod mod truncatediv truncatemod",
+    "penstock.ops.powers": "pow sqrt rsqrt reciprocal inv exp expm1 log log1p",
+    "penstock.ops.trigonometry": "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh sigmoid",
+    "penstock.ops.rounding": "floor ceil rint round",
+    "penstock.ops.special": "erf erfc lgamma digamma polygamma zeta igamma igammac betainc",
+    "penstock.ops.cast": "cast saturate_cast to_float to_double to_int32 to_int64 to_bfloat16 to_complex64 "
+                         "to_complex128 bitcast complex real imag conj angle complex_abs",
+    "penstock.ops.compare": "equal not_equal less less_equal greater greater_equal logical_and logical_or "
+                            "logical_not logical_xor is_nan is_inf is_finite approximate_equal",
+    "penstock.ops.reduce": "reduce_sum reduce_mean reduce_prod reduce_max reduce_min reduce_all reduce_any",
+    "penstock.ops.statistics": "reduce_logsumexp count_nonzero",
+    "penstock.ops.argmax": "argmax argmin arg_max arg_min",
+    "penstock.ops.cumulative": "cumsum cumprod",
+    "penstock.ops.sequences": "range linspace lin_space",
+    "penstock.ops.segment": "segment_sum segment_mean segment_prod segment_max segment_min unsorted_segment_sum "
+                            "unsorted_segment_prod unsorted_segment_max unsorted_segment_min",
+    "penstock.ops.segment_sparse": "sparse_segment_sum sparse_segment_mean sparse_segment_sqrt_n "
+                                   "unsorted_segment_mean unsorted_segment_sqrt_n",
+    "penstock.ops.clip": "clip_by_value clip_by_norm clip_by_average_norm clip_by_global_norm global_norm",
+    "penstock.ops.counting": "bincount confusion_matrix histogram_fixed_width histogram_fixed_width_bins",
+    "penstock.ops.math": "scalar_mul log_sigmoid lbeta",
+    # linear algebra, sparse tensors
+    "penstock.ops.matmul": "matmul sparse_matmul batch_matmul",
+    "penstock.ops.einsum": "einsum tensordot",
+    "penstock.ops.diag": "diag diag_part matrix_diag batch_matrix_diag=matrix_diag matrix_diag_part batch_matrix_diag_part=matrix_diag_part "
+                         "matrix_set_diag batch_matrix_set_diag=matrix_set_diag matrix_band_part batch_matrix_band_part=matrix_band_part trace eye",
+    "penstock.ops.linalg": "matrix_inverse batch_matrix_inverse=matrix_inverse matrix_determinant batch_matrix_determinant=matrix_determinant "
+                           "log_matrix_determinant cholesky batch_cholesky=cholesky cholesky_solve batch_cholesky_solve=cholesky_solve matrix_solve "
+                           "batch_matrix_solve=matrix_solve matrix_triangular_solve batch_matrix_triangular_solve=matrix_triangular_solve",
+    "penstock.ops.least_squares": "matrix_solve_ls batch_matrix_solve_ls=matrix_solve_ls",
+    "penstock.ops.decompositions": "qr svd batch_svd=svd self_adjoint_eig batch_self_adjoint_eig=self_adjoint_eig self_adjoint_eigvals "
+                                   "batch_self_adjoint_eigvals=self_adjoint_eigvals",
+    "penstock.ops.matrix_functions": "norm matrix_square_root",
+    "penstock.ops.sparse_functions": "sparse_placeholder sparse_to_dense sparse_tensor_to_dense sparse_to_indicator sparse_reorder sparse_reshape "
+                                     "sparse_concat sparse_split sparse_slice sparse_fill_empty_rows sparse_retain sparse_reset_shape sparse_merge "
+                                     "sparse_transpose sparse_mask sparse_tensor_dense_matmul sparse_add sparse_reduce_sum sparse_reduce_max "
+                                     "sparse_reduce_sum_sparse sparse_reduce_max_sparse sparse_softmax sparse_maximum sparse_minimum",
     "penstock.graph.seeds": "get_seed set_random_seed",
     "penstock.ops.random": "random_uniform random_normal truncated_normal random_shuffle multinomial random_poisson",
     "penstock.ops.random_gamma": "random_gamma",
@@ -55,7 +94,48 @@ TABLE = {
                            "assert_negative assert_non_negative assert_non_positive assert_near is_non_decreasing is_strictly_increasing "
                            "assert_type assert_integer is_numeric_tensor assert_same_float_dtype assert_proper_iterable",
     "penstock.ops.check_shapes": "assert_rank assert_rank_at_least assert_rank_in assert_scalar verify_tensor_all_finite add_check_numerics_ops",
+    "penstock.ops.shape_ops": "shape shape_n size rank reshape squeeze expand_dims broadcast_dynamic_shape broadcast_static_shape",
+    "penstock.ops.fill": "fill zeros ones zeros_like ones_like one_hot",
+    "penstock.ops.pack": "concat concat_v2=concat stack pack=stack unstack unpack=unstack split parallel_stack",
+    "penstock.ops.pad": "pad",
+    "penstock.ops.permute": "transpose matrix_transpose batch_matrix_transpose=matrix_transpose invert_permutation reverse reverse_v2=reverse "
+                            "reverse_sequence roll tile broadcast_to",
+    "penstock.ops.slicing": "slice=slice_ strided_slice",
+    "penstock.ops.gather": "gather gather_v2=gather gather_nd batch_gather boolean_mask",
+    "penstock.ops.scatter_nd": "scatter_nd tensor_scatter_update tensor_scatter_add tensor_scatter_sub "
+                               "tensor_scatter_nd_update=tensor_scatter_update tensor_scatter_nd_add=tensor_scatter_add "
+                               "tensor_scatter_nd_sub=tensor_scatter_sub",
+    "penstock.ops.select": "where where_v2 select=where",
+    "penstock.ops.passing": "stop_gradient check_numerics ensure_shape identity_n guarantee_const",
+    "penstock.ops.array": "meshgrid sequence_mask repeat",
+    "penstock.ops.unique": "unique unique_with_counts setdiff1d listdiff edit_distance",
+    "penstock.ops.sorting": "sort argsort searchsorted",
+    "penstock.ops.partition": "dynamic_partition dynamic_stitch",
+    "penstock.ops.space": "space_to_depth depth_to_space space_to_batch space_to_batch_nd batch_to_space batch_to_space_nd "
+                          "required_space_to_batch_paddings",
+    "penstock.ops.patches": "extract_image_patches extract_volume_patches",
     # state
+    "penstock.variables.variable": "Variable",
+    "penstock.variables.modes": "VariableSynchronization VariableAggregation",
+    "penstock.variables.creators": "variable_creator_scope",
+    "penstock.variables.scope": "VariableScope variable_scope variable_op_scope get_variable get_local_variable get_variable_scope "
+                                "no_regularizer enable_resource_variables disable_resource_variables resource_variables_enabled",
+    "penstock.variables.store": "AUTO_REUSE",
+    "penstock.variables.template": "make_template",
+    "penstock.variables.partitioned": "fixed_size_partitioner variable_axis_size_partitioner min_max_variable_partitioner",
+    "penstock.variables.partition_list": "create_partitioned_variables",
+    "penstock.variables.assign": "assign assign_add assign_sub count_up_to scatter_update scatter_add scatter_sub scatter_mul scatter_div "
+                                 "scatter_min scatter_max scatter_nd_update scatter_nd_add scatter_nd_sub batch_scatter_update "
+                                 "is_variable_initialized",
+    "penstock.variables.initialization": "global_variables local_variables model_variables trainable_variables moving_average_variables "
+                                         "all_variables variables_initializer initialize_variables global_variables_initializer "
+                                         "initialize_all_variables local_variables_initializer initialize_local_variables "
+                                         "report_uninitialized_variables assert_variables_initialized",
+    "penstock.variables.initializers": "zeros_initializer=Zeros ones_initializer=Ones constant_initializer=Constant "
+                                       "random_uniform_initializer=RandomUniform random_normal_initializer=RandomNormal "
+                                       "truncated_normal_initializer=TruncatedNormal uniform_unit_scaling_initializer=UniformUnitScaling "
+                                       "variance_scaling_initializer=VarianceScaling orthogonal_initializer=Orthogonal "
+                                       "glorot_uniform_initializer=GlorotUniform glorot_normal_initializer=GlorotNormal",
     # helpers of the 1.x line that choose behaviour
     "penstock.api.behavior": "executing_eagerly enable_eager_execution disable_eager_execution enable_v2_behavior disable_v2_behavior "
                              "enable_control_flow_v2 disable_control_flow_v2 control_flow_v2_enabled enable_v2_tensorshape "

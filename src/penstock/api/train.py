@@ -4,6 +4,14 @@ from __future__ import annotations
 from penstock.api._table import publish
 
 TABLE: dict[str, str] = {
+    "penstock.train.optimizer": "Optimizer",
+    "penstock.train.rules": "GradientDescentOptimizer MomentumOptimizer AdagradOptimizer AdagradDAOptimizer AdadeltaOptimizer AdamOptimizer "
+                            "RMSPropOptimizer FtrlOptimizer ProximalGradientDescentOptimizer ProximalAdagradOptimizer",
+    "penstock.train.decay": "exponential_decay natural_exp_decay inverse_time_decay polynomial_decay piecewise_constant "
+                            "piecewise_constant_decay=piecewise_constant cosine_decay cosine_decay_restarts linear_cosine_decay "
+                            "noisy_linear_cosine_decay",
+    "penstock.train.moving_averages": "ExponentialMovingAverage",
+    "penstock.train.global_step": "global_step get_global_step create_global_step get_or_create_global_step assert_global_step",
     "tensorboard.compat.proto.cluster_pb2": "ClusterDef JobDef",
     "tensorboard.compat.proto.saver_pb2": "SaverDef",
 }

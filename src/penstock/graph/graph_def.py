@@ -12,6 +12,7 @@ from typing import Any
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 from tensorboard.compat.proto.node_def_pb2 import NodeDef
 
+from penstock.errors import NotFoundError
 from penstock.graph import attrs as attr_module
 from penstock.graph.attrs import REQUIRED
 from penstock.graph.convert import to_tensor
@@ -56,7 +57,7 @@ def _check_types(graph_def: GraphDef) -> None:
     unknown = Counter(node.op for node in graph_def.node if node.op not in REGISTRY)
     if unknown:
         listed = ", ".join(f"{op_type} ({count} node{'s' if count > 1 else ''})" for op_type, count in sorted(unknown.items()))
-        raise ValueError(f"Op types not registered in this version of Penstock: {listed}.")
+        raise NotFoundError(None, None, f"Op types not registered in this version of Penstock: {listed}.")
 
 
 class _Importer:
@@ -153,10 +154,11 @@ class _Importer:
         inputs = tuple(self._tensor(node, text) for text in node.input if not text.startswith("^"))
         attributes = _attributes(definition, node)
         _check_inputs(definition, node, inputs, attributes)
-        full_name = self._graph._name_for(self._scope + node.name + "/" if self._scope else node.name + "/")
-        if full_name in self._graph._by_name:
-            raise ValueError(f"Node name {full_name!r} already exists in the Graph")
-        self._graph._names[full_name.lower()] = self._graph._names.get(full_name.lower(), 0) + 1
+        if self._scope:
+            full_name = self._graph._name_for(self._scope + node.name + "/")
+            self._graph._names[full_name.lower()] = self._graph._names.get(full_name.lower(), 0) + 1
+        else:
+            full_name = self._graph.unique_name(node.name)
         with self._graph.device(node.device) if node.device else nullcontext():
             op = definition.add_node(self._graph, full_name, inputs, attributes)
         op._control_inputs.extend(self._ops[self._source(text)] for text in node.input

@@ -1,21 +1,60 @@
 """The operations, one file per family. Importing this package registers all of them."""
 from penstock.ops import constant  # noqa: F401
-from penstock.ops import shape_ops  # noqa: F401
-from penstock.ops import slicing  # noqa: F401
-from penstock.ops import array  # noqa: F401
+from penstock.ops import array, partition, patches, shape_ops, slicing, sorting, space, unique  # noqa: F401
 from penstock.ops import check_shapes, checks, misc, printing, random, random_extra, random_gamma, random_stateless  # noqa: F401
 from penstock.ops import (  # noqa: F401
     argmax,
     bitwise,
+    clip,
+    counting,
     cumulative,
     division,
     elementwise,
+    math,
     operators,
     powers,
     reduce,
     rounding,
+    segment,
+    segment_sparse,
     sequences,
     special,
     statistics,
     trigonometry,
 )
+from penstock.ops import (  # noqa: F401
+    activations,
+    bias,
+    conv,
+    convolution,
+    cross_entropy,
+    depthwise,
+    dropout,
+    fused_batch_norm,
+    lrn,
+    morphology,
+    nn_ops,
+    normalization,
+    pooling,
+    pooling_argmax,
+    pooling_functions,
+    softmax,
+    space_to_batch_conv,
+)
+from penstock.ops import (  # noqa: F401
+    candidate,
+    decompositions,
+    diag,
+    einsum,
+    embedding,
+    indexed_slices,
+    least_squares,
+    linalg,
+    matmul,
+    matrix_functions,
+    sampled_loss,
+    sparse,
+    sparse_functions,
+    sparse_math,
+)
+from penstock.ops import summaries, training  # noqa: F401

@@ -22,18 +22,25 @@ class BroadcastGradientArgs:
         return [[None], [None]]
 
     def kernel(s0, s1):
+        check_broadcast(s0, s1)
+        if np.array_equal(s0, s1):
+            return np.empty(0, s0.dtype), np.empty(0, s0.dtype)
         rank = max(len(s0), len(s1))
-        first, second = _padded(s0, rank), _padded(s1, rank)
-        if any(p != q and 1 not in (p, q) for p, q in zip(first, second)):
-            raise invalid_argument(f"Incompatible shapes: {list(map(int, s0))} vs. {list(map(int, s1))}")
-        return (np.array([i for i in range(rank) if first[i] == 1], s0.dtype),
-                np.array([i for i in range(rank) if second[i] == 1], s0.dtype))
+        return _ones_in(s0, rank), _ones_in(s1, rank)
 
     gradient = None
 
 
-def _padded(shape: np.ndarray, rank: int) -> list[int]:
-    return [1] * (rank - len(shape)) + [int(extent) for extent in shape]
+def _ones_in(shape: np.ndarray, rank: int) -> np.ndarray:
+    """The axes at which a shape, filled up with ones at the left, has extent 1."""
+    return np.flatnonzero(np.r_[np.ones(rank - len(shape)), shape] == 1).astype(shape.dtype)
+
+
+def check_broadcast(x: Any, y: Any) -> None:
+    """The error of a step if arrays of these shapes do not broadcast."""
+    if any(p != q and p != 1 and q != 1 for p, q in zip(reversed(x), reversed(y))):
+        shown = [",".join(str(int(extent)) for extent in shape) for shape in (x, y)]
+        raise invalid_argument(f"Incompatible shapes: [{shown[0]}] vs. [{shown[1]}]")
 
 
 @op("BroadcastArgs", "s0: T, s1: T -> r0: T", T=types(int32, int64, default=int32))
@@ -43,10 +50,8 @@ class BroadcastArgs:
     shape = unknown(1)
 
     def kernel(s0, s1):
-        try:
-            return np.array(np.broadcast_shapes(tuple(s0), tuple(s1)), s0.dtype)
-        except ValueError:
-            raise invalid_argument(f"Incompatible shapes: {list(map(int, s0))} vs. {list(map(int, s1))}") from None
+        check_broadcast(s0, s1)
+        return np.array(np.broadcast_shapes(tuple(s0), tuple(s1)), s0.dtype)
 
     gradient = None
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import invalid_argument
+from penstock.graph import dtypes as dt
 from penstock.graph.attrs import TYPE
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import to_tensor
@@ -13,14 +14,16 @@ from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import colocate_with, name_scope
 from penstock.graph.shape import TensorShape, unknown_shape
+from penstock.graph.static import constant_value
 from penstock.ops.cast import cast
 from penstock.ops.common import INDEX, canonical_axis
+from penstock.ops.division import FloorMod
 from penstock.ops.pack import concat, runtime_axis, stack
-from penstock.ops.permute import BroadcastTo, Transpose
+from penstock.ops.permute import BroadcastTo, inverse, transpose
 from penstock.ops.scatter_nd import ScatterNd, checked_positions, nd_shape
 from penstock.ops.select import Where
 from penstock.ops.sequences import range as range_
-from penstock.ops.shape_ops import as_array, known_elements, reshape, shape, size, squeeze
+from penstock.ops.shape_ops import as_array, expand_dims, known_elements, rank, reshape, shape, size, squeeze
 
 
 def check_indices(indices: np.ndarray, limit: int) -> None:
@@ -99,9 +102,12 @@ class GatherV2:
 
     def gradient(op, dy):
         params, indices, axis = op.inputs
-        where = known_elements(axis)
-        if not op.attrs["batch_dims"] and where == [0]:
+        known = constant_value(axis)
+        if not op.attrs["batch_dims"] and known is not None and known == 0:
             return [_row_gradient(params, indices, dy), None, None]
+        where = cast(axis, dt.int32) if known is None or (known < 0 and params.shape.ndims is None) else int(known)
+        if not isinstance(where, int) or where < 0:
+            where = FloorMod(where, _rank(params)) if isinstance(where, Tensor) else where + params.shape.ndims
         return [_axis_gradient(params, indices, where, op.attrs["batch_dims"], dy), None, None]
 
 
@@ -118,35 +124,36 @@ def _gather_batched(params: np.ndarray, indices: np.ndarray, axis: int, batch: i
     return np.moveaxis(picked, range(batch, batch + new), range(axis, axis + new))
 
 
-def _axis_gradient(params: Tensor, indices: Tensor, where: list[int | None] | None, batch_dims: int, dy: Tensor) -> Tensor:
-    """The gradient of a gather along any axis: the picked axis is moved to the front, rows are summed, and moved back."""
-    if where is None or where[0] is None or params.shape.ndims is None or indices.shape.ndims is None:
-        raise NotImplementedError("the gradient of tf.gather needs a constant axis and known ranks")
-    rank, picks = params.shape.ndims, indices.shape.ndims
-    axis = where[0] % rank
+def _axis_gradient(params: Tensor, indices: Tensor, axis: Any, batch_dims: int, dy: Tensor) -> Tensor:
+    """The gradient of a gather along any axis, by ScatterNd: the picked axis is moved behind the batch axes, and back in the end."""
+    rank, picks = _rank(params), _rank(indices)
     batch = batch_dims + picks if batch_dims < 0 else batch_dims
-    if batch:
-        return _batched_gradient(params, indices, axis, batch, dy)
-    from penstock.ops.segment import unsorted_segment_sum  # segments stand above
-    order = [*range(axis, axis + picks), *range(axis), *range(axis + picks, rank - 1 + picks)]
-    front = Transpose(dy, order)
-    extent = params.shape.extents[axis]
-    summed = unsorted_segment_sum(front, indices, shape(params)[axis] if extent is None else extent)
-    return Transpose(summed, [*range(1, axis + 1), 0, *range(axis + 1, rank)])
+    if batch and not isinstance(picks, int):
+        raise NotImplementedError("the gradient of tf.gather with batch_dims needs to know the rank of indices")
+    new = picks - batch
+    order = _join(_axes(0, batch), _axes(axis, axis + new), _axes(batch, axis), _axes(axis + new, rank - 1 + new))
+    moved = transpose(dy, order)  # batch, picks, the other axes of params
+    to_front = to_tensor(_join(_axes(0, batch), [axis], _axes(batch, axis), _axes(axis + 1, rank)), dt.int32)
+    coordinates = [_axis_positions(shape(indices), each, picks, indices.dtype.base_dtype) for each in range(batch)]
+    positions = stack([*coordinates, indices], axis=-1) if batch else expand_dims(indices, -1)
+    target = GatherV2(shape(params, out_type=indices.dtype.base_dtype), to_front, 0)
+    return transpose(ScatterNd(positions, moved, target), inverse(to_front))
 
 
-def _batched_gradient(params: Tensor, indices: Tensor, axis: int, batch: int, dy: Tensor) -> Tensor:
-    """The gradient of a gather with batch axes, by ScatterNd: each gathered element knows its full position."""
-    rank, picks = params.shape.ndims, indices.shape.ndims
-    order = [*range(batch), *range(axis, axis + picks - batch), *range(batch, axis), *range(axis + picks - batch, rank - 1 + picks - batch)]
-    moved = Transpose(dy, order)  # batch, picks, the other axes of params
-    sizes = shape(indices)
-    coordinates = [_axis_positions(sizes, each, picks, indices.dtype.base_dtype) for each in range(batch)]
-    positions = stack([*coordinates, indices], axis=-1)
-    params_sizes = shape(params, out_type=indices.dtype.base_dtype)
-    target = [params_sizes[each] for each in [*range(batch), axis, *range(batch, axis), *range(axis + 1, rank)]]
-    scattered = ScatterNd(positions, moved, stack(target))
-    return Transpose(scattered, [*range(batch), *range(batch + 1, axis + 1), batch, *range(axis + 1, rank)])
+def _rank(tensor: Tensor) -> Any:
+    return rank(tensor) if tensor.shape.ndims is None else tensor.shape.ndims
+
+
+def _axes(start: Any, stop: Any) -> Any:
+    """The axes [start, stop): a list if the bounds are numbers, else a vector."""
+    return list(range(start, stop)) if isinstance(start, int) and isinstance(stop, int) else range_(start, stop)
+
+
+def _join(*parts: Any) -> Any:
+    """Lists and vectors of axes, one after the other."""
+    if all(isinstance(item, int) for part in parts if isinstance(part, list) for item in part) and not any(isinstance(p, Tensor) for p in parts):
+        return [axis for part in parts for axis in part]
+    return concat([to_tensor(part, dt.int32) for part in parts], 0)
 
 
 def _axis_positions(sizes: Tensor, axis: int, rank: int, dtype: Any) -> Tensor:

@@ -15,8 +15,8 @@ from penstock.ops.diag import eye, matrix_rows
 from penstock.ops.linalg import (
     Cholesky,
     LAPACK_TYPES,
-    _check_system,
-    _solve_shape,
+    check_system,
+    solution_shape,
     adjoint_view,
     cholesky_solve,
     each,
@@ -45,10 +45,10 @@ class MatrixSolveLs:
     """x that minimises |matrix @ x - rhs|² + l2_regularizer |x|²; without ``fast`` the shortest of the minimisers."""
 
     def shape(matrix, rhs):
-        return _solve_shape(matrix, rhs, square=False)
+        return solution_shape(matrix, rhs, square=False)
 
     def kernel(matrix, rhs, l2_regularizer, fast):
-        _check_system(matrix, rhs)
+        check_system(matrix, rhs)
         if l2_regularizer < 0:
             raise invalid_argument(f"l2_regularizer must be >= 0, is {l2_regularizer}")
         if fast:

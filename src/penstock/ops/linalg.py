@@ -142,7 +142,8 @@ class Cholesky:
         return (grad + adjoint(grad)) * 0.5
 
 
-def _solve_shape(matrix: Tensor, rhs: Tensor, square: bool = True) -> TensorShape:
+def solution_shape(matrix: Tensor, rhs: Tensor, square: bool) -> TensorShape:
+    """The shape of x in matrix @ x = rhs."""
     left, right = extents_of(matrix), extents_of(rhs)
     if left is None or right is None:
         return unknown_shape()
@@ -154,7 +155,12 @@ def _solve_shape(matrix: Tensor, rhs: Tensor, square: bool = True) -> TensorShap
     return TensorShape._of((*batch, left[-1], right[-1]))
 
 
-def _check_system(matrix: np.ndarray, rhs: np.ndarray) -> None:
+def _square_solution_shape(matrix: Tensor, rhs: Tensor) -> TensorShape:
+    return solution_shape(matrix, rhs, square=True)
+
+
+def check_system(matrix: np.ndarray, rhs: np.ndarray) -> None:
+    """InvalidArgumentError unless matrix and rhs are batches of the same shape with the same number of rows."""
     if np.ndim(matrix) != np.ndim(rhs) or matrix.shape[:-2] != rhs.shape[:-2]:
         raise invalid_argument("All input tensors must have the same outer dimensions: "
                                f"{shape_text(matrix)} and {shape_text(rhs)}")
@@ -173,11 +179,11 @@ def _solve_gradients(op: Any, dy: Tensor, grad_rhs: Tensor) -> Tensor:
 class MatrixSolve:
     """x with matrix @ x = rhs."""
 
-    shape = _solve_shape
+    shape = _square_solution_shape
 
     def kernel(matrix, rhs, adjoint):
         _invertible(matrix, "Input matrix is not invertible.")
-        _check_system(matrix, rhs)
+        check_system(matrix, rhs)
         return in_lapack(np.linalg.solve, adjoint_view(matrix) if adjoint else matrix, rhs,
                          error="Input matrix is not invertible.")
 
@@ -190,12 +196,12 @@ class MatrixSolve:
 class MatrixTriangularSolve:
     """x with matrix @ x = rhs, where only one triangle of the matrix is read."""
 
-    shape = _solve_shape
+    shape = _square_solution_shape
 
     def kernel(matrix, rhs, lower, adjoint):
         from scipy.linalg import solve_triangular  # slow to import
         check_square(matrix)
-        _check_system(matrix, rhs)
+        check_system(matrix, rhs)
         if not np.diagonal(matrix, axis1=-2, axis2=-1).all():
             raise invalid_argument("Input matrix is not invertible.")
 

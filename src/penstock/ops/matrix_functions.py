@@ -93,31 +93,6 @@ class MatrixLogarithm:
     gradient = None
 
 
-@op("Cross", "a: T, b: T -> product: T", T=REAL)
-class Cross:
-    """The cross products of vectors of length 3."""
-
-    def shape(a, b):
-        for tensor in (a, b):
-            extents = tensor.shape.extents
-            if extents is not None and (not extents or extents[-1] not in (3, None)):
-                raise ValueError(f"Cross products need vectors of length 3 in the last dimension, not shape {tensor.shape}")
-        return a.shape.merge_with(b.shape)
-
-    def kernel(a, b):
-        (a0, a1, a2), (b0, b1, b2) = np.moveaxis(a, -1, 0), np.moveaxis(b, -1, 0)
-        return np.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=-1)
-
-    def gradient(op, dy):
-        a, b = op.inputs
-        return [Cross(b, dy), Cross(dy, a)]
-
-
-def cross(a: Any, b: Any, name: str | None = None) -> Tensor:
-    """``tf.cross``: the cross products of vectors of length 3."""
-    return Cross(a, b, name=name)
-
-
 def matrix_exponential(input: Any, name: str | None = None) -> Tensor:
     """``tf.linalg.expm``: the exponentials of square matrices."""
     return MatrixExponential(input, name=name or "matrix_exponential")

@@ -96,6 +96,24 @@ class Snapshot:
         return dy
 
 
+@op("GuaranteeConst", "input: T -> output: T", T=TYPE)
+class GuaranteeConst:
+    """The input; the program promises that it is the same in every step."""
+
+    stateful = aliases = True  # as in TensorFlow: never folded before its input is final
+    shape = like("input")
+
+    def kernel(input):
+        return input
+
+    gradient = None
+
+
+def guarantee_const(input: Any, name: str | None = None) -> Tensor:
+    """``tf.guarantee_const``: the input, promised to be the same in every step."""
+    return GuaranteeConst(input, name=name)
+
+
 @op("EnsureShape", "input: T -> output: T", shape=SHAPE, T=TYPE)
 class EnsureShape:
     """The input; an error if it does not have this shape."""

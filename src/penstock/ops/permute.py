@@ -47,7 +47,7 @@ def _transpose(x: Any, perm: np.ndarray) -> np.ndarray:
     return x.transpose(axes)
 
 
-def _inverse(perm: Tensor) -> Any:
+def inverse(perm: Tensor) -> Any:
     """The inverse permutation: a constant if the permutation is known."""
     order = known_elements(perm)
     if order is None or None in order:
@@ -68,21 +68,24 @@ class Transpose:
         return _transpose(x, perm)
 
     def gradient(op, dy):
-        return [Transpose(dy, _inverse(op.inputs[1])), None]
+        return [Transpose(dy, inverse(op.inputs[1])), None]
 
 
 @op("ConjugateTranspose", "x: T, perm: Tperm -> y: T", T=TYPE, Tperm=INDEX_32)
 class ConjugateTranspose:
     """The complex conjugate, with its axes in another order."""
 
+    aliases = True  # of what is not complex
+
     def shape(x, perm):
         return _transposed(x, perm)
 
     def kernel(x, perm):
-        return np.conj(_transpose(x, perm))
+        moved = _transpose(x, perm)
+        return np.conj(moved) if moved.dtype.kind == "c" else moved
 
     def gradient(op, dy):
-        return [ConjugateTranspose(dy, _inverse(op.inputs[1])), None]
+        return [ConjugateTranspose(dy, inverse(op.inputs[1])), None]
 
 
 @op("InvertPermutation", "x: T -> y: T", T=INDEX_32)
@@ -104,6 +107,11 @@ class InvertPermutation:
         return inverse
 
     gradient = None
+
+
+def invert_permutation(x: Any, name: str | None = None) -> Tensor:
+    """``tf.invert_permutation``: the permutation that undoes ``x``."""
+    return InvertPermutation(x, name=name)
 
 
 def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool = False) -> Tensor:

@@ -112,7 +112,7 @@ def kept_shape(op) -> Any:
 def _stitched_shape(extents: Tensor, axes: Tensor) -> Tensor:
     """``extents`` with 1 at ``axes``, neither of which is known."""
     from penstock.ops.sequences import range  # these are made by arithmetic: they stand above
-    from penstock.ops.stitch import dynamic_stitch
+    from penstock.ops.partition import dynamic_stitch
     rank = Size(extents)
     axes = FloorMod(reshape(cast(axes, int32), [-1]), rank)
     return dynamic_stitch([range(rank), axes], [extents, ones_like(axes)])

@@ -156,7 +156,7 @@ class DestroyResourceOp:
     stateful = True
     shape = nothing()
 
-    def kernel(ctx, resource, ignore_lookup_error):
+    def kernel(resource, ctx, ignore_lookup_error):
         if not ignore_lookup_error and not getattr(resource, "initialized", True):
             _existing(resource)
         ctx.resources.remove(resource)

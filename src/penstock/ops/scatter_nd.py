@@ -49,8 +49,10 @@ def _check_updates(indices: np.ndarray, updates: np.ndarray, extents: Sequence[i
                                f"{list(updates.shape)}, indices.shape: {list(indices.shape)}, shape: {list(extents)}")
 
 
-def _add_at(target: np.ndarray, indices: np.ndarray, updates: np.ndarray) -> np.ndarray:
-    """``target`` with ``updates`` added at positions; a position that comes twice gets both."""
+def _add_at(target: np.ndarray, indices: np.ndarray, updates: np.ndarray, how: np.ufunc = np.add) -> np.ndarray:
+    """``target`` with ``updates`` added (or subtracted) at positions; a position that comes twice gets both."""
+    if target.dtype.kind not in "biufcV":
+        raise invalid_argument("strings cannot be added")
     depth = indices.shape[-1]
     _check_updates(indices, updates, target.shape)
     if indices.size == 0 and depth:
@@ -59,7 +61,7 @@ def _add_at(target: np.ndarray, indices: np.ndarray, updates: np.ndarray) -> np.
     rows = target.reshape((math.prod(target.shape[:depth]), -1)) if target.size else target
     flat = np.ravel_multi_index(tuple(indices.reshape(-1, depth).T), target.shape[:depth]) if depth else np.zeros(updates.shape[0], int)
     if target.size:
-        np.add.at(rows, flat, updates.reshape(len(flat), -1))
+        how.at(rows, flat, updates.reshape(len(flat), -1))
     return target
 
 
@@ -138,7 +140,7 @@ class TensorScatterSub:
         return _like_tensor(tensor, indices, updates)
 
     def kernel(tensor, indices, updates):
-        return _add_at(np.array(tensor), indices, np.negative(updates))
+        return _add_at(np.array(tensor), indices, as_array(updates), np.subtract)
 
     def gradient(op, dy):
         return [dy, None, -_gather_nd(dy, op.inputs[1])]

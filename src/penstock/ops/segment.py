@@ -47,7 +47,7 @@ def _check_sorted(data: np.ndarray, ids: np.ndarray) -> int:
     return number
 
 
-def _merge(ufunc: np.ufunc, data: np.ndarray, ids: np.ndarray, number: int, start: Any) -> np.ndarray:
+def merge_rows(ufunc: np.ufunc, data: np.ndarray, ids: np.ndarray, number: int, start: Any) -> np.ndarray:
     """Rows of ``data`` merged by id into ``number`` rows that begin as ``start``."""
     wide = data.astype(np.float32) if data.dtype in NARROW else data
     result = np.full((number, *data.shape[1:]), start, wide.dtype)
@@ -61,7 +61,7 @@ def _merge(ufunc: np.ufunc, data: np.ndarray, ids: np.ndarray, number: int, star
 
 def _sorted(ufunc: np.ufunc, data: Any, ids: Any, empty: Any) -> np.ndarray:
     data, ids = np.asarray(data), np.asarray(ids)
-    return _merge(ufunc, data, ids, _check_sorted(data, ids), empty)
+    return merge_rows(ufunc, data, ids, _check_sorted(data, ids), empty)
 
 
 def _flat(data: np.ndarray, ids: np.ndarray, number: Any) -> tuple[np.ndarray, np.ndarray, int]:
@@ -82,7 +82,7 @@ def _flat(data: np.ndarray, ids: np.ndarray, number: Any) -> tuple[np.ndarray, n
 
 
 def _unsorted(ufunc: np.ufunc, data: Any, ids: Any, number: Any, empty: Any) -> np.ndarray:
-    return _merge(ufunc, *_flat(np.asarray(data), np.asarray(ids), number), empty)
+    return merge_rows(ufunc, *_flat(np.asarray(data), np.asarray(ids), number), empty)
 
 
 def _limit(dtype: np.dtype, which: str) -> Any:

@@ -56,9 +56,6 @@ class Select:
                                    "the same shape, or be a vector with an element per row")
         return np.where(condition.reshape(-1, *[1] * (t.ndim - 1)), t, e)
 
-    def lower(b, condition, t, e):
-        return b.select(condition, t, e)
-
     def gradient(op, dy):
         condition = op.inputs[0]
         zeros = zeros_like(op.inputs[1])

@@ -14,7 +14,7 @@ from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape, unknown_shape
 from penstock.graph.static import constant_value_as_shape
-from penstock.ops.array import invert_permutation
+from penstock.ops.permute import InvertPermutation
 from penstock.ops.common import INDEX, NUMERIC
 from penstock.ops.gather import gather, gather_nd
 from penstock.ops.reduce import reduce_sum
@@ -98,7 +98,7 @@ class SparseReorder:
     def gradient(op, dindices, dvalues):
         indices, values, shape = op.inputs
         _, order = SparseReorder(indices, range_op(size(values)), shape)
-        return [None, gather(dvalues, invert_permutation(order)), None]
+        return [None, gather(dvalues, InvertPermutation(order)), None]
 
 
 @op("SparseReshape", "input_indices: int64, input_shape: int64, new_shape: int64 -> output_indices: int64, output_shape: int64")

@@ -118,7 +118,7 @@ class Assign:
     def shape(ref, value, validate_shape):
         return merge(ref.shape, value.shape) if validate_shape else value.shape
 
-    def kernel(ctx, ref, value, validate_shape):
+    def kernel(ref, value, ctx, validate_shape):
         with ref.lock:
             if validate_shape:
                 _check_assigned_shape(ref, np.shape(value), ctx)

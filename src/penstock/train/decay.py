@@ -15,8 +15,9 @@ from penstock.ops.elementwise import add, minimum, multiply
 from penstock.ops.fill import ones_like
 from penstock.ops.powers import exp, log, pow, sqrt
 from penstock.ops.random import random_normal
+from penstock.ops.rounding import ceil, floor
 from penstock.ops.select import where
-from penstock.ops.transcendental import ceil, cos, floor
+from penstock.ops.trigonometry import cos
 
 
 def _step(global_step: Any, dtype: Any) -> Tensor:

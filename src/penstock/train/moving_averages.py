@@ -16,7 +16,7 @@ from penstock.ops.powers import pow
 from penstock.train import slots
 from penstock.variables.assign import assign_add, assign_sub
 from penstock.variables.initialization import moving_average_variables, trainable_variables
-from penstock.variables.initializers import zeros_initializer
+from penstock.variables.initializers import Zeros
 from penstock.variables.scope import get_variable, variable_scope
 from penstock.variables.variable import Variable
 
@@ -35,8 +35,8 @@ def assign_moving_average(variable: Any, value: Any, decay: Any, zero_debias: bo
 def _debiased_delta(variable: Any, value: Any, weight: Tensor) -> Tensor:
     """What to subtract so that the variable becomes the average of the values so far, as if it had not started at zero."""
     with variable_scope(variable.op.name, values=[variable, value, weight]):
-        biased = get_variable("biased", initializer=zeros_initializer(), shape=variable.shape, dtype=variable.dtype.base_dtype, trainable=False)
-        steps = get_variable("local_step", shape=[], dtype=variable.dtype.base_dtype, initializer=zeros_initializer(), trainable=False)
+        biased = get_variable("biased", initializer=Zeros(), shape=variable.shape, dtype=variable.dtype.base_dtype, trainable=False)
+        steps = get_variable("local_step", shape=[], dtype=variable.dtype.base_dtype, initializer=Zeros(), trainable=False)
         moved = assign_sub(biased, (biased - value) * weight)
         counted = assign_add(steps, 1.0)
         return variable - moved / (1.0 - pow(1.0 - weight, to_tensor(counted)))  # type: ignore[operator]
@@ -46,9 +46,9 @@ def weighted_moving_average(value: Any, decay: Any, weight: Any, truediv: bool =
     """The moving average of ``value``, each counted by its ``weight``."""
     with name_scope(name, "WeightedMovingAvg", [value, weight, decay]) as scope, variable_scope(name, "WeightedMovingAvg"):
         value = to_tensor(value)
-        numerator = get_variable("value_x_weight", shape=value.shape, dtype=value.dtype, initializer=zeros_initializer(), trainable=False,
+        numerator = get_variable("value_x_weight", shape=value.shape, dtype=value.dtype, initializer=Zeros(), trainable=False,
                                  collections=collections)
-        denominator = get_variable("weight", shape=value.shape, dtype=value.dtype, initializer=zeros_initializer(), trainable=False,
+        denominator = get_variable("weight", shape=value.shape, dtype=value.dtype, initializer=Zeros(), trainable=False,
                                    collections=collections)
         over = assign_moving_average(numerator, value * weight, decay, zero_debias=False)
         under = assign_moving_average(denominator, to_tensor(weight, value.dtype), decay, zero_debias=False)
@@ -79,19 +79,19 @@ class ExponentialMovingAverage:
             if var not in self._averages:
                 with control_dependencies(None):
                     self._averages[var] = self._shadow(var)
-                default_graph().add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, var)
         with name_scope(self._name) as scope:
             decay = to_tensor(self._decay, name="decay")
             if self._num_updates is not None:
                 updates = cast(self._num_updates, decay.dtype)
                 decay = minimum(decay, (1.0 + updates) / (10.0 + updates))  # type: ignore[operator]
-            moves = [assign_moving_average(self._averages[var], var, decay, zero_debias=self._zero_debias or not isinstance(var, Variable))
+            moves = [assign_moving_average(self._averages[var], var, decay, zero_debias=self._zero_debias and not isinstance(var, Variable))
                      for var in var_list]
             return group(*moves, name=scope)
 
     def _shadow(self, var: Any) -> Any:
         if not isinstance(var, Variable):
             return slots.create_zeros_slot(var, self._name, colocate_with_primary=False)
+        default_graph().add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, var)
         return slots.create_slot(var, var.initialized_value(), self._name)
 
     def average(self, var: Any) -> Any:

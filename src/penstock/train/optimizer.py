@@ -19,7 +19,7 @@ from penstock.ops.unique import unique
 from penstock.train import slots
 from penstock.variables.assign import assign_add
 from penstock.variables.initialization import trainable_variables
-from penstock.variables.resource_variable import is_resource_variable
+from penstock.variables.resource_variable import ResourceVariable
 
 _SHOWN = 5  # variables that an error explains
 
@@ -124,7 +124,7 @@ class Optimizer:
 
     def _update(self, grad: Any, variable: Any) -> Any:
         """The op that moves one variable, and then brings it back to where its constraint allows."""
-        resource = is_resource_variable(variable)
+        resource = isinstance(variable, ResourceVariable)
         if isinstance(grad, IndexedSlices):
             if variable.constraint is not None:
                 raise RuntimeError("Cannot use a constraint function on a sparse variable.")
@@ -217,7 +217,7 @@ class Optimizer:
         key = (name, default_graph())
         if key not in self._non_slots:
             with default_graph().colocate_with(colocate_with.op):
-                self._non_slots[key] = Variable(initial_value, name=name, trainable=False, use_resource=is_resource_variable(colocate_with))
+                self._non_slots[key] = Variable(initial_value, name=name, trainable=False, use_resource=isinstance(colocate_with, ResourceVariable))
         return self._non_slots[key]
 
     def _get_non_slot_variable(self, name: str, graph: Any = None) -> Any:

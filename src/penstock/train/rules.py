@@ -18,8 +18,8 @@ from penstock.ops.misc import group
 from penstock.ops.powers import sqrt
 from penstock.train.optimizer import Optimizer
 from penstock.variables.assign import assign, assign_sub, scatter_add, scatter_sub
-from penstock.variables.initializers import constant_initializer, ones_initializer
-from penstock.variables.resource_variable import is_resource_variable
+from penstock.variables.initializers import Constant, Ones
+from penstock.variables.resource_variable import ResourceVariable
 
 
 class RuleOptimizer(Optimizer):
@@ -48,7 +48,7 @@ class RuleOptimizer(Optimizer):
             return
         value = getattr(self, initial) if isinstance(initial, str) else initial
         dtype = var.dtype.base_dtype
-        initializer = ones_initializer(dtype) if value == 1.0 else constant_initializer(value, dtype)
+        initializer = Ones(dtype) if value == 1.0 else Constant(value, dtype)
         if var.shape.is_fully_defined():
             self._get_or_make_slot_with_initializer(var, initializer, var.shape, dtype, slot_name, op_name)
         else:
@@ -60,7 +60,7 @@ class RuleOptimizer(Optimizer):
 
     def _rule(self, var: Any, given: dict[str, Any], sparse: bool) -> Any:
         """The op of the rule for one variable, its inputs looked up by their names."""
-        resource = is_resource_variable(var)
+        resource = isinstance(var, ResourceVariable)
         definition = lookup(f"{'Resource' if resource else ''}{'Sparse' if sparse else ''}Apply{self.rule}")
         values = [self._input(arg.name, var, given, resource) for arg in definition.inputs]
         options = {key: value for key, value in self._options.items() if key in definition.attrs}

@@ -7,8 +7,8 @@ from penstock.graph.dtypes import DType
 from penstock.graph.scopes import colocate_with
 from penstock.ops.fill import zeros
 from penstock.ops.shape_ops import shape as shape_of
-from penstock.variables.initializers import zeros_initializer
-from penstock.variables.resource_variable import is_resource_variable
+from penstock.variables.initializers import Zeros
+from penstock.variables.resource_variable import ResourceVariable
 from penstock.variables.scope import get_variable, get_variable_scope, variable_scope
 
 
@@ -26,7 +26,7 @@ def create_zeros_slot(primary: Any, name: str, dtype: DType | None = None, coloc
     """A slot of the shape of ``primary`` that starts as zeros."""
     dtype = primary.dtype.base_dtype if dtype is None else dtype
     if primary.shape.is_fully_defined():
-        return create_slot_with_initializer(primary, zeros_initializer(), primary.shape, dtype, name, colocate_with_primary)
+        return create_slot_with_initializer(primary, Zeros(), primary.shape, dtype, name, colocate_with_primary)
     first = primary.initialized_value() if hasattr(primary, "initialized_value") else primary
     return create_slot(primary, zeros(shape_of(first), dtype), name, colocate_with_primary)
 
@@ -45,7 +45,7 @@ def _slot_variable(primary: Any, initializer: Any, shape: Any, dtype: DType | No
     partitioner = scope.partitioner
     scope.set_partitioner(None)  # a slot of a part is not cut again
     try:
-        return get_variable("", initializer=initializer, trainable=False, use_resource=is_resource_variable(primary), shape=shape, dtype=dtype,
+        return get_variable("", initializer=initializer, trainable=False, use_resource=isinstance(primary, ResourceVariable), shape=shape, dtype=dtype,
                             validate_shape=(shape if shape is not None else initializer.shape).is_fully_defined())
     finally:
         scope.set_partitioner(partitioner)

@@ -250,7 +250,8 @@ class Identity(Initializer):
         extents = _whole(shape, partition_info)
         if len(extents) != 2:
             raise ValueError("Identity matrix initializer can only be used for 2D matrices.")
-        matrix = eye(*extents, dtype=self._type(dtype))
+        rows, columns = extents
+        matrix = eye(rows, None if rows == columns else columns, dtype=self._type(dtype))
         if partition_info is not None:
             offset, taken = partition_info.var_offset, as_shape(shape).as_list()
             matrix = matrix[offset[0]:offset[0] + taken[0], offset[1]:offset[1] + taken[1]]  # type: ignore[index]

@@ -1,0 +1,107 @@
+"""The names that programs of 2016-2019 expect from NumPy and the standard library, and that have gone since.
+
+``penstock run`` activates them; nothing else does. A name is only added where it is missing, to the module that had it. Modules that have gone (``imp``,
+``xml.etree.cElementTree``) are found when they are imported.
+"""
+from __future__ import annotations
+
+import collections
+import collections.abc
+import errno
+import importlib
+import inspect
+import math
+import os
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from penstock.platform.inspection import ArgSpec, getargspec
+
+QUIET = "PENSTOCK_QUIET"  # environment variable: no line on stderr
+
+_NUMPY: dict[str, Any] = {
+    "float": float, "int": int, "bool": bool, "object": object, "str": str, "complex": complex, "long": int, "unicode": str,
+    "float_": np.float64, "complex_": np.complex128, "cfloat": np.complex128, "singlecomplex": np.complex64, "longfloat": np.longdouble,
+    "clongfloat": np.clongdouble, "longcomplex": np.clongdouble, "string_": np.bytes_, "unicode_": np.str_, "bool8": np.bool_, "int0": np.intp,
+    "uint0": np.uintp, "object0": np.object_, "str0": np.str_, "bytes0": np.bytes_, "Inf": np.inf, "Infinity": np.inf, "infty": np.inf, "PINF": np.inf,
+    "NINF": -np.inf, "NaN": np.nan, "PZERO": 0.0, "NZERO": -0.0, "product": np.prod, "cumproduct": np.cumprod, "alltrue": np.all, "sometrue": np.any,
+    "round_": np.round, "mat": np.asmatrix, "row_stack": np.vstack, "alen": len, "rank": np.ndim, "typeDict": np.sctypeDict,
+    "asscalar": lambda a: a.item(), "in1d": lambda a, b, **options: np.isin(np.ravel(a), b, **options), "msort": lambda a: np.sort(a, axis=0),
+    "asfarray": lambda a, dtype=np.float64: np.asarray(a, dtype if np.issubdtype(dtype, np.inexact) else np.float64),
+    "trapz": lambda y, x=None, dx=1.0, axis=-1: np.trapezoid(y, x, dx, axis),
+    "find_common_type": lambda array_types, scalar_types: np.result_type(*array_types, *scalar_types),
+}
+_RANDOM: dict[str, Any] = {
+    "random_integers": lambda low, high=None, size=None: np.random.randint(*((1, low + 1) if high is None else (low, high + 1)), size=size),
+}
+_ABSTRACT = {name: getattr(collections.abc, name) for name in collections.abc.__all__}
+
+
+def _gone() -> list[tuple[Any, dict[str, Any]]]:
+    """(object, the names that it should have)."""
+    import base64  # here, so that only a program that runs with these names pays for the modules
+    import fractions
+
+    return [
+        (np, _NUMPY),
+        (np.random, _RANDOM),
+        (collections, _ABSTRACT),
+        (inspect, {"getargspec": getargspec, "ArgSpec": ArgSpec}),
+        (time, {"clock": time.process_time}),
+        (fractions, {"gcd": math.gcd}),
+        (threading.Thread, {"isAlive": threading.Thread.is_alive}),
+        (base64, {"encodestring": base64.encodebytes, "decodestring": base64.decodebytes}),
+        (os, {"errno": errno}),
+    ]
+
+
+class _Modules(MetaPathFinder, Loader):
+    """Finds modules that have gone: {its name: the module that stands in for it}."""
+
+    def __init__(self, modules: dict[str, str]) -> None:
+        self.modules = modules
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        return ModuleSpec(fullname, self) if fullname in self.modules else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        sys.modules[module.__name__] = importlib.import_module(self.modules[module.__name__])
+
+
+_GONE = _Modules({"imp": "penstock.cli.old_imp", "xml.etree.cElementTree": "xml.etree.ElementTree"})
+_EMPTIED = _Modules({"scipy.misc": "penstock.cli.old_scipy_misc"})  # SciPy still has it, without the functions
+
+
+def activate() -> list[str]:
+    """Adds the names, and says so in one line on stderr. Returns what was added: ``numpy.float``, ..."""
+    added = []
+    for owner, names in _gone():
+        for name, value in names.items():
+            if name not in vars(owner):  # not hasattr(): that would call a module's __getattr__, which warns
+                setattr(owner, name, value)
+                added.append(f"{getattr(owner, '__qualname__', owner.__name__)}.{name}")
+    if _GONE not in sys.meta_path:
+        sys.meta_path.append(_GONE)  # last: a module that is there wins
+        sys.meta_path.insert(0, _EMPTIED)
+    if not sys.warnoptions:  # as old as the program is, it would be told at every step; `python -W default` brings that back
+        for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning, SyntaxWarning):
+            warnings.simplefilter("ignore", category)
+    if added and not os.environ.get(QUIET):
+        print(_summary(added), file=sys.stderr)
+    return added
+
+
+def _summary(added: list[str]) -> str:
+    owners = collections.Counter(name.rpartition(".")[0] for name in added)
+    shown = ", ".join(f"{count} of {owner}" if count > 2 else " ".join(name for name in added if name.rpartition(".")[0] == owner)
+                      for owner, count in owners.items())
+    return f"penstock run: names of 2016-2019 are back: {shown} (--no-era: without them; {QUIET}=1: without this line)"

@@ -1,0 +1,53 @@
+"""``penstock``: the command line. Each command reads its own arguments."""
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+
+USAGE = """\
+commands:
+  run       run a TensorFlow 1 program: penstock run prog.py --its --own --flags
+  demo      learn to read handwritten digits, in less than a minute
+  version   print the version
+
+`penstock COMMAND --help` tells more about one of them."""
+
+
+def _run(argv: list[str]) -> int:
+    from penstock.cli.run import main  # commands are imported when they are called: `version` should not wait for the others
+
+    return main(argv)
+
+
+def _demo(argv: list[str]) -> int:
+    from penstock.cli.demo import main  # as above
+
+    return main(argv)
+
+
+def _version(argv: list[str]) -> int:
+    from penstock import VERSION, __version__  # as above
+
+    argparse.ArgumentParser(prog="penstock version", description="Print the version.").parse_args(argv)
+    print(f"penstock {__version__} (the API of TensorFlow {VERSION}), Python {sys.version.split()[0]}")
+    return 0
+
+
+COMMANDS: dict[str, Callable[[list[str]], int]] = {"run": _run, "demo": _demo, "version": _version}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit code."""
+    parser = argparse.ArgumentParser(prog="penstock", description="TensorFlow 1 programs on today's Python.", epilog=USAGE,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--version", action="store_true", help="print the version")
+    parser.add_argument("command", nargs="?", choices=COMMANDS, metavar="COMMAND", help="see below")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="of the command")
+    options = parser.parse_args(argv)
+    if options.version:
+        return _version([])
+    if options.command is None:
+        parser.print_help()
+        return 2
+    return COMMANDS[options.command](options.arguments)

@@ -1,0 +1,104 @@
+"""``penstock run prog.py args...``: a TensorFlow 1 program, unmodified, as ``python prog.py args...`` would run it.
+
+``import tensorflow`` gives Penstock, and (unless ``--no-era``) the names that NumPy and the standard library had in 2016-2019 are there. ``__main__``,
+``__file__``, ``sys.argv`` and ``sys.path[0]`` are as Python sets them; exit codes and exceptions pass through, with tracebacks that begin in the program.
+"""
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+import traceback
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import find_spec
+from pathlib import Path
+from types import CodeType, ModuleType, TracebackType
+from typing import Any
+
+from penstock.api.alias import install_as_tensorflow
+from penstock.cli import era, python2
+
+
+def main(argv: list[str]) -> int:
+    """Runs a program. Returns when it comes to its end; whatever it raises passes through."""
+    options = _parse(argv)
+    install_as_tensorflow()
+    if options.era:
+        era.activate()
+    sys.excepthook = _show
+    try:
+        code, attributes = _find_module(options) if options.module else _read_file(options)
+    except (OSError, ImportError) as error:
+        print(f"penstock run: can't open {options.program!r}: {error}", file=sys.stderr)
+        return 2
+    program = ModuleType("__main__")
+    vars(program).update(attributes, __builtins__=__builtins__)
+    sys.modules["__main__"] = program
+    exec(code, vars(program))
+    return 0
+
+
+def _parse(argv: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="penstock run", description="Run a TensorFlow 1 program, unmodified.",
+                                     epilog="What stands behind the program goes to the program.")
+    parser.add_argument("--era", action=argparse.BooleanOptionalAction, default=True,
+                        help="the names of NumPy and the standard library that programs of 2016-2019 expect, such as np.float (default: on)")
+    parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as in `python -m`")
+    parser.add_argument("program", metavar="PROGRAM")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...")
+    return parser.parse_args(argv)
+
+
+def _read_file(options: argparse.Namespace) -> tuple[CodeType, dict[str, Any]]:
+    path = os.path.abspath(options.program)
+    with io.open_code(path) as file:
+        source = file.read()
+    sys.argv = [options.program, *options.arguments]
+    _set_first_path(str(Path(path).resolve().parent))
+    attributes = {"__file__": path, "__cached__": None, "__spec__": None, "__package__": None,
+                  "__loader__": SourceFileLoader("__main__", path)}
+    return compile(source, path, "exec", dont_inherit=True), attributes
+
+
+def _set_first_path(folder: str) -> None:
+    if not getattr(sys.flags, "safe_path", False):  # with `python -P` there is no such entry, and none is wanted
+        sys.path[0] = folder
+
+
+def _find_module(options: argparse.Namespace) -> tuple[CodeType, dict[str, Any]]:
+    _set_first_path(os.getcwd())
+    spec = find_spec(options.program)
+    if spec is not None and spec.submodule_search_locations is not None:
+        spec = find_spec(f"{options.program}.__main__")
+    code = _code(spec)
+    if spec is None or code is None:
+        raise ImportError(f"No module named {options.program}, or it cannot be executed")
+    sys.argv = [spec.origin or options.program, *options.arguments]
+    attributes = {"__file__": spec.origin, "__cached__": spec.cached, "__spec__": spec, "__package__": spec.parent, "__loader__": spec.loader}
+    return code, attributes
+
+
+def _code(spec: ModuleSpec | None) -> CodeType | None:
+    get_code = getattr(spec and spec.loader, "get_code", None)
+    return get_code(spec.name) if spec is not None and get_code is not None else None
+
+
+def _show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Prints an exception that nobody caught as Python does, without the frames that lead from the interpreter to the program."""
+    traceback.print_exception(kind, error, _inside_program(trace))
+    if isinstance(error, SyntaxError):
+        hint = python2.explain(error)
+        if hint:
+            print(f"\npenstock run: {hint}", file=sys.stderr)
+
+
+def _inside_program(trace: TracebackType | None) -> TracebackType | None:
+    """The part of a traceback below this file; all of it, if this file is not in it."""
+    whole = trace
+    while trace is not None:
+        here = trace.tb_frame.f_code.co_filename
+        trace = trace.tb_next
+        if here == __file__:
+            return trace if trace is None or trace.tb_frame.f_code.co_filename != __file__ else _inside_program(trace)
+    return whole

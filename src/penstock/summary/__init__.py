@@ -1,0 +1,1 @@
+"""What a program tells TensorBoard: summaries and event files."""

@@ -1,0 +1,156 @@
+"""FileWriter: writes summaries, graphs and run statistics to an event file that TensorBoard reads."""
+from __future__ import annotations
+
+import itertools
+import os
+import socket
+import threading
+import time
+from typing import Any
+
+from tensorboard.compat.proto.event_pb2 import Event, SessionLog, TaggedRunMetadata
+from tensorboard.compat.proto.graph_pb2 import GraphDef
+from tensorboard.compat.proto.summary_pb2 import Summary
+
+from penstock.graph.graph import Graph
+from penstock.platform.records import frame
+
+_numbers = itertools.count()
+
+
+class FileWriter:
+    """``tf.summary.FileWriter(logdir)``: adds events to a new file in ``logdir``; also a context manager that closes itself.
+
+    Events are buffered; they reach the file after ``max_queue`` events, ``flush_secs`` seconds (noticed at the next event), ``flush()`` or ``close()``.
+    """
+
+    def __init__(self, logdir: str, graph: Graph | None = None, max_queue: int = 10, flush_secs: float = 120, graph_def: GraphDef | None = None,
+                 filename_suffix: str | None = None, session: Any = None) -> None:
+        if session is not None:
+            raise RuntimeError("FileWriter with a session writes through the graph, which this version of Penstock does not do; leave it out")
+        self._logdir = os.fspath(logdir)
+        self._max_queue, self._flush_secs, self._suffix = max_queue, flush_secs, filename_suffix or ""
+        self._lock = threading.Lock()
+        self._file: Any = None
+        self._seen_metadata: set[str] = set()
+        self._tags_with_metadata: set[str] = set()
+        self._open()
+        if graph is not None or graph_def is not None:
+            self.add_graph(graph, graph_def=graph_def)
+
+    def _open(self) -> None:
+        os.makedirs(self._logdir, exist_ok=True)
+        name = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}.{next(_numbers)}{self._suffix}"
+        self._file = open(os.path.join(self._logdir, name), "wb")  # noqa: SIM115 (held until close)
+        self._pending, self._flushed = 0, time.monotonic()
+        self._write(Event(wall_time=time.time(), file_version="brain.Event:2"))
+        self._file.flush()
+
+    def get_logdir(self) -> str:
+        """The folder of the event file."""
+        return self._logdir
+
+    def add_event(self, event: Event) -> None:
+        """Adds an Event proto."""
+        with self._lock:
+            if self._file is None:
+                raise ValueError("the FileWriter is closed; reopen() it to add events")
+            self._write(event)
+            self._pending += 1
+            if self._pending >= self._max_queue or time.monotonic() - self._flushed >= self._flush_secs:
+                self._flush()
+
+    def add_summary(self, summary: Any, global_step: Any = None) -> None:
+        """Adds a Summary proto, or the bytes that a summary op returned."""
+        if isinstance(summary, bytes):
+            summary = Summary.FromString(summary)
+        for value in summary.value:  # TensorBoard reads a tag's metadata once: it is not written again
+            if value.HasField("metadata"):
+                if value.tag in self._tags_with_metadata:
+                    value.ClearField("metadata")
+                self._tags_with_metadata.add(value.tag)
+        self._add(Event(summary=summary), global_step)
+
+    def add_graph(self, graph: Any = None, global_step: Any = None, graph_def: Any = None) -> None:
+        """Adds a graph for TensorBoard's graph page."""
+        if graph is not None and graph_def is not None:
+            raise ValueError("Please pass only graph, or graph_def (deprecated), but not both.")
+        if isinstance(graph, Graph):
+            graph_def = graph.as_graph_def(add_shapes=True)
+        elif graph is not None:
+            graph_def = graph
+        if not isinstance(graph_def, GraphDef):
+            raise TypeError(f"The passed graph must be an instance of `Graph` or the deprecated `GraphDef`, not {type(graph_def).__name__}")
+        self._add(Event(graph_def=graph_def.SerializeToString()), global_step)
+
+    def add_run_metadata(self, run_metadata: Any, tag: str, global_step: Any = None) -> None:
+        """Adds the statistics of a step, shown on the graph page under ``tag``."""
+        if tag in self._seen_metadata:
+            raise ValueError("The provided tag was already used for this event type")
+        self._seen_metadata.add(tag)
+        self._add(Event(tagged_run_metadata=TaggedRunMetadata(tag=tag, run_metadata=run_metadata.SerializeToString())), global_step)
+
+    def add_session_log(self, session_log: SessionLog, global_step: Any = None) -> None:
+        """Adds a note that training started, stopped or saved a checkpoint."""
+        self._add(Event(session_log=session_log), global_step)
+
+    def _add(self, event: Event, global_step: Any) -> None:
+        event.wall_time = time.time()
+        if global_step is not None:
+            event.step = int(global_step)
+        self.add_event(event)
+
+    def _write(self, event: Event) -> None:
+        self._file.write(frame(event.SerializeToString()))
+
+    def _flush(self) -> None:
+        self._file.flush()
+        self._pending, self._flushed = 0, time.monotonic()
+
+    def flush(self) -> None:
+        """Writes buffered events to the file."""
+        with self._lock:
+            if self._file is not None:
+                self._flush()
+
+    def close(self) -> None:
+        """Flushes and closes the file."""
+        with self._lock:
+            if self._file is not None:
+                self._file.close()
+                self._file = None
+
+    def reopen(self) -> None:
+        """Goes on in a new file after ``close()``."""
+        with self._lock:
+            if self._file is None:
+                self._open()
+
+    def __enter__(self) -> FileWriter:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.close()
+
+
+class FileWriterCache:
+    """One FileWriter per folder."""
+
+    _cache: dict[str, FileWriter] = {}
+    _lock = threading.RLock()
+
+    @classmethod
+    def get(cls, logdir: str) -> FileWriter:
+        """The writer of a folder, made when first asked for."""
+        with cls._lock:
+            if logdir not in cls._cache:
+                cls._cache[logdir] = FileWriter(logdir)
+            return cls._cache[logdir]
+
+    @classmethod
+    def clear(cls) -> None:
+        """Closes and forgets all writers."""
+        with cls._lock:
+            for writer in cls._cache.values():
+                writer.close()
+            cls._cache = {}

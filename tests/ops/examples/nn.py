@@ -1,0 +1,63 @@
+"""Examples of activations, softmax, cross entropies, bias, normalization and the small ops of neural networks."""
+import numpy as np
+from support.examples import distinct, example, integers, ints, normal, positive
+
+for name in ("Relu", "Relu6", "Elu", "Selu", "Softplus", "Softsign", "LeakyRelu"):
+    example(name, normal(3, 4))
+example("LeakyRelu", normal(5), alpha=0.5)
+
+for name in ("ReluGrad", "Relu6Grad", "LeakyReluGrad", "SoftplusGrad", "SoftsignGrad"):
+    example(name, normal(3, 4), normal(3, 4))
+for name in ("EluGrad", "SeluGrad"):  # their second input is an activation, which is never below -1 (-1.76)
+    example(name, normal(3, 4), np.maximum(normal(3, 4), -0.9))
+
+example("Softmax", normal(3, 4))
+example("Softmax", normal(2, 3, 4))
+example("LogSoftmax", normal(3, 4))
+example("SoftmaxCrossEntropyWithLogits", normal(3, 4), positive(3, 4) / 5)
+example("SoftmaxCrossEntropyWithLogits", normal(3, 4), positive(1, 4) / 5, grad=False)  # as in TensorFlow, for equal shapes only
+example("SparseSoftmaxCrossEntropyWithLogits", normal(3, 4), ints(2, 0, 3))
+
+example("BiasAdd", normal(2, 3), normal(3))
+example("BiasAdd", normal(2, 3, 4, 2), normal(3), data_format="NCHW")
+example("BiasAddV1", normal(2, 3), normal(3))
+example("BiasAddGrad", normal(2, 3, 4))
+example("BiasAddGrad", normal(2, 3, 4, 2), data_format="NCHW")
+
+example("L2Loss", normal(3, 4))
+example("InTopK", distinct(3, 4).astype(np.float32), ints(0, 1, 3), k=2)
+example("InTopKV2", distinct(3, 4).astype(np.float32), ints(0, 1, 3), 2)
+
+example("LRN", normal(2, 2, 2, 7).astype(np.float32), depth_radius=2, bias=2.0, alpha=0.5, beta=0.75, second=False)  # no LRNGradGrad
+example("LRNGrad", normal(2, 2, 2, 7).astype(np.float32), normal(2, 2, 2, 7).astype(np.float32), normal(2, 2, 2, 7).astype(np.float32),
+        depth_radius=2, grad=False)  # TensorFlow has no gradient of it either
+
+
+def _batch(seed, *shape):
+    return np.random.RandomState(seed).standard_normal(shape).astype(np.float32)
+
+
+_vectors = [np.array(v, np.float32) for v in ([1, 2, 0.5], [0.1, -0.2, 0.3], [0.2, 0.1, -0.1], [1.5, 0.7, 1.1])]
+_scale, _offset, _mean, _variance = _vectors
+_none = np.zeros(0, np.float32)
+
+for name in ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"):
+    example(name, _batch(1, 2, 3, 2, 3), _scale, _offset, _none, _none, epsilon=0.01, grad_inputs=(0, 1, 2))
+    example(name, _batch(2, 2, 3, 2, 3), _scale, _offset, _mean, _variance, epsilon=0.01, is_training=False, grad_inputs=(0, 1, 2))
+    example(name, _batch(3, 2, 3, 2, 2), _scale, _offset, _none, _none, epsilon=0.01, data_format="NCHW", grad_inputs=(0, 1, 2))
+
+
+def _statistics(x):
+    return x.mean(axis=(0, 1, 2)), x.var(axis=(0, 1, 2))
+
+
+_x = _batch(4, 2, 3, 2, 3)
+for name, more in (("FusedBatchNormGrad", ()), ("FusedBatchNormGradV2", ()), ("FusedBatchNormGradV3", (np.float32(0),))):
+    # With respect to x the gradient counts that mean and variance are functions of x: only dy and scale can be checked alone.
+    example(name, _batch(5, 2, 3, 2, 3), _x, _scale, *_statistics(_x), *more, epsilon=0.01, grad_inputs=(0, 2), second=False)
+    example(name, _batch(6, 2, 3, 2, 3), _x, _scale, _mean, _variance, *more, epsilon=0.01, is_training=False, grad_inputs=(0, 1, 2))
+
+example("Dilation2D", normal(2, 5, 6, 2), normal(2, 3, 2) / 5, strides=[1, 2, 1, 1], rates=[1, 1, 2, 1], padding="SAME", second=False)
+example("Dilation2D", normal(1, 5, 5, 1), normal(2, 2, 1) / 5, strides=[1, 1, 1, 1], rates=[1, 1, 1, 1], padding="VALID", second=False)
+for name in ("Dilation2DBackpropInput", "Dilation2DBackpropFilter"):  # not differentiable again, in TensorFlow too
+    example(name, normal(1, 4, 4, 2), normal(2, 2, 2), normal(1, 4, 4, 2), strides=[1, 1, 1, 1], rates=[1, 1, 1, 1], padding="SAME", grad=False)
