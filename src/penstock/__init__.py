@@ -32,8 +32,14 @@ class _Face(ModuleType):
         return sorted([*root.ORIGINS, "__version__", "install_as_tensorflow"])
 
 
-sys.modules[__name__].__class__ = _Face
-__all__ = root.__all__
+def install_as_tensorflow() -> None:
+    """Makes ``import tensorflow`` mean Penstock, in this process. Raises RuntimeError if TensorFlow itself has been imported."""
+    from penstock.api.alias import install_as_tensorflow as install  # most programs do not need it
 
-import penstock.ops  # noqa: E402, F401 (registers every operation; below the class above, whose rule holds for its submodules)
-from penstock.api.alias import install_as_tensorflow  # noqa: E402, F401
+    install()
+
+
+sys.modules[__name__].__class__ = _Face
+__all__ = root.__all__  # noqa: PLE0605 (a list of names, made from the table)
+
+from penstock import ops as _ops  # noqa: E402, F401 (registers every operation; below the class above, whose rule holds for its submodules)

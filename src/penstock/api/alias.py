@@ -10,7 +10,6 @@ import importlib
 import re
 import sys
 from collections.abc import Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
@@ -42,13 +41,16 @@ def install_as_tensorflow() -> None:
         importlib.import_module(f"{NAME}.{name}")
 
 
-class _Finder(MetaPathFinder, Loader):
+class _Finder:
     """Finds ``tensorflow.*``; loading puts the Penstock module in the place of the one that the import system made."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
         if not fullname.startswith(NAME + "."):
             return None
         return ModuleSpec(fullname, self, is_package=True) if _exists(_below(fullname)) else None
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """None: the import system makes an empty module first."""
 
     def exec_module(self, module: ModuleType) -> None:
         sys.modules[module.__name__] = _module(_below(module.__name__), module.__name__)
@@ -71,7 +73,7 @@ def _exists(path: str) -> bool:
         return _proto(path) is not None or not path.endswith("_pb2")
     if package in root.MISSING:
         raise _not_here(path, package)
-    return package in root.ORIGINS and find_spec(f"penstock.api.{path}") is not None
+    return _namespace(path) is not None
 
 
 def _check_part(path: str) -> None:
@@ -98,6 +100,17 @@ def _proto(path: str) -> str | None:
     return found if name.endswith("_pb2") and find_spec(found) is not None else None
 
 
+def _namespace(path: str) -> ModuleType | None:
+    """The module of a public namespace, such as ``app.flags``."""
+    found: ModuleType = root
+    for part in path.split("."):
+        origin = getattr(found, "ORIGINS", {}).get(part, "")
+        if not origin.endswith(":"):
+            return None
+        found = resolve(origin)
+    return found
+
+
 def _module(path: str, fullname: str) -> ModuleType:
     if path == "compat.v1":
         return root
@@ -106,7 +119,9 @@ def _module(path: str, fullname: str) -> ModuleType:
     if path == "core" or path.startswith("core."):
         proto = _proto(path)
         return _Inside(fullname, None) if proto is None else importlib.import_module(proto)
-    return importlib.import_module(f"penstock.api.{path}")
+    namespace = _namespace(path)
+    assert namespace is not None, f"{fullname} was found, but is not there"
+    return namespace
 
 
 class _Inside(ModuleType):

@@ -13,13 +13,12 @@ TABLE = {
     "penstock.ops.sorting": "top_k",
     "penstock.ops.space": "space_to_batch space_to_depth depth_to_space",
     "penstock.ops.activations": "relu relu6 elu selu softplus softsign leaky_relu crelu swish",
-    "penstock.ops.trigonometry": "sigmoid tanh",
     "penstock.ops.bias": "bias_add xw_plus_b relu_layer",
     "penstock.ops.softmax": "softmax log_softmax",
     "penstock.ops.cross_entropy": "softmax_cross_entropy_with_logits softmax_cross_entropy_with_logits_v2 "
                                   "sparse_softmax_cross_entropy_with_logits sigmoid_cross_entropy_with_logits "
                                   "weighted_cross_entropy_with_logits",
-    "penstock.ops.nn_ops": "l2_loss l2_normalize in_top_k log_poisson_loss zero_fraction",
+    "penstock.ops.nn_ops": "l2_loss l2_normalize in_top_k log_poisson_loss",
     "penstock.ops.convolution": "conv1d conv2d conv3d conv2d_backprop_input conv2d_backprop_filter conv3d_backprop_filter "
                                 "conv3d_backprop_filter_v2=conv3d_backprop_filter conv1d_transpose conv2d_transpose "
                                 "deconv2d=conv2d_transpose conv3d_transpose conv_transpose depthwise_conv2d_native "

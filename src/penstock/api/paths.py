@@ -8,7 +8,7 @@ from __future__ import annotations
 
 # The namespaces that are searched for a name, in this order.
 NAMESPACES = ("root nn math train image strings linalg sparse sets random initializers summary io debugging bitwise signal graph_util python_io queue manip test "
-              "dtypes errors").split()
+              "dtypes").split()
 
 # Modules of TensorFlow 1.15 (and some of older versions) without a special rule. The generated ones, gen_*_ops, are a rule of their own.
 PLAIN = {

@@ -14,6 +14,7 @@ TABLE = {
                             "GRAPH_DEF_VERSION_MIN_PRODUCER CXX11_ABI_FLAG MONOLITHIC_BUILD",
     "penstock.api.root": "newaxis",
     "penstock.errors": "OpError",
+    "penstock.errors:": "errors",
     "penstock.platform.logging": "get_logger",
     # graph construction
     "penstock.graph.dtypes": "float16 half float32 float64 double bfloat16 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool=bool_ "
@@ -143,7 +144,7 @@ TABLE = {
                              "load_file_system_library",
 }
 SUBMODULES = (
-    "app bitwise compat debugging dtypes errors flags gfile graph_util image initializers io linalg logging manip math nest nn python_io "
+    "app bitwise compat debugging dtypes flags gfile graph_util image initializers io linalg logging manip math nest nn python_io "
     "queue random raw_ops resource_loader sets signal sparse spectral strings summary sysconfig test train user_ops version"
 )
 # Built later: a new namespace module moves its name from here to SUBMODULES.

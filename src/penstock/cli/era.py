@@ -17,7 +17,6 @@ import threading
 import time
 import warnings
 from collections.abc import Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -64,7 +63,7 @@ def _gone() -> list[tuple[Any, dict[str, Any]]]:
     ]
 
 
-class _Modules(MetaPathFinder, Loader):
+class _Modules:
     """Finds modules that have gone: {its name: the module that stands in for it}."""
 
     def __init__(self, modules: dict[str, str]) -> None:
@@ -72,6 +71,9 @@ class _Modules(MetaPathFinder, Loader):
 
     def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
         return ModuleSpec(fullname, self) if fullname in self.modules else None
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """None: the import system makes an empty module first."""
 
     def exec_module(self, module: ModuleType) -> None:
         sys.modules[module.__name__] = importlib.import_module(self.modules[module.__name__])

@@ -81,7 +81,7 @@ def _bool(value: Any) -> bool:
 def _float(value: Any) -> float:
     if isinstance(value, (str, bytes)):
         raise TypeError("a number is needed")
-    return float(value)
+    return float(np.float32(value))  # what the proto can hold: a graph computes the same before and after it is saved
 
 
 def _string(value: Any) -> Any:

@@ -370,13 +370,15 @@ class OpDef:
         """The kernel of a node as a function of its flat input arrays."""
         if self.kernel is None:
             raise LookupError(f"Op type '{self.type}' of node '{op.name}' has no kernel.")
-        keywords = {name: ctx if name == "ctx" else op.attrs[name] for name in self._kernel_parameters if isinstance(name, str)}
-        function = functools.partial(self.kernel, **keywords) if keywords else self.kernel
-        if self._simple:
-            order = [index for index in self._kernel_parameters if isinstance(index, int)]
-            return function if order == list(range(len(self.inputs))) else lambda *flat: function(*[flat[i] for i in order])
-        attributes, names = op.attrs, [arg.name for arg in self.inputs]
-        return lambda *flat: function(**dict(zip(names, self.arguments(flat, attributes))))
+        parameters = self._kernel_parameters
+        first = next((i for i, item in enumerate(parameters) if isinstance(item, int)), len(parameters))  # what stands before the inputs
+        value_of = {name: ctx if name == "ctx" else op.attrs[name] for name in parameters if isinstance(name, str)}
+        leading = [value_of.pop(name) for name in parameters[:first]]  # type: ignore[arg-type]
+        function = functools.partial(self.kernel, *leading, **value_of) if leading or value_of else self.kernel
+        order = [item for item in parameters if isinstance(item, int)]
+        if not self._simple:
+            return lambda *flat: _pick(function, self.arguments(flat, op.attrs), order)
+        return function if order == list(range(len(self.inputs))) else lambda *flat: _pick(function, flat, order)
 
     @functools.cached_property
     def _kernel_parameters(self) -> list[int | str]:
@@ -399,6 +401,10 @@ class OpDef:
 
     def __repr__(self) -> str:
         return f"<op {self.type}>"
+
+
+def _pick(function: Callable[..., Any], values: Sequence[Any], order: list[int]) -> Any:
+    return function(*[values[index] for index in order])
 
 
 def op(op_type: str, signature: str, **declared: Any) -> Callable[[type], OpDef]:

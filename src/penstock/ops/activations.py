@@ -20,6 +20,7 @@ from penstock.ops.select import where
 from penstock.ops.shape_ops import shape as shape_of
 from penstock.ops.trigonometry import sigmoid
 
+_ALPHA = 0.20000000298023224  # 0.2 as a float32
 _SCALE = 1.0507009873554804934193349852946  # the two constants of self-normalizing networks
 _SCALE_ALPHA = 1.7580993408473768599402175208123
 
@@ -108,7 +109,7 @@ class Relu6Grad:
         return [Relu6Grad(dy, x), _zeros(x)]
 
 
-@op("LeakyRelu", "features: T -> activations: T", alpha=0.2, T=types(*FLOATS, default=dtypes.float32))
+@op("LeakyRelu", "features: T -> activations: T", alpha=_ALPHA, T=types(*FLOATS, default=dtypes.float32))
 class LeakyRelu:
     """features where they are positive, else alpha * features."""
 
@@ -125,7 +126,7 @@ class LeakyRelu:
         return LeakyReluGrad(dy, op.inputs[0], alpha=op.attrs["alpha"])
 
 
-@op("LeakyReluGrad", "gradients: T, features: T -> backprops: T", alpha=0.2, T=types(*FLOATS, default=dtypes.float32))
+@op("LeakyReluGrad", "gradients: T, features: T -> backprops: T", alpha=_ALPHA, T=types(*FLOATS, default=dtypes.float32))
 class LeakyReluGrad:
     """The gradient where the feature is positive, else alpha times it."""
 

@@ -137,6 +137,8 @@ class Bitcast:
                                    f"the last dimension must be {ratio}")
         return x.view(target).reshape(x.shape[:-1])
 
+    gradient = None
+
 
 def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
     """``tf.bitcast``: the same bytes read as another type."""

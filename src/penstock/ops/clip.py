@@ -10,16 +10,17 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import colocate_with, name_scope
+from penstock.ops.broadcast_gradient import reduce_to
 from penstock.ops.cast import cast
 from penstock.ops.common import NUMERIC, broadcasting
-from penstock.ops.compare import IsFinite
+from penstock.ops.compare import Greater, IsFinite, Less, LogicalNot, LogicalOr
 from penstock.ops.constant import constant, identity
 from penstock.ops.elementwise import Maximum, Minimum
-from penstock.ops.fill import ones_like
+from penstock.ops.fill import ones_like, zeros_like
 from penstock.ops.pack import stack
 from penstock.ops.powers import Rsqrt, Sqrt
 from penstock.ops.reduce import reduce_sum
-from penstock.ops.select import where
+from penstock.ops.select import where, where_v2
 from penstock.ops.shape_ops import size
 
 
@@ -35,6 +36,13 @@ class ClipByValue:
 
     def lower(b, t, clip_value_min, clip_value_max):
         return b.maximum(b.minimum(t, clip_value_max), clip_value_min)
+
+    def gradient(op, dy):
+        t, low, high = op.inputs
+        zeros = zeros_like(dy)
+        below, above = Less(t, low), Greater(t, high)
+        inside = LogicalNot(LogicalOr(below, above))
+        return [reduce_to(where_v2(mask, dy, zeros), x) for mask, x in ((inside, t), (below, low), (above, high))]
 
 
 def _values(t: Any) -> Any:

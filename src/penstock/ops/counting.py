@@ -18,12 +18,12 @@ from penstock.ops.cast import cast
 from penstock.ops.clip import clip_by_value
 from penstock.ops.common import like
 from penstock.ops.constant import constant, identity
+from penstock.ops.division import truediv
 from penstock.ops.elementwise import Maximum, Minimum
 from penstock.ops.fill import ones_like
 from penstock.ops.pack import stack
 from penstock.ops.reduce import reduce_max, reduce_prod
 from penstock.ops.rounding import Floor
-from penstock.ops.division import truediv
 from penstock.ops.scatter_nd import scatter_nd
 from penstock.ops.shape_ops import expand_dims, reshape, shape, squeeze
 
@@ -53,6 +53,8 @@ class Bincount:
         bins, counted = np.zeros(size, weights.dtype), arr < size
         np.add.at(bins, arr[counted], weights[counted] if weights.size else weights.dtype.type(1))
         return bins
+
+    gradient = None
 
 
 def bincount(arr: Any, weights: Any = None, minlength: Any = None, maxlength: Any = None, dtype: Any = dtypes.int32,
@@ -90,6 +92,8 @@ class HistogramFixedWidth:
         places = np.clip((np.ravel(values).astype(np.float64) - low) / step, 0, int(nbins) - 1).astype(np.int64)
         return np.bincount(places, minlength=int(nbins)).astype(dtype.np)
 
+    gradient = None
+
 
 def histogram_fixed_width(values: Any, value_range: Any, nbins: Any = 100, dtype: Any = dtypes.int32,
                           name: str | None = None) -> Tensor:
@@ -125,6 +129,8 @@ class Bucketize:
         if list(boundaries) != sorted(boundaries):
             raise invalid_argument("Expected sorted boundaries")
         return np.searchsorted(np.array(boundaries, np.float32), input, "right").astype(np.int32)
+
+    gradient = None
 
 
 # --- confusion matrix ------------------------------------------------------------------------------------------------

@@ -48,6 +48,12 @@ def _truncated_remainder(x, y):
     return np.fmod(x, y)
 
 
+def _truncated_remainder_gradient(op, dy):
+    x, y = op.inputs
+    whole = cast(cast(RealDiv(x, y), dtypes.int64), dy.dtype)
+    return reduce_both(op, dy, Neg(Mul(dy, whole)))
+
+
 def _lower_quotient(b, x, y, T):
     return b.truncatediv(x, y) if T.is_integer else b.div(x, y)
 
@@ -127,6 +133,7 @@ class Mod:
     elementwise = True
     shape = broadcasting("x", "y")
     kernel = _truncated_remainder
+    gradient = _truncated_remainder_gradient
 
     def lower(b, x, y):
         return b.truncatemod(x, y)
@@ -139,6 +146,7 @@ class TruncateMod:
     elementwise = True
     shape = broadcasting("x", "y")
     kernel = _truncated_remainder
+    gradient = _truncated_remainder_gradient
 
     def lower(b, x, y):
         return b.truncatemod(x, y)

@@ -10,18 +10,16 @@ from penstock.graph.attrs import INT, types
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
-from penstock.ops.cast import cast
 from penstock.ops.common import FLOATS, fixed
 from penstock.ops.compare import logical_and
-from penstock.ops.constant import constant, identity
+from penstock.ops.constant import constant
 from penstock.ops.elementwise import maximum, multiply, square
 from penstock.ops.fill import ones_like, zeros_like
 from penstock.ops.powers import exp, log, rsqrt
 from penstock.ops.precision import in_float32
 from penstock.ops.reduce import reduce_sum
 from penstock.ops.select import where
-from penstock.ops.shape_ops import one_name, size
-from penstock.ops.statistics import count_nonzero
+from penstock.ops.shape_ops import one_name
 
 
 @op("L2Loss", "t: T -> output: T", T=FLOATS)
@@ -116,14 +114,3 @@ def log_poisson_loss(targets, log_input, compute_full_loss=False, name=None):
         zeros, ones = zeros_like(targets), ones_like(targets)
         small = logical_and(targets >= zeros, targets <= ones)  # where the approximation is worse than nothing
         return result + where(small, zeros, stirling)
-
-
-def zero_fraction(value, name=None):
-    """``tf.nn.zero_fraction``: the fraction of elements that are 0."""
-    with name_scope(name, "zero_fraction", [value]):
-        value = convert_to_tensor(value, name="value")
-        total = size(value, out_type=dt.int64)
-        nonzero = count_nonzero(value, dtype=dt.int64)
-        with name_scope("counts_to_fraction"):
-            fraction = cast(total - nonzero, dt.float32) / cast(total, dt.float32)
-        return identity(fraction, "fraction")

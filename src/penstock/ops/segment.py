@@ -11,7 +11,7 @@ import numpy as np
 
 from penstock.errors import invalid_argument
 from penstock.graph.attrs import types
-from penstock.graph.dtypes import int32, int64
+from penstock.graph.dtypes import as_dtype, int32, int64
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape, unknown_shape
@@ -83,13 +83,6 @@ def _flat(data: np.ndarray, ids: np.ndarray, number: Any) -> tuple[np.ndarray, n
 
 def _unsorted(ufunc: np.ufunc, data: Any, ids: Any, number: Any, empty: Any) -> np.ndarray:
     return merge_rows(ufunc, *_flat(np.asarray(data), np.asarray(ids), number), empty)
-
-
-def _limit(dtype: np.dtype, which: str) -> Any:
-    if dtype.kind in "iu":
-        return getattr(np.iinfo(dtype), which)
-    from penstock.graph.dtypes import as_dtype
-    return getattr(as_dtype(dtype), which)
 
 
 def _counts(ids: np.ndarray, number: int, rank: int) -> np.ndarray:
@@ -182,6 +175,11 @@ class SegmentProd:
     def kernel(data, segment_ids):
         return _sorted(np.multiply, data, segment_ids, 1)
 
+    def gradient(op, dy):
+        data, ids = op.inputs
+        number = gather(Shape(op.outputs[0]), 0)
+        return [_product_gradient(data, ids, number, op.outputs[0], dy), None]
+
 
 @op("SegmentMax", "data: T, segment_ids: Tindices -> output: T", T=REAL, Tindices=INDEX)
 class SegmentMax:
@@ -234,6 +232,17 @@ def _unsorted_extreme_gradient(op, dy):
     return [where(winners, shared, zeros_like(data)), None, None]
 
 
+def _product_gradient(data: Tensor, ids: Tensor, number: Any, product: Tensor, dy: Tensor) -> Tensor:
+    """Per element: the product of the others in its segment. Two zeros in a segment make all of these 0."""
+    is_zero = Equal(data, zeros_like(data))
+    zeros = UnsortedSegmentSum(cast(is_zero, int32), ids, number)
+    dy = where(zeros > 1, zeros_like(dy), dy)
+    nonzero = where(is_zero, ones_like(data), data)
+    others, safe, _ = _gather_or_zero(UnsortedSegmentProd(nonzero, ids, number), ids)
+    whole = gather(product, safe)
+    return Mul(_gather_or_zero(dy, ids)[0], where(is_zero, others, RealDiv(whole, nonzero)))
+
+
 @op("UnsortedSegmentSum", "data: T, segment_ids: Tindices, num_segments: Tnumsegments -> output: T", T=NUMERIC, Tindices=INDEX,
     Tnumsegments=NUMBER)
 class UnsortedSegmentSum:
@@ -259,15 +268,7 @@ class UnsortedSegmentProd:
         return _unsorted(np.multiply, data, segment_ids, num_segments, 1)
 
     def gradient(op, dy):
-        data, ids, number = op.inputs
-        is_zero = Equal(data, zeros_like(data))
-        zeros = UnsortedSegmentSum(cast(is_zero, int32), ids, number)
-        # With one zero in a segment only that row has a gradient; with more, none has.
-        dy = where(zeros > 1, zeros_like(dy), dy)
-        others = UnsortedSegmentProd(where(is_zero, ones_like(data), data), ids, number)
-        product, safe, _ = _gather_or_zero(op.outputs[0], ids)
-        slope = where(is_zero, gather(others, safe), RealDiv(product, where(is_zero, ones_like(data), data)))
-        return [Mul(_gather_or_zero(dy, ids)[0], slope), None, None]
+        return [_product_gradient(*op.inputs, op.outputs[0], dy), None, None]
 
 
 @op("UnsortedSegmentMax", "data: T, segment_ids: Tindices, num_segments: Tnumsegments -> output: T", T=REAL, Tindices=INDEX,
@@ -278,7 +279,7 @@ class UnsortedSegmentMax:
     shape = _unsorted_shape
 
     def kernel(data, segment_ids, num_segments):
-        return _unsorted(np.maximum, data, segment_ids, num_segments, _limit(np.asarray(data).dtype, "min"))
+        return _unsorted(np.maximum, data, segment_ids, num_segments, as_dtype(np.asarray(data).dtype).min)
 
     gradient = _unsorted_extreme_gradient
 
@@ -291,7 +292,7 @@ class UnsortedSegmentMin:
     shape = _unsorted_shape
 
     def kernel(data, segment_ids, num_segments):
-        return _unsorted(np.minimum, data, segment_ids, num_segments, _limit(np.asarray(data).dtype, "max"))
+        return _unsorted(np.minimum, data, segment_ids, num_segments, as_dtype(np.asarray(data).dtype).max)
 
     gradient = _unsorted_extreme_gradient
 

@@ -234,6 +234,8 @@ class IgammaGradA:
                 result[where] = slope(a[where], x[where])
         return result.astype(dtype)
 
+    gradient = None
+
 
 @op("Betainc", "a: T, b: T, x: T -> z: T", T=WIDE)
 class Betainc:

@@ -88,10 +88,10 @@ class Plan:
         self.fetch_places = [self._find(edge) for edge in program.fetches]
         self.simple = len(self.parts) <= 1 and all(part.serial for part in self.parts)
 
-    def _find(self, edge: tuple[Node, int]) -> tuple[int, Slot]:
+    def _find(self, edge: tuple[Node, int]) -> tuple[int, Slot, Node]:
         for index, part in enumerate(self.parts):
             if edge in part.slots:
-                return index, part.slots[edge]
+                return index, part.slots[edge], edge[0]
         raise AssertionError(f"{edge[0].name} is in no partition")
 
 

@@ -94,7 +94,8 @@ class Ref:
             self.value = None
 
     def _uninitialized(self) -> KernelError:
-        return KernelError(FailedPreconditionError, f"Attempting to use uninitialized value {self.name}")
+        return KernelError(FailedPreconditionError, f"Attempting to use uninitialized value {self.name}",
+                           hint="run tf.global_variables_initializer() (or the variable's own initializer) in this session first")
 
     def __repr__(self) -> str:
         state = "uninitialized" if self.value is None else f"shape={self.value.shape}"

@@ -21,7 +21,7 @@ from penstock.graph.graph import Graph, default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.runtime import partial
 from penstock.runtime.devices import Device, local_devices, place
-from penstock.runtime.executor import execute
+from penstock.runtime.executor import describe, execute
 from penstock.runtime.fetches import Fetches, expand_feeds, feed_value, handed_out
 from penstock.runtime.plan import Plan
 from penstock.runtime.resources import Resources
@@ -93,7 +93,14 @@ class BaseSession:
                 run_metadata.step_stats.CopyFrom(trace.step_stats())
             if options is not None and options.output_partition_graphs:
                 fill_partition_graphs(plan, run_metadata)
-        return [handed_out(slots[part], slot) for part, slot in plan.fetch_places]
+        return [self._result(slots[part], slot, node) for part, slot, node in plan.fetch_places]
+
+    @staticmethod
+    def _result(slots: list[Any], slot: int, node: ir.Node) -> Any:
+        try:
+            return handed_out(slots, slot)
+        except errors.KernelError as error:  # a variable without a value, fetched by reference
+            raise describe(error, node, []) from None
 
     def _take_apart(self, fetches: Any) -> Fetches:
         """The Fetches of a nest, remembered for tensors and flat lists of them, which training loops fetch again and again."""

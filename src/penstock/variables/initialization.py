@@ -14,7 +14,7 @@ from penstock.ops.constant import constant
 from penstock.ops.gather import boolean_mask
 from penstock.ops.misc import group, no_op
 from penstock.ops.pack import stack
-from penstock.ops.shape_ops import rank
+from penstock.ops.shape_ops import rank_internal
 from penstock.variables.assign import is_variable_initialized
 from penstock.variables.variable import Variable
 
@@ -98,12 +98,12 @@ def report_uninitialized_variables(var_list: Sequence[Variable] | None = None, n
 
 def assert_variables_initialized(var_list: Sequence[Variable] | None = None) -> Any:
     """``tf.assert_variables_initialized``: an op that fails if a variable has no value; None if there are none."""
-    if var_list is None:
+    if not var_list:
         var_list = global_variables() + local_variables()
     if not var_list:
         return None
     ranks = []
     for variable in var_list:
         with control_dependencies(None), colocate_with(variable.op):
-            ranks.append(rank(variable.value()))
+            ranks.append(rank_internal(variable, optimize=False))  # a rank known beforehand would read nothing
     return ranks[0] if len(ranks) == 1 else stack(ranks)

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from penstock.graph import dtypes
-from penstock.graph.shape import as_shape
-from penstock.variables.partitioned import check_partitions
-from penstock.variables.scope import get_variable, variable_scope
+from penstock.graph.scopes import name_scope
+from penstock.variables.scope import variable_scope
+from penstock.variables.store import variable_store
 from penstock.variables.variable import Variable
 
 
@@ -20,9 +20,8 @@ def create_partitioned_variables(shape: Sequence[int], slicing: Sequence[int], i
                          f"shape: {list(shape)}, slicing: {list(slicing)}")
     if len(shape) < 1:
         raise ValueError(f"A partitioned Variable must have rank at least 1: shape: {list(shape)}")
-    check_partitions(list(slicing), as_shape(shape))
-    with variable_scope(name, "PartitionedVariable", reuse=reuse):
-        whole = get_variable("part" if name is None else name, shape=shape if callable(initializer) else None, dtype=dtype,
-                             initializer=initializer, trainable=trainable, collections=collections,
-                             partitioner=lambda **unused: list(slicing))
-        return list(whole)
+    with variable_scope(name, "PartitionedVariable", reuse=reuse) as scope, name_scope(None):
+        whole = variable_store().get_variable(
+            scope.name, shape if callable(initializer) else None, dtype, initializer, scope.regularizer, scope.reuse, trainable, collections,
+            scope.caching_device, lambda **unused: list(slicing), use_resource=scope.use_resource, constraint=scope.constraint)
+    return list(whole)

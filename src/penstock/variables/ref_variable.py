@@ -16,7 +16,7 @@ from penstock.ops.slice_assign import StridedSliceAssign
 from penstock.ops.state import Assign, CountUpTo, InitializedValue, IsVariableInitialized, VariableV2
 from penstock.variables.dependencies import guarded
 from penstock.variables.naming import prepend_name_scope
-from penstock.variables.variable import Variable, beside, check_initial_shape, decide_arguments
+from penstock.variables.variable import Variable, beside, check_initial_shape, decide_arguments, own_name
 
 
 class RefVariable(Variable):
@@ -40,8 +40,9 @@ class RefVariable(Variable):
 
     def _build(self, scope: str, initial_value: Any, dtype: DType | None, validate_shape: bool, shape: Any) -> None:
         """The ops of the variable, in its own name scope."""
+        name = own_name(scope)
         if callable(initial_value):
-            with default_graph()._attr_scope(beside(scope[:-1])):
+            with default_graph()._attr_scope(beside(name)):
                 with name_scope("Initializer"), device(None):
                     self._initial_value = to_tensor(initial_value(), dtype, "initial_value")
                 self._variable = self._storage(scope, validate_shape, shape)

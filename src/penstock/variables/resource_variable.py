@@ -27,7 +27,7 @@ from penstock.ops.resource import (
 from penstock.ops.slice_assign import ResourceStridedSliceAssign
 from penstock.variables.dependencies import guarded
 from penstock.variables.naming import prepend_name_scope
-from penstock.variables.variable import Variable, beside, check_initial_shape, decide_arguments
+from penstock.variables.variable import Variable, beside, check_initial_shape, decide_arguments, own_name
 
 _ASSIGN_OPS = {"Assign": "AssignVariableOp", "AssignAdd": "AssignAddVariableOp", "AssignSub": "AssignSubVariableOp"}
 
@@ -55,7 +55,7 @@ class ResourceVariable(Variable):
 
     def _build(self, scope: str, initial_value: Any, dtype: DType | None, validate_shape: bool, shape: Any) -> None:
         """The ops of the variable, in its own name scope."""
-        graph, handle_name = default_graph(), scope[:-1]
+        graph, handle_name = default_graph(), own_name(scope)
         with graph._attr_scope(beside(handle_name)):
             with name_scope("Initializer"), device(None):
                 self._initial_value = to_tensor(initial_value() if callable(initial_value) else initial_value, dtype, "initial_value")

@@ -373,6 +373,13 @@ def decide_arguments(variable: Variable, initial_value: Any, trainable: bool | N
     return result
 
 
+def own_name(scope: str) -> str:
+    """The name of the op that stands for a variable, from the name scope that was opened for its ops."""
+    if not scope:
+        raise ValueError("'' is not a valid node name")
+    return scope[:-1]
+
+
 def check_initial_shape(initial_value: Tensor, validate_shape: bool) -> None:
     """ValueError for an initial value of unknown shape, unless that is allowed."""
     if validate_shape and not initial_value.shape.is_fully_defined():

@@ -1,0 +1,1 @@
+"""``tf.test``: test cases with sessions, comparisons of arrays, numeric gradients."""

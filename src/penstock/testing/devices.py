@@ -1,0 +1,49 @@
+"""Questions about the machine: ``tf.test.is_gpu_available()`` and ``tensorflow.python.client.device_lib``. There are CPUs only."""
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from tensorboard.compat.proto.config_pb2 import ConfigProto
+
+from penstock.runtime.devices import local_devices
+
+
+class DeviceAttributes(NamedTuple):
+    """What TensorFlow's message of this name holds."""
+
+    name: str
+    device_type: str
+    memory_limit: int
+    incarnation: int = 1
+    physical_device_desc: str = ""
+
+
+def list_local_devices(session_config: Any = None) -> list[DeviceAttributes]:
+    """The devices of this process."""
+    devices = local_devices(session_config or ConfigProto())
+    return [DeviceAttributes(device.name.split("/task:0", 1)[-1], "CPU", device.memory_limit) for device in devices]
+
+
+def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None) -> bool:
+    """False."""
+    return False
+
+
+def is_built_with_cuda() -> bool:
+    """False."""
+    return False
+
+
+def is_built_with_rocm() -> bool:
+    """False."""
+    return False
+
+
+def is_built_with_gpu_support() -> bool:
+    """False."""
+    return False
+
+
+def gpu_device_name() -> str:
+    """The empty string: there is no GPU."""
+    return ""
