@@ -101,7 +101,7 @@ def hessians(ys: Any, xs: Any, name: str = "hessians", colocate_gradients_with_o
     The number of elements of each x must be known when the graph is built: one gradient is built per element.
     """
     xs = list(xs) if isinstance(xs, (list, tuple)) else [xs]
-    options = {"colocate_gradients_with_ops": colocate_gradients_with_ops, "gate_gradients": gate_gradients}
+    options: dict[str, Any] = {"colocate_gradients_with_ops": colocate_gradients_with_ops, "gate_gradients": gate_gradients}
     found = []
     with name_scope(name):
         for x, gradient in zip(xs, gradients(ys, xs, **options)):
@@ -109,6 +109,6 @@ def hessians(ys: Any, xs: Any, name: str = "hessians", colocate_gradients_with_o
             if count is None:
                 raise ValueError(f"tf.hessians needs a fully known shape, {x} has {gradient.shape}")
             flat = reshape(gradient, [-1])
-            rows = [gradients(flat[index], x, unconnected_gradients="zero", **options)[0] for index in range(count)]  # type: ignore[index]
+            rows = [gradients(flat[index], x, unconnected_gradients="zero", **options)[0] for index in range(count)]
             found.append(reshape(stack(rows), gradient.shape.as_list() * 2))
     return found

@@ -254,7 +254,7 @@ def _as_slices(grad: Any) -> IndexedSlices:
     if isinstance(grad, IndexedSlices):
         return grad
     extents = shape(grad)
-    return IndexedSlices(grad, range_(0, extents[0]), extents)  # type: ignore[index]
+    return IndexedSlices(grad, range_(0, extents[0]), extents)
 
 
 def _concatenate(slices: list[IndexedSlices]) -> IndexedSlices:

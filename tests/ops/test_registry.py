@@ -76,7 +76,7 @@ def test_shapes_and_types(example):
     for call, source, results in zip(calls, sources, values):
         for tensor, result in zip(build.fetchable(call.outputs), results):
             where = f"{example.label}, output {tensor.value_index}, inputs {source.__name__.replace('_', ' ')}"
-            result = np.asarray(result)
+            result = np.asarray(result, object) if isinstance(result, bytes) else np.asarray(result)
             assert result.dtype == tensor.dtype.base_dtype.np, f"{where}: {result.dtype}, but the graph says {tensor.dtype.name}"
             assert tensor.shape.is_compatible_with(result.shape), f"{where}: shape {result.shape}, but the graph says {tensor.shape}"
     if not example.dynamic:
@@ -135,8 +135,6 @@ def test_every_allowed_type(example):
 @per_example([example for example in RUNNABLE if REGISTRY[example.op_type].lower is not None])
 def test_lowering_agrees_with_kernel(example):
     definition = REGISTRY[example.op_type]
-    with Graph().as_default():
-        call = Call(example, build.as_constant)
     for variant in [example, *casting.narrow_floats(example)]:
         with Graph().as_default():
             call = Call(variant, build.as_constant)

@@ -33,6 +33,7 @@ from support import build  # noqa: E402
 from support.examples import Example, State, load, plain  # noqa: E402
 
 MEMORY = 4 << 30  # bytes of address space: an op that would fill the machine fails instead
+SLOW = 10  # seconds that no call on such small inputs may take
 TYPES = [dtypes.as_dtype(name) for name in
          "float16 bfloat16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 complex64 complex128 bool string".split()]
 EXTENTS = [0, 1, 1, 2, 2, 3, 4, 5]
@@ -183,7 +184,7 @@ def attempt(example: Example, source: Any) -> str | None:
     except Exception as error:
         return _problem("running", error)
     for tensor, result in zip(build.fetchable(call.outputs), results):
-        array = np.asarray(result)
+        array = np.asarray(result, object) if isinstance(result, bytes) else np.asarray(result)
         if array.dtype != tensor.dtype.base_dtype.np:
             return f"type: {array.dtype} instead of {tensor.dtype.name}"
         if not tensor.shape.is_compatible_with(array.shape):
@@ -222,19 +223,18 @@ def main(seed: int, count: int, names: list[str]) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     fuzzer = Fuzzer(seed)
     names = names or sorted(n for n, d in REGISTRY.items() if d.__module__.startswith("penstock.") and d.kernel is not None)
-    log = open(os.environ.get("FUZZ_LOG", os.devnull), "w")  # noqa: SIM115 (open for the whole run)
-    for index in range(count):
-        example = fuzzer.call(names[index % len(names)])
-        source = fuzzer.random.choice([build.as_constant, build.as_unknown, build.as_partly_known])
-        log.write(f"{shown(example)}\n")
-        log.flush()
-        start = time.monotonic()
-        problem = attempt(example, source)
-        seconds = time.monotonic() - start
-        if problem is None and seconds > 10:
-            problem = f"time: {seconds:.0f} seconds"
-        if problem is not None:
-            print(json.dumps({"op": example.op_type, "problem": problem, "call": shown(example)}), flush=True)
+    with open(os.environ.get("FUZZ_LOG", os.devnull), "w") as log:
+        for index in range(count):
+            example = fuzzer.call(names[index % len(names)])
+            source = fuzzer.random.choice([build.as_constant, build.as_unknown, build.as_partly_known])
+            log.write(f"{shown(example)}\n")
+            log.flush()
+            start = time.monotonic()
+            problem = attempt(example, source)
+            if problem is None and time.monotonic() - start > SLOW:
+                problem = f"time: {time.monotonic() - start:.0f} seconds"
+            if problem is not None:
+                print(json.dumps({"op": example.op_type, "problem": problem, "call": shown(example)}), flush=True)
 
 
 if __name__ == "__main__":

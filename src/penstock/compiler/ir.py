@@ -12,58 +12,11 @@ from typing import Any
 from tensorboard.compat.proto.node_def_pb2 import NodeDef
 
 from penstock.graph import attrs as attr_module
-from penstock.graph.attrs import INT, STRING, TYPE
 from penstock.graph.dtypes import DType
 from penstock.graph.node import Operation, Tensor
-from penstock.graph.opdef import OpDef, op
-from penstock.graph.shape import TensorShape
+from penstock.graph.opdef import OpDef
 from penstock.graph.traverse import needed
-from penstock.ops.common import nothing
-
-
-@op("_Arg", "-> output: T", T=TYPE, index=INT)
-class Arg:
-    """A value that the caller of the step feeds; stands in for the tensor that is fed."""
-
-    stateful = True
-
-    def shape():
-        return TensorShape(None)
-
-
-@op("_Retval", "input: T ->", T=TYPE, index=INT)
-class Retval:
-    """A value that the caller of the step fetches."""
-
-    stateful = True
-    shape = nothing()
-
-
-@op("_Send", "tensor: T ->", T=TYPE, tensor_name=STRING, send_device=STRING, send_device_incarnation=0, recv_device=STRING, client_terminated=False)
-class Send:
-    """Hands a tensor over to another device."""
-
-    stateful = True
-    shape = nothing()
-
-    def kernel(ctx, tensor):
-        ctx.step.rendezvous.send(rendezvous_key(ctx.node.attrs), tensor)
-
-
-@op("_Recv", "-> tensor: tensor_type", tensor_type=TYPE, tensor_name=STRING, send_device=STRING, send_device_incarnation=0, recv_device=STRING,
-    client_terminated=False)
-class Recv:
-    """Waits for a tensor from another device."""
-
-    stateful = blocking = True
-
-    def shape():
-        return TensorShape(None)
-
-
-def rendezvous_key(attrs: dict[str, Any]) -> str:
-    """The key under which a Send and its Recv meet."""
-    return f"{attrs['send_device']};{attrs['recv_device']};{attrs['tensor_name']}"
+from penstock.ops.transfer import Arg
 
 
 @dataclass(eq=False, slots=True)

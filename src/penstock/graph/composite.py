@@ -48,7 +48,7 @@ class IndexedSlices:
         return self.values.graph
 
     def __neg__(self) -> IndexedSlices:
-        return IndexedSlices(-self.values, self.indices, self.dense_shape)  # type: ignore[operator]
+        return IndexedSlices(-self.values, self.indices, self.dense_shape)
 
     def __str__(self) -> str:
         dense = f", dense_shape={self.dense_shape}" if self.dense_shape is not None else ""

@@ -19,6 +19,7 @@ class DType:
     (<class 'numpy.float32'>, 4, True)
     """
 
+    _other: DType  # the ref type of a plain one, and the other way round
     __slots__ = ("_enum", "_name", "_numpy", "_other", "base_dtype", "is_ref", "np")
 
     def __init__(self, enum: int, name: str, numpy_type: Any) -> None:
@@ -115,7 +116,7 @@ class DType:
     def _limit(self, which: str) -> Any:
         base = self.base_dtype
         if base is bfloat16:
-            return getattr(ml_dtypes.finfo(ml_dtypes.bfloat16), which)
+            return getattr(ml_dtypes.finfo(ml_dtypes.bfloat16), which)  # type: ignore[no-untyped-call]
         if base.is_floating:
             return getattr(np.finfo(base.np), which)
         if base.is_integer:

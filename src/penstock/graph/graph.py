@@ -181,8 +181,6 @@ class Graph:
     def name_scope(self, name: str | None) -> Iterator[str]:
         """Puts ``name/`` in front of the names of ops made inside; a name that ends in "/" re-enters that scope as it is."""
         if name:
-            if isinstance(name, bytes):
-                name = name.decode()
             if not (VALID_SCOPE_NAME if self._name_stack else VALID_OP_NAME).match(name):
                 raise ValueError(f"'{name}' is not a valid scope name")
         outer = self._name_stack
@@ -466,7 +464,7 @@ _global_graph: Graph | None = None
 def default_graph() -> Graph:
     """``tf.get_default_graph()``: the graph that ops are added to."""
     global _global_graph
-    items = _graphs.items
+    items: list[Graph] = _graphs.items
     if items:
         return items[-1]
     if _global_graph is None:

@@ -21,9 +21,10 @@ from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import REGISTRY, OpDef
 from penstock.graph.opnames import VALID_OP_NAME
 from penstock.graph.scopes import name_scope
+from penstock.graph.shape import TensorShape
 
 
-def import_graph_def(graph_def: Any, input_map: dict[str, Any] | None = None, return_elements: Iterable[str] | None = None,
+def import_graph_def(graph_def: Any, input_map: dict[Any, Any] | None = None, return_elements: Iterable[Any] | None = None,
                      name: str | None = None, op_dict: Any = None, producer_op_list: Any = None) -> list[Operation | Tensor] | None:
     """``tf.import_graph_def``: adds the nodes of ``graph_def`` under the scope ``name`` ("import" by default).
 
@@ -173,7 +174,7 @@ class _Importer:
                 op._colocation = tuple(b"loc:@" + prefix + group.removeprefix(b"loc:@") for group in value.list.s)
             elif key == "_output_shapes":
                 for tensor, shape in zip(op.outputs, value.list.shape):
-                    tensor.set_shape(attr_module.TensorShape(shape))
+                    tensor.set_shape(TensorShape(shape))
             elif key not in op.definition.attrs:
                 op._extra[key] = value
 

@@ -72,7 +72,7 @@ def _rebuild(structure: Any, parts: list[Any]) -> Any:
     if isinstance(structure, Mapping):
         by_key = dict(zip(_sorted_keys(structure), parts))
         items = [(key, by_key[key]) for key in structure]
-        return defaultdict(structure.default_factory, items) if isinstance(structure, defaultdict) else type(structure)(items)
+        return defaultdict(structure.default_factory, items) if isinstance(structure, defaultdict) else type(structure)(items)  # type: ignore[call-arg]
     if _is_namedtuple(structure) or _is_attrs(structure) or isinstance(structure, (SparseTensor, IndexedSlices)):
         return type(structure)(*parts)
     if isinstance(structure, (MappingView, range)):  # made by a mapping or by numbers: there is no way to make one of `parts`

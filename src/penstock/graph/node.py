@@ -151,7 +151,7 @@ class Operation:
         return f"<tf.Operation '{self.name}' type={self.type}>"
 
 
-class InputList(tuple):
+class InputList(tuple["Tensor", ...]):
     """The inputs of an operation: a tuple that compares equal to lists, as TensorFlow's does."""
 
     __slots__ = ()
@@ -180,6 +180,18 @@ class Tensor:
     __slots__ = ("__weakref__", "_consumers", "_dtype", "_handle_data", "_id", "_keras_history", "_keras_mask", "_shape", "_uses_learning_phase",
                  "op", "value_index")
     __array_priority__ = 100  # NumPy arrays on the left leave operators to Tensor
+
+    if TYPE_CHECKING:  # installed by ops/operators.py and ops/slicing.py
+        __add__: Any
+        __radd__: Any
+        __sub__: Any
+        __rsub__: Any
+        __mul__: Any
+        __rmul__: Any
+        __truediv__: Any
+        __rtruediv__: Any
+        __neg__: Any
+        __getitem__: Any
 
     def __init__(self, op: Operation, value_index: int, dtype: DType, shape: TensorShape) -> None:
         self.op, self.value_index, self._dtype, self._shape = op, value_index, dtype, shape

@@ -89,7 +89,7 @@ class OpDef:
         self.kernel: Callable[..., Any] | None = body.__dict__.get("kernel")
         self.lower: Callable[..., Any] | None = body.__dict__.get("lower")
         self.static: Callable[..., Any] | None = body.__dict__.get("static")
-        self._gradient = body.__dict__.get("gradient", _MISSING)
+        self._gradient: object = body.__dict__.get("gradient", _MISSING)
         for name, default in PROPERTIES.items():
             setattr(self, name, body.__dict__.get(name, default))
         self._input_index = {arg.name: index for index, arg in enumerate(self.inputs)}
@@ -151,7 +151,8 @@ class OpDef:
         """The gradient function ``(op, *output_gradients) -> input gradients``; None if the op is not differentiable."""
         if self._gradient is _MISSING:
             raise LookupError(f"No gradient defined for operation type '{self.type}'.")
-        return self._gradient
+        function: Callable[..., Any] | None = self._gradient  # type: ignore[assignment]
+        return function
 
     @gradient.setter
     def gradient(self, function: Callable[..., Any] | None) -> None:
@@ -187,7 +188,8 @@ class OpDef:
         out_shapes = self._infer_shapes(full_name, inputs, attributes, len(out_types))
         colocate = [tensor.op for arg, tensors in self.group(inputs, attributes) if arg.is_ref for tensor in tensors] \
             if any(arg.is_ref for arg in self.inputs) else []
-        return target._add(self, full_name, inputs, attributes, list(zip(out_types, out_shapes)), colocate)
+        added: Operation = target._add(self, full_name, inputs, attributes, list(zip(out_types, out_shapes)), colocate)
+        return added
 
     def _with_keywords(self, values: Sequence[Any], given: dict[str, Any]) -> list[Any]:
         """Inputs given by keyword, put into their places."""
@@ -324,8 +326,7 @@ class OpDef:
         """Flat inputs as (argument, its tensors) pairs."""
         found, start = [], 0
         for arg in self.inputs:
-            length = len(attributes[arg.type_list_attr]) if arg.type_list_attr is not None else \
-                attributes[arg.number_attr] if arg.number_attr is not None else 1
+            length = _length(arg, attributes)
             found.append((arg, list(flat[start:start + length])))
             start += length
         return found
@@ -345,7 +346,7 @@ class OpDef:
                 found.append(op.outputs[start])
                 start += 1
                 continue
-            length = len(op.attrs[arg.type_list_attr]) if arg.type_list_attr is not None else op.attrs[arg.number_attr]
+            length = _length(arg, op.attrs)
             found.append(op.outputs[start:start + length])
             start += length
         return found[0] if len(found) == 1 else found
@@ -353,7 +354,7 @@ class OpDef:
     def _infer_shapes(self, name: str, inputs: tuple[Tensor, ...], attributes: dict[str, Any], outputs: int) -> list[TensorShape]:
         values = self.arguments(inputs, attributes)
         try:
-            result = self.shape(*[values[g] if type(g) is int else attributes[g] for g in self._shape_getters])
+            result = self.shape(*[values[g] if isinstance(g, int) else attributes[g] for g in self._shape_getters])
             if self._single:
                 return [result if type(result) is TensorShape else as_shape(result)]
             shapes = [as_shape(item) for item in result]
@@ -376,6 +377,8 @@ class OpDef:
         leading = [value_of.pop(name) for name in parameters[:first]]  # type: ignore[arg-type]
         function = functools.partial(self.kernel, *leading, **value_of) if leading or value_of else self.kernel
         order = [item for item in parameters if isinstance(item, int)]
+        if not self._single and len(self.output_dtypes(op.attrs)) == 1:  # a list of one: the kernel's tuple holds the result
+            function = functools.partial(_only, function)
         if not self._simple:
             return lambda *flat: _pick(function, self.arguments(flat, op.attrs), order)
         return function if order == list(range(len(self.inputs))) else lambda *flat: _pick(function, flat, order)
@@ -401,6 +404,13 @@ class OpDef:
 
     def __repr__(self) -> str:
         return f"<op {self.type}>"
+
+
+def _length(arg: Arg, attributes: dict[str, Any]) -> int:
+    """How many tensors an argument takes."""
+    if arg.type_list_attr is not None:
+        return len(attributes[arg.type_list_attr])
+    return 1 if arg.number_attr is None else int(attributes[arg.number_attr])
 
 
 def _pick(function: Callable[..., Any], values: Sequence[Any], order: list[int]) -> Any:
@@ -446,7 +456,7 @@ def _create_by_type(target: Any, op_type: str, inputs: list[Any], name: str | No
         if not arg.is_list:
             values.append(rest.pop(0))
             continue
-        length = len(plain[arg.type_list_attr]) if arg.type_list_attr in plain else plain.get(arg.number_attr, len(rest))
+        length = _length(arg, plain) if (arg.type_list_attr or arg.number_attr) in plain else len(rest)
         values.append(rest[:length])
         del rest[:length]
     with target.as_default():
@@ -458,6 +468,11 @@ def _create_by_type(target: Any, op_type: str, inputs: list[Any], name: str | No
 
 
 graph._create_by_type = _create_by_type
+
+
+def _only(function: Callable[..., Any], *inputs: Any, **attributes: Any) -> Any:
+    (result,) = function(*inputs, **attributes)
+    return result
 
 
 def _short(value: Any) -> str:

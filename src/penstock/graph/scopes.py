@@ -37,7 +37,8 @@ class name_scope:  # noqa: N801 (TensorFlow's name)
         self._default.__enter__()
         self._scope = graph.name_scope(self._name)
         try:
-            return self._scope.__enter__()
+            scope: str = self._scope.__enter__()
+            return scope
         except BaseException:
             self._default.__exit__(None, None, None)
             raise

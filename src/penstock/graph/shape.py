@@ -72,8 +72,7 @@ class Dimension:
     def __rfloordiv__(self, other: Any) -> Dimension:
         return self._binary(other, operator.floordiv, True)
 
-    def __div__(self, other: Any) -> Dimension:
-        return self // other
+    __div__ = __floordiv__
 
     def __truediv__(self, other: Any) -> Dimension:
         raise TypeError(f"unsupported operand type(s) for /: 'Dimension' and {type(other).__name__!r}, please use // instead")
@@ -270,7 +269,7 @@ class TensorShape:
         """What is known of both together; ValueError if they contradict each other."""
         other = as_shape(other)
         if self._dims is None:
-            return other
+            return as_shape(other)
         if other._dims is None or other._dims == self._dims:
             return self
         if not self.is_compatible_with(other):

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from penstock.errors import KernelError
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.shape import TensorShape, unknown_shape
@@ -59,9 +58,10 @@ def _evaluate(op: Operation, depth: int) -> tuple[np.ndarray, bool] | None:
             values.append(known[0])
             complete = complete and known[1]
     try:
-        value = np.asarray(op.definition.bind(op, None)(*values))
+        with np.errstate(all="ignore"):
+            value = np.asarray(op.definition.bind(op, None)(*values))
         return value, complete or bool((value != -1).all())  # a part of a partly known value may be known
-    except (KernelError, ValueError, IndexError, ZeroDivisionError):
+    except Exception:
         return None  # the op will say what is wrong when it runs
 
 
@@ -77,6 +77,6 @@ def constant_value_as_shape(tensor: Any) -> TensorShape:
     tensor = to_tensor(tensor)
     value = constant_value(tensor, partial=True)
     if value is None or value.ndim != 1:
-        length = tensor.shape.extents[0] if tensor.shape.ndims == 1 else None  # type: ignore[index]
+        length = tensor.shape.extents[0] if tensor.shape.ndims == 1 else None
         return unknown_shape(length)
     return TensorShape([None if extent < 0 else int(extent) for extent in value])

@@ -57,4 +57,7 @@ from penstock.ops import (  # noqa: F401
     sparse_functions,
     sparse_math,
 )
-from penstock.ops import summaries, training  # noqa: F401
+from penstock.ops import summaries, training, transfer  # noqa: F401
+from penstock.ops import state  # noqa: F401
+from penstock.ops import resource  # noqa: F401
+from penstock.ops import slice_assign  # noqa: F401

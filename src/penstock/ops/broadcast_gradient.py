@@ -11,7 +11,6 @@ from penstock.graph.dtypes import int32, int64
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape
-from penstock.ops.common import unknown
 
 
 @op("BroadcastGradientArgs", "s0: T, s1: T -> r0: T, r1: T", T=types(int32, int64, default=int32))
@@ -47,7 +46,9 @@ def check_broadcast(x: Any, y: Any) -> None:
 class BroadcastArgs:
     """The shape that tensors of shapes ``s0`` and ``s1`` broadcast to."""
 
-    shape = unknown(1)
+    def shape(s0, s1):
+        lengths = [tensor.shape.with_rank(1).as_list()[0] for tensor in (s0, s1)]
+        return [None if None in lengths else max(lengths)]
 
     def kernel(s0, s1):
         check_broadcast(s0, s1)

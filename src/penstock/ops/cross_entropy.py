@@ -50,9 +50,9 @@ class SoftmaxCrossEntropyWithLogits:
         return loss, softmax
 
     def gradient(op, d_loss, d_backprop):
-        logits = op.inputs[0]
         d_logits = _feature_gradient(op, d_loss, d_backprop)
-        return [d_logits, None if d_loss is None else _columns(d_loss) * -LogSoftmax(logits)]
+        d_labels = _columns(d_loss) * -LogSoftmax(op.inputs[0])
+        return [d_logits, d_labels if _is_zero(d_backprop) else d_labels - d_backprop]
 
 
 @op("SparseSoftmaxCrossEntropyWithLogits", "features: T, labels: Tlabels -> loss: T, backprop: T", T=FLOATS,
@@ -93,12 +93,11 @@ def _check_labels(features, labels):
 
 def _feature_gradient(op, d_loss, d_backprop):
     """The gradient for the logits: of the loss, through the output ``backprop``; and of ``backprop`` itself, for second derivatives."""
-    result = None if d_loss is None else _columns(d_loss) * op.outputs[1]
-    if d_backprop is None or _is_zero(d_backprop):
+    result = _columns(d_loss) * op.outputs[1]
+    if _is_zero(d_backprop):
         return result
     softmax = Softmax(op.inputs[0])
-    curvature = (d_backprop - reduce_sum(d_backprop * softmax, -1, keepdims=True)) * softmax
-    return curvature if result is None else result + curvature
+    return result + (d_backprop - reduce_sum(d_backprop * softmax, -1, keepdims=True)) * softmax
 
 
 def _is_zero(tensor):

@@ -234,11 +234,9 @@ def _merged_shape(inputs):
 
 
 def _total(inputs):
-    if len(inputs) == 1:
-        return inputs[0]
-    result = np.add(inputs[0], inputs[1])
-    for array in inputs[2:]:
-        result = result + array
+    result = np.array(inputs[0])
+    for array in inputs[1:]:
+        result += array
     return result
 
 

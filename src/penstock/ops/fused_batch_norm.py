@@ -11,7 +11,7 @@ from penstock.errors import invalid_argument
 from penstock.graph import dtypes as dt
 from penstock.graph.attrs import one_of, types
 from penstock.graph.opdef import op
-from penstock.graph.shape import unknown_shape
+from penstock.graph.shape import scalar
 from penstock.ops import layout
 from penstock.ops.cast import cast
 from penstock.ops.conv_shape import check_rank
@@ -201,7 +201,7 @@ class FusedBatchNormV3:
     """FusedBatchNormV2 with one more output, which other devices need."""
 
     def shape(x, scale, offset, mean, variance, data_format, is_training):
-        return [*_forward_shapes(x, scale, offset, mean, variance, data_format, is_training), unknown_shape()]
+        return [*_forward_shapes(x, scale, offset, mean, variance, data_format, is_training), scalar()]
 
     def kernel(x, scale, offset, mean, variance, epsilon, data_format, is_training):
         return *_normalize(x, scale, offset, mean, variance, epsilon, data_format, is_training), np.float32(0)

@@ -28,7 +28,7 @@ from penstock.ops.shape_ops import as_array, expand_dims, known_elements, rank, 
 
 def check_indices(indices: np.ndarray, limit: int) -> None:
     """Raises for the first index outside [0, limit)."""
-    if indices.size and not (0 <= indices.min() and indices.max() < limit):
+    if indices.size and not (indices.min() >= 0 and indices.max() < limit):
         place = tuple(np.argwhere((indices < 0) | (indices >= limit))[0].tolist())
         shown = ",".join(map(str, place))
         raise invalid_argument(f"indices{f'[{shown}]' if place else ''} = {indices[place]} is not in [0, {limit})")

@@ -7,16 +7,32 @@ from penstock.graph import dtypes as dt
 from penstock.graph.attrs import types
 from penstock.graph.opdef import op
 from penstock.ops.conv_shape import check_rank
+from penstock.ops.matmul import matmul
+from penstock.ops.powers import pow
 from penstock.ops.precision import in_float32
+from penstock.ops.shape_ops import reshape
+from penstock.ops.shape_ops import shape as shape_of
 
 _ATTRS = dict(depth_radius=5, bias=1.0, alpha=1.0, beta=0.5, T=types(dt.float16, dt.bfloat16, dt.float32, default=dt.float32))
 
 
 def _neighbour_sum(x: np.ndarray, radius: int) -> np.ndarray:
     """The sum over the channels that are at most ``radius`` away: a product with a band matrix."""
-    channel = np.arange(x.shape[-1])
-    band = (np.abs(channel[:, None] - channel) <= radius).astype(x.dtype)
-    return (x.reshape(-1, x.shape[-1]) @ band).reshape(x.shape)
+    return (x.reshape(-1, x.shape[-1]) @ _band(x.shape[-1], radius, x.dtype)).reshape(x.shape)
+
+
+def _band(channels: int, radius: int, dtype: np.dtype) -> np.ndarray:
+    channel = np.arange(channels)
+    return (np.abs(channel[:, None] - channel) <= radius).astype(dtype)
+
+
+def _neighbour_sum_graph(x, radius):
+    """The same, as a graph."""
+    channels = x.shape.extents[-1]
+    if channels is None:
+        raise ValueError("the second derivative of LRN needs a known number of channels")
+    rows = matmul(reshape(x, [-1, channels]), _band(channels, radius, x.dtype.np))
+    return reshape(rows, shape_of(x))
 
 
 @op("LRN", "input: T -> output: T", **_ATTRS)
@@ -50,6 +66,16 @@ class LRNGrad:
         norm = kind(bias) + kind(alpha) * _neighbour_sum(np.square(input_image), depth_radius)
         coupled = _neighbour_sum(input_grads * output_image / norm, depth_radius)
         return input_grads * norm ** kind(-beta) - kind(2 * alpha * beta) * input_image * coupled
+
+    def gradient(op, dy):
+        """With n the norm's base and S the sum over neighbours, the op is g n^-beta - 2 alpha beta x S(g y / n), where n depends on x."""
+        g, x, y = op.inputs
+        radius, bias, alpha, beta = (op.attrs[name] for name in ("depth_radius", "bias", "alpha", "beta"))
+        n = bias + alpha * _neighbour_sum_graph(x * x, radius)
+        t = 2.0 * alpha * beta * _neighbour_sum_graph(dy * x, radius)
+        d_n = t * g * y / (n * n) - beta * dy * g * pow(n, -beta - 1.0)
+        d_x = 2.0 * alpha * (x * _neighbour_sum_graph(d_n, radius) - beta * dy * _neighbour_sum_graph(g * y / n, radius))
+        return [dy * pow(n, -beta) - t * y / n, d_x, -t * g / n]
 
 
 def local_response_normalization(input, depth_radius=5, bias=1, alpha=1, beta=0.5, name=None):

@@ -51,6 +51,10 @@ def _winners(input, filter, w):
         yield tap, won
 
 
+def _no_second_order(op):
+    return LookupError(f"No gradient defined for operation '{op.name}' (op type: {op.type})")
+
+
 @op("Dilation2D", "input: T, filter: T -> output: T", **_ATTRS)
 class Dilation2D:
     """The maximum over each window of input + filter."""
@@ -88,6 +92,9 @@ class Dilation2DBackpropInput:
             target[(slice(None), slice(None), slice(None), *tap)] += np.where(won, out_backprop, out_backprop.dtype.type(0))
         return np.ascontiguousarray(w.inner(padded, 1))
 
+    def gradient(op, dy):
+        raise _no_second_order(op)
+
 
 @op("Dilation2DBackpropFilter", "input: T, filter: T, out_backprop: T -> filter_backprop: T", **_ATTRS)
 class Dilation2DBackpropFilter:
@@ -102,6 +109,9 @@ class Dilation2DBackpropFilter:
         for tap, won in _winners(input, filter, _windows(input, filter, strides, rates, padding)):
             result[tap] = np.where(won, out_backprop, out_backprop.dtype.type(0)).sum(axis=(0, 1, 2), dtype=result.dtype)
         return result
+
+    def gradient(op, dy):
+        raise _no_second_order(op)
 
 
 def dilation2d(input, filter=None, strides=None, rates=None, padding=None, name=None, filters=None, dilations=None):

@@ -72,7 +72,7 @@ class Round:
     shape = like("x")
 
     def kernel(x):
-        return x if np.asarray(x).dtype.kind == "i" else np.rint(x)
+        return np.copy(x) if np.asarray(x).dtype.kind == "i" else np.rint(x)
 
     def lower(b, x, T):
         return x if T.is_integer else b.rint(x)

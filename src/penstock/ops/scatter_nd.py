@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.errors import invalid_argument
+from penstock.errors import invalid_argument, unimplemented
 from penstock.graph import dtypes as dt
 from penstock.graph.attrs import TYPE
 from penstock.graph.node import Tensor
@@ -51,8 +51,8 @@ def _check_updates(indices: np.ndarray, updates: np.ndarray, extents: Sequence[i
 
 def _add_at(target: np.ndarray, indices: np.ndarray, updates: np.ndarray, how: np.ufunc = np.add) -> np.ndarray:
     """``target`` with ``updates`` added (or subtracted) at positions; a position that comes twice gets both."""
-    if target.dtype.kind not in "biufcV":
-        raise invalid_argument("strings cannot be added")
+    if target.dtype == object or (target.dtype == bool and how is np.subtract):
+        raise unimplemented(f"elements of type {target.dtype} cannot be combined by {how.__name__}")
     depth = indices.shape[-1]
     _check_updates(indices, updates, target.shape)
     if indices.size == 0 and depth:

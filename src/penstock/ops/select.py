@@ -7,7 +7,7 @@ import numpy as np
 
 from penstock.errors import invalid_argument
 from penstock.graph import dtypes as dt
-from penstock.graph.attrs import Attr, TYPE
+from penstock.graph.attrs import TYPE, Attr
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op

@@ -59,8 +59,8 @@ class Slice:
         return input[tuple(index)]
 
     def gradient(op, dy):
-        from penstock.ops.pad import Pad  # padding is differentiated by slicing: it stands above
         from penstock.ops.pack import stack
+        from penstock.ops.pad import Pad  # padding is differentiated by slicing: both stand above
         source, begin = op.inputs[0], op.inputs[1]
         extents, taken, start = source.shape.extents, op.outputs[0].shape.extents, known_elements(begin)
         if extents is not None and None not in (*extents, *(taken or [None]), *(start or [None])):

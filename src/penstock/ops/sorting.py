@@ -14,8 +14,10 @@ from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.graph.static import constant_value
+from penstock.ops.cast import cast
 from penstock.ops.common import REAL
-from penstock.ops.elementwise import Neg
+from penstock.ops.compare import Equal
+from penstock.ops.elementwise import Mul, Neg, RealDiv
 from penstock.ops.pack import stack
 from penstock.ops.permute import transpose
 from penstock.ops.scatter_nd import ScatterNd
@@ -117,10 +119,6 @@ class NthElement:
 
     def gradient(op, dy):
         """Shared among the elements that are equal to the n-th one."""
-        from penstock.ops.cast import cast
-        from penstock.ops.compare import Equal
-        from penstock.ops.elementwise import Mul
-        from penstock.ops.division import RealDiv
         from penstock.ops.reduce import reduce_sum  # reductions stand above
         chosen = cast(Equal(expand_dims(op.outputs[0], -1), op.inputs[0]), dy.dtype)
         return [Mul(RealDiv(chosen, expand_dims(reduce_sum(chosen, -1), -1)), expand_dims(dy, -1)), None]

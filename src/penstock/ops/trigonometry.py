@@ -4,6 +4,7 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.graph.convert import to_tensor
+from penstock.graph.dtypes import float64
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.ops.broadcast_gradient import reduce_both
@@ -22,6 +23,10 @@ def _one(tensor: Tensor) -> Tensor:
 def _of_floats(ufunc, x):
     """A function of floats that takes integers too; its results are cut off to integers again."""
     return np.asarray(ufunc(x)).astype(np.asarray(x).dtype, copy=False)
+
+
+def _lower_of_floats(b, function, x, dtype):
+    return b.cast(function(b.cast(x, float64)), dtype) if dtype.is_integer else function(x)
 
 
 @op("Sin", "x: T -> y: T", T=INEXACT)
@@ -68,8 +73,8 @@ class Tan:
     def kernel(x):
         return _of_floats(np.tan, x)
 
-    def lower(b, x):
-        return b.tan(x)
+    def lower(b, x, T):
+        return _lower_of_floats(b, b.tan, x, T)
 
     def gradient(op, dy):
         return Mul(dy, Square(Reciprocal(Cos(conj(op.inputs[0])))))
@@ -85,8 +90,8 @@ class Asin:
     def kernel(x):
         return _of_floats(np.arcsin, x)
 
-    def lower(b, x):
-        return b.asin(x)
+    def lower(b, x, T):
+        return _lower_of_floats(b, b.asin, x, T)
 
     def gradient(op, dy):
         x = conj(op.inputs[0])
@@ -103,8 +108,8 @@ class Acos:
     def kernel(x):
         return _of_floats(np.arccos, x)
 
-    def lower(b, x):
-        return b.acos(x)
+    def lower(b, x, T):
+        return _lower_of_floats(b, b.acos, x, T)
 
     def gradient(op, dy):
         x = conj(op.inputs[0])
@@ -121,8 +126,8 @@ class Atan:
     def kernel(x):
         return _of_floats(np.arctan, x)
 
-    def lower(b, x):
-        return b.atan(x)
+    def lower(b, x, T):
+        return _lower_of_floats(b, b.atan, x, T)
 
     def gradient(op, dy):
         x = conj(op.inputs[0])
@@ -283,8 +288,8 @@ class Sigmoid:
     def kernel(x):
         return 1 / (1 + np.exp(-x))
 
-    def lower(b, x):
-        return b.sigmoid(x)
+    def lower(b, x, T):
+        return b.div(1, b.add(1, b.exp(b.neg(x)))) if T.is_complex else b.sigmoid(x)
 
     def gradient(op, dy):
         return SigmoidGrad(conj(op.outputs[0]), dy)

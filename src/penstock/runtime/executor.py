@@ -15,6 +15,7 @@ from typing import Any
 from penstock import errors
 from penstock.compiler.ir import Node
 from penstock.errors import DeadlineExceededError, KernelError, OpError
+from penstock.runtime.explain import complaint
 from penstock.runtime.plan import PartitionPlan, Plan
 from penstock.runtime.step import Step, working_for
 from penstock.runtime.threads import POOL
@@ -61,7 +62,7 @@ def _run_in_order(part: PartitionPlan, slots: list[Any]) -> None:
                 slots[slot] = None
             del values, result
     except Exception as error:
-        raise describe(error, part.nodes[index], [slots[slot] for slot in part.inputs[index]]) from _cause(error)
+        raise describe(error, part.nodes[index], [slots[slot] for slot in part.inputs[index]])  # noqa: B904 (it sets the cause)
 
 
 def _run_together(runs: list[_DeviceRun], step: Step) -> None:
@@ -143,7 +144,7 @@ class _DeviceRun:
                 values[position] = values[position].read()
             result = part.kernels[index](*values)
         except Exception as error:
-            raise describe(error, node, values) from _cause(error)
+            raise describe(error, node, values)  # noqa: B904 (it sets the cause)
         if self.record:
             results = [result] if type(part.outputs[index]) is int else list(result or ())
             self.record(part.device, node, start, time.perf_counter_ns(), results)
@@ -213,7 +214,9 @@ def describe(error: Exception, node: Node, inputs: list[Any]) -> OpError:
     """The error for people: what happened, in which op on which device, with which inputs, made where, and what to try."""
     if isinstance(error, OpError):
         return error
-    hint = ""
+    hint, cause = "", error.__cause__ if isinstance(error, KernelError) else error
+    if isinstance(error, _INVALID) and (text := complaint(node, inputs)) is not None:
+        error, cause = KernelError(errors.InvalidArgumentError, text), None
     if isinstance(error, KernelError):
         cls, message, hint = error.error_class, error.message, error.hint
     elif isinstance(error, MemoryError):
@@ -230,7 +233,9 @@ def describe(error: Exception, node: Node, inputs: list[Any]) -> OpError:
         lines.append(f"  made at: {node.origin.origin}")
     if hint:
         lines.append(f"  try: {hint}")
-    return cls(None, node.origin, "\n".join(lines))
+    described = cls(None, node.origin, "\n".join(lines))
+    described.__cause__ = cause  # KernelErrors say it all; of other errors the original traceback is kept
+    return described
 
 
 def _shown(value: Any) -> str:
@@ -238,8 +243,3 @@ def _shown(value: Any) -> str:
     if hasattr(value, "dtype") and hasattr(value, "shape"):
         return f"{'string' if value.dtype == object else value.dtype}{list(value.shape)}"
     return "uninitialized" if value is None else type(value).__name__
-
-
-def _cause(error: Exception) -> BaseException | None:
-    """KernelErrors say it all; of other errors the original traceback is kept."""
-    return error.__cause__ if isinstance(error, KernelError) else error

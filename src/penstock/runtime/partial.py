@@ -5,8 +5,9 @@ import threading
 from typing import Any
 
 from penstock import errors
-from penstock.compiler.ir import Arg, Node, Program
+from penstock.compiler.ir import Node, Program
 from penstock.graph.node import Operation, Tensor
+from penstock.ops.transfer import Arg
 from penstock.runtime.executor import describe
 from penstock.runtime.fetches import Fetches, handed_out
 from penstock.runtime.plan import kernel_of, references_of
@@ -74,5 +75,5 @@ class PartialRun:
                 values[position] = values[position].read()
             result = kernel_of(node, self._resources, self._states)(*values)
         except Exception as error:
-            raise describe(error, node, values) from error
+            raise describe(error, node, values)  # noqa: B904 (it sets the cause)
         self._values[node] = [result] if len(node.output_dtypes) == 1 else list(result or ())

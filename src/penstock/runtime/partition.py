@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from penstock.compiler.ir import Node, Program, Recv, Send
+from penstock.compiler.ir import Node, Program
 from penstock.graph import dtypes
 from penstock.graph.opdef import lookup
+from penstock.ops.transfer import Recv, Send
 
 
 @dataclass(slots=True)

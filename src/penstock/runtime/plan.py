@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.compiler.ir import Node, Program, Recv, rendezvous_key
+from penstock.compiler.ir import Node, Program
+from penstock.ops.transfer import Recv, rendezvous_key
 from penstock.runtime.partition import Partition, partition
 from penstock.runtime.resources import Resources
 from penstock.runtime.step import KernelContext

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from penstock.compiler.ir import Node
 from penstock.errors import OpError
 from penstock.graph.node import Operation
@@ -62,18 +64,21 @@ class Step:
 
 
 class working_for:  # noqa: N801 (a with block)
-    """Marks this thread as working for a step."""
+    """Marks this thread as working for a step, in which 1 / 0 is infinity and no reason for a warning."""
 
-    __slots__ = ("_outer", "_step")
+    __slots__ = ("_errstate", "_outer", "_step")
 
     def __init__(self, step: Step) -> None:
         self._step = step
+        self._errstate = np.errstate(all="ignore")
 
     def __enter__(self) -> None:
         self._outer = getattr(_running, "step", None)
         _running.step = self._step
+        self._errstate.__enter__()
 
     def __exit__(self, *error: Any) -> None:
+        self._errstate.__exit__(*error)
         _running.step = self._outer
 
 

@@ -41,7 +41,7 @@ def natural_exp_decay(learning_rate: Any, global_step: Any, decay_steps: Any, de
     with name_scope(name, "NaturalExpDecay", [learning_rate, global_step, decay_rate]) as scope:
         rate = to_tensor(learning_rate, name="learning_rate")
         past = div(_step(global_step, rate.dtype), cast(decay_steps, rate.dtype))
-        return multiply(rate, exp(multiply(-cast(decay_rate, rate.dtype), floor(past) if staircase else past)), name=scope)  # type: ignore[operator]
+        return multiply(rate, exp(multiply(-cast(decay_rate, rate.dtype), floor(past) if staircase else past)), name=scope)
 
 
 def inverse_time_decay(learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False,
@@ -60,11 +60,11 @@ def polynomial_decay(learning_rate: Any, global_step: Any, decay_steps: Any, end
         rate = to_tensor(learning_rate, name="learning_rate")
         end, steps, now = cast(end_learning_rate, rate.dtype), cast(decay_steps, rate.dtype), _step(global_step, rate.dtype)
         if cycle:
-            periods = where(equal(now, cast(0, rate.dtype)), ones_like(now), ceil(now / steps))  # type: ignore[operator]
+            periods = where(equal(now, cast(0, rate.dtype)), ones_like(now), ceil(now / steps))
             steps = multiply(steps, periods)
         else:
             now = minimum(now, steps)
-        return add(multiply(rate - end, pow(1 - now / steps, cast(power, rate.dtype))), end, name=scope)  # type: ignore[operator]
+        return add(multiply(rate - end, pow(1 - now / steps, cast(power, rate.dtype))), end, name=scope)
 
 
 def piecewise_constant(x: Any, boundaries: Any, values: Any, name: str | None = None) -> Tensor:
@@ -91,12 +91,12 @@ def cosine_decay(learning_rate: Any, global_step: Any, decay_steps: Any, alpha: 
     """Half a cosine from ``learning_rate`` down to ``alpha`` times it."""
     with name_scope(name, "CosineDecay", [learning_rate, global_step]):
         rate = to_tensor(learning_rate, name="learning_rate")
-        done = minimum(_step(global_step, rate.dtype), cast(decay_steps, rate.dtype)) / cast(decay_steps, rate.dtype)  # type: ignore[operator]
+        done = minimum(_step(global_step, rate.dtype), cast(decay_steps, rate.dtype)) / cast(decay_steps, rate.dtype)
         return multiply(rate, (1 - alpha) * _half_cosine(done) + alpha)
 
 
 def _half_cosine(done: Tensor) -> Tensor:
-    return 0.5 * (1.0 + cos(math.pi * done))  # type: ignore[operator]
+    return 0.5 * (1.0 + cos(math.pi * done))
 
 
 def cosine_decay_restarts(learning_rate: Any, global_step: Any, first_decay_steps: Any, t_mul: Any = 2.0, m_mul: Any = 1.0, alpha: Any = 0.0,
@@ -106,14 +106,14 @@ def cosine_decay_restarts(learning_rate: Any, global_step: Any, first_decay_step
         rate = to_tensor(learning_rate, name="initial_learning_rate")
         dtype = rate.dtype
         first, longer, lower = cast(first_decay_steps, dtype), cast(t_mul, dtype), cast(m_mul, dtype)
-        done = _step(global_step, dtype) / first  # type: ignore[operator]
+        done = _step(global_step, dtype) / first
         equal_periods = equal(longer, cast(1.0, dtype))
         safe = where(equal_periods, cast(2.0, dtype), longer)  # the branch that is not taken must not divide by zero
-        growing = floor(log(1.0 - done * (1.0 - safe)) / log(safe))  # type: ignore[operator]
-        past = (1.0 - pow(safe, growing)) / (1.0 - safe)  # type: ignore[operator]
+        growing = floor(log(1.0 - done * (1.0 - safe)) / log(safe))
+        past = (1.0 - pow(safe, growing)) / (1.0 - safe)
         period = where(equal_periods, floor(done), growing)
-        done = where(equal_periods, done - floor(done), (done - past) / pow(safe, growing))  # type: ignore[operator]
-        return multiply(rate, (1 - alpha) * pow(lower, period) * _half_cosine(done) + alpha)  # type: ignore[operator]
+        done = where(equal_periods, done - floor(done), (done - past) / pow(safe, growing))
+        return multiply(rate, (1 - alpha) * pow(lower, period) * _half_cosine(done) + alpha)
 
 
 def linear_cosine_decay(learning_rate: Any, global_step: Any, decay_steps: Any, num_periods: float = 0.5, alpha: float = 0.0, beta: float = 0.001,
@@ -135,9 +135,9 @@ def _linear_cosine(learning_rate: Any, global_step: Any, decay_steps: Any, num_p
     rate = to_tensor(learning_rate, name="learning_rate")
     steps = cast(decay_steps, rate.dtype)
     now = minimum(_step(global_step, rate.dtype), steps)
-    linear = (steps - now) / steps  # type: ignore[operator]
+    linear = (steps - now) / steps
     if noise is not None:
-        deviation = sqrt(noise[0] / pow(1.0 + now, cast(noise[1], rate.dtype)))  # type: ignore[operator]
+        deviation = sqrt(noise[0] / pow(1.0 + now, cast(noise[1], rate.dtype)))
         linear = add(linear, multiply(deviation, random_normal(linear.shape, dtype=rate.dtype)))
-    cosine = 0.5 * (1.0 + cos(math.pi * 2.0 * num_periods * now / steps))  # type: ignore[operator]
-    return multiply(rate, (alpha + linear) * cosine + beta)  # type: ignore[operator]
+    cosine = 0.5 * (1.0 + cos(math.pi * 2.0 * num_periods * now / steps))
+    return multiply(rate, (alpha + linear) * cosine + beta)

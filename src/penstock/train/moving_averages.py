@@ -39,7 +39,7 @@ def _debiased_delta(variable: Any, value: Any, weight: Tensor) -> Tensor:
         steps = get_variable("local_step", shape=[], dtype=variable.dtype.base_dtype, initializer=Zeros(), trainable=False)
         moved = assign_sub(biased, (biased - value) * weight)
         counted = assign_add(steps, 1.0)
-        return variable - moved / (1.0 - pow(1.0 - weight, to_tensor(counted)))  # type: ignore[operator]
+        return variable - moved / (1.0 - pow(1.0 - weight, to_tensor(counted)))
 
 
 def weighted_moving_average(value: Any, decay: Any, weight: Any, truediv: bool = True, collections: Any = None, name: str | None = None) -> Tensor:
@@ -52,7 +52,7 @@ def weighted_moving_average(value: Any, decay: Any, weight: Any, truediv: bool =
                                    collections=collections)
         over = assign_moving_average(numerator, value * weight, decay, zero_debias=False)
         under = assign_moving_average(denominator, to_tensor(weight, value.dtype), decay, zero_debias=False)
-        return to_tensor(over) / under if truediv else div(to_tensor(over), to_tensor(under), name=scope)  # type: ignore[operator]
+        return to_tensor(over) / under if truediv else div(to_tensor(over), to_tensor(under), name=scope)
 
 
 class ExponentialMovingAverage:
@@ -83,7 +83,7 @@ class ExponentialMovingAverage:
             decay = to_tensor(self._decay, name="decay")
             if self._num_updates is not None:
                 updates = cast(self._num_updates, decay.dtype)
-                decay = minimum(decay, (1.0 + updates) / (10.0 + updates))  # type: ignore[operator]
+                decay = minimum(decay, (1.0 + updates) / (10.0 + updates))
             moves = [assign_moving_average(self._averages[var], var, decay, zero_debias=self._zero_debias and not isinstance(var, Variable))
                      for var in var_list]
             return group(*moves, name=scope)

@@ -20,6 +20,7 @@ from penstock.train import slots
 from penstock.variables.assign import assign_add
 from penstock.variables.initialization import trainable_variables
 from penstock.variables.resource_variable import ResourceVariable
+from penstock.variables.variable import Variable
 
 _SHOWN = 5  # variables that an error explains
 
@@ -213,7 +214,6 @@ class Optimizer:
 
     def _create_non_slot_variable(self, initial_value: Any, name: str, colocate_with: Any) -> Any:
         """A variable that belongs to the optimizer as a whole (Adam's powers of beta)."""
-        from penstock.variables.variable import Variable  # named here only
         key = (name, default_graph())
         if key not in self._non_slots:
             with default_graph().colocate_with(colocate_with.op):
@@ -246,7 +246,7 @@ def _as_gradient(grad: Any, variable: Any) -> Any:
 def _deduplicate(values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
     """Rows with equal indices, added up."""
     distinct, position = unique(indices)
-    return unsorted_segment_sum(values, position, shape(distinct)[0]), distinct  # type: ignore[index]
+    return unsorted_segment_sum(values, position, shape(distinct)[0]), distinct
 
 
 def _no_gradients(variables: list[Any], loss: Tensor) -> str:

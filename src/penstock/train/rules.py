@@ -64,8 +64,8 @@ class RuleOptimizer(Optimizer):
         definition = lookup(f"{'Resource' if resource else ''}{'Sparse' if sparse else ''}Apply{self.rule}")
         values = [self._input(arg.name, var, given, resource) for arg in definition.inputs]
         options = {key: value for key, value in self._options.items() if key in definition.attrs}
-        return definition.node(values, {"use_locking": self._use_locking, **options}).outputs[0] if not resource else \
-            definition.node(values, {"use_locking": self._use_locking, **options})
+        op = definition.node(values, {"use_locking": self._use_locking, **options})
+        return op if resource else op.outputs[0]
 
     def _input(self, name: str, var: Any, given: dict[str, Any], resource: bool) -> Any:
         if name in given:
@@ -83,13 +83,14 @@ class RuleOptimizer(Optimizer):
     def _apply_dense(self, grad: Tensor, var: Any) -> Any:
         return self._rule(var, {"grad": grad, "delta": grad}, sparse=False)
 
-    _resource_apply_dense = _apply_dense
+    def _resource_apply_dense(self, grad: Tensor, handle: Any) -> Any:
+        return self._apply_dense(grad, handle)
 
     def _apply_sparse(self, grad: IndexedSlices, var: Any) -> Any:
         return self._rule(var, {"grad": grad.values, "indices": grad.indices}, sparse=True)
 
-    def _resource_apply_sparse(self, grad: Tensor, var: Any, indices: Tensor) -> Any:
-        return self._rule(var, {"grad": grad, "indices": indices}, sparse=True)
+    def _resource_apply_sparse(self, grad: Tensor, handle: Any, indices: Tensor) -> Any:
+        return self._rule(handle, {"grad": grad, "indices": indices}, sparse=True)
 
 
 class GradientDescentOptimizer(RuleOptimizer):
@@ -102,11 +103,11 @@ class GradientDescentOptimizer(RuleOptimizer):
         self._learning_rate = learning_rate
 
     def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Any) -> Any:
-        delta = grad.values * cast(self._tensors["alpha"], var.dtype.base_dtype)  # type: ignore[operator]
+        delta = grad.values * cast(self._tensors["alpha"], var.dtype.base_dtype)
         return scatter_sub(var, grad.indices, delta, use_locking=self._use_locking).op
 
-    def _resource_apply_sparse_duplicate_indices(self, grad: Tensor, var: Any, indices: Tensor) -> Any:
-        return lookup("ResourceScatterAdd").node([var.handle, indices, -grad * cast(self._tensors["alpha"], grad.dtype.base_dtype)], {})  # type: ignore[operator]
+    def _resource_apply_sparse_duplicate_indices(self, grad: Tensor, handle: Any, indices: Tensor) -> Any:
+        return lookup("ResourceScatterAdd").node([handle.handle, indices, -grad * cast(self._tensors["alpha"], grad.dtype.base_dtype)], {})
 
 
 class MomentumOptimizer(RuleOptimizer):
@@ -260,16 +261,16 @@ class AdamOptimizer(RuleOptimizer):
     def _apply_sparse(self, grad: IndexedSlices, var: Any) -> Operation:
         return self._sparse(grad.values, var, grad.indices)
 
-    def _resource_apply_sparse(self, grad: Tensor, var: Any, indices: Tensor) -> Operation:
-        return self._sparse(grad, var, indices)
+    def _resource_apply_sparse(self, grad: Tensor, handle: Any, indices: Tensor) -> Operation:
+        return self._sparse(grad, handle, indices)
 
     def _sparse(self, grad: Tensor, var: Any, indices: Tensor) -> Operation:
         dtype = var.dtype.base_dtype
         lr, beta1, beta2, epsilon = (cast(self._tensors[name], dtype) for name in ("lr", "beta1", "beta2", "epsilon"))
         power1, power2 = (cast(power, dtype) for power in self._get_beta_accumulators())
-        rate = lr * sqrt(1 - power2) / (1 - power1)  # type: ignore[operator]
-        m = self._decay_and_add(self.get_slot(var, "m"), beta1, grad * (1 - beta1), indices)  # type: ignore[operator]
-        v = self._decay_and_add(self.get_slot(var, "v"), beta2, grad * grad * (1 - beta2), indices)  # type: ignore[operator]
+        rate = lr * sqrt(1 - power2) / (1 - power1)
+        m = self._decay_and_add(self.get_slot(var, "m"), beta1, grad * (1 - beta1), indices)
+        v = self._decay_and_add(self.get_slot(var, "v"), beta2, grad * grad * (1 - beta2), indices)
         update = assign_sub(var, rate * m / (sqrt(v) + epsilon), use_locking=self._use_locking)
         return group(update, m, v)
 

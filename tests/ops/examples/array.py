@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from support.examples import bools, example, integers, ints, normal, strings
 
 

@@ -5,7 +5,7 @@ from support.examples import bools, example, integers, ints, normal, strings
 
 example("Equal", ints(1, 2, 3), ints(1, 3, 3))
 example("Equal", strings("a", "b"), strings("a", "c"))
-example("Equal", ints(1, 2, 3), ints(1, 2), incompatible_shape_error=False)
+example("Equal", ints(1, 2, 3), ints(1, 2, 4), incompatible_shape_error=False)
 example("NotEqual", ints(1, 2, 3), ints(1, 3, 3))
 example("NotEqual", bools(3), bools(3))
 for name in ("Less", "LessEqual", "Greater", "GreaterEqual"):

@@ -14,8 +14,10 @@ for name in ("EluGrad", "SeluGrad"):  # their second input is an activation, whi
 example("Softmax", normal(3, 4))
 example("Softmax", normal(2, 3, 4))
 example("LogSoftmax", normal(3, 4))
-example("SoftmaxCrossEntropyWithLogits", normal(3, 4), positive(3, 4) / 5)
-example("SoftmaxCrossEntropyWithLogits", normal(3, 4), positive(1, 4) / 5, grad=False)  # as in TensorFlow, for equal shapes only
+_labels = positive(3, 4)
+_labels /= _labels.sum(axis=1, keepdims=True)  # the gradient is that of labels which sum to 1
+example("SoftmaxCrossEntropyWithLogits", normal(3, 4), _labels)
+example("SoftmaxCrossEntropyWithLogits", normal(3, 4), _labels[:1], grad=False)  # as in TensorFlow, for equal shapes only
 example("SparseSoftmaxCrossEntropyWithLogits", normal(3, 4), ints(2, 0, 3))
 
 example("BiasAdd", normal(2, 3), normal(3))
@@ -28,9 +30,8 @@ example("L2Loss", normal(3, 4))
 example("InTopK", distinct(3, 4).astype(np.float32), ints(0, 1, 3), k=2)
 example("InTopKV2", distinct(3, 4).astype(np.float32), ints(0, 1, 3), 2)
 
-example("LRN", normal(2, 2, 2, 7).astype(np.float32), depth_radius=2, bias=2.0, alpha=0.5, beta=0.75, second=False)  # no LRNGradGrad
-example("LRNGrad", normal(2, 2, 2, 7).astype(np.float32), normal(2, 2, 2, 7).astype(np.float32), normal(2, 2, 2, 7).astype(np.float32),
-        depth_radius=2, grad=False)  # TensorFlow has no gradient of it either
+example("LRN", normal(2, 2, 2, 7).astype(np.float32), depth_radius=2, bias=2.0, alpha=0.5, beta=0.75)
+example("LRNGrad", *(normal(2, 2, 2, 7).astype(np.float32) for _ in range(3)), depth_radius=2, bias=2.0, alpha=0.5, beta=0.75)
 
 
 def _batch(seed, *shape):

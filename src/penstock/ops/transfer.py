@@ -1,0 +1,58 @@
+"""Where values enter and leave a step, and cross between devices. The runtime adds these nodes; programs do not.
+
+They have no gradient and, but for Send, no kernel: the executor itself feeds, fetches and waits.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.graph.attrs import INT, STRING, TYPE
+from penstock.graph.opdef import op
+from penstock.ops.common import nothing, unknown
+
+
+def rendezvous_key(attrs: dict[str, Any]) -> str:
+    """The key under which a Send and its Recv meet."""
+    return f"{attrs['send_device']};{attrs['recv_device']};{attrs['tensor_name']}"
+
+
+@op("_Arg", "-> output: T", T=TYPE, index=INT)
+class Arg:
+    """A value that the caller of the step feeds; stands in for the tensor that is fed."""
+
+    stateful = True
+
+    shape = unknown()
+    gradient = None
+
+
+@op("_Retval", "input: T ->", T=TYPE, index=INT)
+class Retval:
+    """A value that the caller of the step fetches."""
+
+    stateful = True
+    shape = nothing()
+    gradient = None
+
+
+@op("_Send", "tensor: T ->", T=TYPE, tensor_name=STRING, send_device=STRING, send_device_incarnation=0, recv_device=STRING, client_terminated=False)
+class Send:
+    """Hands a tensor over to another device."""
+
+    stateful = True
+    shape = nothing()
+    gradient = None
+
+    def kernel(ctx, tensor):
+        ctx.step.rendezvous.send(rendezvous_key(ctx.node.attrs), tensor)
+
+
+@op("_Recv", "-> tensor: tensor_type", tensor_type=TYPE, tensor_name=STRING, send_device=STRING, send_device_incarnation=0, recv_device=STRING,
+    client_terminated=False)
+class Recv:
+    """Waits for a tensor from another device."""
+
+    stateful = blocking = True
+
+    shape = unknown()
+    gradient = None

@@ -1,0 +1,128 @@
+"""``install_as_tensorflow()``, each time in a process of its own: it is for the life of a process."""
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+
+def run(program: str, install: bool = True) -> str:
+    start = "import penstock\npenstock.install_as_tensorflow()\n" if install else ""
+    result = subprocess.run([sys.executable, "-c", start + textwrap.dedent(program)], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_tensorflow_is_penstock():
+    run("""
+        import tensorflow as tf, tensorflow.compat.v1 as v1
+        penstock.install_as_tensorflow()                       # a second time changes nothing
+        assert tf.__version__ == tf.VERSION == "1.15.0" and penstock.__version__ != "1.15.0"
+        assert tf.constant is penstock.constant and tf.nn is penstock.nn
+        assert v1 is tf is tf.compat.v1 and tf.__name__ == "tensorflow"
+    """)
+
+
+def test_public_namespaces_can_be_imported():
+    run("""
+        import tensorflow as tf, tensorflow.nn, tensorflow.app.flags, tensorflow.io.gfile, tensorflow.errors
+        from tensorflow import gfile, train
+        from tensorflow.errors import NotFoundError
+        assert tensorflow.nn is tf.nn and tensorflow.app.flags is tf.flags and gfile is tf.gfile and train is tf.train
+        from tensorflow.compat.v1 import nn
+        import tensorflow.compat.v1.gfile
+        assert nn is tf.nn and NotFoundError is tf.errors.NotFoundError
+    """)
+
+
+def test_modules_inside_tensorflow():
+    run("""
+        import tensorflow as tf
+        from tensorflow.python.framework import ops, dtypes, tensor_shape, tensor_util, errors, errors_impl, constant_op
+        from tensorflow.python.ops import array_ops, math_ops, nn_ops, gen_nn_ops, control_flow_ops, variable_scope, init_ops
+        from tensorflow.python.platform import gfile, flags, app, tf_logging, googletest, test
+        from tensorflow.python.util import nest, compat, tf_inspect, deprecation
+        from tensorflow.python.client import session, device_lib
+        from tensorflow.python.lib.io import file_io
+        assert ops.convert_to_tensor is tf.convert_to_tensor and ops.get_default_graph is tf.get_default_graph and ops.Tensor is tf.Tensor
+        assert dtypes.float32 is tf.float32 and dtypes.bool is tf.bool and dtypes.as_dtype is tf.as_dtype
+        assert tensor_shape.TensorShape is tf.TensorShape and tensor_shape.unknown_shape().ndims is None
+        assert tensor_util.constant_value(constant_op.constant(3)) == 3
+        assert errors.OutOfRangeError is errors_impl.OutOfRangeError is tf.errors.OutOfRangeError
+        assert array_ops.identity is tf.identity and math_ops.add is tf.add
+        assert gen_nn_ops.relu(tf.constant(1.0)).op.type == "Relu"
+        assert gfile.Exists is tf.gfile.Exists and flags.FLAGS is tf.flags.FLAGS and app.run is tf.app.run and tf_logging.info is tf.logging.info
+        assert test.TestCase is googletest.TestCase is tf.test.TestCase
+        assert nest.flatten([1, [2]]) == [1, 2] and compat.as_bytes("x") == b"x" and tf_inspect.getargspec(lambda a: a).args == ["a"]
+        assert session.Session is tf.Session and [d.device_type for d in device_lib.list_local_devices()][0] == "CPU"
+        assert file_io.file_exists("/") and tf.python.framework.ops is ops
+    """)
+
+
+def test_protocol_buffers():
+    run("""
+        import tensorflow as tf
+        from tensorflow.core.framework import graph_pb2, summary_pb2
+        from tensorflow.core.protobuf import config_pb2, rewriter_config_pb2
+        from tensorflow.core.util.event_pb2 import Event
+        import tensorflow.core.framework.attr_value_pb2
+        assert graph_pb2.GraphDef is tf.GraphDef and config_pb2.ConfigProto is tf.ConfigProto and Event is tf.Event
+    """)
+
+
+@pytest.mark.parametrize("statement", ["import tensorflow.contrib.slim", "from tensorflow import contrib", "from tensorflow.python import debug",
+                                       "import tensorflow.contrib as c", "from tensorflow.contrib.rnn import LSTMCell"])
+def test_missing_parts_say_so(statement):
+    part = "debug" if "debug" in statement else "contrib"
+    run(f"""
+        import penstock.api.root as root
+        if {part!r} in root.MISSING or {part!r} == "debug":
+            try:
+                {statement}
+            except ImportError as error:
+                assert "not in this version of Penstock" in str(error), error
+            else:
+                assert {part!r} == "debug"
+    """)
+
+
+@pytest.mark.parametrize("name", ["no_such_part", "python.no_such_package", "python.ops.no_such_ops", "core.framework.no_such_pb2", "nn.no_such"])
+def test_unknown_modules(name):
+    run(f"""
+        try:
+            import tensorflow.{name}
+        except ModuleNotFoundError as error:
+            assert "tensorflow" in str(error)
+        else:
+            raise AssertionError("found")
+    """)
+
+
+def test_unknown_names_inside():
+    run("""
+        from tensorflow.python.framework import ops
+        try:
+            ops.no_such_name
+        except AttributeError as error:
+            assert "in Penstock" in str(error)
+        try:
+            from tensorflow.python.framework.ops import no_such_name
+        except ImportError:
+            print("as it should be")
+    """)
+
+
+def test_refused_when_tensorflow_is_there():
+    run("""
+        import sys, types
+        import penstock
+        sys.modules["tensorflow"] = types.ModuleType("tensorflow")
+        try:
+            penstock.install_as_tensorflow()
+        except RuntimeError as error:
+            assert "already imported" in str(error) and "penstock run" in str(error)
+        else:
+            raise AssertionError("installed over TensorFlow")
+    """, install=False)

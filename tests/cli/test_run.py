@@ -1,0 +1,168 @@
+"""``penstock run`` as a user calls it, in processes of its own."""
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Calls ``python -m penstock ARGUMENTS`` in a folder with ``prog.py``; an empty environment entry removes the variable."""
+
+    def call(*arguments: str, program: str = "", quiet: bool = True):
+        (tmp_path / "prog.py").write_text(textwrap.dedent(program), encoding="utf-8")
+        paths = [path for path in sys.path if path.endswith("src")] + [os.environ.get("PYTHONPATH", "")]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "PENSTOCK_QUIET": "1" if quiet else ""}
+        return subprocess.run([sys.executable, "-m", "penstock", *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True)
+
+    return call
+
+
+def test_runs_as_python_would(run, tmp_path):
+    program = """
+        import os, sys, pickle
+        import tensorflow as tf
+        class Thing: pass
+        assert __name__ == "__main__" and sys.modules["__main__"].Thing is Thing
+        assert isinstance(pickle.loads(pickle.dumps(Thing())), Thing)
+        print(__file__, os.path.realpath(sys.path[0]), sys.argv, tf.__version__, sep="|")
+    """
+    result = run("run", "prog.py", "--flag=1", "--era", "-m", "rest", program=program)
+    assert result.returncode == 0, result.stderr
+    file, folder, argv, version = result.stdout.strip().split("|")
+    assert Path(file) == tmp_path / "prog.py" and folder == os.path.realpath(tmp_path)
+    assert argv == "['prog.py', '--flag=1', '--era', '-m', 'rest']" and version == "1.15.0"
+    assert result.stderr == ""
+
+
+def test_finds_modules_beside_the_program(run, tmp_path):
+    (tmp_path / "beside.py").write_text("import tensorflow\nvalue = 42\n")
+    assert run("run", "prog.py", program="import beside; print(beside.value)").stdout == "42\n"
+
+
+def test_a_session_runs(run):
+    program = """
+        import tensorflow as tf
+        with tf.Session() as sess:
+            print(sess.run(tf.constant([1.0, 2.0]) * 3.0))
+    """
+    assert run("run", "prog.py", program=program).stdout == "[3. 6.]\n"
+
+
+@pytest.mark.parametrize(("statement", "code"), [("sys.exit(7)", 7), ("sys.exit()", 0), ("sys.exit('text')", 1), ("os._exit(3)", 3), ("1 / 0", 1)])
+def test_exit_codes_pass_through(run, statement, code):
+    assert run("run", "prog.py", program=f"import os, sys\n{statement}").returncode == code
+
+
+def test_traceback_begins_in_the_program(run):
+    result = run("run", "prog.py", program="def f():\n    raise ValueError('boom')\nf()\n")
+    lines = result.stderr.splitlines()
+    assert lines[0].startswith("Traceback") and lines[1].strip().startswith("File") and "prog.py" in lines[1] and "line 3" in lines[1]
+    assert lines[-1] == "ValueError: boom"
+    assert "penstock" not in result.stderr.replace("penstock-", "") and "runpy" not in result.stderr
+
+
+def test_flags_and_app_run(run):
+    program = """
+        import tensorflow as tf
+        tf.app.flags.DEFINE_integer("steps", 3, "how many")
+        def main(argv):
+            print(argv[1:], tf.app.flags.FLAGS.steps)
+            return 5
+        if __name__ == "__main__":
+            tf.app.run()
+    """
+    result = run("run", "prog.py", "--steps=4", "left", program=program)
+    assert (result.stdout, result.returncode) == ("['left'] 4\n", 5), result.stderr
+
+
+def test_module(run, tmp_path):
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").write_text("")
+    (tmp_path / "package" / "__main__.py").write_text("import sys, tensorflow; print(__name__, __package__, sys.argv[1:])")
+    (tmp_path / "package" / "part.py").write_text("from . import __name__ as above; print(__name__, above)")
+    assert run("run", "-m", "package", "x").stdout == "__main__ package ['x']\n"
+    assert run("run", "-m", "package.part").stdout == "__main__ package\n"
+    missing = run("run", "-m", "no_such_module")
+    assert missing.returncode == 2 and "No module named no_such_module" in missing.stderr
+
+
+def test_missing_file(run):
+    result = run("run", "nowhere.py")
+    assert result.returncode == 2 and "can't open 'nowhere.py'" in result.stderr
+
+
+@pytest.mark.parametrize(("line", "what"), [
+    ('print "hello"', "print statement"), ("print x, y", "print statement"), ('exec "x = 1"', "exec statement"), ('raise ValueError, "x"', "`raise Class, value`"),
+    ("x = `1`", "backquotes"), ("if 1 <> 2: pass", "`<>`"), ("x = 10L", "long integer"), ("x = 0777", "octal"), ('x = ur"a"', "ur''"),
+    ("try:\n    pass\nexcept ValueError, e:\n    pass", "`except Class, name`"), ("def f((a, b)): pass", "tuple as a parameter"),
+    ("if True:\n        x = 1\n\ty = 2", "tabs and spaces"),
+])
+def test_python_2_is_recognised(run, line, what):
+    result = run("run", "prog.py", program=line)
+    assert result.returncode == 1
+    last = result.stderr.splitlines()[-1]
+    assert "prog.py" in last and "is Python 2" in last and what in last and "2to3" in last
+
+
+def test_python_2_in_an_imported_module(run, tmp_path):
+    (tmp_path / "old.py").write_text('\nprint "hello"\n')
+    result = run("run", "prog.py", program="import old")
+    assert "old.py, line 2 is Python 2" in result.stderr
+
+
+def test_plain_syntax_errors_get_no_hint(run):
+    result = run("run", "prog.py", program="x = (1,\n")
+    assert result.returncode == 1 and "SyntaxError" in result.stderr and "Python 2" not in result.stderr
+
+
+ERA = """
+    import base64, collections, fractions, inspect, os, threading, time
+    import numpy as np
+    assert np.float is float and np.int is int and np.object is object and np.float_ is np.float64 and np.Inf == np.inf
+    assert np.array([True]).astype(np.bool).dtype == bool and np.zeros(2, np.long).dtype.kind == "i"
+    assert np.asscalar(np.array([3])) == 3 and np.product([2, 3]) == 6 and np.alltrue([1, 1]) and list(np.in1d([1, 2], [2])) == [False, True]
+    assert isinstance({}, collections.Mapping) and issubclass(list, collections.MutableSequence) and collections.Iterable
+    assert inspect.getargspec(lambda a, b=1: a).defaults == (1,)
+    assert time.clock() >= 0 and fractions.gcd(4, 6) == 2 and not threading.Thread().isAlive() and os.errno.EEXIST
+    import imp, xml.etree.cElementTree as ET
+    assert imp.new_module("x").__name__ == "x" and ET.fromstring("<a/>").tag == "a"
+    from scipy import misc
+    import scipy.misc
+    pixels = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+    misc.imsave("a.png", pixels)
+    assert (scipy.misc.imread("a.png") == pixels).all() and misc.imresize(pixels, (2, 8)).shape == (2, 8, 3) and misc.imresize(pixels, 0.5).shape == (2, 2, 3)
+    print("done")
+"""
+
+
+def test_names_of_the_era(run):
+    result = run("run", "prog.py", program=ERA, quiet=False)
+    assert result.stdout == "done\n", result.stderr
+    assert len(result.stderr.splitlines()) == 1 and "numpy" in result.stderr and "--no-era" in result.stderr
+
+
+def test_names_of_the_era_can_be_left_out(run):
+    result = run("run", "--no-era", "prog.py", program="import numpy as np\nprint(hasattr(np, 'float'))", quiet=False)
+    assert (result.stdout, result.stderr) == ("False\n", "")
+
+
+def test_importing_penstock_brings_no_names_of_the_era():
+    subprocess.run([sys.executable, "-c", "import penstock, numpy; penstock.install_as_tensorflow(); assert 'float' not in vars(numpy)"], check=True)
+
+
+def test_version(run):
+    assert run("version").stdout.startswith("penstock 0.")
+    assert run("--version").stdout == run("version").stdout
+
+
+def test_help_lists_the_commands(run):
+    result = run()
+    assert result.returncode == 2 and all(command in result.stdout for command in ("run", "demo", "version"))
+    assert "--no-era" in run("run", "--help").stdout
+    assert run("no_such_command").returncode == 2
