@@ -1,18 +1,14 @@
 """``install_as_tensorflow()``, each time in a process of its own: it is for the life of a process."""
 from __future__ import annotations
 
-import subprocess
-import sys
 import textwrap
 
 import pytest
+from support.process import python
 
 
-def run(program: str, install: bool = True) -> str:
-    start = "import penstock\npenstock.install_as_tensorflow()\n" if install else ""
-    result = subprocess.run([sys.executable, "-c", start + textwrap.dedent(program)], capture_output=True, text=True)
-    assert result.returncode == 0, result.stderr
-    return result.stdout
+def run(program: str) -> None:
+    python("import penstock\npenstock.install_as_tensorflow()\n" + textwrap.dedent(program))
 
 
 def test_tensorflow_is_penstock():
@@ -115,7 +111,7 @@ def test_unknown_names_inside():
 
 
 def test_refused_when_tensorflow_is_there():
-    run("""
+    python("""
         import sys, types
         import penstock
         sys.modules["tensorflow"] = types.ModuleType("tensorflow")
@@ -125,4 +121,4 @@ def test_refused_when_tensorflow_is_there():
             assert "already imported" in str(error) and "penstock run" in str(error)
         else:
             raise AssertionError("installed over TensorFlow")
-    """, install=False)
+    """)

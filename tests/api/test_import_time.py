@@ -1,16 +1,14 @@
 """``import penstock`` registers every operation and imports nothing heavy."""
 from __future__ import annotations
 
-import subprocess
-import sys
+from support.process import python
 
 HEAVY = ("scipy", "PIL", "grpc", "tqdm", "llvmlite", "absl", "asyncio", "unittest", "xml", "http", "ssl", "multiprocessing", "werkzeug", "google_crc32c",
          "tensorboard.data", "tensorboard.plugins", "tensorboard.backend", "tensorboard.program", "tensorboard.compat.tensorflow_stub", "tensorflow")
 
 
 def modules_after(statements: str) -> set[str]:
-    program = f"{statements}\nimport sys\nprint(*sys.modules)"
-    return set(subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.split())
+    return set(python(f"{statements}\nimport sys\nprint(*sys.modules)").stdout.split())
 
 
 def test_nothing_heavy_is_imported():
@@ -28,5 +26,4 @@ def test_every_operation_is_registered():
                "for info in pkgutil.iter_modules(penstock.ops.__path__, 'penstock.ops.'):\n"
                "    importlib.import_module(info.name)\n"
                "print(sorted(set(REGISTRY) - before))")
-    result = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
-    assert result.stdout.strip() == "[]", "operations that penstock.ops/__init__.py does not import"
+    assert python(program).stdout.strip() == "[]", "operations that penstock.ops/__init__.py does not import"

@@ -8,17 +8,17 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from support.process import environment, python
 
 
 @pytest.fixture
 def run(tmp_path):
-    """Calls ``python -m penstock ARGUMENTS`` in a folder with ``prog.py``; an empty environment entry removes the variable."""
+    """Calls ``python -m penstock ARGUMENTS`` in a folder with ``prog.py``."""
 
     def call(*arguments: str, program: str = "", quiet: bool = True):
         (tmp_path / "prog.py").write_text(textwrap.dedent(program), encoding="utf-8")
-        paths = [path for path in sys.path if path.endswith("src")] + [os.environ.get("PYTHONPATH", "")]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "PENSTOCK_QUIET": "1" if quiet else ""}
-        return subprocess.run([sys.executable, "-m", "penstock", *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True)
+        variables = environment(PENSTOCK_QUIET="1" if quiet else "")
+        return subprocess.run([sys.executable, "-m", "penstock", *arguments], cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=60)
 
     return call
 
@@ -153,7 +153,7 @@ def test_names_of_the_era_can_be_left_out(run):
 
 
 def test_importing_penstock_brings_no_names_of_the_era():
-    subprocess.run([sys.executable, "-c", "import penstock, numpy; penstock.install_as_tensorflow(); assert 'float' not in vars(numpy)"], check=True)
+    python("import penstock, numpy; penstock.install_as_tensorflow(); assert 'float' not in vars(numpy)")
 
 
 def test_version(run):

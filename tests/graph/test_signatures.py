@@ -20,8 +20,15 @@ from penstock.graph.shape import TensorShape
 
 DATA = Path(__file__).parent / "data" / "opdefs.txt.gz"
 
-# Ops that TensorFlow 1.15 does not have, each with its reason.
-OURS: dict[str, str] = {}
+# Ops that TensorFlow 1.15 does not have, or does not show to Python, each with its reason.
+OURS = {
+    "_Arg": "the runtime's own: where a fed value enters a step",
+    "_Retval": "the runtime's own: where a fetched value leaves a step",
+    "_Send": "the runtime's own: one end of an edge between devices",
+    "_Recv": "the runtime's own: the other end",
+    "_InitializedValue": "the value of a variable, or the value it would be initialised with",
+    "_ResourceInitializedValue": "the same for a resource variable",
+}
 
 OPS = sorted(name for name, definition in REGISTRY.items() if definition.__module__.startswith("penstock."))
 

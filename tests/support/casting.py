@@ -61,8 +61,13 @@ def to_type(example: Example, attr: str, dtype: DType) -> Example | None:
     if kinds == {dtype.np} or (kinds and _loses_meaning(kinds, dtype)):
         return None
     convert = _caster(dtype)
-    inputs = tuple(_map(value, convert) if index in arguments else value for index, value in enumerate(example.inputs))
+    inputs = tuple(_map(value, convert) if index in arguments or _holds(value, kinds) else value for index, value in enumerate(example.inputs))
     return replace(example, inputs=inputs)
+
+
+def _holds(value: Any, kinds: set[Any]) -> bool:
+    """True for a resource variable whose value goes together with the inputs that are cast: its type is in no signature."""
+    return isinstance(value, State) and value.is_resource and value.value.dtype in kinds
 
 
 def _loses_meaning(kinds: set[Any], dtype: DType) -> bool:

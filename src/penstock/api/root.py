@@ -80,7 +80,7 @@ TABLE = {
     "penstock.ops.least_squares": "matrix_solve_ls batch_matrix_solve_ls=matrix_solve_ls",
     "penstock.ops.decompositions": "qr svd batch_svd=svd self_adjoint_eig batch_self_adjoint_eig=self_adjoint_eig self_adjoint_eigvals "
                                    "batch_self_adjoint_eigvals=self_adjoint_eigvals",
-    "penstock.ops.matrix_functions": "norm matrix_square_root",
+    "penstock.ops.matrix_functions": "norm cross matrix_square_root",
     "penstock.ops.sparse_functions": "sparse_placeholder sparse_to_dense sparse_tensor_to_dense sparse_to_indicator sparse_reorder sparse_reshape "
                                      "sparse_concat sparse_split sparse_slice sparse_fill_empty_rows sparse_retain sparse_reset_shape sparse_merge "
                                      "sparse_transpose sparse_mask sparse_tensor_dense_matmul sparse_add sparse_reduce_sum sparse_reduce_max "

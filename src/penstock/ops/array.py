@@ -15,7 +15,7 @@ from penstock.graph.static import constant_value
 from penstock.ops.cast import cast
 from penstock.ops.compare import Less
 from penstock.ops.constant import constant, identity
-from penstock.ops.elementwise import Maximum, Mul
+from penstock.ops.elementwise import Maximum
 from penstock.ops.fill import Fill, OneHot, OnesLike, ZerosLike, fill, one_hot, ones, ones_like, zeros, zeros_like
 from penstock.ops.gather import batch_gather, boolean_mask, gather, gather_nd
 from penstock.ops.pack import Concat, ConcatV2, Pack, Split, SplitV, Unpack, concat, parallel_stack, split, stack, unstack
@@ -95,7 +95,7 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
         extents = [constant_value(length) for length in sizes]
         whole = ones([int(extent) for extent in extents] if all(extent is not None for extent in extents) else stack(sizes),
                      vectors[0].dtype.base_dtype)
-        return [Mul(grid, whole) for grid in grids]
+        return [grid * whole for grid in grids]
 
 
 def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:

@@ -122,6 +122,7 @@ class PlaceholderWithDefault:
     """``input``, unless another value is fed."""
 
     aliases = True
+    stateful = True  # what is known of its input is not known of it: it may be fed
 
     def shape(shape):
         return shape

@@ -11,7 +11,7 @@ from penstock.ops.depthwise import (
     DepthwiseConv2dNativeBackpropInput,
 )
 from penstock.ops.pack import concat
-from penstock.ops.shape_ops import expand_dims, one_name, shape, squeeze
+from penstock.ops.shape_ops import expand_dims, one_name, squeeze
 
 _ONES_4, _ONES_5 = (1, 1, 1, 1), (1, 1, 1, 1, 1)
 

@@ -15,7 +15,7 @@ from penstock.graph import dtypes as dt
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape, unknown_shape
-from penstock.ops.cast import cast
+from penstock.ops.cast import real
 from penstock.ops.common import COMPLEX
 from penstock.ops.diag import matrix_band_part, matrix_diag, matrix_diag_part, matrix_set_diag
 from penstock.ops.linalg import LAPACK_TYPES, MatrixTriangularSolve, adjoint, adjoint_view, each, in_lapack
@@ -200,7 +200,7 @@ def svd(tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name:
     """``tf.svd``: (s, u, v) with tensor = u @ diag(s) @ adjoint(v); only s if ``compute_uv`` is False."""
     s, u, v = Svd(tensor, compute_uv=compute_uv, full_matrices=full_matrices, name=name)
     if s.dtype.base_dtype in COMPLEX:
-        s = cast(s, s.dtype.real_dtype)
+        s = real(s)
     return (s, u, v) if compute_uv else s
 
 

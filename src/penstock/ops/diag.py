@@ -18,7 +18,7 @@ from penstock.ops.common import INDEX, INEXACT, like
 from penstock.ops.elementwise import minimum
 from penstock.ops.fill import ones, zeros, zeros_like
 from penstock.ops.matrix_shape import extents_of, same_extent, shape_text
-from penstock.ops.pack import concat
+from penstock.ops.pack import concat, stack
 from penstock.ops.reduce import reduce_sum
 from penstock.ops.shape_ops import shape as shape_op
 
@@ -233,10 +233,10 @@ def _eye_of_tensors(rows: Any, columns: Any, batch_shape: Any, square: bool, dty
     """``eye`` for extents that are known only when it runs."""
     rows, columns = to_tensor(rows, dt.int32, "num_rows"), to_tensor(columns, dt.int32, "num_columns")
     batch = to_tensor(batch_shape, dt.int32, "shape")
-    diagonal = ones(concat([batch, [minimum(rows, columns)]], axis=0), dtype)
+    diagonal = ones(concat([batch, stack([minimum(rows, columns)])], axis=0), dtype)
     if square:
         return matrix_diag(diagonal)
-    return matrix_set_diag(zeros(concat([batch, [rows], [columns]], axis=0), dtype), diagonal)
+    return matrix_set_diag(zeros(concat([batch, stack([rows, columns])], axis=0), dtype), diagonal)
 
 
 def matrix_rows(tensor: Tensor) -> tuple[Any, Any]:

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import numbers
 
-from penstock.graph import dtypes as dt
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope

@@ -18,7 +18,7 @@ from penstock.ops.conv_shape import check_rank
 from penstock.ops.powers import rsqrt
 from penstock.ops.precision import widen
 from penstock.ops.reduce import reduce_mean, reduce_sum
-from penstock.ops.shape_ops import reshape, shape as shape_of, size
+from penstock.ops.shape_ops import reshape
 
 _WIDE = dict(T=types(dt.float32))
 _MIXED = dict(T=types(dt.float16, dt.bfloat16, dt.float32), U=types(dt.float32))

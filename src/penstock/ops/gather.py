@@ -213,7 +213,7 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: in
 
 def _batch_gather_nd(params: Any, indices: Any, batch_dims: int, name: str | None) -> Tensor:
     """``gather_nd`` per entry of the first axes: the entry's own position is put in front of the coordinates."""
-    with name_scope(name, "BatchGatherNd", [params, indices]):
+    with name_scope(name, "BatchGatherND", [params, indices]):
         params, indices = to_tensor(params, None, "params"), to_tensor(indices, None, "indices")
         if not isinstance(batch_dims, int) or indices.shape.ndims is None or not 0 <= batch_dims < indices.shape.ndims:
             raise ValueError(f"batch_dims = {batch_dims} must be less than rank(indices) = {indices.shape.ndims}")
@@ -238,7 +238,7 @@ def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: int |
         if start < 0 and tensor.shape.ndims is not None:
             start += tensor.shape.ndims
         tensor.shape[start:start + rank].assert_is_compatible_with(mask.shape)
-        flat = tensor if rank == 1 else _merge_axes(tensor, start, rank)
+        flat = _merge_axes(tensor, start, rank)  # for one axis too: the gradient is then dense, as in TensorFlow
         places = squeeze(Where(reshape(mask, [-1])), axis=[1])
         return gather(flat, places, axis=start)
 

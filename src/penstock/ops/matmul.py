@@ -189,8 +189,7 @@ def matmul(a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False,
     if transpose_b and adjoint_b:
         raise ValueError("Only one of transpose_b and adjoint_b can be True.")
     with name_scope(name, "MatMul", [a, b]) as scope:
-        a = to_tensor(a, None, "a")
-        b = to_tensor(b, None, "b", preferred=a.dtype.base_dtype)
+        a, b = to_tensor(a, None, "a"), to_tensor(b, None, "b")
         if not (a_is_sparse or b_is_sparse) and any(t.shape.ndims is None or t.shape.ndims > 2 for t in (a, b)):
             return BatchMatMulV2(_conj(a) if transpose_a else a, _conj(b) if transpose_b else b,
                                  adj_x=adjoint_a or transpose_a, adj_y=adjoint_b or transpose_b, name=scope)

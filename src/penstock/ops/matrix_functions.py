@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.errors import invalid_argument
 from penstock.graph import dtypes as dt
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
@@ -19,10 +20,10 @@ from penstock.ops.elementwise import abs as abs_op
 from penstock.ops.fill import zeros_like
 from penstock.ops.linalg import LAPACK_TYPES, MatrixSolve, adjoint, each, in_lapack
 from penstock.ops.matmul import matmul
-from penstock.ops.matrix_shape import check_square, square_like
+from penstock.ops.matrix_shape import check_square, shape_text, square_like
 from penstock.ops.pack import concat
 from penstock.ops.permute import matrix_transpose
-from penstock.ops.powers import sqrt
+from penstock.ops.powers import pow as pow_op, sqrt
 from penstock.ops.reduce import reduce_max, reduce_sum
 from penstock.ops.select import where_v2
 from penstock.ops.shape_ops import expand_dims, reshape, shape as shape_op, squeeze
@@ -93,6 +94,33 @@ class MatrixLogarithm:
     gradient = None
 
 
+@op("Cross", "a: T, b: T -> product: T", T=REAL)
+class Cross:
+    """The cross products of vectors of length 3."""
+
+    def shape(a, b):
+        full = a.shape.merge_with(b.shape)
+        if full.extents is not None and (not full.extents or full.extents[-1] not in (3, None)):
+            raise ValueError(f"Cross products need vectors of length 3 in the last dimension, not shape {full}")
+        return full
+
+    def kernel(a, b):
+        if a.shape != b.shape or a.shape[-1:] != (3,):
+            raise invalid_argument("Cross products need vectors of length 3, both of the same shape: "
+                                   f"{shape_text(a)} and {shape_text(b)}")
+        (a0, a1, a2), (b0, b1, b2) = np.moveaxis(a, -1, 0), np.moveaxis(b, -1, 0)
+        return np.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=-1)
+
+    def gradient(op, dy):
+        a, b = op.inputs
+        return [Cross(b, dy), Cross(dy, a)]
+
+
+def cross(a: Any, b: Any, name: str | None = None) -> Tensor:
+    """``tf.cross``: the cross products of vectors of length 3."""
+    return Cross(a, b, name=name)
+
+
 def matrix_exponential(input: Any, name: str | None = None) -> Tensor:
     """``tf.linalg.expm``: the exponentials of square matrices."""
     return MatrixExponential(input, name=name or "matrix_exponential")
@@ -139,7 +167,7 @@ def _vector_norm(x: Tensor, order: Any, axis: Any) -> Tensor:
         return reduce_sum(abs_op(x), axis, keepdims=True)
     if order == np.inf:
         return reduce_max(abs_op(x), axis, keepdims=True)
-    return reduce_sum(abs_op(x) ** order, axis, keepdims=True) ** (1.0 / order)
+    return pow_op(reduce_sum(pow_op(abs_op(x), order), axis, keepdims=True), 1.0 / order)
 
 
 def _matrix_norm(x: Tensor, order: Any, axes: tuple[int, int]) -> Tensor:
@@ -153,8 +181,10 @@ def _matrix_norm(x: Tensor, order: Any, axes: tuple[int, int]) -> Tensor:
 
 def _euclidean(x: Tensor, axes: Any) -> Tensor:
     if x.dtype.base_dtype in COMPLEX:
-        return sqrt(reduce_sum(cast(x * conj(x), x.dtype.real_dtype), axes, keepdims=True))
-    return sqrt(reduce_sum(x * x, axes, keepdims=True))
+        x = x * conj(x)
+    else:
+        x = x * x
+    return sqrt(reduce_sum(x, axes, keepdims=True))
 
 
 def _spectral(x: Tensor, axes: tuple[int, int]) -> Tensor:

@@ -18,6 +18,7 @@ from penstock.graph.shape import TensorShape, unknown_shape
 from penstock.graph.static import constant_value
 from penstock.ops.common import canonical_axis
 from penstock.ops.constant import identity
+from penstock.ops.matrix_shape import shape_text
 from penstock.ops.shape_ops import INDEX_32, INDEX_64, as_array, expand_dims, known_elements, shape
 from penstock.ops.slicing import Slice
 
@@ -65,8 +66,8 @@ def _concat_kernel(values: list[Any], axis: Any) -> np.ndarray:
     for index, array in enumerate(arrays):
         same = array.ndim == rank and array.shape[:where] + array.shape[where + 1:] == arrays[0].shape[:where] + arrays[0].shape[where + 1:]
         if not same:
-            raise invalid_argument(f"ConcatOp : Dimensions of inputs should match: shape[0] = {list(arrays[0].shape)} vs. "
-                                   f"shape[{index}] = {list(array.shape)}")
+            raise invalid_argument(f"ConcatOp : Dimensions of inputs should match: shape[0] = {shape_text(arrays[0])} vs. "
+                                   f"shape[{index}] = {shape_text(array)}")
     return np.concatenate(arrays, where)
 
 
@@ -205,8 +206,8 @@ class Pack:
         arrays = [as_array(value) for value in values]
         for index, array in enumerate(arrays):
             if array.shape != arrays[0].shape:
-                raise invalid_argument(f"Shapes of all inputs must match: values[0].shape = {list(arrays[0].shape)} != "
-                                       f"values[{index}].shape = {list(array.shape)}")
+                raise invalid_argument(f"Shapes of all inputs must match: values[0].shape = {shape_text(arrays[0])} != "
+                                       f"values[{index}].shape = {shape_text(array)}")
         return np.stack(arrays, axis)
 
     def gradient(op, dy):
@@ -232,7 +233,7 @@ class Unpack:
         value = as_array(value)
         axis = runtime_axis(axis, value.ndim, "Unpack")
         if value.shape[axis] != num:
-            raise invalid_argument(f"Input shape axis {axis} must equal {num}, got shape {list(value.shape)}")
+            raise invalid_argument(f"Input shape axis {axis} must equal {num}, got shape {shape_text(value)}")
         front = np.moveaxis(value, axis, 0)
         return tuple(front[index, ...] for index in range(num))
 

@@ -11,6 +11,7 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.shape import unknown_shape
+from penstock.ops.matrix_shape import shape_text
 from penstock.ops.shape_ops import INDEX_32, as_array, known_elements, shape
 from penstock.ops.slicing import Slice
 
@@ -43,7 +44,7 @@ def _padded(input: Tensor, paddings: Tensor, sign: int = 1) -> Any:
 def _checked(input: np.ndarray, paddings: np.ndarray) -> list[list[int]]:
     """The paddings as lists; raises if they do not fit."""
     if paddings.shape != (input.ndim, 2):
-        raise invalid_argument(f"The first dimension of paddings must be the rank of inputs: {list(paddings.shape)} {list(input.shape)}")
+        raise invalid_argument(f"The first dimension of paddings must be the rank of inputs: {shape_text(paddings)} {shape_text(input)}")
     if (paddings < 0).any():
         before, after = paddings[(paddings < 0).any(1)][0]
         raise invalid_argument(f"Paddings must be non-negative: {before} {after}")

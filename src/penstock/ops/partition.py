@@ -12,6 +12,7 @@ from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape, unknown_shape
 from penstock.graph.static import constant_value
 from penstock.ops.gather import gather
+from penstock.ops.matrix_shape import shape_text
 from penstock.ops.sequences import range as range_
 from penstock.ops.shape_ops import as_array, reshape, shape, size
 
@@ -30,8 +31,8 @@ class DynamicPartition:
     def kernel(data, partitions, num_partitions):
         data, partitions = as_array(data), as_array(partitions)
         if data.shape[:partitions.ndim] != partitions.shape:
-            raise invalid_argument(f"data.shape must start with partitions.shape, got data.shape = {list(data.shape)}, partitions.shape = "
-                                   f"{list(partitions.shape)}")
+            raise invalid_argument(f"data.shape must start with partitions.shape, got data.shape = {shape_text(data)}, partitions.shape = "
+                                   f"{shape_text(partitions)}")
         outside = (partitions < 0) | (partitions >= num_partitions)
         if outside.any():
             place = tuple(np.argwhere(outside)[0].tolist())
@@ -74,8 +75,8 @@ def _stitch(indices: list[Any], data: list[Any]) -> np.ndarray:
     result = np.full((rows, *rest), b"", object) if data[0].dtype == object else np.zeros((rows, *rest), data[0].dtype)
     for number, (places, entries) in enumerate(zip(indices, data)):
         if entries.shape != places.shape + rest:
-            raise invalid_argument(f"data[{number}].shape = {list(entries.shape)} does not start with indices[{number}].shape = "
-                                   f"{list(places.shape)}, or its rest is not {list(rest)}")
+            raise invalid_argument(f"data[{number}].shape = {shape_text(entries)} does not start with indices[{number}].shape = "
+                                   f"{shape_text(places)}, or its rest is not {list(rest)}")
         if places.size and places.min() < 0:
             raise invalid_argument(f"indices[{int(np.flatnonzero(np.ravel(places) < 0)[0])}] is out of range")
         result[places] = entries

@@ -11,6 +11,7 @@ from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.shape import as_shape
 from penstock.ops.common import FLOATS, like
+from penstock.ops.matrix_shape import shape_text
 
 
 @op("StopGradient", "input: T -> output: T", T=TYPE)
@@ -125,7 +126,7 @@ class EnsureShape:
 
     def kernel(input, shape):
         if not shape.is_compatible_with(np.shape(input)):
-            raise invalid_argument(f"Shape of tensor {list(np.shape(input))} is not compatible with expected shape {shape}.")
+            raise invalid_argument(f"Shape of tensor {shape_text(input)} is not compatible with expected shape {shape}.")
         return input
 
     def gradient(op, dy):

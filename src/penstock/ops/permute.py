@@ -15,6 +15,7 @@ from penstock.graph.scopes import name_scope
 from penstock.graph.shape import Extent, TensorShape, unknown_shape
 from penstock.ops.broadcast_gradient import reduce_to
 from penstock.ops.common import INDEX, NUMERIC, canonical_axis, like
+from penstock.ops.matrix_shape import shape_text
 from penstock.ops.pack import concat, stack
 from penstock.ops.sequences import range as range_
 from penstock.ops.shape_ops import INDEX_32, INDEX_64, as_array, known_elements, known_shape, one_name, rank, reshape, shape, size
@@ -68,7 +69,7 @@ class Transpose:
         return _transpose(x, perm)
 
     def gradient(op, dy):
-        return [Transpose(dy, inverse(op.inputs[1])), None]
+        return [transpose(dy, inverse(op.inputs[1])), None]
 
 
 @op("ConjugateTranspose", "x: T, perm: Tperm -> y: T", T=TYPE, Tperm=INDEX_32)
@@ -85,7 +86,7 @@ class ConjugateTranspose:
         return np.conj(moved) if moved.dtype.kind == "c" else moved
 
     def gradient(op, dy):
-        return [ConjugateTranspose(dy, inverse(op.inputs[1])), None]
+        return [transpose(dy, inverse(op.inputs[1]), conjugate=True), None]
 
 
 @op("InvertPermutation", "x: T -> y: T", T=INDEX_32)
@@ -344,7 +345,7 @@ class BroadcastTo:
         try:
             return np.array(np.broadcast_to(input, tuple(shape.tolist())), order="C")
         except ValueError:
-            raise invalid_argument(f"Incompatible shapes: {list(input.shape)} vs. {shape.tolist()}") from None
+            raise invalid_argument(f"Incompatible shapes: {shape_text(input)} vs. [{','.join(map(str, shape))}]") from None
 
     def gradient(op, dy):
         return [reduce_to(dy, op.inputs[0]), None]

@@ -1,8 +1,6 @@
 """Max and average pooling and their gradients."""
 from __future__ import annotations
 
-import numpy as np
-
 from penstock.graph import dtypes as dt
 from penstock.graph.attrs import Attr, one_of, types
 from penstock.graph.opdef import op

@@ -68,7 +68,7 @@ class MaxPoolGradWithArgmax:
         return result
 
     def gradient(op, dy):
-        x, grad, argmax = op.inputs
+        x, _grad, argmax = op.inputs
         return [zeros_like(x), MaxPoolGradGradWithArgmax(x, dy, argmax, **_window(op)), None]
 
 

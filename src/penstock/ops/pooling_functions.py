@@ -20,7 +20,6 @@ def max_pool(value, ksize, strides, padding, data_format="NHWC", name=None, inpu
     value = one_name("value", value, "input", input)
     with name_scope(name, "MaxPool", [value]) as scope:
         data_format = data_format or "NHWC"
-        value = convert_to_tensor(value, name="input")
         if isinstance(ksize, Tensor) or isinstance(strides, Tensor):
             return MaxPoolV2(value, ksize, strides, padding=padding, data_format=data_format, name=scope)
         return MaxPool(value, ksize=per_axis(ksize, 2, data_format, "ksize"), padding=padding, data_format=data_format,

@@ -58,6 +58,14 @@ def handle_shape(handle: Tensor) -> TensorShape:
     return handle_data(handle)[1]
 
 
+def checked_shape(handle: Tensor, dtype: DType) -> TensorShape:
+    """The shape of the variable that a handle refers to; ValueError if the variable is known to have another type."""
+    kept, shape = handle_data(handle)
+    if kept is not None and kept is not dtype:
+        raise ValueError(f"Trying to use a variable with wrong dtype. Expected {kept.name} got {dtype.name}")
+    return shape
+
+
 def variable_handle(dtype: Any, shape: Any, name: str | None = None, shared_name: str = "", container: str = "") -> Tensor:
     """A handle that knows what it refers to."""
     handle = VarHandleOp(dtype=dtype, shape=shape, shared_name=shared_name, container=container, name=name)
@@ -88,10 +96,7 @@ class ReadVariableOp:
     stateful = True
 
     def shape(resource, dtype):
-        kept, shape = handle_data(resource)
-        if kept is not None and kept is not dtype:
-            raise ValueError(f"Trying to read variable with wrong dtype. Expected {kept.name} got {dtype.name}")
-        return shape
+        return checked_shape(resource, dtype)
 
     def kernel(resource):
         return read(resource)
@@ -119,8 +124,8 @@ class ResourceInitializedValue:
 
     stateful = True
 
-    def shape(resource, initial_value):
-        kept = handle_shape(resource)
+    def shape(resource, initial_value, dtype):
+        kept = checked_shape(resource, dtype)
         return kept if kept.is_fully_defined() else initial_value.shape
 
     def kernel(resource, initial_value):
@@ -173,8 +178,8 @@ class AssignVariableOp:
 
     stateful = True
 
-    def shape(resource, value):
-        merge(handle_shape(resource), value.shape)
+    def shape(resource, value, dtype):
+        merge(checked_shape(resource, dtype), value.shape)
         return []
 
     def kernel(resource, value):
@@ -197,8 +202,8 @@ class AssignAddVariableOp:
 
     stateful = True
 
-    def shape(resource, value):
-        merge(handle_shape(resource), value.shape)
+    def shape(resource, value, dtype):
+        merge(checked_shape(resource, dtype), value.shape)
         return []
 
     def kernel(resource, value):
@@ -215,8 +220,8 @@ class AssignSubVariableOp:
 
     stateful = True
 
-    def shape(resource, value):
-        merge(handle_shape(resource), value.shape)
+    def shape(resource, value, dtype):
+        merge(checked_shape(resource, dtype), value.shape)
         return []
 
     def kernel(resource, value):
@@ -233,8 +238,8 @@ class ResourceCountUpTo:
 
     stateful = True
 
-    def shape(resource):
-        return merge(handle_shape(resource), TensorShape(()))
+    def shape(resource, T):
+        return merge(checked_shape(resource, T), TensorShape(()))
 
     def kernel(resource, limit):
         return count_up(_existing(resource), limit)
@@ -250,8 +255,8 @@ class ResourceGather:
 
     stateful = True
 
-    def shape(resource, indices, batch_dims):
-        kept = handle_shape(resource)
+    def shape(resource, indices, batch_dims, dtype):
+        kept = checked_shape(resource, dtype)
         if kept.ndims is None or indices.shape.ndims is None:
             return unknown_shape()
         kept = kept.with_rank_at_least(batch_dims + 1)
@@ -284,8 +289,8 @@ class ResourceGatherNd:
 
     stateful = True
 
-    def shape(resource, indices):
-        kept, found = handle_shape(resource), indices.shape
+    def shape(resource, indices, dtype):
+        kept, found = checked_shape(resource, dtype), indices.shape
         if kept.ndims is None or found.ndims is None or found.extents[-1] is None:
             return unknown_shape()
         return found[:-1].concatenate(kept[found.extents[-1]:])
@@ -304,7 +309,7 @@ def _scatter_op(op_type: str, handle: str, dtype: str, allowed: Any, summary: st
     write, check, how = (scatter_nd, check_scatter_nd, op_type[17:]) if nd else (scatter, check_scatter, op_type[15:])
 
     def shape(ref, indices, updates):
-        check(handle_shape(ref), indices.shape, updates.shape)
+        check(checked_shape(ref, updates.dtype.base_dtype), indices.shape, updates.shape)
         return []
 
     def kernel(ref, indices, updates):

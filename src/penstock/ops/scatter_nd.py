@@ -14,6 +14,7 @@ from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape, unknown_shape
 from penstock.ops.common import INDEX, NUMERIC
+from penstock.ops.matrix_shape import shape_text
 from penstock.ops.shape_ops import as_array, known_shape
 
 
@@ -38,7 +39,7 @@ def checked_positions(indices: np.ndarray, extents: Sequence[int]) -> tuple[np.n
     if outside.any():
         place = tuple(np.argwhere(outside)[0].tolist())
         raise invalid_argument(f"indices[{','.join(map(str, place))}] = {indices[place].tolist()} does not index into param shape "
-                               f"{list(extents)}")
+                               f"[{','.join(map(str, extents))}]")
     return (*(indices[..., axis] for axis in range(depth)), ...)
 
 
@@ -46,7 +47,7 @@ def _check_updates(indices: np.ndarray, updates: np.ndarray, extents: Sequence[i
     wanted = (*indices.shape[:-1], *extents[indices.shape[-1]:])
     if updates.shape != wanted:
         raise invalid_argument(f"Must have updates.shape = indices.shape[:batch_dim] + shape[slice_dim:], got updates.shape: "
-                               f"{list(updates.shape)}, indices.shape: {list(indices.shape)}, shape: {list(extents)}")
+                               f"{shape_text(updates)}, indices.shape: {shape_text(indices)}, shape: [{','.join(map(str, extents))}]")
 
 
 def _add_at(target: np.ndarray, indices: np.ndarray, updates: np.ndarray, how: np.ufunc = np.add) -> np.ndarray:

@@ -8,12 +8,12 @@ import numpy as np
 from penstock.errors import invalid_argument
 from penstock.graph import dtypes as dt
 from penstock.graph.attrs import TYPE, Attr
-from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.ops.broadcast_gradient import reduce_to
 from penstock.ops.common import NUMERIC, broadcasting
 from penstock.ops.fill import zeros_like
+from penstock.ops.matrix_shape import shape_text
 from penstock.ops.shape_ops import as_array
 
 
@@ -46,13 +46,13 @@ class Select:
     def kernel(condition, t, e):
         t, e, condition = as_array(t), as_array(e), as_array(condition)
         if t.shape != e.shape:
-            raise invalid_argument(f"'t' and 'e' must have the same size, but received: {list(t.shape)} vs. {list(e.shape)}")
+            raise invalid_argument(f"'t' and 'e' must have the same size, but received: {shape_text(t)} vs. {shape_text(e)}")
         if condition.shape == t.shape:
             return np.where(condition, t, e)
         if condition.ndim == 0:
             return t if condition else e
         if condition.ndim != 1 or t.ndim < 1 or condition.shape[0] != t.shape[0]:
-            raise invalid_argument(f"'condition' of shape {list(condition.shape)} does not fit values of shape {list(t.shape)}: it must have "
+            raise invalid_argument(f"'condition' of shape {shape_text(condition)} does not fit values of shape {shape_text(t)}: it must have "
                                    "the same shape, or be a vector with an element per row")
         return np.where(condition.reshape(-1, *[1] * (t.ndim - 1)), t, e)
 
@@ -73,7 +73,7 @@ class SelectV2:
         try:
             return np.where(as_array(condition), as_array(t), as_array(e))
         except ValueError:
-            shapes = ", ".join(str(list(np.shape(x))) for x in (condition, t, e))
+            shapes = ", ".join(shape_text(x) for x in (condition, t, e))
             raise invalid_argument(f"condition, then and else must be broadcastable, but have shapes {shapes}") from None
 
     def lower(b, condition, t, e):
@@ -88,7 +88,6 @@ class SelectV2:
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
     """``tf.where``: with ``x`` and ``y``, elements of one or the other; without, the positions where the condition holds."""
     if x is None and y is None:
-        condition = to_tensor(condition, dt.bool_ if not isinstance(condition, Tensor) else None, "condition")
         return Where(condition, name=name)
     if x is None or y is None:
         raise ValueError("x and y must both be non-None or both be None.")

@@ -190,7 +190,7 @@ class Reshape:
     def shape(tensor, shape):
         if shape.shape.ndims not in (None, 1):
             raise ValueError(f"Shape must be rank 1 but is rank {shape.shape.ndims}")
-        return _reshaped(tensor.shape, known_elements(shape), constant_value(shape) is not None)
+        return _reshaped(tensor.shape, known_elements(shape))
 
     def kernel(tensor, shape):
         tensor = as_array(tensor)
@@ -202,13 +202,10 @@ class Reshape:
         return [reshape(dy, shape(op.inputs[0])), None]
 
 
-def _reshaped(source: TensorShape, wanted: list[int | None] | None, complete: bool) -> TensorShape:
+def _reshaped(source: TensorShape, wanted: list[int | None] | None) -> TensorShape:
     """The static shape of a Reshape: ``wanted`` with its one open extent filled in if the sizes tell it."""
     if wanted is None:
         return unknown_shape()
-    if complete and wanted.count(-1) > 1:
-        first, second = [axis for axis, extent in enumerate(wanted) if extent == -1][:2]
-        raise ValueError(f"Only one input size may be -1, not both {first} and {second}")
     result = [None if extent == -1 else extent for extent in wanted]
     if any(extent is not None and extent < 0 for extent in result):
         raise ValueError(f"Cannot reshape to the negative extents of {wanted}")

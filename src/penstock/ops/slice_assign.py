@@ -8,7 +8,8 @@ import numpy as np
 from penstock.errors import unimplemented
 from penstock.graph.attrs import TYPE
 from penstock.graph.opdef import op
-from penstock.ops.common import INDEX, like, nothing
+from penstock.ops.common import INDEX, like
+from penstock.ops.resource import checked_shape
 from penstock.ops.scattering import shown
 from penstock.ops.slicing import MASKS, _strided_index
 
@@ -42,7 +43,10 @@ class ResourceStridedSliceAssign:
     """Replaces a slice of a variable."""
 
     stateful = True
-    shape = nothing()
+
+    def shape(ref, T):
+        checked_shape(ref, T)
+        return []
 
     def kernel(ref, begin, end, strides, value, begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask):
         _write(ref, begin, end, strides, value, (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask))

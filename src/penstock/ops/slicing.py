@@ -19,6 +19,7 @@ from penstock.graph.scopes import name_scope
 from penstock.graph.shape import Dimension, Extent, unknown_shape
 from penstock.ops.common import INDEX
 from penstock.ops.constant import constant
+from penstock.ops.matrix_shape import shape_text
 from penstock.ops.shape_ops import as_array, known_elements, known_shape, shape
 
 MASKS = {"begin_mask": 0, "end_mask": 0, "ellipsis_mask": 0, "new_axis_mask": 0, "shrink_axis_mask": 0}
@@ -230,7 +231,7 @@ class StridedSliceGrad:
         target = result[_strided_index(len(extents), begin, end, strides, extents, begin_mask, end_mask, ellipsis_mask, new_axis_mask,
                                        shrink_axis_mask)]
         if target.shape != dy.shape:
-            raise invalid_argument(f"shape of dy was {list(dy.shape)} instead of {list(target.shape)}")
+            raise invalid_argument(f"shape of dy was {shape_text(dy)} instead of {shape_text(target)}")
         target[...] = dy
         return result
 

@@ -18,6 +18,7 @@ from penstock.ops.cast import cast
 from penstock.ops.common import REAL
 from penstock.ops.compare import Equal
 from penstock.ops.elementwise import Mul, Neg, RealDiv
+from penstock.ops.matrix_shape import shape_text
 from penstock.ops.pack import stack
 from penstock.ops.permute import transpose
 from penstock.ops.scatter_nd import ScatterNd
@@ -45,7 +46,7 @@ def _top(input: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
     if k < 0:
         raise invalid_argument(f"Need k >= 0, got {k}")
     if input.ndim < 1:
-        raise invalid_argument(f"input must be >= 1-D, got shape {list(input.shape)}")
+        raise invalid_argument(f"input must be >= 1-D, got shape {shape_text(input)}")
     length = input.shape[-1]
     if length < k:
         raise invalid_argument(f"input must have at least k columns. Had {length}, needed {k}")

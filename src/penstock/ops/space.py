@@ -17,6 +17,7 @@ from penstock.graph.shape import Extent, unknown_shape
 from penstock.graph.static import constant_value
 from penstock.ops.constant import constant
 from penstock.ops.fill import zeros
+from penstock.ops.matrix_shape import shape_text
 from penstock.ops.pack import stack
 from penstock.ops.shape_ops import INDEX_32, as_array, known_elements
 
@@ -180,7 +181,7 @@ def _check_blocks(x: np.ndarray, blocks: list[int], amounts: np.ndarray) -> None
     if x.ndim < 1 + len(blocks):
         raise invalid_argument(f"input rank should be >= {1 + len(blocks)} instead of {x.ndim}")
     if amounts.shape != (len(blocks), 2):
-        raise invalid_argument(f"paddings should have shape [{len(blocks)}, 2] instead of {list(amounts.shape)}")
+        raise invalid_argument(f"paddings should have shape [{len(blocks)}, 2] instead of {shape_text(amounts)}")
     if any(block < 1 for block in blocks):
         raise invalid_argument(f"All values in block_shape must be positive, got value {min(blocks)}")
     if (amounts < 0).any():

@@ -14,7 +14,7 @@ from penstock.errors import InvalidArgumentError
 from penstock.graph import dtypes
 from penstock.graph.device import DeviceSpec, merge
 
-_log = logging.getLogger("tensorflow")
+_log = logging.getLogger("tensorflow.placement")
 
 LOCAL_TASK = "/job:localhost/replica:0/task:0"
 
@@ -46,6 +46,8 @@ def place(program: Program, devices: list[Device], soft: bool, log: bool = False
         for node in program.nodes:
             node.device = devices[0].name
         return
+    if log:
+        _log.setLevel(logging.INFO)  # asked for explicitly: shown whatever the verbosity of the rest
     groups = _groups(program)
     chosen: dict[Node, str] = {}
     for node in program.nodes:

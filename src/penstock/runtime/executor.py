@@ -15,8 +15,8 @@ from typing import Any
 from penstock import errors
 from penstock.compiler.ir import Node
 from penstock.errors import DeadlineExceededError, KernelError, OpError
-from penstock.runtime.explain import complaint
 from penstock.runtime.plan import PartitionPlan, Plan
+from penstock.runtime.recheck import complaint
 from penstock.runtime.step import Step, working_for
 from penstock.runtime.threads import POOL
 

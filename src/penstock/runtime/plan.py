@@ -10,6 +10,7 @@ from typing import Any
 from penstock.compiler.ir import Node, Program
 from penstock.ops.transfer import Recv, rendezvous_key
 from penstock.runtime.partition import Partition, partition
+from penstock.runtime.recheck import checked
 from penstock.runtime.resources import Resources
 from penstock.runtime.step import KernelContext
 
@@ -110,7 +111,8 @@ def references_of(node: Node, args: dict[Node, Slot]) -> tuple[int, ...]:
 def kernel_of(node: Node, resources: Resources, states: dict[str, dict[str, Any]]) -> Callable[..., Any]:
     if node.definition.kernel is None:
         return _no_kernel
-    return node.definition.bind(node, KernelContext(node, resources, states.setdefault(node.name, {})))  # type: ignore[arg-type]
+    kernel = node.definition.bind(node, KernelContext(node, resources, states.setdefault(node.name, {})))  # type: ignore[arg-type]
+    return checked(node, kernel)
 
 
 def _no_kernel(*inputs: Any) -> Any:

@@ -1,6 +1,7 @@
 """Examples of activations, softmax, cross entropies, bias, normalization and the small ops of neural networks."""
 import numpy as np
-from support.examples import distinct, example, integers, ints, normal, positive
+
+from support.examples import distinct, example, ints, normal, positive
 
 for name in ("Relu", "Relu6", "Elu", "Selu", "Softplus", "Softsign", "LeakyRelu"):
     example(name, normal(3, 4))

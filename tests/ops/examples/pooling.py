@@ -1,5 +1,6 @@
 """Examples of pooling. Maxima are taken of distinct values: their kinks are at ties."""
 import numpy as np
+
 from support.examples import distinct, example, ints, normal
 
 _HALVES = dict(ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="VALID")

@@ -1,0 +1,211 @@
+"""Queues of tensor tuples: what FIFOQueue and its kin keep between steps.
+
+The contract. An element is a tuple of arrays, one per component. All state of a queue is guarded by one condition variable, on which every
+waiting kernel waits; it is notified on each change, when the queue closes, and when the step of a waiting kernel is cancelled. A kernel that waits
+looks at three things whenever it wakes: can it go on, is the queue closed, is its step cancelled. Kernels of one kind are served in the order of
+their arrival. What a cancelled ``dequeue_many`` has taken goes back to the front; what a cancelled ``enqueue_many`` has put in stays.
+
+``close`` forbids further enqueues; those that wait already still finish, unless they are cancelled too. Dequeues go on while there are elements
+enough, then fail with OutOfRangeError.
+"""
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from penstock.errors import CancelledError, KernelError, OutOfRangeError, invalid_argument
+from penstock.graph.dtypes import DType
+from penstock.graph.shape import TensorShape
+
+Element = tuple[Any, ...]
+
+
+class Queue:
+    """First in, first out, up to ``capacity`` elements (any number, if it is negative). Other orders override ``_put`` and ``_take``."""
+
+    kind = "FIFOQueue"
+
+    def __init__(self, name: str, dtypes: Sequence[DType], shapes: Sequence[TensorShape], capacity: int) -> None:
+        self.name, self.dtypes, self.shapes, self.capacity = name, tuple(dtypes), tuple(shapes), capacity
+        self._changed = threading.Condition()
+        self._items: deque[Element] = deque()
+        self._closed = self._cancel_enqueues = False
+        self._lines: dict[str, deque[object]] = {"enqueue": deque(), "dequeue": deque()}
+
+    # --- the order of elements ---------------------------------------------------------------------------------------
+
+    def _put(self, element: Element) -> None:
+        self._items.append(element)
+
+    def _take(self) -> Element:
+        return self._items.popleft()
+
+    def _put_back(self, elements: list[Element]) -> None:
+        self._items.extendleft(reversed(elements))
+
+    def _available(self) -> int:
+        """How many elements may be taken now."""
+        return len(self._items)
+
+    # --- operations --------------------------------------------------------------------------------------------------
+
+    def enqueue(self, step: Any, element: Element) -> None:
+        """Waits for room, then adds an element."""
+        self._check_shapes(element, 0)
+        self._enqueue_all(step, [element])
+
+    def enqueue_many(self, step: Any, components: Element) -> None:
+        """Adds the slices of the components along their first axis as elements, one by one as there is room."""
+        self._check_shapes(components, 1)
+        lengths = {len(component) for component in components}
+        if len(lengths) > 1:
+            raise invalid_argument(f"All input tensors must have the same size in the 0th dimension, but the components have sizes "
+                                   f"{[len(component) for component in components]}")
+        self._enqueue_all(step, list(zip(*components)))
+
+    def _enqueue_all(self, step: Any, elements: list[Element]) -> None:
+        with self._changed:
+            if self._closed:
+                raise KernelError(CancelledError, f"{self.kind} '{self.name}' is closed.")
+
+        def advance() -> bool:
+            if self._cancel_enqueues:
+                raise KernelError(CancelledError, "Enqueue operation was cancelled")
+            while waiting and (self.capacity < 0 or len(self._items) < self.capacity):
+                self._put(waiting.popleft())
+                self._changed.notify_all()
+            return not waiting
+
+        waiting = deque(elements)
+        self._wait(step, "enqueue", advance)
+
+    def dequeue(self, step: Any) -> Element:
+        """Waits for an element and takes it."""
+        return self._dequeue_some(step, 1, 1)[0]
+
+    def dequeue_many(self, step: Any, count: int) -> Element:
+        """Waits until it has taken ``count`` elements; returns their components, stacked."""
+        return self._stack(self._dequeue_some(step, count, count))
+
+    def dequeue_up_to(self, step: Any, count: int) -> Element:
+        """As ``dequeue_many``; but of a closed queue it takes what is left, if it is anything."""
+        return self._stack(self._dequeue_some(step, count, 1))
+
+    def _dequeue_some(self, step: Any, wanted: int, least: int) -> list[Element]:
+        taken: list[Element] = []
+
+        def advance() -> bool:
+            while len(taken) < wanted and self._available() > 0:
+                taken.append(self._take())
+                self._changed.notify_all()
+            if len(taken) < wanted and self._closed and not self._lines["enqueue"]:
+                if len(taken) >= max(least, 1) and least < wanted:
+                    return True
+                raise KernelError(OutOfRangeError, f"{self.kind} '{self.name}' is closed and has insufficient elements "
+                                                   f"(requested {wanted}, current size {len(taken)})")
+            return len(taken) == wanted
+
+        try:
+            self._wait(step, "dequeue", advance)
+        except BaseException:
+            with self._changed:
+                self._put_back(taken)
+                self._changed.notify_all()
+            raise
+        return taken
+
+    def _wait(self, step: Any, line: str, advance: Callable[[], bool]) -> None:
+        """Calls ``advance`` when it is this caller's turn and whenever the queue changes, until it says that it is done."""
+        def wake() -> None:
+            with self._changed:
+                self._changed.notify_all()
+
+        ticket, turn = object(), self._lines[line]
+        with self._changed:
+            turn.append(ticket)
+            if turn[0] is ticket and self._done(turn, ticket, advance):
+                return
+        unregister = step.on_cancel(wake)
+        try:
+            with self._changed:
+                while True:
+                    if step.cancelled is not None:
+                        raise step.cancelled
+                    if turn[0] is ticket and advance():
+                        return
+                    self._changed.wait()
+        finally:
+            unregister()
+            with self._changed:
+                turn.remove(ticket)
+                self._changed.notify_all()
+
+    def _done(self, turn: deque[object], ticket: object, advance: Callable[[], bool]) -> bool:
+        """One try without waiting: the usual case, for which no callback is registered. Leaves the line unless it must wait."""
+        done = False
+        try:
+            done = advance()
+        except BaseException:
+            done = True
+            raise
+        finally:
+            if done:
+                turn.remove(ticket)
+                self._changed.notify_all()
+        return done
+
+    def close(self, cancel_pending_enqueues: bool = False) -> None:
+        """Forbids further enqueues; those that wait are cancelled if it is asked for."""
+        with self._changed:
+            if self._closed and (self._cancel_enqueues or not cancel_pending_enqueues):
+                raise KernelError(CancelledError, f"Queue '{self.name}' is already closed.")
+            self._closed = True
+            self._cancel_enqueues = self._cancel_enqueues or cancel_pending_enqueues
+            self._changed.notify_all()
+
+    @property
+    def closed(self) -> bool:
+        """True if nothing may be enqueued any more."""
+        return self._closed
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    # --- shapes ------------------------------------------------------------------------------------------------------
+
+    def _check_shapes(self, components: Element, batch_axes: int) -> None:
+        for index, (component, shape) in enumerate(zip(components, self.shapes)):
+            found = np.shape(component)
+            if len(found) < batch_axes or found[batch_axes:] != shape.extents:
+                expected = (*found[:batch_axes], *(shape.extents or ()))
+                raise invalid_argument(f"Shape mismatch in tuple component {index}. Expected {_brackets(expected)}, got {_brackets(found)}")
+
+    def _stack(self, elements: list[Element]) -> Element:
+        if not elements:
+            return tuple(np.empty((0, *(shape.extents or ())), dtype.np) for dtype, shape in zip(self.dtypes, self.shapes))
+        return tuple(_stacked(parts, dtype) for parts, dtype in zip(zip(*elements), self.dtypes))
+
+    def check_request(self, dtypes: Sequence[DType], shapes: Sequence[TensorShape], capacity: int) -> None:
+        """InvalidArgumentError if a node asks for this (shared) queue but describes it differently."""
+        for what, mine, theirs in (("capacity", self.capacity, capacity),
+                                   ("component types", [d.name for d in self.dtypes], [d.name for d in dtypes]),
+                                   ("component shapes", [str(s) for s in self.shapes], [str(s) for s in shapes])):
+            if mine != theirs:
+                raise invalid_argument(f"Shared queue '{self.name}' has {what} {mine} but requested {what} was {theirs}")
+
+
+def _stacked(parts: Sequence[Any], dtype: DType) -> np.ndarray:
+    if dtype.np != np.dtype(object):
+        return np.stack(parts)
+    out = np.empty((len(parts), *np.shape(parts[0])), object)
+    for index, part in enumerate(parts):
+        out[index] = part
+    return out
+
+
+def _brackets(shape: Sequence[int]) -> str:
+    return "[" + ",".join(map(str, shape)) + "]"

@@ -1,0 +1,68 @@
+"""What was unknown while the graph was built is checked when it is known: the op's shape function is asked again, with the real inputs.
+
+So kernels need not repeat the checks of their shape functions, a wrong shape is an error instead of a wrong result, and the message
+(``Dimensions must be equal, but are 2 and 3``) is the one that the user would have got earlier, had the shapes been known.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from penstock.compiler.ir import Node
+from penstock.errors import invalid_argument
+from penstock.graph.dtypes import DType
+from penstock.graph.graph import Graph, Tensor
+from penstock.graph.opdef import lookup
+from penstock.graph.shape import TensorShape
+
+Kernel = Callable[..., Any]
+
+
+def checked(node: Node, kernel: Kernel) -> Kernel:
+    """The kernel, behind a check of its inputs' shapes where they were not known before; shapes that passed are not checked again at once."""
+    if not _is_open(node):
+        return kernel
+    last: list[Any] = [None]
+
+    def check_and_run(*inputs: Any) -> Any:
+        shapes = [getattr(value, "shape", None) for value in inputs]
+        if shapes != last[0]:
+            problem = complaint(node, list(inputs))
+            if problem is not None:
+                raise invalid_argument(problem)
+            last[0] = shapes
+        return kernel(*inputs)
+
+    return check_and_run
+
+
+def _is_open(node: Node) -> bool:
+    """True if the shape function knew too little to reject what does not fit: some of several inputs, or one that is not taken as it is."""
+    if node.origin is None or (node.definition.elementwise and len(node.inputs) < 2):
+        return False
+    return any(not tensor.shape.is_fully_defined() for tensor in node.origin.inputs)
+
+
+def complaint(node: Node, inputs: list[Any]) -> str | None:
+    """What the op's shape function says against the inputs of its kernel; None if it agrees with them."""
+    try:
+        with Graph().as_default() as graph:
+            tensors = tuple(_stand_in(graph, producer.output_dtypes[index], value) for (producer, index), value in zip(node.inputs, inputs))
+            node.definition.add_node(graph, node.name, tensors, node.attrs)
+    except ValueError as error:
+        return str(error)
+    except LookupError:  # a shape function that stumbles over values which the kernel has to judge
+        return None
+    return None
+
+
+def _stand_in(graph: Graph, dtype: DType, value: Any) -> Tensor:
+    """A node that has the value of an input: a constant, or a placeholder where it is no array."""
+    if isinstance(value, (np.ndarray, np.generic)) and dtype.base_dtype.is_numpy_compatible:
+        attributes = {"value": np.asarray(value), "dtype": dtype.base_dtype}
+        return lookup("Const").add_node(graph, graph.unique_name("input"), (), attributes).outputs[0]
+    held = getattr(value, "value", None)  # a reference to a variable
+    shape = TensorShape(held.shape) if isinstance(held, np.ndarray) and dtype.is_ref else TensorShape(None)
+    return lookup("Placeholder").add_node(graph, graph.unique_name("input"), (), {"dtype": dtype, "shape": shape}).outputs[0]

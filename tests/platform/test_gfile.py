@@ -1,0 +1,98 @@
+"""Files: what they do, and the class of each error."""
+from __future__ import annotations
+
+import pytest
+
+from penstock import errors
+from penstock.platform import gfile
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "a.txt").write_bytes("hé\nw\n".encode())
+    (tmp_path / ".hidden").write_bytes(b"")
+    return tmp_path
+
+
+def test_reading(folder):
+    path = str(folder / "a.txt")
+    with gfile.GFile(path) as file:
+        assert file.size() == 6 and file.readline() == "hé\n" and file.tell() == 4 and file.read(1) == "w"
+        file.seek(0)
+        assert file.readlines() == ["hé\n", "w\n"] and file.read() == ""
+        assert (file.name, file.mode) == (path, "r")
+    assert gfile.FastGFile(path, "rb").read() == "hé\nw\n".encode()
+    assert list(gfile.Open(folder / "a.txt")) == ["hé\n", "w\n"]
+    assert gfile.GFile("file://" + path).read() == "hé\nw\n"
+
+
+def test_writing(folder):
+    path = str(folder / "new")
+    with gfile.GFile(path, "w") as file:
+        file.write("é")
+        file.write(b"zz")
+        assert file.size() == 4
+    with gfile.GFile(path, "a") as file:
+        file.write("+")
+    assert gfile.read_file_to_string(path) == "ézz+"
+    gfile.atomic_write_string_to_file(path, "other")
+    assert gfile.read_file_to_string(path, binary_mode=True) == b"other" and not gfile.Glob(path + ".*")
+
+
+@pytest.mark.parametrize(("error", "action"), [
+    (errors.NotFoundError, lambda d: gfile.GFile(f"{d}/no").read()),
+    (errors.NotFoundError, lambda d: gfile.Remove(f"{d}/no")),
+    (errors.NotFoundError, lambda d: gfile.MkDir(f"{d}/no/no")),
+    (errors.NotFoundError, lambda d: gfile.ListDirectory(f"{d}/no")),
+    (errors.NotFoundError, lambda d: gfile.ListDirectory(f"{d}/a.txt")),
+    (errors.NotFoundError, lambda d: gfile.Stat(f"{d}/no")),
+    (errors.NotFoundError, lambda d: gfile.DeleteRecursively(f"{d}/no")),
+    (errors.NotFoundError, lambda d: gfile.Copy(f"{d}/no", f"{d}/b")),
+    (errors.NotFoundError, lambda d: gfile.Rename(f"{d}/no", f"{d}/b")),
+    (errors.AlreadyExistsError, lambda d: gfile.Copy(f"{d}/a.txt", f"{d}/.hidden")),
+    (errors.AlreadyExistsError, lambda d: gfile.Rename(f"{d}/a.txt", f"{d}/.hidden")),
+    (errors.FailedPreconditionError, lambda d: gfile.GFile(f"{d}/sub").read()),
+    (errors.FailedPreconditionError, lambda d: gfile.MakeDirs(f"{d}/a.txt/b")),
+    (errors.FailedPreconditionError, lambda d: gfile.DeleteRecursively(f"{d}/a.txt")),
+    (errors.InvalidArgumentError, lambda d: gfile.GFile(f"{d}/a.txt", "x")),
+    (errors.InvalidArgumentError, lambda d: gfile.GFile(f"{d}/a.txt").seek(-1)),
+    (errors.PermissionDeniedError, lambda d: gfile.GFile(f"{d}/a.txt").write("x")),
+    (errors.PermissionDeniedError, lambda d: gfile.GFile(f"{d}/b.txt", "w").read()),
+    (errors.UnimplementedError, lambda d: gfile.Exists("gs://bucket/file")),
+])
+def test_errors(folder, error, action):
+    with pytest.raises(error):
+        action(folder)
+
+
+def test_a_missing_file_shows_when_it_is_used(folder):
+    file = gfile.GFile(folder / "no")
+    with pytest.raises(errors.NotFoundError, match="no; No such file or directory"):
+        file.read()
+
+
+def test_directories(folder):
+    assert gfile.ListDirectory(folder) == [".hidden", "a.txt", "sub"]
+    gfile.MakeDirs(folder / "x/y")
+    gfile.MkDir(folder / "x")
+    assert gfile.IsDirectory(folder / "x/y") and not gfile.IsDirectory(folder / "a.txt") and gfile.Stat(folder).is_directory
+    assert [where for where, _, _ in gfile.Walk(folder)] == [str(folder / p) for p in ("", "sub", "x", "x/y")]
+    assert [where for where, _, _ in gfile.Walk(folder, in_order=False)][-1] == str(folder)
+    assert list(gfile.Walk(folder / "no")) == []
+    gfile.DeleteRecursively(folder / "x")
+    assert not gfile.Exists(folder / "x")
+
+
+def test_glob(folder):
+    assert gfile.Glob(f"{folder}/*") == [f"{folder}/.hidden", f"{folder}/a.txt", f"{folder}/sub"]
+    assert gfile.Glob([f"{folder}/*.txt", f"{folder}/s?b"]) == [f"{folder}/a.txt", f"{folder}/sub"]
+    assert gfile.Glob(f"{folder}/[a-b].*") == gfile.Glob(f"{folder.parent}/{folder.name[:-1]}?/a.txt") == gfile.Glob(f"{folder}/a.txt") == [f"{folder}/a.txt"]
+    assert gfile.Glob(f"{folder}/no*") == []
+
+
+def test_copy_and_rename(folder):
+    gfile.Copy(folder / "a.txt", folder / "b.txt")
+    gfile.Rename(folder / "b.txt", folder / ".hidden", overwrite=True)
+    assert gfile.GFile(folder / ".hidden").read() == gfile.GFile(folder / "a.txt").read()
+    assert gfile.Stat(folder / "a.txt").length == 6

@@ -1,0 +1,26 @@
+"""Python programs in processes of their own, which find the same Penstock as the tests."""
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import penstock
+
+SOURCE = str(Path(penstock.__path__[0]).parent)
+
+
+def environment(**extra: str) -> dict[str, str]:
+    """The variables of this process, with Penstock on the path."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [SOURCE, os.environ.get("PYTHONPATH")])), **extra}
+
+
+def python(program: str, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    """Runs a program text. With ``check``, the test fails with the program's stderr if the program fails."""
+    command = [sys.executable, "-c", textwrap.dedent(program), *arguments]
+    result = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60)
+    if check:
+        assert result.returncode == 0, result.stderr
+    return result
