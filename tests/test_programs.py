@@ -23,6 +23,7 @@ def test_program(number, tmp_path):
     found = sorted(FOLDER.glob(f"{number}_*.py"))
     assert len(found) == 1, f"{len(found)} programs with the number {number} in {FOLDER}"
     paths = [str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
-    result = subprocess.run([sys.executable, "-m", "penstock", "run", str(found[0])], cwd=tmp_path, env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    result = subprocess.run([sys.executable, "-m", "penstock", "run", str(found[0])], cwd=tmp_path, env=environment,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=240, check=False)
     assert result.returncode == 0, f"{found[0].name} ended with {result.returncode}:\n{result.stdout[-3000:]}"

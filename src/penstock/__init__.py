@@ -40,6 +40,6 @@ def install_as_tensorflow() -> None:
 
 
 sys.modules[__name__].__class__ = _Face
-__all__ = root.__all__  # noqa: PLE0605 (a list of names, made from the table)
+__all__ = root.__all__
 
 from penstock import ops as _ops  # noqa: E402, F401 (registers every operation; below the class above, whose rule holds for its submodules)

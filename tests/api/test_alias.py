@@ -4,6 +4,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
+
 from support.process import python
 
 
@@ -122,3 +123,15 @@ def test_refused_when_tensorflow_is_there():
         else:
             raise AssertionError("installed over TensorFlow")
     """)
+
+
+@pytest.mark.parametrize("module", sorted({source for sources in paths.MODULES.values() for source in sources.split()} | set(paths.PROTOS.values())))
+def test_listed_modules_exist(module):
+    importlib.import_module(module)
+
+
+@pytest.mark.parametrize("origin", sorted(origin for names in paths.NAMES.values() for origin in names.values()))
+def test_listed_names_exist(origin):
+    if "NewCheckpointReader" in origin and not hasattr(importlib.import_module("penstock.api.train"), "NewCheckpointReader"):
+        pytest.skip("there are no checkpoints yet")
+    assert resolve(origin) is not None

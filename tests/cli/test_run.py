@@ -8,6 +8,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+
 from support.process import environment, python
 
 
@@ -98,8 +99,9 @@ def test_missing_file(run):
 
 
 @pytest.mark.parametrize(("line", "what"), [
-    ('print "hello"', "print statement"), ("print x, y", "print statement"), ('exec "x = 1"', "exec statement"), ('raise ValueError, "x"', "`raise Class, value`"),
-    ("x = `1`", "backquotes"), ("if 1 <> 2: pass", "`<>`"), ("x = 10L", "long integer"), ("x = 0777", "octal"), ('x = ur"a"', "ur''"),
+    ('print "hello"', "print statement"), ("print x, y", "print statement"), ('exec "x = 1"', "exec statement"),
+    ('raise ValueError, "x"', "`raise Class, value`"), ("x = `1`", "backquotes"),
+    ("if 1 <> 2: pass", "`<>`"), ("x = 10L", "long integer"), ("x = 0777", "octal"), ('x = ur"a"', "ur''"),
     ("try:\n    pass\nexcept ValueError, e:\n    pass", "`except Class, name`"), ("def f((a, b)): pass", "tuple as a parameter"),
     ("if True:\n        x = 1\n\ty = 2", "tabs and spaces"),
 ])
@@ -136,7 +138,8 @@ ERA = """
     import scipy.misc
     pixels = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
     misc.imsave("a.png", pixels)
-    assert (scipy.misc.imread("a.png") == pixels).all() and misc.imresize(pixels, (2, 8)).shape == (2, 8, 3) and misc.imresize(pixels, 0.5).shape == (2, 2, 3)
+    assert (scipy.misc.imread("a.png") == pixels).all()
+    assert misc.imresize(pixels, (2, 8)).shape == (2, 8, 3) and misc.imresize(pixels, 0.5).shape == (2, 2, 3)
     print("done")
 """
 

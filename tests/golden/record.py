@@ -8,7 +8,6 @@ A case is a pair (name, function) that a family's ``cases(tf, np)`` yields; the 
 of its own. Recorded are, per tensor, its value, type, static shape, name and op type; if building or running raises, the class of the error.
 Each recording keeps the hash of the case's source, so that a changed case is noticed. Recorded cases are kept as they are.
 """
-from __future__ import print_function
 
 import argparse
 import json
@@ -40,7 +39,7 @@ def record(tf, family, again=False):
     for name, function in replay.cases_of(family, tf, np):
         digest = replay.digest(function)
         if name in table:
-            raise SystemExit("{}: two cases are called {!r}".format(family, name))
+            raise SystemExit(f"{family}: two cases are called {name!r}")
         if name in old and old[name]["source"] == digest:
             table[name] = old[name]
             kept.update({key: arrays[key] for key in arrays if key.split("|")[0] == name})
@@ -48,7 +47,7 @@ def record(tf, family, again=False):
         entry, values = replay.run(tf, function)
         entry["source"] = digest
         table[name] = entry
-        kept.update({"{}|{}".format(name, index): value for index, value in enumerate(values) if value is not None})
+        kept.update({f"{name}|{index}": value for index, value in enumerate(values) if value is not None})
         new += 1
         print("{}: {}{}".format(family, name, " raises " + entry["error"] if "error" in entry else ""))
     _write(path, table, kept)
@@ -71,7 +70,7 @@ def main():
     tf = _environment()
     families = replay.families() if options.family == ["all"] else options.family
     for family in families:
-        print("{}: {} new".format(family, record(tf, family, options.again)))
+        print(f"{family}: {record(tf, family, options.again)} new")
 
 
 if __name__ == "__main__":

@@ -27,7 +27,8 @@ def test_requested_types(value, dtype):
 
 
 @pytest.mark.parametrize("value, dtype, error", [
-    (1.5, tf.int32, TypeError), ("a", tf.float32, (TypeError, ValueError)), (1, tf.string, TypeError), (300, tf.bool, TypeError), (None, None, ValueError),
+    (1.5, tf.int32, TypeError), ("a", tf.float32, (TypeError, ValueError)), (1, tf.string, TypeError), (300, tf.bool, TypeError),
+    (None, None, ValueError),
     ([None], None, (TypeError, ValueError)), ([1, "a"], None, (TypeError, ValueError)), ([[1], [2, 3]], None, ValueError),
     (object(), None, TypeError), ({"a": 1}, None, TypeError), (1j, tf.float32, TypeError),
 ])

@@ -27,7 +27,8 @@ def test_elements_are_found_by_name():
     assert graph.as_graph_element(a.op) is a.op
 
 
-@pytest.mark.parametrize("name, error", [("b", ValueError), ("b:0", KeyError), ("a:1", KeyError), ("a:x", ValueError), (3, TypeError), ("a", ValueError)])
+@pytest.mark.parametrize("name, error", [
+    ("b", ValueError), ("b:0", KeyError), ("a:1", KeyError), ("a:x", ValueError), (3, TypeError), ("a", ValueError)])
 def test_get_tensor_by_wrong_name(name, error):
     tf.constant(1.0, name="a")
     with pytest.raises(error):

@@ -58,7 +58,9 @@ def test_pack_with_attributes():
     assert (packed.x, packed.y) == (5, [6])
 
 
-@pytest.mark.parametrize(("error", "structure", "flat"), [(ValueError, [1, 2], [1]), (ValueError, 1, [1, 2]), (TypeError, [1], 3), (ValueError, [1], [1, 2])])
+@pytest.mark.parametrize(("error", "structure", "flat"), [
+    (ValueError, [1, 2], [1]), (ValueError, 1, [1, 2]), (TypeError, [1], 3), (ValueError, [1], [1, 2]),
+])
 def test_pack_errors(error, structure, flat):
     with pytest.raises(error):
         nest.pack_sequence_as(structure, flat)
@@ -84,7 +86,9 @@ def test_different_structures(error, a, b):
         nest.assert_same_structure(a, b)
 
 
-@pytest.mark.parametrize(("a", "b"), [(Point(1, 2), collections.namedtuple("Point", "x y")(3, 4)), ({"a": 1}, collections.OrderedDict(a=1)), (1, "x"), ([], [])])
+@pytest.mark.parametrize(("a", "b"), [
+    (Point(1, 2), collections.namedtuple("Point", "x y")(3, 4)), ({"a": 1}, collections.OrderedDict(a=1)), (1, "x"), ([], []),
+])
 def test_same_structures(a, b):
     nest.assert_same_structure(a, b)
 
@@ -92,15 +96,15 @@ def test_same_structures(a, b):
 def test_paths():
     assert nest.flatten_with_joined_string_paths(TREE) == [("a/x", 3), ("a/y", 4), ("b/0", 1), ("b/1/c", 2)]
     assert nest.flatten_with_tuple_paths(TREE)[-1] == (("b", 1, "c"), 2)
-    assert list(nest.yield_flat_paths(TREE))[0] == ("a", "x")
+    assert next(nest.yield_flat_paths(TREE)) == ("a", "x")
 
 
 def test_shallow_structures():
     assert nest.flatten_up_to([1, 2], [[1, 2], {"a": 3}]) == [[1, 2], {"a": 3}] and nest.flatten_up_to(1, [1, 2]) == [[1, 2]]
     assert nest.map_structure_up_to([1, 2], lambda a, b: (a, b), [[1, 2], 3], [4, {"a": 5}]) == [([1, 2], 4), (3, {"a": 5})]
     assert nest.get_traverse_shallow_structure(lambda s: not isinstance(s, tuple), [1, (2, 3), [4]]) == [True, False, [True]]
-    for error, shallow, deep in [(TypeError, [1, [2]], [1, 2]), (ValueError, [1, 2], [1, 2, 3]), (ValueError, {"a": 1}, {"b": 2}), (TypeError, [1], (1,)),
-                                 (ValueError, {"a": 1}, {"a": 1, "b": 2})]:
+    for error, shallow, deep in [(TypeError, [1, [2]], [1, 2]), (ValueError, [1, 2], [1, 2, 3]), (ValueError, {"a": 1}, {"b": 2}),
+                                 (TypeError, [1], (1,)), (ValueError, {"a": 1}, {"a": 1, "b": 2})]:
         with pytest.raises(error):
             nest.assert_shallow_structure(shallow, deep)
     nest.assert_shallow_structure({"a": 1}, {"a": 1, "b": 2}, check_subtrees_length=False)

@@ -51,7 +51,8 @@ def test_signature(op_type):
     definition = REGISTRY[op_type]
     assert [_argument(arg) for arg in definition.inputs] == inputs
     assert [_argument(arg) for arg in definition.outputs] == outputs
-    assert _attributes(definition) == {name: [kind, default, allowed, _minimum(kind, minimum)] for name, kind, default, allowed, minimum in attributes}
+    wanted = {name: [kind, default, allowed, _minimum(kind, minimum)] for name, kind, default, allowed, minimum in attributes}
+    assert _attributes(definition) == wanted
 
 
 def _argument(arg: Arg) -> list[str]:

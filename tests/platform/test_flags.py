@@ -5,10 +5,10 @@ import sys
 
 import pytest
 from absl import flags as absl_flags
-from support.process import python
 
 from penstock.platform import flags
 from penstock.platform.flags import FlagsThatParseThemselves
+from support.process import python
 
 
 @pytest.fixture

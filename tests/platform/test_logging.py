@@ -4,9 +4,9 @@ from __future__ import annotations
 import logging as standard
 
 import pytest
-from support.process import python
 
 from penstock.platform import logging
+from support.process import python
 
 
 @pytest.fixture(autouse=True)

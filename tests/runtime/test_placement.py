@@ -114,7 +114,7 @@ def test_error_on_another_device_ends_the_step():
 def test_feeds_and_fetches_on_every_device():
     tensors = []
     for index in range(2):
-        with tf.device("/cpu:%d" % index):
+        with tf.device(f"/cpu:{index}"):
             tensors.append(tf.placeholder(tf.float32))
             tensors.append(tf.identity(tensors[-1]))
     with tf.Session(config=TWO) as session:
@@ -125,7 +125,7 @@ def test_many_crossings():
     value = tf.placeholder(tf.float32)
     start = value
     for step in range(20):
-        with tf.device("/cpu:%d" % (step % 2)):
+        with tf.device(f"/cpu:{step % 2}"):
             value = tf.add(value, 1.0)
     with tf.Session(config=TWO) as session:
         for number in range(5):

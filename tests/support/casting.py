@@ -16,8 +16,9 @@ from support.build import Call
 from support.compare import RTOL, difference
 from support.examples import Example, State, plain
 
-_USUAL = [dtypes.as_dtype(name) for name in
-          "float16 bfloat16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 complex64 complex128 bool string".split()]
+_USUAL = [dtypes.as_dtype(name) for name in (
+    "float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "complex64", "complex128",
+    "bool", "string")]
 
 
 def check(example: Example) -> list[str]:

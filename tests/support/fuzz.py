@@ -34,8 +34,9 @@ from support.examples import Example, State, load, plain  # noqa: E402
 
 MEMORY = 4 << 30  # bytes of address space: an op that would fill the machine fails instead
 SLOW = 10  # seconds that no call on such small inputs may take
-TYPES = [dtypes.as_dtype(name) for name in
-         "float16 bfloat16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 complex64 complex128 bool string".split()]
+TYPES = [dtypes.as_dtype(name) for name in (
+    "float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "complex64", "complex128",
+    "bool", "string")]
 EXTENTS = [0, 1, 1, 2, 2, 3, 4, 5]
 INTEGERS = [-3, -2, -1, -1, 0, 0, 1, 1, 2, 2, 3, 4, 5, 100, 2**31 - 1, -2**31, 2**63 - 1, -2**63]
 FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, 2.5, -3.5, float("nan"), float("inf"), -float("inf"), 1e30, 1e-30]

@@ -5,10 +5,10 @@ import unittest
 
 import numpy as np
 import pytest
-from support.process import python
 
 import penstock as tf
 from penstock.testing.devices import list_local_devices
+from support.process import python
 
 
 class TestCaseItself(tf.test.TestCase):

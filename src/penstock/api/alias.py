@@ -1,7 +1,7 @@
 """``install_as_tensorflow()``: from then on ``import tensorflow`` gives Penstock, in this process.
 
-``tensorflow`` is the module `penstock.api.root`; ``tensorflow.nn`` is `penstock.api.nn`, and so on. Modules inside TensorFlow that programs reach into
-(``tensorflow.python.framework.ops``) are made when they are imported and look their names up by the rules of `penstock.api.paths`;
+``tensorflow`` is the module `penstock.api.root`; ``tensorflow.nn`` is `penstock.api.nn`, and so on. Modules inside TensorFlow that programs
+reach into (``tensorflow.python.framework.ops``) are made when they are imported and look their names up by the rules of `penstock.api.paths`;
 ``tensorflow.core.*.x_pb2`` are TensorBoard's copies of the same protocol buffers. What is not there raises ModuleNotFoundError and says so.
 """
 from __future__ import annotations
@@ -154,16 +154,16 @@ def _look_up(path: str, name: str) -> Any:
     origin = paths.NAMES.get(path, {}).get(name)
     if origin is not None:
         return resolve(origin)
-    if path.startswith("ops.gen_"):
-        operation = _generated(name)
-        if operation is not None:
-            return operation
     namespaces = [] if name.startswith("_") else [f"penstock.api.{namespace}" for namespace in paths.NAMESPACES]
-    searched = [*paths.MODULES.get(path, "").split(), *(namespaces if path.partition(".")[0] in paths.PLAIN else [])]
+    public = path.partition(".")[0] in paths.PLAIN and not path.startswith("ops.gen_")
+    searched = [*paths.MODULES.get(path, "").split(), *(namespaces if public else [])]
     for source in searched:
         module = importlib.import_module(source)
         if hasattr(module, name):
             return getattr(module, name)
+    operation = _generated(name) if path.endswith("_ops") else None
+    if operation is not None:
+        return operation
     raise AttributeError(f"module '{NAME}.python.{path}' has no attribute '{name}' in Penstock")
 
 

@@ -8,6 +8,7 @@ TABLE = {
     "penstock.ops.candidate": "uniform_candidate_sampler log_uniform_candidate_sampler learned_unigram_candidate_sampler "
                               "fixed_unigram_candidate_sampler all_candidate_sampler compute_accidental_hits",
     "penstock.ops.sampled_loss": "nce_loss sampled_softmax_loss",
+    "penstock.ops.ctc": "ctc_loss ctc_greedy_decoder ctc_beam_search_decoder",
     "penstock.ops.trigonometry": "sigmoid tanh",
     "penstock.ops.math": "zero_fraction",
     "penstock.ops.sorting": "top_k",

@@ -1,26 +1,27 @@
 """Where the modules inside TensorFlow (``tensorflow.python.ops.array_ops``) find their names in Penstock.
 
-Programs import these although they are private. A module listed in MODULES takes its names from the modules named there, in this order; NAMES adds single
-names that are called otherwise here; after that, and for the modules that are listed in PLAIN only, the public namespaces are searched:
-``tensorflow.python.ops.array_ops.concat`` is ``tf.concat``.
+Programs import these although they are private. A module listed in MODULES takes its names from the modules named there, in this order; NAMES
+adds single names that are called otherwise here; after that, and for the modules that are listed in PLAIN only, the public namespaces are searched:
+``tensorflow.python.ops.array_ops.concat`` is ``tf.concat``. In modules named ``*_ops`` the operations themselves come last, under the names of
+TensorFlow's generated functions: ``tensorflow.python.ops.gen_nn_ops.max_pool_grad`` is MaxPoolGrad.
 """
 from __future__ import annotations
 
 # The namespaces that are searched for a name, in this order.
-NAMESPACES = ("root nn math train image strings linalg sparse sets random initializers summary io debugging bitwise signal graph_util python_io queue manip test "
-              "dtypes").split()
+NAMESPACES = ("root nn math train image strings linalg sparse sets random initializers summary io debugging bitwise signal graph_util "  # noqa: SIM905
+              "python_io queue manip test dtypes").split()
 
 # Modules of TensorFlow 1.15 (and some of older versions) without a special rule. The generated ones, gen_*_ops, are a rule of their own.
 PLAIN = {
     "framework": "constant_op common_shapes graph_io graph_util graph_util_impl importer meta_graph ops random_seed function framework_lib "
                  "load_library versions smart_cond op_def_registry indexed_slices sparse_tensor composite_tensor tensor_like tensor_spec type_spec",
-    "ops": "array_grad array_ops bitwise_ops candidate_sampling_ops check_ops clip_ops confusion_matrix constant_op control_flow_grad control_flow_ops "
-           "control_flow_util ctc_ops custom_gradient data_flow_grad data_flow_ops embedding_ops functional_ops gradient_checker gradients "
-           "gradients_impl histogram_ops image_grad image_ops image_ops_impl init_ops inplace_ops io_ops linalg_grad linalg_ops linalg_ops_impl "
-           "logging_ops lookup_ops manip_ops map_fn math_grad math_ops nn nn_grad nn_impl nn_ops numerics parsing_ops partitioned_variables "
-           "random_grad random_ops resource_variable_ops resources rnn rnn_cell rnn_cell_impl script_ops seq2seq session_ops sets sets_impl sort_ops "
-           "sparse_grad sparse_ops special_math_ops spectral_ops standard_ops state_grad state_ops stateless_random_ops string_ops summary_op_util "
-           "template tensor_array_grad tensor_array_ops unconnected_gradients variable_scope variables weights_broadcast_ops",
+    "ops": "array_grad array_ops bitwise_ops candidate_sampling_ops check_ops clip_ops confusion_matrix constant_op control_flow_grad "
+           "control_flow_ops control_flow_util ctc_ops custom_gradient data_flow_grad data_flow_ops embedding_ops functional_ops "
+           "gradient_checker gradients gradients_impl histogram_ops image_grad image_ops image_ops_impl init_ops inplace_ops io_ops "
+           "linalg_grad linalg_ops linalg_ops_impl logging_ops lookup_ops manip_ops map_fn math_grad math_ops nn nn_grad nn_impl nn_ops numerics parsing_ops "
+           "partitioned_variables random_grad random_ops resource_variable_ops resources rnn rnn_cell rnn_cell_impl script_ops seq2seq session_ops "
+           "sets sets_impl sort_ops sparse_grad sparse_ops special_math_ops spectral_ops standard_ops state_grad state_ops stateless_random_ops string_ops "
+           "summary_op_util template tensor_array_grad tensor_array_ops unconnected_gradients variable_scope variables weights_broadcast_ops",
     "training": "adadelta adagrad adagrad_da adam basic_loops basic_session_run_hooks checkpoint_management checkpoint_ops checkpoint_utils "
                 "coordinator device_setter evaluation ftrl gradient_descent input learning_rate_decay learning_rate_decay_v2 momentum "
                 "monitored_session moving_averages optimizer proximal_adagrad proximal_gradient_descent queue_runner queue_runner_impl rmsprop saver "
@@ -40,19 +41,29 @@ MODULES = {
     "framework.importer": "penstock.graph.graph_def",
     "framework.ops": "penstock.api.root penstock.graph.scopes penstock.graph.graph penstock.graph.convert penstock.graph.composite",
     "framework.test_util": "penstock.testing.case penstock.testing.devices penstock.testing.graphs",
+    "ops.control_flow_ops": "penstock.ops.misc",
     "ops.gradient_checker": "penstock.testing.gradient_checker",
     "ops.gradients": "penstock.gradients",
     "ops.gradients_impl": "penstock.gradients",
     "ops.image_ops": "penstock.api.image",
     "ops.image_ops_impl": "penstock.api.image",
+    "ops.init_ops": "penstock.variables.initializers",
     "ops.linalg_ops": "penstock.api.linalg",
     "ops.math_ops": "penstock.api.root penstock.api.math",
     "ops.nn": "penstock.api.nn",
     "ops.nn_impl": "penstock.api.nn",
     "ops.nn_ops": "penstock.api.nn",
+    "ops.partitioned_variables": "penstock.variables.partitioned",
+    "ops.resource_variable_ops": "penstock.variables.resource_variable",
     "ops.sets": "penstock.api.sets",
     "ops.sparse_ops": "penstock.api.root penstock.api.sparse",
     "ops.string_ops": "penstock.api.root penstock.api.strings",
+    "ops.variable_scope": "penstock.variables.scope penstock.variables.store",
+    "ops.variables": "penstock.variables.variable penstock.variables.partitioned",
+    "training.learning_rate_decay": "penstock.train.decay",
+    "training.moving_averages": "penstock.train.moving_averages",
+    "training.optimizer": "penstock.train.optimizer",
+    "training.slot_creator": "penstock.train.slots",
     "platform.app": "penstock.api.app",
     "platform.flags": "penstock.api.flags",
     "platform.gfile": "penstock.api.gfile",
@@ -92,11 +103,14 @@ NAMES = {
         "NullContextmanager": "contextlib:nullcontext",
         "_get_graph_from_inputs": "penstock.graph.convert:graph_for",
         "get_gradient_function": "penstock.gradients:get_gradient_function",
+        "strip_name_scope": "penstock.variables.naming:strip_name_scope",
+        "RegisterShape": "penstock.api.inside:RegisterShape",
+        "is_dense_tensor_like": "penstock.api.inside:is_dense_tensor_like",
+        "uid": "penstock.api.inside:uid",
     },
-    "framework.graph_util_impl": {},
+    "framework.op_def_registry": {"get_registered_ops": "penstock.api.inside:get_registered_ops"},
     "framework.test_util": {"TensorFlowTestCase": "penstock.testing.case:TestCase"},
     "framework.common_shapes": {"unknown_shape": "penstock.graph.shape:unknown_shape"},
-    "ops.control_flow_ops": {"cond_v2": "penstock.api.root:cond"},
     "platform.googletest": {"GetTempDir": "penstock.testing.case:get_temp_dir"},
     "tf2": {"enabled": "penstock.api.behavior:executing_eagerly"},
     "pywrap_tensorflow": {"NewCheckpointReader": "penstock.api.train:NewCheckpointReader"},

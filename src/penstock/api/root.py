@@ -56,7 +56,7 @@ TABLE = {
     "penstock.ops.cast": "cast saturate_cast to_float to_double to_int32 to_int64 to_bfloat16 to_complex64 "
                          "to_complex128 bitcast complex real imag conj angle complex_abs",
     "penstock.ops.compare": "equal not_equal less less_equal greater greater_equal logical_and logical_or "
-                            "logical_not logical_xor is_nan is_inf is_finite approximate_equal",
+                            "logical_not logical_xor is_nan is_inf is_finite",
     "penstock.ops.reduce": "reduce_sum reduce_mean reduce_prod reduce_max reduce_min reduce_all reduce_any",
     "penstock.ops.statistics": "reduce_logsumexp count_nonzero",
     "penstock.ops.argmax": "argmax argmin arg_max arg_min",
@@ -90,6 +90,9 @@ TABLE = {
     "penstock.ops.random_gamma": "random_gamma",
     "penstock.ops.random_extra": "random_crop",
     "penstock.ops.misc": "no_op group tuple=tuple_ Assert timestamp",
+    "penstock.ops.py_func": "py_func numpy_function",
+    "penstock.ops.custom": "op",
+    "penstock.ops.queue_classes": "FIFOQueue QueueBase",
     "penstock.ops.printing": "Print print=print_v2",
     "penstock.ops.checks": "assert_equal assert_none_equal assert_less assert_less_equal assert_greater assert_greater_equal assert_positive "
                            "assert_negative assert_non_negative assert_non_positive assert_near is_non_decreasing is_strictly_increasing "
@@ -102,7 +105,7 @@ TABLE = {
     "penstock.ops.permute": "transpose matrix_transpose batch_matrix_transpose=matrix_transpose invert_permutation reverse reverse_v2=reverse "
                             "reverse_sequence roll tile broadcast_to",
     "penstock.ops.slicing": "slice=slice_ strided_slice",
-    "penstock.ops.gather": "gather gather_v2=gather gather_nd batch_gather boolean_mask",
+    "penstock.ops.gather": "gather gather_v2=gather gather_nd batch_gather boolean_mask unravel_index",
     "penstock.ops.scatter_nd": "scatter_nd tensor_scatter_update tensor_scatter_add tensor_scatter_sub "
                                "tensor_scatter_nd_update=tensor_scatter_update tensor_scatter_nd_add=tensor_scatter_add "
                                "tensor_scatter_nd_sub=tensor_scatter_sub",
@@ -115,6 +118,9 @@ TABLE = {
     "penstock.ops.space": "space_to_depth depth_to_space space_to_batch space_to_batch_nd batch_to_space batch_to_space_nd "
                           "required_space_to_batch_paddings",
     "penstock.ops.patches": "extract_image_patches extract_volume_patches",
+    "penstock.ops.quantize": "fake_quant_with_min_max_args fake_quant_with_min_max_args_gradient fake_quant_with_min_max_vars "
+                             "fake_quant_with_min_max_vars_gradient fake_quant_with_min_max_vars_per_channel "
+                             "fake_quant_with_min_max_vars_per_channel_gradient",
     # state
     "penstock.variables.variable": "Variable",
     "penstock.variables.modes": "VariableSynchronization VariableAggregation",
@@ -145,11 +151,11 @@ TABLE = {
 }
 SUBMODULES = (
     "app bitwise compat debugging dtypes flags gfile graph_util image initializers io linalg logging manip math nest nn python_io "
-    "queue random raw_ops resource_loader sets signal sparse spectral strings summary sysconfig test train user_ops version"
+    "quantization queue random raw_ops resource_loader sets signal sparse spectral strings summary sysconfig test train user_ops version"
 )
 # Built later: a new namespace module moves its name from here to SUBMODULES.
 MISSING = (
     "audio autograph config contrib data distribute distributions estimator experimental feature_column keras layers lite lookup losses "
-    "metrics profiler quantization ragged saved_model tpu xla"
+    "metrics profiler ragged saved_model tpu xla"
 )
 publish(__name__, TABLE, SUBMODULES, MISSING)

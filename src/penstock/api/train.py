@@ -12,6 +12,7 @@ TABLE: dict[str, str] = {
                             "noisy_linear_cosine_decay",
     "penstock.train.moving_averages": "ExponentialMovingAverage",
     "penstock.train.global_step": "global_step get_global_step create_global_step get_or_create_global_step assert_global_step",
+    "penstock.graph.example_proto": "BytesList FloatList Int64List Feature Features FeatureList FeatureLists Example SequenceExample",
     "tensorboard.compat.proto.cluster_pb2": "ClusterDef JobDef",
     "tensorboard.compat.proto.saver_pb2": "SaverDef",
 }

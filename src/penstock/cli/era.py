@@ -1,7 +1,7 @@
 """The names that programs of 2016-2019 expect from NumPy and the standard library, and that have gone since.
 
-``penstock run`` activates them; nothing else does. A name is only added where it is missing, to the module that had it. Modules that have gone (``imp``,
-``xml.etree.cElementTree``) are found when they are imported.
+``penstock run`` activates them; nothing else does. A name is only added where it is missing, to the module that had it. Modules that have gone
+(``imp``, ``xml.etree.cElementTree``) are found when they are imported.
 """
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ _NUMPY: dict[str, Any] = {
     "float": float, "int": int, "bool": bool, "object": object, "str": str, "complex": complex, "long": int, "unicode": str,
     "float_": np.float64, "complex_": np.complex128, "cfloat": np.complex128, "singlecomplex": np.complex64, "longfloat": np.longdouble,
     "clongfloat": np.clongdouble, "longcomplex": np.clongdouble, "string_": np.bytes_, "unicode_": np.str_, "bool8": np.bool_, "int0": np.intp,
-    "uint0": np.uintp, "object0": np.object_, "str0": np.str_, "bytes0": np.bytes_, "Inf": np.inf, "Infinity": np.inf, "infty": np.inf, "PINF": np.inf,
-    "NINF": -np.inf, "NaN": np.nan, "PZERO": 0.0, "NZERO": -0.0, "product": np.prod, "cumproduct": np.cumprod, "alltrue": np.all, "sometrue": np.any,
+    "uint0": np.uintp, "object0": np.object_, "str0": np.str_, "bytes0": np.bytes_, "Inf": np.inf, "Infinity": np.inf, "infty": np.inf,
+    "PINF": np.inf, "NINF": -np.inf, "NaN": np.nan, "PZERO": 0.0, "NZERO": -0.0, "product": np.prod,
+    "cumproduct": np.cumprod, "alltrue": np.all, "sometrue": np.any,
     "round_": np.round, "mat": np.asmatrix, "row_stack": np.vstack, "alen": len, "rank": np.ndim, "typeDict": np.sctypeDict,
     "asscalar": lambda a: a.item(), "in1d": lambda a, b, **options: np.isin(np.ravel(a), b, **options), "msort": lambda a: np.sort(a, axis=0),
     "asfarray": lambda a, dtype=np.float64: np.asarray(a, dtype if np.issubdtype(dtype, np.inexact) else np.float64),

@@ -1,7 +1,8 @@
 """``penstock run prog.py args...``: a TensorFlow 1 program, unmodified, as ``python prog.py args...`` would run it.
 
-``import tensorflow`` gives Penstock, and (unless ``--no-era``) the names that NumPy and the standard library had in 2016-2019 are there. ``__main__``,
-``__file__``, ``sys.argv`` and ``sys.path[0]`` are as Python sets them; exit codes and exceptions pass through, with tracebacks that begin in the program.
+``import tensorflow`` gives Penstock, and (unless ``--no-era``) the names that NumPy and the standard library had in 2016-2019 are there.
+``__main__``, ``__file__``, ``sys.argv`` and ``sys.path[0]`` are as Python sets them; exit codes and exceptions pass through, with tracebacks that
+begin in the program.
 """
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from tensorboard.compat.proto.node_def_pb2 import NodeDef
 
 from penstock.graph import attrs as attr_module
 from penstock.graph.dtypes import DType
+from penstock.graph.function import FuncGraph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import OpDef
 from penstock.graph.traverse import needed
@@ -83,3 +84,13 @@ def prune(fetches: Sequence[Tensor], targets: Iterable[Operation], feeds: Sequen
     args = list(fed.values())
     return Program([*args, *nodes.values()], args,
                    [(fed[tensor], 0) if tensor in fed else (nodes[tensor.op], tensor.value_index) for tensor in fetches])
+
+
+def functions_of(node: Node | Operation) -> list[FuncGraph]:
+    """The functions that a node calls."""
+    return [value for value in node.attrs.values() if isinstance(value, FuncGraph)]
+
+
+def blocks(node: Node | Operation) -> bool:
+    """True if the node may wait: its own kernel, or a kernel in a function that it calls."""
+    return node.definition.blocking or any(blocks(op) for function in functions_of(node) for op in function.get_operations())

@@ -10,7 +10,7 @@ from typing import Any
 
 from penstock.graph import dtypes
 from penstock.graph.dtypes import DType
-from penstock.graph.graph import Tensor, default_graph
+from penstock.graph.graph import Graph, Tensor, default_graph
 
 Converter = Callable[..., Any]  # (value, dtype=None, name=None, as_ref=False) -> Tensor | NotImplemented
 
@@ -72,17 +72,20 @@ def _converters_for(value_type: type) -> list[tuple[Any, Converter]]:
 
 def graph_for(values: Any) -> Any:
     """The graph of the first Tensor, Operation or Variable among ``values``, else the default graph; ValueError if two differ."""
+    current = default_graph()
     graph, first = None, None
     for value in values:
         for item in value if isinstance(value, (list, tuple)) else (value,):
             its_graph = item.op.graph if type(item) is Tensor else getattr(item, "graph", None)
-            if its_graph is None or not hasattr(its_graph, "_name_stack"):
+            if its_graph is None or not isinstance(its_graph, Graph):
                 continue
+            if its_graph is not current and current.can_capture(its_graph):
+                its_graph = current  # inside a function body: what comes from outside is captured
             if graph is None:
                 graph, first = its_graph, item
             elif its_graph is not graph:
                 raise ValueError(f"{item} must be from the same graph as {first}.")
-    return default_graph() if graph is None else graph
+    return current if graph is None else graph
 
 
 def convert_n_to_tensor(values: Any, dtype: Any = None, name: str | None = None) -> list[Tensor]:

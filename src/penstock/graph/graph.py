@@ -415,6 +415,20 @@ class Graph:
     def _unsafe_unfinalize(self) -> None:
         self._finalized = False
 
+    def can_capture(self, graph: Graph) -> bool:
+        """True if tensors of another graph may be used here: only the graphs of functions can."""
+        return False
+
+    def capture(self, tensor: Tensor) -> Tensor:
+        """The tensor of this graph for ``tensor``: itself, if it is from this graph."""
+        if tensor.op.graph is not self:
+            raise ValueError(f"{tensor} must be from the graph it is used in.")
+        return tensor
+
+    def outer_tensor(self, inner: Tensor) -> Tensor | None:
+        """The tensor outside of a function that an input of it stands for; None elsewhere."""
+        return None
+
     def prevent_feeding(self, tensor: Tensor) -> None:
         """Makes a tensor unfeedable."""
         self._unfeedable.add(tensor)

@@ -51,6 +51,7 @@ PROPERTIES = {
     "blocking": False,  # the kernel may wait or call into Python code of the user: it gets a thread of its own
     "aliases": False,  # the output may share the memory of the first input
     "rearranges": False,  # the output's elements are copies of the first arguments' elements (others say where they go)
+    "passes_references": False,  # an input may be a reference: the kernel reads it where it wants the value
     "allows_uninitialized": False,  # a Ref input may point at a variable without a value
 }
 
@@ -108,6 +109,7 @@ class OpDef:
     blocking: bool
     aliases: bool
     rearranges: bool
+    passes_references: bool
     allows_uninitialized: bool
 
     def _parse(self, text: str) -> Arg:
@@ -184,6 +186,10 @@ class OpDef:
 
     def add_node(self, target: Any, full_name: str, inputs: tuple[Tensor, ...], attributes: dict[str, Any]) -> Operation:
         """Adds a node whose inputs are Tensors and whose attributes are complete; infers types and shapes of the outputs."""
+        for tensor in inputs:
+            if tensor.op.graph is not target:
+                inputs = tuple(target.capture(tensor) for tensor in inputs)
+                break
         out_types = self.output_dtypes(attributes)
         out_shapes = self._infer_shapes(full_name, inputs, attributes, len(out_types))
         colocate = [tensor.op for arg, tensors in self.group(inputs, attributes) if arg.is_ref for tensor in tensors] \

@@ -37,6 +37,9 @@ def _known(tensor: Tensor, depth: int) -> tuple[np.ndarray, bool] | None:
     """(value, is it complete?) or None."""
     op = tensor.op
     definition = op.definition
+    outer = op.graph.outer_tensor(tensor)
+    if outer is not None:
+        return _known(outer, depth)
     if definition.static is not None:
         value = definition.static(*definition.arguments(op._inputs, op.attrs)) if op._inputs else definition.static(op.attrs)
         return None if value is None else (value, not op._inputs or bool((np.asarray(value) != -1).all()))
@@ -52,7 +55,7 @@ def _evaluate(op: Operation, depth: int) -> tuple[np.ndarray, bool] | None:
     values, complete = [], True
     for arg, tensors in op.definition.group(op._inputs, op.attrs):
         for tensor in tensors:
-            known = _known(tensor, depth - 1)
+            known = _known(tensor, depth - 1) or _nothing_known(tensor)
             if known is None or known[0].size > _MAX_ELEMENTS or not (known[1] or _is_moved(op, arg)):
                 return None
             values.append(known[0])
@@ -63,6 +66,15 @@ def _evaluate(op: Operation, depth: int) -> tuple[np.ndarray, bool] | None:
         return value, complete or bool((value != -1).all())  # a part of a partly known value may be known
     except Exception:
         return None  # the op will say what is wrong when it runs
+
+
+def _nothing_known(tensor: Tensor) -> tuple[np.ndarray, bool] | None:
+    """Unknown elements, for an integer tensor of known shape: ``tf.stack([n, 3])`` describes a shape with one known extent."""
+    if not tensor.dtype.is_integer or not tensor.shape.is_fully_defined():
+        return None
+    if tensor.shape.num_elements() > _MAX_ELEMENTS:  # type: ignore[operator]
+        return None
+    return np.full(tensor.shape.as_list(), -1, tensor.dtype.base_dtype.np), False  # type: ignore[arg-type]
 
 
 def _is_moved(op: Operation, arg: Any) -> bool:

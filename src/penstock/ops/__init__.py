@@ -1,7 +1,8 @@
 """The operations, one file per family. Importing this package registers all of them."""
 from penstock.ops import constant  # noqa: F401
-from penstock.ops import array, partition, patches, shape_ops, slicing, sorting, space, unique  # noqa: F401
-from penstock.ops import check_shapes, checks, misc, printing, random, random_extra, random_gamma, random_stateless  # noqa: F401
+from penstock.ops import array, partition, patches, quantize, shape_ops, slicing, sorting, space, unique  # noqa: F401
+from penstock.ops import check_shapes, checks, custom, misc, printing, py_func, queue, queue_classes  # noqa: F401
+from penstock.ops import random, random_extra, random_gamma, random_stateless  # noqa: F401
 from penstock.ops import (  # noqa: F401
     argmax,
     bitwise,
@@ -43,6 +44,7 @@ from penstock.ops import (  # noqa: F401
 )
 from penstock.ops import (  # noqa: F401
     candidate,
+    ctc,
     decompositions,
     diag,
     einsum,
@@ -53,11 +55,12 @@ from penstock.ops import (  # noqa: F401
     matmul,
     matrix_functions,
     sampled_loss,
+    sets,
     sparse,
     sparse_functions,
     sparse_math,
 )
-from penstock.ops import summaries, training, transfer  # noqa: F401
+from penstock.ops import functional, summaries, training, transfer  # noqa: F401
 from penstock.ops import state  # noqa: F401
 from penstock.ops import resource  # noqa: F401
 from penstock.ops import slice_assign  # noqa: F401

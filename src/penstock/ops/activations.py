@@ -13,6 +13,7 @@ from penstock.ops.common import FLOATS, REAL, like
 from penstock.ops.elementwise import abs as absolute
 from penstock.ops.elementwise import sign
 from penstock.ops.fill import zeros, zeros_like
+from penstock.ops.masking import choose, masked
 from penstock.ops.pack import concat
 from penstock.ops.powers import exp
 from penstock.ops.precision import in_float32
@@ -63,7 +64,7 @@ class ReluGrad:
     shape = _merged("gradients", "features")
 
     def kernel(gradients, features):
-        return np.where(features > 0, gradients, gradients.dtype.type(0))
+        return masked(gradients, features > 0)
 
     def lower(b, gradients, features):
         return b.select(b.gt(features, 0), gradients, 0)
@@ -99,7 +100,7 @@ class Relu6Grad:
     shape = _merged("gradients", "features")
 
     def kernel(gradients, features):
-        return np.where((features > 0) & (features < 6), gradients, gradients.dtype.type(0))
+        return masked(gradients, (features > 0) & (features < 6))
 
     def lower(b, gradients, features):
         return b.select(b.logical_and(b.gt(features, 0), b.lt(features, 6)), gradients, 0)
@@ -117,7 +118,7 @@ class LeakyRelu:
     shape = like("features")
 
     def kernel(features, alpha):
-        return np.where(features > 0, features, features * features.dtype.type(alpha))
+        return choose(features > 0, features, features * features.dtype.type(alpha))
 
     def lower(b, features, alpha):
         return b.select(b.gt(features, 0), features, b.mul(features, alpha))
@@ -126,7 +127,8 @@ class LeakyRelu:
         return LeakyReluGrad(dy, op.inputs[0], alpha=op.attrs["alpha"])
 
 
-@op("LeakyReluGrad", "gradients: T, features: T -> backprops: T", alpha=_ALPHA, T=types(*FLOATS, default=dtypes.float32))
+@op("LeakyReluGrad", "gradients: T, features: T -> backprops: T", alpha=_ALPHA,
+    T=types(*FLOATS, default=dtypes.float32))
 class LeakyReluGrad:
     """The gradient where the feature is positive, else alpha times it."""
 
@@ -134,7 +136,7 @@ class LeakyReluGrad:
     shape = _merged("gradients", "features")
 
     def kernel(gradients, features, alpha):
-        return np.where(features > 0, gradients, gradients * gradients.dtype.type(alpha))
+        return choose(features > 0, gradients, gradients * gradients.dtype.type(alpha))
 
     def lower(b, gradients, features, alpha):
         return b.select(b.gt(features, 0), gradients, b.mul(gradients, alpha))
@@ -153,7 +155,7 @@ class Elu:
 
     @in_float32
     def kernel(features):
-        return np.where(features < 0, np.expm1(np.minimum(features, 0)), features)
+        return choose(features < 0, np.expm1(np.minimum(features, 0)), features)
 
     def lower(b, features):
         return b.select(b.lt(features, 0), b.expm1(b.minimum(features, 0)), features)
@@ -171,7 +173,7 @@ class EluGrad:
 
     @in_float32
     def kernel(gradients, outputs):
-        return np.where(outputs < 0, gradients * (outputs + 1), gradients)
+        return choose(outputs < 0, gradients * (outputs + 1), gradients)
 
     def lower(b, gradients, outputs):
         return b.select(b.lt(outputs, 0), b.mul(gradients, b.add(outputs, 1)), gradients)
@@ -192,10 +194,11 @@ class Selu:
     @in_float32
     def kernel(features):
         kind = features.dtype.type
-        return np.where(features < 0, kind(_SCALE_ALPHA) * np.expm1(np.minimum(features, 0)), kind(_SCALE) * features)
+        return choose(features < 0, kind(_SCALE_ALPHA) * np.expm1(np.minimum(features, 0)), kind(_SCALE) * features)
 
     def lower(b, features):
-        return b.select(b.lt(features, 0), b.mul(b.expm1(b.minimum(features, 0)), _SCALE_ALPHA), b.mul(features, _SCALE))
+        return b.select(b.lt(features, 0), b.mul(b.expm1(b.minimum(features, 0)), _SCALE_ALPHA),
+                        b.mul(features, _SCALE))
 
     def gradient(op, dy):
         return SeluGrad(dy, op.outputs[0])

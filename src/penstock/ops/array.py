@@ -17,7 +17,7 @@ from penstock.ops.compare import Less
 from penstock.ops.constant import constant, identity
 from penstock.ops.elementwise import Maximum
 from penstock.ops.fill import Fill, OneHot, OnesLike, ZerosLike, fill, one_hot, ones, ones_like, zeros, zeros_like
-from penstock.ops.gather import batch_gather, boolean_mask, gather, gather_nd
+from penstock.ops.gather import batch_gather, boolean_mask, gather, gather_nd, merge_axes
 from penstock.ops.pack import Concat, ConcatV2, Pack, Split, SplitV, Unpack, concat, parallel_stack, split, stack, unstack
 from penstock.ops.pad import MirrorPad, Pad, PadV2, pad
 from penstock.ops.passing import check_numerics, ensure_shape, identity_n, prevent_gradient, stop_gradient
@@ -111,9 +111,10 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
         axis = axis + data.shape.ndims if axis < 0 else axis
         if repeats.shape.ndims == 1 and repeats.shape.extents[0] == 1:
             repeats = reshape(repeats, [])
-        positions = range(shape(data)[axis])
-        wide = expand_dims(positions, 1)
+        positions = expand_dims(range(shape(data)[axis]), 1)
         if repeats.shape.ndims == 0:
-            return gather(data, reshape(tile(wide, stack([1, repeats])), [-1]), axis=axis)
-        mask = sequence_mask(repeats)
-        return gather(data, boolean_mask(tile(wide, stack([1, shape(mask)[1]])), mask), axis=axis)
+            places = reshape(tile(positions, stack([1, repeats])), [-1])
+        else:
+            mask = sequence_mask(repeats)
+            places = boolean_mask(tile(positions, stack([1, shape(mask)[1]])), mask)
+        return gather(merge_axes(data, axis, 1), places, axis=axis)

@@ -33,7 +33,8 @@ def _added_shape(value, bias, data_format):
 def _add_bias(value, bias, data_format):
     axis = 1 if data_format == "NCHW" else value.ndim - 1
     if value.ndim < 2 or bias.ndim != 1 or bias.shape[0] != value.shape[axis]:
-        raise invalid_argument(f"Must provide as many biases as the last dimension of the input tensor: {list(bias.shape)} vs. {list(value.shape)}")
+        raise invalid_argument("Must provide as many biases as the last dimension of the input tensor: "
+                               f"{list(bias.shape)} vs. {list(value.shape)}")
     return value + bias.reshape(-1, *(1,) * (value.ndim - axis - 1))
 
 
@@ -91,7 +92,8 @@ def bias_add(value, bias, data_format=None, name=None):
             if data_format is None:
                 raise ValueError("data_format must be of the form `N...C` or `NC...`")
         value = convert_to_tensor(value, name="input")
-        return BiasAdd(value, convert_to_tensor(bias, dtype=value.dtype, name="bias"), data_format=data_format, name=scope)
+        return BiasAdd(value, convert_to_tensor(bias, dtype=value.dtype, name="bias"), data_format=data_format,
+                       name=scope)
 
 
 def bias_add_v1(value, bias, name=None):

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from penstock.errors import invalid_argument
+from penstock.graph.dtypes import bool_, float16, float32, float64, int8, int16, int32, int64
 from penstock.graph.opdef import op
 from penstock.ops.common import INTEGERS, broadcasting, like
 from penstock.ops.public import function
@@ -114,6 +116,27 @@ class PopulationCount:
     def kernel(x):
         array = np.asarray(x)
         return np.bitwise_count(array.view(f"u{array.dtype.itemsize}")).astype(np.uint8)
+
+    gradient = None
+
+
+@op("CompareAndBitpack", "input: T, threshold: T -> output: uint8",
+    T=frozenset([bool_, float16, float32, float64, int8, int16, int32, int64]))
+class CompareAndBitpack:
+    """Eight results of ``input > threshold`` at a time as the bits of a byte, the first one highest."""
+
+    def shape(input):
+        if input.shape.ndims is None:
+            return None
+        *outer, last = input.shape.with_rank_at_least(1).as_list()
+        if last is not None and last % 8:
+            raise ValueError(f"Dimension size must be evenly divisible by 8 but is {last}")
+        return [*outer, None if last is None else last // 8]
+
+    def kernel(input, threshold):
+        if np.ndim(input) == 0 or np.shape(input)[-1] % 8:
+            raise invalid_argument(f"Inner dimension of input should be divisible by 8, but input has shape {list(np.shape(input))}")
+        return np.packbits(np.greater(input, threshold), axis=-1)
 
     gradient = None
 

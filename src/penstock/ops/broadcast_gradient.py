@@ -7,6 +7,7 @@ import numpy as np
 
 from penstock.errors import invalid_argument
 from penstock.graph.attrs import types
+from penstock.graph.convert import to_tensor
 from penstock.graph.dtypes import int32, int64
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
@@ -66,6 +67,7 @@ def reduce_to(grad: Any, like: Tensor, other: Tensor | None = None) -> Any:
     if grad is None:
         return None
     from penstock.ops import reduce, shape_ops  # they are differentiated by elementwise ops: they stand above this file
+    grad = to_tensor(grad)  # IndexedSlices become dense
     axes = _static_axes(grad.shape, like.shape, None if other is None else other.shape)
     if axes is None:
         wanted = shape_ops.Shape(like)

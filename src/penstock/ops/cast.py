@@ -26,17 +26,30 @@ class Cast:
     elementwise = True
     shape = like("x")
 
-    def kernel(x, SrcT, DstT):
+    def kernel(x, SrcT, DstT, Truncate):
         if SrcT.np.hasobject or DstT.np.hasobject:
             raise unimplemented(f"Cast {SrcT.name} to {DstT.name} is not supported")
-        return cast_array(np.asarray(x), DstT.np)
+        x = np.asarray(x)
+        return cast_array(_cut(x, DstT.np) if Truncate else x, DstT.np)
 
-    def lower(b, x, DstT):
+    def lower(b, x, DstT, Truncate):
+        if Truncate:
+            raise NotImplementedError("a cast that cuts off bits has no lowering")
         return b.cast(x, DstT)
 
     def gradient(op, dy):
         source = op.inputs[0].dtype.base_dtype
         return Cast(dy, DstT=source) if source in INEXACT and dy.dtype.base_dtype in INEXACT else None
+
+
+def _cut(x: np.ndarray, target: np.dtype) -> np.ndarray:
+    """Floats without the last bits of their fractions, which the target type cannot hold: they are then not rounded."""
+    bits = {"float64": 52, "float32": 23, "float16": 10, "bfloat16": 7}
+    surplus = bits.get(x.dtype.name, 0) - bits.get(target.name, 52)
+    if surplus <= 0:
+        return x
+    word = np.dtype(f"u{x.dtype.itemsize}")
+    return (x.view(word) & ~word.type(2 ** surplus - 1)).view(x.dtype)
 
 
 def cast_array(x: np.ndarray, target: np.dtype) -> np.ndarray:
@@ -253,8 +266,9 @@ class ComplexAbs:
 
     def gradient(op, dy):
         # Elementwise gradients need conj and cast: they live above this file.
-        from penstock.ops.elementwise import Mul, Sign
-        return Mul(_complex(dy, _zero(dy)), Sign(op.inputs[0]))
+        from penstock.ops.elementwise import DivNoNan, Mul
+        zero = _zero(dy)
+        return DivNoNan(Mul(_complex(dy, zero), op.inputs[0]), _complex(op.outputs[0], zero))
 
 
 def _zero(like_tensor: Tensor) -> Tensor:
@@ -303,8 +317,9 @@ def conj(x: Any, name: str | None = None) -> Tensor:
         if x.dtype.is_floating or x.dtype.is_integer:
             return x
         raise TypeError(f"Expected numeric or variant tensor, got dtype {x.dtype}")
-    x = to_tensor(x, None, "x")
-    return Conj(x, name=name) if x.dtype.is_complex else conj(x)
+    with name_scope(name, "Conj", [x]) as scope:
+        x = to_tensor(x, None, "x")
+        return Conj(x, name=scope) if x.dtype.is_complex else conj(x)
 
 
 complex_abs = function(ComplexAbs, "complex_abs")

@@ -15,9 +15,11 @@ from penstock.ops.shape_ops import shape as shape_of
 
 _FORMAT_2D = one_of("NHWC", "NCHW", default="NHWC")
 _FORMAT_3D = one_of("NDHWC", "NCDHW", default="NDHWC")
-_ATTRS_2D = dict(T=FLOATS, strides=INTS, use_cudnn_on_gpu=True, padding=one_of("SAME", "VALID", "EXPLICIT"), explicit_paddings=ints(),
+_ATTRS_2D = dict(T=FLOATS, strides=INTS, use_cudnn_on_gpu=True, padding=one_of("SAME", "VALID", "EXPLICIT"),
+                 explicit_paddings=ints(),
                  data_format=_FORMAT_2D, dilations=ints(1, 1, 1, 1))
-_ATTRS_3D = dict(T=FLOATS, strides=Attr("list(int)", minimum=5), padding=one_of("SAME", "VALID"), data_format=_FORMAT_3D,
+_ATTRS_3D = dict(T=FLOATS, strides=Attr("list(int)", minimum=5), padding=one_of("SAME", "VALID"),
+                 data_format=_FORMAT_3D,
                  dilations=ints(1, 1, 1, 1, 1))
 
 
@@ -81,7 +83,8 @@ class Conv2DBackpropInput:
     """The gradient of Conv2D for its input: a transposed convolution."""
 
     def shape(input_sizes, strides, padding, explicit_paddings, data_format, dilations):
-        return backprop_shape("Conv2DBackpropInput", input_sizes, 4, strides, dilations, padding, data_format, explicit_paddings)
+        return backprop_shape("Conv2DBackpropInput", input_sizes, 4, strides, dilations, padding, data_format,
+                              explicit_paddings)
 
     kernel = _backprop_input
 
@@ -96,7 +99,8 @@ class Conv2DBackpropFilter:
     """The gradient of Conv2D for its filter."""
 
     def shape(filter_sizes, strides, padding, explicit_paddings, data_format, dilations):
-        return backprop_shape("Conv2DBackpropFilter", filter_sizes, 4, strides, dilations, padding, data_format, explicit_paddings)
+        return backprop_shape("Conv2DBackpropFilter", filter_sizes, 4, strides, dilations, padding, data_format,
+                              explicit_paddings)
 
     kernel = _backprop_filter
 

@@ -1,4 +1,4 @@
-"""What convolutions check and infer: while building, as shapes that may be partly unknown, and while running, as windows."""
+"""What convolutions check and infer: shapes, partly unknown, while a graph is built; windows while it runs."""
 from __future__ import annotations
 
 from typing import Any
@@ -24,9 +24,11 @@ def check_strides(op_type: str, rank: int, strides: Ints, dilations: Ints, data_
     """ValueError unless there is one positive stride and dilation per axis, and those of batch and channels are 1."""
     for name, values in (("stride", strides), ("dilation", dilations)):
         if len(values) != rank:
-            raise ValueError(f"{op_type} requires the {name} attribute to contain {rank} values, but got: {len(values)}")
+            raise ValueError(f"{op_type} requires the {name} attribute to contain {rank} values, "
+                             f"but got: {len(values)}")
         if values[0] != 1 or layout.channels(values, data_format) != 1:
-            raise ValueError(f"Current implementation does not yet support {name}s in the batch and depth dimensions, but got {list(values)}")
+            raise ValueError(f"Current implementation does not yet support {name}s in the batch and depth dimensions, "
+                             f"but got {list(values)}")
 
 
 def explicit_pairs(padding: str, explicit_paddings: Ints, rank: int, data_format: str) -> tuple[Ints, ...]:
@@ -36,14 +38,16 @@ def explicit_pairs(padding: str, explicit_paddings: Ints, rank: int, data_format
             raise ValueError("explicit_paddings attribute must be empty if the padding attribute is not EXPLICIT")
         return ()
     if len(explicit_paddings) != 2 * rank or min(explicit_paddings) < 0:
-        raise ValueError(f"explicit_paddings attribute must contain {2 * rank} non-negative values, but got: {list(explicit_paddings)}")
+        raise ValueError(f"explicit_paddings attribute must contain {2 * rank} non-negative values, "
+                         f"but got: {list(explicit_paddings)}")
     pairs = list(zip(explicit_paddings[::2], explicit_paddings[1::2]))
     if any(pairs[0]) or any(layout.channels(pairs, data_format)):
         raise ValueError("Explicit padding of the batch and depth dimensions is not supported")
     return layout.spatial(pairs, data_format)
 
 
-def conv_shape(op_type: str, rank: int, x: Tensor, kernel: Tensor, strides: Ints, dilations: Ints, padding: str, data_format: str,
+def conv_shape(op_type: str, rank: int, x: Tensor, kernel: Tensor, strides: Ints, dilations: Ints, padding: str,
+               data_format: str,
                explicit_paddings: Ints = ()) -> list[Extent]:
     """The shape of a convolution's output."""
     check_strides(op_type, rank, strides, dilations, data_format)
@@ -55,7 +59,8 @@ def conv_shape(op_type: str, rank: int, x: Tensor, kernel: Tensor, strides: Ints
     return layout.arrange(given[0], inner, filters[-1], data_format)
 
 
-def depthwise_shape(x: Tensor, kernel: Tensor, strides: Ints, dilations: Ints, padding: str, data_format: str) -> list[Extent]:
+def depthwise_shape(x: Tensor, kernel: Tensor, strides: Ints, dilations: Ints, padding: str,
+                    data_format: str) -> list[Extent]:
     """The shape of a depthwise convolution's output."""
     check_strides("DepthwiseConv2D", 4, strides, dilations, data_format)
     given, filters = check_rank(x.shape, 4).extents, check_rank(kernel.shape, 4).extents
@@ -64,16 +69,19 @@ def depthwise_shape(x: Tensor, kernel: Tensor, strides: Ints, dilations: Ints, p
         raise ValueError(f"Dimensions must be equal, but are {depth} and {filter_depth}")
     depth = filter_depth if depth is None else depth
     channels = None if depth is None or multiplier is None else depth * multiplier
-    return layout.arrange(given[0], _inner(given, filters, strides, dilations, padding, data_format), channels, data_format)
+    return layout.arrange(given[0], _inner(given, filters, strides, dilations, padding, data_format), channels,
+                          data_format)
 
 
-def _inner(given: Any, filters: Any, strides: Ints, dilations: Ints, padding: str, data_format: str, explicit_paddings: Ints = ()) -> list[Extent]:
+def _inner(given: Any, filters: Any, strides: Ints, dilations: Ints, padding: str, data_format: str,
+           explicit_paddings: Ints = ()) -> list[Extent]:
     pairs = explicit_pairs(padding, explicit_paddings, len(given), data_format) or ((0, 0),) * (len(given) - 2)
-    return [output_extent(*extents, padding, pair) for *extents, pair in zip(
-        layout.spatial(given, data_format), filters, layout.spatial(strides, data_format), layout.spatial(dilations, data_format), pairs)]
+    sizes, steps, rates = (layout.spatial(values, data_format) for values in (given, strides, dilations))
+    return [output_extent(*axis, padding, pair) for *axis, pair in zip(sizes, filters, steps, rates, pairs)]
 
 
-def backprop_shape(op_type: str, sizes: Tensor, rank: int, strides: Ints, dilations: Ints, padding: str, data_format: str,
+def backprop_shape(op_type: str, sizes: Tensor, rank: int, strides: Ints, dilations: Ints, padding: str,
+                   data_format: str,
                    explicit_paddings: Ints = ()) -> TensorShape:
     """The shape of a gradient op's output: what the integer vector ``sizes`` says."""
     check_strides(op_type, rank, strides, dilations, data_format)
@@ -89,7 +97,8 @@ def conv_windows(shape: Any, kernel_shape: Any, strides: Ints, dilations: Ints, 
     """The windows of a convolution over an input of this shape, which is in the given format."""
     rank = len(shape)
     if len(kernel_shape) != rank or rank != len(strides):
-        raise invalid_argument(f"input and filter must be {len(strides)}-dimensional, not {list(shape)} and {list(kernel_shape)}")
+        raise invalid_argument(f"input and filter must be {len(strides)}-dimensional, "
+                               f"not {list(shape)} and {list(kernel_shape)}")
     pairs = explicit_pairs(padding, explicit_paddings, rank, data_format)
     return windows(layout.spatial(shape, data_format), tuple(kernel_shape[:-2]), layout.spatial(strides, data_format),
                    layout.spatial(dilations, data_format), padding, pairs)

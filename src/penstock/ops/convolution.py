@@ -4,7 +4,14 @@ from __future__ import annotations
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.scopes import name_scope
 from penstock.ops import layout
-from penstock.ops.conv import Conv2D, Conv2DBackpropFilter, Conv2DBackpropInput, Conv3D, Conv3DBackpropFilterV2, Conv3DBackpropInputV2
+from penstock.ops.conv import (
+    Conv2D,
+    Conv2DBackpropFilter,
+    Conv2DBackpropInput,
+    Conv3D,
+    Conv3DBackpropFilterV2,
+    Conv3DBackpropInputV2,
+)
 from penstock.ops.depthwise import (
     DepthwiseConv2dNative,
     DepthwiseConv2dNativeBackpropFilter,
@@ -54,7 +61,8 @@ def conv2d(input, filter=None, strides=None, padding=None, use_cudnn_on_gpu=True
                   dilations=per_axis(dilations, 2, data_format, "dilations"), name=name)
 
 
-def conv2d_backprop_input(input_sizes, filter=None, out_backprop=None, strides=None, padding=None, use_cudnn_on_gpu=True,
+def conv2d_backprop_input(input_sizes, filter=None, out_backprop=None, strides=None, padding=None,
+                          use_cudnn_on_gpu=True,
                           data_format="NHWC", dilations=_ONES_4, name=None, filters=None):
     """``tf.nn.conv2d_backprop_input``: the gradient of ``conv2d`` for its input."""
     filter = one_name("filter", filter, "filters", filters)
@@ -64,7 +72,8 @@ def conv2d_backprop_input(input_sizes, filter=None, out_backprop=None, strides=N
                                dilations=dilations, name=name)
 
 
-def conv2d_backprop_filter(input, filter_sizes, out_backprop, strides, padding, use_cudnn_on_gpu=True, data_format="NHWC",
+def conv2d_backprop_filter(input, filter_sizes, out_backprop, strides, padding, use_cudnn_on_gpu=True,
+                           data_format="NHWC",
                            dilations=_ONES_4, name=None):
     """``tf.nn.conv2d_backprop_filter``: the gradient of ``conv2d`` for its filter."""
     padding, explicit = _padding(padding)
@@ -73,7 +82,8 @@ def conv2d_backprop_filter(input, filter_sizes, out_backprop, strides, padding, 
                                 dilations=dilations, name=name)
 
 
-def conv3d(input, filter=None, strides=None, padding=None, data_format="NDHWC", dilations=_ONES_5, name=None, filters=None):
+def conv3d(input, filter=None, strides=None, padding=None, data_format="NDHWC", dilations=_ONES_5, name=None,
+           filters=None):
     """``tf.nn.conv3d``: the convolution of volumes (batch, depth, height, width, channels)."""
     filter = one_name("filter", filter, "filters", filters)
     return Conv3D(input, filter, strides=strides, padding=padding, data_format=data_format or "NDHWC",
@@ -110,7 +120,8 @@ def conv1d(value=None, filters=None, stride=None, padding=None, use_cudnn_on_gpu
 
 # --- transposed convolutions -----------------------------------------------------------------------------------------
 
-def conv1d_transpose(input, filters, output_shape, strides, padding="SAME", data_format="NWC", dilations=None, name=None):
+def conv1d_transpose(input, filters, output_shape, strides, padding="SAME", data_format="NWC", dilations=None,
+                     name=None):
     """``tf.nn.conv1d_transpose``: the gradient of ``conv1d``, as a layer of its own."""
     with name_scope(name, "conv1d_transpose", [input, filters, output_shape]) as scope:
         data_format, axis = _flat_format(data_format)
@@ -124,7 +135,8 @@ def conv1d_transpose(input, filters, output_shape, strides, padding="SAME", data
         return squeeze(result, [axis])
 
 
-def conv2d_transpose(value=None, filter=None, output_shape=None, strides=None, padding="SAME", data_format="NHWC", name=None,
+def conv2d_transpose(value=None, filter=None, output_shape=None, strides=None, padding="SAME", data_format="NHWC",
+                     name=None,
                      input=None, filters=None, dilations=None):
     """``tf.nn.conv2d_transpose``: the gradient of ``conv2d``, as a layer of its own; the filter is (h, w, out, in)."""
     value, filter = one_name("value", value, "input", input), one_name("filter", filter, "filters", filters)
@@ -135,7 +147,8 @@ def conv2d_transpose(value=None, filter=None, output_shape=None, strides=None, p
                                    dilations=per_axis(dilations, 2, data_format, "dilations"), name=scope)
 
 
-def conv3d_transpose(value=None, filter=None, output_shape=None, strides=None, padding="SAME", data_format="NDHWC", name=None,
+def conv3d_transpose(value=None, filter=None, output_shape=None, strides=None, padding="SAME", data_format="NDHWC",
+                     name=None,
                      input=None, filters=None, dilations=None):
     """``tf.nn.conv3d_transpose``: the gradient of ``conv3d``, as a layer of its own."""
     value, filter = one_name("value", value, "input", input), one_name("filter", filter, "filters", filters)

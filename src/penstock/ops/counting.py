@@ -20,12 +20,13 @@ from penstock.ops.common import like
 from penstock.ops.constant import constant, identity
 from penstock.ops.division import truediv
 from penstock.ops.elementwise import Maximum, Minimum
-from penstock.ops.fill import ones_like
+from penstock.ops.fill import ones_like, zeros
 from penstock.ops.pack import stack
 from penstock.ops.reduce import reduce_max, reduce_prod
 from penstock.ops.rounding import Floor
-from penstock.ops.scatter_nd import scatter_nd
-from penstock.ops.shape_ops import expand_dims, reshape, shape, squeeze
+from penstock.ops.segment import UnsortedSegmentSum
+from penstock.ops.shape_ops import reshape, shape, squeeze
+from penstock.ops.sparse_math import SparseTensorDenseAdd
 
 _COUNTED = frozenset([int32, int64, float32, float64])
 
@@ -68,8 +69,9 @@ def bincount(arr: Any, weights: Any = None, minlength: Any = None, maxlength: An
             length = Maximum(to_tensor(minlength, int32, "minlength"), length)
         if maxlength is not None:
             length = Minimum(to_tensor(maxlength, int32, "maxlength"), length)
-        weights = constant([], dtype) if weights is None else to_tensor(weights, None, "weights")
-        return Bincount(arr, length, weights)
+        if weights is not None:
+            return UnsortedSegmentSum(to_tensor(weights, None, "weights"), arr, length)
+        return Bincount(arr, length, constant([], dtype))
 
 
 @op("HistogramFixedWidth", "values: T, value_range: T, nbins: int32 -> out: dtype", T=_COUNTED,
@@ -166,7 +168,8 @@ def confusion_matrix(labels: Any, predictions: Any, num_classes: Any = None, dty
                      name: str | None = None, weights: Any = None) -> Tensor:
     """``tf.confusion_matrix``: entry [i, j] counts (or sums the weights of) the cases of class i predicted as j."""
     with name_scope(name, "confusion_matrix", [labels, predictions, num_classes, weights]):
-        labels, predictions = remove_squeezable_dimensions(to_tensor(labels, None, "labels"), to_tensor(predictions, None, "predictions"))
+        labels, predictions = to_tensor(labels, None, "labels"), to_tensor(predictions, None, "predictions")
+        labels, predictions = remove_squeezable_dimensions(labels, predictions)
         labels, predictions = cast(labels, int64), cast(predictions, int64)
         labels = _checked_classes(labels, num_classes, "labels")
         predictions = _checked_classes(predictions, num_classes, "predictions")
@@ -179,4 +182,6 @@ def confusion_matrix(labels: Any, predictions: Any, num_classes: Any = None, dty
         else:
             values = cast(weights, dtype)
             predictions.shape.merge_with(values.shape)
-        return scatter_nd(stack([labels, predictions], axis=1), values, stack([number, number]))
+        extents = stack([number, number])
+        cells = stack([labels, predictions], axis=1)
+        return SparseTensorDenseAdd(cells, values, extents, zeros(cast(extents, int32), dtype))

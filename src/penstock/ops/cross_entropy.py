@@ -40,8 +40,10 @@ class SoftmaxCrossEntropyWithLogits:
 
     @in_float32
     def kernel(features, labels):
-        if features.ndim != 2 or labels.ndim != 2 or any(a != b and 1 not in (a, b) for a, b in zip(features.shape, labels.shape)):
-            raise invalid_argument(f"logits and labels must be broadcastable: logits_size={list(features.shape)} labels_size={list(labels.shape)}")
+        if features.ndim != 2 or labels.ndim != 2 or any(a != b and 1 not in (a, b) for a,
+                                                         b in zip(features.shape, labels.shape)):
+            raise invalid_argument(f"logits and labels must be broadcastable: logits_size={list(features.shape)} "
+                                   f"labels_size={list(labels.shape)}")
         features, labels = np.broadcast_arrays(features, labels)
         shifted, softmax, total = shifted_exp(features)
         loss = np.sum(labels * (np.log(total) - shifted), axis=-1)
@@ -87,12 +89,12 @@ def _check_labels(features, labels):
     outside = (labels < 0) | (labels >= classes)
     if outside.any():
         shown = " ".join(map(str, labels[:64].tolist()))
-        raise invalid_argument(f"Received a label value of {labels[outside][0]} which is outside the valid range of [0, {classes}).  "
-                               f"Label values: {shown}")
+        raise invalid_argument(f"Received a label value of {labels[outside][0]} which is outside the valid range of "
+                               f"[0, {classes}).  Label values: {shown}")
 
 
 def _feature_gradient(op, d_loss, d_backprop):
-    """The gradient for the logits: of the loss, through the output ``backprop``; and of ``backprop`` itself, for second derivatives."""
+    """The gradient for the logits: of the loss, and (for second derivatives) of the output ``backprop`` itself."""
     result = _columns(d_loss) * op.outputs[1]
     if _is_zero(d_backprop):
         return result
@@ -142,7 +144,7 @@ def _only_keywords(function_name, sentinel, labels, logits):
 
 
 def softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, dim=-1, name=None, axis=None):
-    """``tf.nn.softmax_cross_entropy_with_logits``: per row, the cross entropy with labels that are taken as given (no gradient)."""
+    """``tf.nn.softmax_cross_entropy_with_logits``: the cross entropy with labels that get no gradient."""
     _only_keywords("softmax_cross_entropy_with_logits", _sentinel, labels, logits)
     axis = dim if axis is None else axis
     with name_scope(name, "softmax_cross_entropy_with_logits_sg", [logits, labels]) as scope:
@@ -151,7 +153,10 @@ def softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, 
 
 
 def sparse_softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, name=None):
-    """``tf.nn.sparse_softmax_cross_entropy_with_logits``: the cross entropy with class numbers; logits have one axis more than labels."""
+    """``tf.nn.sparse_softmax_cross_entropy_with_logits``: the cross entropy with class numbers as labels.
+
+    Logits have one axis more than labels: the classes.
+    """
     _only_keywords("sparse_softmax_cross_entropy_with_logits", _sentinel, labels, logits)
     with name_scope(name, "SparseSoftmaxCrossEntropyWithLogits", [labels, logits]):
         labels, logits = convert_to_tensor(labels), convert_to_tensor(logits)
@@ -173,10 +178,11 @@ def _check_sparse_ranks(labels: TensorShape, logits: TensorShape) -> None:
     if logits.ndims == 0:
         raise ValueError(f"Logits cannot be scalars - received shape {logits}.")
     if logits.ndims is not None and labels.ndims is not None and labels.ndims != logits.ndims - 1:
-        raise ValueError(f"Rank mismatch: Rank of labels (received {labels.ndims}) should equal rank of logits minus 1 (received {logits.ndims}).")
+        raise ValueError(f"Rank mismatch: Rank of labels (received {labels.ndims}) should equal rank of logits minus 1 "
+                         f"(received {logits.ndims}).")
     if labels.extents is not None and logits.extents is not None and not labels.is_compatible_with(logits[:-1]):
-        raise ValueError(f"Shape mismatch: The shape of labels (received {labels}) should equal the shape of logits except for the last "
-                         f"dimension (received {logits}).")
+        raise ValueError(f"Shape mismatch: The shape of labels (received {labels}) should equal the shape of logits "
+                         f"except for the last dimension (received {logits}).")
 
 
 def _flat_pair(labels, logits):
@@ -208,7 +214,7 @@ def sigmoid_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, 
 
 
 def weighted_cross_entropy_with_logits(labels=None, logits=None, pos_weight=None, name=None, targets=None):
-    """``tf.nn.weighted_cross_entropy_with_logits``: the sigmoid cross entropy, in which positive labels count ``pos_weight`` times."""
+    """``tf.nn.weighted_cross_entropy_with_logits``: positive labels of a sigmoid count ``pos_weight`` times."""
     labels = shape_ops.one_name("labels", labels, "targets", targets)
     with name_scope(name, "logistic_loss", [logits, labels]) as scope:
         logits, labels = convert_to_tensor(logits, name="logits"), convert_to_tensor(labels, name="labels")

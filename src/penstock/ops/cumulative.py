@@ -35,9 +35,6 @@ _AXIS = types(int32, int64, default=int32)
 def _scan_shape(x, axis):
     if axis.shape.ndims not in (None, 0):
         raise ValueError(f"axis must be a scalar, not of shape {axis.shape}")
-    value, rank = constant_value(axis), x.shape.ndims
-    if value is not None and rank is not None and not -rank <= value < rank:
-        raise ValueError(f"axis {value} is out of range for a tensor of rank {rank}: it must be in [{-rank}, {rank})")
     return x.shape
 
 

@@ -1,7 +1,8 @@
 """Depthwise convolution: every channel has filters of its own.
 
-A channel with m filters is m channels with one filter each, so the kernels repeat the input and know only the second case. They go through the
-positions of the window one by one, image by image: each step is a product of whole images, which stay in the cache.
+A channel with m filters is m channels with one filter each, so the kernels repeat the input and know only the second
+case. They go through the positions of the window one by one, image by image: each step is a product of whole images,
+which stay in the cache.
 """
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from penstock.ops.precision import in_float32
 from penstock.ops.shape_ops import shape as shape_of
 from penstock.ops.windows import Windows
 
-_ATTRS = dict(T=FLOATS, strides=INTS, padding=one_of("SAME", "VALID"), data_format=one_of("NHWC", "NCHW", default="NHWC"),
+_ATTRS = dict(T=FLOATS, strides=INTS, padding=one_of("SAME", "VALID"),
+              data_format=one_of("NHWC", "NCHW", default="NHWC"),
               dilations=ints(1, 1, 1, 1))
 
 
@@ -61,7 +63,8 @@ class DepthwiseConv2dNative:
     def gradient(op, dy):
         x, f = op.inputs
         attrs = _rest(op)
-        return [DepthwiseConv2dNativeBackpropInput(shape_of(x), f, dy, **attrs), DepthwiseConv2dNativeBackpropFilter(x, shape_of(f), dy, **attrs)]
+        return [DepthwiseConv2dNativeBackpropInput(shape_of(x), f, dy, **attrs),
+                DepthwiseConv2dNativeBackpropFilter(x, shape_of(f), dy, **attrs)]
 
 
 @op("DepthwiseConv2dNativeBackpropInput", "input_sizes: int32, filter: T, out_backprop: T -> output: T", **_ATTRS)
@@ -69,7 +72,8 @@ class DepthwiseConv2dNativeBackpropInput:
     """The gradient of DepthwiseConv2dNative for its input."""
 
     def shape(input_sizes, strides, padding, data_format, dilations):
-        return backprop_shape("DepthwiseConv2dNativeBackpropInput", input_sizes, 4, strides, dilations, padding, data_format)
+        return backprop_shape("DepthwiseConv2dNativeBackpropInput", input_sizes, 4, strides, dilations, padding,
+                              data_format)
 
     @in_float32
     def kernel(input_sizes, filter, out_backprop, strides, padding, data_format, dilations):
@@ -91,7 +95,8 @@ class DepthwiseConv2dNativeBackpropInput:
     def gradient(op, dy):
         _, f, backprop = op.inputs
         attrs = _rest(op)
-        return [None, DepthwiseConv2dNativeBackpropFilter(dy, shape_of(f), backprop, **attrs), DepthwiseConv2dNative(dy, f, **attrs)]
+        return [None, DepthwiseConv2dNativeBackpropFilter(dy, shape_of(f), backprop, **attrs),
+                DepthwiseConv2dNative(dy, f, **attrs)]
 
 
 @op("DepthwiseConv2dNativeBackpropFilter", "input: T, filter_sizes: int32, out_backprop: T -> output: T", **_ATTRS)
@@ -99,7 +104,8 @@ class DepthwiseConv2dNativeBackpropFilter:
     """The gradient of DepthwiseConv2dNative for its filter."""
 
     def shape(filter_sizes, strides, padding, data_format, dilations):
-        return backprop_shape("DepthwiseConv2dNativeBackpropFilter", filter_sizes, 4, strides, dilations, padding, data_format)
+        return backprop_shape("DepthwiseConv2dNativeBackpropFilter", filter_sizes, 4, strides, dilations, padding,
+                              data_format)
 
     @in_float32
     def kernel(input, filter_sizes, out_backprop, strides, padding, data_format, dilations):
@@ -117,7 +123,8 @@ class DepthwiseConv2dNativeBackpropFilter:
     def gradient(op, dy):
         x, _, backprop = op.inputs
         attrs = _rest(op)
-        return [DepthwiseConv2dNativeBackpropInput(shape_of(x), dy, backprop, **attrs), None, DepthwiseConv2dNative(x, dy, **attrs)]
+        return [DepthwiseConv2dNativeBackpropInput(shape_of(x), dy, backprop, **attrs), None,
+                DepthwiseConv2dNative(x, dy, **attrs)]
 
 
 def _rest(op):

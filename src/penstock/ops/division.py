@@ -30,7 +30,7 @@ def _check_divisor(y: Any) -> None:
         raise invalid_argument("Integer division by zero")
 
 
-def _truncated(x, y):
+def truncated_quotient(x, y):
     """The quotient of integers, rounded towards zero as C does."""
     _check_divisor(y)
     quotient = np.floor_divide(x, y)
@@ -39,7 +39,7 @@ def _truncated(x, y):
 
 
 def _quotient(x, y):
-    return _truncated(x, y) if _is_integer(x) else np.divide(x, y)
+    return truncated_quotient(x, y) if _is_integer(x) else np.divide(x, y)
 
 
 def _truncated_remainder(x, y):

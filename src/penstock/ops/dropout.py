@@ -1,4 +1,4 @@
-"""Dropout: a random mask and a scale, composed of other ops in TensorFlow's order, so that equal seeds give equal numbers."""
+"""Dropout: a random mask and a scale, composed in TensorFlow's order, so that equal seeds give equal numbers."""
 from __future__ import annotations
 
 import numbers
@@ -14,9 +14,10 @@ from penstock.ops.shape_ops import shape
 
 
 def dropout(x, keep_prob=None, noise_shape=None, seed=None, name=None, rate=None):
-    """``tf.nn.dropout``: sets elements to 0 with probability ``rate`` (= 1 - ``keep_prob``) and scales the others by 1 / (1 - rate).
+    """``tf.nn.dropout``: sets elements to 0 with probability ``rate`` and scales the others by 1 / (1 - rate).
 
-    ``noise_shape`` broadcasts against x: elements that share an entry of it are dropped together.
+    ``keep_prob`` is 1 - rate. ``noise_shape`` broadcasts against x: elements that share an entry of it are dropped
+    together.
     """
     if keep_prob is None and rate is None:
         raise ValueError("You must provide a rate to dropout.")
@@ -35,7 +36,8 @@ def dropout_v2(x, rate, noise_shape=None, seed=None, name=None):
     with name_scope(name, "dropout", [x]):
         x = convert_to_tensor(x, name="x")
         if not x.dtype.is_floating:
-            raise ValueError(f"x has to be a floating point tensor since it's going to be scaled. Got a {x.dtype} tensor instead.")
+            raise ValueError("x has to be a floating point tensor since it's going to be scaled. "
+                             f"Got a {x.dtype} tensor instead.")
         rate = _rate_tensor(rate, x)
         if constant_value(rate) == 0:
             return x

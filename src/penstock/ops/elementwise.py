@@ -292,7 +292,7 @@ class Neg:
         return b.neg(x)
 
     def gradient(op, dy):
-        return Neg(dy)
+        return -dy  # of IndexedSlices too
 
 
 @op("Abs", "x: T -> y: T", T=FLOATS | INTS_SIGNED)

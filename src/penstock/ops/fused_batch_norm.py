@@ -1,7 +1,7 @@
 """Batch normalization as one op, over all axes but the channels, and its gradients.
 
-The statistics are float32, also where x is float16 or bfloat16. ``reserve_space`` outputs carry what the gradient needs: mean and (biased)
-variance of the batch.
+The statistics are float32, also where x is float16 or bfloat16. ``reserve_space`` outputs carry what the gradient
+needs: mean and (biased) variance of the batch.
 """
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ def _check_vectors(x, data_format, **vectors):
     channels = layout.channels(x.shape, data_format)
     for name, vector in vectors.items():
         if vector.shape != (channels,):
-            raise invalid_argument(f"{name} must have the same number of elements as the channels of x, got {list(vector.shape)} and {channels}")
+            raise invalid_argument(f"{name} must have the same number of elements as the channels of x, "
+                                   f"got {list(vector.shape)} and {channels}")
 
 
 def _normalize(x, scale, offset, mean, variance, epsilon, data_format, is_training):
@@ -113,8 +114,8 @@ def _first_order(definition, op, dy, *more):
     """Gradients for (x, scale, offset, mean, variance)."""
     attrs = {name: op.attrs[name] for name in _REST}
     mean, variance = op.outputs[3:5] if attrs["is_training"] else op.inputs[3:5]
-    d_x, d_scale, d_offset, d_mean, d_variance = definition(dy, op.inputs[0], op.inputs[1], mean, variance, *more, **attrs)
-    return [d_x, d_scale, d_offset, d_mean, d_variance] if not attrs["is_training"] else [d_x, d_scale, d_offset, None, None]
+    found = definition(dy, op.inputs[0], op.inputs[1], mean, variance, *more, **attrs)
+    return [*found[:3], None, None] if attrs["is_training"] else found
 
 
 class _Channels:
@@ -150,7 +151,8 @@ def _second_order(op, g_x, g_scale, g_offset):
     g_scale, g_offset, scale, mean, variance = (c.spread(v) for v in (g_scale, g_offset, *op.inputs[2:5]))
     if not op.attrs["is_training"]:
         r = rsqrt(variance + op.attrs["epsilon"])
-        return [cast(g_x * scale * r + g_scale * (x - mean) * r + g_offset, kind), cast(g_scale * r * dy, kind), c.total(r * g_x * dy)]
+        return [cast(g_x * scale * r + g_scale * (x - mean) * r + g_offset, kind), cast(g_scale * r * dy, kind),
+                c.total(r * g_x * dy)]
     centered = x - c.mean(x)
     r = rsqrt(c.mean(centered * centered) + op.attrs["epsilon"])
     h = centered * r
@@ -165,7 +167,8 @@ def _second_order(op, g_x, g_scale, g_offset):
 
 # --- the ops ---------------------------------------------------------------------------------------------------------
 
-@op("FusedBatchNorm", "x: T, scale: T, offset: T, mean: T, variance: T -> y: T, batch_mean: T, batch_variance: T, reserve_space_1: T, "
+@op("FusedBatchNorm",
+    "x: T, scale: T, offset: T, mean: T, variance: T -> y: T, batch_mean: T, batch_variance: T, reserve_space_1: T, "
     "reserve_space_2: T", **_WIDE, **_REST)
 class FusedBatchNorm:
     """scale * (x - mean) / sqrt(variance + epsilon) + offset, with the statistics of the batch or the given ones."""
@@ -180,7 +183,8 @@ class FusedBatchNorm:
         return _first_order(FusedBatchNormGrad, op, dy)
 
 
-@op("FusedBatchNormV2", "x: T, scale: U, offset: U, mean: U, variance: U -> y: T, batch_mean: U, batch_variance: U, reserve_space_1: U, "
+@op("FusedBatchNormV2",
+    "x: T, scale: U, offset: U, mean: U, variance: U -> y: T, batch_mean: U, batch_variance: U, reserve_space_1: U, "
     "reserve_space_2: U", **_MIXED, **_REST)
 class FusedBatchNormV2:
     """FusedBatchNorm for x of half precision too."""
@@ -195,7 +199,8 @@ class FusedBatchNormV2:
         return _first_order(FusedBatchNormGradV2, op, dy)
 
 
-@op("FusedBatchNormV3", "x: T, scale: U, offset: U, mean: U, variance: U -> y: T, batch_mean: U, batch_variance: U, reserve_space_1: U, "
+@op("FusedBatchNormV3",
+    "x: T, scale: U, offset: U, mean: U, variance: U -> y: T, batch_mean: U, batch_variance: U, reserve_space_1: U, "
     "reserve_space_2: U, reserve_space_3: U", **_MIXED, **_REST)
 class FusedBatchNormV3:
     """FusedBatchNormV2 with one more output, which other devices need."""
@@ -210,7 +215,8 @@ class FusedBatchNormV3:
         return _first_order(FusedBatchNormGradV3, op, dy, op.outputs[5])
 
 
-@op("FusedBatchNormGrad", "y_backprop: T, x: T, scale: T, reserve_space_1: T, reserve_space_2: T -> x_backprop: T, scale_backprop: T, "
+@op("FusedBatchNormGrad",
+    "y_backprop: T, x: T, scale: T, reserve_space_1: T, reserve_space_2: T -> x_backprop: T, scale_backprop: T, "
     "offset_backprop: T, reserve_space_3: T, reserve_space_4: T", **_WIDE, **_REST)
 class FusedBatchNormGrad:
     """The gradient of FusedBatchNorm."""
@@ -219,14 +225,16 @@ class FusedBatchNormGrad:
         return _backward_shapes(x, y_backprop, scale, data_format, is_training)
 
     def kernel(y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training):
-        found = _normalize_grad(y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training)
+        found = _normalize_grad(y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format,
+                                is_training)
         return *found, *_reserved(reserve_space_1, is_training)
 
     def gradient(op, g_x, g_scale, g_offset, *_):
         return [*_second_order(op, g_x, g_scale, g_offset), None, None]
 
 
-@op("FusedBatchNormGradV2", "y_backprop: T, x: T, scale: float32, reserve_space_1: U, reserve_space_2: U -> x_backprop: T, scale_backprop: U, "
+@op("FusedBatchNormGradV2",
+    "y_backprop: T, x: T, scale: float32, reserve_space_1: U, reserve_space_2: U -> x_backprop: T, scale_backprop: U, "
     "offset_backprop: U, reserve_space_3: U, reserve_space_4: U", **_MIXED, **_REST)
 class FusedBatchNormGradV2:
     """The gradient of FusedBatchNormV2."""
@@ -235,14 +243,16 @@ class FusedBatchNormGradV2:
         return _backward_shapes(x, y_backprop, scale, data_format, is_training)
 
     def kernel(y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training):
-        found = _normalize_grad(y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training)
+        found = _normalize_grad(y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format,
+                                is_training)
         return *found, *_reserved(reserve_space_1, is_training)
 
     def gradient(op, g_x, g_scale, g_offset, *_):
         return [*_second_order(op, g_x, g_scale, g_offset), None, None]
 
 
-@op("FusedBatchNormGradV3", "y_backprop: T, x: T, scale: float32, reserve_space_1: U, reserve_space_2: U, reserve_space_3: U -> "
+@op("FusedBatchNormGradV3",
+    "y_backprop: T, x: T, scale: float32, reserve_space_1: U, reserve_space_2: U, reserve_space_3: U -> "
     "x_backprop: T, scale_backprop: U, offset_backprop: U, reserve_space_4: U, reserve_space_5: U", **_MIXED, **_REST)
 class FusedBatchNormGradV3:
     """The gradient of FusedBatchNormV3."""
@@ -251,7 +261,8 @@ class FusedBatchNormGradV3:
         return _backward_shapes(x, y_backprop, scale, data_format, is_training)
 
     def kernel(y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training):
-        found = _normalize_grad(y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training)
+        found = _normalize_grad(y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format,
+                                is_training)
         return *found, *_reserved(reserve_space_1, is_training)
 
     def gradient(op, g_x, g_scale, g_offset, *_):

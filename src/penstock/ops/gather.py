@@ -23,7 +23,7 @@ from penstock.ops.permute import BroadcastTo, inverse, transpose
 from penstock.ops.scatter_nd import ScatterNd, checked_positions, nd_shape
 from penstock.ops.select import Where
 from penstock.ops.sequences import range as range_
-from penstock.ops.shape_ops import as_array, expand_dims, known_elements, rank, reshape, shape, size, squeeze
+from penstock.ops.shape_ops import INDEX_32, as_array, expand_dims, known_elements, rank, reshape, shape, size, squeeze
 
 
 def check_indices(indices: np.ndarray, limit: int) -> None:
@@ -223,6 +223,29 @@ def _batch_gather_nd(params: Any, indices: Any, batch_dims: int, name: str | Non
         return GatherNd(params, concat([entries, indices], -1))
 
 
+@op("UnravelIndex", "indices: Tidx, dims: Tidx -> output: Tidx", Tidx=INDEX_32)
+class UnravelIndex:
+    """The coordinates, one row per axis, of elements that are numbered through a whole tensor."""
+
+    def shape(indices, dims):
+        axes = dims.shape.with_rank(1).as_list()
+        picks = indices.shape.with_rank_at_most(1)
+        return unknown_shape() if picks.ndims is None else [*axes, *picks.as_list()]
+
+    def kernel(indices, dims):
+        try:
+            return np.stack(np.unravel_index(indices, tuple(dims.tolist()))).astype(dims.dtype)
+        except ValueError:
+            raise invalid_argument("index is out of bound as with dims") from None
+
+    gradient = None
+
+
+def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
+    """``tf.unravel_index``: the coordinates of elements that are numbered through a whole tensor of shape ``dims``."""
+    return UnravelIndex(indices, dims, name=name)
+
+
 # --- masks -----------------------------------------------------------------------------------------------------------
 
 def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: int | None = None) -> Tensor:
@@ -238,13 +261,13 @@ def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: int |
         if start < 0 and tensor.shape.ndims is not None:
             start += tensor.shape.ndims
         tensor.shape[start:start + rank].assert_is_compatible_with(mask.shape)
-        flat = _merge_axes(tensor, start, rank)  # for one axis too: the gradient is then dense, as in TensorFlow
+        flat = merge_axes(tensor, start, rank)
         places = squeeze(Where(reshape(mask, [-1])), axis=[1])
         return gather(flat, places, axis=start)
 
 
-def _merge_axes(tensor: Tensor, start: int, rank: int) -> Tensor:
-    """The axes [start, start + rank) as one."""
+def merge_axes(tensor: Tensor, start: int, rank: int) -> Tensor:
+    """The axes [start, start + rank) as one. A Reshape even for a single axis: behind it, the gradient of a gather is dense, as in TensorFlow."""
     extents = tensor.shape.extents
     if extents is not None and None not in extents[:start] + extents[start + rank:] and 0 not in extents:
         return reshape(tensor, [*extents[:start], -1, *extents[start + rank:]])

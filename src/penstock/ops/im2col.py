@@ -1,8 +1,8 @@
 """Convolution as matrix multiplication, for any number of spatial axes; arrays have their channels last.
 
-The windows of the input are copied, block by block, into rows of a matrix that fits the cache; BLAS multiplies it with the filter. The two
-gradients are the same product the other way round. Filters have the axes (window, input channels, output channels); if the input has a
-multiple of the filter's input channels, it is convolved group by group.
+The windows of the input are copied, block by block, into rows of a matrix that fits the cache; BLAS multiplies it with
+the filter. The two gradients are the same product the other way round. Filters have the axes (window, input channels,
+output channels); if the input has a multiple of the filter's input channels, it is convolved group by group.
 """
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def convolve(x: np.ndarray, kernel: np.ndarray, w: Windows) -> np.ndarray:
     """The convolution of ``x`` (batch, spatial, channels) with ``kernel``."""
     channels = kernel.shape[-2]
     if x.shape[-1] != channels:
-        return np.concatenate([convolve(part, f, w) for part, f in zip(_groups(x, channels), _split(kernel, x.shape[-1] // channels))], -1)
+        return np.concatenate([convolve(part, f, w) for part,
+                               f in zip(_groups(x, channels), _split(kernel, x.shape[-1] // channels))], -1)
     weights = kernel.reshape(-1, kernel.shape[-1])
     out = np.empty((x.shape[0], *w.output, kernel.shape[-1]), x.dtype)
     for block, rows in _columns(x, w):
@@ -65,7 +66,7 @@ def convolve_backprop_input(shape: tuple[int, ...], kernel: np.ndarray, dy: np.n
 
 
 def _turned(w: Windows) -> Windows | None:
-    """With strides of 1, the gradient for the input is a convolution with the flipped filter: its windows; None if there is no such thing."""
+    """With strides of 1, the gradient for the input is a convolution with the flipped filter. Its windows, or None."""
     reach = [(width - 1) * dilation for width, dilation in zip(w.window, w.dilations)]
     pairs = tuple((r - b, r - a) for r, b, a in zip(reach, w.before, w.after))
     if any(stride != 1 for stride in w.strides) or any(min(pair) < 0 for pair in pairs):
@@ -106,6 +107,7 @@ def _columns(x: np.ndarray, w: Windows) -> Iterator[tuple[Block, np.ndarray]]:
             continue
         if buffer is None:
             buffer = np.empty(part.shape, x.dtype)
-        rows = buffer[:part.shape[0], :part.shape[1]]  # a block is either some whole images or some rows of one: always contiguous
+        rows = buffer[:part.shape[0],
+                      :part.shape[1]]  # a block is either some whole images or some rows of one: always contiguous
         np.copyto(rows, part)
         yield block, rows.reshape(-1, width)

@@ -13,7 +13,8 @@ from penstock.ops.precision import in_float32
 from penstock.ops.shape_ops import reshape
 from penstock.ops.shape_ops import shape as shape_of
 
-_ATTRS = dict(depth_radius=5, bias=1.0, alpha=1.0, beta=0.5, T=types(dt.float16, dt.bfloat16, dt.float32, default=dt.float32))
+_ATTRS = dict(depth_radius=5, bias=1.0, alpha=1.0, beta=0.5,
+              T=types(dt.float16, dt.bfloat16, dt.float32, default=dt.float32))
 
 
 def _neighbour_sum(x: np.ndarray, radius: int) -> np.ndarray:
@@ -68,13 +69,14 @@ class LRNGrad:
         return input_grads * norm ** kind(-beta) - kind(2 * alpha * beta) * input_image * coupled
 
     def gradient(op, dy):
-        """With n the norm's base and S the sum over neighbours, the op is g n^-beta - 2 alpha beta x S(g y / n), where n depends on x."""
+        # With n = bias + alpha S(x^2) and S the sum over neighbours, the op is g n^-beta - 2 alpha beta x S(g y / n).
         g, x, y = op.inputs
         radius, bias, alpha, beta = (op.attrs[name] for name in ("depth_radius", "bias", "alpha", "beta"))
         n = bias + alpha * _neighbour_sum_graph(x * x, radius)
         t = 2.0 * alpha * beta * _neighbour_sum_graph(dy * x, radius)
         d_n = t * g * y / (n * n) - beta * dy * g * pow(n, -beta - 1.0)
-        d_x = 2.0 * alpha * (x * _neighbour_sum_graph(d_n, radius) - beta * dy * _neighbour_sum_graph(g * y / n, radius))
+        coupled = _neighbour_sum_graph(g * y / n, radius)
+        d_x = 2.0 * alpha * (x * _neighbour_sum_graph(d_n, radius) - beta * dy * coupled)
         return [dy * pow(n, -beta) - t * y / n, d_x, -t * g / n]
 
 

@@ -9,13 +9,11 @@ from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import to_tensor
 from penstock.graph.dtypes import float32, int64
 from penstock.graph.node import Tensor
-from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.ops.cast import cast
-from penstock.ops.common import REAL
+from penstock.ops.constant import identity
 from penstock.ops.elementwise import DivNoNan, Mul, Neg, Sub, abs
 from penstock.ops.powers import Exp
-from penstock.ops.public import function
 from penstock.ops.reduce import reduce_sum
 from penstock.ops.shape_ops import size
 from penstock.ops.special import BesselI0e, BesselI1e, Lgamma
@@ -87,6 +85,6 @@ def zero_fraction(value: Any, name: str | None = None) -> Tensor:
         value = to_tensor(value, None, "value")
         number = size(value, out_type=int64)
         zeros = number - count_nonzero(value)
-        return cast(zeros, float32) / cast(number, float32)
+        return identity(cast(zeros, float32) / cast(number, float32), "fraction")
 
 

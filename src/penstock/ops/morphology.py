@@ -11,6 +11,7 @@ from penstock.graph.scopes import name_scope
 from penstock.ops.common import REAL
 from penstock.ops.conv_shape import check_rank, check_strides
 from penstock.ops.elementwise import negative
+from penstock.ops.masking import masked
 from penstock.ops.permute import reverse
 from penstock.ops.pooling_core import lowest
 from penstock.ops.precision import in_float32
@@ -23,7 +24,8 @@ _ATTRS = dict(T=REAL, strides=_INTS_4, rates=_INTS_4, padding=one_of("SAME", "VA
 
 def _windows(input: np.ndarray, filter: np.ndarray, strides: tuple, rates: tuple, padding: str) -> Windows:
     if input.ndim != 4 or filter.ndim != 3 or input.shape[3] != filter.shape[2]:
-        raise invalid_argument(f"input and filter must have the same depth: {list(input.shape)} vs {list(filter.shape)}")
+        raise invalid_argument("input and filter must have the same depth: "
+                               f"{list(input.shape)} vs {list(filter.shape)}")
     return windows(input.shape[1:3], filter.shape[:2], strides[1:3], rates[1:3], padding)
 
 
@@ -89,7 +91,7 @@ class Dilation2DBackpropInput:
         padded = w.padded_zeros(input.shape, 1, input.dtype)
         target = w.view(padded, 1)
         for tap, won in _winners(input, filter, w):
-            target[(slice(None), slice(None), slice(None), *tap)] += np.where(won, out_backprop, out_backprop.dtype.type(0))
+            target[(slice(None), slice(None), slice(None), *tap)] += masked(out_backprop, won)
         return np.ascontiguousarray(w.inner(padded, 1))
 
     def gradient(op, dy):
@@ -107,7 +109,7 @@ class Dilation2DBackpropFilter:
     def kernel(input, filter, out_backprop, strides, rates, padding):
         result = np.zeros_like(filter)
         for tap, won in _winners(input, filter, _windows(input, filter, strides, rates, padding)):
-            result[tap] = np.where(won, out_backprop, out_backprop.dtype.type(0)).sum(axis=(0, 1, 2), dtype=result.dtype)
+            result[tap] = masked(out_backprop, won).sum(axis=(0, 1, 2), dtype=result.dtype)
         return result
 
     def gradient(op, dy):

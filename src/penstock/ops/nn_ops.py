@@ -49,7 +49,9 @@ def _in_top_k(predictions, targets, k):
     """Is each row's target among its k largest? Ties count as inside; values that are not finite make it False."""
     classes = predictions.shape[1]
     valid = (targets >= 0) & (targets < classes)
-    chosen = predictions[np.arange(len(targets)), np.where(valid, targets, 0)] if classes else np.zeros(len(targets), predictions.dtype)
+    if not classes:
+        return np.zeros(len(targets), bool)
+    chosen = predictions[np.arange(len(targets)), np.where(valid, targets, 0)]
     larger = (predictions > chosen[:, None]).sum(axis=1)
     return valid & np.isfinite(predictions).all(axis=1) & (larger < k)
 
@@ -100,7 +102,10 @@ def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
 
 
 def log_poisson_loss(targets, log_input, compute_full_loss=False, name=None):
-    """``tf.nn.log_poisson_loss``: exp(log_input) - log_input * targets, plus Stirling's approximation of log(targets!) if asked for."""
+    """``tf.nn.log_poisson_loss``: exp(log_input) - log_input * targets.
+
+    The full loss adds Stirling's approximation of log(targets!).
+    """
     with name_scope(name, "log_poisson_loss", [log_input, targets]):
         log_input = convert_to_tensor(log_input, name="log_input")
         targets = convert_to_tensor(targets, name="targets")

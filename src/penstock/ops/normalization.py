@@ -44,7 +44,7 @@ def moments(x, axes, shift=None, name=None, keep_dims=None, keepdims=None):
 
 
 def weighted_moments(x, axes, frequency_weights, name=None, keep_dims=None, keepdims=None):
-    """``tf.nn.weighted_moments``: (mean, variance) over ``axes`` of x, each element counted as often as its weight says."""
+    """``tf.nn.weighted_moments``: (mean, variance) over ``axes``, each element counted as often as its weight says."""
     keep = _keep(keepdims, keep_dims)
     with name_scope(name, "weighted_moments", [x, frequency_weights, axes]):
         x = convert_to_tensor(x, name="x")
@@ -55,7 +55,8 @@ def weighted_moments(x, axes, frequency_weights, name=None, keep_dims=None, keep
         weights = cast(weights, x.dtype)
         weighted_sum = reduce_sum(weights * x, axes, name="weighted_input_sum", keepdims=True)
         broadcast_weights = weights + zeros_like(x)
-        divisor = reciprocal(reduce_sum(broadcast_weights, axes, name="sum_of_weights", keepdims=True), name="inv_weight_sum")
+        divisor = reciprocal(reduce_sum(broadcast_weights, axes, name="sum_of_weights", keepdims=True),
+                             name="inv_weight_sum")
         mean = multiply(weighted_sum, divisor)
         distance = reduce_sum(weights * squared_difference(x, mean), axes, name="weighted_distsq", keepdims=True)
         variance = multiply(distance, divisor)
@@ -97,7 +98,7 @@ def normalize_moments(counts, mean_ss, variance_ss, shift, name=None):
 
 
 def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name=None):
-    """``tf.nn.batch_normalization``: scale * (x - mean) / sqrt(variance + epsilon) + offset; scale and offset may be None."""
+    """``tf.nn.batch_normalization``: scale * (x - mean) / sqrt(variance + epsilon) + offset; both may be None."""
     with name_scope(name, "batchnorm", [x, mean, variance, scale, offset]):
         factor = rsqrt(variance + variance_epsilon)
         if scale is not None:
@@ -107,15 +108,18 @@ def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name
 
 
 def batch_norm_with_global_normalization(t=None, m=None, v=None, beta=None, gamma=None, variance_epsilon=None,
-                                         scale_after_normalization=None, name=None, input=None, mean=None, variance=None):
+                                         scale_after_normalization=None, name=None, input=None, mean=None,
+                                         variance=None):
     """``tf.nn.batch_norm_with_global_normalization``: the old spelling of ``batch_normalization``."""
     t, m, v = one_name("input", input, "t", t), one_name("mean", mean, "m", m), one_name("variance", variance, "v", v)
     return batch_normalization(t, m, v, beta, gamma if scale_after_normalization else None, variance_epsilon, name)
 
 
-def fused_batch_norm(x, scale, offset, mean=None, variance=None, epsilon=0.001, data_format="NHWC", is_training=True, name=None):
+def fused_batch_norm(x, scale, offset, mean=None, variance=None, epsilon=0.001, data_format="NHWC", is_training=True,
+                     name=None):
     """``tf.nn.fused_batch_norm``: (y, mean of the batch, variance of the batch), in one op."""
-    x, scale, offset = convert_to_tensor(x, name="input"), convert_to_tensor(scale, name="scale"), convert_to_tensor(offset, name="offset")
+    x, scale = convert_to_tensor(x, name="input"), convert_to_tensor(scale, name="scale")
+    offset = convert_to_tensor(offset, name="offset")
     if is_training and (mean is not None or variance is not None):
         raise ValueError("Both 'mean' and 'variance' must be None if is_training is True.")
     if mean is None:
@@ -123,6 +127,7 @@ def fused_batch_norm(x, scale, offset, mean=None, variance=None, epsilon=0.001, 
     if variance is None:
         variance = constant([], dtype=dt.float32)
     epsilon = max(epsilon, _SMALLEST_EPSILON)
-    y, batch_mean, batch_variance, *_ = FusedBatchNormV3(x, scale, offset, mean, variance, epsilon=epsilon, data_format=data_format,
+    y, batch_mean, batch_variance, *_ = FusedBatchNormV3(x, scale, offset, mean, variance, epsilon=epsilon,
+                                                         data_format=data_format,
                                                          is_training=is_training, name=name)
     return y, batch_mean, batch_variance

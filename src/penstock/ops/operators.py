@@ -12,9 +12,10 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.dtypes import string
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
+from penstock.ops.common import FLOATS
 from penstock.ops.compare import Greater, GreaterEqual, Less, LessEqual, LogicalAnd, LogicalNot, LogicalOr, logical_xor
 from penstock.ops.division import FloorDiv, FloorMod, true_divide
-from penstock.ops.elementwise import Add, AddV2, Mul, Neg, Sub, abs
+from penstock.ops.elementwise import Add, AddV2, Mul, Neg, RealDiv, Sub, abs
 from penstock.ops.powers import Pow
 
 
@@ -43,13 +44,18 @@ BINARY: Table = {
 COMPARISONS: Table = {
     "__lt__": ("Less", Less), "__le__": ("LessEqual", LessEqual), "__gt__": ("Greater", Greater),
     "__ge__": ("GreaterEqual", GreaterEqual)}
+# What they call for floats, which need no preparation: most nodes of most graphs are made here.
+PLAIN: dict[Any, Any] = {_add: AddV2, _multiply: Mul, true_divide: RealDiv}
 UNARY: dict[str, Callable[..., Any]] = {"__neg__": Neg, "__abs__": abs, "__invert__": LogicalNot}
 
 
 def _forward(method: str, name: str, function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
     reflected = f"__r{method[2:]}"
+    plain = PLAIN.get(function, function)
 
     def operator(x: Any, y: Any) -> Any:
+        if type(x) is Tensor and type(y) in (Tensor, float, int) and x._dtype in FLOATS:
+            return plain(x, y, name=name)
         with name_scope(None, name, [x, y]) as scope:
             x = to_tensor(x, None, "x")
             if not isinstance(y, (Tensor, SparseTensor)):

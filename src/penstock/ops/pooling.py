@@ -65,7 +65,8 @@ class MaxPool:
         return MaxPoolGrad(op.inputs[0], op.outputs[0], dy, **_window(op))
 
 
-@op("MaxPoolGrad", "orig_input: T, orig_output: T, grad: T -> output: T", **_WINDOW_4, data_format=_FORMAT_2D, T=_REAL_OR_FLOAT)
+@op("MaxPoolGrad", "orig_input: T, orig_output: T, grad: T -> output: T", **_WINDOW_4, data_format=_FORMAT_2D,
+    T=_REAL_OR_FLOAT)
 class MaxPoolGrad:
     """The gradient of MaxPool: each window's goes to its first maximum."""
 
@@ -79,7 +80,8 @@ class MaxPoolGrad:
         return [_no_gradient(x), _no_gradient(y), MaxPoolGradGrad(x, y, dy, **_window(op))]
 
 
-@op("MaxPoolGradGrad", "orig_input: T, orig_output: T, grad: T -> output: T", **_WINDOW_4, data_format=_FORMAT_2D, T=REAL)
+@op("MaxPoolGradGrad", "orig_input: T, orig_output: T, grad: T -> output: T", **_WINDOW_4, data_format=_FORMAT_2D,
+    T=REAL)
 class MaxPoolGradGrad:
     """Per window, the element of ``grad`` where the input has its maximum."""
 
@@ -100,7 +102,8 @@ def _shape_v2(input, ksize, strides, padding):
     return core.pool_shape(input.shape, 4, tuple(window.tolist()), tuple(steps.tolist()), padding)
 
 
-@op("MaxPoolV2", "input: T, ksize: int32, strides: int32 -> output: T", T=_MAX_TYPES, padding=_PADDING, data_format=_FORMAT_MAX)
+@op("MaxPoolV2", "input: T, ksize: int32, strides: int32 -> output: T", T=_MAX_TYPES, padding=_PADDING,
+    data_format=_FORMAT_MAX)
 class MaxPoolV2:
     """MaxPool with windows that are computed in the graph."""
 
@@ -114,7 +117,8 @@ class MaxPoolV2:
         return [MaxPoolGradV2(x, op.outputs[0], dy, ksize, strides, **_window(op)), None, None]
 
 
-@op("MaxPoolGradV2", "orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32 -> output: T", padding=_PADDING,
+@op("MaxPoolGradV2", "orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32 -> output: T",
+    padding=_PADDING,
     data_format=_FORMAT_2D, T=_REAL_OR_FLOAT)
 class MaxPoolGradV2:
     """The gradient of MaxPoolV2."""
@@ -126,10 +130,12 @@ class MaxPoolGradV2:
 
     def gradient(op, dy):
         x, y, _, ksize, strides = op.inputs
-        return [_no_gradient(x), _no_gradient(y), MaxPoolGradGradV2(x, y, dy, ksize, strides, **_window(op)), None, None]
+        return [_no_gradient(x), _no_gradient(y), MaxPoolGradGradV2(x, y, dy, ksize, strides, **_window(op)), None,
+                None]
 
 
-@op("MaxPoolGradGradV2", "orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32 -> output: T", padding=_PADDING,
+@op("MaxPoolGradGradV2", "orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32 -> output: T",
+    padding=_PADDING,
     data_format=_FORMAT_2D, T=REAL)
 class MaxPoolGradGradV2:
     """MaxPoolGradGrad with windows that are computed in the graph."""
@@ -157,7 +163,8 @@ class MaxPool3D:
         return MaxPool3DGrad(op.inputs[0], op.outputs[0], dy, **_window(op))
 
 
-@op("MaxPool3DGrad", "orig_input: TInput, orig_output: TInput, grad: T -> output: T", **_WINDOW_5, data_format=_FORMAT_3D,
+@op("MaxPool3DGrad", "orig_input: TInput, orig_output: TInput, grad: T -> output: T", **_WINDOW_5,
+    data_format=_FORMAT_3D,
     T=types(*_FLOAT_OR_NARROWER, default=dt.float32), TInput=types(*_FLOAT_OR_NARROWER, default=dt.float32))
 class MaxPool3DGrad:
     """The gradient of MaxPool3D."""
@@ -172,7 +179,8 @@ class MaxPool3DGrad:
         return [_no_gradient(x), _no_gradient(y), MaxPool3DGradGrad(x, y, dy, **_window(op))]
 
 
-@op("MaxPool3DGradGrad", "orig_input: T, orig_output: T, grad: T -> output: T", **_WINDOW_5, data_format=_FORMAT_3D, T=REAL)
+@op("MaxPool3DGradGrad", "orig_input: T, orig_output: T, grad: T -> output: T", **_WINDOW_5, data_format=_FORMAT_3D,
+    T=REAL)
 class MaxPool3DGradGrad:
     """MaxPoolGradGrad for volumes."""
 

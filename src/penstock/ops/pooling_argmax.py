@@ -1,4 +1,4 @@
-"""Max pooling that also says where each maximum was: as an index into the flattened image, or into the whole flattened batch."""
+"""Max pooling that also says where each maximum was: as an index into the flattened image or batch."""
 from __future__ import annotations
 
 import numpy as np
@@ -33,7 +33,8 @@ def _window(op):
     return {name: op.attrs[name] for name in ("ksize", "strides", "padding", "include_batch_in_index")}
 
 
-@op("MaxPoolWithArgmax", "input: T -> output: T, argmax: Targmax", **_WINDOW, Targmax=types(dt.int32, dt.int64, default=dt.int64),
+@op("MaxPoolWithArgmax", "input: T -> output: T, argmax: Targmax", **_WINDOW,
+    Targmax=types(dt.int32, dt.int64, default=dt.int64),
     padding=one_of("SAME", "VALID"), include_batch_in_index=False, T=REAL)
 class MaxPoolWithArgmax:
     """The largest element of each window and its index."""
@@ -52,7 +53,8 @@ class MaxPoolWithArgmax:
         return MaxPoolGradWithArgmax(op.inputs[0], dy, op.outputs[1], **_window(op))
 
 
-@op("MaxPoolGradWithArgmax", "input: T, grad: T, argmax: Targmax -> output: T", **_WINDOW, padding=one_of("SAME", "VALID"),
+@op("MaxPoolGradWithArgmax", "input: T, grad: T, argmax: Targmax -> output: T", **_WINDOW,
+    padding=one_of("SAME", "VALID"),
     include_batch_in_index=False, Targmax=INDEX, T=REAL)
 class MaxPoolGradWithArgmax:
     """The gradient of MaxPoolWithArgmax: each element of ``grad`` goes to its index."""
@@ -72,7 +74,8 @@ class MaxPoolGradWithArgmax:
         return [zeros_like(x), MaxPoolGradGradWithArgmax(x, dy, argmax, **_window(op)), None]
 
 
-@op("MaxPoolGradGradWithArgmax", "input: T, grad: T, argmax: Targmax -> output: T", **_WINDOW, padding=one_of("SAME", "VALID"),
+@op("MaxPoolGradGradWithArgmax", "input: T, grad: T, argmax: Targmax -> output: T", **_WINDOW,
+    padding=one_of("SAME", "VALID"),
     include_batch_in_index=False, Targmax=INDEX, T=REAL)
 class MaxPoolGradGradWithArgmax:
     """The elements of ``grad`` at the indices."""

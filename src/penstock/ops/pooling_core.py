@@ -1,7 +1,7 @@
 """Pooling: reductions over sliding windows.
 
-A window has an extent along every axis of the array, 1 where nothing is pooled, so data formats make no difference here. Each position within
-the window ("tap") is one strided view of the whole array; a reduction goes through the taps.
+A window has an extent along every axis of the array, 1 where nothing is pooled, so data formats make no difference
+here. Each position within the window ("tap") is one strided view of the whole array; a reduction goes through the taps.
 """
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import numpy as np
 from penstock.errors import invalid_argument
 from penstock.graph.shape import Extent, TensorShape
 from penstock.ops.conv_shape import check_rank
+from penstock.ops.masking import masked
 from penstock.ops.windows import Ints, Windows, output_extent, windows
 
 Tap = tuple[Any, ...]
@@ -42,7 +43,8 @@ def pool_windows(shape: Ints, ksize: Any, strides: Any, padding: str) -> Windows
     if len(shape) != len(ksize):
         raise invalid_argument(f"tensor_in must be {len(ksize)}-dimensional, not {list(shape)}")
     if min(*ksize, *strides) <= 0:
-        raise invalid_argument(f"Sliding window ksize and strides must be > 0, but are {list(ksize)} and {list(strides)}")
+        raise invalid_argument("Sliding window ksize and strides must be > 0, "
+                               f"but are {list(ksize)} and {list(strides)}")
     return windows(tuple(shape), ksize, strides, (1,) * len(ksize), padding)
 
 
@@ -93,7 +95,7 @@ def scatter_max(x: np.ndarray, grad: np.ndarray, w: Windows) -> np.ndarray:
     padded = w.padded_zeros(x.shape, 0, grad.dtype)
     target = w.view(padded, 0)
     for tap, won in winners(x, w):
-        target[tap] += np.where(won, grad, grad.dtype.type(0))
+        target[tap] += masked(grad, won)
     return np.ascontiguousarray(w.inner(padded, 0))
 
 
@@ -103,7 +105,7 @@ def gather_max(x: np.ndarray, values: np.ndarray, w: Windows) -> np.ndarray:
     seen = w.view(w.pad(values, 0), 0)
     result = np.zeros(w.output, values.dtype)
     for tap, won in winners(x, w):
-        np.copyto(result, seen[tap], where=won)
+        result += masked(seen[tap], won)  # each window has one winner
     return result
 
 

@@ -16,7 +16,7 @@ ArgmaxPool = namedtuple("MaxPoolWithArgmax", ["output", "argmax"])
 
 
 def max_pool(value, ksize, strides, padding, data_format="NHWC", name=None, input=None):
-    """``tf.nn.max_pool``: the largest element of each window; ``ksize`` and ``strides`` as numbers, lists or tensors."""
+    """``tf.nn.max_pool``: the largest element of each window; ``ksize`` and ``strides`` may be tensors."""
     value = one_name("value", value, "input", input)
     with name_scope(name, "MaxPool", [value]) as scope:
         data_format = data_format or "NHWC"
@@ -54,7 +54,8 @@ def avg_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):
 def _pool_3d(definition, default_name, input, ksize, strides, padding, data_format, name):
     with name_scope(name, default_name, [input]) as scope:
         data_format = data_format or "NDHWC"
-        return definition(input, ksize=per_axis(ksize, 3, data_format, "ksize"), padding=padding, data_format=data_format,
+        return definition(input, ksize=per_axis(ksize, 3, data_format, "ksize"), padding=padding,
+                          data_format=data_format,
                           strides=per_axis(strides, 3, data_format, "strides"), name=scope)
 
 
@@ -100,6 +101,7 @@ def max_pool_with_argmax(input, ksize, strides, padding, data_format="NHWC", Tar
     if data_format != "NHWC":
         raise ValueError("Data formats other than 'NHWC' are not yet supported")
     Targmax = one_name("Targmax", Targmax, "output_dtype", output_dtype)
-    return ArgmaxPool(*MaxPoolWithArgmax(input, ksize=per_axis(ksize, 2, data_format, "ksize"), padding=padding,
-                                         strides=per_axis(strides, 2, data_format, "strides"),
-                                         Targmax=Targmax or dt.int64, include_batch_in_index=include_batch_in_index, name=name))
+    outputs = MaxPoolWithArgmax(input, ksize=per_axis(ksize, 2, data_format, "ksize"), padding=padding,
+                                strides=per_axis(strides, 2, data_format, "strides"), Targmax=Targmax or dt.int64,
+                                include_batch_in_index=include_batch_in_index, name=name)
+    return ArgmaxPool(*outputs)

@@ -7,7 +7,6 @@ import numpy as np
 
 from penstock.errors import invalid_argument
 from penstock.graph.attrs import types
-from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import to_tensor
 from penstock.graph.dtypes import bfloat16, bool_, float16, int32, int64
 from penstock.graph.node import Tensor
@@ -18,7 +17,7 @@ from penstock.ops.cast import cast, conj
 from penstock.ops.common import NUMERIC
 from penstock.ops.compare import Equal
 from penstock.ops.constant import constant
-from penstock.ops.division import FloorDiv, FloorMod
+from penstock.ops.division import FloorDiv, FloorMod, truncated_quotient
 from penstock.ops.elementwise import AddV2, Maximum, Mul, RealDiv
 from penstock.ops.fill import ones_like
 from penstock.ops.shape_ops import Rank, Shape, Size, one_name, reshape, size
@@ -111,8 +110,8 @@ def kept_shape(op) -> Any:
 
 def _stitched_shape(extents: Tensor, axes: Tensor) -> Tensor:
     """``extents`` with 1 at ``axes``, neither of which is known."""
-    from penstock.ops.sequences import range  # these are made by arithmetic: they stand above
     from penstock.ops.partition import dynamic_stitch
+    from penstock.ops.sequences import range  # these are made by arithmetic: they stand above
     rank = Size(extents)
     axes = FloorMod(reshape(cast(axes, int32), [-1]), rank)
     return dynamic_stitch([range(rank), axes], [extents, ones_like(axes)])
@@ -174,7 +173,7 @@ class Mean:
         total = np.add.reduce(_wide(x), axis=axes_of(x, reduction_indices), dtype=_wide(x).dtype, keepdims=keep_dims)
         number = x.size // max(total.size, 1)
         if x.dtype.kind in "iu":
-            return np.asarray(np.trunc(total / number) if number else total * 0).astype(x.dtype)
+            return truncated_quotient(total, x.dtype.type(max(number, 1)))
         return np.asarray(np.divide(total, total.dtype.type(number))).astype(x.dtype, copy=False)
 
     def gradient(op, dy):
@@ -266,16 +265,12 @@ class EuclideanNorm:
 
 # --- public functions ------------------------------------------------------------------------------------------------
 
-def reduction_axes(x: Any, axis: Any) -> Any:
+def reduction_axes(x: Tensor, axis: Any) -> Any:
     """``axis``, or all axes of ``x`` if it is None."""
     if axis is not None:
         return axis
-    if isinstance(x, SparseTensor):
-        rank = x.dense_shape.shape.num_elements()
-    else:
-        rank = x.shape.ndims
-    if rank is not None:
-        return constant(np.arange(rank, dtype=np.int32))
+    if x.shape.ndims is not None:
+        return constant(np.arange(x.shape.ndims, dtype=np.int32))
     from penstock.ops.sequences import range  # a range is made by arithmetic: it stands above
     return range(0, Rank(x))
 

@@ -46,8 +46,8 @@ def handle_data(handle: Tensor) -> tuple[DType | None, TensorShape]:
         if handle._handle_data is not None:
             return handle._handle_data
         made_by = handle.op
-        if not made_by.inputs:
-            return made_by.attrs.get("dtype"), made_by.attrs.get("shape", unknown_shape())
+        if made_by.definition is VarHandleOp:
+            return made_by.attrs["dtype"], made_by.attrs["shape"]
         if not made_by.definition.aliases:
             return None, unknown_shape()
         handle = made_by.inputs[0]

@@ -14,14 +14,15 @@ from penstock.graph.attrs import types
 from penstock.graph.dtypes import as_dtype, int32, int64
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
-from penstock.graph.shape import TensorShape, unknown_shape
+from penstock.graph.shape import TensorShape
 from penstock.graph.static import constant_value
 from penstock.ops.cast import cast
 from penstock.ops.common import INDEX, NUMERIC, REAL
 from penstock.ops.compare import Equal, GreaterEqual, LogicalAnd
 from penstock.ops.constant import constant
+from penstock.ops.division import truncated_quotient
 from penstock.ops.elementwise import Maximum, Mul, RealDiv
-from penstock.ops.fill import fill, ones, ones_like, zeros_like
+from penstock.ops.fill import fill, ones_like, zeros_like
 from penstock.ops.gather import gather
 from penstock.ops.precision import NARROW
 from penstock.ops.public import function
@@ -148,7 +149,7 @@ class SegmentMean:
         total = _sorted(np.add, data, segment_ids, 0)
         counts = _counts(segment_ids, len(total), data.ndim)
         if data.dtype.kind in "iu":
-            return np.trunc(total / counts).astype(data.dtype)
+            return truncated_quotient(total, counts.astype(data.dtype))
         return np.divide(total, counts.astype(data.dtype))
 
     def gradient(op, dy):

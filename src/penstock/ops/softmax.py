@@ -20,7 +20,7 @@ from penstock.ops.slicing import slice_
 
 
 def shifted_exp(logits: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(logits - max, its exponential, the sum of that), along the last axis: the parts of every softmax, none of which overflows."""
+    """(logits - max, its exponential, the sum of that) along the last axis: the parts of a softmax; none overflows."""
     shifted = logits - np.max(logits, axis=-1, keepdims=True, initial=-np.inf)
     exponential = np.exp(shifted)
     return shifted, exponential, np.sum(exponential, axis=-1, keepdims=True)
@@ -87,10 +87,11 @@ def _along(logits, definition, axis, name):
     if axis == -1 or (rank is not None and axis == rank - 1):
         return definition(logits, name=name)
     if axis is None or rank is None:
-        raise ValueError(f"softmax along another axis than the last needs a known axis and logits of known rank, not {logits}")
+        raise ValueError(f"softmax along another axis than the last needs a known axis and rank, not those of {logits}")
     if not -rank <= axis < rank:
-        raise InvalidArgumentError(None, None, f"Dimension ({axis}) must be in the range [{-rank}, {rank}) where {rank} is the number of "
-                                               "dimensions in the input.")  # of all places, here TensorFlow raises this class while building
+        # Of all places, here TensorFlow raises this class while a graph is built.
+        raise InvalidArgumentError(None, None, f"Dimension ({axis}) must be in the range [{-rank}, {rank}) where {rank} "
+                                               "is the number of dimensions in the input.")
     order = list(range(rank))
     order[axis], order[-1] = order[-1], order[axis]
     result = transpose(definition(transpose(logits, order)), order, name=name)

@@ -1,4 +1,4 @@
-"""Dilated convolution and pooling as TensorFlow builds them: space to batch, the op without dilation, batch to space."""
+"""Dilated convolution and pooling as TensorFlow builds them: space to batch, the plain op, batch to space."""
 from __future__ import annotations
 
 import numpy as np
@@ -9,7 +9,6 @@ from penstock.graph.scopes import name_scope
 from penstock.graph.static import constant_value
 from penstock.ops import layout
 from penstock.ops.conv import Conv2D, Conv2DBackpropInput, Conv3D
-from penstock.ops.convolution import per_axis
 from penstock.ops.depthwise import DepthwiseConv2dNative
 from penstock.ops.gather import gather
 from penstock.ops.pack import concat, stack
@@ -85,10 +84,11 @@ def _for_all_axes(pairs, axes):
 
 # --- convolutions ----------------------------------------------------------------------------------------------------
 
-def convolution(input, filter=None, padding=None, strides=None, dilation_rate=None, name=None, data_format=None, filters=None,
-                dilations=None):
+def convolution(input, filter=None, padding=None, strides=None, dilation_rate=None, name=None, data_format=None,
+                filters=None, dilations=None):
     """``tf.nn.convolution``: a convolution of one, two or three spatial axes, with strides or dilations."""
-    filter, rate = one_name("filter", filter, "filters", filters), one_name("dilation_rate", dilation_rate, "dilations", dilations)
+    filter = one_name("filter", filter, "filters", filters)
+    rate = one_name("dilation_rate", dilation_rate, "dilations", dilations)
     with name_scope(name, "convolution", [input, filter]) as scope:
         input, filter = convert_to_tensor(input, name="input"), convert_to_tensor(filter, name="filter")
         axes = _conv_axes(input.shape, filter.shape)
@@ -138,11 +138,13 @@ def _dense_convolution(filter, strides, data_format, name):
 
     def images(input, _, padding):
         kind = "NCHW" if first else "NHWC"
-        return Conv2D(input, filter, strides=layout.arrange(1, strides, 1, kind), padding=padding, data_format=kind, name=name)
+        return Conv2D(input, filter, strides=layout.arrange(1, strides, 1, kind), padding=padding, data_format=kind,
+                      name=name)
 
     def volumes(input, _, padding):
         kind = "NCDHW" if first else "NDHWC"
-        return Conv3D(input, filter, strides=layout.arrange(1, strides, 1, kind), padding=padding, data_format=kind, name=name)
+        return Conv3D(input, filter, strides=layout.arrange(1, strides, 1, kind), padding=padding, data_format=kind,
+                      name=name)
 
     return (flat, images, volumes)[len(strides) - 1]
 
@@ -188,13 +190,15 @@ def depthwise_conv2d(input, filter, strides, padding, rate=None, name=None, data
         input, filter = convert_to_tensor(input, name="tensor_in"), convert_to_tensor(filter, name="filter_in")
 
         def op(converted, _, padding):
-            return DepthwiseConv2dNative(converted, filter, strides=strides, padding=padding, data_format=data_format, name=scope)
+            return DepthwiseConv2dNative(converted, filter, strides=strides, padding=padding, data_format=data_format,
+                                         name=scope)
 
         return with_space_to_batch(input, [1, 1] if rate is None else rate, padding, op, filter_shape=shape(filter),
                                    data_format=data_format)
 
 
-def separable_conv2d(input, depthwise_filter, pointwise_filter, strides, padding, rate=None, name=None, data_format=None,
+def separable_conv2d(input, depthwise_filter, pointwise_filter, strides, padding, rate=None, name=None,
+                     data_format=None,
                      dilations=None):
     """``tf.nn.separable_conv2d``: a depthwise convolution, then one of 1x1 that mixes the channels."""
     rate = one_name("rate", rate, "dilations", dilations)
@@ -205,19 +209,21 @@ def separable_conv2d(input, depthwise_filter, pointwise_filter, strides, padding
         pointwise_filter.shape.with_rank(4)[:2].assert_is_compatible_with([1, 1])
 
         def op(converted, _, padding):
-            return DepthwiseConv2dNative(converted, depthwise_filter, strides=strides, padding=padding, data_format=data_format,
+            return DepthwiseConv2dNative(converted, depthwise_filter, strides=strides, padding=padding,
+                                         data_format=data_format,
                                          name="depthwise")
 
         depthwise = with_space_to_batch(input, [1, 1] if rate is None else rate, padding, op,
                                         filter_shape=shape(depthwise_filter), data_format=data_format)
-        return Conv2D(depthwise, pointwise_filter, strides=[1, 1, 1, 1], padding="VALID", data_format=data_format, name=scope)
+        return Conv2D(depthwise, pointwise_filter, strides=[1, 1, 1, 1], padding="VALID", data_format=data_format,
+                      name=scope)
 
 
 # --- pooling ---------------------------------------------------------------------------------------------------------
 
 def pool(input, window_shape, pooling_type, padding, dilation_rate=None, strides=None, name=None, data_format=None,
          dilations=None):
-    """``tf.nn.pool``: max or average pooling ("MAX", "AVG") over one, two or three spatial axes, with strides or dilations."""
+    """``tf.nn.pool``: "MAX" or "AVG" pooling over one, two or three spatial axes, with strides or dilations."""
     rate = one_name("dilation_rate", dilation_rate, "dilations", dilations)
     axes = len(window_shape)
     if pooling_type not in ("MAX", "AVG") or not 1 <= axes <= 3:
@@ -228,7 +234,7 @@ def pool(input, window_shape, pooling_type, padding, dilation_rate=None, strides
         if padding == "SAME" and max(rate) > 1:
             raise ValueError("pooling with SAME padding is not implemented for dilation_rate > 1")
         if any(s > w for s, w in zip(strides, window_shape)):
-            raise ValueError("strides > window_shape not supported due to inconsistency between CPU and GPU implementations")
+            raise ValueError("strides > window_shape not supported: CPU and GPU implementations do not agree on it")
 
         def op(converted, _, padding):
             return _dense_pool(converted, list(window_shape), pooling_type, padding, strides, data_format, scope)
@@ -243,7 +249,8 @@ def _dense_pool(input, window, pooling_type, padding, strides, data_format, name
     if flat:
         input, window, strides = expand_dims(input, axis), [1, *window], [1, *strides]
     kind = ("NCHW" if first else "NHWC") if len(window) == 2 else ("NCDHW" if first else "NDHWC")
-    definition = {("MAX", 2): MaxPool, ("AVG", 2): AvgPool, ("MAX", 3): MaxPool3D, ("AVG", 3): AvgPool3D}[pooling_type, len(window)]
-    result = definition(input, ksize=per_axis(window, len(window), kind, "window_shape"), padding=padding, data_format=kind,
-                        strides=per_axis(strides, len(window), kind, "strides"), name=name)
+    choices = {("MAX", 2): MaxPool, ("AVG", 2): AvgPool, ("MAX", 3): MaxPool3D, ("AVG", 3): AvgPool3D}
+    definition = choices[pooling_type, len(window)]
+    result = definition(input, ksize=layout.arrange(1, window, 1, kind), strides=layout.arrange(1, strides, 1, kind),
+                        padding=padding, data_format=kind, name=name)
     return squeeze(result, [axis]) if flat else result

@@ -229,9 +229,10 @@ class IgammaGradA:
         a, x = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(x, np.float64))
         valid = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
         result = np.where((a > 0) & ((x == 0) | np.isposinf(x)), 0.0, np.nan)
-        for where, slope in ((valid & (x <= a + 1), _gamma_series_slope), (valid & (x > a + 1), _gamma_fraction_slope)):
-            if where.any():
-                result[where] = slope(a[where], x[where])
+        small = valid & (x <= a + 1)
+        for chosen, slope in ((small, _gamma_series_slope), (valid & ~small, _gamma_fraction_slope)):
+            if chosen.any():
+                result[chosen] = slope(a[chosen], x[chosen])
         return result.astype(dtype)
 
     gradient = None

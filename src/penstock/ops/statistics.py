@@ -44,8 +44,6 @@ def reduce_variance(input_tensor: Any, axis: Any = None, keepdims: bool = False,
     """``tf.math.reduce_variance``: the mean of the squared distances from the mean."""
     with name_scope(name or "reduce_variance", None, [input_tensor]):
         x = to_tensor(input_tensor)
-        if x.dtype.is_integer:
-            raise TypeError("Input must be either real or complex")
         return reduce_by(Mean, square(x - reduce_by(Mean, x, axis, True)), axis, keepdims)
 
 

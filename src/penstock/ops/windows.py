@@ -1,4 +1,4 @@
-"""Sliding windows: where they lie under a padding rule, and arrays seen through them. Shared by convolutions and pooling."""
+"""Sliding windows: where they lie under a padding rule, and arrays seen through them. For convolutions and pooling."""
 from __future__ import annotations
 
 import functools
@@ -54,13 +54,15 @@ class Windows:
         last = first + len(self.size)
         steps = padded.strides[first:last]
         shape = (*padded.shape[:first], *self.output, *self.window, *padded.shape[last:])
-        strides = (*padded.strides[:first], *(s * k for s, k in zip(steps, self.strides)), *(s * k for s, k in zip(steps, self.dilations)),
+        strides = (*padded.strides[:first], *(s * k for s, k in zip(steps, self.strides)),
+                   *(s * k for s, k in zip(steps, self.dilations)),
                    *padded.strides[last:])
         return np.lib.stride_tricks.as_strided(padded, shape, strides)
 
 
 @functools.lru_cache(maxsize=1024)
-def windows(size: Ints, window: Ints, strides: Ints, dilations: Ints, padding: str, explicit: tuple[Ints, ...] = ()) -> Windows:
+def windows(size: Ints, window: Ints, strides: Ints, dilations: Ints, padding: str,
+            explicit: tuple[Ints, ...] = ()) -> Windows:
     """The windows over an array of this size; KernelError if not even one output extent is left.
 
     >>> windows((5,), (3,), (2,), (1,), "SAME").output
@@ -72,8 +74,8 @@ def windows(size: Ints, window: Ints, strides: Ints, dilations: Ints, padding: s
         reach = (width - 1) * dilation + 1
         count = -(-extent // stride) if padding == "SAME" else (extent + sum(pair) - reach + stride) // stride
         if count < 0:
-            raise invalid_argument(f"Computed output size would be negative: {count} [input_size: {extent}, effective_filter_size: {reach}, "
-                                   f"stride: {stride}]")
+            raise invalid_argument(f"Computed output size would be negative: {count} [input_size: {extent}, "
+                                   f"effective_filter_size: {reach}, stride: {stride}]")
         if padding == "SAME":
             missing = max((count - 1) * stride + reach - extent, 0)
             pair = (missing // 2, missing - missing // 2)
@@ -83,7 +85,8 @@ def windows(size: Ints, window: Ints, strides: Ints, dilations: Ints, padding: s
     return Windows(size, window, strides, dilations, tuple(before), tuple(after), tuple(output))
 
 
-def output_extent(size: Extent, window: Extent, stride: int, dilation: int, padding: str, pair: Sequence[int] = (0, 0)) -> Extent:
+def output_extent(size: Extent, window: Extent, stride: int, dilation: int, padding: str,
+                  pair: Sequence[int] = (0, 0)) -> Extent:
     """How many windows fit along an axis, as far as it is known while building; ValueError if none can."""
     if stride <= 0:
         raise ValueError(f"Stride must be > 0, but got {stride}")

@@ -30,7 +30,8 @@ def deprecated(date: str | None, instructions: str, warn_once: bool = True) -> C
     def decorate(func: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(func)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
-            _warn(func, warn_once, "%s (from %s) is deprecated and will be removed %s. %s", func.__qualname__, func.__module__, _when(date), instructions)
+            _warn(func, warn_once, "%s (from %s) is deprecated and will be removed %s. %s", func.__qualname__, func.__module__, _when(date),
+                  instructions)
             return func(*args, **kwargs)
 
         return wrapper

@@ -1,7 +1,7 @@
 """``tf.flags``, also ``tf.app.flags``: command-line flags, from absl, with what TensorFlow adds to them.
 
 ``FLAGS`` parses ``sys.argv`` by itself when a flag is read before anybody parsed it; ``FLAGS.__flags`` and ``FLAGS._parse_flags()`` are there
-for programs from before TensorFlow 1.5. The ``DEFINE_`` functions take ``flag_name``, ``default_value`` and ``docstring`` as names of their arguments too.
+for programs from before TensorFlow 1.5. The ``DEFINE_`` functions take ``flag_name``, ``default_value`` and ``docstring`` as argument names too.
 """
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """``tf.gfile``: files and directories, with TensorFlow's names and errors.
 
-Paths are local; ``file://`` in front is understood, any other scheme (``gs://``, ``hdfs://``) is an UnimplementedError. The names are those of ``tf.gfile``;
-at the end stand their other names: of ``tf.io.gfile`` (lower case) and of ``tensorflow.python.lib.io.file_io``.
+Paths are local; ``file://`` in front is understood, any other scheme (``gs://``, ``hdfs://``) is an UnimplementedError. The names are those of
+``tf.gfile``; at the end stand their other names: of ``tf.io.gfile`` (lower case) and of ``tensorflow.python.lib.io.file_io``.
 """
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ from penstock.platform.compat import as_bytes, as_str_any, path_to_str
 _CLASS_OF_ERRNO: dict[int, type[OpError]] = {
     errno.ENOENT: NotFoundError, errno.EEXIST: AlreadyExistsError, errno.EACCES: PermissionDeniedError, errno.EPERM: PermissionDeniedError,
     errno.EISDIR: FailedPreconditionError, errno.ENOTDIR: FailedPreconditionError, errno.ENOTEMPTY: FailedPreconditionError,
-    errno.EINVAL: InvalidArgumentError, errno.ENOSPC: ResourceExhaustedError, errno.EMFILE: ResourceExhaustedError, errno.EROFS: PermissionDeniedError,
+    errno.EINVAL: InvalidArgumentError, errno.ENOSPC: ResourceExhaustedError, errno.EMFILE: ResourceExhaustedError,
+    errno.EROFS: PermissionDeniedError,
 }
 _MODES = ("r", "w", "a", "r+", "w+", "a+")
 
@@ -178,17 +179,17 @@ class FastGFile(GFile):
     """A `GFile`; TensorFlow's older name."""
 
 
-def Exists(filename: Any) -> bool:  # noqa: N802 (this and the names below are TensorFlow's)
+def Exists(filename: Any) -> bool:
     """Whether a file or directory is there."""
     return os.path.exists(_local(filename))
 
 
-def IsDirectory(dirname: Any) -> bool:  # noqa: N802
+def IsDirectory(dirname: Any) -> bool:
     """Whether ``dirname`` is a directory."""
     return os.path.isdir(_local(dirname))
 
 
-def Stat(filename: Any) -> FileStatistics:  # noqa: N802
+def Stat(filename: Any) -> FileStatistics:
     """Length, time of change, and whether it is a directory."""
     path = _local(filename)
     with _translated(path):
@@ -196,14 +197,14 @@ def Stat(filename: Any) -> FileStatistics:  # noqa: N802
     return FileStatistics(found.st_size, found.st_mtime_ns, os.path.isdir(path))
 
 
-def Remove(filename: Any) -> None:  # noqa: N802
+def Remove(filename: Any) -> None:
     """Deletes a file."""
     path = _local(filename)
     with _translated(path):
         os.remove(path)
 
 
-def MkDir(dirname: Any) -> None:  # noqa: N802
+def MkDir(dirname: Any) -> None:
     """Makes a directory; its parent must be there. One that exists is left alone."""
     path = _local(dirname)
     if not os.path.isdir(path):
@@ -211,28 +212,28 @@ def MkDir(dirname: Any) -> None:  # noqa: N802
             os.mkdir(path)
 
 
-def MakeDirs(dirname: Any) -> None:  # noqa: N802
+def MakeDirs(dirname: Any) -> None:
     """Makes a directory and those above it that are missing."""
     path = _local(dirname)
     with _translated(path):
         os.makedirs(path, exist_ok=True)
 
 
-def DeleteRecursively(dirname: Any) -> None:  # noqa: N802
+def DeleteRecursively(dirname: Any) -> None:
     """Deletes a directory and all that is in it."""
     path = _local(dirname)
     with _translated(path):
         shutil.rmtree(path)
 
 
-def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:  # noqa: N802
+def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
     """Copies a file."""
     source, target = _local(oldpath), _target(newpath, overwrite)
     with _translated(source):
         shutil.copyfile(source, target)
 
 
-def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:  # noqa: N802
+def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
     """Moves a file or directory within one file system."""
     source, target = _local(oldname), _target(newname, overwrite)
     with _translated(source):
@@ -246,7 +247,7 @@ def _target(path: Any, overwrite: bool) -> str:
     return local
 
 
-def ListDirectory(dirname: Any) -> list[str]:  # noqa: N802
+def ListDirectory(dirname: Any) -> list[str]:
     """The names in a directory, sorted, without ``.`` and ``..``."""
     path = _local(dirname)
     if not os.path.isdir(path):
@@ -255,7 +256,7 @@ def ListDirectory(dirname: Any) -> list[str]:  # noqa: N802
         return sorted(os.listdir(path))
 
 
-def Glob(filename: Any) -> list[str]:  # noqa: N802
+def Glob(filename: Any) -> list[str]:
     """The paths that match a pattern (or a list of patterns), sorted. ``*`` matches hidden files too, but no ``/``."""
     patterns = filename if isinstance(filename, (list, tuple)) else [filename]
     return [path for pattern in patterns for path in _matching(_local(pattern))]
@@ -270,7 +271,7 @@ def _matching(pattern: str) -> list[str]:
     return sorted(os.path.join(folder, name) for folder in folders if os.path.isdir(folder) for name in fnmatch.filter(os.listdir(folder), tail))
 
 
-def Walk(top: Any, in_order: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:  # noqa: N802
+def Walk(top: Any, in_order: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:
     """(directory, directories in it, files in it) for ``top`` and all below; ``in_order`` gives a directory before what is in it."""
     return walk(top, in_order)
 

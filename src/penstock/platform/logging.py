@@ -1,7 +1,7 @@
 """``tf.logging``: messages of the program, on the logger "tensorflow" of the standard library.
 
-Without any configuration a message goes to stderr as ``INFO:tensorflow:text``. As soon as the program gives Python's root logger a handler, messages go
-there and only there. ``TF_CPP_MIN_LOG_LEVEL`` silences, as in TensorFlow, what the runtime itself says (`runtime_logger`), not what
+Without any configuration a message goes to stderr as ``INFO:tensorflow:text``. As soon as the program gives Python's root logger a handler,
+messages go there and only there. ``TF_CPP_MIN_LOG_LEVEL`` silences, as in TensorFlow, what the runtime itself says (`runtime_logger`), not what
 the program logs.
 """
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _times_here() -> int:
         return _counts[place] - 1
 
 
-def TaskLevelStatusMessage(msg: object) -> None:  # noqa: N802 (TensorFlow's name)
+def TaskLevelStatusMessage(msg: object) -> None:
     """Logs at level ERROR."""
     get_logger().error(msg, stacklevel=2)
 

@@ -42,6 +42,24 @@ def execute(plan: Plan, feeds: list[Any], step: Step, record: Recorder | None = 
     return slots
 
 
+def call(plan: Plan, arguments: list[Any], step: Step) -> list[Any]:
+    """Runs the plan of a function as a part of ``step``; returns its outputs as they are."""
+    if plan.simple:
+        slots = [[None] * part.size for part in plan.parts]
+        for values, part, places in zip(slots, plan.parts, plan.feed_places):
+            for feed, slot in places:
+                values[slot] = arguments[feed]
+            _run_in_order(part, values)
+        return [slots[part][slot] for part, slot, _ in plan.fetch_places]
+    inner = Step(parent=step)
+    unregister = step.on_cancel(lambda: inner.cancel(step.cancelled or errors.CancelledError(None, None, "the step was cancelled")))
+    try:
+        slots = execute(plan, arguments, inner)
+    finally:
+        unregister()
+    return [slots[part][slot] for part, slot, _ in plan.fetch_places]
+
+
 def _run_in_order(part: PartitionPlan, slots: list[Any]) -> None:
     """The whole of a step in which nothing waits: nodes stand in a runnable order already."""
     index = 0

@@ -8,23 +8,25 @@ from penstock import errors
 from penstock.compiler.ir import Node, Program
 from penstock.graph.node import Operation, Tensor
 from penstock.ops.transfer import Arg
+from penstock.runtime.devices import place
+from penstock.runtime.environment import Environment
 from penstock.runtime.executor import describe
 from penstock.runtime.fetches import Fetches, handed_out
 from penstock.runtime.plan import kernel_of, references_of
-from penstock.runtime.resources import Resources
 from penstock.runtime.step import Step, working_for
 
 
 class PartialRun:
     """The program of ``partial_run_setup`` with the values it has so far."""
 
-    def __init__(self, program: Program, feeds: list[Tensor], wanted: Fetches, resources: Resources, states: dict[str, dict[str, Any]]) -> None:
+    def __init__(self, program: Program, feeds: list[Tensor], wanted: Fetches, environment: Environment) -> None:
+        place(program, environment.devices, environment.soft_placement)
         self._order = {node: index for index, node in enumerate(program.nodes)}
         self._args = dict(zip(feeds, program.args))
         self._fetch_of = dict(zip(wanted.tensors, program.fetches))
         self._target_of: dict[Operation, Node] = {node.origin: node for node in program.nodes if node.origin is not None and node.definition is not Arg}
         self._targets = set(wanted.targets)
-        self._resources, self._states = resources, states
+        self._environment = environment
         self._values: dict[Node, list[Any]] = {}
         self._step = Step()
         self._lock = threading.Lock()
@@ -73,7 +75,7 @@ class PartialRun:
         try:
             for position in references_of(node, fed):
                 values[position] = values[position].read()
-            result = kernel_of(node, self._resources, self._states)(*values)
+            result = kernel_of(node, self._environment)(*values)
         except Exception as error:
             raise describe(error, node, values)  # noqa: B904 (it sets the cause)
         self._values[node] = [result] if len(node.output_dtypes) == 1 else list(result or ())

@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.compiler.ir import Node, Program
+from penstock.compiler.ir import Node, Program, blocks
 from penstock.ops.transfer import Recv, rendezvous_key
+from penstock.runtime.environment import Environment
 from penstock.runtime.partition import Partition, partition
 from penstock.runtime.recheck import checked
-from penstock.runtime.resources import Resources
 from penstock.runtime.step import KernelContext
 
 Slot = int
@@ -26,8 +26,7 @@ class PartitionPlan:
     ``uses`` how many nodes read a slot. ``waits[i]`` says that the kernel may block; ``receives[i]`` is the rendezvous key of a Recv, else None.
     """
 
-    def __init__(self, part: Partition, resources: Resources, states: dict[str, dict[str, Any]], fetched: set[tuple[Node, int]],
-                 arg_slots: dict[Node, Slot]) -> None:
+    def __init__(self, part: Partition, environment: Environment, fetched: set[tuple[Node, int]], arg_slots: dict[Node, Slot]) -> None:
         self.device, self.nodes = part.device, [node for node in part.nodes if node not in arg_slots]
         index_of = {node: index for index, node in enumerate(self.nodes)}
         self.slots: dict[tuple[Node, int], Slot] = {(node, 0): slot for node, slot in arg_slots.items()}
@@ -37,9 +36,9 @@ class PartitionPlan:
             self._allocate(node)
         self.inputs = [tuple(self.slots[edge] for edge in node.inputs) for node in self.nodes]
         self.references = [references_of(node, arg_slots) for node in self.nodes]
-        self.kernels = [kernel_of(node, resources, states) for node in self.nodes]
+        self.kernels = [kernel_of(node, environment) for node in self.nodes]
         self.receives = [rendezvous_key(node.attrs) if node.definition is Recv else None for node in self.nodes]
-        self.waits = [node.definition.blocking for node in self.nodes]
+        self.waits = [blocks(node) for node in self.nodes]
         self.serial = not any(self.waits)
         self._dependencies(index_of)
         self._lifetimes({self.slots[edge] for edge in fetched if edge in self.slots})
@@ -78,14 +77,14 @@ class PartitionPlan:
 class Plan:
     """A program, placed and cut, with the slots of its feeds and fetches."""
 
-    def __init__(self, program: Program, resources: Resources, states: dict[str, dict[str, Any]]) -> None:
+    def __init__(self, program: Program, environment: Environment) -> None:
         parts = partition(program)
         fetched = set(program.fetches)
         self.parts: list[PartitionPlan] = []
         self.feed_places: list[list[tuple[int, Slot]]] = []  # per part: (which feed, its slot)
         for part in parts:
             args = [node for node in part.nodes if node in program.args]
-            self.parts.append(PartitionPlan(part, resources, states, fetched, {node: slot for slot, node in enumerate(args)}))
+            self.parts.append(PartitionPlan(part, environment, fetched, {node: slot for slot, node in enumerate(args)}))
             self.feed_places.append([(node.attrs["index"], slot) for slot, node in enumerate(args)])
         self.fetch_places = [self._find(edge) for edge in program.fetches]
         self.simple = len(self.parts) <= 1 and all(part.serial for part in self.parts)
@@ -99,6 +98,8 @@ class Plan:
 
 def references_of(node: Node, args: dict[Node, Slot]) -> tuple[int, ...]:
     """Positions of inputs that carry a Ref where the op wants its value."""
+    if node.definition.passes_references:
+        return ()
     found, position = [], 0
     for arg, edges in node.definition.group(node.inputs, node.attrs):
         for producer, index in edges:
@@ -108,10 +109,11 @@ def references_of(node: Node, args: dict[Node, Slot]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def kernel_of(node: Node, resources: Resources, states: dict[str, dict[str, Any]]) -> Callable[..., Any]:
+def kernel_of(node: Node, environment: Environment) -> Callable[..., Any]:
+    """The kernel of a node, bound to its attributes and its context."""
     if node.definition.kernel is None:
         return _no_kernel
-    kernel = node.definition.bind(node, KernelContext(node, resources, states.setdefault(node.name, {})))  # type: ignore[arg-type]
+    kernel = node.definition.bind(node, KernelContext(node, environment))  # type: ignore[arg-type]
     return checked(node, kernel)
 
 

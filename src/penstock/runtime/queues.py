@@ -209,3 +209,6 @@ def _stacked(parts: Sequence[Any], dtype: DType) -> np.ndarray:
 
 def _brackets(shape: Sequence[int]) -> str:
     return "[" + ",".join(map(str, shape)) + "]"
+
+
+KINDS: dict[str, Callable[..., Queue]] = {"FIFOQueue": Queue}

@@ -16,6 +16,7 @@ from penstock.graph.dtypes import DType
 from penstock.graph.graph import Graph, Tensor
 from penstock.graph.opdef import lookup
 from penstock.graph.shape import TensorShape
+from penstock.ops.transfer import Arg
 
 Kernel = Callable[..., Any]
 
@@ -49,7 +50,7 @@ def complaint(node: Node, inputs: list[Any]) -> str | None:
     """What the op's shape function says against the inputs of its kernel; None if it agrees with them."""
     try:
         with Graph().as_default() as graph:
-            tensors = tuple(_stand_in(graph, producer.output_dtypes[index], value) for (producer, index), value in zip(node.inputs, inputs))
+            tensors = tuple(_stand_in(graph, edge, value) for edge, value in zip(node.inputs, inputs))
             node.definition.add_node(graph, node.name, tensors, node.attrs)
     except ValueError as error:
         return str(error)
@@ -58,11 +59,16 @@ def complaint(node: Node, inputs: list[Any]) -> str | None:
     return None
 
 
-def _stand_in(graph: Graph, dtype: DType, value: Any) -> Tensor:
+def _stand_in(graph: Graph, edge: tuple[Node, int], value: Any) -> Tensor:
     """A node that has the value of an input: a constant, or a placeholder where it is no array."""
+    producer, index = edge
+    dtype: DType = producer.output_dtypes[index]
     if isinstance(value, (np.ndarray, np.generic)) and dtype.base_dtype.is_numpy_compatible:
         attributes = {"value": np.asarray(value), "dtype": dtype.base_dtype}
         return lookup("Const").add_node(graph, graph.unique_name("input"), (), attributes).outputs[0]
     held = getattr(value, "value", None)  # a reference to a variable
     shape = TensorShape(held.shape) if isinstance(held, np.ndarray) and dtype.is_ref else TensorShape(None)
-    return lookup("Placeholder").add_node(graph, graph.unique_name("input"), (), {"dtype": dtype, "shape": shape}).outputs[0]
+    made = lookup("Placeholder").add_node(graph, graph.unique_name("input"), (), {"dtype": dtype, "shape": shape}).outputs[0]
+    if producer.origin is not None and producer.definition is not Arg:
+        made._handle_data = producer.origin.outputs[index]._handle_data  # of a resource: the type and shape of what it refers to
+    return made

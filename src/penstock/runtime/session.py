@@ -20,11 +20,11 @@ from penstock.graph import stacks
 from penstock.graph.graph import Graph, default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.runtime import partial
-from penstock.runtime.devices import Device, local_devices, place
+from penstock.runtime.devices import Device, local_devices
+from penstock.runtime.environment import Environment
 from penstock.runtime.executor import describe, execute
 from penstock.runtime.fetches import Fetches, expand_feeds, feed_value, handed_out
 from penstock.runtime.plan import Plan
-from penstock.runtime.resources import Resources
 from penstock.runtime.step import Step
 from penstock.runtime.trace import Trace, fill_partition_graphs
 
@@ -46,9 +46,7 @@ class BaseSession:
             raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
         self._graph = graph or default_graph()
         self._config = config if config is not None else ConfigProto()
-        self._devices = local_devices(self._config)
-        self._resources = Resources()
-        self._states: dict[str, dict[str, Any]] = {}  # per stateful node: random generators, ...
+        self._environment = Environment(local_devices(self._config), self._config.allow_soft_placement, self._config.log_device_placement)
         self._plans: dict[Any, Plan] = {}
         self._plans_of = -1  # the graph's mutation count that the plans were made for
         self._fetches: dict[Any, Fetches] = {}
@@ -123,10 +121,7 @@ class BaseSession:
         plan = self._plans.get(key)
         if plan is None:
             self._notice_growth()
-            program = ir.prune(wanted.tensors, wanted.targets, feeds)
-            place(program, self._devices, self._config.allow_soft_placement, self._config.log_device_placement)
-            ir.check(program)
-            plan = self._plans[key] = Plan(program, self._resources, self._states)
+            plan = self._plans[key] = self._environment.plan(ir.prune(wanted.tensors, wanted.targets, feeds))
         else:
             self._growth = 0
         return plan
@@ -164,9 +159,8 @@ class BaseSession:
         wanted = Fetches(self._graph, fetches)
         tensors = [self._graph.as_graph_element(item, allow_operation=False) for item in feeds or ()]
         program = ir.prune(wanted.tensors, wanted.targets, tensors)  # type: ignore[arg-type]
-        place(program, self._devices, self._config.allow_soft_placement)
         handle = f"partial_run_{len(self._partial_runs)}"
-        self._partial_runs[handle] = partial.PartialRun(program, tensors, wanted, self._resources, self._states)  # type: ignore[arg-type]
+        self._partial_runs[handle] = partial.PartialRun(program, tensors, wanted, self._environment)  # type: ignore[arg-type]
         return handle
 
     def partial_run(self, handle: str, fetches: Any, feed_dict: Any = None) -> Any:
@@ -197,7 +191,7 @@ class BaseSession:
 
     def list_devices(self) -> list[Device]:
         """The devices that steps can use."""
-        return list(self._devices)
+        return list(self._environment.devices)
 
     def as_default(self) -> AbstractContextManager[Any]:
         """Makes this the default session inside a ``with`` block; ``tensor.eval()`` and ``op.run()`` use it."""
@@ -214,8 +208,8 @@ class BaseSession:
         self._closed = True
         for step in list(self._steps):
             step.cancel(errors.CancelledError(None, None, "Session has been closed."))
-        self._plans, self._fetches, self._states = {}, {}, {}
-        self._resources.clear()
+        self._plans, self._fetches = {}, {}
+        self._environment.clear()
 
 
 _open_sessions: weakref.WeakSet[BaseSession] = weakref.WeakSet()
@@ -244,7 +238,7 @@ class Session(BaseSession):
         if target:
             raise errors.UnimplementedError(None, None, f"Session.reset of the target {target!r} needs the distributed runtime")
         for session in list(_open_sessions):
-            session._resources.clear(containers)
+            session._environment.resources.clear(containers)
 
 
 @contextmanager

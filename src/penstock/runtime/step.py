@@ -10,9 +10,10 @@ import numpy as np
 
 from penstock.compiler.ir import Node
 from penstock.errors import OpError
+from penstock.graph.function import FuncGraph
 from penstock.graph.node import Operation
+from penstock.runtime.environment import Environment
 from penstock.runtime.rendezvous import Rendezvous
-from penstock.runtime.resources import Resources
 
 _running = threading.local()  # .step: the step that this thread works for
 
@@ -23,8 +24,10 @@ class Step:
     Cancellation happens once: ``cancel`` keeps the first error and calls everybody who registered, who then stop waiting.
     """
 
-    def __init__(self, timeout_ms: int = 0) -> None:
+    def __init__(self, timeout_ms: int = 0, parent: Step | None = None) -> None:
         self.deadline = time.monotonic() + timeout_ms / 1000 if timeout_ms > 0 else None
+        if parent is not None:  # a function that a node of the parent calls: it lives as long as that
+            self.deadline, timeout_ms = parent.deadline, parent.timeout_ms
         self.timeout_ms = timeout_ms
         self.rendezvous = Rendezvous()
         self.cancelled: OpError | None = None
@@ -85,11 +88,12 @@ class working_for:  # noqa: N801 (a with block)
 class KernelContext:
     """What a kernel that asks for ``ctx`` gets: its node, the state of the task, and the step that runs it."""
 
-    __slots__ = ("device", "node", "resources", "state")
+    __slots__ = ("_environment", "device", "node", "resources", "state")
 
-    def __init__(self, node: Node, resources: Resources, state: dict[str, Any]) -> None:
-        self.node, self.device, self.resources = node, node.device, resources
-        self.state = state  # of this node in this session; persists between steps
+    def __init__(self, node: Node, environment: Environment) -> None:
+        self.node, self.device, self._environment = node, node.device, environment
+        self.resources = environment.resources
+        self.state = environment.states.setdefault(node.name, {})  # of this node in this session; persists between steps
 
     @property
     def op(self) -> Operation:
@@ -101,3 +105,8 @@ class KernelContext:
     def step(self) -> Step:
         """The step that this thread works for."""
         return _running.step
+
+    def call(self, function: FuncGraph, arguments: list[Any]) -> list[Any]:
+        """Runs a function, as a part of this step, on this node's device; returns its outputs."""
+        from penstock.runtime.executor import call  # the executor runs the node that asks for this
+        return call(self._environment.function(function, self.device), arguments, self.step)

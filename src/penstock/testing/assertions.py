@@ -43,7 +43,7 @@ class ArrayAssertions:
 
     # --- closeness ---------------------------------------------------------------------------------------------------
 
-    def assertAllClose(self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: Any = None) -> None:  # noqa: N802
+    def assertAllClose(self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: Any = None) -> None:
         """Both have the same structure, shapes, and ``|a - b| <= atol + rtol * |b|``. NaN is close to NaN."""
         if isinstance(a, Mapping) != isinstance(b, Mapping):
             self.fail(self._formatMessage(msg, f"Can't compare a dict with something else: {a!r} against {b!r}"))
@@ -61,7 +61,7 @@ class ArrayAssertions:
             good = np.isclose(left, right, rtol, atol, equal_nan=True)
             self._check_where(good, left, right, f"Not equal to tolerance rtol={rtol}, atol={atol}", msg)
 
-    def assertAllCloseAccordingToType(self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, float_rtol: float = 1e-6,  # noqa: N802
+    def assertAllCloseAccordingToType(self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, float_rtol: float = 1e-6,
                                       float_atol: float = 1e-6, half_rtol: float = 1e-3, half_atol: float = 1e-3, bfloat16_rtol: float = 1e-2,
                                       bfloat16_atol: float = 1e-2, msg: Any = None) -> None:
         """`assertAllClose` with the tolerances of the less precise of the two types."""
@@ -73,7 +73,7 @@ class ArrayAssertions:
                 rtol, atol = max(rtol, looser[dtype][0]), max(atol, looser[dtype][1])
         self.assertAllClose(a, b, rtol, atol, msg)
 
-    def assertNotAllClose(self, a: Any, b: Any, **kwargs: Any) -> None:  # noqa: N802
+    def assertNotAllClose(self, a: Any, b: Any, **kwargs: Any) -> None:
         """At least one element differs by more than the tolerance."""
         try:
             self.assertAllClose(a, b, **kwargs)
@@ -81,23 +81,23 @@ class ArrayAssertions:
             return
         self.fail("The two values are close at all elements.")
 
-    def assertNear(self, f1: float, f2: float, err: float, msg: Any = None) -> None:  # noqa: N802
+    def assertNear(self, f1: float, f2: float, err: float, msg: Any = None) -> None:
         """``|f1 - f2| <= err``."""
         self.assertTrue(f1 == f2 or abs(f1 - f2) <= err, self._formatMessage(msg, f"{f1} != {f2} +/- {err}"))
 
-    def assertArrayNear(self, farray1: Any, farray2: Any, err: float, msg: Any = None) -> None:  # noqa: N802
+    def assertArrayNear(self, farray1: Any, farray2: Any, err: float, msg: Any = None) -> None:
         """`assertNear` for each pair."""
         self.assertEqual(len(farray1), len(farray2), msg)
         for f1, f2 in zip(farray1, farray2):
             self.assertNear(float(f1), float(f2), err, msg)
 
-    def assertNDArrayNear(self, ndarray1: Any, ndarray2: Any, err: float, msg: Any = None) -> None:  # noqa: N802
+    def assertNDArrayNear(self, ndarray1: Any, ndarray2: Any, err: float, msg: Any = None) -> None:
         """The Euclidean distance is at most ``err``."""
         self.assertLessEqual(np.linalg.norm(np.subtract(ndarray1, ndarray2)), err, msg)
 
     # --- equality and order ------------------------------------------------------------------------------------------
 
-    def assertAllEqual(self, a: Any, b: Any, msg: Any = None) -> None:  # noqa: N802
+    def assertAllEqual(self, a: Any, b: Any, msg: Any = None) -> None:
         """Both have the same shape and elements. NaN equals NaN."""
         left, right = self._array(a), self._array(b)
         self._check_shapes(left, right, msg)
@@ -106,7 +106,7 @@ class ArrayAssertions:
             same = same | (np.isnan(_comparable(left)) & np.isnan(_comparable(right)))
         self._check_where(same, left, right, "Arrays are not equal", msg)
 
-    def assertNotAllEqual(self, a: Any, b: Any, msg: Any = None) -> None:  # noqa: N802
+    def assertNotAllEqual(self, a: Any, b: Any, msg: Any = None) -> None:
         """At least one element differs."""
         try:
             self.assertAllEqual(a, b)
@@ -114,50 +114,50 @@ class ArrayAssertions:
             return
         self.fail(self._formatMessage(msg, "The two values are equal at all elements."))
 
-    def assertAllGreater(self, a: Any, comparison_target: Any) -> None:  # noqa: N802
+    def assertAllGreater(self, a: Any, comparison_target: Any) -> None:
         """Each element is above the target."""
         self._check_where(self._array(a) > comparison_target, self._array(a), comparison_target, "Not all greater", None)
 
-    def assertAllLess(self, a: Any, comparison_target: Any) -> None:  # noqa: N802
+    def assertAllLess(self, a: Any, comparison_target: Any) -> None:
         """Each element is below the target."""
         self._check_where(self._array(a) < comparison_target, self._array(a), comparison_target, "Not all less", None)
 
-    def assertAllGreaterEqual(self, a: Any, comparison_target: Any) -> None:  # noqa: N802
+    def assertAllGreaterEqual(self, a: Any, comparison_target: Any) -> None:
         """No element is below the target."""
         self._check_where(self._array(a) >= comparison_target, self._array(a), comparison_target, "Not all greater or equal", None)
 
-    def assertAllLessEqual(self, a: Any, comparison_target: Any) -> None:  # noqa: N802
+    def assertAllLessEqual(self, a: Any, comparison_target: Any) -> None:
         """No element is above the target."""
         self._check_where(self._array(a) <= comparison_target, self._array(a), comparison_target, "Not all less or equal", None)
 
-    def assertAllInRange(self, target: Any, lower_bound: Any, upper_bound: Any, open_lower_bound: bool = False,  # noqa: N802
+    def assertAllInRange(self, target: Any, lower_bound: Any, upper_bound: Any, open_lower_bound: bool = False,
                          open_upper_bound: bool = False) -> None:
         """Each element lies between the bounds."""
         (self.assertAllGreater if open_lower_bound else self.assertAllGreaterEqual)(target, lower_bound)
         (self.assertAllLess if open_upper_bound else self.assertAllLessEqual)(target, upper_bound)
 
-    def assertAllInSet(self, target: Any, expected_set: Any) -> None:  # noqa: N802
+    def assertAllInSet(self, target: Any, expected_set: Any) -> None:
         """Each element is one of the set."""
         others = set(self._array(target).ravel().tolist()) - set(expected_set)
         self.assertFalse(others, f"not in the set {expected_set}: {others}")
 
     # --- tensors, devices, protos, errors ----------------------------------------------------------------------------
 
-    def assertShapeEqual(self, np_array: np.ndarray, tf_tensor: Tensor, msg: Any = None) -> None:  # noqa: N802
+    def assertShapeEqual(self, np_array: np.ndarray, tf_tensor: Tensor, msg: Any = None) -> None:
         """The static shape of a tensor is the shape of an array."""
         if not isinstance(np_array, (np.ndarray, np.generic)) or not isinstance(tf_tensor, Tensor):
             raise TypeError("assertShapeEqual takes an array and a tensor")
         self.assertEqual(list(np_array.shape), tf_tensor.get_shape().as_list(), msg)
 
-    def assertDTypeEqual(self, target: Any, expected_dtype: Any) -> None:  # noqa: N802
+    def assertDTypeEqual(self, target: Any, expected_dtype: Any) -> None:
         """The elements have the type."""
         self.assertEqual(as_dtype(self._array(target).dtype), as_dtype(expected_dtype))
 
-    def assertDeviceEqual(self, device1: Any, device2: Any, msg: Any = None) -> None:  # noqa: N802
+    def assertDeviceEqual(self, device1: Any, device2: Any, msg: Any = None) -> None:
         """Both names mean one device: ``/cpu:0`` is ``/device:CPU:0``."""
         self.assertEqual(canonical_name(device1), canonical_name(device2), msg)
 
-    def assertProtoEquals(self, expected_message_maybe_ascii: Any, message: Any, msg: Any = None) -> None:  # noqa: N802
+    def assertProtoEquals(self, expected_message_maybe_ascii: Any, message: Any, msg: Any = None) -> None:
         """A protocol buffer equals another one, or its text form."""
         expected = expected_message_maybe_ascii
         if isinstance(expected, str):
@@ -165,7 +165,7 @@ class ArrayAssertions:
         self.assertEqual(str(expected), str(message), msg)
 
     @contextmanager
-    def assertRaisesWithPredicateMatch(self, exception_type: Any, expected_err_re_or_predicate: Any) -> Iterator[None]:  # noqa: N802
+    def assertRaisesWithPredicateMatch(self, exception_type: Any, expected_err_re_or_predicate: Any) -> Iterator[None]:
         """The body raises ``exception_type``, and a regular expression is found in its message (or a function of it is true)."""
         matches: Callable[[BaseException], Any] = expected_err_re_or_predicate
         if isinstance(expected_err_re_or_predicate, str):
@@ -179,7 +179,7 @@ class ArrayAssertions:
         else:
             self.fail(f"{getattr(exception_type, '__name__', exception_type)} not raised")
 
-    def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> Any:  # noqa: N802
+    def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> Any:
         """The body raises an error of the tree of `tf.errors`."""
         return self.assertRaisesWithPredicateMatch(OpError, expected_err_re_or_predicate)
 

@@ -28,8 +28,9 @@ class Benchmark:
         measured = {"iters": iters, "cpu_time": cpu_time, "wall_time": wall_time, "throughput": throughput, "extras": extras}
         print(self._get_name(name), *(f"{key}: {value}" for key, value in measured.items() if value is not None))
 
-    def run_op_benchmark(self, sess: Any, op_or_tensor: Any, feed_dict: Any = None, burn_iters: int = 2, min_iters: int = 10, store_trace: bool = False,
-                         store_memory_usage: bool = True, name: str | None = None, extras: dict[str, Any] | None = None, mbs: float = 0) -> dict[str, Any]:
+    def run_op_benchmark(self, sess: Any, op_or_tensor: Any, feed_dict: Any = None, burn_iters: int = 2, min_iters: int = 10,
+                         store_trace: bool = False, store_memory_usage: bool = True, name: str | None = None,
+                         extras: dict[str, Any] | None = None, mbs: float = 0) -> dict[str, Any]:
         """Runs an operation ``min_iters`` times after ``burn_iters`` times, reports the median time and returns the measurements."""
         for _ in range(burn_iters):
             sess.run(op_or_tensor, feed_dict=feed_dict)

@@ -37,7 +37,7 @@ class _NotATest:
 class TestCase(ArrayAssertions, absltest.TestCase):
     """A test case with sessions, and comparisons for arrays and tensors."""
 
-    def __init__(self, methodName: str = "runTest") -> None:  # noqa: N803 (unittest's name)
+    def __init__(self, methodName: str = "runTest") -> None:
         super().__init__(methodName)
         self._cached: Session | None = None
         self._temporary: str | None = None
@@ -104,17 +104,17 @@ class TestCase(ArrayAssertions, absltest.TestCase):
             self._temporary = folder.name
         return self._temporary
 
-    def checkedThread(self, target: Callable[..., Any], args: Any = None, kwargs: Any = None) -> CheckedThread:  # noqa: N802
+    def checkedThread(self, target: Callable[..., Any], args: Any = None, kwargs: Any = None) -> CheckedThread:
         """A thread whose failure is the test's failure, when it is joined."""
         return CheckedThread(self, target, args, kwargs)
 
     # Names that unittest has dropped, which old tests use.
-    assertEquals = absltest.TestCase.assertEqual  # noqa: N815
-    assertNotEquals = absltest.TestCase.assertNotEqual  # noqa: N815
-    assertAlmostEquals = absltest.TestCase.assertAlmostEqual  # noqa: N815
-    assertItemsEqual = absltest.TestCase.assertCountEqual  # noqa: N815
-    assertRaisesRegexp = absltest.TestCase.assertRaisesRegex  # noqa: N815
-    assertRegexpMatches = absltest.TestCase.assertRegex  # noqa: N815
+    assertEquals = absltest.TestCase.assertEqual
+    assertNotEquals = absltest.TestCase.assertNotEqual
+    assertAlmostEquals = absltest.TestCase.assertAlmostEqual
+    assertItemsEqual = absltest.TestCase.assertCountEqual
+    assertRaisesRegexp = absltest.TestCase.assertRaisesRegex
+    assertRegexpMatches = absltest.TestCase.assertRegex
     assert_ = absltest.TestCase.assertTrue
 
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from penstock.gradients import gradients
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.node import Tensor
 from penstock.graph.stacks import default_session
-from penstock.gradients import gradients
 from penstock.ops.constant import constant
 
 Jacobian = tuple[np.ndarray, np.ndarray]

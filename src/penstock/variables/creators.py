@@ -12,7 +12,13 @@ from penstock.variables.modes import VariableAggregation, VariableSynchronizatio
 Creator = Callable[..., Any]  # (next_creator, **arguments of tf.Variable) -> variable
 
 _STACK = ("variable creators",)  # a collection with a key that is no string: it belongs to the graph but is not exported
-default_creator: Creator  # set by penstock.variables.scope, which knows what the current scope asks for
+
+
+def _not_set(next_creator: Any, **arguments: Any) -> Any:
+    raise RuntimeError("variables are made after penstock.variables has been imported")
+
+
+default_creator: Creator = _not_set  # replaced by penstock.variables.scope, which knows what the current scope asks for
 
 
 @contextmanager

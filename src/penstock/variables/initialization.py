@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from penstock.graph.node import Operation, Tensor
 from penstock.graph.keys import GraphKeys
+from penstock.graph.node import Operation, Tensor
 from penstock.graph.scopes import colocate_with, control_dependencies, device, get_collection, name_scope
 from penstock.ops.compare import LogicalNot
 from penstock.ops.constant import constant

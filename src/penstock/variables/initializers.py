@@ -1,6 +1,6 @@
 """Initializers: objects that, called with a shape, give the initial value of a variable.
 
-``tf.zeros_initializer``, ``tf.glorot_uniform_initializer``, ... An initializer is called with ``dtype`` too and, for a part of a partitioned variable,
+``tf.zeros_initializer``, ``tf.glorot_uniform_initializer``, ... An initializer is called with ``dtype`` too and, for a part of a larger variable,
 with ``partition_info``, which knows the shape of the whole.
 """
 from __future__ import annotations
@@ -254,7 +254,7 @@ class Identity(Initializer):
         matrix = eye(rows, None if rows == columns else columns, dtype=self._type(dtype))
         if partition_info is not None:
             offset, taken = partition_info.var_offset, as_shape(shape).as_list()
-            matrix = matrix[offset[0]:offset[0] + taken[0], offset[1]:offset[1] + taken[1]]  # type: ignore[index]
+            matrix = matrix[offset[0]:offset[0] + taken[0], offset[1]:offset[1] + taken[1]]
         return self.gain * matrix
 
     def get_config(self) -> dict[str, Any]:

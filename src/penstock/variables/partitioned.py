@@ -173,14 +173,14 @@ def check_partitions(partitions: list[int], shape: TensorShape) -> None:
         raise ValueError(f"Can only slice a variable along one dimension: shape: {shape}, partitioning: {partitions}")
 
 
-def slices_of(shape: Sequence[int | None], partitions: Sequence[int]) -> list[tuple[list[int], list[int]]]:
+def slices_of(shape: Sequence[int], partitions: Sequence[int]) -> list[tuple[list[int], list[int]]]:
     """(offset, shape) of each part; the first parts are one longer if the extent does not divide evenly.
 
     >>> slices_of([5, 2], [2, 1])
     [([0, 0], [3, 2]), ([3, 0], [2, 2])]
     """
     axis = next((axis for axis, parts in enumerate(partitions) if parts > 1), 0)
-    extents = [int(extent) for extent in shape]  # type: ignore[arg-type]
+    extents = list(shape)
     size, longer = divmod(extents[axis], partitions[axis])
     found, start = [], 0
     for part in range(partitions[axis]):
@@ -194,7 +194,7 @@ def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Callable[..., list
     """``tf.fixed_size_partitioner``: always this many parts along an axis."""
     def partitioner(shape: Any, **unused: Any) -> list[int]:
         partitions = [1] * len(shape)
-        partitions[axis] = min(num_shards, as_shape(shape).as_list()[axis])  # type: ignore[type-var]
+        partitions[axis] = min(num_shards, full_extents(shape)[axis])
         return partitions
     return partitioner
 
@@ -208,7 +208,7 @@ def variable_axis_size_partitioner(max_shard_bytes: int, axis: int = 0, bytes_pe
         raise ValueError("max_shards must be positive.")
 
     def partitioner(shape: Any, dtype: Any) -> list[int]:
-        extents = _full_extents(shape)
+        extents = full_extents(shape)
         element = bytes_per_string_element if dtypes.as_dtype(dtype) == dtypes.string else dtypes.as_dtype(dtype).size
         partitions = [1] * len(extents)
         row = element * math.prod(extents) // max(extents[axis], 1)
@@ -227,7 +227,7 @@ def min_max_variable_partitioner(max_partitions: int = 1, axis: int = 0, min_sli
     def partitioner(shape: Any, dtype: Any) -> list[int]:
         if axis >= len(shape):
             raise ValueError(f"Can not partition variable along axis {axis} when shape is only {shape}")
-        extents = _full_extents(shape)
+        extents = full_extents(shape)
         dtype = dtypes.as_dtype(dtype)
         size = math.prod(extents) * (bytes_per_string_element if dtype.base_dtype == dtypes.string else dtype.size)
         partitions = [1] * len(extents)
@@ -236,7 +236,8 @@ def min_max_variable_partitioner(max_partitions: int = 1, axis: int = 0, min_sli
     return partitioner
 
 
-def _full_extents(shape: Any) -> list[int]:
+def full_extents(shape: Any) -> list[int]:
+    """The extents of a fully defined shape."""
     shape = as_shape(shape)
     if not shape.is_fully_defined():
         raise ValueError(f"shape is not fully defined: {shape}")

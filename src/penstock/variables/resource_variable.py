@@ -10,7 +10,7 @@ from penstock.graph.dtypes import DType
 from penstock.graph.graph import default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import REGISTRY
-from penstock.graph.scopes import control_dependencies, device, name_scope
+from penstock.graph.scopes import colocate_with, control_dependencies, device, name_scope
 from penstock.graph.shape import TensorShape, as_shape, unknown_shape
 from penstock.ops.constant import identity
 from penstock.ops.resource import (
@@ -67,11 +67,12 @@ class ResourceVariable(Variable):
             self._is_initialized_op = VarIsInitializedOp(self._handle)
         with self._beside_handle():
             self._initializer_op = AssignVariableOp(self._handle, guarded(scope, self._initial_value), name="Assign")
-        with name_scope("Read"), self._beside_handle():
-            self._graph_element = self._read()
-        if self._caching_device is not None:
-            with device(self._caching_device):
-                self._cached_value = identity(self._graph_element)
+        with name_scope("Read"):
+            with self._beside_handle():
+                self._graph_element = self._read()
+            if self._caching_device is not None:
+                with device(self._caching_device):
+                    self._cached_value = identity(self._graph_element)
 
     def _beside_handle(self) -> AbstractContextManager[None]:
         return device(self._handle.device) if self._handle.device else nullcontext()
@@ -139,7 +140,7 @@ class ResourceVariable(Variable):
         """A fresh read of the value; the cached one if there is a caching device."""
         if self._cached_value is not None:
             return self._cached_value
-        with self._beside_handle():
+        with colocate_with(None, ignore_existing=True), self._beside_handle():
             return self._read()
 
     def read_value(self) -> Tensor:
@@ -236,11 +237,6 @@ class UnreadVariable(ResourceVariable):
         with control_dependencies([self._parent_op]):
             return super()._read()
 
-    def value(self) -> Tensor:
-        """The value after the write."""
-        with self._beside_handle():
-            return self._read()
-
     def read_value(self) -> Tensor:
         """The value after the write."""
-        return self.value()
+        return self._read()

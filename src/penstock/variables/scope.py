@@ -210,7 +210,7 @@ def _wrapped_getter(custom_getter: Callable[..., Any], outer: Callable[..., Any]
     return getter
 
 
-class variable_scope:  # noqa: N801 (TensorFlow's name)
+class variable_scope:
     """``tf.variable_scope``: a block in which variables get a prefix and defaults, and may be shared.
 
     >>> import penstock as tf

@@ -16,7 +16,7 @@ from penstock.graph.shape import TensorShape, as_shape, unknown_shape
 from penstock.variables import creators
 from penstock.variables.initializers import GlorotUniform, Zeros
 from penstock.variables.modes import VariableAggregation, VariableSynchronization, decide_trainable
-from penstock.variables.partitioned import PartitionedVariable, PartitionInfo, partition_of, slices_of
+from penstock.variables.partitioned import PartitionedVariable, PartitionInfo, full_extents, partition_of, slices_of
 from penstock.variables.save_slice import SaveSliceInfo
 
 _KEY = ("variable store",)  # a collection that belongs to the graph but is not exported
@@ -125,7 +125,7 @@ class VariableStore:
                              "reuse=False or reuse=tf.AUTO_REUSE in VarScope?")
         assert partitions is not None
         parts = [self._part(name, index, shape, offset, extents, dtype, initializer, regularizer, reuse, rest)
-                 for index, (offset, extents) in enumerate(slices_of(shape.as_list(), partitions))]
+                 for index, (offset, extents) in enumerate(slices_of(full_extents(shape), partitions))]
         whole = PartitionedVariable(name=name, shape=shape, dtype=dtype, variable_list=parts, partitions=partitions)
         self._partitioned_vars[name] = whole
         return whole
@@ -134,13 +134,14 @@ class VariableStore:
               regularizer: Any, reuse: Any, rest: dict[str, Any]) -> Any:
         part_name = f"{name}/part_{index}"
         shape: list[int] | None = extents
-        info = PartitionInfo(full_shape=whole.as_list(), var_offset=offset)
+        full_shape = full_extents(whole)
+        info = PartitionInfo(full_shape, offset)
         if initializer is not None and not callable(initializer):
             with name_scope(part_name + "/PartitionedInitializer/"):
                 from penstock.ops.slicing import slice_  # only constants that are cut into parts need it
                 initializer, shape = slice_(initializer, offset, extents), None
         variable = self._single(part_name, shape, dtype, initializer, regularizer, reuse, info, rest)
-        variable._set_save_slice_info(SaveSliceInfo(name, whole.as_list(), offset, extents))
+        variable._set_save_slice_info(SaveSliceInfo(name, full_shape, offset, extents))
         return variable
 
     def _shared_parts(self, name: str, shape: TensorShape, dtype: DType, partitions: list[int] | None, reuse: Any) -> PartitionedVariable:

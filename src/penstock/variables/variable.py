@@ -22,10 +22,9 @@ from penstock.graph.stacks import default_session
 from penstock.ops import operators
 from penstock.ops.gather import GatherNd, GatherV2
 from penstock.ops.slicing import slice_helper
-from penstock.variables import creators
+from penstock.variables import creators, save_slice
 from penstock.variables.modes import VariableAggregation, VariableSynchronization, decide_trainable
 from penstock.variables.naming import prepend_name_scope, strip_name_scope
-from penstock.variables.save_slice import SaveSliceInfo
 
 
 class _VariableType(type):
@@ -52,13 +51,13 @@ class Variable(metaclass=_VariableType):
 
     __array_priority__ = 100
     _is_factory = True
-    SaveSliceInfo = SaveSliceInfo
+    SaveSliceInfo = save_slice.SaveSliceInfo
 
     _caching_device: Any = None
     _constraint: Any = None
     _initial_value: Tensor | None = None
     _initializer_op: Operation
-    _save_slice_info: SaveSliceInfo | None = None
+    _save_slice_info: save_slice.SaveSliceInfo | None = None
     _synchronization = VariableSynchronization.AUTO
     _aggregation = VariableAggregation.NONE
     _trainable = True
@@ -185,10 +184,10 @@ class Variable(metaclass=_VariableType):
         """Its name in checkpoints and in the table of its task."""
         return self.name.partition(":")[0]
 
-    def _set_save_slice_info(self, save_slice_info: SaveSliceInfo) -> None:
+    def _set_save_slice_info(self, save_slice_info: save_slice.SaveSliceInfo) -> None:
         self._save_slice_info = save_slice_info
 
-    def _get_save_slice_info(self) -> SaveSliceInfo | None:
+    def _get_save_slice_info(self) -> save_slice.SaveSliceInfo | None:
         return self._save_slice_info
 
     # --- values ------------------------------------------------------------------------------------------------------
@@ -317,8 +316,6 @@ class Variable(metaclass=_VariableType):
 
     def _restore_fields(self, graph: Graph, variable_def: VariableDef, import_scope: str | None) -> None:
         """The fields that both kinds read from a VariableDef."""
-        if not isinstance(variable_def, VariableDef):
-            raise TypeError(f"variable_def must be a VariableDef, not {type(variable_def).__name__}")
         self._initializer_op = graph.get_operation_by_name(prepend_name_scope(variable_def.initializer_name, import_scope))
         if variable_def.initial_value_name:
             self._initial_value = graph.get_tensor_by_name(prepend_name_scope(variable_def.initial_value_name, import_scope))
@@ -326,7 +323,7 @@ class Variable(metaclass=_VariableType):
         self._synchronization = VariableSynchronization(variable_def.synchronization)
         self._aggregation = VariableAggregation(variable_def.aggregation)
         if variable_def.HasField("save_slice_info_def"):
-            self._save_slice_info = SaveSliceInfo(save_slice_info_def=variable_def.save_slice_info_def, import_scope=import_scope)
+            self._save_slice_info = save_slice.SaveSliceInfo(save_slice_info_def=variable_def.save_slice_info_def, import_scope=import_scope)
 
 
 class SlicedVariable(Tensor):

@@ -143,7 +143,8 @@ def cases(tf, np):
     yield "broadcast_to gradient", lambda: (lambda x: tf.gradients(tf.broadcast_to(x, [2, 3, 4]), x))(tf.ones([3, 1]))
     yield "meshgrid", lambda: [tf.meshgrid([1, 2], [3, 4, 5]), tf.meshgrid([1, 2], [3, 4, 5], indexing="ij"), tf.meshgrid([1.0, 2.0])]
     yield "meshgrid bad", lambda: tf.meshgrid([1, 2], indexing="no")
-    yield "sequence_mask", lambda: [tf.sequence_mask([1, 3, 0], 4), tf.sequence_mask([1, 3, 0]), tf.identity(tf.sequence_mask([[1], [2]], dtype=tf.float32))]
+    yield "sequence_mask", lambda: [
+        tf.sequence_mask([1, 3, 0], 4), tf.sequence_mask([1, 3, 0]), tf.identity(tf.sequence_mask([[1], [2]], dtype=tf.float32))]
     yield "sequence_mask unknown", lambda: tf.sequence_mask(fed(np.array([1, 2]), [None]), maxlen=fed(np.int32(3), []))
     yield "repeat", lambda: unnamed([tf.repeat([1, 2], 2), tf.repeat(grid, 2, axis=1), tf.repeat(grid, [1, 0, 2], axis=0)])
 

@@ -31,15 +31,16 @@ def cases(tf, np):
                     name = "conv2d %s %d %s %s" % (padding, size, stride, dilation)
 
                     def conv(x, f, stride=stride, padding=padding, dilation=dilation):
-                        return tf.nn.conv2d(x, f, [1, stride[0], stride[1], 1], padding, dilations=[1, dilation[0], dilation[1], 1])
+                        return tf.nn.conv2d(x, f, [1, stride[0], stride[1], 1], padding,
+                                            dilations=[1, dilation[0], dilation[1], 1])
 
                     yield name, lambda conv=conv, size=size: conv(images, filters[size])
                     if dilation == (1, 1):  # the gradients of TensorFlow's own CPU kernels stop here
                         yield name + " gradient", gradient(conv, images, filters[size])
     yield "conv2d second order", second(lambda x, f: tf.nn.conv2d(x, f, 1, "SAME"), odd, filters[3])
     yield "conv2d strided second order", second(lambda x, f: tf.nn.conv2d(x, f, 2, "VALID"), odd, filters[3])
-    yield "conv2d old names", lambda: tf.nn.conv2d(input=odd, filter=filters[2], strides=[1, 1, 1, 1], padding="SAME",
-                                                   use_cudnn_on_gpu=False, name="old")
+    yield "conv2d old names", lambda: tf.nn.conv2d(
+        input=odd, filter=filters[2], strides=[1, 1, 1, 1], padding="SAME", use_cudnn_on_gpu=False, name="old")
     yield "conv2d filters", lambda: tf.nn.conv2d(odd, filters=filters[2], strides=[2, 1], padding="VALID")
     yield "conv2d explicit", lambda: tf.nn.conv2d(odd, filters[3], 1, [[0, 0], [1, 2], [0, 1], [0, 0]])
     yield "conv2d explicit gradient", gradient(
@@ -47,8 +48,10 @@ def cases(tf, np):
     yield "conv2d half", lambda: tf.nn.conv2d(odd.astype(np.float16), filters[2].astype(np.float16), 1, "SAME")
     yield "conv2d double", lambda: tf.nn.conv2d(odd.astype(np.float64), filters[2].astype(np.float64), 1, "SAME")
     yield "conv2d empty batch", lambda: tf.nn.conv2d(odd[:0], filters[2], 1, "SAME")
-    yield "conv2d unknown batch", lambda: tf.nn.conv2d(tf.placeholder_with_default(odd, [None, 5, 5, 3]), filters[2], 2, "SAME")
-    yield "conv2d unknown size", lambda: tf.nn.conv2d(tf.placeholder_with_default(odd, [None, None, 5, 3]), filters[2], 1, "VALID")
+    yield "conv2d unknown batch", lambda: tf.nn.conv2d(
+        tf.placeholder_with_default(odd, [None, 5, 5, 3]), filters[2], 2, "SAME")
+    yield "conv2d unknown size", lambda: tf.nn.conv2d(
+        tf.placeholder_with_default(odd, [None, None, 5, 3]), filters[2], 1, "VALID")
     yield "conv2d unknown rank", lambda: tf.nn.conv2d(tf.placeholder_with_default(odd, None), filters[2], 1, "VALID")
     yield "conv2d wide filter", lambda: tf.nn.conv2d(odd[:, :2, :2], filters[3], 1, "SAME")
     yield "conv2d depth mismatch", lambda: tf.nn.conv2d(odd[..., :2], filters[2], 1, "SAME")
@@ -57,14 +60,18 @@ def cases(tf, np):
     yield "conv2d bad stride length", lambda: tf.nn.conv2d(odd, filters[2], [1, 1, 1], "SAME")
     yield "conv2d bad padding", lambda: tf.nn.conv2d(odd, filters[2], 1, "HALF")
     yield "conv2d bad rank", lambda: tf.nn.conv2d(odd[0], filters[2], 1, "SAME")
-    yield "conv2d integers", lambda: tf.nn.conv2d(np.ones((1, 2, 2, 1), np.int32), np.ones((1, 1, 1, 1), np.int32), 1, "SAME")
-    yield "conv2d_backprop_input", lambda: tf.nn.conv2d_backprop_input([2, 5, 5, 3], filters[2], odd[:, :3, :3, [0, 1, 2, 0]], [1, 2, 2, 1], "SAME")
-    yield "conv2d_backprop_filter", lambda: tf.nn.conv2d_backprop_filter(odd, [2, 2, 3, 4], odd[:, :3, :3, [0, 1, 2, 0]], [1, 2, 2, 1], "SAME")
+    yield "conv2d integers", lambda: tf.nn.conv2d(
+        np.ones((1, 2, 2, 1), np.int32), np.ones((1, 1, 1, 1), np.int32), 1, "SAME")
+    yield "conv2d_backprop_input", lambda: tf.nn.conv2d_backprop_input(
+        [2, 5, 5, 3], filters[2], odd[:, :3, :3, [0, 1, 2, 0]], [1, 2, 2, 1], "SAME")
+    yield "conv2d_backprop_filter", lambda: tf.nn.conv2d_backprop_filter(
+        odd, [2, 2, 3, 4], odd[:, :3, :3, [0, 1, 2, 0]], [1, 2, 2, 1], "SAME")
     yield "conv2d_backprop_input wrong size", lambda: tf.nn.conv2d_backprop_input(
         [2, 5, 5, 3], filters[2], np.ones((2, 4, 3, 4), np.float32), [1, 2, 2, 1], "SAME")
 
     small, transposed = array(2, 3, 4, 2), array(3, 3, 5, 2)
-    for padding, shape in (("SAME", [2, 6, 8, 5]), ("SAME", [2, 5, 7, 5]), ("VALID", [2, 7, 9, 5]), ("VALID", [2, 8, 10, 5])):
+    for padding, shape in (("SAME", [2, 6, 8, 5]), ("SAME", [2, 5, 7, 5]), ("VALID", [2, 7, 9, 5]),
+                           ("VALID", [2, 8, 10, 5])):
         name = f"conv2d_transpose {padding} {shape}"
 
         def transpose(x, f, shape=shape, padding=padding):
@@ -95,7 +102,8 @@ def cases(tf, np):
             yield "conv3d %s %d" % (padding, stride), lambda conv3d=conv3d: conv3d(volume, cube)
             yield "conv3d %s %d gradient" % (padding, stride), gradient(conv3d, volume, cube)
     yield "conv3d second order", second(lambda x, f: tf.nn.conv3d(x, f, [1, 1, 1, 1, 1], "SAME"), volume, cube)
-    yield "conv3d_transpose", lambda: tf.nn.conv3d_transpose(volume, np.ones((2, 2, 2, 3, 2), np.float32), [1, 8, 10, 8, 3], [1, 2, 2, 2, 1])
+    yield "conv3d_transpose", lambda: tf.nn.conv3d_transpose(
+        volume, np.ones((2, 2, 2, 3, 2), np.float32), [1, 8, 10, 8, 3], [1, 2, 2, 2, 1])
 
     for padding in ("SAME", "VALID"):
         for rate in (1, 2, 3):
@@ -109,13 +117,17 @@ def cases(tf, np):
             yield "atrous_conv2d %s %d gradient" % (padding, rate), gradient(atrous, images, filters[3])
     yield "atrous_conv2d unknown size", lambda: tf.nn.atrous_conv2d(
         tf.placeholder_with_default(images, [None, None, None, 3]), filters[3], 2, "SAME")
-    yield "atrous_conv2d_transpose", lambda: tf.nn.atrous_conv2d_transpose(images[..., :2], filters[3], [2, 6, 7, 3], 2, "SAME")
-    yield "atrous_conv2d_transpose valid", lambda: tf.nn.atrous_conv2d_transpose(images[:, :4, :5, :2], filters[2][..., :2], [2, 6, 7, 3], 2, "VALID")
+    yield "atrous_conv2d_transpose", lambda: tf.nn.atrous_conv2d_transpose(
+        images[..., :2], filters[3], [2, 6, 7, 3], 2, "SAME")
+    yield "atrous_conv2d_transpose valid", lambda: tf.nn.atrous_conv2d_transpose(
+        images[:, :4, :5, :2], filters[2][..., :2], [2, 6, 7, 3], 2, "VALID")
     yield "convolution", lambda: tf.nn.convolution(images, filters[3], "SAME", strides=[2, 1])
-    yield "convolution dilated", lambda: tf.nn.convolution(images, filters[2], "VALID", dilation_rate=[2, 3], name="conv")
+    yield "convolution dilated", lambda: tf.nn.convolution(
+        images, filters[2], "VALID", dilation_rate=[2, 3], name="conv")
     yield "convolution 1d dilated", lambda: tf.nn.convolution(line, taps, "SAME", dilation_rate=[2])
     yield "convolution 3d dilated", lambda: tf.nn.convolution(volume, cube, "SAME", dilation_rate=[1, 2, 1])
-    yield "convolution strided and dilated", lambda: tf.nn.convolution(images, filters[2], "SAME", strides=[2, 2], dilation_rate=[2, 2])
+    yield "convolution strided and dilated", lambda: tf.nn.convolution(
+        images, filters[2], "SAME", strides=[2, 2], dilation_rate=[2, 2])
 
     depthwise = array(3, 2, 3, 2)
     for padding in ("SAME", "VALID"):
@@ -126,11 +138,13 @@ def cases(tf, np):
             yield "depthwise_conv2d %s %d" % (padding, stride), lambda separate=separate: separate(images, depthwise)
             yield "depthwise_conv2d %s %d gradient" % (padding, stride), gradient(separate, images, depthwise)
     yield "depthwise_conv2d rate", lambda: tf.nn.depthwise_conv2d(images, depthwise, [1, 1, 1, 1], "SAME", rate=[2, 2])
-    yield "depthwise_conv2d single", lambda: tf.nn.depthwise_conv2d(images, depthwise[..., :1], [1, 1, 1, 1], "SAME", name="dw")
+    yield "depthwise_conv2d single", lambda: tf.nn.depthwise_conv2d(
+        images, depthwise[..., :1], [1, 1, 1, 1], "SAME", name="dw")
     yield "depthwise_conv2d mismatch", lambda: tf.nn.depthwise_conv2d(images, depthwise[:, :, :2], [1, 1, 1, 1], "SAME")
     yield "depthwise_conv2d_native", lambda: tf.nn.depthwise_conv2d_native(images, depthwise, [1, 1, 1, 1], "SAME")
     yield "depthwise second order", second(
         lambda x, f: tf.nn.depthwise_conv2d(x, f, [1, 1, 1, 1], "SAME"), odd, depthwise)
-    yield "separable_conv2d", lambda: tf.nn.separable_conv2d(images, depthwise, np.full((1, 1, 6, 4), 0.25, np.float32), [1, 2, 2, 1], "SAME")
+    yield "separable_conv2d", lambda: tf.nn.separable_conv2d(
+        images, depthwise, np.full((1, 1, 6, 4), 0.25, np.float32), [1, 2, 2, 1], "SAME")
     yield "separable_conv2d rate", lambda: tf.nn.separable_conv2d(
         images, depthwise, np.ones((1, 1, 6, 4), np.float32), [1, 1, 1, 1], "SAME", rate=[2, 2])

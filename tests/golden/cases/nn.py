@@ -76,27 +76,31 @@ def cases(tf, np):
     yield "cross entropy half", lambda: entropy(labels=labels.astype(np.float16), logits=x.astype(np.float16))
     yield "cross entropy without labels", lambda: tf.nn.softmax_cross_entropy_with_logits(logits=x)
     yield "cross entropy by position", lambda: tf.nn.softmax_cross_entropy_with_logits(x, x)
-    yield "cross entropy unknown batch", lambda: entropy(labels=tf.placeholder_with_default(labels, [None, 4]),
-                                                         logits=tf.placeholder_with_default(x, [None, 4]))
+    yield "cross entropy unknown batch", lambda: entropy(
+        labels=tf.placeholder_with_default(labels, [None, 4]), logits=tf.placeholder_with_default(x, [None, 4]))
     yield "cross entropy gradient", gradient(lambda a, b: entropy(labels=a, logits=b), labels, x)
     yield "cross entropy second order", second(lambda b: entropy(labels=labels, logits=b), x)
     yield "sparse cross entropy", lambda: sparse(labels=classes, logits=x)
     yield "sparse cross entropy of images", lambda: sparse(labels=np.ones((2, 3, 3), np.int64), logits=images)
-    yield "sparse cross entropy of unknown shape", lambda: sparse(labels=tf.placeholder_with_default(np.ones((2, 3, 3), np.int64), [None, None, 3]),
-                                                                  logits=tf.placeholder_with_default(images, [None, 3, None, 4]))
+    yield "sparse cross entropy of unknown shape", lambda: sparse(
+        labels=tf.placeholder_with_default(np.ones((2, 3, 3), np.int64), [None, None, 3]),
+        logits=tf.placeholder_with_default(images, [None, 3, None, 4]))
     yield "sparse cross entropy half", lambda: sparse(labels=classes, logits=x.astype(np.float16))
     yield "sparse cross entropy label out of range", lambda: sparse(labels=[0, 1, 4], logits=x)
     yield "sparse cross entropy wrong rank", lambda: sparse(labels=[[0, 1, 3]], logits=x)
     yield "sparse cross entropy gradient", gradient(lambda b: sparse(labels=classes, logits=b), x)
     yield "sigmoid cross entropy", lambda: tf.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=x)
-    yield "sigmoid cross entropy of large values", lambda: tf.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=x * 1000)
+    yield "sigmoid cross entropy of large values", lambda: tf.nn.sigmoid_cross_entropy_with_logits(
+        labels=labels, logits=x * 1000)
     yield "sigmoid cross entropy gradient", gradient(
         lambda a, b: tf.nn.sigmoid_cross_entropy_with_logits(labels=a, logits=b), labels, x)
     yield "sigmoid cross entropy at zero", gradient(
         lambda b: tf.nn.sigmoid_cross_entropy_with_logits(labels=[1.0, 0.0], logits=b), np.zeros(2, np.float32))
-    yield "sigmoid cross entropy wrong shape", lambda: tf.nn.sigmoid_cross_entropy_with_logits(labels=labels[:2], logits=x)
+    yield "sigmoid cross entropy wrong shape", lambda: tf.nn.sigmoid_cross_entropy_with_logits(
+        labels=labels[:2], logits=x)
     yield "weighted cross entropy", lambda: tf.nn.weighted_cross_entropy_with_logits(labels, x, 3.0)
-    yield "weighted cross entropy targets", lambda: tf.nn.weighted_cross_entropy_with_logits(targets=labels, logits=x, pos_weight=0.5)
+    yield "weighted cross entropy targets", lambda: tf.nn.weighted_cross_entropy_with_logits(
+        targets=labels, logits=x, pos_weight=0.5)
 
     yield "bias_add", lambda: tf.nn.bias_add(x, [1.0, 2.0, 3.0, 4.0])
     yield "bias_add NCHW", lambda: tf.nn.bias_add(images, [1.0, 2.0, 3.0], data_format="NCHW")
@@ -112,7 +116,7 @@ def cases(tf, np):
     yield "l2_loss gradient", gradient(tf.nn.l2_loss, x)
     yield "l2_normalize", lambda: tf.nn.l2_normalize(x, 1)
     yield "l2_normalize dims", lambda: tf.nn.l2_normalize(images, dim=[1, 2], epsilon=0.1)
-    yield "l2_normalize gradient", gradient(lambda a: tf.nn.l2_normalize(a, 0) * images[0, 0, 0], x)
+    yield "l2_normalize gradient", gradient(lambda a: tf.nn.l2_normalize(a, 0) * x, x)
     yield "log_poisson_loss", lambda: tf.nn.log_poisson_loss(labels * 5, x)
     yield "log_poisson_loss full", lambda: tf.nn.log_poisson_loss(labels * 5, x, compute_full_loss=True)
     yield "in_top_k", lambda: tf.nn.in_top_k(x, classes, 2)
@@ -139,19 +143,23 @@ def cases(tf, np):
     yield "moments", lambda: tf.nn.moments(tf.constant(images), [0, 1, 2])
     yield "moments keep_dims", lambda: tf.nn.moments(tf.constant(images), [1, 2], keep_dims=True)
     yield "moments half", lambda: tf.nn.moments(tf.constant(x, tf.float16), [0], name="m")
-    yield "moments gradient", gradient(lambda a: tf.nn.moments(a, [0])[1], x)
+    yield "moments gradient", lambda: gradient(lambda a: tf.nn.moments(a, [0])[1], x)()[0] + 0.0
     yield "weighted_moments", lambda: tf.nn.weighted_moments(x, [0], np.abs(x[:, :1]))
     yield "weighted_moments keepdims", lambda: tf.nn.weighted_moments(x, [1], np.abs(x), keepdims=True)
     yield "sufficient_statistics", lambda: tf.nn.sufficient_statistics(x, [0])[:3]
     yield "sufficient_statistics shift", lambda: tf.nn.sufficient_statistics(x, [0], shift=vector, keep_dims=True)
     yield "normalize_moments", lambda: tf.nn.normalize_moments(3.0, vector, variance * 9, vector)
     yield "normalize_moments no shift", lambda: tf.nn.normalize_moments(3.0, vector, variance * 9, None)
-    yield "batch_normalization", lambda: tf.nn.batch_normalization(tf.constant(x), vector, variance, vector, vector, 1e-3)
-    yield "batch_normalization plain", lambda: tf.nn.batch_normalization(tf.constant(x), vector, variance, None, None, 1e-3)
+    yield "batch_normalization", lambda: tf.nn.batch_normalization(
+        tf.constant(x), vector, variance, vector, vector, 1e-3)
+    yield "batch_normalization plain", lambda: tf.nn.batch_normalization(
+        tf.constant(x), vector, variance, None, None, 1e-3)
     yield "batch norm global", lambda: tf.nn.batch_norm_with_global_normalization(
-        tf.constant(images), tf.constant(vector), tf.constant(variance), tf.constant(vector), tf.constant(vector), 1e-3, True)
+        tf.constant(images), tf.constant(vector), tf.constant(variance), tf.constant(vector), tf.constant(vector), 1e-3,
+        True)
     yield "fused_batch_norm", lambda: tf.nn.fused_batch_norm(images, vector, vector)
-    yield "fused_batch_norm inference", lambda: tf.nn.fused_batch_norm(images, vector, vector, vector, variance, is_training=False)[0]
+    yield "fused_batch_norm inference", lambda: tf.nn.fused_batch_norm(
+        images, vector, vector, vector, variance, is_training=False)[0]
     yield "fused_batch_norm half", lambda: tf.nn.fused_batch_norm(images.astype(np.float16), vector, vector)
     yield "fused_batch_norm wrong size", lambda: tf.nn.fused_batch_norm(images, vector[:3], vector)
 
@@ -168,7 +176,8 @@ def cases(tf, np):
     yield "lrn defaults", lambda: tf.nn.local_response_normalization(images)
     yield "lrn gradient", gradient(lambda a: tf.nn.lrn(a, depth_radius=1, bias=2.0, alpha=0.5, beta=0.75), images)
     yield "dilation2d", lambda: tf.nn.dilation2d(images, images[0] / 4, [1, 1, 1, 1], [1, 1, 1, 1], "SAME")
-    yield "dilation2d strides and rates", lambda: tf.nn.dilation2d(images, images[0, :2, :2] / 4, [1, 2, 1, 1], [1, 1, 2, 1], "SAME")
+    yield "dilation2d strides and rates", lambda: tf.nn.dilation2d(
+        images, images[0, :2, :2] / 4, [1, 2, 1, 1], [1, 1, 2, 1], "SAME")
     yield "dilation2d gradient", gradient(
         lambda a, b: tf.nn.dilation2d(a, b, [1, 1, 1, 1], [1, 1, 1, 1], "VALID"), images, images[0, :2, :2].copy())
     yield "erosion2d", lambda: tf.nn.erosion2d(images, images[0, :2, :2] / 4, [1, 1, 1, 1], [1, 1, 1, 1], "SAME")

@@ -24,7 +24,8 @@ def cases(tf, np):
     for kind in ("max_pool", "avg_pool"):
         function = getattr(tf.nn, kind)
         for padding in ("SAME", "VALID"):
-            for size, stride in (((2, 2), (2, 2)), ((3, 3), (2, 2)), ((3, 2), (1, 1)), ((1, 1), (2, 2)), ((2, 3), (3, 1))):
+            for size, stride in (((2, 2), (2, 2)), ((3, 3), (2, 2)), ((3, 2), (1, 1)), ((1, 1), (2, 2)),
+                                 ((2, 3), (3, 1))):
                 name = f"{kind} {padding} {size} {stride}"
 
                 def pool(x, function=function, padding=padding, size=size, stride=stride):
@@ -39,8 +40,10 @@ def cases(tf, np):
         yield kind + " pairs", lambda function=function: function(images, [2, 1], [1, 2], "SAME")
         yield kind + " half", lambda function=function: function(tf.constant(images, tf.float16), 3, 2, "SAME")
         yield kind + " double", lambda function=function: function(tf.constant(images, tf.float64), 3, 2, "SAME")
-        yield kind + " unknown batch", lambda function=function: function(tf.placeholder_with_default(images, [None, 6, None, 4]), 3, 2, "SAME")
-        yield kind + " unknown rank", lambda function=function: function(tf.placeholder_with_default(images, None), 3, 2, "VALID")
+        yield kind + " unknown batch", lambda function=function: function(
+            tf.placeholder_with_default(images, [None, 6, None, 4]), 3, 2, "SAME")
+        yield kind + " unknown rank", lambda function=function: function(
+            tf.placeholder_with_default(images, None), 3, 2, "VALID")
         yield kind + " too large", lambda function=function: function(images, 8, 1, "VALID")
         yield kind + " wrong rank", lambda function=function: function(images[0], 2, 1, "VALID")
         yield kind + " bad length", lambda function=function: function(images, [1, 2, 2], 1, "VALID")
@@ -66,11 +69,14 @@ def cases(tf, np):
     yield "avg_pool3d second order", second(lambda x: tf.nn.avg_pool3d(x, 2, 1, "SAME"), volume)
     yield "argmax", lambda: tf.nn.max_pool_with_argmax(images, [1, 2, 2, 1], [1, 2, 2, 1], "SAME")
     yield "argmax of ties", lambda: tf.nn.max_pool_with_argmax(ties, [1, 3, 3, 1], [1, 2, 2, 1], "VALID")
-    yield "argmax with batch", lambda: tf.nn.max_pool_with_argmax(images, [1, 2, 2, 1], [1, 2, 2, 1], "SAME", include_batch_in_index=True)
-    yield "argmax gradient", gradient(lambda x: tf.nn.max_pool_with_argmax(x, [1, 2, 2, 1], [1, 2, 2, 1], "SAME")[0], images)
+    yield "argmax with batch", lambda: tf.nn.max_pool_with_argmax(
+        images, [1, 2, 2, 1], [1, 2, 2, 1], "SAME", include_batch_in_index=True)
+    yield "argmax gradient", gradient(lambda x: tf.nn.max_pool_with_argmax(x, [1, 2, 2, 1], [1, 2, 2, 1], "SAME")[0],
+                                      images)
     for kind in ("MAX", "AVG"):
         yield f"pool {kind}", lambda kind=kind: tf.nn.pool(images, [2, 3], kind, "SAME")
-        yield f"pool {kind} strides", lambda kind=kind: tf.nn.pool(images, [2, 3], kind, "VALID", strides=[2, 2], name="p")
+        yield f"pool {kind} strides", lambda kind=kind: tf.nn.pool(
+            images, [2, 3], kind, "VALID", strides=[2, 2], name="p")
         yield f"pool {kind} dilated", lambda kind=kind: tf.nn.pool(images, [2, 2], kind, "VALID", dilation_rate=[2, 3])
         yield f"pool {kind} 1d", lambda kind=kind: tf.nn.pool(line, [2], kind, "VALID", strides=[2])
         yield f"pool {kind} 3d", lambda kind=kind: tf.nn.pool(volume, [2, 2, 2], kind, "SAME")

@@ -4,6 +4,11 @@ MATRIX = [[1.0, -2.0, 3.0], [4.0, 5.0, -6.0]]
 CUBE = [[[1.0, 2.0], [3.0, -4.0]], [[-5.0, 6.0], [0.5, 8.0]], [[0.25, 1.0], [2.0, 3.0]]]
 
 
+def named(tf, tensors):
+    """Names for gradients: which node computes a gradient is Penstock's own affair."""
+    return [tf.identity(tensor, name="value") for tensor in tensors]
+
+
 def first_and_second(tf, function, *values):
     """The value of a function, its gradients, and the gradients of the sum of their squares."""
     xs = [tf.constant(value) for value in values]
@@ -11,7 +16,7 @@ def first_and_second(tf, function, *values):
     first = tf.gradients(y, xs)
     known = [g for g in first if g is not None]
     second = tf.gradients(tf.add_n([tf.reduce_sum(g * g) for g in known]), xs)
-    return [y] + known + [g for g in second if g is not None]
+    return named(tf, [y] + known + [g for g in second if g is not None])
 
 
 def cases(tf, np):
@@ -27,7 +32,7 @@ def cases(tf, np):
 
 def reductions(tf, np):
     """tf.reduce_* and argmax."""
-    for name in "reduce_sum reduce_mean reduce_prod reduce_max reduce_min".split():
+    for name in ["reduce_sum", "reduce_mean", "reduce_prod", "reduce_max", "reduce_min"]:
         f = getattr(tf, name)
         yield name, lambda f=f: [f(CUBE), f(CUBE, 0), f(CUBE, [0, 2]), f(CUBE, -1), f(CUBE, [1], keepdims=True), f(CUBE, [])]
         yield name + " keepdims", lambda f=f: [f(MATRIX, keepdims=True), f(MATRIX, keep_dims=True), f(MATRIX, reduction_indices=[1])]
@@ -49,8 +54,8 @@ def reductions(tf, np):
     yield "any", lambda: [tf.reduce_any([[False, False], [True, False]], a, keepdims=True) for a in (None, 0, 1)]
     yield "all of nothing", lambda: [tf.reduce_all(tf.zeros([0], tf.bool)), tf.reduce_any(tf.zeros([0], tf.bool))]
     yield "all of floats", lambda: tf.reduce_all([1.0])
-    yield "prod with zeros", lambda: [tf.gradients(tf.reduce_prod(x, 1), x)[0] for x in [tf.constant([[0.0, 2.0, 3.0], [0.0, 0.0, 5.0]])]]
-    yield "max with ties", lambda: [tf.gradients(tf.reduce_max(x), x)[0] for x in [tf.constant([1.0, 3.0, 3.0])]]
+    yield "prod with zeros", lambda: named(tf, [tf.gradients(tf.reduce_prod(x, 1), x)[0] for x in [tf.constant([[0.0, 2.0, 3.0], [0.0, 0.0, 5.0]])]])
+    yield "max with ties", lambda: named(tf, [tf.gradients(tf.reduce_max(x), x)[0] for x in [tf.constant([1.0, 3.0, 3.0])]])
     yield "argmax", lambda: [tf.argmax(MATRIX), tf.argmax(MATRIX, 1), tf.argmax(MATRIX, -1), tf.argmax(MATRIX, dimension=1)]
     yield "argmin", lambda: [tf.argmin(MATRIX), tf.argmin(MATRIX, 1, output_type=tf.int32), tf.argmin([1, 0, 0])]
     yield "arg_max", lambda: [tf.arg_max(MATRIX, 0), tf.arg_min(MATRIX, 0)]
@@ -63,7 +68,7 @@ def unknown_gradients(tf):
     x = tf.placeholder_with_default(CUBE, None)
     axes = tf.placeholder_with_default([0, -1], [None])
     ys = [tf.reduce_sum(x * x, axes), tf.reduce_mean(x * x, [1]), tf.reduce_max(x), tf.reduce_prod(x, axes), tf.reduce_prod(x)]
-    return [tf.gradients(y, x)[0] for y in ys]
+    return named(tf, [tf.gradients(y, x)[0] for y in ys])
 
 
 def composites(tf, np):
@@ -81,7 +86,7 @@ def composites(tf, np):
 
 def scans(tf, np):
     """Cumulative sums and products."""
-    for name in "cumsum cumprod".split():
+    for name in ["cumsum", "cumprod"]:
         f = getattr(tf, name)
         yield name, lambda f=f: [f(MATRIX), f(MATRIX, 1), f(MATRIX, -1, exclusive=True), f(MATRIX, 1, reverse=True),
                                  f(MATRIX, 0, exclusive=True, reverse=True)]
@@ -91,7 +96,7 @@ def scans(tf, np):
     yield "cumsum of a bad axis", lambda: tf.cumsum(MATRIX, 2)
     yield "cumulative_logsumexp", lambda: [tf.math.cumulative_logsumexp(MATRIX, 1), tf.math.cumulative_logsumexp(MATRIX, 1, reverse=True)]
     yield "cumulative_logsumexp exclusive", lambda: tf.math.cumulative_logsumexp(MATRIX, 1, exclusive=True)
-    yield "cumulative_logsumexp gradient", lambda: [tf.gradients(tf.square(tf.math.cumulative_logsumexp(x, 1)), x)[0] for x in [tf.constant(MATRIX)]]
+    yield "cumulative_logsumexp gradient", lambda: named(tf, [tf.gradients(tf.square(tf.math.cumulative_logsumexp(x, 1)), x)[0] for x in [tf.constant(MATRIX)]])
 
 
 def sequences(tf, np):
@@ -110,29 +115,29 @@ def segments(tf, np):
     """Reductions over segments."""
     data, ids = [[1.0, 2.0], [3.0, -4.0], [5.0, 6.0], [-7.0, 8.0]], [0, 0, 2, 2]
     unsorted = [2, 0, -1, 2]
-    for name in "sum mean prod max min".split():
+    for name in ["sum", "mean", "prod", "max", "min"]:
         f = getattr(tf, "segment_" + name)
         yield "segment_" + name, lambda f=f: [f(data, ids), f([1, 2, 3, 4], ids), f(tf.zeros([0, 2]), tf.zeros([0], tf.int64))]
-    for name in "sum mean max min".split():
+    for name in ["sum", "mean", "max", "min"]:
         f = getattr(tf, "segment_" + name)
-        yield "segment_{} gradients".format(name), lambda f=f: [
-            tf.gradients(tf.square(f(x, ids)), x)[0] for x in [tf.constant(data)]]
-    for name in "sum mean prod max min sqrt_n".split():
+        yield f"segment_{name} gradients", lambda f=f: named(tf, [
+            tf.gradients(tf.square(f(x, ids)), x)[0] for x in [tf.constant(data)]])
+    for name in ["sum", "mean", "prod", "max", "min", "sqrt_n"]:
         f = getattr(tf, "unsorted_segment_" + name)
         yield "unsorted_segment_" + name, lambda f=f: [f(data, unsorted, 4), f(data, [0, 1, 2, 3], 4)]
-        yield "unsorted_segment_{} gradients".format(name), lambda f=f: [
-            tf.gradients(tf.gather(f(x, unsorted, 3), [0, 2]), x)[0] for x in [tf.constant(data)]]
+        yield f"unsorted_segment_{name} gradients", lambda f=f: named(tf, [
+            tf.gradients(tf.gather(f(x, unsorted, 3), [0, 2]), x)[0] for x in [tf.constant(data)]])
     yield "unsorted segments of a matrix", lambda: tf.unsorted_segment_sum(data, [[0, 1], [1, 0], [2, 2], [-1, 0]], 3)
-    yield "unsorted segment products with zeros", lambda: [
-        tf.gradients(tf.unsorted_segment_prod(x, [0, 0, 1, 1], 2), x)[0] for x in [tf.constant([0.0, 2.0, 0.0, 0.0])]]
+    yield "unsorted segment products with zeros", lambda: named(tf, [
+        tf.gradients(tf.unsorted_segment_prod(x, [0, 0, 1, 1], 2), x)[0] for x in [tf.constant([0.0, 2.0, 0.0, 0.0])]])
     yield "segments out of order", lambda: tf.segment_sum(data, [0, 2, 1, 3])
     yield "segments below zero", lambda: tf.segment_sum(data, [-1, 0, 1, 2])
     yield "unsorted segment out of range", lambda: tf.unsorted_segment_sum(data, [0, 1, 2, 5], 4)
-    for name in "sum mean sqrt_n".split():
+    for name in ["sum", "mean", "sqrt_n"]:
         f = getattr(tf, "sparse_segment_" + name)
         yield "sparse_segment_" + name, lambda f=f: [f(data, [3, 0, 1], [0, 0, 2]), f(data, [3, 0, 1], [0, 0, 2], num_segments=5)]
-        yield "sparse_segment_{} gradients".format(name), lambda f=f: [
-            tf.gradients(tf.square(f(x, [3, 0, 3], [0, 0, 2])), x)[0] for x in [tf.constant(data)]]
+        yield f"sparse_segment_{name} gradients", lambda f=f: named(tf, [
+            tf.gradients(tf.square(f(x, [3, 0, 3], [0, 0, 2])), x)[0] for x in [tf.constant(data)]])
     yield "sparse segment index out of range", lambda: tf.sparse_segment_sum(data, [0, 4], [0, 1])
     yield "sparse segments out of order", lambda: tf.sparse_segment_sum(data, [0, 1], [1, 0])
 
@@ -157,10 +162,10 @@ def clipping(tf, np):
     """Values and norms."""
     yield "clip_by_value", lambda: [tf.clip_by_value(MATRIX, -2.0, 3.0), tf.clip_by_value([1, 5, 9], 2, 6), tf.clip_by_value(MATRIX, [0.0, 1.0, 2.0], 4.0)]
     yield "clip_by_value that broadcasts", lambda: tf.clip_by_value([1.0], [0.0, 1.0], 4.0)
-    yield "clip_by_value gradients", lambda: [tf.gradients(tf.clip_by_value(x, -2.0, 3.0), x)[0] for x in [tf.constant(MATRIX)]]
+    yield "clip_by_value gradients", lambda: named(tf, [tf.gradients(tf.clip_by_value(x, -2.0, 3.0), x)[0] for x in [tf.constant(MATRIX)]])
     yield "clip_by_norm", lambda: [tf.clip_by_norm([3.0, 4.0], 2.0), tf.clip_by_norm([3.0, 4.0], 10.0), tf.clip_by_norm([0.0, 0.0], 1.0)]
     yield "clip_by_norm with axes", lambda: tf.clip_by_norm([[3.0, 4.0], [6.0, 8.0]], 2.0, axes=[1])
-    yield "clip_by_norm gradients", lambda: [tf.gradients(tf.clip_by_norm(x, 2.0), x)[0] for x in [tf.constant([3.0, 4.0]), tf.constant([0.0, 0.0])]]
+    yield "clip_by_norm gradients", lambda: named(tf, [tf.gradients(tf.clip_by_norm(x, 2.0), x)[0] for x in [tf.constant([3.0, 4.0]), tf.constant([0.0, 0.0])]])
     yield "clip_by_norm of slices", lambda: tf.clip_by_norm(tf.IndexedSlices(tf.constant([[3.0, 4.0]]), tf.constant([1])), 2.0).values
     yield "clip_by_average_norm", lambda: [tf.clip_by_average_norm([3.0, 4.0], 1.0), tf.clip_by_average_norm([3.0, 4.0], 9.0)]
     yield "global_norm", lambda: [tf.global_norm([tf.constant([3.0]), None, tf.constant([[4.0]])]), tf.global_norm([])]

@@ -117,7 +117,8 @@ def cases(tf, np):
     yield "where mismatch", lambda: tf.where([True, False], [1, 2, 3], [4, 5, 6])
     yield "where one missing", lambda: tf.where([True], [1])
     yield "where strings", lambda: tf.where([True, False], ["a", "b"], ["c", "d"])
-    yield "where gradient", lambda: (lambda x, y: unnamed(tf.gradients(tf.where([True, False], x * x, y), [x, y])))(tf.constant([2.0, 3.0]), tf.ones([2]))
+    yield "where gradient", lambda: (lambda x, y: unnamed(tf.gradients(tf.where([True, False], x * x, y), [x, y])))(
+        tf.constant([2.0, 3.0]), tf.ones([2]))
     yield "where_v2", lambda: [tf.where_v2([[True], [False]], [1, 2], 0), tf.where_v2([True, False])]
     yield "where_v2 gradient", lambda: (lambda x: unnamed(tf.gradients(tf.where_v2([[True], [False]], x, 0.0), x)))(tf.constant([2.0, 3.0]))
 
@@ -140,7 +141,8 @@ def cases(tf, np):
     yield "searchsorted", lambda: [tf.searchsorted([1.0, 3.0, 5.0], [3.0, 4.0]), tf.searchsorted([[1, 3, 5]], [[3, 9]], side="right")]
     yield "dynamic_partition", lambda: tf.dynamic_partition([[1, 2], [3, 4], [5, 6]], [1, 0, 1], 3)
     yield "dynamic_partition bad", lambda: tf.dynamic_partition([1, 2], fed(np.array([0, 2], np.int32)), 2)
-    yield "dynamic_partition gradient", lambda: (lambda x: unnamed(tf.gradients(tf.dynamic_partition(x, [1, 0, 1], 2)[1], x)))(tf.constant([1.0, 2.0, 3.0]))
+    yield "dynamic_partition gradient", lambda: (lambda x: unnamed(tf.gradients(tf.dynamic_partition(x, [1, 0, 1], 2)[1], x)))(
+        tf.constant([1.0, 2.0, 3.0]))
     yield "dynamic_stitch", lambda: tf.dynamic_stitch([[0, 2], [[1], [3]]], [[1.0, 2.0], [[3.0], [4.0]]])
     yield "dynamic_stitch last wins", lambda: tf.dynamic_stitch([[0, 1], [1]], [[1, 2], [3]])
     yield "dynamic_stitch gradient", lambda: (lambda x, y: unnamed(tf.gradients(tf.dynamic_stitch([[0, 2], [1]], [x, y]) * [1.0, 2.0, 3.0], [x, y])))(
@@ -165,3 +167,4 @@ def cases(tf, np):
         tf.extract_image_patches(image, [1, 2, 2, 1], [1, 1, 2, 1], [1, 2, 1, 1], "SAME")]
     yield "extract_image_patches gradient", lambda: (lambda x: unnamed(tf.gradients(
         tf.extract_image_patches(x, [1, 2, 2, 1], [1, 1, 2, 1], [1, 2, 1, 1], "SAME") ** 2, x)))(tf.constant(image))
+    yield "unravel_index", lambda: [tf.unravel_index([2, 5], [3, 4]), tf.unravel_index(fed(np.array([11])), fed(np.array([3, 4])))]

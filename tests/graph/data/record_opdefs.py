@@ -22,7 +22,7 @@ def argument(arg):
     """[name, type as in a signature]."""
     text = arg.type_attr or arg.type_list_attr or type_name(arg.type)
     text = arg.number_attr + " * " + text if arg.number_attr else text
-    return [arg.name, "Ref({})".format(text) if arg.is_ref else text]
+    return [arg.name, f"Ref({text})" if arg.is_ref else text]
 
 
 def plain(kind, value):
@@ -67,7 +67,7 @@ def main():
             flags = [flag for flag in ("is_stateful", "is_commutative", "allows_uninitialized_input") if getattr(op, flag)]
             entry = [name, [argument(a) for a in op.input_arg], [argument(a) for a in op.output_arg], [attribute(a) for a in op.attr], flags]
             data.write(json.dumps(entry).encode() + b"\n")
-    print("{} ops".format(len(known)))
+    print(f"{len(known)} ops")
 
 
 if __name__ == "__main__":

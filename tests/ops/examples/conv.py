@@ -35,7 +35,8 @@ example("Conv2DBackpropFilter", normal(2, 3, 5, 6), ints(3, 2, 3, 2), normal(2, 
 
 _VOLUME = dict(strides=[1, 1, 2, 1, 1], padding="SAME")
 example("Conv3D", normal(1, 3, 4, 3, 2), normal(2, 3, 2, 2, 2), **_VOLUME)
-example("Conv3D", normal(1, 2, 3, 4, 3), normal(2, 2, 2, 2, 3), strides=[1, 1, 1, 1, 1], padding="VALID", data_format="NCDHW")
+example("Conv3D", normal(1, 2, 3, 4, 3), normal(2, 2, 2, 2, 3), strides=[1, 1, 1, 1, 1], padding="VALID",
+        data_format="NCDHW")
 example("Conv3DBackpropInputV2", ints(1, 3, 4, 3, 2), normal(2, 3, 2, 2, 2), normal(1, 3, 2, 3, 2), **_VOLUME)
 example("Conv3DBackpropFilterV2", normal(1, 3, 4, 3, 2), ints(2, 3, 2, 2, 2), normal(1, 3, 2, 3, 2), **_VOLUME)
 
@@ -45,4 +46,5 @@ for attrs in (dict(strides=_ONE, padding="SAME"), dict(strides=[1, 2, 2, 1], pad
     example("DepthwiseConv2dNative", normal(2, 5, 6, 2), normal(3, 2, 2, 3), **attrs)
     example("DepthwiseConv2dNativeBackpropInput", ints(2, 5, 6, 2), normal(3, 2, 2, 3), normal(*dy), **attrs)
     example("DepthwiseConv2dNativeBackpropFilter", normal(2, 5, 6, 2), ints(3, 2, 2, 3), normal(*dy), **attrs)
-example("DepthwiseConv2dNative", normal(2, 3, 5, 4), normal(2, 2, 3, 1), strides=_ONE, padding="SAME", data_format="NCHW")
+example("DepthwiseConv2dNative", normal(2, 3, 5, 4), normal(2, 2, 3, 1), strides=_ONE, padding="SAME",
+        data_format="NCHW")

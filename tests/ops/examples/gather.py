@@ -13,6 +13,7 @@ example("GatherV2", normal(2, 4, 3), integers(2, 5, high=4), np.int32(1), batch_
 example("GatherV2", normal(2, 3, 4), integers(2, 5, high=4), np.int32(2), batch_dims=1)
 example("GatherNd", normal(3, 4, 2), integers(5, 2, high=3))
 example("GatherNd", normal(3, 4), integers(5, 1, high=3))
+example("UnravelIndex", ints(2, 5), ints(3, 4))
 example("ScatterNd", np.array([[1], [3], [1]], np.int32), normal(3, 2), ints(5, 2))
 example("ScatterNdNonAliasingAdd", normal(4, 2), np.array([[1], [3], [1]], np.int32), normal(3, 2))
 example("TensorScatterUpdate", normal(4, 2), np.array([[1], [3]], np.int32), normal(2, 2))

@@ -112,6 +112,7 @@ example("NextAfter", normal(2, 3), normal(3), grad_inputs=(0,), types=())  # the
 # casts and complex numbers
 example("Cast", normal(2, 3), DstT=np.float32, tolerance=1e-2)
 example("Cast", normal(2, 3), DstT=np.int32)
+example("Cast", np.array([[1.0, 2.0]]), DstT=np.int32, Truncate=True, types=())
 example("Cast", bools(3), DstT=np.float64)
 example("Cast", ints(0, 1, 2), DstT=np.bool_)
 example("Bitcast", np.array([1.0, 2.0], np.float32), type=np.int32, types=())
@@ -122,7 +123,7 @@ example("Real", cnormal(2), Tout=np.float64, types=())
 example("Imag", cnormal(2), Tout=np.float64, types=())
 example("Conj", cnormal(2))
 example("Angle", cnormal(3), Tout=np.float64, types=())
-example("ComplexAbs", cnormal(3), Tout=np.float64, types=(), second=False)  # through Sign, whose gradient is 0
+example("ComplexAbs", cnormal(3), Tout=np.float64, types=())
 
 # bits
 example("BitwiseAnd", integers(2, 3), integers(3))
@@ -134,3 +135,4 @@ example("LeftShift", ints(1, 1), ints(40, -1), types=())
 example("RightShift", integers(2, 3, high=100), integers(3, high=4))
 example("PopulationCount", ints(7, 0, 100))
 example("PopulationCount", ints(-1), types=())
+example("CompareAndBitpack", normal(2, 16), np.float64(0.1))

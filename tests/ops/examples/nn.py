@@ -18,7 +18,8 @@ example("LogSoftmax", normal(3, 4))
 _labels = positive(3, 4)
 _labels /= _labels.sum(axis=1, keepdims=True)  # the gradient is that of labels which sum to 1
 example("SoftmaxCrossEntropyWithLogits", normal(3, 4), _labels)
-example("SoftmaxCrossEntropyWithLogits", normal(3, 4), _labels[:1], grad=False)  # as in TensorFlow, for equal shapes only
+example("SoftmaxCrossEntropyWithLogits", normal(3, 4), _labels[:1],
+        grad=False)  # as in TensorFlow, for equal shapes only
 example("SparseSoftmaxCrossEntropyWithLogits", normal(3, 4), ints(2, 0, 3))
 
 example("BiasAdd", normal(2, 3), normal(3))
@@ -32,7 +33,8 @@ example("InTopK", distinct(3, 4).astype(np.float32), ints(0, 1, 3), k=2)
 example("InTopKV2", distinct(3, 4).astype(np.float32), ints(0, 1, 3), 2)
 
 example("LRN", normal(2, 2, 2, 7).astype(np.float32), depth_radius=2, bias=2.0, alpha=0.5, beta=0.75)
-example("LRNGrad", *(normal(2, 2, 2, 7).astype(np.float32) for _ in range(3)), depth_radius=2, bias=2.0, alpha=0.5, beta=0.75)
+example("LRNGrad", *(normal(2, 2, 2, 7).astype(np.float32) for _ in range(3)), depth_radius=2, bias=2.0, alpha=0.5,
+        beta=0.75)
 
 
 def _batch(seed, *shape):
@@ -45,8 +47,10 @@ _none = np.zeros(0, np.float32)
 
 for name in ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"):
     example(name, _batch(1, 2, 3, 2, 3), _scale, _offset, _none, _none, epsilon=0.01, grad_inputs=(0, 1, 2))
-    example(name, _batch(2, 2, 3, 2, 3), _scale, _offset, _mean, _variance, epsilon=0.01, is_training=False, grad_inputs=(0, 1, 2))
-    example(name, _batch(3, 2, 3, 2, 2), _scale, _offset, _none, _none, epsilon=0.01, data_format="NCHW", grad_inputs=(0, 1, 2))
+    example(name, _batch(2, 2, 3, 2, 3), _scale, _offset, _mean, _variance, epsilon=0.01, is_training=False,
+            grad_inputs=(0, 1, 2))
+    example(name, _batch(3, 2, 3, 2, 2), _scale, _offset, _none, _none, epsilon=0.01, data_format="NCHW",
+            grad_inputs=(0, 1, 2))
 
 
 def _statistics(x):
@@ -54,12 +58,18 @@ def _statistics(x):
 
 
 _x = _batch(4, 2, 3, 2, 3)
-for name, more in (("FusedBatchNormGrad", ()), ("FusedBatchNormGradV2", ()), ("FusedBatchNormGradV3", (np.float32(0),))):
-    # With respect to x the gradient counts that mean and variance are functions of x: only dy and scale can be checked alone.
-    example(name, _batch(5, 2, 3, 2, 3), _x, _scale, *_statistics(_x), *more, epsilon=0.01, grad_inputs=(0, 2), second=False)
-    example(name, _batch(6, 2, 3, 2, 3), _x, _scale, _mean, _variance, *more, epsilon=0.01, is_training=False, grad_inputs=(0, 1, 2))
+for name, more in (("FusedBatchNormGrad", ()), ("FusedBatchNormGradV2", ()),
+                   ("FusedBatchNormGradV3", (np.float32(0),))):
+    # The gradient for x counts that mean and variance are functions of x: only dy and scale can be checked alone.
+    example(name, _batch(5, 2, 3, 2, 3), _x, _scale, *_statistics(_x), *more, epsilon=0.01, grad_inputs=(0, 2),
+            second=False)
+    example(name, _batch(6, 2, 3, 2, 3), _x, _scale, _mean, _variance, *more, epsilon=0.01, is_training=False,
+            grad_inputs=(0, 1, 2))
 
-example("Dilation2D", normal(2, 5, 6, 2), normal(2, 3, 2) / 5, strides=[1, 2, 1, 1], rates=[1, 1, 2, 1], padding="SAME", second=False)
-example("Dilation2D", normal(1, 5, 5, 1), normal(2, 2, 1) / 5, strides=[1, 1, 1, 1], rates=[1, 1, 1, 1], padding="VALID", second=False)
+example("Dilation2D", normal(2, 5, 6, 2), normal(2, 3, 2) / 5, strides=[1, 2, 1, 1], rates=[1, 1, 2, 1], padding="SAME",
+        second=False)
+example("Dilation2D", normal(1, 5, 5, 1), normal(2, 2, 1) / 5, strides=[1, 1, 1, 1], rates=[1, 1, 1, 1],
+        padding="VALID", second=False)
 for name in ("Dilation2DBackpropInput", "Dilation2DBackpropFilter"):  # not differentiable again, in TensorFlow too
-    example(name, normal(1, 4, 4, 2), normal(2, 2, 2), normal(1, 4, 4, 2), strides=[1, 1, 1, 1], rates=[1, 1, 1, 1], padding="SAME", grad=False)
+    example(name, normal(1, 4, 4, 2), normal(2, 2, 2), normal(1, 4, 4, 2), strides=[1, 1, 1, 1], rates=[1, 1, 1, 1],
+            padding="SAME", grad=False)

@@ -8,7 +8,8 @@ _OVERLAP = dict(ksize=[1, 3, 2, 1], strides=[1, 2, 1, 1], padding="SAME")
 _FIRST = dict(ksize=[1, 1, 3, 2], strides=[1, 1, 2, 2], padding="SAME", data_format="NCHW")
 _DEPTH = dict(ksize=[1, 1, 1, 2], strides=[1, 1, 1, 2], padding="VALID")
 _VOLUME = dict(ksize=[1, 2, 2, 2, 1], strides=[1, 1, 2, 2, 1], padding="SAME")
-_CASES = [((2, 4, 6, 2), (2, 2, 3, 2), _HALVES), ((2, 5, 4, 2), (2, 3, 4, 2), _OVERLAP), ((2, 2, 5, 5), (2, 2, 3, 3), _FIRST),
+_CASES = [((2, 4, 6, 2), (2, 2, 3, 2), _HALVES), ((2, 5, 4, 2), (2, 3, 4, 2), _OVERLAP),
+          ((2, 2, 5, 5), (2, 2, 3, 3), _FIRST),
           ((2, 3, 3, 4), (2, 3, 3, 2), _DEPTH)]
 
 for x, y, attrs in _CASES:
@@ -20,8 +21,10 @@ for x, y, attrs in _CASES:
 
 _SIZES = (ints(1, 3, 2, 1), ints(1, 2, 1, 1))
 example("MaxPoolV2", distinct(2, 5, 4, 2), *_SIZES, padding="SAME")
-example("MaxPoolGradV2", distinct(2, 5, 4, 2), normal(2, 3, 4, 2), normal(2, 3, 4, 2), *_SIZES, padding="SAME", grad_inputs=(2,))
-example("MaxPoolGradGradV2", distinct(2, 5, 4, 2), normal(2, 3, 4, 2), normal(2, 5, 4, 2), *_SIZES, padding="SAME", grad_inputs=(2,))
+example("MaxPoolGradV2", distinct(2, 5, 4, 2), normal(2, 3, 4, 2), normal(2, 3, 4, 2), *_SIZES, padding="SAME",
+        grad_inputs=(2,))
+example("MaxPoolGradGradV2", distinct(2, 5, 4, 2), normal(2, 3, 4, 2), normal(2, 5, 4, 2), *_SIZES, padding="SAME",
+        grad_inputs=(2,))
 
 
 def _floats(array):
@@ -29,9 +32,11 @@ def _floats(array):
 
 
 example("MaxPool3D", _floats(distinct(1, 3, 4, 4, 2)), **_VOLUME)
-example("MaxPool3DGrad", _floats(distinct(1, 3, 4, 4, 2)), _floats(normal(1, 3, 2, 2, 2)), _floats(normal(1, 3, 2, 2, 2)), **_VOLUME,
+example("MaxPool3DGrad", _floats(distinct(1, 3, 4, 4, 2)), _floats(normal(1, 3, 2, 2, 2)),
+        _floats(normal(1, 3, 2, 2, 2)), **_VOLUME,
         grad_inputs=(2,))
-example("MaxPool3DGradGrad", _floats(distinct(1, 3, 4, 4, 2)), _floats(normal(1, 3, 2, 2, 2)), _floats(normal(1, 3, 4, 4, 2)), **_VOLUME,
+example("MaxPool3DGradGrad", _floats(distinct(1, 3, 4, 4, 2)), _floats(normal(1, 3, 2, 2, 2)),
+        _floats(normal(1, 3, 4, 4, 2)), **_VOLUME,
         grad_inputs=(2,))
 example("AvgPool3D", normal(1, 3, 4, 4, 2), **_VOLUME)
 example("AvgPool3DGrad", ints(1, 3, 4, 4, 2), normal(1, 3, 2, 2, 2), **_VOLUME)

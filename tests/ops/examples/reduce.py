@@ -51,8 +51,9 @@ example("SegmentMin", distinct(3, 2), IDS, dynamic=True)
 example("UnsortedSegmentSum", normal(3, 2), ints(2, 0, 2), np.int32(4))
 example("UnsortedSegmentSum", normal(2, 3, 2), np.array([[2, 0, -1], [1, 1, 0]], np.int32), np.int32(3))
 example("UnsortedSegmentProd", positive(3, 2), ints(2, 0, 2), np.int32(4))
-example("UnsortedSegmentMax", distinct(3, 2), ints(2, 0, 2), np.int32(3), types=("float64",))  # 1 has the lowest number
-example("UnsortedSegmentMin", distinct(3, 2), ints(2, -1, 2), np.int32(3), types=("float64",))
+for name in ("UnsortedSegmentMax", "UnsortedSegmentMin"):
+    example(name, distinct(4, 2), ints(1, 0, 1, -1), np.int32(2))
+    example(name, distinct(3, 2), ints(2, 0, 2), np.int32(3), grad=False, types=())  # segment 1 has the extreme number of its type
 
 ROWS = ints(3, 0, 2, 3)
 SORTED = ints(0, 0, 1, 3)

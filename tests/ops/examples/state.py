@@ -1,10 +1,9 @@
 """Examples of the ops on variables: references and resources."""
 import numpy as np
 
-from support.examples import example, ints, normal, positive, resource, variable
-
 from penstock.graph import dtypes
 from penstock.ops.state import TemporaryVariable
+from support.examples import example, ints, normal, positive, resource, variable
 
 # --- references ------------------------------------------------------------------------------------------------------
 

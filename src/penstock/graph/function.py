@@ -1,0 +1,139 @@
+"""FuncGraph: the graph of a function body, such as a branch of ``tf.cond`` or the body of ``tf.while_loop``.
+
+What the body uses from outside is *captured*: it becomes a further input, and the op that runs the function gets the outer tensor as an argument. Names,
+collections and seeds are those of the outer graph, so that a body looks to the program as if it stood in place.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from penstock.graph.dtypes import DType
+from penstock.graph.graph import Graph, default_graph
+from penstock.graph.node import Operation, Tensor
+from penstock.graph.shape import TensorShape
+
+
+class FuncGraph(Graph):
+    """A function: ``inputs`` (arguments first, then captures) and ``outputs`` are tensors of this graph.
+
+    ``captures`` maps a tensor of the graph around it to the input that stands for it; ``control_captures`` are outer ops that must run first.
+    """
+
+    def __init__(self, name: str, outer: Graph) -> None:
+        super().__init__()
+        self.name, self.outer = name, outer
+        self.inputs: list[Tensor] = []
+        self.outputs: list[Tensor] = []
+        self.captures: dict[Tensor, Tensor] = {}
+        self.control_captures: dict[Operation, None] = {}
+        self._names, self._collections, self._name_stack = outer._names, outer._collections, outer._name_stack
+        self._container, self._gradient_overrides, self._functions = outer._container, outer._gradient_overrides, outer._functions
+        self._state.devices = [device for device in outer._state.devices]
+
+    @property
+    def seed(self) -> int | None:
+        """The seed of the outer graph."""
+        return self.outer.seed
+
+    @seed.setter
+    def seed(self, seed: int | None) -> None:
+        self.outer.seed = seed
+
+    @property
+    def building_function(self) -> bool:
+        """True: this is the graph of a function."""
+        return True
+
+    def add_input(self, dtype: DType, shape: TensorShape, name: str) -> Tensor:
+        """A further argument."""
+        from penstock.graph.opdef import lookup  # the op is defined in ops/, above this layer
+        definition = lookup("_FuncInput")
+        tensor = definition.add_node(self, self._name_for(name), (), {"T": dtype.base_dtype, "shape": shape, "is_ref": dtype.is_ref}).outputs[0]
+        tensor._dtype = dtype  # a captured variable comes in as a reference
+        self.inputs.append(tensor)
+        return tensor
+
+    def can_capture(self, graph: Graph) -> bool:
+        """True if tensors of ``graph`` may be used in this function: it stands somewhere around it."""
+        return graph is self.outer or (isinstance(self.outer, FuncGraph) and self.outer.can_capture(graph))
+
+    def capture(self, tensor: Tensor) -> Tensor:
+        """The tensor of this graph that stands for ``tensor``."""
+        if tensor.op.graph is self:
+            return tensor
+        if not self.can_capture(tensor.op.graph):
+            raise ValueError(f"{tensor} must be from the same graph as the function '{self.name}' or from a graph around it.")
+        if isinstance(self.outer, FuncGraph):
+            tensor = self.outer.capture(tensor)
+        inner = self.captures.get(tensor)
+        if inner is None:
+            inner = self._new_capture(tensor)
+        return inner
+
+    def _new_capture(self, tensor: Tensor) -> Tensor:
+        outer_stack, self._name_stack = self._name_stack, ""
+        controls, self._state.control = self._state.control, []
+        try:
+            inner = self.add_input(tensor.dtype, tensor.shape, tensor.op.name + "/captured")
+        finally:
+            self._name_stack, self._state.control = outer_stack, controls
+        inner._handle_data = tensor._handle_data
+        self.captures[tensor] = inner
+        return inner
+
+    def outer_tensor(self, inner: Tensor) -> Tensor | None:
+        """The outer tensor that an input stands for; None for an argument."""
+        return next((outer for outer, own in self.captures.items() if own is inner), None)
+
+    def _control_op(self, item: Any) -> Operation:
+        item = getattr(item, "op", item) if not isinstance(item, (Operation, Tensor, str)) else item
+        if isinstance(item, str):
+            return super()._control_op(item)
+        op = item.op if isinstance(item, Tensor) else item
+        if op.graph is not self and not self.can_capture(op.graph):
+            raise ValueError(f"{op!r} is not an element of this graph.")
+        return op
+
+    def _control_inputs_for(self, op: Operation) -> list[Operation]:
+        """Control inputs outside of the function become control inputs of the op that runs it."""
+        found = super()._control_inputs_for(op)
+        self.control_captures.update((other, None) for other in found if other.graph is not self)
+        return [other for other in found if other.graph is self]
+
+    def _apply_colocation(self, op: Operation, required: list[Operation]) -> None:
+        super()._apply_colocation(op, [other for other in required if other.graph is self])
+
+    def __repr__(self) -> str:
+        return f"<FuncGraph '{self.name}'>"
+
+
+def trace(name: str, function: Callable[..., Any], arguments: list[tuple[DType, TensorShape, str]] = ()) -> tuple[FuncGraph, Any]:  # type: ignore[assignment]
+    """Calls ``function`` with new inputs inside a new FuncGraph; returns the graph and what the function returned."""
+    outer = default_graph()
+    graph = FuncGraph(name, outer)
+    with graph.as_default():
+        inputs = [graph.add_input(dtype, shape, label) for dtype, shape, label in arguments]
+        result = function(*inputs)
+    return graph, result
+
+
+def outermost(graph: Graph) -> Graph:
+    """The graph around all functions."""
+    while isinstance(graph, FuncGraph):
+        graph = graph.outer
+    return graph
+
+
+@contextmanager
+def init_scope() -> Iterator[None]:
+    """``tf.init_scope``: ops made inside go to the graph around all functions, and wait for nothing. Variables are made so."""
+    graph = default_graph()
+    target = outermost(graph)
+    with target.as_default(), target.control_dependencies(None):
+        outer, target._name_stack = target._name_stack, graph._name_stack
+        try:
+            yield
+        finally:
+            target._name_stack = outer

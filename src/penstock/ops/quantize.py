@@ -1,0 +1,269 @@
+"""Simulated quantization: floats rounded to what a few bits can hold, with gradients as if they had not been."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penstock.errors import invalid_argument
+from penstock.graph.attrs import one_of
+from penstock.graph.node import Tensor
+from penstock.graph.opdef import op
+from penstock.ops.common import FLOATS, like
+
+FAKE = {"num_bits": 8, "narrow_range": False}
+RANGE = {"min": -6.0, "max": 6.0}
+
+
+# --- FakeQuant: an affine grid of 2**num_bits steps between two bounds ------------------------------------------------
+
+def _nudged(low: Any, high: Any, num_bits: int, narrow_range: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(low, high, step) of the grid, shifted a little so that 0 lies on it."""
+    first, last = np.float32(narrow_range), np.float32(2**num_bits - 1)
+    low, high = np.asarray(low, np.float32), np.asarray(high, np.float32)
+    with np.errstate(divide="ignore", invalid="ignore"):  # low == high == 0 is treated by the callers
+        step = (high - low) / (last - first)
+        zero = np.clip(np.floor(first - low / step + np.float32(0.5)), first, last)
+    return (first - zero) * step, (last - zero) * step, step
+
+
+def _fake_quant(inputs: np.ndarray, low: Any, high: Any, num_bits: int, narrow_range: bool) -> np.ndarray:
+    bottom, top, step = _nudged(low, high, num_bits, narrow_range)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steps = np.floor((np.clip(inputs, bottom, top) - bottom) / step + np.float32(0.5))
+        result = steps * step + bottom
+    return np.where(np.logical_and(np.equal(low, 0), np.equal(high, 0)), np.float32(0), result).astype(np.float32)
+
+
+def _fake_quant_gradients(gradients: np.ndarray, inputs: np.ndarray, low: Any, high: Any, num_bits: int,
+                          narrow_range: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The parts of the gradient for elements inside, below and above the range."""
+    bottom, top, _ = _nudged(low, high, num_bits, narrow_range)
+    empty = np.logical_and(np.equal(low, 0), np.equal(high, 0))
+    below, above = ~empty & (inputs < bottom), ~empty & (inputs > top)
+    return tuple(np.where(chosen, gradients, np.float32(0)) for chosen in (~(below | above), below, above))  # type: ignore[return-value]
+
+
+def _no_second_order(op: Any) -> LookupError:
+    """A gradient that only pretends has no derivative of its own."""
+    return LookupError(f"No gradient defined for operation '{op.name}' (op type: {op.type})")
+
+
+def _check_bits(num_bits: int) -> None:
+    if not 2 <= num_bits <= 16:
+        raise invalid_argument(f"num_bits must be between 2 and 16, inclusive, not {num_bits}")
+
+
+@op("FakeQuantWithMinMaxArgs", "inputs: float -> outputs: float", **RANGE, **FAKE)
+class FakeQuantWithMinMaxArgs:
+    """Values on a grid between two constant bounds."""
+
+    shape = like("inputs")
+
+    def kernel(inputs, min, max, num_bits, narrow_range):
+        _check_bits(num_bits)
+        if min >= max:
+            raise invalid_argument(f"min has to be smaller than max, was: {min} >= {max}")
+        return _fake_quant(inputs, min, max, num_bits, narrow_range)
+
+    def gradient(op, dy):
+        return FakeQuantWithMinMaxArgsGradient(dy, op.inputs[0], **{name: op.attrs[name] for name in (*RANGE, *FAKE)})
+
+
+@op("FakeQuantWithMinMaxArgsGradient", "gradients: float, inputs: float -> backprops: float", **RANGE, **FAKE)
+class FakeQuantWithMinMaxArgsGradient:
+    """The gradient of FakeQuantWithMinMaxArgs: that of the identity inside the range, 0 outside."""
+
+    shape = like("inputs")
+
+    def kernel(gradients, inputs, min, max, num_bits, narrow_range):
+        return _fake_quant_gradients(gradients, inputs, min, max, num_bits, narrow_range)[0]
+
+    def gradient(op, dy):
+        return [FakeQuantWithMinMaxArgsGradient(dy, op.inputs[1], **{name: op.attrs[name] for name in (*RANGE, *FAKE)}), None]
+
+
+def _scalar_bounds(inputs: Tensor, min: Tensor, max: Tensor) -> Any:
+    min.shape.assert_has_rank(0)
+    max.shape.assert_has_rank(0)
+    return inputs.shape
+
+
+def _channel_bounds(inputs: Tensor, min: Tensor, max: Tensor) -> Any:
+    channels = min.shape.with_rank(1).merge_with(max.shape.with_rank(1))
+    if inputs.shape.ndims is None:
+        return inputs.shape
+    last = inputs.shape.with_rank_at_least(1)[-1:].merge_with(channels)
+    return inputs.shape[:-1].concatenate(last)
+
+
+@op("FakeQuantWithMinMaxVars", "inputs: float, min: float, max: float -> outputs: float", **FAKE)
+class FakeQuantWithMinMaxVars:
+    """Values on a grid between two bounds that can be learned."""
+
+    def shape(inputs, min, max):
+        return _scalar_bounds(inputs, min, max)
+
+    def kernel(inputs, min, max, num_bits, narrow_range):
+        _check_bits(num_bits)
+        return _fake_quant(inputs, min, max, num_bits, narrow_range)
+
+    def gradient(op, dy):
+        return FakeQuantWithMinMaxVarsGradient(dy, *op.inputs, **{name: op.attrs[name] for name in FAKE})
+
+
+@op("FakeQuantWithMinMaxVarsGradient", "gradients: float, inputs: float, min: float, max: float -> backprops_wrt_input: float, "
+                                       "backprop_wrt_min: float, backprop_wrt_max: float", **FAKE)
+class FakeQuantWithMinMaxVarsGradient:
+    """The gradient of FakeQuantWithMinMaxVars: what lies outside of the range goes to the bound it was clipped to."""
+
+    def shape(inputs, min, max):
+        return [_scalar_bounds(inputs, min, max), [], []]
+
+    def kernel(gradients, inputs, min, max, num_bits, narrow_range):
+        inside, below, above = _fake_quant_gradients(gradients, inputs, min, max, num_bits, narrow_range)
+        return inside, below.sum(dtype=np.float32), above.sum(dtype=np.float32)
+
+    def gradient(op, *dys):
+        raise _no_second_order(op)
+
+
+@op("FakeQuantWithMinMaxVarsPerChannel", "inputs: float, min: float, max: float -> outputs: float", **FAKE)
+class FakeQuantWithMinMaxVarsPerChannel:
+    """FakeQuantWithMinMaxVars with bounds for each channel, the last axis."""
+
+    def shape(inputs, min, max):
+        return _channel_bounds(inputs, min, max)
+
+    def kernel(inputs, min, max, num_bits, narrow_range):
+        _check_bits(num_bits)
+        return _fake_quant(inputs, min, max, num_bits, narrow_range)
+
+    def gradient(op, dy):
+        return FakeQuantWithMinMaxVarsPerChannelGradient(dy, *op.inputs, **{name: op.attrs[name] for name in FAKE})
+
+
+@op("FakeQuantWithMinMaxVarsPerChannelGradient", "gradients: float, inputs: float, min: float, max: float -> backprops_wrt_input: float, "
+                                                 "backprop_wrt_min: float, backprop_wrt_max: float", **FAKE)
+class FakeQuantWithMinMaxVarsPerChannelGradient:
+    """The gradient of FakeQuantWithMinMaxVarsPerChannel."""
+
+    def shape(inputs, min, max):
+        return [_channel_bounds(inputs, min, max), min.shape, max.shape]
+
+    def kernel(gradients, inputs, min, max, num_bits, narrow_range):
+        inside, below, above = _fake_quant_gradients(gradients, inputs, min, max, num_bits, narrow_range)
+        axes = tuple(range(inputs.ndim - 1))
+        return inside, below.sum(axes, dtype=np.float32), above.sum(axes, dtype=np.float32)
+
+    def gradient(op, *dys):
+        raise _no_second_order(op)
+
+
+# --- QuantizeAndDequantize: a grid that is symmetric around 0 ---------------------------------------------------------
+
+def _round_trip(input: np.ndarray, low: Any, high: Any, bits: int, signed: bool, narrow: bool, clamp: bool, half_up: bool) -> np.ndarray:
+    """Values scaled to integers of ``bits`` bits, rounded, and scaled back."""
+    x = np.asarray(input, np.float64)
+    if x.size == 0:
+        return input
+    low, high = (float(low), float(high)) if clamp else (float(x.min()), float(x.max()))
+    if low > high:
+        raise invalid_argument(f"Invalid range: input_min {low} > input_max {high}")
+    smallest = (-2**(bits - 1) + narrow) if signed else 0
+    largest = 2**(bits - 1) - 1 if signed else 2**bits - 1
+    by_low = smallest / low if smallest * low > 0 else np.inf
+    by_high = largest / high if largest * high > 0 else np.inf
+    scale = min(by_low, by_high)
+    if not np.isfinite(scale):
+        return np.zeros_like(input)
+    if clamp:
+        x = np.clip(x, smallest / scale, largest / scale)
+    steps = np.floor(x * scale + 0.5) if half_up else np.rint(x * scale)
+    return (steps / scale).astype(input.dtype)
+
+
+@op("QuantizeAndDequantize", "input: T -> output: T", signed_input=True, num_bits=8, range_given=False, input_min=0.0, input_max=0.0, T=FLOATS)
+class QuantizeAndDequantize:
+    """Values rounded to what integers of a few bits can hold; the form of old graphs."""
+
+    shape = like("input")
+
+    def kernel(input, signed_input, num_bits, range_given, input_min, input_max):
+        return _round_trip(input, input_min, input_max, num_bits, signed_input, False, range_given, False)
+
+    def gradient(op, dy):
+        return dy
+
+
+@op("QuantizeAndDequantizeV2", "input: T, input_min: T, input_max: T -> output: T", signed_input=True, num_bits=8, range_given=False, T=FLOATS,
+    round_mode=one_of("HALF_TO_EVEN", "HALF_UP", default="HALF_TO_EVEN"), narrow_range=False)
+class QuantizeAndDequantizeV2:
+    """Values rounded to what integers of a few bits can hold."""
+
+    shape = like("input")
+
+    def kernel(input, input_min, input_max, signed_input, num_bits, range_given, round_mode, narrow_range):
+        return _round_trip(input, input_min, input_max, num_bits, signed_input, narrow_range, range_given, round_mode == "HALF_UP")
+
+    def gradient(op, dy):
+        return [dy, None, None]
+
+
+@op("QuantizeAndDequantizeV3", "input: T, input_min: T, input_max: T, num_bits: int32 -> output: T", signed_input=True, range_given=True,
+    T=FLOATS, narrow_range=False)
+class QuantizeAndDequantizeV3:
+    """QuantizeAndDequantizeV2 with the number of bits as a tensor."""
+
+    shape = like("input")
+
+    def kernel(input, input_min, input_max, num_bits, signed_input, range_given, narrow_range):
+        return _round_trip(input, input_min, input_max, int(num_bits), signed_input, narrow_range, range_given, False)
+
+    def gradient(op, dy):
+        return [dy, None, None, None]
+
+
+# --- public functions ------------------------------------------------------------------------------------------------
+
+def fake_quant_with_min_max_args(inputs: Any, min: float = -6, max: float = 6, num_bits: int = 8, narrow_range: bool = False,
+                                 name: str | None = None) -> Tensor:
+    """``tf.quantization.fake_quant_with_min_max_args``: values on a grid between two constant bounds."""
+    return FakeQuantWithMinMaxArgs(inputs, min=min, max=max, num_bits=num_bits, narrow_range=narrow_range, name=name)
+
+
+def fake_quant_with_min_max_args_gradient(gradients: Any, inputs: Any, min: float = -6, max: float = 6, num_bits: int = 8,
+                                          narrow_range: bool = False, name: str | None = None) -> Tensor:
+    """``tf.quantization.fake_quant_with_min_max_args_gradient``."""
+    return FakeQuantWithMinMaxArgsGradient(gradients, inputs, min=min, max=max, num_bits=num_bits, narrow_range=narrow_range, name=name)
+
+
+def fake_quant_with_min_max_vars(inputs: Any, min: Any, max: Any, num_bits: int = 8, narrow_range: bool = False,
+                                 name: str | None = None) -> Tensor:
+    """``tf.quantization.fake_quant_with_min_max_vars``: values on a grid between two bounds that can be learned."""
+    return FakeQuantWithMinMaxVars(inputs, min, max, num_bits=num_bits, narrow_range=narrow_range, name=name)
+
+
+def fake_quant_with_min_max_vars_gradient(gradients: Any, inputs: Any, min: Any, max: Any, num_bits: int = 8, narrow_range: bool = False,
+                                          name: str | None = None) -> list[Tensor]:
+    """``tf.quantization.fake_quant_with_min_max_vars_gradient``."""
+    return FakeQuantWithMinMaxVarsGradient(gradients, inputs, min, max, num_bits=num_bits, narrow_range=narrow_range, name=name)
+
+
+def fake_quant_with_min_max_vars_per_channel(inputs: Any, min: Any, max: Any, num_bits: int = 8, narrow_range: bool = False,
+                                             name: str | None = None) -> Tensor:
+    """``tf.quantization.fake_quant_with_min_max_vars_per_channel``: with bounds for each channel, the last axis."""
+    return FakeQuantWithMinMaxVarsPerChannel(inputs, min, max, num_bits=num_bits, narrow_range=narrow_range, name=name)
+
+
+def fake_quant_with_min_max_vars_per_channel_gradient(gradients: Any, inputs: Any, min: Any, max: Any, num_bits: int = 8,
+                                                      narrow_range: bool = False, name: str | None = None) -> list[Tensor]:
+    """``tf.quantization.fake_quant_with_min_max_vars_per_channel_gradient``."""
+    return FakeQuantWithMinMaxVarsPerChannelGradient(gradients, inputs, min, max, num_bits=num_bits, narrow_range=narrow_range, name=name)
+
+
+def quantize_and_dequantize(input: Any, input_min: Any, input_max: Any, signed_input: bool = True, num_bits: int = 8, range_given: bool = False,
+                            round_mode: str = "HALF_TO_EVEN", name: str | None = None, narrow_range: bool = False) -> Tensor:
+    """``tf.quantization.quantize_and_dequantize``: values rounded to what integers of ``num_bits`` bits can hold."""
+    return QuantizeAndDequantizeV2(input, input_min, input_max, signed_input=signed_input, num_bits=num_bits, range_given=range_given,
+                                   round_mode=round_mode, narrow_range=narrow_range, name=name)

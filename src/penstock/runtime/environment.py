@@ -1,0 +1,44 @@
+"""What all plans of a session share: its devices, its state, and the plans of the functions that its ops call."""
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from penstock.compiler import ir
+from penstock.graph.function import FuncGraph
+from penstock.runtime.devices import Device, place
+from penstock.runtime.resources import Resources
+
+
+class Environment:
+    """Makes plans; keeps the resources of the task and the private state of its nodes."""
+
+    def __init__(self, devices: list[Device], soft_placement: bool = False, log_placement: bool = False) -> None:
+        self.devices, self.soft_placement, self.log_placement = devices, soft_placement, log_placement
+        self.resources = Resources()
+        self.states: dict[str, dict[str, Any]] = {}  # per stateful node: random generators, ...
+        self._functions: dict[tuple[FuncGraph, str], tuple[int, Any]] = {}
+        self._lock = threading.Lock()
+
+    def plan(self, program: ir.Program) -> Any:
+        """Places a program and packs it for the executor."""
+        from penstock.runtime.plan import Plan  # a plan's kernels call back into this environment
+        place(program, self.devices, self.soft_placement, self.log_placement)
+        ir.check(program)
+        return Plan(program, self)
+
+    def function(self, graph: FuncGraph, device: str) -> Any:
+        """The plan of a function that a node on ``device`` calls, made at the first call."""
+        found = self._functions.get((graph, device))
+        if found is None or found[0] != graph._mutations:
+            program = ir.prune(graph.outputs, (), graph.inputs)
+            for node in program.nodes:
+                node.device = node.device or device
+            with self._lock:
+                found = self._functions[graph, device] = (graph._mutations, self.plan(program))
+        return found[1]
+
+    def clear(self) -> None:
+        """Forgets all state."""
+        self.states, self._functions = {}, {}
+        self.resources.clear()

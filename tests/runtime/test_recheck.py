@@ -1,0 +1,47 @@
+"""Shapes that were unknown while building are checked when they are known: an error that says why, never a wrong result."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import penstock as tf
+
+
+def run(build, value):
+    x = tf.placeholder(tf.float32)
+    with tf.Session() as session:
+        return session.run(build(x), {x: value})
+
+
+@pytest.mark.parametrize("build, value", [
+    (lambda x: tf.matmul(x, np.zeros((3, 2), np.float32)), np.zeros((2, 4))),
+    (lambda x: tf.matmul(x, np.zeros((3, 2), np.float32)), np.zeros(3)),
+    (lambda x: tf.add(x, [1.0, 2.0, 3.0]), [1.0, 2.0]),
+    (lambda x: tf.nn.local_response_normalization(x), np.zeros((2, 3))),
+    (lambda x: tf.unique(x)[0], np.zeros((2, 3))),
+    (lambda x: tf.concat([x, [[1.0]]], 0), [1.0]),
+    (lambda x: tf.reshape(x, [4]), [1.0, 2.0, 3.0]),
+    (lambda x: tf.stack([x, [1.0]]), [1.0, 2.0]),
+])
+def test_wrong_shapes_are_errors(build, value):
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        run(build, value)
+
+
+def test_the_message_is_that_of_the_graph():
+    x = tf.placeholder(tf.float32)
+    y = tf.matmul(x, np.zeros((3, 2), np.float32), name="product")
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        session.run(y, {x: np.zeros((2, 4))})
+    assert "product" in str(caught.value) and caught.value.op is y.op
+
+
+def test_shapes_may_change_from_run_to_run():
+    x, y = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+    total = tf.add(x, y)
+    with tf.Session() as session:
+        for shape in ([2], [3], [2, 3], [], [2]):
+            assert session.run(total, {x: np.ones(shape), y: np.ones(shape)}).shape == tuple(shape)
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            session.run(total, {x: np.ones(2), y: np.ones(3)})
+        assert session.run(total, {x: np.ones(3), y: np.ones(3)}).tolist() == [2, 2, 2]
