@@ -179,7 +179,7 @@ class _BackwardWalk:
             return
         graph = op.graph
         with name_scope(op.name + "_grad"), graph.colocate_with(op, True) if self._colocate else contextlib.nullcontext():
-            filled = [zeros_like(tensor) if grad is None and _differentiable(tensor) else grad for grad, tensor in zip(out_grads, op.outputs)]
+            filled = [zeros_like(tensor) if grad is None and _has_zeros(tensor) else grad for grad, tensor in zip(out_grads, op.outputs)]
             in_grads = _as_list(function(op, *filled))
             if len(in_grads) != len(op._inputs):
                 raise ValueError(f"Num gradients {len(in_grads)} generated for op {op.name} ({op.type}) do not match num inputs {len(op._inputs)}")
@@ -214,6 +214,11 @@ def _differentiable(tensor: Tensor) -> bool:
     return tensor.dtype.base_dtype in _DIFFERENTIABLE
 
 
+def _has_zeros(tensor: Tensor) -> bool:
+    """True if no gradient can be written as zeros: not for handles and lists."""
+    return tensor.dtype.is_floating or tensor.dtype.is_complex
+
+
 def _checked_grad_y(y: Tensor, grad_y: Any, index: int) -> Any:
     if not isinstance(grad_y, IndexedSlices):
         grad_y = to_tensor(grad_y, dtype=y.dtype.base_dtype if not hasattr(grad_y, "dtype") else None, name=f"grad_ys_{index}")
@@ -228,7 +233,7 @@ def _checked(op: Operation, index: int, tensor: Tensor, grad: Any) -> Any:
     if isinstance(grad, IndexedSlices):
         return grad
     grad = to_tensor(grad)
-    if tensor.dtype.base_dtype is dtypes.resource:
+    if tensor.dtype.base_dtype in (dtypes.resource, dtypes.variant):
         return grad
     try:
         grad.set_shape(tensor.shape)

@@ -13,10 +13,9 @@ from penstock.api import _table, root
 
 
 def namespaces():
-    """Every namespace module of the API, by its module name."""
-    infrastructure = {"penstock.api._table", "penstock.api.alias", "penstock.api.behavior", "penstock.api.paths", "penstock.api.raw_ops"}
+    """The modules of the API that have a table, by their names."""
     found = [info.name for info in pkgutil.walk_packages(penstock.api.__path__, "penstock.api.")]
-    return [name for name in found if name not in infrastructure]
+    return [name for name in found if hasattr(importlib.import_module(name), "ORIGINS")]
 
 
 def entries():

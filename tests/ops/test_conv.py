@@ -59,7 +59,7 @@ def test_blocks_of_any_size_give_the_same_sums(monkeypatch, block, window, strid
 
 
 @pytest.mark.parametrize("function", [
-    lambda x, f, order: tf.nn.conv2d(x, f, [1, 2, 1] if order is None else 2, "SAME", data_format=order),
+    lambda x, f, order: tf.nn.conv2d(x, f, 2, "SAME", data_format=order),
     lambda x, f, order: tf.nn.depthwise_conv2d(x, f[..., :2], [1, 1, 1, 1], "VALID", data_format=order),
     lambda x, f, order: tf.nn.max_pool(x, 3, 2, "SAME", data_format=order),
     lambda x, f, order: tf.nn.avg_pool(x, 3, 2, "SAME", data_format=order),
@@ -96,15 +96,14 @@ def test_groups_are_convolutions_side_by_side():
     np.testing.assert_allclose(run(lambda a, b: tf.nn.conv2d(a, b, 1, "SAME"), x, f), np.concatenate(parts, -1))
 
 
-def test_dilation_is_a_filter_with_holes():
+@pytest.mark.parametrize("padding", ["SAME", "VALID"])
+def test_dilation_is_a_filter_with_holes(padding):
     x, f = array(2, 8, 8, 2), array(3, 3, 2, 2)
     holes = np.zeros((5, 5, 2, 2))
     holes[::2, ::2] = f
-    for padding in ("SAME", "VALID"):
-        wanted = run(lambda a, b: tf.nn.conv2d(a, b, 1, padding), x, holes)  # noqa: B023 (runs at once)
-        np.testing.assert_allclose(run(lambda a, b: tf.nn.conv2d(a, b, 1, padding, dilations=2), x, f),
-                                   wanted)  # noqa: B023
-        np.testing.assert_allclose(run(lambda a, b: tf.nn.atrous_conv2d(a, b, 2, padding), x, f), wanted)  # noqa: B023
+    wanted = run(lambda a, b: tf.nn.conv2d(a, b, 1, padding), x, holes)
+    np.testing.assert_allclose(run(lambda a, b: tf.nn.conv2d(a, b, 1, padding, dilations=2), x, f), wanted)
+    np.testing.assert_allclose(run(lambda a, b: tf.nn.atrous_conv2d(a, b, 2, padding), x, f), wanted)
 
 
 def test_bfloat16_is_rounded_once():

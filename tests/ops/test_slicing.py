@@ -74,6 +74,14 @@ def test_an_unknown_index_is_not_the_last_one():
     assert constant_value(tf.gather([3, 4, 5], tf.shape(x)[0]), partial=True) is None
 
 
+def test_values_used_twice_are_computed_once():
+    x = tf.placeholder(tf.float32, [None, 4])
+    sizes = tf.shape(x)
+    for _ in range(15):  # without a memory, the work would double with each step
+        sizes = tf.concat([sizes[:1], sizes[1:]], 0)
+    assert constant_value_as_shape(sizes).as_list() == [None, 4]
+
+
 def test_what_may_be_fed_is_not_known():
     assert constant_value(tf.placeholder_with_default([1, 2], [2])) is None
 

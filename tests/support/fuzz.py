@@ -32,7 +32,7 @@ from penstock.graph.opdef import REGISTRY  # noqa: E402
 from support import build  # noqa: E402
 from support.examples import Example, State, load, plain  # noqa: E402
 
-MEMORY = 4 << 30  # bytes of address space: an op that would fill the machine fails instead
+MEMORY = 5 << 29  # bytes of address space: an op that would fill the machine fails instead
 SLOW = 10  # seconds that no call on such small inputs may take
 TYPES = [dtypes.as_dtype(name) for name in (
     "float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "complex64", "complex128",

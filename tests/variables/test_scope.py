@@ -25,7 +25,6 @@ def test_defaults_are_inherited_and_replaced():
 
 
 def test_settings_of_the_current_scope():
-    scope = tf.get_variable_scope()
     with tf.variable_scope("a") as scope:
         scope.set_initializer(tf.constant_initializer(3.0))
         scope.set_regularizer(lambda w: tf.reduce_sum(w, name="loss"))

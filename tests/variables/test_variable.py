@@ -232,7 +232,7 @@ def test_resource_handle_knows_its_type(sess):
     v = tf.Variable([1.0], use_resource=True)
     with pytest.raises(ValueError, match="wrong dtype"):
         tf.raw_ops.AssignVariableOp(resource=v.handle, value=tf.constant([1]))
-    with pytest.raises(ValueError, match="Shapes|shapes"):
+    with pytest.raises(ValueError, match="Shapes"):
         v.assign([1.0, 2.0])
 
 

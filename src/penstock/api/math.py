@@ -24,6 +24,10 @@ TABLE = {
     "penstock.ops.segment_sparse": "unsorted_segment_mean unsorted_segment_sqrt_n",
     "penstock.ops.counting": "bincount confusion_matrix",
     "penstock.ops.math": "bessel_i0 bessel_i1 lbeta log_sigmoid polyval reciprocal_no_nan scalar_mul zero_fraction",
+    "penstock.ops.checks": "is_non_decreasing is_strictly_increasing",
+    "penstock.ops.activations": "softplus softsign",
+    "penstock.ops.softmax": "softmax log_softmax",
+    "penstock.ops.nn_ops": "in_top_k l2_normalize",
     "penstock.ops.sorting": "top_k",
     "penstock.ops.permute": "invert_permutation",
 }

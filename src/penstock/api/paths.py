@@ -15,13 +15,15 @@ NAMESPACES = ("root nn math train image strings linalg sparse sets random initia
 PLAIN = {
     "framework": "constant_op common_shapes graph_io graph_util graph_util_impl importer meta_graph ops random_seed function framework_lib "
                  "load_library versions smart_cond op_def_registry indexed_slices sparse_tensor composite_tensor tensor_like tensor_spec type_spec",
-    "ops": "array_grad array_ops bitwise_ops candidate_sampling_ops check_ops clip_ops confusion_matrix constant_op control_flow_grad "
-           "control_flow_ops control_flow_util ctc_ops custom_gradient data_flow_grad data_flow_ops embedding_ops functional_ops "
-           "gradient_checker gradients gradients_impl histogram_ops image_grad image_ops image_ops_impl init_ops inplace_ops io_ops "
-           "linalg_grad linalg_ops linalg_ops_impl logging_ops lookup_ops manip_ops map_fn math_grad math_ops nn nn_grad nn_impl nn_ops numerics parsing_ops "
-           "partitioned_variables random_grad random_ops resource_variable_ops resources rnn rnn_cell rnn_cell_impl script_ops seq2seq session_ops "
-           "sets sets_impl sort_ops sparse_grad sparse_ops special_math_ops spectral_ops standard_ops state_grad state_ops stateless_random_ops string_ops "
-           "summary_op_util template tensor_array_grad tensor_array_ops unconnected_gradients variable_scope variables weights_broadcast_ops",
+    "ops": "array_grad array_ops bitwise_ops candidate_sampling_ops check_ops clip_ops confusion_matrix constant_op "
+           "control_flow_grad control_flow_ops control_flow_util ctc_ops custom_gradient data_flow_grad data_flow_ops "
+           "embedding_ops functional_ops gradient_checker gradients gradients_impl histogram_ops image_grad image_ops "
+           "image_ops_impl init_ops inplace_ops io_ops linalg_grad linalg_ops linalg_ops_impl logging_ops lookup_ops manip_ops "
+           "map_fn math_grad math_ops nn nn_grad nn_impl nn_ops numerics parsing_ops partitioned_variables random_grad random_ops "
+           "resource_variable_ops resources rnn rnn_cell rnn_cell_impl script_ops seq2seq session_ops sets sets_impl sort_ops "
+           "sparse_grad sparse_ops special_math_ops spectral_ops standard_ops state_grad state_ops stateless_random_ops string_ops "
+           "summary_op_util template tensor_array_grad tensor_array_ops unconnected_gradients variable_scope variables "
+           "weights_broadcast_ops",
     "training": "adadelta adagrad adagrad_da adam basic_loops basic_session_run_hooks checkpoint_management checkpoint_ops checkpoint_utils "
                 "coordinator device_setter evaluation ftrl gradient_descent input learning_rate_decay learning_rate_decay_v2 momentum "
                 "monitored_session moving_averages optimizer proximal_adagrad proximal_gradient_descent queue_runner queue_runner_impl rmsprop saver "
@@ -93,7 +95,7 @@ MODULES = {
     "summary.writer.writer": "penstock.api.summary",
     "eager.context": "penstock.api.behavior",
     "tf2": "",
-    "pywrap_tensorflow": "",
+    "pywrap_tensorflow": "penstock.api.train",
 }
 
 # Single names: "module:name", as in the tables of the namespaces.
@@ -113,7 +115,6 @@ NAMES = {
     "framework.common_shapes": {"unknown_shape": "penstock.graph.shape:unknown_shape"},
     "platform.googletest": {"GetTempDir": "penstock.testing.case:get_temp_dir"},
     "tf2": {"enabled": "penstock.api.behavior:executing_eagerly"},
-    "pywrap_tensorflow": {"NewCheckpointReader": "penstock.api.train:NewCheckpointReader"},
 }
 
 # Prefixes below tensorflow.python whose modules belong to parts of the API that Penstock does not have: {prefix: the public name of the part}.

@@ -93,6 +93,10 @@ TABLE = {
     "penstock.ops.py_func": "py_func numpy_function",
     "penstock.ops.custom": "op",
     "penstock.ops.queue_classes": "FIFOQueue QueueBase",
+    "penstock.ops.parsing": "FixedLenFeature VarLenFeature SparseFeature FixedLenSequenceFeature parse_example parse_single_example "
+                            "parse_single_sequence_example",
+    "penstock.ops.decoding": "decode_raw decode_csv serialize_tensor parse_tensor",
+    "penstock.ops.files": "read_file write_file matching_files",
     "penstock.ops.printing": "Print print=print_v2",
     "penstock.ops.checks": "assert_equal assert_none_equal assert_less assert_less_equal assert_greater assert_greater_equal assert_positive "
                            "assert_negative assert_non_negative assert_non_positive assert_near is_non_decreasing is_strictly_increasing "

@@ -27,8 +27,10 @@ class DefaultStack(threading.local):
         finally:
             if self.strict and (not self.items or self.items[-1] is not item):
                 raise AssertionError(f"Nesting violated for default stack of {type(item)} objects")
-            if item in self.items:
-                self.items.remove(item)
+            for index in range(len(self.items) - 1, -1, -1):
+                if self.items[index] is item:
+                    del self.items[index]
+                    break
 
 
 sessions = DefaultStack()

@@ -16,6 +16,8 @@ from penstock.graph.shape import TensorShape, unknown_shape
 _MAX_ELEMENTS = 4096  # of a value that is computed while building
 _MAX_DEPTH = 40
 
+Known = tuple[np.ndarray, bool] | None  # a value, and whether all of it is known
+
 
 def constant_value(tensor: Any, partial: bool = False) -> np.ndarray | None:
     """The value of ``tensor`` if it is known without running anything, else None.
@@ -27,19 +29,25 @@ def constant_value(tensor: Any, partial: bool = False) -> np.ndarray | None:
     """
     if not isinstance(tensor, Tensor):
         return None
-    value = _known(tensor, _MAX_DEPTH)
+    value = _known(tensor, _MAX_DEPTH, {})
     if value is None or (not partial and not value[1]):
         return None
     return value[0]
 
 
-def _known(tensor: Tensor, depth: int) -> tuple[np.ndarray, bool] | None:
-    """(value, is it complete?) or None."""
+def _known(tensor: Tensor, depth: int, memo: dict[Tensor, Known]) -> Known:
+    """(value, is it complete?) or None. ``memo`` holds what was found before: a value that is used twice is computed once."""
+    if tensor not in memo:
+        memo[tensor] = _find(tensor, depth, memo)
+    return memo[tensor]
+
+
+def _find(tensor: Tensor, depth: int, memo: dict[Tensor, Known]) -> Known:
     op = tensor.op
     definition = op.definition
     outer = op.graph.outer_tensor(tensor)
     if outer is not None:
-        return _known(outer, depth)
+        return _known(outer, depth, memo)
     if definition.static is not None:
         value = definition.static(*definition.arguments(op._inputs, op.attrs)) if op._inputs else definition.static(op.attrs)
         return None if value is None else (value, not op._inputs or bool((np.asarray(value) != -1).all()))
@@ -48,14 +56,14 @@ def _known(tensor: Tensor, depth: int) -> tuple[np.ndarray, bool] | None:
     elements = tensor.shape.num_elements()
     if (elements is None and tensor.shape.ndims is None) or (elements or 0) > _MAX_ELEMENTS or tensor.dtype.is_ref:
         return None
-    return _evaluate(op, depth)
+    return _evaluate(op, depth, memo)
 
 
-def _evaluate(op: Operation, depth: int) -> tuple[np.ndarray, bool] | None:
+def _evaluate(op: Operation, depth: int, memo: dict[Tensor, Known]) -> Known:
     values, complete = [], True
     for arg, tensors in op.definition.group(op._inputs, op.attrs):
         for tensor in tensors:
-            known = _known(tensor, depth - 1) or _nothing_known(tensor)
+            known = _known(tensor, depth - 1, memo) or _nothing_known(tensor)
             if known is None or known[0].size > _MAX_ELEMENTS or not (known[1] or _is_moved(op, arg)):
                 return None
             values.append(known[0])

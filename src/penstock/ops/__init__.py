@@ -1,6 +1,7 @@
 """The operations, one file per family. Importing this package registers all of them."""
 from penstock.ops import constant  # noqa: F401
 from penstock.ops import array, partition, patches, quantize, shape_ops, slicing, sorting, space, unique  # noqa: F401
+from penstock.ops import decoding, files, parse_example, parsing  # noqa: F401
 from penstock.ops import check_shapes, checks, custom, misc, printing, py_func, queue, queue_classes  # noqa: F401
 from penstock.ops import random, random_extra, random_gamma, random_stateless  # noqa: F401
 from penstock.ops import (  # noqa: F401
@@ -60,7 +61,7 @@ from penstock.ops import (  # noqa: F401
     sparse_functions,
     sparse_math,
 )
-from penstock.ops import functional, summaries, training, transfer  # noqa: F401
+from penstock.ops import control_flow, functional, summaries, training, transfer  # noqa: F401
 from penstock.ops import state  # noqa: F401
 from penstock.ops import resource  # noqa: F401
 from penstock.ops import slice_assign  # noqa: F401

@@ -16,11 +16,9 @@ from penstock.ops.shape_ops import shape as shape_of
 _FORMAT_2D = one_of("NHWC", "NCHW", default="NHWC")
 _FORMAT_3D = one_of("NDHWC", "NCDHW", default="NDHWC")
 _ATTRS_2D = dict(T=FLOATS, strides=INTS, use_cudnn_on_gpu=True, padding=one_of("SAME", "VALID", "EXPLICIT"),
-                 explicit_paddings=ints(),
-                 data_format=_FORMAT_2D, dilations=ints(1, 1, 1, 1))
+                 explicit_paddings=ints(), data_format=_FORMAT_2D, dilations=ints(1, 1, 1, 1))
 _ATTRS_3D = dict(T=FLOATS, strides=Attr("list(int)", minimum=5), padding=one_of("SAME", "VALID"),
-                 data_format=_FORMAT_3D,
-                 dilations=ints(1, 1, 1, 1, 1))
+                 data_format=_FORMAT_3D, dilations=ints(1, 1, 1, 1, 1))
 
 
 @in_float32

@@ -47,11 +47,10 @@ def explicit_pairs(padding: str, explicit_paddings: Ints, rank: int, data_format
 
 
 def conv_shape(op_type: str, rank: int, x: Tensor, kernel: Tensor, strides: Ints, dilations: Ints, padding: str,
-               data_format: str,
-               explicit_paddings: Ints = ()) -> list[Extent]:
+               data_format: str, explicit_paddings: Ints = ()) -> list[Extent]:
     """The shape of a convolution's output."""
     check_strides(op_type, rank, strides, dilations, data_format)
-    given, filters = check_rank(x.shape, rank).extents, check_rank(kernel.shape, rank).extents
+    given, filters = check_rank(x.shape, rank).as_list(), check_rank(kernel.shape, rank).as_list()
     depth, filter_depth = layout.channels(given, data_format), filters[-2]
     if depth is not None and filter_depth is not None and (filter_depth == 0 or depth % filter_depth):
         raise ValueError(f"Depth of input ({depth}) is not a multiple of input depth of filter ({filter_depth})")
@@ -63,7 +62,7 @@ def depthwise_shape(x: Tensor, kernel: Tensor, strides: Ints, dilations: Ints, p
                     data_format: str) -> list[Extent]:
     """The shape of a depthwise convolution's output."""
     check_strides("DepthwiseConv2D", 4, strides, dilations, data_format)
-    given, filters = check_rank(x.shape, 4).extents, check_rank(kernel.shape, 4).extents
+    given, filters = check_rank(x.shape, 4).as_list(), check_rank(kernel.shape, 4).as_list()
     depth, filter_depth, multiplier = layout.channels(given, data_format), filters[2], filters[3]
     if depth is not None and filter_depth is not None and depth != filter_depth:
         raise ValueError(f"Dimensions must be equal, but are {depth} and {filter_depth}")
@@ -77,12 +76,12 @@ def _inner(given: Any, filters: Any, strides: Ints, dilations: Ints, padding: st
            explicit_paddings: Ints = ()) -> list[Extent]:
     pairs = explicit_pairs(padding, explicit_paddings, len(given), data_format) or ((0, 0),) * (len(given) - 2)
     sizes, steps, rates = (layout.spatial(values, data_format) for values in (given, strides, dilations))
-    return [output_extent(*axis, padding, pair) for *axis, pair in zip(sizes, filters, steps, rates, pairs)]
+    return [output_extent(size, width, step, rate, padding, pair)
+            for size, width, step, rate, pair in zip(sizes, filters, steps, rates, pairs)]
 
 
 def backprop_shape(op_type: str, sizes: Tensor, rank: int, strides: Ints, dilations: Ints, padding: str,
-                   data_format: str,
-                   explicit_paddings: Ints = ()) -> TensorShape:
+                   data_format: str, explicit_paddings: Ints = ()) -> TensorShape:
     """The shape of a gradient op's output: what the integer vector ``sizes`` says."""
     check_strides(op_type, rank, strides, dilations, data_format)
     explicit_pairs(padding, explicit_paddings, rank, data_format)

@@ -62,8 +62,7 @@ def conv2d(input, filter=None, strides=None, padding=None, use_cudnn_on_gpu=True
 
 
 def conv2d_backprop_input(input_sizes, filter=None, out_backprop=None, strides=None, padding=None,
-                          use_cudnn_on_gpu=True,
-                          data_format="NHWC", dilations=_ONES_4, name=None, filters=None):
+                          use_cudnn_on_gpu=True, data_format="NHWC", dilations=_ONES_4, name=None, filters=None):
     """``tf.nn.conv2d_backprop_input``: the gradient of ``conv2d`` for its input."""
     filter = one_name("filter", filter, "filters", filters)
     padding, explicit = _padding(padding)
@@ -73,8 +72,7 @@ def conv2d_backprop_input(input_sizes, filter=None, out_backprop=None, strides=N
 
 
 def conv2d_backprop_filter(input, filter_sizes, out_backprop, strides, padding, use_cudnn_on_gpu=True,
-                           data_format="NHWC",
-                           dilations=_ONES_4, name=None):
+                           data_format="NHWC", dilations=_ONES_4, name=None):
     """``tf.nn.conv2d_backprop_filter``: the gradient of ``conv2d`` for its filter."""
     padding, explicit = _padding(padding)
     return Conv2DBackpropFilter(input, filter_sizes, out_backprop, strides=strides, padding=padding,
@@ -136,8 +134,7 @@ def conv1d_transpose(input, filters, output_shape, strides, padding="SAME", data
 
 
 def conv2d_transpose(value=None, filter=None, output_shape=None, strides=None, padding="SAME", data_format="NHWC",
-                     name=None,
-                     input=None, filters=None, dilations=None):
+                     name=None, input=None, filters=None, dilations=None):
     """``tf.nn.conv2d_transpose``: the gradient of ``conv2d``, as a layer of its own; the filter is (h, w, out, in)."""
     value, filter = one_name("value", value, "input", input), one_name("filter", filter, "filters", filters)
     with name_scope(name, "conv2d_transpose", [value, filter, output_shape]) as scope:
@@ -148,8 +145,7 @@ def conv2d_transpose(value=None, filter=None, output_shape=None, strides=None, p
 
 
 def conv3d_transpose(value=None, filter=None, output_shape=None, strides=None, padding="SAME", data_format="NDHWC",
-                     name=None,
-                     input=None, filters=None, dilations=None):
+                     name=None, input=None, filters=None, dilations=None):
     """``tf.nn.conv3d_transpose``: the gradient of ``conv3d``, as a layer of its own."""
     value, filter = one_name("value", value, "input", input), one_name("filter", filter, "filters", filters)
     with name_scope(name, "conv3d_transpose", [value, filter, output_shape]) as scope:

@@ -40,8 +40,8 @@ class SoftmaxCrossEntropyWithLogits:
 
     @in_float32
     def kernel(features, labels):
-        if features.ndim != 2 or labels.ndim != 2 or any(a != b and 1 not in (a, b) for a,
-                                                         b in zip(features.shape, labels.shape)):
+        pairs = list(zip(features.shape, labels.shape))
+        if features.ndim != 2 or labels.ndim != 2 or any(a != b and 1 not in (a, b) for a, b in pairs):
             raise invalid_argument(f"logits and labels must be broadcastable: logits_size={list(features.shape)} "
                                    f"labels_size={list(labels.shape)}")
         features, labels = np.broadcast_arrays(features, labels)

@@ -158,8 +158,7 @@ class CTCLoss:
             joint = lattice.forward(emissions, sequence_length) + lattice.backward(emissions, sequence_length)
             total = np.logaddexp.reduce(joint[0], axis=1, initial=-np.inf) if steps else np.zeros(batch)
         grad = np.exp(log_probability) - _posterior(lattice, joint, total, classes)
-        unused = skipped | np.isneginf(total)
-        outside = (np.arange(steps)[:, None] >= sequence_length) | unused
+        outside = (np.arange(steps)[:, None] >= sequence_length) | skipped
         grad[outside] = 0.0
         return np.where(skipped, 0.0, -total).astype(inputs.dtype), grad.astype(inputs.dtype)
 

@@ -19,8 +19,7 @@ from penstock.ops.shape_ops import shape as shape_of
 from penstock.ops.windows import Windows
 
 _ATTRS = dict(T=FLOATS, strides=INTS, padding=one_of("SAME", "VALID"),
-              data_format=one_of("NHWC", "NCHW", default="NHWC"),
-              dilations=ints(1, 1, 1, 1))
+              data_format=one_of("NHWC", "NCHW", default="NHWC"), dilations=ints(1, 1, 1, 1))
 
 
 def _check_channels(depth: int, filter_shape: tuple[int, ...]) -> int:

@@ -4,6 +4,7 @@ Gradients of complex numbers follow TensorFlow's convention: the gradient of a h
 """
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from penstock.ops.constant import identity
 from penstock.ops.fill import zeros_like
 from penstock.ops.public import function
 from penstock.ops.select import where
+from penstock.ops.tensor_list import add_lists
 
 ARITHMETIC = NUMERIC - {uint32, uint64}
 SIGNED = INEXACT | INDEX
@@ -250,7 +252,7 @@ class AddN:
         return _merged_shape(inputs)
 
     def kernel(inputs):
-        return _total(inputs)
+        return functools.reduce(add_lists, inputs) if isinstance(inputs[0], tuple) else _total(inputs)
 
     def lower(b, inputs):
         total = inputs[0]

@@ -5,6 +5,7 @@ How ids are spread over the parts of a table is its *partition strategy*. With "
 """
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ def embedding_lookup(params: Any, ids: Any, partition_strategy: str = "mod", nam
     with name_scope(name, "embedding_lookup", [*parts, ids]) as scope:
         ids = to_tensor(ids, None, "ids")
         if len(parts) == 1:
-            with colocate_with(_place(parts[0])):
+            with _beside(parts[0]):
                 rows = gather(parts[0], ids, name=scope)
                 rows = _clipped(rows, ids, max_norm)
             return identity(rows)
@@ -73,9 +74,9 @@ def _is_graph_value(value: Any) -> bool:
     return isinstance(value, Tensor) or hasattr(value, "sparse_read") or hasattr(value, "_as_graph_element")
 
 
-def _place(part: Any) -> Any:
-    """What a lookup in this part is colocated with: its op, or nothing special for plain arrays."""
-    return part.op if hasattr(part, "op") else None
+def _beside(part: Any) -> AbstractContextManager[Any]:
+    """Lookups run where the part lives, if it is not a plain array."""
+    return colocate_with(part.op) if hasattr(part, "op") else nullcontext()
 
 
 def _clipped(rows: Tensor, ids: Tensor, max_norm: Any) -> Tensor:
@@ -93,7 +94,7 @@ def _lookup_in_parts(parts: list[Any], ids: Tensor, strategy: str, max_norm: Any
     places_of = dynamic_partition(range_op(size(flat)), owner, len(parts))
     found = []
     for part, rows in zip(parts, rows_of):
-        with colocate_with(_place(part)):
+        with _beside(part):
             found.append(_clipped(gather(part, rows), rows, max_norm))
     together = parallel_stitch(places_of, found, name=scope)
     element = _element_shape(parts)

@@ -51,7 +51,7 @@ def convolve_backprop_input(shape: tuple[int, ...], kernel: np.ndarray, dy: np.n
         return np.concatenate([convolve_backprop_input((*shape[:-1], channels), f, d, w) for f, d in parts], -1)
     turned = _turned(w) if kernel.shape[-1] <= 2 * channels else None
     if turned is not None:
-        flipped = np.flip(kernel, range(len(w.window))).swapaxes(-1, -2)
+        flipped = np.flip(kernel, tuple(range(len(w.window)))).swapaxes(-1, -2)
         return convolve(dy, flipped, turned)
     weights = np.ascontiguousarray(kernel.reshape(-1, kernel.shape[-1]).T)
     result = w.padded_zeros(shape, 1, dy.dtype)
@@ -60,8 +60,10 @@ def convolve_backprop_input(shape: tuple[int, ...], kernel: np.ndarray, dy: np.n
     for block in _blocks(shape[0], w, channels):
         part = dy[block]
         rows = (part.reshape(-1, part.shape[-1]) @ weights).reshape(*part.shape[:-1], *w.window, channels)
+        target = seen[block]
         for tap in np.ndindex(*w.window):
-            seen[(*block, *axes, *tap)] += rows[(slice(None), slice(None), *axes, *tap)]
+            at = (slice(None), slice(None), *axes, *tap)
+            target[at] += rows[at]
     return w.inner(result, 1)
 
 

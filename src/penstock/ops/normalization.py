@@ -127,7 +127,6 @@ def fused_batch_norm(x, scale, offset, mean=None, variance=None, epsilon=0.001, 
     if variance is None:
         variance = constant([], dtype=dt.float32)
     epsilon = max(epsilon, _SMALLEST_EPSILON)
-    y, batch_mean, batch_variance, *_ = FusedBatchNormV3(x, scale, offset, mean, variance, epsilon=epsilon,
-                                                         data_format=data_format,
-                                                         is_training=is_training, name=name)
-    return y, batch_mean, batch_variance
+    outputs = FusedBatchNormV3(x, scale, offset, mean, variance, epsilon=epsilon, data_format=data_format,
+                               is_training=is_training, name=name)
+    return tuple(outputs[:3])

@@ -21,9 +21,9 @@ Tap = tuple[Any, ...]
 
 def pool_shape(shape: TensorShape, rank: int, ksize: Ints, strides: Ints, padding: str) -> list[Extent]:
     """The shape of a pooled tensor; ValueError for windows that cannot be."""
-    extents = check_rank(shape, rank).extents
+    extents = check_rank(shape, rank).as_list()
     check_window(rank, ksize, strides)
-    return [output_extent(*axis, 1, padding) for axis in zip(extents, ksize, strides)]  # type: ignore[arg-type]
+    return [output_extent(size, width, stride, 1, padding) for size, width, stride in zip(extents, ksize, strides)]
 
 
 def check_window(rank: int, ksize: Ints, strides: Ints) -> None:

@@ -55,8 +55,7 @@ def _pool_3d(definition, default_name, input, ksize, strides, padding, data_form
     with name_scope(name, default_name, [input]) as scope:
         data_format = data_format or "NDHWC"
         return definition(input, ksize=per_axis(ksize, 3, data_format, "ksize"), padding=padding,
-                          data_format=data_format,
-                          strides=per_axis(strides, 3, data_format, "strides"), name=scope)
+                          data_format=data_format, strides=per_axis(strides, 3, data_format, "strides"), name=scope)
 
 
 def max_pool1d(input, ksize, strides, padding, data_format="NWC", name=None):

@@ -62,8 +62,21 @@ def _add_at(target: np.ndarray, indices: np.ndarray, updates: np.ndarray, how: n
     rows = target.reshape((math.prod(target.shape[:depth]), -1)) if target.size else target
     flat = np.ravel_multi_index(tuple(indices.reshape(-1, depth).T), target.shape[:depth]) if depth else np.zeros(updates.shape[0], int)
     if target.size:
-        how.at(rows, flat, updates.reshape(len(flat), -1))
+        _combine_rows(rows, flat, updates.reshape(len(flat), -1), how)
     return target
+
+
+def _combine_rows(rows: np.ndarray, places: np.ndarray, updates: np.ndarray, how: np.ufunc) -> None:
+    """``how.at``, but by whole rows: those for the same place are added up first."""
+    if updates.shape[1] == 1:
+        how.at(rows[:, 0], places, updates[:, 0])
+        return
+    order = np.argsort(places, kind="stable")
+    ordered = places[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    if len(starts) < len(places):
+        updates, places = np.add.reduceat(updates[order], starts, 0), ordered[starts]
+    rows[places] = how(rows[places], updates)
 
 
 @op("ScatterNd", "indices: Tindices, updates: T, shape: Tindices -> output: T", T=TYPE, Tindices=INDEX)

@@ -1,11 +1,11 @@
 """Sparse writes into an array: the NumPy part, and the shape rules, that the ops on both kinds of variables share.
 
-``HOW`` names the ways of combining an old element with an update. Rows that are written twice are combined first, so that every row of the
-target is touched once: in place, without a Python loop.
+``HOW`` names the ways of combining an old element with an update. Only the rows that are named are touched, in place and without a loop over them.
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,8 @@ def _divide(a: Any, b: Any, out: np.ndarray) -> None:
     np.copyto(out, quotient + ((quotient < 0) & (quotient * b != a)), casting="unsafe")
 
 
+_MOST_ROUNDS = 8
+
 # Each way: (how updates of one row combine, how the combination goes into the row).
 HOW: dict[str, tuple[np.ufunc | None, Callable[..., Any] | None]] = {
     "Update": (None, None),
@@ -44,22 +46,31 @@ def scatter_rows(target: np.ndarray, rows: np.ndarray, updates: np.ndarray, how:
     if combine is None or write is None:
         target[rows] = updates  # NumPy writes in order: the last of several updates stays, as in TensorFlow
         return
-    rows, updates = _unique_rows(rows, updates, combine)
-    result = target[rows]
-    write(result, updates, out=result)
-    target[rows] = result
+    for distinct, changes in _rounds(rows, updates, combine):
+        result = target.take(distinct, 0)
+        write(result, changes, out=result)
+        target[distinct] = result
 
 
-def _unique_rows(rows: np.ndarray, updates: np.ndarray, combine: np.ufunc) -> tuple[np.ndarray, np.ndarray]:
-    """Each row number once, with the combination of its updates."""
-    if len(rows) < 2:
-        return rows, updates
+def _rounds(rows: np.ndarray, updates: np.ndarray, combine: np.ufunc) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The updates in parts that name each row at most once: first all first updates of a row, then all second ones, ...
+
+    Where a row comes very often, its updates are combined first instead: one pass, but a slow one.
+    """
     order = np.argsort(rows, kind="stable")
     ordered = rows[order]
-    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    starts = np.flatnonzero(np.concatenate((np.ones(min(len(rows), 1), bool), ordered[1:] != ordered[:-1])))
     if len(starts) == len(rows):
-        return rows, updates
-    return ordered[starts], combine.reduceat(updates[order], starts, axis=0, dtype=updates.dtype)
+        yield rows, updates
+        return
+    counts = np.diff(np.append(starts, len(rows)))
+    if counts.max() > _MOST_ROUNDS:
+        yield ordered[starts], combine.reduceat(updates[order], starts, axis=0, dtype=updates.dtype)
+        return
+    turn = np.arange(len(rows)) - np.repeat(starts, counts)
+    for number in range(counts.max()):
+        chosen = order[turn == number]
+        yield rows[chosen], updates[chosen]
 
 
 def scatter(target: np.ndarray, indices: np.ndarray, updates: np.ndarray, how: str) -> None:
@@ -89,9 +100,9 @@ def scatter_nd(target: np.ndarray, indices: np.ndarray, updates: np.ndarray, how
         raise invalid_argument(
             f"Must have updates.shape = indices.shape[:batch_dim] + params_shape[slice_dim:], got updates.shape: {shown(updates.shape)}, "
             f"indices.shape: {shown(indices.shape)}, params_shape: {shown(target.shape)}, slice_dim: {depth}, and batch_dim: {len(outer)}")
-    rows = flat_rows(indices.reshape(-1, depth), target.shape)
+    rows = flat_rows(indices.reshape(math.prod(outer), depth), target.shape)
     inner = target.shape[depth:]
-    scatter_rows(target.reshape(int(np.prod(target.shape[:depth])), *inner), rows, updates.reshape(len(rows), *inner), how)
+    scatter_rows(target.reshape(math.prod(target.shape[:depth]), *inner), rows, updates.reshape(len(rows), *inner), how)
 
 
 def flat_rows(indices: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

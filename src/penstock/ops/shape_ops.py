@@ -33,14 +33,14 @@ def as_array(value: Any) -> np.ndarray:
 
 def known_elements(tensor: Tensor) -> list[int | None] | None:
     """The elements of an integer vector (or scalar), None where they are not known; None if not even their number is known."""
-    value = constant_value(tensor)
-    if value is not None:
-        return [int(element) for element in np.ravel(value)]
     value = constant_value(tensor, partial=True)
-    if value is not None:
-        return [None if element == -1 else int(element) for element in np.ravel(value)]
-    length = tensor.shape.num_elements()
-    return None if length is None else [None] * length
+    if value is None:
+        length = tensor.shape.num_elements()
+        return None if length is None else [None] * length
+    elements = np.ravel(value).tolist()
+    if -1 in elements and constant_value(tensor) is None:  # -1 means unknown, unless it is written in the graph
+        return [None if element == -1 else element for element in elements]
+    return elements
 
 
 def known_shape(tensor: Tensor) -> TensorShape:

@@ -11,13 +11,13 @@ from penstock.graph.opdef import op
 from penstock.ops.common import INDEX, like
 from penstock.ops.resource import checked_shape
 from penstock.ops.scattering import shown
-from penstock.ops.slicing import MASKS, _strided_index
+from penstock.ops.slicing import MASKS, strided_index
 
 
 def _write(ref: Any, begin: Any, end: Any, strides: Any, value: Any, masks: tuple[int, ...]) -> None:
     with ref.lock:
         array = ref.mutable()
-        target = array[_strided_index(array.ndim, begin, end, strides, array.shape, *masks)]
+        target = array[strided_index(array.ndim, begin, end, strides, array.shape, *masks)]
         if target.shape != np.shape(value):
             raise unimplemented(f"sliced l-value shape {shown(target.shape)} does not match r-value shape {shown(np.shape(value))}. "
                                 "Automatic broadcasting not yet implemented.")

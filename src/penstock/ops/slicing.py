@@ -123,7 +123,7 @@ class _Spec:
         return rank - taken
 
 
-def _strided_index(rank: int, begin: Any, end: Any, strides: Any, extents: Sequence[int], begin_mask: int, end_mask: int,
+def strided_index(rank: int, begin: Any, end: Any, strides: Any, extents: Sequence[int], begin_mask: int, end_mask: int,
                    ellipsis_mask: int, new_axis_mask: int, shrink_axis_mask: int) -> tuple[Any, ...]:
     """The NumPy index of a StridedSlice; it always has an Ellipsis, so that indexing gives a view even for one element."""
     try:
@@ -192,7 +192,7 @@ class StridedSlice:
 
     def kernel(input, begin, end, strides, begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask):
         input = as_array(input)
-        return input[_strided_index(input.ndim, begin, end, strides, input.shape, begin_mask, end_mask, ellipsis_mask, new_axis_mask,
+        return input[strided_index(input.ndim, begin, end, strides, input.shape, begin_mask, end_mask, ellipsis_mask, new_axis_mask,
                                     shrink_axis_mask)]
 
     def gradient(op, dy):
@@ -228,7 +228,7 @@ class StridedSliceGrad:
         dy = as_array(dy)
         extents = tuple(shape.tolist())
         result = np.zeros(extents, dy.dtype)
-        target = result[_strided_index(len(extents), begin, end, strides, extents, begin_mask, end_mask, ellipsis_mask, new_axis_mask,
+        target = result[strided_index(len(extents), begin, end, strides, extents, begin_mask, end_mask, ellipsis_mask, new_axis_mask,
                                        shrink_axis_mask)]
         if target.shape != dy.shape:
             raise invalid_argument(f"shape of dy was {shape_text(dy)} instead of {shape_text(target)}")

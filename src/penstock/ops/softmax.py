@@ -90,8 +90,8 @@ def _along(logits, definition, axis, name):
         raise ValueError(f"softmax along another axis than the last needs a known axis and rank, not those of {logits}")
     if not -rank <= axis < rank:
         # Of all places, here TensorFlow raises this class while a graph is built.
-        raise InvalidArgumentError(None, None, f"Dimension ({axis}) must be in the range [{-rank}, {rank}) where {rank} "
-                                               "is the number of dimensions in the input.")
+        message = f"Dimension ({axis}) must be in the range [{-rank}, {rank}) where {rank} is the number of dimensions."
+        raise InvalidArgumentError(None, None, message)
     order = list(range(rank))
     order[axis], order[-1] = order[-1], order[axis]
     result = transpose(definition(transpose(logits, order)), order, name=name)

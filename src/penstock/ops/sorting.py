@@ -53,9 +53,25 @@ def _top(input: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
     keys = input.astype(np.float32) if input.dtype == dt.bfloat16.np else input
     if k == 1:
         indices = keys.argmax(-1)[..., None]
-    else:  # a stable sort of the reversed row, read backwards, leaves equal elements in their order
-        indices = (length - 1 - np.argsort(keys[..., ::-1], -1, kind="stable"))[..., ::-1][..., :k]
+    elif 0 < 8 * k < length and not (keys.dtype.kind == "f" and np.isnan(keys).any()):
+        candidates = _largest_unordered(keys, k)
+        indices = np.take_along_axis(candidates, _descending(np.take_along_axis(keys, candidates, -1)), -1)
+    else:
+        indices = _descending(keys)[..., :k]
     return np.take_along_axis(input, indices, -1), indices.astype(np.int32)
+
+
+def _descending(keys: np.ndarray) -> np.ndarray:
+    """The indices that sort rows in descending order: a stable sort of the reversed row, read backwards, leaves equal elements in their order."""
+    return (keys.shape[-1] - 1 - np.argsort(keys[..., ::-1], -1, kind="stable"))[..., ::-1]
+
+
+def _largest_unordered(keys: np.ndarray, k: int) -> np.ndarray:
+    """The indices of the k largest elements of each row, in the order of the row: all above the k-th, and the first that are equal to it."""
+    limit = np.partition(keys, -k, -1)[..., -k, None]
+    above, equal = keys > limit, keys == limit
+    chosen = above | (equal & (equal.cumsum(-1) <= k - above.sum(-1, keepdims=True)))
+    return np.nonzero(chosen)[-1].reshape(*keys.shape[:-1], k)
 
 
 def _top_gradient(input: Tensor, indices: Tensor, dy: Tensor) -> Tensor:

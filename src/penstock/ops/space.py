@@ -19,6 +19,7 @@ from penstock.ops.constant import constant
 from penstock.ops.fill import zeros
 from penstock.ops.matrix_shape import shape_text
 from penstock.ops.pack import stack
+from penstock.ops.pad import surrounded
 from penstock.ops.shape_ops import INDEX_32, as_array, known_elements
 
 BLOCK = Attr("int", minimum=2)
@@ -144,7 +145,7 @@ def _to_space_shape(input: Tensor, blocks: list[Extent] | None, crops: list[Exte
 def _space_to_batch(x: Any, blocks: list[int], paddings: np.ndarray) -> np.ndarray:
     x, spatial = as_array(x), len(blocks)
     _check_blocks(x, blocks, paddings)
-    padded = np.pad(x, [(0, 0), *paddings.tolist(), *[(0, 0)] * (x.ndim - 1 - spatial)])
+    padded = surrounded(x, [[0, 0], *paddings.tolist(), *[[0, 0]] * (x.ndim - 1 - spatial)], b"" if x.dtype == object else 0)
     cells: list[int] = []
     for axis, block in enumerate(blocks):
         extent = padded.shape[1 + axis]

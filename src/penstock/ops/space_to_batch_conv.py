@@ -198,8 +198,7 @@ def depthwise_conv2d(input, filter, strides, padding, rate=None, name=None, data
 
 
 def separable_conv2d(input, depthwise_filter, pointwise_filter, strides, padding, rate=None, name=None,
-                     data_format=None,
-                     dilations=None):
+                     data_format=None, dilations=None):
     """``tf.nn.separable_conv2d``: a depthwise convolution, then one of 1x1 that mixes the channels."""
     rate = one_name("rate", rate, "dilations", dilations)
     with name_scope(name, "separable_conv2d", [input, depthwise_filter, pointwise_filter]) as scope:
@@ -210,8 +209,7 @@ def separable_conv2d(input, depthwise_filter, pointwise_filter, strides, padding
 
         def op(converted, _, padding):
             return DepthwiseConv2dNative(converted, depthwise_filter, strides=strides, padding=padding,
-                                         data_format=data_format,
-                                         name="depthwise")
+                                         data_format=data_format, name="depthwise")
 
         depthwise = with_space_to_batch(input, [1, 1] if rate is None else rate, padding, op,
                                         filter_shape=shape(depthwise_filter), data_format=data_format)

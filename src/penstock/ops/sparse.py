@@ -140,13 +140,12 @@ class SparseConcat:
     """Sparse tensors put one after the other along a dimension."""
 
     def shape(indices, values, shapes):
-        rank = None
-        for one, its_values, its_shape in zip(indices, values, shapes):
-            _, its_rank = entries_shape(one, its_values, its_shape)
-            if rank is not None and its_rank is not None and rank != its_rank:
-                raise ValueError(f"Shapes must be equal rank, but are {rank} and {its_rank}")
-            rank = its_rank if rank is None else rank
-        return new_sparse(rank)
+        known = [entries_shape(*one) for one in zip(indices, values, shapes)]
+        ranks = {rank for _, rank in known} - {None}
+        if len(ranks) > 1:
+            raise ValueError(f"Shapes must be equal rank, but are {' and '.join(map(str, sorted(ranks)))}")
+        entries = [number for number, _ in known]
+        return new_sparse(ranks.pop() if ranks else None, None if None in entries else sum(entries))
 
     def kernel(indices, values, shapes, concat_dim):
         rank = len(shapes[0])

@@ -110,7 +110,7 @@ def sparse_eye(num_rows: Any, num_columns: Any = None, dtype: Any = dt.float32, 
         columns = rows if num_columns is None else cast(num_columns, dt.int64)
         diagonal = range_op(-maximum(-rows, -columns), dtype=dt.int64)
         values = ones(shape_op(diagonal), dtype)
-        return SparseTensor(stack([diagonal, diagonal], axis=1), values, stack([rows, columns]))
+        return SparseTensor(stack([diagonal, diagonal], axis=1), values, [rows, columns])
 
 
 # --- moving entries --------------------------------------------------------------------------------------------------
@@ -227,7 +227,7 @@ def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
         if any(new < old for new, old in zip(extents, known.as_list())):
             raise ValueError(f"Requested new_shape should have dimension sizes >= sp_input.shape.  Found new_shape ({extents}), "
                              f"sp_input.shape ({known}).")
-        wanted = constant(np.array(extents, np.int64))
+        wanted = np.array(extents, np.int64)
     return SparseTensor(indices, values, wanted)
 
 
@@ -277,9 +277,9 @@ def sparse_expand_dims(sp_input: Any, axis: Any = None, name: str | None = None)
 
 def sparse_mask(a: IndexedSlices, mask_indices: Any, name: str | None = None) -> IndexedSlices:
     """``tf.sparse_mask``: IndexedSlices without the slices at ``mask_indices``."""
-    with name_scope(name, "sparse_mask", [a.values, mask_indices]):
+    with name_scope(name, "sparse_mask", [a.values, mask_indices]) as scope:
         kept, where_kept = setdiff1d(a.indices, mask_indices)
-        return IndexedSlices(gather(a.values, where_kept), kept, a.dense_shape)
+        return IndexedSlices(gather(a.values, where_kept, name=scope), kept, a.dense_shape)
 
 
 # --- arithmetic ------------------------------------------------------------------------------------------------------

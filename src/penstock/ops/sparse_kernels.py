@@ -26,9 +26,9 @@ def _merged(a: int | None, b: int | None, what: str) -> int | None:
     return b if a is None else a
 
 
-def new_sparse(rank: int | None) -> list[TensorShape]:
-    """The shapes of indices, values and dense shape of a sparse result with any number of entries."""
-    return [TensorShape._of((None, rank)), unknown_shape(1), TensorShape._of((rank,))]
+def new_sparse(rank: int | None, entries: int | None = None) -> list[TensorShape]:
+    """The shapes of indices, values and dense shape of a sparse result; usually its number of entries is not known."""
+    return [TensorShape._of((entries, rank)), TensorShape._of((entries,)), TensorShape._of((rank,))]
 
 
 def text(numbers: Any) -> str:

@@ -20,7 +20,7 @@ from penstock.ops.gather import gather, gather_nd
 from penstock.ops.linalg import adjoint
 from penstock.ops.precision import NARROW, widen
 from penstock.ops.reduce import reduce_max, reduce_sum
-from penstock.ops.scattering import scatter_nd
+from penstock.ops.scatter_nd import scatter_nd
 from penstock.ops.shape_ops import reshape, size
 from penstock.ops.sparse_kernels import (
     check_bounds,
@@ -92,7 +92,7 @@ class SparseTensorDenseMatMul:
 
 @op("SparseAdd", _SPARSE_PAIR + ", thresh: Treal -> sum_indices: int64, sum_values: T, sum_shape: int64", T=NUMERIC, Treal=REAL)
 class SparseAdd:
-    """The sum of two sparse tensors, without the sums that are smaller than ``thresh``."""
+    """The sum of two sparse tensors; where both have an entry, sums that are smaller than ``thresh`` are left out."""
 
     def shape(a_indices, a_values, a_shape, b_indices, b_values, b_shape):
         rank = entries_shape(a_indices, a_values, a_shape)[1]
@@ -105,7 +105,9 @@ class SparseAdd:
         total = np.zeros(len(together), a_values.dtype)
         total[to_a] = a_values
         total[to_b] += b_values
-        kept = np.abs(total) >= thresh
+        kept = np.ones(len(together), bool)
+        both = np.intersect1d(to_a, to_b)  # single entries stay, however small they are
+        kept[both] = np.abs(total[both]) >= thresh
         return indices_at(together[kept], a_shape), total[kept], a_shape.copy()
 
     def gradient(op, dindices, dvalues, dshape):

@@ -55,8 +55,7 @@ class Windows:
         steps = padded.strides[first:last]
         shape = (*padded.shape[:first], *self.output, *self.window, *padded.shape[last:])
         strides = (*padded.strides[:first], *(s * k for s, k in zip(steps, self.strides)),
-                   *(s * k for s, k in zip(steps, self.dilations)),
-                   *padded.strides[last:])
+                   *(s * k for s, k in zip(steps, self.dilations)), *padded.strides[last:])
         return np.lib.stride_tricks.as_strided(padded, shape, strides)
 
 

@@ -247,7 +247,7 @@ class variable_scope:
             given = self._name_or_scope
             entered = self._enter_name_scope(stack)
             name = _state().unique(self._default_name) if given is None else given  # type: ignore[arg-type]
-            scope = stack.enter_context(_pure_variable_scope(name, self._reuse, self._settings, entered))
+            scope = stack.enter_context(_pure_variable_scope(name, self._reuse, entered, **self._settings))
             self._exit = stack.pop_all()
         return scope
 
@@ -265,9 +265,9 @@ class variable_scope:
 
 
 @contextmanager
-def _pure_variable_scope(name_or_scope: Any, reuse: Any = None, settings: dict[str, Any] | None = None,
-                         old_name_scope: str | None = None) -> Iterator[VariableScope]:
-    """A variable scope without a name scope."""
+def _pure_variable_scope(name_or_scope: Any, reuse: Any = None, old_name_scope: str | None = None,
+                         **settings: Any) -> Iterator[VariableScope]:
+    """A variable scope without a name scope; ``settings`` are its defaults, those of ``variable_scope``."""
     state = _state()
     outer, opened = state.current, dict(state.opened)
     if isinstance(name_or_scope, VariableScope):
@@ -277,7 +277,7 @@ def _pure_variable_scope(name_or_scope: Any, reuse: Any = None, settings: dict[s
         base, name = outer, f"{outer.name}/{name_or_scope}" if outer.name else name_or_scope
         original = old_name_scope if old_name_scope is not None else name_or_scope
     scope = VariableScope(reuse or base.reuse, name, name_scope=original, **{key: getattr(base, key) for key in _DEFAULTS})
-    for key, value in (settings or {}).items():
+    for key, value in settings.items():
         if value is not None:
             setattr(scope, "_" + key, _wrapped_getter(value, base.custom_getter) if key == "custom_getter" else value)
     state.open(name)

@@ -28,7 +28,7 @@ def cases(tf, np):
                 for dilation in ((1, 1), (2, 1)):
                     if dilation != (1, 1) and (size == 4 or stride == (1, 3)):
                         continue
-                    name = "conv2d %s %d %s %s" % (padding, size, stride, dilation)
+                    name = f"conv2d {padding} {size} {stride} {dilation}"
 
                     def conv(x, f, stride=stride, padding=padding, dilation=dilation):
                         return tf.nn.conv2d(x, f, [1, stride[0], stride[1], 1], padding,
@@ -99,8 +99,8 @@ def cases(tf, np):
             def conv3d(x, f, padding=padding, stride=stride):
                 return tf.nn.conv3d(x, f, [1, stride, stride, 1, 1], padding)
 
-            yield "conv3d %s %d" % (padding, stride), lambda conv3d=conv3d: conv3d(volume, cube)
-            yield "conv3d %s %d gradient" % (padding, stride), gradient(conv3d, volume, cube)
+            yield f"conv3d {padding} {stride}", lambda conv3d=conv3d: conv3d(volume, cube)
+            yield f"conv3d {padding} {stride} gradient", gradient(conv3d, volume, cube)
     yield "conv3d second order", second(lambda x, f: tf.nn.conv3d(x, f, [1, 1, 1, 1, 1], "SAME"), volume, cube)
     yield "conv3d_transpose", lambda: tf.nn.conv3d_transpose(
         volume, np.ones((2, 2, 2, 3, 2), np.float32), [1, 8, 10, 8, 3], [1, 2, 2, 2, 1])
@@ -113,8 +113,8 @@ def cases(tf, np):
             def atrous(x, f, rate=rate, padding=padding):
                 return tf.nn.atrous_conv2d(x, f, rate, padding)
 
-            yield "atrous_conv2d %s %d" % (padding, rate), lambda atrous=atrous: atrous(images, filters[3])
-            yield "atrous_conv2d %s %d gradient" % (padding, rate), gradient(atrous, images, filters[3])
+            yield f"atrous_conv2d {padding} {rate}", lambda atrous=atrous: atrous(images, filters[3])
+            yield f"atrous_conv2d {padding} {rate} gradient", gradient(atrous, images, filters[3])
     yield "atrous_conv2d unknown size", lambda: tf.nn.atrous_conv2d(
         tf.placeholder_with_default(images, [None, None, None, 3]), filters[3], 2, "SAME")
     yield "atrous_conv2d_transpose", lambda: tf.nn.atrous_conv2d_transpose(
@@ -135,8 +135,8 @@ def cases(tf, np):
             def separate(x, f, padding=padding, stride=stride):
                 return tf.nn.depthwise_conv2d(x, f, [1, stride, stride, 1], padding)
 
-            yield "depthwise_conv2d %s %d" % (padding, stride), lambda separate=separate: separate(images, depthwise)
-            yield "depthwise_conv2d %s %d gradient" % (padding, stride), gradient(separate, images, depthwise)
+            yield f"depthwise_conv2d {padding} {stride}", lambda separate=separate: separate(images, depthwise)
+            yield f"depthwise_conv2d {padding} {stride} gradient", gradient(separate, images, depthwise)
     yield "depthwise_conv2d rate", lambda: tf.nn.depthwise_conv2d(images, depthwise, [1, 1, 1, 1], "SAME", rate=[2, 2])
     yield "depthwise_conv2d single", lambda: tf.nn.depthwise_conv2d(
         images, depthwise[..., :1], [1, 1, 1, 1], "SAME", name="dw")

@@ -124,7 +124,7 @@ def cases(tf, np):
         [[1.0, 1.0, 0.0], [np.inf, 0.0, 0.0], [np.nan, 1.0, 0.0], [1.0, 2.0, 3.0]], [1, 1, 1, 7], 1)
 
     for seed in (1, 42):
-        yield "dropout seed %d" % seed, lambda seed=seed: tf.nn.dropout(x, 0.6, seed=seed)
+        yield f"dropout seed {seed}", lambda seed=seed: tf.nn.dropout(x, 0.6, seed=seed)
     yield "dropout rate", lambda: tf.nn.dropout(x, rate=0.3, seed=5, name="drop")
     yield "dropout graph seed", lambda: (tf.set_random_seed(3), tf.nn.dropout(tf.constant(x), rate=0.5))[1]
     yield "dropout noise_shape", lambda: tf.nn.dropout(images, keep_prob=0.5, noise_shape=[2, 1, 1, 4], seed=5)

@@ -61,7 +61,7 @@ def _moving(tf, np):
     yield "reset_shape smaller", lambda: tf.sparse_reset_shape(sp(), [2, 2])
     yield "merge", lambda: tf.sparse_merge(_ids(tf, np), tf.SparseTensor(_ids(tf, np).indices, tf.range(5.0), [4, 3]), 5)
     yield "to_indicator", lambda: tf.sparse_to_indicator(_ids(tf, np), 5)
-    yield "transpose", lambda: tf.sparse_transpose(sp())
+    yield "transpose", lambda: tf.sparse_tensor_to_dense(tf.sparse_transpose(sp()))
     yield "transpose perm", lambda: tf.sparse_transpose(tf.SparseTensor([[0, 1, 2], [1, 0, 0]], [1, 2], [2, 3, 4]), [2, 0, 1])
     yield "from_dense", lambda: tf.sparse.from_dense([[1, 0], [0, 2]])
     yield "sparse eye", lambda: tf.sparse.eye(2, 3)
@@ -238,7 +238,6 @@ def _ctc(tf, np):
     yield "ctc_loss collapse", lambda: loss([0, 0], [2], preprocess_collapse_repeated=True)
     yield "ctc_loss not merged", lambda: loss([0, 0], [2], ctc_merge_repeated=False)
     yield "ctc_loss no labels", lambda: loss([], [2])
-    yield "ctc_loss blank label", lambda: loss([3], [2])
     yield "ctc_loss negative label", lambda: loss([-1], [2])
     yield "ctc_loss batch major", lambda: tf.nn.ctc_loss(labels([0, 1], [2]), np.swapaxes(inputs, 0, 1), [5, 4], time_major=False)
     yield "ctc_loss bad length", lambda: tf.nn.ctc_loss(labels([0, 1], [2]), inputs, [6, 4])
@@ -247,7 +246,7 @@ def _ctc(tf, np):
     yield "beam search", lambda: tf.nn.ctc_beam_search_decoder(inputs, [5, 4], beam_width=10, top_paths=2)
     yield "beam search not merged", lambda: tf.nn.ctc_beam_search_decoder(inputs, [5, 4], beam_width=10, top_paths=3, merge_repeated=False)
     yield "beam search narrow", lambda: tf.nn.ctc_beam_search_decoder(inputs * 3, [5, 4], beam_width=2, top_paths=1)
-    yield "beam search wide", lambda: tf.nn.ctc_beam_search_decoder(np.random.RandomState(3).normal(size=(12, 3, 6)).astype(np.float32), [12, 7, 1])
+    yield "beam search wide", lambda: tf.nn.ctc_beam_search_decoder(np.random.RandomState(3).normal(size=(7, 3, 6)).astype(np.float32), [7, 5, 1])
     yield "beam search too many paths", lambda: tf.nn.ctc_beam_search_decoder(inputs, [5, 4], beam_width=1, top_paths=2)
 
 

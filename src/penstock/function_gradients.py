@@ -1,0 +1,275 @@
+"""The gradients of If and While: again an If, and a While that runs backwards.
+
+A backward function uses values that the forward function computed. They are *saved*: the forward op gets further outputs for them. A branch gives
+them out as they are; a loop pushes one per iteration onto a list, and the backward loop pops it. Only what the gradient needs is saved; what does not
+change in the loop, and constants, are not. Since lists have gradients themselves, so have backward loops.
+"""
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from penstock.gradients import gradients
+from penstock.graph import dtypes
+from penstock.graph.composite import IndexedSlices
+from penstock.graph.convert import to_tensor
+from penstock.graph.dtypes import DType
+from penstock.graph.function import FuncGraph
+from penstock.graph.graph import Graph, default_graph
+from penstock.graph.node import Operation, Tensor
+from penstock.graph.opdef import lookup
+from penstock.graph.shape import TensorShape
+from penstock.ops.constant import constant
+from penstock.ops.control_flow import share_inputs
+from penstock.ops.elementwise import add
+from penstock.ops.fill import zeros, zeros_like
+from penstock.ops.functional import If, While
+from penstock.ops.tensor_list import EmptyTensorList, TensorListPopBack, TensorListPushBack, element_shape_tensor
+
+
+class _Backward(FuncGraph):
+    """The graph of a backward function: tensors of the forward function are obtained through ``saved``."""
+
+    def __init__(self, name: str, forward: FuncGraph, saved: Callable[[_Backward, Tensor], Tensor]) -> None:
+        super().__init__(name, default_graph())
+        self._forward, self._saved = forward, saved
+        self._known: dict[Tensor, Tensor] = {}
+
+    def can_capture(self, graph: Graph) -> bool:
+        """The forward function, and what stands around this one."""
+        return graph is self._forward or super().can_capture(graph)
+
+    def capture(self, tensor: Tensor) -> Tensor:
+        """A tensor of the forward function as it was when that ran, or a tensor from outside."""
+        if tensor.op.graph is not self._forward:
+            return super().capture(tensor)
+        if tensor not in self._known:
+            self._known[tensor] = self._from_forward(tensor)
+        return self._known[tensor]
+
+    def _from_forward(self, tensor: Tensor) -> Tensor:
+        outer = self._forward.outer_tensor(tensor)
+        if outer is not None:  # it does not change while the forward function runs
+            return super().capture(outer)
+        if tensor.op.definition.static is not None and not tensor.op._inputs:  # a constant
+            return tensor.op.definition.add_node(self, self.unique_name("constant"), (), dict(tensor.op.attrs)).outputs[0]
+        return self._saved(self, tensor)
+
+
+def _add_output(op: Operation, dtype: DType, shape: TensorShape, attribute: str) -> Tensor:
+    """One more output of an existing op."""
+    op.attrs[attribute] = (*op.attrs[attribute], dtype)
+    tensor = Tensor(op, len(op.outputs), dtype, shape)
+    op.outputs.append(tensor)
+    op.graph._changed()
+    return tensor
+
+
+def _zeros_for(tensor: Tensor) -> Tensor:
+    """A gradient of zeros for a tensor, or for the variable that a resource handle refers to."""
+    if tensor.dtype.base_dtype is dtypes.variant:
+        return EmptyTensorList(-1, -1, element_dtype=dtypes.float32)
+    if tensor.dtype.base_dtype is not dtypes.resource:
+        return zeros_like(tensor)
+    dtype, shape = tensor._handle_data
+    return zeros(shape if shape.is_fully_defined() else lookup("VariableShape")(tensor), dtype)
+
+
+def _differentiable(tensor: Tensor) -> bool:
+    dtype = tensor.dtype.base_dtype
+    return dtype.is_floating or dtype.is_complex or (dtype is dtypes.resource and tensor._handle_data is not None)
+
+
+def _dense(grad: Any) -> Any:
+    return to_tensor(grad) if isinstance(grad, IndexedSlices) else grad
+
+
+# --- If --------------------------------------------------------------------------------------------------------------
+
+_saved_outputs: weakref.WeakKeyDictionary[Operation, dict[Tensor, Tensor]] = weakref.WeakKeyDictionary()
+
+
+def _save_in_branch(op: Operation, branch: FuncGraph, other: FuncGraph) -> Callable[[_Backward, Tensor], Tensor]:
+    """Makes a tensor of ``branch`` an output of the If; the other branch gives something that nobody reads."""
+    outputs = _saved_outputs.setdefault(op, {})
+
+    def saved(backward: _Backward, tensor: Tensor) -> Tensor:
+        if tensor not in outputs:
+            branch.outputs.append(tensor)
+            with other.as_default(), other.control_dependencies(None):
+                dtype = tensor.dtype.base_dtype
+                other.outputs.append(EmptyTensorList(-1, -1, element_dtype=dtypes.float32) if dtype in (dtypes.variant, dtypes.resource)
+                                     else zeros([], dtype))
+            branch._changed()
+            other._changed()
+            outputs[tensor] = _add_output(op, tensor.dtype.base_dtype, tensor.shape, "Tout")
+            outputs[tensor]._handle_data = tensor._handle_data
+        return FuncGraph.capture(backward, outputs[tensor])
+
+    return saved
+
+
+def if_gradient(op: Operation, dys: Sequence[Any]) -> list[Any]:
+    """The gradients of an If with respect to its inputs: of the branch that was taken."""
+    branches = [op.attrs["then_branch"], op.attrs["else_branch"]]
+    forward_outputs = len(dys)
+    backward = [_backward_branch(op, branch, other, dys, forward_outputs) for branch, other in (branches, branches[::-1])]
+    graphs, grads = zip(*backward)
+    wanted = [index for index in range(len(branches[0].inputs)) if any(found[index] is not None for found in grads)]
+    for graph, branch, found in zip(graphs, branches, grads):
+        with graph.as_default():
+            graph.outputs = [graph.capture(_zeros_for(branch.inputs[index]) if found[index] is None else to_tensor(_dense(found[index])))
+                             for index in wanted]
+    result: list[Any] = [None] * len(op._inputs)
+    if wanted:
+        captured = share_inputs(list(graphs), 0)
+        node = If.node([op._inputs[0], captured], {"then_branch": graphs[0], "else_branch": graphs[1],
+                                                   "Tout": [tensor.dtype.base_dtype for tensor in graphs[0].outputs]}, name="If")
+        for index, tensor in zip(wanted, node.outputs):
+            result[1 + index] = tensor
+    return result
+
+
+def _backward_branch(op: Operation, branch: FuncGraph, other: FuncGraph, dys: Sequence[Any], outputs: int) -> tuple[_Backward, list[Any]]:
+    graph = _Backward(branch.name + "_grad", branch, _save_in_branch(op, branch, other))
+    sources = list(branch.inputs)
+    with graph.as_default():
+        pairs = [(y, to_tensor(dy)) for y, dy in zip(branch.outputs[:outputs], dys) if dy is not None]
+        differentiable = [x for x in sources if _differentiable(x)]
+        found = gradients([y for y, _ in pairs], differentiable, grad_ys=[graph.capture(dy) for _, dy in pairs]) if pairs and differentiable else []
+    by_source = dict(zip(differentiable, found or [None] * len(differentiable)))
+    return graph, [by_source.get(x) for x in sources]
+
+
+# --- While -----------------------------------------------------------------------------------------------------------
+
+class _Extras:
+    """What gradients have added to a forward loop: the counter, and one list per saved tensor."""
+
+    def __init__(self, op: Operation) -> None:
+        self.op, self.count, self.lists = weakref.ref(op), None, dict[Tensor, Tensor]()
+
+    def counter(self) -> Tensor:
+        """The number of iterations that the loop ran."""
+        if self.count is None:
+            self.count = self._add(constant(0, name="count"), lambda number: number + 1)
+        return self.count
+
+    def saved(self, tensor: Tensor) -> Tensor:
+        """The list of the values that a tensor of the body had."""
+        if tensor not in self.lists:
+            op = self.op()
+            assert op is not None
+            with op.graph.as_default(), op.graph.control_dependencies(None):
+                empty = EmptyTensorList(element_shape_tensor(tensor.shape), -1, element_dtype=tensor.dtype.base_dtype)
+            self.lists[tensor] = self._add(empty, lambda values: TensorListPushBack(values, tensor))
+        return self.lists[tensor]
+
+    def _add(self, start: Tensor, step: Callable[[Tensor], Tensor]) -> Tensor:
+        """A further loop variable."""
+        op = self.op()
+        assert op is not None
+        test, body = op.attrs["cond"], op.attrs["body"]
+        start = op.graph.capture(start)
+        dtype, shape = start.dtype.base_dtype, start.shape
+        for function in (test, body):
+            with function.as_default(), function.control_dependencies(None):
+                variable = function.add_input(dtype, shape, f"{op.name}/extra")
+                if function is body:
+                    body.outputs.append(step(variable))
+            function._changed()
+        op._inputs = (*op._inputs, start)
+        start._consumers.append(op)
+        op.attrs["output_shapes"] = (*op.attrs["output_shapes"], shape)
+        return _add_output(op, dtype, shape, "T")
+
+
+_extras: weakref.WeakKeyDictionary[Operation, _Extras] = weakref.WeakKeyDictionary()
+
+
+class _BackwardLoop:
+    """The While that computes the gradients of a While.
+
+    Its variables: how many iterations are left; the gradient of each variable of the forward loop; for what does not change there, the sum of the
+    gradients so far; the lists of saved values, which get shorter.
+    """
+
+    def __init__(self, op: Operation, dys: Sequence[Any]) -> None:
+        self.op, self.body = op, op.attrs["body"]
+        self.extras = _extras.setdefault(op, _Extras(op))
+        with op.graph.as_default(), op.graph.control_dependencies(None):
+            count = self.extras.counter()
+        self.indices = [i for i, dy in enumerate(dys) if self._takes_part(i, dy)]
+        self.starts: list[Tensor] = [count]  # outside, one per variable of the backward loop
+        for i in self.indices:
+            self.starts.append(_zeros_for(op._inputs[i]) if dys[i] is None else to_tensor(_dense(dys[i])))
+        self.graph = _Backward(f"{self.body.name}_grad", self.body, self._saved)
+        self.pops: list[tuple[Tensor, Tensor, Tensor]] = []  # (the list outside, the variable, what is left of it)
+
+    def _takes_part(self, index: int, dy: Any) -> bool:
+        """Has this variable of the forward loop a gradient? A list has one if the loop reads it, or if somebody read it afterwards."""
+        tensor = self.body.inputs[index]
+        if tensor.dtype.base_dtype is dtypes.variant:
+            return dy is not None or (self.body.outputs[index] is not tensor and self.body.outputs[index].op.definition is not TensorListPushBack)
+        return _differentiable(tensor)
+
+    def _saved(self, backward: _Backward, tensor: Tensor) -> Tensor:
+        """Pops the value of the iteration that is being gone through backwards."""
+        values = backward.outer.capture(self.extras.saved(tensor))
+        variable = backward.add_input(dtypes.variant, TensorShape(()), f"{self.op.name}/saved")
+        with backward.as_default(), backward.control_dependencies(None):
+            rest, value = TensorListPopBack(variable, element_shape_tensor(tensor.shape), element_dtype=tensor.dtype.base_dtype)
+        value.set_shape(tensor.shape)
+        value._handle_data = tensor._handle_data
+        self.pops.append((values, variable, rest))
+        return value
+
+    def build(self) -> list[Any]:
+        """The gradients with respect to the inputs of the forward loop."""
+        graph, body = self.graph, self.body
+        with graph.as_default():
+            left = graph.add_input(dtypes.int32, TensorShape(()), "left")
+            variables = [graph.add_input(start.dtype.base_dtype, self._shape(i, start), "grad") for i, start in zip(self.indices, self.starts[1:])]
+            constant_ones = {i for i in self.indices if body.outputs[i] is body.inputs[i]}
+            flowing = [(i, variable) for i, variable in zip(self.indices, variables) if i not in constant_ones]
+            found = gradients([body.outputs[i] for i, _ in flowing], [body.inputs[i] for i in self.indices],
+                              grad_ys=[variable for _, variable in flowing])
+            after = [self._next(i, variable, grad, i in constant_ones) for i, variable, grad in zip(self.indices, variables, found)]
+            by_input = {left: left - 1, **dict(zip(variables, after)), **{variable: rest for _, variable, rest in self.pops}}
+            start_of = {left: self.starts[0], **dict(zip(variables, self.starts[1:])), **{variable: values for values, variable, _ in self.pops},
+                        **{inner: outer for outer, inner in graph.captures.items()}}
+            graph.outputs = [graph.capture(by_input.get(tensor, tensor)) for tensor in graph.inputs]
+            for tensor in graph.inputs:  # a capture that the line above made
+                if tensor not in start_of:
+                    start_of[tensor] = next(outer for outer, inner in graph.captures.items() if inner is tensor)
+            graph.outputs += graph.inputs[len(graph.outputs):]
+        return self._results([start_of[tensor] for tensor in graph.inputs])
+
+    def _shape(self, index: int, start: Tensor) -> TensorShape:
+        return start.shape if self.body.inputs[index].dtype.base_dtype is dtypes.resource else self.op.attrs["output_shapes"][index] \
+            if self.body.outputs[index] is not self.body.inputs[index] else start.shape
+
+    def _next(self, index: int, variable: Tensor, grad: Any, accumulates: bool) -> Tensor:
+        if grad is None:
+            return variable if accumulates else zeros_like(variable)
+        grad = to_tensor(_dense(grad))
+        return add(variable, grad) if accumulates else grad
+
+    def _results(self, starts: list[Tensor]) -> list[Any]:
+        graph = self.graph
+        test = FuncGraph(f"{self.op.attrs['cond'].name}_grad", default_graph())
+        with test.as_default():
+            inputs = [test.add_input(tensor.dtype.base_dtype, tensor.shape, "loop_var") for tensor in graph.inputs]
+            test.outputs = [inputs[0] > 0]  # type: ignore[operator]
+        node = While.node([starts], {"cond": test, "body": graph, "parallel_iterations": self.op.attrs["parallel_iterations"],
+                                     "output_shapes": [tensor.shape for tensor in graph.inputs]}, name="While")
+        result: list[Any] = [None] * len(self.op._inputs)
+        for i, tensor in zip(self.indices, node.outputs[1:]):
+            result[i] = tensor
+        return result
+
+
+def while_gradient(op: Operation, dys: Sequence[Any]) -> list[Any]:
+    """The gradients of a While with respect to its inputs."""
+    return _BackwardLoop(op, dys).build()

@@ -1,0 +1,88 @@
+"""Lists of tensors, in which a loop keeps the values that its gradient needs.
+
+A list is a chain of cells, ``(rest, tensor)``; the empty one is ``()``. Pushing and popping share what is there and copy nothing.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penstock.errors import invalid_argument
+from penstock.graph import dtypes as dt
+from penstock.graph.attrs import TYPE
+from penstock.graph.opdef import op
+from penstock.graph.shape import TensorShape
+from penstock.graph.static import constant_value_as_shape
+from penstock.ops.common import INDEX, fixed
+
+
+def add_lists(one: Any, other: Any) -> Any:
+    """The sum of two lists of gradients, element by element from their ends; a shorter one counts as filled up with zeros."""
+    cells = []
+    while one and other:
+        (one, mine), (other, theirs) = one, other
+        cells.append(add_lists(mine, theirs) if isinstance(mine, tuple) else mine + theirs)
+    total = one or other
+    for tensor in reversed(cells):
+        total = (total, tensor)
+    return total
+
+
+@op("EmptyTensorList", "element_shape: shape_type, max_num_elements: int32 -> handle: variant", element_dtype=TYPE, shape_type=INDEX)
+class EmptyTensorList:
+    """A list without elements."""
+
+    shape = fixed()
+
+    def kernel():
+        return ()
+
+    gradient = None
+
+
+@op("TensorListPushBack", "input_handle: variant, tensor: element_dtype -> output_handle: variant", element_dtype=TYPE)
+class TensorListPushBack:
+    """The list with one more element at its end."""
+
+    shape = fixed()
+
+    def kernel(input_handle, tensor):
+        return (input_handle, tensor)
+
+    def gradient(op, dlist):
+        element = op.inputs[1]
+        rest, tensor = TensorListPopBack(dlist, element_shape_tensor(element.shape), element_dtype=element.dtype.base_dtype)
+        return [rest, tensor]
+
+
+@op("TensorListPopBack", "input_handle: variant, element_shape: int32 -> output_handle: variant, tensor: element_dtype", element_dtype=TYPE)
+class TensorListPopBack:
+    """The list without its last element, and that element. A list of gradients that was never filled gives zeros."""
+
+    def shape(element_shape):
+        return [TensorShape(()), constant_value_as_shape(element_shape) if element_shape.shape.ndims == 1 else TensorShape(None)]
+
+    def kernel(input_handle, element_shape, element_dtype):
+        if len(input_handle) != 2:
+            extents = np.asarray(element_shape)
+            if extents.ndim == 0 or (extents < 0).any():
+                raise invalid_argument("Trying to pop from an empty list.")
+            return (), np.zeros(extents, element_dtype.np)
+        return input_handle
+
+    def gradient(op, dlist, dtensor):
+        if dlist is None:
+            dlist = EmptyTensorList(op.inputs[1], -1, element_dtype=op.attrs["element_dtype"])
+        if dtensor is None:
+            if op.attrs["element_dtype"] is not dt.variant:
+                return [dlist, None]
+            dtensor = EmptyTensorList(-1, -1, element_dtype=dt.float32)  # lists of lists stay aligned
+        return [TensorListPushBack(dlist, dtensor), None]
+
+
+def element_shape_tensor(shape: TensorShape) -> Any:
+    """A shape as the int vector (-1 for unknown extents, or a scalar -1 for an unknown rank) that list ops take."""
+    if shape.ndims is None:
+        return np.int32(-1)
+    return np.array([-1 if extent is None else extent for extent in shape.as_list()], np.int32)
