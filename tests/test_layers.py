@@ -35,7 +35,7 @@ LAYERS = [
 STATE = ["runtime.queues", "runtime.resources"]
 # (file, module above it): why.
 EXCEPTIONS = {
-    ("ops/functional.py", "penstock.function_gradients"): "the gradient of a loop is the gradient of its body: it asks differentiation itself, when it runs",
+    ("ops/functional.py", "penstock.function_gradients"): "a loop's gradient comes from its body's: it calls differentiation itself",
 }
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names.split()}
 FACE = LEVEL["api"]  # `import penstock as tf`: the public face

@@ -26,6 +26,7 @@ OURS = {
     "_Retval": "the runtime's own: where a fetched value leaves a step",
     "_Send": "the runtime's own: one end of an edge between devices",
     "_Recv": "the runtime's own: the other end",
+    "_FuncInput": "a parameter of the graph of a function body",
     "_InitializedValue": "the value of a variable, or the value it would be initialised with",
     "_ResourceInitializedValue": "the same for a resource variable",
 }

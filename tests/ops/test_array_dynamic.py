@@ -50,6 +50,26 @@ FUNCTIONS = {
     "tensor_scatter_update": lambda x: tf.tensor_scatter_update(x, [[1]], x[:1]),
 }
 
+GATHERED = {  # ops whose gradient comes in as IndexedSlices
+    "row of zeros in front": lambda x: tf.concat([tf.zeros([1, 4], tf.float64), x], 0),
+    "rows from two": lambda x: tf.concat([x * 2, x], 0),
+    "columns from two": lambda x: tf.concat([x * 2, x], 1),
+    "columns, counted from the end": lambda x: tf.concat([x * 2, x], -1),
+    "gather": lambda x: tf.gather(x, ROWS),
+    "gather_nd": lambda x: tf.gather_nd(x, ROWS[:, None]),
+    "reshape": lambda x: tf.reshape(x, [-1, 2]),
+    "transpose": lambda x: tf.transpose(x),
+    "slice": lambda x: x[:, 1:],
+    "pad": lambda x: tf.pad(x, [[1, 1], [0, 1]]),
+    "tile": lambda x: tf.tile(x, [2, 1]),
+    "where_v2": lambda x: tf.where_v2(GRID > 5, x, 0.0),
+    "where": lambda x: tf.where(GRID > 5, x, -x),
+    "broadcast_to": lambda x: tf.broadcast_to(x, [2, 3, 4]),
+    "stack": lambda x: tf.stack([x, -x]),
+    "identity": lambda x: tf.identity(x),
+    "stop": lambda x: tf.identity_n([x, x])[1],
+}
+
 
 def _weighted(result):
     """A scalar that depends on each element in its own way."""
@@ -74,3 +94,31 @@ def test_same_as_with_known_shapes(name, shape):
     function = FUNCTIONS[name]
     for got, wanted in zip(_run(function, shape), _run(function, [3, 4])):
         np.testing.assert_allclose(got, wanted)
+
+
+@pytest.mark.filterwarnings("ignore:Converting sparse IndexedSlices")
+@pytest.mark.parametrize("name", GATHERED)
+@pytest.mark.parametrize("shape", [[3, 4], [None, None]], ids=str)
+def test_gradients_of_gathered_rows(name, shape):
+    """Rows picked by a gather and by a product with a matrix of zeros and ones have the same gradient."""
+    def by_index(x):
+        return tf.gather(GATHERED[name](x), [1, 0, 1])
+
+    def by_product(x):
+        rows = GATHERED[name](x)
+        return tf.tensordot(tf.one_hot([1, 0, 1], tf.shape(rows)[0], dtype=tf.float64), rows, 1)
+
+    for got, wanted in zip(_run(by_index, shape), _run(by_product, [3, 4])):
+        np.testing.assert_allclose(got, wanted)
+
+
+def test_rows_of_zeros_in_front_of_an_embedding_leave_its_gradient_sparse():
+    table = tf.Variable(np.ones((5, 2), np.float32))
+    with_zeros = tf.concat([tf.zeros([1, 2]), table], 0)
+    gradient = tf.gradients(tf.gather(with_zeros, [0, 3, 3]), table)[0]
+    assert isinstance(gradient, tf.IndexedSlices)
+    with tf.Session() as session:
+        session.run(table.initializer)
+        values, indices = session.run([gradient.values, gradient.indices])
+    np.testing.assert_array_equal(indices, [2, 2])
+    np.testing.assert_array_equal(values, np.ones((2, 2)))

@@ -256,6 +256,15 @@ def test_resource_variables_by_default(sess):
 
 
 @KINDS
+def test_batch_scatter_update(sess, resource):
+    v = made(sess, np.zeros((2, 3), np.float32), resource)
+    slices = tf.IndexedSlices(tf.constant([[5.0], [6.0]]), tf.constant([[2], [0]]))
+    assert sess.run(v.batch_scatter_update(slices)).tolist() == [[0, 0, 5], [6, 0, 0]]
+    with pytest.raises(ValueError, match="not IndexedSlices"):
+        v.scatter_add([1.0])
+
+
+@KINDS
 def test_concurrent_updates_are_not_lost(sess, resource):
     from concurrent.futures import ThreadPoolExecutor
     v = made(sess, np.zeros(50, np.float32), resource)

@@ -30,6 +30,7 @@ TABLE = {
                                         "with_space_to_batch pool",
     "penstock.ops.pooling_functions": "max_pool avg_pool max_pool1d avg_pool1d max_pool2d avg_pool2d=avg_pool max_pool3d "
                                       "avg_pool3d max_pool_v2 avg_pool_v2 max_pool_with_argmax",
+    "penstock.ops.fractional_pooling": "fractional_max_pool fractional_avg_pool",
     "penstock.ops.normalization": "moments weighted_moments sufficient_statistics normalize_moments batch_normalization "
                                   "batch_norm_with_global_normalization fused_batch_norm",
     "penstock.ops.lrn": "lrn local_response_normalization",

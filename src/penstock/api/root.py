@@ -81,6 +81,7 @@ TABLE = {
     "penstock.ops.decompositions": "qr svd batch_svd=svd self_adjoint_eig batch_self_adjoint_eig=self_adjoint_eig self_adjoint_eigvals "
                                    "batch_self_adjoint_eigvals=self_adjoint_eigvals",
     "penstock.ops.matrix_functions": "norm cross matrix_square_root",
+    "penstock.ops.sparse_serialize": "serialize_sparse serialize_many_sparse deserialize_many_sparse",
     "penstock.ops.sparse_functions": "sparse_placeholder sparse_to_dense sparse_tensor_to_dense sparse_to_indicator sparse_reorder sparse_reshape "
                                      "sparse_concat sparse_split sparse_slice sparse_fill_empty_rows sparse_retain sparse_reset_shape sparse_merge "
                                      "sparse_transpose sparse_mask sparse_tensor_dense_matmul sparse_add sparse_reduce_sum sparse_reduce_max "
@@ -159,7 +160,7 @@ SUBMODULES = (
 )
 # Built later: a new namespace module moves its name from here to SUBMODULES.
 MISSING = (
-    "audio autograph config contrib data distribute distributions estimator experimental feature_column keras layers lite lookup losses "
+    "audio autograph config contrib data distribute distributions estimator examples experimental feature_column keras layers lite lookup losses "
     "metrics profiler ragged saved_model tpu xla"
 )
 publish(__name__, TABLE, SUBMODULES, MISSING)

@@ -62,7 +62,7 @@ def check(program: Program) -> None:
     placed: set[Node] = set()
     for node in program.nodes:
         for producer, index in node.inputs:
-            assert producer in placed, f"{node.name} runs before its input {producer.name}"
+            assert producer in placed or producer.definition.control_flow == "next", f"{node.name} runs before its input {producer.name}"
             assert index < len(producer.output_dtypes), f"{producer.name} has no output {index}"
         for other in node.control:
             assert other in placed, f"{node.name} runs before {other.name}, which it waits for"
@@ -78,7 +78,8 @@ def prune(fetches: Sequence[Tensor], targets: Iterable[Operation], feeds: Sequen
                         device=tensor.op.device, origin=tensor.op) for index, tensor in enumerate(feeds)}
     nodes: dict[Operation, Node] = {}
     for operation in needed(fetches, targets, fed):
-        node = nodes[operation] = Node(operation.definition, operation.name, operation.attrs, device=operation.device, origin=operation)
+        nodes[operation] = Node(operation.definition, operation.name, operation.attrs, device=operation.device, origin=operation)
+    for operation, node in nodes.items():
         node.inputs = [(fed[tensor], 0) if tensor in fed else (nodes[tensor.op], tensor.value_index) for tensor in operation._inputs]
         node.control = [nodes[other] for other in operation._control_inputs]
     args = list(fed.values())

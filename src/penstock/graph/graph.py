@@ -447,15 +447,7 @@ class Graph:
 
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> GraphDef:
         """The graph as a GraphDef proto, from the op made after ``from_version`` on."""
-        graph_def = GraphDef(versions=self.graph_def_versions)
-        for op in self._ops:
-            if from_version is not None and op._id <= from_version:
-                continue
-            node = op.node_def
-            if add_shapes and op.outputs:
-                node.attr["_output_shapes"].list.shape.extend(t.shape.as_proto() for t in op.outputs)
-            graph_def.node.append(node)
-        return graph_def
+        return _export(self, from_version, add_shapes)
 
     def create_op(self, op_type: str, inputs: Any, dtypes: Any = None, input_types: Any = None, name: str | None = None,
                   attrs: dict[str, Any] | None = None, op_def: Any = None, compute_shapes: bool = True,
@@ -465,6 +457,7 @@ class Graph:
 
 
 _create_by_type: Callable[..., Operation]  # set by opdef, which knows the registry
+_export: Callable[..., GraphDef]  # set by export, which knows functions
 
 
 class _GraphStack(DefaultStack):

@@ -21,7 +21,7 @@ from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import REGISTRY, OpDef
 from penstock.graph.opnames import VALID_OP_NAME
 from penstock.graph.scopes import name_scope
-from penstock.graph.shape import TensorShape
+from penstock.graph.shape import TensorShape, unknown_shape
 
 
 def import_graph_def(graph_def: Any, input_map: dict[Any, Any] | None = None, return_elements: Iterable[Any] | None = None,
@@ -79,9 +79,16 @@ class _Importer:
         """Adds all nodes."""
         for node in self._ordered():
             self._ops[node.name] = self._add(node)
+        self._close_loops()
         unused = [key for key in self._mapped if key not in self._used and key.partition(":")[0].lstrip("^") not in self._nodes]
         if unused:
             raise ValueError(f"Attempted to map inputs that were not found in graph_def: [{', '.join(unused)}]")
+
+    def _close_loops(self) -> None:
+        for name, node in self._nodes.items():
+            for index, text in enumerate(text for text in node.input if not text.startswith("^")):
+                if self._closes_loop(text) and not self._is_mapped(text):
+                    self._ops[name]._update_input(index, self._tensor(node, text))
 
     def element(self, text: str) -> Operation | Tensor:
         """What a name of ``return_elements`` means."""
@@ -125,10 +132,15 @@ class _Importer:
                     stack.extend(waiting)
         return order
 
+    def _closes_loop(self, text: str) -> bool:
+        """True for an input that comes from the iteration before: it cannot stand before the node that takes it."""
+        source = self._nodes.get(self._source(text))
+        return source is not None and REGISTRY[source.op].control_flow == "next"
+
     def _dependencies(self, node: NodeDef) -> list[str]:
         found = []
         for text in node.input:
-            if self._is_mapped(text):
+            if self._is_mapped(text) or self._closes_loop(text):
                 continue
             source = self._source(text)
             if source not in self._nodes:
@@ -152,7 +164,12 @@ class _Importer:
 
     def _add(self, node: NodeDef) -> Operation:
         definition = REGISTRY[node.op]
-        inputs = tuple(self._tensor(node, text) for text in node.input if not text.startswith("^"))
+        texts = [text for text in node.input if not text.startswith("^")]
+        forward = [text for text in texts if self._is_mapped(text) or not self._closes_loop(text)]
+        if texts and not forward:
+            raise ValueError(f"Node {node.name!r} ({node.op}) has no input from outside of its loop")
+        stand_in = forward[0] if forward else ""  # for what comes from the next iteration, until that is there
+        inputs = tuple(self._tensor(node, text if text in forward else stand_in) for text in texts)
         attributes = _attributes(definition, node)
         _check_inputs(definition, node, inputs, attributes)
         if self._scope:
@@ -162,6 +179,9 @@ class _Importer:
             full_name = self._graph.unique_name(node.name)
         with self._graph.device(node.device) if node.device else nullcontext():
             op = definition.add_node(self._graph, full_name, inputs, attributes)
+        if len(forward) < len(texts):
+            for tensor in op.outputs:
+                tensor._shape = unknown_shape()  # it may change from one iteration to the next
         op._control_inputs.extend(self._ops[self._source(text)] for text in node.input
                                   if text.startswith("^") and not self._is_mapped(text))
         self._set_extras(op, node)

@@ -24,6 +24,9 @@ TensorShape accepts), or a list of shapes if calling the op gives a list. Kernel
 (flat, if there is a list output). Kernels never write to their inputs. ``static``, if it is there, gets the input Tensors and returns the output's
 value as far as it is known without running (an int array with -1 for unknown elements, or None): shapes are computed from it.
 
+``ranks``, if it is there, says which ranks inputs must have: ``ranks = {"axis": 0}``. They are checked before the shape function is called, and
+again before the kernel is, if they were not known then.
+
 Properties, declared as class attributes, are all that passes may ask: see ``PROPERTIES``.
 """
 from __future__ import annotations
@@ -51,12 +54,14 @@ PROPERTIES = {
     "blocking": False,  # the kernel may wait or call into Python code of the user: it gets a thread of its own
     "aliases": False,  # the output may share the memory of the first input
     "rearranges": False,  # the output's elements are copies of the first arguments' elements (others say where they go)
+    "control_flow": "",  # switch, merge, enter, exit, next, trigger: scheduled by frames and dead tensors
     "passes_references": False,  # an input may be a reference: the kernel reads it where it wants the value
     "allows_uninitialized": False,  # a Ref input may point at a variable without a value
 }
 
 REGISTRY: dict[str, OpDef] = {}
 _MISSING = object()
+_MAX_OUTPUTS = 1 << 20  # of one op: a number beyond that is a mistake, and would fill the memory with Tensors
 
 
 @dataclass(frozen=True)
@@ -99,6 +104,7 @@ class OpDef:
         self._simple = all(not arg.is_list for arg in self.inputs)  # one tensor per argument
         if "shape" not in body.__dict__:
             raise TypeError(f"op {op_type} has no shape function")
+        self._ranks = [(self._input_index[name], rank) for name, rank in body.__dict__.get("ranks", {}).items()]
         self.shape = body.__dict__["shape"]
         self._shape_getters = self._parameters(self.shape)
 
@@ -110,6 +116,7 @@ class OpDef:
     aliases: bool
     rearranges: bool
     passes_references: bool
+    control_flow: str
     allows_uninitialized: bool
 
     def _parse(self, text: str) -> Arg:
@@ -324,9 +331,14 @@ class OpDef:
                 types = list(attributes[arg.type_list_attr])
             else:
                 types = [attributes[arg.type_attr] if arg.type_attr is not None else arg.dtype]
-                types *= 1 if arg.number_attr is None else attributes[arg.number_attr]
+                types *= 1 if arg.number_attr is None else self._list_length(attributes[arg.number_attr])
             found.extend(dtype._as_ref for dtype in types) if arg.is_ref else found.extend(types)
         return found
+
+    def _list_length(self, length: int) -> int:
+        if length > _MAX_OUTPUTS:
+            raise ValueError(f"'{self.type}' Op with {length} outputs: more than {_MAX_OUTPUTS} are not possible")
+        return length
 
     def group(self, flat: Sequence[Any], attributes: dict[str, Any]) -> list[tuple[Arg, list[Any]]]:
         """Flat inputs as (argument, its tensors) pairs."""
@@ -360,6 +372,8 @@ class OpDef:
     def _infer_shapes(self, name: str, inputs: tuple[Tensor, ...], attributes: dict[str, Any], outputs: int) -> list[TensorShape]:
         values = self.arguments(inputs, attributes)
         try:
+            for index, rank in self._ranks:
+                _check_rank(values[index], rank)
             result = self.shape(*[values[g] if isinstance(g, int) else attributes[g] for g in self._shape_getters])
             if self._single:
                 return [result if type(result) is TensorShape else as_shape(result)]
@@ -481,6 +495,15 @@ def _only(function: Callable[..., Any], *inputs: Any, **attributes: Any) -> Any:
     return result
 
 
+def _check_rank(value: Any, rank: int) -> None:
+    for tensor in value if isinstance(value, list) else (value,):
+        if tensor.shape.ndims not in (None, rank):
+            raise ValueError(f"Shape must be rank {rank} but is rank {tensor.shape.ndims}")
+
+
 def _short(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 80 else text[:77] + "..."
+
+
+from penstock.graph import export as _export  # noqa: E402, F401 (gives Graph its as_graph_def; needs the functions above)

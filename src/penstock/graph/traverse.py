@@ -34,7 +34,8 @@ def in_order(operations: set[Operation]) -> list[Operation]:
 
 
 def _before(operation: Operation) -> list[Operation]:
-    return [*(tensor.op for tensor in operation._inputs), *operation._control_inputs]
+    """What must have run before: not what the iteration before hands over, which would close a circle."""
+    return [*(tensor.op for tensor in operation._inputs if tensor.op.definition.control_flow != "next"), *operation._control_inputs]
 
 
 def _sort(operations: list[Operation]) -> list[Operation]:

@@ -32,6 +32,7 @@ from penstock.ops import (  # noqa: F401
     cross_entropy,
     depthwise,
     dropout,
+    fractional_pooling,
     fused_batch_norm,
     lrn,
     morphology,
@@ -60,8 +61,10 @@ from penstock.ops import (  # noqa: F401
     sparse,
     sparse_functions,
     sparse_math,
+    sparse_reduce,
+    sparse_serialize,
 )
-from penstock.ops import control_flow, functional, summaries, training, transfer  # noqa: F401
+from penstock.ops import control_flow, functional, primitives, summaries, training, transfer  # noqa: F401
 from penstock.ops import state  # noqa: F401
 from penstock.ops import resource  # noqa: F401
 from penstock.ops import slice_assign  # noqa: F401

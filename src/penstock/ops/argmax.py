@@ -12,12 +12,14 @@ from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.static import constant_value
 from penstock.ops.common import NUMERIC, canonical_axis
+from penstock.ops.demands import check_rank, want_rank
 from penstock.ops.shape_ops import one_name
 
 _TYPES = {"T": NUMERIC, "Tidx": types(int32, int64, default=int32), "output_type": types(int32, int64, default=int64)}
 
 
 def _without_axis(input, dimension):
+    want_rank(0, dimension=dimension)
     extents = input.shape.extents
     if extents is None:
         return None
@@ -29,6 +31,7 @@ def _without_axis(input, dimension):
 
 
 def _find(function, x, dimension, dtype):
+    check_rank(0, dimension=dimension)
     x = np.asarray(x)
     if not -x.ndim <= dimension < x.ndim:
         raise invalid_argument(f"Expected dimension in the range [{-x.ndim}, {x.ndim}), but got {dimension}")
@@ -42,6 +45,7 @@ def _find(function, x, dimension, dtype):
 class ArgMax:
     """The index of the largest element along an axis; the first one of several."""
 
+    ranks = {"dimension": 0}
     shape = _without_axis
 
     def kernel(input, dimension, output_type):
@@ -54,6 +58,7 @@ class ArgMax:
 class ArgMin:
     """The index of the smallest element along an axis; the first one of several."""
 
+    ranks = {"dimension": 0}
     shape = _without_axis
 
     def kernel(input, dimension, output_type):

@@ -7,6 +7,7 @@ from penstock.errors import invalid_argument
 from penstock.graph.dtypes import bool_, float16, float32, float64, int8, int16, int32, int64
 from penstock.graph.opdef import op
 from penstock.ops.common import INTEGERS, broadcasting, like
+from penstock.ops.demands import check_rank, want_rank
 from penstock.ops.public import function
 
 
@@ -80,6 +81,10 @@ def _clamped(y):
     return np.clip(y, dtype.type(0), dtype.type(dtype.itemsize * 8 - 1))
 
 
+def _lower_clamped(b, y, dtype):
+    return b.maximum(b.minimum(y, dtype.size * 8 - 1), 0)
+
+
 @op("LeftShift", "x: T, y: T -> z: T", T=INTEGERS)
 class LeftShift:
     """The bits of x moved up by y places, of which there are at most as many as x has bits, less one."""
@@ -89,6 +94,9 @@ class LeftShift:
 
     def kernel(x, y):
         return np.left_shift(x, _clamped(y))
+
+    def lower(b, x, y, T):
+        return b.left_shift(x, _lower_clamped(b, y, T))
 
     gradient = None
 
@@ -102,6 +110,9 @@ class RightShift:
 
     def kernel(x, y):
         return np.right_shift(x, _clamped(y))
+
+    def lower(b, x, y, T):
+        return b.right_shift(x, _lower_clamped(b, y, T))
 
     gradient = None
 
@@ -125,7 +136,8 @@ class PopulationCount:
 class CompareAndBitpack:
     """Eight results of ``input > threshold`` at a time as the bits of a byte, the first one highest."""
 
-    def shape(input):
+    def shape(input, threshold):
+        want_rank(0, threshold=threshold)
         if input.shape.ndims is None:
             return None
         *outer, last = input.shape.with_rank_at_least(1).as_list()
@@ -134,6 +146,7 @@ class CompareAndBitpack:
         return [*outer, None if last is None else last // 8]
 
     def kernel(input, threshold):
+        check_rank(0, threshold=threshold)
         if np.ndim(input) == 0 or np.shape(input)[-1] % 8:
             raise invalid_argument(f"Inner dimension of input should be divisible by 8, but input has shape {list(np.shape(input))}")
         return np.packbits(np.greater(input, threshold), axis=-1)

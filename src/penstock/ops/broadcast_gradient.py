@@ -12,13 +12,17 @@ from penstock.graph.dtypes import int32, int64
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape
+from penstock.ops.demands import check_rank, want_rank
 
 
 @op("BroadcastGradientArgs", "s0: T, s1: T -> r0: T, r1: T", T=types(int32, int64, default=int32))
 class BroadcastGradientArgs:
     """The axes over which gradients of two broadcast operands of shapes ``s0`` and ``s1`` are summed."""
 
-    def shape():
+    ranks = {"s0": 1, "s1": 1}
+
+    def shape(s0, s1):
+        want_rank(1, s0=s0, s1=s1)
         return [[None], [None]]
 
     def kernel(s0, s1):
@@ -38,6 +42,7 @@ def _ones_in(shape: np.ndarray, rank: int) -> np.ndarray:
 
 def check_broadcast(x: Any, y: Any) -> None:
     """The error of a step if arrays of these shapes do not broadcast."""
+    check_rank(1, s0=x, s1=y)
     if any(p != q and p != 1 and q != 1 for p, q in zip(reversed(x), reversed(y))):
         shown = [",".join(str(int(extent)) for extent in shape) for shape in (x, y)]
         raise invalid_argument(f"Incompatible shapes: [{shown[0]}] vs. [{shown[1]}]")
@@ -47,12 +52,16 @@ def check_broadcast(x: Any, y: Any) -> None:
 class BroadcastArgs:
     """The shape that tensors of shapes ``s0`` and ``s1`` broadcast to."""
 
+    ranks = {"s0": 1, "s1": 1}
+
     def shape(s0, s1):
         lengths = [tensor.shape.with_rank(1).as_list()[0] for tensor in (s0, s1)]
         return [None if None in lengths else max(lengths)]
 
     def kernel(s0, s1):
         check_broadcast(s0, s1)
+        if np.any(np.less(s0, 0)) or np.any(np.less(s1, 0)):
+            raise invalid_argument(f"A shape has negative extents: {s0.tolist()}, {s1.tolist()}")
         return np.array(np.broadcast_shapes(tuple(s0), tuple(s1)), s0.dtype)
 
     gradient = None

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import invalid_argument
-from penstock.graph import dtypes as dt
 from penstock.graph.attrs import BOOL, INT, Attr, count
 from penstock.graph.opdef import op
 from penstock.graph.seeds import get_seed
@@ -207,9 +206,9 @@ class LogUniformCandidateSampler:
 
 def _learned_kernel(true_classes, ctx, num_true, num_sampled, unique, range_max, seed, seed2):
     _check_true(true_classes, num_true)
-    if true_classes.size and not (0 <= true_classes.min() and true_classes.max() < range_max):
+    if true_classes.size and not (true_classes.min() >= 0 and true_classes.max() < range_max):
         raise invalid_argument(f"true_classes must be in [0, {range_max})")
-    sampler = ctx.state.setdefault("learned", LearnedUnigram(range_max)) if "learned" not in ctx.state else ctx.state["learned"]
+    sampler = ctx.state.get("learned") or ctx.state.setdefault("learned", LearnedUnigram(range_max))
     with sampler.lock:
         result = _candidates(sampler, ctx, true_classes, num_sampled, unique, seed, seed2)
         sampler.learn(true_classes)
@@ -287,6 +286,7 @@ class AllCandidateSampler:
 class ComputeAccidentalHits:
     """Where a sampled class is a true class: (row, position among the samples, a weight that rules it out)."""
 
+    ranks = {"sampled_candidates": 1}
     gradient = None
 
     def shape(true_classes, num_true):

@@ -189,11 +189,11 @@ class Real:
     elementwise = True
     shape = like("input")
 
-    def kernel(input):
-        return np.real(input).copy()
+    def kernel(input, Tout):
+        return np.real(input).astype(Tout.np)
 
-    def lower(b, input):
-        return b.real(input)
+    def lower(b, input, Tout):
+        return b.cast(b.real(input), Tout)
 
     def gradient(op, dy):
         return _complex(dy, _zero(dy))
@@ -206,11 +206,11 @@ class Imag:
     elementwise = True
     shape = like("input")
 
-    def kernel(input):
-        return np.imag(input).copy()
+    def kernel(input, Tout):
+        return np.imag(input).astype(Tout.np)
 
-    def lower(b, input):
-        return b.imag(input)
+    def lower(b, input, Tout):
+        return b.cast(b.imag(input), Tout)
 
     def gradient(op, dy):
         return _complex(_zero(dy), dy)
@@ -240,11 +240,11 @@ class Angle:
     elementwise = True
     shape = like("input")
 
-    def kernel(input):
-        return np.angle(input)
+    def kernel(input, Tout):
+        return np.angle(input).astype(Tout.np)
 
-    def lower(b, input):
-        return b.atan2(b.imag(input), b.real(input))
+    def lower(b, input, Tout):
+        return b.cast(b.atan2(b.imag(input), b.real(input)), Tout)
 
     def gradient(op, dy):
         # Elementwise gradients need conj and cast: they live above this file.
@@ -261,8 +261,8 @@ class ComplexAbs:
     elementwise = True
     shape = like("x")
 
-    def kernel(x):
-        return np.abs(x)
+    def kernel(x, Tout):
+        return np.abs(x).astype(Tout.np)
 
     def gradient(op, dy):
         # Elementwise gradients need conj and cast: they live above this file.

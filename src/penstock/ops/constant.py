@@ -21,7 +21,9 @@ from penstock.ops.common import like
 class Const:
     """A value that is part of the graph."""
 
-    def shape(value):
+    def shape(value, dtype):
+        if value.dtype != dtype.np:
+            raise ValueError(f"a value of type {value.dtype} for a constant of type {dtype.name}")
         return TensorShape._of(value.shape)
 
     def static(attrs):
@@ -124,7 +126,8 @@ class PlaceholderWithDefault:
     aliases = True
     stateful = True  # what is known of its input is not known of it: it may be fed
 
-    def shape(shape):
+    def shape(input, shape):
+        shape.assert_is_compatible_with(input.shape)
         return shape
 
     def kernel(input):

@@ -18,6 +18,7 @@ from penstock.ops.cast import cast
 from penstock.ops.clip import clip_by_value
 from penstock.ops.common import like
 from penstock.ops.constant import constant, identity
+from penstock.ops.demands import check_rank, want_rank
 from penstock.ops.division import truediv
 from penstock.ops.elementwise import Maximum, Minimum
 from penstock.ops.fill import ones_like, zeros
@@ -32,6 +33,7 @@ _COUNTED = frozenset([int32, int64, float32, float64])
 
 
 def _vector_of(number: Tensor) -> list[int | None]:
+    want_rank(0, number=number)
     value = constant_value(number)
     if value is not None and value < 0:
         raise ValueError(f"A number of bins must not be negative but is {value}")
@@ -42,10 +44,13 @@ def _vector_of(number: Tensor) -> list[int | None]:
 class Bincount:
     """How often each of 0, 1, ..., size - 1 is in ``arr``, or the sum of its weights; larger numbers are left out."""
 
+    ranks = {"size": 0}
+
     def shape(size):
         return _vector_of(size)
 
     def kernel(arr, size, weights):
+        check_rank(0, size=size)
         arr, weights, size = np.ravel(arr), np.ravel(weights), int(size)
         if np.any(arr < 0):
             raise invalid_argument("Input arr must be non-negative!")
@@ -79,19 +84,25 @@ def bincount(arr: Any, weights: Any = None, minlength: Any = None, maxlength: An
 class HistogramFixedWidth:
     """How many values fall into each of ``nbins`` bins of equal width; values out of range into the first and last."""
 
+    ranks = {"value_range": 1, "nbins": 0}
+
     def shape(value_range, nbins):
         if value_range.shape.ndims is not None:
             value_range.shape.merge_with([2])
         return _vector_of(nbins)
 
     def kernel(values, value_range, nbins, dtype):
+        check_rank(0, nbins=nbins)
+        if np.shape(value_range) != (2,):
+            raise invalid_argument(f"value_range should be a vector of 2 elements, but has shape {list(np.shape(value_range))}")
         low, high = value_range
         if nbins <= 0:
             raise invalid_argument(f"nbins should be a positive number, but got '{nbins}'")
         if low >= high:
             raise invalid_argument(f"value_range should satisfy value_range[0] < value_range[1], but got '[{low}, {high}]'")
         step = (float(high) - float(low)) / int(nbins)
-        places = np.clip((np.ravel(values).astype(np.float64) - low) / step, 0, int(nbins) - 1).astype(np.int64)
+        places = np.nan_to_num((np.ravel(values).astype(np.float64) - low) / step)
+        places = np.clip(places, 0, int(nbins) - 1).astype(np.int64)
         return np.bincount(places, minlength=int(nbins)).astype(dtype.np)
 
     gradient = None

@@ -11,6 +11,7 @@ import itertools
 import numpy as np
 
 _NONE = -np.inf
+_NOTHING = (_NONE, _NONE, _NONE)
 
 
 class Prefix:
@@ -21,7 +22,7 @@ class Prefix:
     def __init__(self, parent: Prefix | None, label: int) -> None:
         self.parent, self.label = parent, label
         self.children: dict[int, Prefix] = {}
-        self.old = self.new = (_NONE, _NONE, _NONE)
+        self.old = self.new = _NOTHING
 
     @property
     def total(self) -> float:
@@ -79,7 +80,7 @@ class Beam:
             heapq.heappush(self._heap, entry)
         else:
             _, _, dropped = heapq.heapreplace(self._heap, entry)
-            dropped.new = (_NONE, _NONE, _NONE)
+            dropped.new = _NOTHING
 
     def sorted(self) -> list[Prefix]:
         """The prefixes, best first."""
@@ -94,14 +95,16 @@ def _grow(branches: list[Prefix], beam: Beam, scores: np.ndarray) -> None:
         totals = scores[:-1] + branch.old[2]
         if branch.parent is not None:
             totals[branch.label] = scores[branch.label] + branch.old[0]
-        for label in np.flatnonzero(totals > _NONE).tolist():
-            total = float(totals[label])
-            if not beam.accepts(total):
-                continue
-            child = branch.child(label)
-            if child.total == _NONE:
+        for label, total in enumerate(totals.tolist()):
+            child = branch.children.get(label)
+            if child is not None and child.total > _NONE:
+                continue  # it is in the beam: its own step has counted these paths
+            if beam.accepts(total):
+                child = child or branch.child(label)
                 child.new = (_NONE, total, total)
                 beam.push(child)
+            elif child is not None:
+                child.old = _NOTHING  # it fell out in this step and shall not grow
 
 
 def beam_search(scores: np.ndarray, width: int, top_paths: int, merge_repeated: bool) -> list[tuple[list[int], float]]:

@@ -18,6 +18,7 @@ from penstock.ops.cast import cast, conj
 from penstock.ops.common import NUMERIC
 from penstock.ops.compare import Greater, Less
 from penstock.ops.constant import constant
+from penstock.ops.demands import check_rank, want_rank
 from penstock.ops.division import FloorMod
 from penstock.ops.elementwise import Mul, Neg, RealDiv, Sub
 from penstock.ops.fill import ones_like, zeros_like
@@ -33,13 +34,13 @@ _AXIS = types(int32, int64, default=int32)
 
 
 def _scan_shape(x, axis):
-    if axis.shape.ndims not in (None, 0):
-        raise ValueError(f"axis must be a scalar, not of shape {axis.shape}")
+    want_rank(0, axis=axis)
     return x.shape
 
 
 def _scan(accumulate, x, axis, exclusive, reverse, neutral):
     """``accumulate(x, axis)`` from either end; with ``exclusive`` moved by one place, starting at ``neutral``."""
+    check_rank(0, axis=axis)
     x = np.asarray(x)
     if not -x.ndim <= axis < x.ndim:
         raise invalid_argument(f"ScanOp: Expected scan axis in the range [{-x.ndim}, {x.ndim}), but got {axis}")

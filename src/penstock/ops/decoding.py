@@ -71,6 +71,7 @@ class SerializeTensor:
 class ParseTensor:
     """The tensor in the bytes of a TensorProto."""
 
+    ranks = {"serialized": 0}
     shape = unknown()
     gradient = None
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from penstock.graph.attrs import types
 from penstock.graph import dtypes as dt
+from penstock.graph.attrs import types
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape, unknown_shape

@@ -142,6 +142,7 @@ class MatrixSetDiag:
 class MatrixBandPart:
     """Matrices with zeros outside a band around the main diagonal; a negative width keeps the whole triangle."""
 
+    ranks = {"num_lower": 0, "num_upper": 0}
     shape = like("input")
 
     def kernel(input, num_lower, num_upper):

@@ -22,7 +22,9 @@ from penstock.ops.pack import concat, stack
 from penstock.ops.permute import transpose
 from penstock.ops.reduce import reduce_prod, reduce_sum
 from penstock.ops.sequences import range as range_op
-from penstock.ops.shape_ops import expand_dims, rank as rank_op, reshape, shape as shape_op
+from penstock.ops.shape_ops import expand_dims, reshape
+from penstock.ops.shape_ops import rank as rank_op
+from penstock.ops.shape_ops import shape as shape_op
 from penstock.ops.unique import setdiff1d
 
 

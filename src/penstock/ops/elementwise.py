@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.errors import invalid_argument
 from penstock.graph.attrs import SHAPE, count
 from penstock.graph.composite import IndexedSlices, SparseTensor
 from penstock.graph.convert import to_tensor
@@ -22,6 +23,7 @@ from penstock.ops.cast import ComplexAbs, conj
 from penstock.ops.common import FLOATS, INDEX, INEXACT, INTS_SIGNED, NUMERIC, broadcasting, like
 from penstock.ops.compare import GreaterEqual, LessEqual
 from penstock.ops.constant import identity
+from penstock.ops.demands import check_same_shape, merged
 from penstock.ops.fill import zeros_like
 from penstock.ops.public import function
 from penstock.ops.select import where
@@ -228,18 +230,19 @@ class SquaredDifference:
         return reduce_both(op, grad, Neg(grad))
 
 
-def _merged_shape(inputs):
-    result = unknown_shape()
-    for tensor in inputs:
-        result = result.merge_with(tensor.shape)
-    return result
-
-
 def _total(inputs):
+    check_same_shape(*inputs)
     result = np.array(inputs[0])
     for array in inputs[1:]:
         result += array
     return result
+
+
+def _lower_total(b, inputs):
+    total = inputs[0]
+    for value in inputs[1:]:
+        total = b.add(total, value)
+    return total
 
 
 @op("AddN", "inputs: N * T -> sum: T", N=count(1), T=NUMERIC | {variant})
@@ -249,16 +252,12 @@ class AddN:
     elementwise = commutative = True
 
     def shape(inputs):
-        return _merged_shape(inputs)
+        return merged(inputs)
 
     def kernel(inputs):
         return functools.reduce(add_lists, inputs) if isinstance(inputs[0], tuple) else _total(inputs)
 
-    def lower(b, inputs):
-        total = inputs[0]
-        for value in inputs[1:]:
-            total = b.add(total, value)
-        return total
+    lower = _lower_total
 
     def gradient(op, dy):
         return [dy] * len(op.inputs)
@@ -270,11 +269,15 @@ class AccumulateNV2:
 
     elementwise = commutative = True
 
-    def shape(shape):
-        return shape
+    def shape(inputs, shape):
+        return merged(inputs).merge_with(shape)
 
-    def kernel(inputs):
+    def kernel(inputs, shape):
+        if not shape.is_compatible_with(np.shape(inputs[0])):
+            raise invalid_argument(f"The inputs have shape {list(np.shape(inputs[0]))}, which is not {shape}")
         return _total(inputs)
+
+    lower = _lower_total
 
     def gradient(op, dy):
         return [dy] * len(op.inputs)
@@ -398,7 +401,7 @@ def accumulate_n(inputs: Any, shape: Any = None, tensor_dtype: Any = None, name:
         raise TypeError(f"accumulate_n needs tensors of one type, tensor_dtype: {tensor_dtype or dtype}, not "
                         f"{[x.dtype.name for x in inputs]}")
     known = unknown_shape() if shape is None else unknown_shape().merge_with(shape)
-    known = known.merge_with(_merged_shape(inputs))
+    known = known.merge_with(merged(inputs))
     if len(inputs) > 1:
         return AccumulateNV2(inputs, shape=known, name=name)
     return identity(inputs[0], name) if name else inputs[0]

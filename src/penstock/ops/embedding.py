@@ -34,7 +34,8 @@ from penstock.ops.segment import segment_sum
 from penstock.ops.segment_sparse import sparse_segment_mean, sparse_segment_sqrt_n, sparse_segment_sum
 from penstock.ops.select import where
 from penstock.ops.sequences import range as range_op
-from penstock.ops.shape_ops import expand_dims, reshape, shape as shape_op, size
+from penstock.ops.shape_ops import expand_dims, reshape, size
+from penstock.ops.shape_ops import shape as shape_op
 from penstock.ops.slicing import slice_
 from penstock.ops.sparse_functions import sparse_fill_empty_rows, sparse_reshape, sparse_retain
 from penstock.ops.unique import unique

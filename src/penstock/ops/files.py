@@ -34,6 +34,7 @@ def file_error(error: OSError, path: str) -> KernelError:
 class ReadFile:
     """The contents of a file."""
 
+    ranks = {"filename": 0}
     shape = fixed()
     gradient = None
     blocking = stateful = True  # a file may change: it is never read while the graph is optimised
@@ -51,6 +52,7 @@ class ReadFile:
 class WriteFile:
     """Writes a file, and makes the directories that it needs."""
 
+    ranks = {"filename": 0, "contents": 0}
     shape = nothing()
     gradient = None
     blocking = stateful = True

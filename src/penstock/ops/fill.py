@@ -14,6 +14,7 @@ from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape
+from penstock.graph.tensor_proto import to_array
 from penstock.ops.common import NUMERIC, canonical_axis, like
 from penstock.ops.constant import constant
 from penstock.ops.shape_ops import INDEX_32, as_array, known_elements, known_shape, reshape, shape_internal
@@ -151,6 +152,8 @@ def ones_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize:
 class OneHot:
     """``on_value`` at the position that the index names along a new axis, ``off_value`` elsewhere."""
 
+    ranks = {"depth": 0, "on_value": 0, "off_value": 0}
+
     def shape(indices, depth, axis):
         if indices.shape.extents is None:
             return None
@@ -193,8 +196,7 @@ def _one_hot_dtype(on_value: Any, off_value: Any, dtype: Any) -> DType:
             continue
         found = value.dtype.base_dtype if isinstance(getattr(value, "dtype", None), DType) else None
         if found is None and dtype is None:
-            found = dt.as_dtype(np.asarray(value).dtype if not isinstance(value, (str, bytes)) else object)
-            found = {dt.float64: dt.float32, dt.int64: dt.int32}.get(found, found) if not hasattr(value, "dtype") else found
+            found = dt.as_dtype(to_array(value).dtype)
         if found is not None and wanted is not None and found is not wanted:
             raise TypeError(f"dtype {found.name} of {name} does not match dtype parameter {wanted.name}")
         wanted = wanted or found

@@ -221,6 +221,8 @@ class FusedBatchNormV3:
 class FusedBatchNormGrad:
     """The gradient of FusedBatchNorm."""
 
+    ranks = {"reserve_space_1": 1, "reserve_space_2": 1}
+
     def shape(y_backprop, x, scale, data_format, is_training):
         return _backward_shapes(x, y_backprop, scale, data_format, is_training)
 
@@ -239,6 +241,8 @@ class FusedBatchNormGrad:
 class FusedBatchNormGradV2:
     """The gradient of FusedBatchNormV2."""
 
+    ranks = {"reserve_space_1": 1, "reserve_space_2": 1}
+
     def shape(y_backprop, x, scale, data_format, is_training):
         return _backward_shapes(x, y_backprop, scale, data_format, is_training)
 
@@ -256,6 +260,8 @@ class FusedBatchNormGradV2:
     "x_backprop: T, scale_backprop: U, offset_backprop: U, reserve_space_4: U, reserve_space_5: U", **_MIXED, **_REST)
 class FusedBatchNormGradV3:
     """The gradient of FusedBatchNormV3."""
+
+    ranks = {"reserve_space_1": 1, "reserve_space_2": 1}
 
     def shape(y_backprop, x, scale, data_format, is_training):
         return _backward_shapes(x, y_backprop, scale, data_format, is_training)

@@ -57,6 +57,7 @@ class Gather:
 
 def _row_gradient(params: Tensor, indices: Tensor, dy: Tensor) -> IndexedSlices:
     """The gradient of picking rows: the rows of ``dy``, to be added where they came from."""
+    dy = to_tensor(dy)  # it is sparse itself if rows of the result were gathered
     with colocate_with(params.op):  # the shape is asked for where the rows live, often on another task
         params_shape = shape(params)
     tail = params.shape[1:]
@@ -75,6 +76,7 @@ def _row_gradient(params: Tensor, indices: Tensor, dy: Tensor) -> IndexedSlices:
 class GatherV2:
     """Slices along an axis, picked by index; the first ``batch_dims`` axes of params and indices go together."""
 
+    ranks = {"axis": 0}
     rearranges = True
 
     def shape(params, indices, axis, batch_dims):
@@ -98,16 +100,17 @@ class GatherV2:
         check_indices(indices, params.shape[where])
         if not batch_dims:
             return params.take(indices, where)
-        return _gather_batched(params, indices, where, batch_dims % (indices.ndim + 1) if batch_dims > 0 else batch_dims + indices.ndim)
+        return _gather_batched(params, indices, where, batch_dims if batch_dims > 0 else batch_dims + indices.ndim)
 
     def gradient(op, dy):
         params, indices, axis = op.inputs
         known = constant_value(axis)
         if not op.attrs["batch_dims"] and known is not None and known == 0:
             return [_row_gradient(params, indices, dy), None, None]
-        where = cast(axis, dt.int32) if known is None or (known < 0 and params.shape.ndims is None) else int(known)
-        if not isinstance(where, int) or where < 0:
-            where = FloorMod(where, _rank(params)) if isinstance(where, Tensor) else where + params.shape.ndims
+        if known is not None and params.shape.ndims is not None:
+            where = int(known) % params.shape.ndims
+        else:
+            where = FloorMod(cast(axis, dt.int32), _rank(params))
         return [_axis_gradient(params, indices, where, op.attrs["batch_dims"], dy), None, None]
 
 
@@ -196,6 +199,7 @@ class GatherNd:
 
     def gradient(op, dy):
         params, indices = op.inputs
+        dy = to_tensor(dy)
         if indices.shape.ndims == 2 and indices.shape.extents[1] == 1:
             return [IndexedSlices(dy, squeeze(indices, axis=-1), shape(params, out_type=indices.dtype.base_dtype)), None]
         return [ScatterNd(indices, dy, shape(params, out_type=indices.dtype.base_dtype)), None]

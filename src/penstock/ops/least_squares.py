@@ -13,14 +13,14 @@ from penstock.graph.scopes import name_scope
 from penstock.ops.cast import cast
 from penstock.ops.diag import eye, matrix_rows
 from penstock.ops.linalg import (
-    Cholesky,
     LAPACK_TYPES,
-    check_system,
-    solution_shape,
+    Cholesky,
     adjoint_view,
+    check_system,
     cholesky_solve,
     each,
     in_lapack,
+    solution_shape,
 )
 from penstock.ops.matmul import matmul
 
@@ -43,6 +43,8 @@ def _normal_equations(matrix: np.ndarray, rhs: np.ndarray, penalty: float) -> np
 @op("MatrixSolveLs", "matrix: T, rhs: T, l2_regularizer: double -> output: T", T=LAPACK_TYPES, fast=True)
 class MatrixSolveLs:
     """x that minimises |matrix @ x - rhs|² + l2_regularizer |x|²; without ``fast`` the shortest of the minimisers."""
+
+    ranks = {"l2_regularizer": 0}
 
     def shape(matrix, rhs):
         return solution_shape(matrix, rhs, square=False)

@@ -12,7 +12,7 @@ from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.ops.cast import cast, conj
-from penstock.ops.common import COMPLEX, REAL, broadcasting
+from penstock.ops.common import COMPLEX, REAL
 from penstock.ops.compare import greater
 from penstock.ops.decompositions import svd
 from penstock.ops.diag import eye
@@ -22,11 +22,12 @@ from penstock.ops.linalg import LAPACK_TYPES, MatrixSolve, adjoint, each, in_lap
 from penstock.ops.matmul import matmul
 from penstock.ops.matrix_shape import check_square, shape_text, square_like
 from penstock.ops.pack import concat
-from penstock.ops.permute import matrix_transpose
-from penstock.ops.powers import pow as pow_op, sqrt
+from penstock.ops.powers import pow as pow_op
+from penstock.ops.powers import sqrt
 from penstock.ops.reduce import reduce_max, reduce_sum
 from penstock.ops.select import where_v2
-from penstock.ops.shape_ops import expand_dims, reshape, shape as shape_op, squeeze
+from penstock.ops.shape_ops import expand_dims, reshape, squeeze
+from penstock.ops.shape_ops import shape as shape_op
 
 
 @op("MatrixExponential", "input: T -> output: T", T=LAPACK_TYPES)
@@ -89,7 +90,8 @@ class MatrixLogarithm:
     def kernel(input):
         from scipy.linalg import logm  # slow to import
         check_square(input)
-        return in_lapack(lambda a: each(logm, a), input, error="The logarithm does not exist.")
+        # In double precision: logm warns about the accuracy of single precision.
+        return in_lapack(lambda a: each(logm, a.astype(np.complex128)), input, error="The logarithm does not exist.")
 
     gradient = None
 

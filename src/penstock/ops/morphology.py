@@ -13,7 +13,7 @@ from penstock.ops.conv_shape import check_rank, check_strides
 from penstock.ops.elementwise import negative
 from penstock.ops.masking import masked
 from penstock.ops.permute import reverse
-from penstock.ops.pooling_core import lowest
+from penstock.ops.pooling_core import lowest, undefined
 from penstock.ops.precision import in_float32
 from penstock.ops.shape_ops import one_name
 from penstock.ops.windows import Windows, output_extent, windows
@@ -53,10 +53,6 @@ def _winners(input, filter, w):
         yield tap, won
 
 
-def _no_second_order(op):
-    return LookupError(f"No gradient defined for operation '{op.name}' (op type: {op.type})")
-
-
 @op("Dilation2D", "input: T, filter: T -> output: T", **_ATTRS)
 class Dilation2D:
     """The maximum over each window of input + filter."""
@@ -94,8 +90,7 @@ class Dilation2DBackpropInput:
             target[(slice(None), slice(None), slice(None), *tap)] += masked(out_backprop, won)
         return np.ascontiguousarray(w.inner(padded, 1))
 
-    def gradient(op, dy):
-        raise _no_second_order(op)
+    gradient = undefined
 
 
 @op("Dilation2DBackpropFilter", "input: T, filter: T, out_backprop: T -> filter_backprop: T", **_ATTRS)
@@ -112,8 +107,7 @@ class Dilation2DBackpropFilter:
             result[tap] = masked(out_backprop, won).sum(axis=(0, 1, 2), dtype=result.dtype)
         return result
 
-    def gradient(op, dy):
-        raise _no_second_order(op)
+    gradient = undefined
 
 
 def dilation2d(input, filter=None, strides=None, rates=None, padding=None, name=None, filters=None, dilations=None):

@@ -77,6 +77,8 @@ class InTopK:
 class InTopKV2:
     """InTopK with a k that is computed in the graph."""
 
+    ranks = {"predictions": 2, "targets": 1}
+
     def shape(predictions, targets):
         return _rows_shape(predictions, targets)
 

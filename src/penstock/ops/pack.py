@@ -19,7 +19,7 @@ from penstock.graph.static import constant_value
 from penstock.ops.common import canonical_axis
 from penstock.ops.constant import identity
 from penstock.ops.matrix_shape import shape_text
-from penstock.ops.shape_ops import INDEX_32, INDEX_64, as_array, expand_dims, known_elements, shape
+from penstock.ops.shape_ops import INDEX_32, INDEX_64, as_array, expand_dims, known_elements, shape, squeeze
 from penstock.ops.slicing import Slice
 
 AT_LEAST_1 = Attr("int", minimum=1)
@@ -73,9 +73,9 @@ def _concat_kernel(values: list[Any], axis: Any) -> np.ndarray:
 
 def _concat_gradient(values: list[Tensor], axis: Tensor, dy: Any) -> list[Any]:
     """The gradients of the values of a concat: slices of the whole gradient, one after the other."""
-    where = constant_value(axis)
     if isinstance(dy, IndexedSlices):
-        return _sparse_concat_gradient(values, where, dy)
+        return _sparse_concat_gradient(values, axis, dy)
+    where = constant_value(axis)
     rank = dy.shape.ndims if dy.shape.ndims is not None else next((v.shape.ndims for v in values if v.shape.ndims is not None), None)
     if where is None or rank is None:
         return _dynamic_concat_gradient(values, axis, dy)
@@ -105,18 +105,38 @@ def _dynamic_concat_gradient(values: list[Tensor], axis: Tensor, dy: Tensor) -> 
     return [Slice(dy, begin, size) for begin, size in zip(ConcatOffset(axis, shapes), shapes)]
 
 
-def _sparse_concat_gradient(values: list[Tensor], where: Any, dy: IndexedSlices) -> list[IndexedSlices]:
-    """The rows of an IndexedSlices gradient, cut along an axis behind the first."""
-    if where is None or int(where) == 0 or values[0].shape.ndims is None:
-        raise NotImplementedError("the gradient of a concat along its first axis is not kept as IndexedSlices: gather after concat densely")
-    dense = _concat_gradient(values, to_tensor(int(where)), dy.values)
-    return [IndexedSlices(rows, dy.indices, shape(tensor)) for rows, tensor in zip(dense, values)]
+def _sparse_concat_gradient(values: list[Tensor], axis: Tensor, dy: IndexedSlices) -> list[Any]:
+    """The gradients of a concat of which rows were gathered: they stay sparse. A row of zeros in front of an embedding is such a concat."""
+    where, rank = constant_value(axis), next((tensor.shape.ndims for tensor in values if tensor.shape.ndims is not None), None)
+    if where is None or (where < 0 and rank is None):
+        return _concat_gradient(values, axis, to_tensor(dy))
+    if where % (rank or where + 1) == 0:
+        return _rows_by_value(values, dy)
+    parts = _concat_gradient(values, axis, dy.values)
+    return [IndexedSlices(rows, dy.indices, shape(tensor)) for rows, tensor in zip(parts, values)]
+
+
+def _rows_by_value(values: list[Tensor], dy: IndexedSlices) -> list[IndexedSlices]:
+    """The rows of a gradient, sorted out by the value, of those joined along the first axis, that they belong to."""
+    # gathering and comparing stand above
+    from penstock.ops.compare import GreaterEqual, Less, LogicalAnd
+    from penstock.ops.gather import GatherV2
+    from penstock.ops.select import Where
+    start: Any = 0
+    result = []
+    for tensor in values:
+        stop = start + shape(tensor, out_type=dy.indices.dtype.base_dtype)[0]
+        places = squeeze(Where(LogicalAnd(GreaterEqual(dy.indices, start), Less(dy.indices, stop))), axis=[1])
+        result.append(IndexedSlices(GatherV2(dy.values, places, 0), GatherV2(dy.indices, places, 0) - start, shape(tensor)))
+        start = stop
+    return result
 
 
 @op("Concat", "concat_dim: int32, values: N * T -> output: T", N=count(2), T=TYPE)
 class Concat:
     """Tensors joined along an axis; the form of old graphs, with the axis first."""
 
+    ranks = {"concat_dim": 0}
     rearranges = True
 
     def shape(concat_dim, values):
@@ -133,6 +153,7 @@ class Concat:
 class ConcatV2:
     """Tensors joined along an axis."""
 
+    ranks = {"axis": 0}
     rearranges = True
 
     def shape(values, axis):
@@ -148,6 +169,8 @@ class ConcatV2:
 @op("ConcatOffset", "concat_dim: int32, shape: N * int32 -> offset: N * int32", N=count(2))
 class ConcatOffset:
     """Where each value of a concat begins in the result."""
+
+    ranks = {"concat_dim": 0}
 
     def shape(shape):
         return [tensor.shape for tensor in shape]
@@ -295,6 +318,7 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unst
 class Split:
     """Equal parts of a tensor along an axis."""
 
+    ranks = {"split_dim": 0}
     aliases = False  # it is the second input that the outputs share
 
     def shape(split_dim, value, num_split):
@@ -326,6 +350,7 @@ class Split:
 class SplitV:
     """Parts of given extents of a tensor along an axis; one extent may be -1."""
 
+    ranks = {"split_dim": 0}
     aliases = True
 
     def shape(value, size_splits, split_dim, num_split):

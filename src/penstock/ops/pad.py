@@ -88,6 +88,8 @@ class Pad:
 class PadV2:
     """A value around a tensor."""
 
+    ranks = {"constant_values": 0}
+
     def shape(input, paddings, constant_values):
         return _padded(input, paddings)
 

@@ -93,6 +93,7 @@ class ConjugateTranspose:
 class InvertPermutation:
     """y such that y[x[i]] = i."""
 
+    ranks = {"x": 1}
     shape = like("x")
 
     def kernel(x):
@@ -148,6 +149,7 @@ def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = F
 class Reverse:
     """Some axes backwards, marked by bools; the form of old graphs."""
 
+    ranks = {"dims": 1}
     aliases = True
     shape = like("tensor")
 
@@ -165,6 +167,7 @@ class Reverse:
 class ReverseV2:
     """Some axes backwards."""
 
+    ranks = {"axis": 1}
     aliases = rearranges = True
 
     def shape(tensor, axis):
@@ -197,6 +200,8 @@ def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
 @op("ReverseSequence", "input: T, seq_lengths: Tlen -> output: T", seq_dim=INT, batch_dim=0, T=TYPE, Tlen=INDEX_64)
 class ReverseSequence:
     """Per entry of the batch, the first elements of a sequence backwards; the rest stays."""
+
+    ranks = {"seq_lengths": 1}
 
     def shape(input, seq_lengths, seq_dim, batch_dim):
         if input.shape.extents is None:
@@ -274,6 +279,7 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
 class Tile:
     """The tensor repeated along each axis."""
 
+    ranks = {"multiples": 1}
     rearranges = True
 
     def shape(input, multiples):
@@ -348,7 +354,7 @@ class BroadcastTo:
             raise invalid_argument(f"Incompatible shapes: {shape_text(input)} vs. [{','.join(map(str, shape))}]") from None
 
     def gradient(op, dy):
-        return [reduce_to(dy, op.inputs[0]), None]
+        return [reduce_to(to_tensor(dy), op.inputs[0]), None]
 
 
 def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:

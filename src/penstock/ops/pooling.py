@@ -85,6 +85,8 @@ class MaxPoolGrad:
 class MaxPoolGradGrad:
     """Per window, the element of ``grad`` where the input has its maximum."""
 
+    ranks = {"orig_output": 4}
+
     def shape(orig_input, ksize, strides, padding):
         return core.pool_shape(orig_input.shape, 4, ksize, strides, padding)
 
@@ -107,6 +109,8 @@ def _shape_v2(input, ksize, strides, padding):
 class MaxPoolV2:
     """MaxPool with windows that are computed in the graph."""
 
+    ranks = {"ksize": 1, "strides": 1}
+
     def shape(input, ksize, strides, padding):
         return _shape_v2(input, ksize, strides, padding)
 
@@ -122,6 +126,8 @@ class MaxPoolV2:
     data_format=_FORMAT_2D, T=_REAL_OR_FLOAT)
 class MaxPoolGradV2:
     """The gradient of MaxPoolV2."""
+
+    ranks = {"ksize": 1, "strides": 1}
 
     def shape(orig_input):
         return check_rank(orig_input.shape, 4)
@@ -139,6 +145,8 @@ class MaxPoolGradV2:
     data_format=_FORMAT_2D, T=REAL)
 class MaxPoolGradGradV2:
     """MaxPoolGradGrad with windows that are computed in the graph."""
+
+    ranks = {"ksize": 1, "strides": 1}
 
     def shape(orig_input, ksize, strides, padding):
         return _shape_v2(orig_input, ksize, strides, padding)
@@ -184,6 +192,8 @@ class MaxPool3DGrad:
 class MaxPool3DGradGrad:
     """MaxPoolGradGrad for volumes."""
 
+    ranks = {"orig_output": 5}
+
     def shape(orig_input, ksize, strides, padding):
         return core.pool_shape(orig_input.shape, 5, ksize, strides, padding)
 
@@ -221,6 +231,8 @@ class AvgPool:
 class AvgPoolGrad:
     """The gradient of AvgPool: each window's is shared evenly."""
 
+    ranks = {"orig_input_shape": 1}
+
     def shape(orig_input_shape):
         return check_rank(constant_value_as_shape(orig_input_shape), 4)
 
@@ -248,6 +260,8 @@ class AvgPool3D:
 @op("AvgPool3DGrad", "orig_input_shape: int32, grad: T -> output: T", **_WINDOW_5, data_format=_FORMAT_3D, T=FLOATS)
 class AvgPool3DGrad:
     """The gradient of AvgPool3D."""
+
+    ranks = {"orig_input_shape": 1}
 
     def shape(orig_input_shape):
         return check_rank(constant_value_as_shape(orig_input_shape), 5)

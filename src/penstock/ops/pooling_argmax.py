@@ -80,6 +80,8 @@ class MaxPoolGradWithArgmax:
 class MaxPoolGradGradWithArgmax:
     """The elements of ``grad`` at the indices."""
 
+    ranks = {"argmax": 4}
+
     def shape(input, ksize, strides, padding):
         return core.pool_shape(input.shape, 4, ksize, strides, padding)
 

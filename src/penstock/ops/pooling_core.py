@@ -19,6 +19,11 @@ from penstock.ops.windows import Ints, Windows, output_extent, windows
 Tap = tuple[Any, ...]
 
 
+def undefined(op: Any, *gradients: Any) -> Any:
+    """The ``gradient`` of a gradient op that TensorFlow does not differentiate again: an error, not a silent None."""
+    raise LookupError(f"No gradient defined for operation '{op.name}' (op type: {op.type})")
+
+
 def pool_shape(shape: TensorShape, rank: int, ksize: Ints, strides: Ints, padding: str) -> list[Extent]:
     """The shape of a pooled tensor; ValueError for windows that cannot be."""
     extents = check_rank(shape, rank).as_list()

@@ -14,10 +14,16 @@ from penstock.ops.broadcast_gradient import reduce_both
 from penstock.ops.cast import cast, conj
 from penstock.ops.common import INEXACT, broadcasting, like
 from penstock.ops.compare import Greater, NotEqual
+from penstock.ops.demands import check_same_shape, same_shape
 from penstock.ops.elementwise import NO_BFLOAT16, SIGNED, AddV2, Mul, Neg, RealDiv, Square, Sub
 from penstock.ops.fill import ones_like, zeros_like
 from penstock.ops.public import function
 from penstock.ops.select import where
+
+
+def _or_zero(dy: Any, gradient: Any) -> Any:
+    """``gradient``, and 0 where nothing comes in: a pole that a ``where`` has masked stays masked."""
+    return np.where(np.equal(dy, 0), dy, gradient)
 
 
 def _number(value: float, tensor: Tensor) -> Tensor:
@@ -67,16 +73,17 @@ class Sqrt:
 
 @op("SqrtGrad", "y: T, dy: T -> z: T", T=INEXACT)
 class SqrtGrad:
-    """The gradient of y = sqrt(x): dy / 2 / conj(y)."""
+    """The gradient of y = sqrt(x): dy / 2 / conj(y), and 0 where dy is 0."""
 
     elementwise = True
-    shape = like("y")
+    shape = same_shape("y", "dy")
 
     def kernel(y, dy):
-        return np.divide(np.multiply(dy, _typed(0.5, dy)), _conj(y))
+        check_same_shape(y, dy)
+        return _or_zero(dy, np.divide(np.multiply(dy, _typed(0.5, dy)), _conj(y)))
 
     def lower(b, y, dy):
-        return b.div(b.mul(dy, 0.5), b.conj(y))
+        return b.select(b.eq(dy, 0), dy, b.div(b.mul(dy, 0.5), b.conj(y)))
 
     def gradient(op, g):
         ratio = RealDiv(g, op.inputs[0])
@@ -102,18 +109,19 @@ class Rsqrt:
 
 @op("RsqrtGrad", "y: T, dy: T -> z: T", T=INEXACT)
 class RsqrtGrad:
-    """The gradient of y = 1 / sqrt(x): -dy / 2 * conj(y) ** 3."""
+    """The gradient of y = 1 / sqrt(x): -dy / 2 * conj(y) ** 3, and 0 where dy is 0."""
 
     elementwise = True
-    shape = like("y")
+    shape = same_shape("y", "dy")
 
     def kernel(y, dy):
+        check_same_shape(y, dy)
         y = _conj(y)
-        return np.multiply(np.multiply(dy, _typed(-0.5, dy)), np.multiply(np.multiply(y, y), y))
+        return _or_zero(dy, np.multiply(np.multiply(dy, _typed(-0.5, dy)), np.multiply(np.multiply(y, y), y)))
 
     def lower(b, y, dy):
         y = b.conj(y)
-        return b.mul(b.mul(dy, -0.5), b.mul(b.mul(y, y), y))
+        return b.select(b.eq(dy, 0), dy, b.mul(b.mul(dy, -0.5), b.mul(b.mul(y, y), y)))
 
     def gradient(op, g):
         y, dy = conj(op.inputs[0]), op.inputs[1]
@@ -129,13 +137,14 @@ def _reciprocal(x):
 
 
 def _reciprocal_grad(y, dy):
+    check_same_shape(y, dy)
     y = _conj(y)
-    return np.multiply(np.negative(dy), np.multiply(y, y))
+    return _or_zero(dy, np.multiply(np.negative(dy), np.multiply(y, y)))
 
 
 def _lower_reciprocal_grad(b, y, dy):
     y = b.conj(y)
-    return b.mul(b.neg(dy), b.mul(y, y))
+    return b.select(b.eq(dy, 0), dy, b.mul(b.neg(dy), b.mul(y, y)))
 
 
 def _reciprocal_grad_gradient(op, g):
@@ -160,10 +169,10 @@ class Reciprocal:
 
 @op("ReciprocalGrad", "y: T, dy: T -> z: T", T=INEXACT)
 class ReciprocalGrad:
-    """The gradient of y = 1 / x: -dy * conj(y) ** 2."""
+    """The gradient of y = 1 / x: -dy * conj(y) ** 2, and 0 where dy is 0."""
 
     elementwise = True
-    shape = like("y")
+    shape = same_shape("y", "dy")
     kernel = _reciprocal_grad
     lower = _lower_reciprocal_grad
     gradient = _reciprocal_grad_gradient
@@ -186,10 +195,10 @@ class Inv:
 
 @op("InvGrad", "y: T, dy: T -> z: T", T=INEXACT)
 class InvGrad:
-    """The gradient of y = 1 / x: -dy * conj(y) ** 2."""
+    """The gradient of y = 1 / x: -dy * conj(y) ** 2, and 0 where dy is 0."""
 
     elementwise = True
-    shape = like("y")
+    shape = same_shape("y", "dy")
     kernel = _reciprocal_grad
     lower = _lower_reciprocal_grad
     gradient = _reciprocal_grad_gradient

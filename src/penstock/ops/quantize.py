@@ -201,6 +201,7 @@ class QuantizeAndDequantize:
 class QuantizeAndDequantizeV2:
     """Values rounded to what integers of a few bits can hold."""
 
+    ranks = {"input_min": 0, "input_max": 0}
     shape = like("input")
 
     def kernel(input, input_min, input_max, signed_input, num_bits, range_given, round_mode, narrow_range):
@@ -215,6 +216,7 @@ class QuantizeAndDequantizeV2:
 class QuantizeAndDequantizeV3:
     """QuantizeAndDequantizeV2 with the number of bits as a tensor."""
 
+    ranks = {"input_min": 0, "input_max": 0, "num_bits": 0}
     shape = like("input")
 
     def kernel(input, input_min, input_max, num_bits, signed_input, range_given, narrow_range):

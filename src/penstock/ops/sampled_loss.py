@@ -19,7 +19,8 @@ from penstock.ops.pack import concat
 from penstock.ops.passing import stop_gradient
 from penstock.ops.powers import log
 from penstock.ops.reduce import reduce_sum
-from penstock.ops.shape_ops import expand_dims, reshape, shape as shape_op
+from penstock.ops.shape_ops import expand_dims, reshape
+from penstock.ops.shape_ops import shape as shape_op
 from penstock.ops.slicing import slice_
 from penstock.ops.sparse_functions import sparse_to_dense
 

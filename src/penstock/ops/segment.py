@@ -20,6 +20,7 @@ from penstock.ops.cast import cast
 from penstock.ops.common import INDEX, NUMERIC, REAL
 from penstock.ops.compare import Equal, GreaterEqual, LogicalAnd
 from penstock.ops.constant import constant
+from penstock.ops.demands import check_rank, want_rank
 from penstock.ops.division import truncated_quotient
 from penstock.ops.elementwise import Maximum, Mul, RealDiv
 from penstock.ops.fill import fill, ones_like, zeros_like
@@ -41,7 +42,7 @@ def _check_sorted(data: np.ndarray, ids: np.ndarray) -> int:
     if not len(ids):
         return 0
     number = int(ids[-1]) + 1
-    if np.any(np.diff(ids) < 0):
+    if np.any(ids[1:] < ids[:-1]):
         raise invalid_argument("segment ids are not increasing")
     if ids[0] < 0:
         raise invalid_argument(f"Segment id {ids[0]} out of range [0, {number}), possibly because 'segment_ids' input is not sorted.")
@@ -69,6 +70,7 @@ def _flat(data: np.ndarray, ids: np.ndarray, number: Any) -> tuple[np.ndarray, n
     """Data and ids with one leading axis, checked; rows with negative ids are gone."""
     if data.shape[:ids.ndim] != ids.shape:
         raise invalid_argument(f"data.shape = {list(data.shape)} does not start with segment_ids.shape = {list(ids.shape)}")
+    check_rank(0, num_segments=number)
     number = int(number)
     if number < 0:
         raise invalid_argument(f"Input num_segments == {number} must not be negative.")
@@ -94,8 +96,7 @@ def _counts(ids: np.ndarray, number: int, rank: int) -> np.ndarray:
 # --- shapes ----------------------------------------------------------------------------------------------------------
 
 def _sorted_shape(data, segment_ids):
-    if segment_ids.shape.ndims not in (None, 1):
-        raise ValueError(f"Shape must be rank 1 but is rank {segment_ids.shape.ndims}: segment_ids")
+    want_rank(1, segment_ids=segment_ids)
     if data.shape.ndims is None:
         return None
     if data.shape.ndims == 0:
@@ -104,6 +105,7 @@ def _sorted_shape(data, segment_ids):
 
 
 def _unsorted_shape(data, segment_ids, num_segments):
+    want_rank(0, num_segments=num_segments)
     number = constant_value(num_segments)
     if number is not None and number < 0:
         raise ValueError(f"Dimension size, given by scalar input 2, must be non-negative but is {number}")
@@ -249,6 +251,7 @@ def _product_gradient(data: Tensor, ids: Tensor, number: Any, product: Tensor, d
 class UnsortedSegmentSum:
     """The sum of each segment."""
 
+    ranks = {"num_segments": 0}
     shape = _unsorted_shape
 
     def kernel(data, segment_ids, num_segments):
@@ -263,6 +266,7 @@ class UnsortedSegmentSum:
 class UnsortedSegmentProd:
     """The product of each segment; 1 for one without rows."""
 
+    ranks = {"num_segments": 0}
     shape = _unsorted_shape
 
     def kernel(data, segment_ids, num_segments):
@@ -277,6 +281,7 @@ class UnsortedSegmentProd:
 class UnsortedSegmentMax:
     """The maximum of each segment; the lowest number for one without rows."""
 
+    ranks = {"num_segments": 0}
     shape = _unsorted_shape
 
     def kernel(data, segment_ids, num_segments):
@@ -290,6 +295,7 @@ class UnsortedSegmentMax:
 class UnsortedSegmentMin:
     """The minimum of each segment; the highest number for one without rows."""
 
+    ranks = {"num_segments": 0}
     shape = _unsorted_shape
 
     def kernel(data, segment_ids, num_segments):

@@ -16,6 +16,7 @@ from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.graph.static import constant_value
 from penstock.ops.common import REAL
+from penstock.ops.demands import check_rank, merged, want_rank
 from penstock.ops.elementwise import Maximum
 from penstock.ops.fill import ones
 from penstock.ops.gather import gather
@@ -33,19 +34,25 @@ _FLOATS = frozenset([float32, float64])
 
 def _check_ids(ids: np.ndarray, indices: np.ndarray, number: int | None) -> int:
     """The number of segments; ids must be sorted."""
+    check_rank(1, indices=indices, segment_ids=ids)
     if len(ids) != len(indices):
         raise invalid_argument("segment_ids and indices should have same size.")
     if number is not None and number < 0:
         raise invalid_argument("segment ids must be >= 0")
     if not len(ids):
         return number or 0
-    if np.any(np.diff(ids) < 0):
+    if np.any(ids[1:] < ids[:-1]):
         raise invalid_argument("segment ids are not increasing")
     if ids[0] < 0:
         raise invalid_argument("segment ids must be >= 0")
     if number is not None and ids[-1] >= number:
         raise invalid_argument("segment ids must be < num_segments")
     return int(ids[-1]) + 1 if number is None else number
+
+
+def _scalar(number: Any) -> int:
+    check_rank(0, num_segments=number)
+    return int(number)
 
 
 def _check_indices(indices: np.ndarray, rows: int) -> None:
@@ -62,7 +69,7 @@ def _weights(ids: np.ndarray, number: int, power: float, dtype: np.dtype, rank: 
 
 def _reduce(data: Any, indices: Any, ids: Any, power: float, number: Any = None) -> np.ndarray:
     """The sums of segments of gathered rows, divided by count ** power."""
-    number = _check_ids(ids, indices, None if number is None else int(number))
+    number = _check_ids(ids, indices, None if number is None else _scalar(number))
     _check_indices(indices, len(data))
     total = merge_rows(np.add, data[indices], ids, number, 0)
     return total * _weights(ids, number, power, data.dtype, data.ndim) if power else total
@@ -71,26 +78,21 @@ def _reduce(data: Any, indices: Any, ids: Any, power: float, number: Any = None)
 def _spread(grad: Any, indices: Any, ids: Any, rows: Any, power: float) -> np.ndarray:
     """The gradient of ``_reduce`` for ``data`` of this many rows."""
     _check_ids(ids, indices, len(grad))
-    _check_indices(indices, int(rows))
+    _check_indices(indices, _scalar(rows))
     scaled = grad * _weights(ids, len(grad), power, grad.dtype, grad.ndim)
     return merge_rows(np.add, scaled[ids], indices, int(rows), 0)
 
 
 # --- shapes and gradients --------------------------------------------------------------------------------------------
 
-def _check_ranks(indices: Tensor, segment_ids: Tensor) -> None:
-    for name, tensor in (("indices", indices), ("segment_ids", segment_ids)):
-        if tensor.shape.ndims not in (None, 1):
-            raise ValueError(f"Shape must be rank 1 but is rank {tensor.shape.ndims}: {name}")
-    indices.shape.merge_with(segment_ids.shape)
-
-
 def _reduced(data, indices, segment_ids):
-    _check_ranks(indices, segment_ids)
+    want_rank(1, indices=indices, segment_ids=segment_ids)
+    merged([indices, segment_ids])
     return None if data.shape.ndims is None else [None, *data.shape.with_rank_at_least(1).as_list()[1:]]
 
 
 def _reduced_to(data, indices, segment_ids, num_segments):
+    want_rank(0, num_segments=num_segments)
     number = constant_value(num_segments)
     rest = _reduced(data, indices, segment_ids)
     return None if rest is None else [None if number is None else int(number), *rest[1:]]
@@ -101,8 +103,8 @@ def _spread_to(grad, indices, segment_ids, output_dim0):
 
 
 def _rows(tensor: Tensor) -> Any:
-    return gather(Shape(tensor), 0) if tensor.shape.ndims is None or tensor.shape.as_list()[0] is None else \
-        np.int32(tensor.shape.as_list()[0])
+    extents = tensor.shape.extents
+    return gather(Shape(tensor), 0) if extents is None or extents[0] is None else np.int32(extents[0])
 
 
 def _sum_gradient(op, dy):
@@ -111,18 +113,9 @@ def _sum_gradient(op, dy):
     return [grad] + [None] * (len(op.inputs) - 1)
 
 
-def _gradient_by(name):
-    def gradient(op, dy):
-        data, indices, ids = op.inputs[:3]
-        return [globals()[name](dy, indices, ids, _rows(data))] + [None] * (len(op.inputs) - 1)
-    return gradient
-
-
-def _back_by(name):
-    def gradient(op, g):
-        grad, indices, ids, _ = op.inputs
-        return [globals()[name](g, indices, ids, _rows(grad)), None, None, None]
-    return gradient
+def _gradient_by(definition, op, dy):
+    data, indices, ids = op.inputs[:3]
+    return [definition(dy, indices, ids, _rows(data))] + [None] * (len(op.inputs) - 1)
 
 
 # --- the ops ---------------------------------------------------------------------------------------------------------
@@ -143,6 +136,7 @@ class SparseSegmentSum:
 class SparseSegmentSumWithNumSegments:
     """The sum of each of ``num_segments`` segments of gathered rows."""
 
+    ranks = {"num_segments": 0}
     shape = _reduced_to
 
     def kernel(data, indices, segment_ids, num_segments):
@@ -160,19 +154,22 @@ class SparseSegmentMean:
     def kernel(data, indices, segment_ids):
         return _reduce(data, indices, segment_ids, 1)
 
-    gradient = _gradient_by("SparseSegmentMeanGrad")
+    def gradient(op, dy):
+        return _gradient_by(SparseSegmentMeanGrad, op, dy)
 
 
 @op("SparseSegmentMeanWithNumSegments", f"{_WITH_NUMBER} -> output: T", T=_FLOATS, Tidx=NUMBER, Tnumsegments=NUMBER)
 class SparseSegmentMeanWithNumSegments:
     """The mean of each of ``num_segments`` segments of gathered rows."""
 
+    ranks = {"num_segments": 0}
     shape = _reduced_to
 
     def kernel(data, indices, segment_ids, num_segments):
         return _reduce(data, indices, segment_ids, 1, num_segments)
 
-    gradient = _gradient_by("SparseSegmentMeanGrad")
+    def gradient(op, dy):
+        return _gradient_by(SparseSegmentMeanGrad, op, dy)
 
 
 @op("SparseSegmentSqrtN", f"{_INPUTS} -> output: T", T=_FLOATS, Tidx=NUMBER)
@@ -184,43 +181,50 @@ class SparseSegmentSqrtN:
     def kernel(data, indices, segment_ids):
         return _reduce(data, indices, segment_ids, 0.5)
 
-    gradient = _gradient_by("SparseSegmentSqrtNGrad")
+    def gradient(op, dy):
+        return _gradient_by(SparseSegmentSqrtNGrad, op, dy)
 
 
 @op("SparseSegmentSqrtNWithNumSegments", f"{_WITH_NUMBER} -> output: T", T=_FLOATS, Tidx=NUMBER, Tnumsegments=NUMBER)
 class SparseSegmentSqrtNWithNumSegments:
     """The sum of each of ``num_segments`` segments of gathered rows, divided by the square root of their number."""
 
+    ranks = {"num_segments": 0}
     shape = _reduced_to
 
     def kernel(data, indices, segment_ids, num_segments):
         return _reduce(data, indices, segment_ids, 0.5, num_segments)
 
-    gradient = _gradient_by("SparseSegmentSqrtNGrad")
+    def gradient(op, dy):
+        return _gradient_by(SparseSegmentSqrtNGrad, op, dy)
 
 
 @op("SparseSegmentMeanGrad", _GRAD, T=_FLOATS, Tidx=NUMBER)
 class SparseSegmentMeanGrad:
     """The gradient of SparseSegmentMean."""
 
+    ranks = {"output_dim0": 0}
     shape = _spread_to
 
     def kernel(grad, indices, segment_ids, output_dim0):
         return _spread(grad, indices, segment_ids, output_dim0, 1)
 
-    gradient = _back_by("SparseSegmentMeanWithNumSegments")
+    def gradient(op, dy):
+        return _gradient_by(SparseSegmentMeanWithNumSegments, op, dy)
 
 
 @op("SparseSegmentSqrtNGrad", _GRAD, T=_FLOATS, Tidx=NUMBER)
 class SparseSegmentSqrtNGrad:
     """The gradient of SparseSegmentSqrtN."""
 
+    ranks = {"output_dim0": 0}
     shape = _spread_to
 
     def kernel(grad, indices, segment_ids, output_dim0):
         return _spread(grad, indices, segment_ids, output_dim0, 0.5)
 
-    gradient = _back_by("SparseSegmentSqrtNWithNumSegments")
+    def gradient(op, dy):
+        return _gradient_by(SparseSegmentSqrtNWithNumSegments, op, dy)
 
 
 # --- public functions ------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import numpy as np
 from penstock.errors import invalid_argument
 from penstock.graph import dtypes as dt
 from penstock.graph.attrs import TYPE, Attr
+from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.ops.broadcast_gradient import reduce_to
@@ -81,6 +82,7 @@ class SelectV2:
 
     def gradient(op, dy):
         condition, t, e = op.inputs
+        dy = to_tensor(dy)
         zeros = zeros_like(dy)
         return [None, reduce_to(SelectV2(condition, dy, zeros), t), reduce_to(SelectV2(condition, zeros, dy), e)]
 

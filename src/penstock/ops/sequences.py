@@ -16,6 +16,7 @@ from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.graph.static import constant_value
 from penstock.ops.cast import cast
+from penstock.ops.demands import check_rank, want_rank
 from penstock.ops.public import function
 
 
@@ -41,14 +42,15 @@ def _plain(value: Any) -> Any:
 class Range:
     """start, start + delta, ... as long as they are before limit."""
 
+    ranks = {"start": 0, "limit": 0, "delta": 0}
+
     def shape(start, limit, delta):
-        for name, tensor in (("start", start), ("limit", limit), ("delta", delta)):
-            if tensor.shape.ndims not in (None, 0):
-                raise ValueError(f"Shape must be rank 0 but is rank {tensor.shape.ndims}: {name}")
+        want_rank(0, start=start, limit=limit, delta=delta)
         values = [constant_value(tensor) for tensor in (start, limit, delta)]
         return [None] if any(value is None for value in values) else [_length(*map(_plain, values))]
 
     def kernel(start, limit, delta, Tidx):
+        check_rank(0, start=start, limit=limit, delta=delta)
         first, last, step = _plain(start), _plain(limit), _plain(delta)
         try:
             length = _length(first, last, step)
@@ -84,16 +86,17 @@ def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name
 class LinSpace:
     """``num`` evenly spaced values from ``start`` to ``stop``, both included."""
 
+    ranks = {"start": 0, "stop": 0, "num": 0}
+
     def shape(start, stop, num):
-        for name, tensor in (("start", start), ("stop", stop), ("num", num)):
-            if tensor.shape.ndims not in (None, 0):
-                raise ValueError(f"Shape must be rank 0 but is rank {tensor.shape.ndims}: {name}")
+        want_rank(0, start=start, stop=stop, num=num)
         number = constant_value(num)
         if number is not None and number <= 0:
             raise ValueError(f"Requires num > 0: {number}")
         return [None if number is None else int(number)]
 
     def kernel(start, stop, num, T):
+        check_rank(0, start=start, stop=stop, num=num)
         if num <= 0:
             raise invalid_argument(f"Requires num > 0: {num}")
         return np.linspace(float(start), float(stop), int(num)).astype(T.np)

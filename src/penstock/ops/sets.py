@@ -58,7 +58,7 @@ def _combined(first: tuple[Sets, tuple], second: tuple[Sets, tuple], set_operati
         values.extend(elements)
         longest = max(longest, len(elements))
     rank = len(first[1]) + 1
-    array = strings(values) if dtype == object else np.array(values, dtype)
+    array = strings(values) if dtype.kind == "O" else np.array(values, dtype)
     return np.array(indices, np.int64).reshape(-1, rank), array, np.array([*first[1], longest], np.int64)
 
 

@@ -28,6 +28,7 @@ def _write(ref: Any, begin: Any, end: Any, strides: Any, value: Any, masks: tupl
 class StridedSliceAssign:
     """Replaces a slice of a variable."""
 
+    ranks = {"begin": 1, "end": 1, "strides": 1}
     stateful = True
     shape = like("ref")
 
@@ -42,6 +43,7 @@ class StridedSliceAssign:
 class ResourceStridedSliceAssign:
     """Replaces a slice of a variable."""
 
+    ranks = {"begin": 1, "end": 1, "strides": 1}
     stateful = True
 
     def shape(ref, T):

@@ -31,6 +31,7 @@ MASKS = {"begin_mask": 0, "end_mask": 0, "ellipsis_mask": 0, "new_axis_mask": 0,
 class Slice:
     """``size`` elements from ``begin`` on, per axis; a size of -1 is all that is left."""
 
+    ranks = {"begin": 1, "size": 1}
     aliases = rearranges = True
 
     def shape(input, begin, size):
@@ -164,6 +165,7 @@ def _checked_position(start: int, step: int, axis: int, extent: int) -> int:
 class StridedSlice:
     """``input[begin:end:strides]`` with an entry per axis; bits in the masks mark omitted bounds, Ellipsis, newaxis and single positions."""
 
+    ranks = {"begin": 1, "end": 1, "strides": 1}
     aliases = rearranges = True
 
     def shape(input, begin, end, strides, begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask):
@@ -220,6 +222,8 @@ def _strided_extent(extent: Extent, start: Extent, stop: Extent, step: Extent, f
 @op("StridedSliceGrad", "shape: Index, begin: Index, end: Index, strides: Index, dy: T -> output: T", T=TYPE, Index=INDEX, **MASKS)
 class StridedSliceGrad:
     """``dy`` put where the StridedSlice took its elements from, zeros elsewhere."""
+
+    ranks = {"shape": 1, "begin": 1, "end": 1, "strides": 1}
 
     def shape(shape):
         return known_shape(shape)

@@ -125,6 +125,8 @@ def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) 
 class NthElement:
     """The n-th smallest (or largest) element of each row."""
 
+    ranks = {"n": 0}
+
     def shape(input, n, reverse):
         input.shape.with_rank_at_least(1)
         return None if input.shape.extents is None else input.shape.as_list()[:-1]

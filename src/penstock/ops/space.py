@@ -194,6 +194,8 @@ def _check_blocks(x: np.ndarray, blocks: list[int], amounts: np.ndarray) -> None
 class SpaceToBatchND:
     """The positions inside each block of (padded) space become entries of the batch."""
 
+    ranks = {"block_shape": 1}
+
     def shape(input, block_shape, paddings):
         return _to_batch_shape(input, known_elements(block_shape), known_elements(paddings))
 
@@ -207,6 +209,8 @@ class SpaceToBatchND:
 @op("BatchToSpaceND", "input: T, block_shape: Tblock_shape, crops: Tcrops -> output: T", T=TYPE, Tblock_shape=INDEX_32, Tcrops=INDEX_32)
 class BatchToSpaceND:
     """Entries of the batch become the positions inside blocks of space, which is then cropped."""
+
+    ranks = {"block_shape": 1}
 
     def shape(input, block_shape, crops):
         return _to_space_shape(input, known_elements(block_shape), known_elements(crops))
@@ -222,6 +226,8 @@ class BatchToSpaceND:
 class SpaceToBatch:
     """SpaceToBatchND with the same block size for height and width."""
 
+    ranks = {"paddings": 2}
+
     def shape(input, paddings, block_size):
         input.shape.with_rank(4)
         return _to_batch_shape(input, [block_size] * 2, known_elements(paddings))
@@ -236,6 +242,8 @@ class SpaceToBatch:
 @op("BatchToSpace", "input: T, crops: Tidx -> output: T", T=TYPE, block_size=BLOCK, Tidx=INDEX_32)
 class BatchToSpace:
     """BatchToSpaceND with the same block size for height and width."""
+
+    ranks = {"crops": 2}
 
     def shape(input, crops, block_size):
         input.shape.with_rank(4)

@@ -6,7 +6,7 @@ import numpy as np
 from penstock.graph import dtypes as dt
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.scopes import name_scope
-from penstock.graph.static import constant_value
+from penstock.graph.static import constant_value, constant_value_as_shape
 from penstock.ops import layout
 from penstock.ops.conv import Conv2D, Conv2DBackpropInput, Conv3D
 from penstock.ops.depthwise import DepthwiseConv2dNative
@@ -162,22 +162,24 @@ def atrous_conv2d_transpose(value, filters, output_shape, rate, padding, name=No
         value, filters = convert_to_tensor(value, name="value"), convert_to_tensor(filters, name="filters")
         if rate == 1:
             return Conv2DBackpropInput(output_shape, filters, value, strides=[1, 1, 1, 1], padding=padding, name=scope)
-        sizes = constant_value(convert_to_tensor(output_shape, name="output_shape"))
-        kernel = filters.shape.as_list()
-        if sizes is None or None in kernel[:2]:
-            raise ValueError("atrous_conv2d_transpose needs a constant output_shape and a filter of known size")
-        return _atrous_transpose(value, filters, [int(size) for size in sizes], rate, padding)
+        output_shape = convert_to_tensor(output_shape, name="output_shape")
+        batch, *inner, channels = constant_value_as_shape(output_shape).with_rank(4).as_list()
+        kernel, given = filters.shape.as_list()[:2], value.shape.as_list()[1:3]
+        if None in (*inner, channels, *kernel, *given):
+            raise ValueError("atrous_conv2d_transpose needs known extents, but for the batch")
+        batch = output_shape[0] if batch is None else batch
+        extra = [(k - 1) * rate if padding == "SAME" else 0 for k in kernel]
+        return _atrous_transpose(value, filters, given, [batch, inner, channels], rate, extra)
 
 
-def _atrous_transpose(value, filters, sizes, rate, padding):
-    extra = [(k - 1) * rate if padding == "SAME" else 0 for k in filters.shape.as_list()[:2]]
+def _atrous_transpose(value, filters, given, sizes, rate, extra):
+    batch, inner, channels = sizes
     starts = [e // 2 for e in extra]
-    inner = [size + e for size, e in zip(sizes[1:3], extra)]
+    inner = [size + e for size, e in zip(inner, extra)]
     missing = [-size % rate for size in inner]
-    given = value.shape.as_list()[1:3]
     block = [rate, rate]
     spread = space_to_batch_nd(value, block, [[0, -extent % rate] for extent in given])
-    input_sizes = [rate * rate * sizes[0], *((size + m) // rate for size, m in zip(inner, missing)), sizes[3]]
+    input_sizes = [rate * rate * batch, *((size + m) // rate for size, m in zip(inner, missing)), channels]
     result = Conv2DBackpropInput(input_sizes, filters, spread, strides=[1, 1, 1, 1], padding="VALID")
     crops = [[start, e - start + m] for start, e, m in zip(starts, extra, missing)]
     return batch_to_space_nd(result, block, crops)

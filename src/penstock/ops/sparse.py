@@ -6,17 +6,15 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import invalid_argument
-from penstock.graph import dtypes as dt
 from penstock.graph.attrs import INT, TYPE, count
 from penstock.graph.composite import SparseTensor, SparseTensorValue
-from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape, unknown_shape
 from penstock.graph.static import constant_value_as_shape
-from penstock.ops.permute import InvertPermutation
 from penstock.ops.common import INDEX, NUMERIC
 from penstock.ops.gather import gather, gather_nd
+from penstock.ops.permute import InvertPermutation
 from penstock.ops.reduce import reduce_sum
 from penstock.ops.sequences import range as range_op
 from penstock.ops.shape_ops import expand_dims, size
@@ -50,6 +48,8 @@ def parts(sparse: SparseTensor) -> tuple[Tensor, Tensor, Tensor]:
     validate_indices=True, T=TYPE, Tindices=INDEX)
 class SparseToDense:
     """A dense tensor with values at indices (a scalar, a vector, or one row per value) and a default everywhere else."""
+
+    ranks = {"output_shape": 1}
 
     def shape(sparse_indices, output_shape, default_value):
         if default_value.shape.ndims not in (0, None):
@@ -101,6 +101,29 @@ class SparseReorder:
         return [None, gather(dvalues, InvertPermutation(order)), None]
 
 
+def _full_shape(input_shape: np.ndarray, new_shape: np.ndarray) -> np.ndarray:
+    """The new shape with its -1 filled in; InvalidArgumentError if the number of elements does not fit."""
+    elements = int(np.prod(input_shape))
+    shape = new_shape.copy()
+    free = np.flatnonzero(shape == -1)
+    if len(free) > 1:
+        raise invalid_argument(f"only one output dimension may be -1, not both {free[0]} and {free[1]}")
+    if len(free):
+        known = int(np.prod(shape[shape != -1]))
+        if known <= 0:
+            raise invalid_argument("reshape cannot infer the missing input size for an empty tensor unless all specified "
+                                   "input sizes are non-zero")
+        if elements % known:
+            raise invalid_argument(f"Input to reshape is a SparseTensor with {elements} dense values, but the requested "
+                                   f"shape requires a multiple of {known}. input_shape={text(input_shape)} "
+                                   f"output_shape={text(new_shape)}")
+        shape[free[0]] = elements // known
+    if int(np.prod(shape)) != elements:
+        raise invalid_argument(f"Input to reshape is a tensor with {elements} dense values, but the requested shape has "
+                               f"{int(np.prod(shape))}. input_shape={text(input_shape)} output_shape={text(shape)}")
+    return shape
+
+
 @op("SparseReshape", "input_indices: int64, input_shape: int64, new_shape: int64 -> output_indices: int64, output_shape: int64")
 class SparseReshape:
     """The indices of the same entries in a tensor of another shape, of which one extent may be -1."""
@@ -111,24 +134,7 @@ class SparseReshape:
         return [TensorShape._of((entries, rank)), TensorShape._of((rank,))]
 
     def kernel(input_indices, input_shape, new_shape):
-        elements = int(np.prod(input_shape))
-        shape = new_shape.copy()
-        free = np.flatnonzero(shape == -1)
-        if len(free) > 1:
-            raise invalid_argument(f"only one output dimension may be -1, not both {free[0]} and {free[1]}")
-        if len(free):
-            known = int(np.prod(shape[shape != -1]))
-            if known <= 0:
-                raise invalid_argument("reshape cannot infer the missing input size for an empty tensor unless all specified "
-                                       "input sizes are non-zero")
-            if elements % known:
-                raise invalid_argument(f"Input to reshape is a SparseTensor with {elements} dense values, but the requested "
-                                       f"shape requires a multiple of {known}. input_shape={text(input_shape)} "
-                                       f"output_shape={text(new_shape)}")
-            shape[free[0]] = elements // known
-        if int(np.prod(shape)) != elements:
-            raise invalid_argument(f"Input to reshape is a tensor with {elements} dense values, but the requested shape has "
-                                   f"{int(np.prod(shape))}. input_shape={text(input_shape)} output_shape={text(shape)}")
+        shape = _full_shape(input_shape, new_shape)
         return indices_at(positions(input_indices, input_shape), shape), shape
 
     gradient = None
@@ -231,6 +237,8 @@ class SparseSlice:
 class SparseSliceGrad:
     """The gradient of SparseSlice: that of each entry which is in the slice, zero for the others."""
 
+    ranks = {"backprop_val_grad": 1, "input_indices": 2, "input_start": 1, "output_indices": 2}
+
     def shape(input_indices):
         return TensorShape._of((entries_shape(input_indices)[0],))
 
@@ -286,6 +294,8 @@ class SparseFillEmptyRows:
 @op("SparseFillEmptyRowsGrad", "reverse_index_map: int64, grad_values: T -> d_values: T, d_default_value: T", T=TYPE)
 class SparseFillEmptyRowsGrad:
     """The gradients of the entries, and, summed, of the default value of SparseFillEmptyRows."""
+
+    ranks = {"reverse_index_map": 1, "grad_values": 1}
 
     def shape(reverse_index_map):
         return [reverse_index_map.shape, []]

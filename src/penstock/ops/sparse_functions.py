@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from penstock.graph import dtypes as dt
-from penstock.graph.composite import IndexedSlices, SparseTensor
+from penstock.graph.composite import IndexedSlices, SparseTensor, SparseTensorValue
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
@@ -22,7 +22,8 @@ from penstock.ops.pack import concat, stack
 from penstock.ops.reduce import reduce_max
 from penstock.ops.select import where
 from penstock.ops.sequences import range as range_op
-from penstock.ops.shape_ops import expand_dims, reshape, shape as shape_op, size
+from penstock.ops.shape_ops import expand_dims, reshape, size
+from penstock.ops.shape_ops import shape as shape_op
 from penstock.ops.sparse import (
     SparseConcat,
     SparseFillEmptyRows,
@@ -38,16 +39,12 @@ from penstock.ops.sparse_math import (
     SparseAdd,
     SparseDenseCwiseDiv,
     SparseDenseCwiseMul,
-    SparseReduceMax,
-    SparseReduceMaxSparse,
-    SparseReduceSum,
-    SparseReduceSumSparse,
-    SparseSoftmax,
     SparseSparseMaximum,
     SparseSparseMinimum,
     SparseTensorDenseAdd,
     SparseTensorDenseMatMul,
 )
+from penstock.ops.sparse_reduce import SparseReduceMax, SparseReduceMaxSparse, SparseReduceSum, SparseReduceSumSparse, SparseSoftmax
 from penstock.ops.unique import setdiff1d
 
 # --- making and converting -------------------------------------------------------------------------------------------
@@ -161,13 +158,19 @@ def sparse_concat(axis: Any = None, sp_inputs: Any = None, name: str | None = No
     if len(inputs) == 1:
         return inputs[0]
     shapes = [sparse.dense_shape for sparse in inputs]
-    if expand_nonconcat_dim or expand_nonconcat_dims:
+    expand = expand_nonconcat_dim or expand_nonconcat_dims
+    if expand:
         largest = reduce_max(stack(shapes), 0)
         rank = inputs[0].shape.ndims
         mask = np.eye(rank, dtype=np.int64)[axis]
         shapes = [shape * mask + largest * (1 - mask) for shape in shapes]
     indices, values, dense_shape = SparseConcat([sparse.indices for sparse in inputs], [sparse.values for sparse in inputs], shapes,
                                                 concat_dim=axis, name=name)
+    known = [sparse.shape for sparse in inputs]
+    if not expand and all(shape.is_fully_defined() and shape.ndims == known[0].ndims for shape in known):
+        total = known[0].as_list()
+        total[axis] = sum(shape.as_list()[axis] for shape in known)
+        dense_shape = constant(np.array(total, np.int64))
     return SparseTensor(indices, values, dense_shape)
 
 
@@ -234,7 +237,8 @@ def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
 def sparse_merge(sp_ids: Any, sp_values: Any, vocab_size: Any, name: str | None = None,
                  already_sorted: bool = False) -> SparseTensor:
     """``tf.sparse_merge``: values at the ids of each row: the last index is replaced by the id."""
-    ids = [as_sparse(one) for one in (sp_ids if isinstance(sp_ids, (list, tuple)) and not hasattr(sp_ids, "indices") else [sp_ids])]
+    several = isinstance(sp_ids, (list, tuple)) and not isinstance(sp_ids, SparseTensorValue)
+    ids = [as_sparse(one) for one in (sp_ids if several else [sp_ids])]
     sizes = list(vocab_size) if isinstance(vocab_size, (list, tuple)) else [vocab_size]
     if len(ids) != len(sizes):
         raise ValueError(f"sp_ids and vocab_size have to have equal lengths, got {len(ids)} and {len(sizes)}.")
@@ -256,8 +260,8 @@ def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -
     sparse = as_sparse(sp_input)
     with name_scope(name, "SparseTranspose", [sparse.indices]):
         if perm is None:
-            rank = sparse.dense_shape.shape.extents[0]
-            perm = list(range(rank))[::-1] if rank is not None else size(sparse.dense_shape) - 1 - range_op(size(sparse.dense_shape))
+            rank = size(sparse.dense_shape)
+            perm = rank - 1 - range_op(rank)
         moved = SparseTensor(gather(sparse.indices, perm, axis=1), sparse.values, gather(sparse.dense_shape, perm))
         return sparse_reorder(moved)
 
@@ -310,7 +314,8 @@ def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any
     a, b = as_sparse(a), as_sparse(b)
     limit = to_tensor(0 if threshold is None else threshold, a.dtype.real_dtype.base_dtype, "threshold")
     indices, values, dense_shape = SparseAdd(*parts(a), *parts(b), limit)
-    return SparseTensor(indices, values, dense_shape if not a.shape.is_fully_defined() else np.array(a.shape.as_list(), np.int64))
+    known = a.shape
+    return SparseTensor(indices, values, np.array(known.as_list(), np.int64) if known.is_fully_defined() else dense_shape)
 
 
 def _axes(sparse: SparseTensor, axis: Any, reduction_axes: Any) -> Any:

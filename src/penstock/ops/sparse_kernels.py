@@ -7,7 +7,7 @@ import numpy as np
 
 from penstock.errors import invalid_argument
 from penstock.graph.node import Tensor
-from penstock.graph.shape import TensorShape, unknown_shape
+from penstock.graph.shape import TensorShape
 
 
 def entries_shape(indices: Tensor, values: Tensor | None = None, dense_shape: Tensor | None = None) -> tuple[Any, Any]:

@@ -1,4 +1,4 @@
-"""Arithmetic with sparse tensors: sums, products with dense tensors, reductions, softmax."""
+"""Arithmetic with sparse tensors: sums, products with dense tensors, the larger and smaller of two."""
 from __future__ import annotations
 
 from typing import Any
@@ -10,18 +10,16 @@ from penstock.graph import dtypes as dt
 from penstock.graph.attrs import TYPE, types
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
-from penstock.graph.shape import TensorShape, broadcast, unknown_shape
-from penstock.graph.static import constant_value, constant_value_as_shape
+from penstock.graph.shape import TensorShape, unknown_shape
+from penstock.graph.static import constant_value_as_shape
 from penstock.ops.broadcast_gradient import reduce_to
 from penstock.ops.cast import conj
-from penstock.ops.common import INDEX, NUMERIC, REAL, like
-from penstock.ops.fill import one_hot
+from penstock.ops.common import INDEX, NUMERIC, REAL
 from penstock.ops.gather import gather, gather_nd
 from penstock.ops.linalg import adjoint
-from penstock.ops.precision import NARROW, widen
-from penstock.ops.reduce import reduce_max, reduce_sum
+from penstock.ops.precision import widen
+from penstock.ops.reduce import reduce_sum
 from penstock.ops.scatter_nd import scatter_nd
-from penstock.ops.shape_ops import reshape, size
 from penstock.ops.sparse_kernels import (
     check_bounds,
     check_parts,
@@ -42,6 +40,8 @@ _SPARSE_PAIR = "a_indices: int64, a_values: T, a_shape: int64, b_indices: int64,
     Tindices=types(dt.int32, dt.int64, default=dt.int64), adjoint_a=False, adjoint_b=False)
 class SparseTensorDenseMatMul:
     """The product of a sparse and a dense matrix."""
+
+    ranks = {"a_shape": 1}
 
     def shape(a_indices, a_values, a_shape, b, adjoint_a, adjoint_b):
         entries_shape(a_indices, a_values)
@@ -128,6 +128,8 @@ def _check_same_shape(a: np.ndarray, b: np.ndarray) -> None:
 class SparseAddGrad:
     """The gradients of the entries of both operands of SparseAdd."""
 
+    ranks = {"backprop_val_grad": 1, "a_indices": 2, "b_indices": 2, "sum_indices": 2}
+
     def shape(a_indices, b_indices):
         return [TensorShape._of((entries_shape(indices)[0],)) for indices in (a_indices, b_indices)]
 
@@ -193,7 +195,8 @@ def _dense_gradient(op: Any, entries: Tensor) -> Tensor:
     return reduce_to(full, dense)
 
 
-def _entries_shape(sp_indices: Tensor, sp_values: Tensor, sp_shape: Tensor) -> TensorShape:
+def values_shape(sp_indices: Tensor, sp_values: Tensor, sp_shape: Tensor) -> TensorShape:
+    """A shape function: one element per entry of the sparse operand."""
     return TensorShape._of((entries_shape(sp_indices, sp_values, sp_shape)[0],))
 
 
@@ -201,7 +204,7 @@ def _entries_shape(sp_indices: Tensor, sp_values: Tensor, sp_shape: Tensor) -> T
 class SparseDenseCwiseMul:
     """The entries of a sparse tensor times the elements of a dense one, which is broadcast to it."""
 
-    shape = _entries_shape
+    shape = values_shape
 
     def kernel(sp_indices, sp_values, sp_shape, dense):
         return sp_values * _dense_at_entries(sp_indices, sp_values, sp_shape, dense)
@@ -215,7 +218,7 @@ class SparseDenseCwiseMul:
 class SparseDenseCwiseDiv:
     """The entries of a sparse tensor divided by the elements of a dense one, which is broadcast to it."""
 
-    shape = _entries_shape
+    shape = values_shape
 
     def kernel(sp_indices, sp_values, sp_shape, dense):
         divisor = _dense_at_entries(sp_indices, sp_values, sp_shape, dense)
@@ -237,149 +240,13 @@ class SparseDenseCwiseDiv:
 class SparseDenseCwiseAdd:
     """The entries of a sparse tensor plus the elements of a dense one, which is broadcast to it."""
 
-    shape = _entries_shape
+    shape = values_shape
 
     def kernel(sp_indices, sp_values, sp_shape, dense):
         return sp_values + _dense_at_entries(sp_indices, sp_values, sp_shape, dense)
 
     def gradient(op, dy):
         return [None, dy, None, _dense_gradient(op, dy)]
-
-
-# --- reductions ------------------------------------------------------------------------------------------------------
-
-_REDUCED = "input_indices: int64, input_values: T, input_shape: int64, reduction_axes: int32"
-
-
-def _reduced_shape(input_shape: Tensor, reduction_axes: Tensor, keep_dims: bool) -> TensorShape:
-    known, axes = constant_value_as_shape(input_shape), constant_value(reduction_axes)
-    if known.ndims is None or axes is None:
-        return unknown_shape(known.ndims if keep_dims else None)
-    rank = known.ndims
-    reduced = {int(axis) % rank for axis in np.ravel(axes)} if np.size(axes) and rank else set(range(rank))
-    if keep_dims:
-        return TensorShape._of(tuple(1 if axis in reduced else extent for axis, extent in enumerate(known.extents)))
-    return TensorShape._of(tuple(extent for axis, extent in enumerate(known.extents) if axis not in reduced))
-
-
-def _reduce(ufunc: Any, indices: np.ndarray, values: np.ndarray, shape: np.ndarray, axes: np.ndarray,
-            keep_dims: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(positions with entries, their reduced values, the shape of the result); no axes means all of them."""
-    rank = len(shape)
-    for axis in np.ravel(axes):
-        if not -rank <= axis < rank:
-            raise invalid_argument(f"Invalid reduction dimension {axis}, for input with {rank} dimensions.")
-    reduced = {int(axis) % rank for axis in np.ravel(axes)} or set(range(rank))
-    kept = [axis for axis in range(rank) if axis not in reduced]
-    where, group = np.unique(positions(indices[:, kept], shape[kept]), return_inverse=True)
-    order = np.argsort(group, kind="stable")
-    starts = np.searchsorted(group[order], np.arange(len(where)))
-    result = ufunc.reduceat(widen(values[order]), starts).astype(values.dtype) if len(where) else values[:0]
-    extents = [1 if axis in reduced else int(extent) for axis, extent in enumerate(shape) if keep_dims or axis not in reduced]
-    return where, result, np.array(extents, np.int64)
-
-
-def _dense_reduction(ufunc: Any, *arguments: Any) -> np.ndarray:
-    where, values, extents = _reduce(ufunc, *arguments)
-    result = np.zeros(tuple(extents), values.dtype)
-    result.reshape(-1)[where] = values
-    return result
-
-
-def _sparse_reduction(ufunc: Any, *arguments: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    where, values, extents = _reduce(ufunc, *arguments)
-    return indices_at(where, extents), values, extents
-
-
-@op("SparseReduceSum", _REDUCED + " -> output: T", keep_dims=False, T=NUMERIC)
-class SparseReduceSum:
-    """Sums over axes of a sparse tensor, as a dense tensor."""
-
-    shape = _reduced_shape
-
-    def kernel(input_indices, input_values, input_shape, reduction_axes, keep_dims):
-        return _dense_reduction(np.add, input_indices, input_values, input_shape, reduction_axes, keep_dims)
-
-    def gradient(op, dy):
-        indices, _, dense_shape, axes = op.inputs
-        rank = size(dense_shape)
-        reduced = reduce_max(one_hot((reshape(axes, [-1]) + rank) % rank, rank, dtype=dt.int64), 0)
-        kept = dense_shape * (1 - reduced) + reduced  # the shape with ones in place of the reduced axes
-        return [None, gather_nd(reshape(dy, kept), indices * (1 - reduced)), None, None]
-
-
-@op("SparseReduceMax", _REDUCED + " -> output: T", keep_dims=False, T=REAL)
-class SparseReduceMax:
-    """The largest entries over axes of a sparse tensor, as a dense tensor; 0 where there is no entry."""
-
-    shape = _reduced_shape
-
-    def kernel(input_indices, input_values, input_shape, reduction_axes, keep_dims):
-        return _dense_reduction(np.maximum, input_indices, input_values, input_shape, reduction_axes, keep_dims)
-
-    gradient = None
-
-
-@op("SparseReduceSumSparse", _REDUCED + " -> output_indices: int64, output_values: T, output_shape: int64", keep_dims=False,
-    T=NUMERIC)
-class SparseReduceSumSparse:
-    """Sums over axes of a sparse tensor, as a sparse tensor."""
-
-    def shape(input_indices):
-        return new_sparse(None)
-
-    def kernel(input_indices, input_values, input_shape, reduction_axes, keep_dims):
-        return _sparse_reduction(np.add, input_indices, input_values, input_shape, reduction_axes, keep_dims)
-
-    gradient = None
-
-
-@op("SparseReduceMaxSparse", _REDUCED + " -> output_indices: int64, output_values: T, output_shape: int64", keep_dims=False,
-    T=REAL)
-class SparseReduceMaxSparse:
-    """The largest entries over axes of a sparse tensor, as a sparse tensor."""
-
-    def shape(input_indices):
-        return new_sparse(None)
-
-    def kernel(input_indices, input_values, input_shape, reduction_axes, keep_dims):
-        return _sparse_reduction(np.maximum, input_indices, input_values, input_shape, reduction_axes, keep_dims)
-
-    gradient = None
-
-
-def _row_groups(indices: np.ndarray) -> np.ndarray:
-    """For each entry the number of its row, that is of its indices without the last one."""
-    if not len(indices):
-        return np.zeros(0, np.intp)
-    _, group = np.unique(indices[:, :-1], axis=0, return_inverse=True)
-    return np.ravel(group)
-
-
-@op("SparseSoftmax", "sp_indices: int64, sp_values: T, sp_shape: int64 -> output: T", T=frozenset([dt.float32, dt.float64]))
-class SparseSoftmax:
-    """The softmax over the entries of each row; elements without an entry do not count."""
-
-    shape = _entries_shape
-
-    def kernel(sp_indices, sp_values, sp_shape):
-        check_parts(sp_indices, sp_values, sp_shape)
-        if len(sp_shape) < 2:
-            raise invalid_argument(f"Input should have rank >= 2, but received shape {text(sp_shape)}")
-        group = _row_groups(sp_indices)
-        count = int(group.max()) + 1 if len(group) else 0
-        largest = np.full(count, -np.inf, sp_values.dtype)
-        np.maximum.at(largest, group, sp_values)
-        weights = np.exp(sp_values - largest[group])
-        total = np.zeros(count, sp_values.dtype)
-        np.add.at(total, group, weights)
-        return weights / total[group]
-
-    def gradient(op, dy):
-        indices, _, dense_shape = op.inputs
-        result = op.outputs[0]
-        weighted = SparseReduceSum(indices, result * dy, dense_shape, [-1], keep_dims=True)
-        return [None, result * SparseDenseCwiseAdd(indices, dy, dense_shape, -weighted), None]
 
 
 # --- the larger, the smaller of two ----------------------------------------------------------------------------------
@@ -402,6 +269,7 @@ def _pairwise(ufunc: Any, a_indices: Any, a_values: Any, a_shape: Any, b_indices
 class SparseSparseMaximum:
     """The larger of the elements of two sparse tensors."""
 
+    ranks = {"b_indices": 2, "b_values": 1, "b_shape": 1}
     shape = _pair_shape
 
     def kernel(a_indices, a_values, a_shape, b_indices, b_values, b_shape):
@@ -414,6 +282,7 @@ class SparseSparseMaximum:
 class SparseSparseMinimum:
     """The smaller of the elements of two sparse tensors."""
 
+    ranks = {"b_indices": 2, "b_values": 1, "b_shape": 1}
     shape = _pair_shape
 
     def kernel(a_indices, a_values, a_shape, b_indices, b_values, b_shape):

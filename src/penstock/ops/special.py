@@ -151,6 +151,10 @@ def _gamma_density(a: Tensor, x: Tensor) -> Tensor:
     return Exp(AddV2(Neg(x), Sub(Mul(Sub(a, _number(1, a)), Log(x)), Lgamma(a))))
 
 
+def _if_positive(a, values):
+    return np.where(np.greater(a, 0), values, values.dtype.type(np.nan))
+
+
 @op("Igamma", "a: T, x: T -> z: T", T=WIDE)
 class Igamma:
     """The lower regularized incomplete gamma function P(a, x)."""
@@ -160,7 +164,7 @@ class Igamma:
 
     def kernel(a, x):
         from scipy import special  # slow to import
-        return special.gammainc(a, x)
+        return np.where(np.equal(x, 0), np.result_type(x).type(0), _if_positive(a, special.gammainc(a, x)))
 
     def gradient(op, dy):
         a, x = op.inputs
@@ -176,7 +180,7 @@ class Igammac:
 
     def kernel(a, x):
         from scipy import special  # slow to import
-        return special.gammaincc(a, x)
+        return _if_positive(a, special.gammaincc(a, x))
 
     def gradient(op, dy):
         a, x = op.inputs
@@ -228,7 +232,7 @@ class IgammaGradA:
         dtype = np.result_type(a)
         a, x = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(x, np.float64))
         valid = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
-        result = np.where((a > 0) & ((x == 0) | np.isposinf(x)), 0.0, np.nan)
+        result = np.where((x == 0) | ((a > 0) & np.isposinf(x)), 0.0, np.nan)
         small = valid & (x <= a + 1)
         for chosen, slope in ((small, _gamma_series_slope), (valid & ~small, _gamma_fraction_slope)):
             if chosen.any():

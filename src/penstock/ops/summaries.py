@@ -40,6 +40,7 @@ class ScalarSummary:
 class HistogramSummary:
     """How the values of a tensor are distributed."""
 
+    ranks = {"tag": 0}
     shape = fixed()
 
     def kernel(tag, values):

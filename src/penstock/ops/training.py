@@ -153,6 +153,17 @@ def _proximal(var, moved, rate, l1, l2):
 
 # --- ops from rules --------------------------------------------------------------------------------------------------
 
+def _check_state(arrays: Sequence[np.ndarray], dtype: Any) -> None:
+    """A resource says neither its type nor its shape in the graph, and integers cannot hold what the rules compute."""
+    if dtype.kind in "iu":
+        raise invalid_argument(f"No update rule was registered for variables of type {dtype}: it has to be a float or complex type")
+    for array in arrays:
+        if array.dtype != dtype:
+            raise invalid_argument(f"Trying to update a variable of type {array.dtype} with a gradient of type {dtype}")
+        if array.shape != arrays[0].shape:
+            raise invalid_argument(f"var and its slots do not have the same shape: {list(arrays[0].shape)} and {list(array.shape)}")
+
+
 def _update(arrays: Sequence[np.ndarray], rule: Callable[..., None], grad: np.ndarray) -> None:
     if grad.shape != arrays[0].shape:
         raise invalid_argument(f"var and grad do not have the same shape: {list(arrays[0].shape)} and {list(grad.shape)}")
@@ -214,6 +225,7 @@ def _kernel(rule: Rule, slots: int, names: list[str], grad_name: str, resource: 
             ref.lock.acquire()
         try:
             arrays = [ref.mutable() for ref in refs]
+            _check_state(arrays, grad.dtype)
             if sparse:
                 _update_rows(arrays, apply, grad, given["indices"])
             else:
@@ -253,6 +265,7 @@ def _define_one(name: str, signature: str, rule: Rule, resource: bool, sparse: b
     body = type(name, (), {
         "__doc__": f"{'Rows of a' if sparse else 'A'} variable moved by the {name} rule" + (", as a resource." if resource else "."),
         "__module__": __name__, "shape": staticmethod(shape).__func__, "stateful": True, "gradient": None,
+        "ranks": {word: 1 if word == "indices" else 0 for word in rest if word != grad_name},
         "kernel": _kernel(rule, len(state), names, grad_name, resource, sparse)})
     declared = {"T": NUMERIC, **({"Tindices": INDEX} if sparse else {}), "use_locking": False, **attrs}
     full = f"{'Resource' if resource else ''}{'Sparse' if sparse else ''}Apply{name}"

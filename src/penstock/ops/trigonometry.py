@@ -10,6 +10,7 @@ from penstock.graph.opdef import op
 from penstock.ops.broadcast_gradient import reduce_both
 from penstock.ops.cast import conj
 from penstock.ops.common import FLOATS, INEXACT, broadcasting, like
+from penstock.ops.demands import check_same_shape, same_shape
 from penstock.ops.elementwise import SIGNED, AddV2, Mul, Neg, RealDiv, Square, Sub
 from penstock.ops.powers import Reciprocal, Sqrt
 from penstock.ops.precision import in_float32
@@ -263,10 +264,11 @@ class TanhGrad:
     """The gradient of y = tanh(x): dy * (1 - y * y)."""
 
     elementwise = True
-    shape = like("y")
+    shape = same_shape("y", "dy")
 
     @in_float32
     def kernel(y, dy):
+        check_same_shape(y, dy)
         return dy * (1 - y * y)
 
     def lower(b, y, dy):
@@ -300,10 +302,11 @@ class SigmoidGrad:
     """The gradient of y = sigmoid(x): dy * y * (1 - y)."""
 
     elementwise = True
-    shape = like("y")
+    shape = same_shape("y", "dy")
 
     @in_float32
     def kernel(y, dy):
+        check_same_shape(y, dy)
         return dy * y * (1 - y)
 
     def lower(b, y, dy):

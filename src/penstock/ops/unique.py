@@ -147,6 +147,8 @@ def unique_with_counts(x: Any, out_idx: Any = dt.int32, name: str | None = None)
 class ListDiff:
     """The elements of x that are not in y, and where they stood."""
 
+    ranks = {"x": 1, "y": 1}
+
     def shape(x, y):
         return [[None], [None]]
 
@@ -178,6 +180,8 @@ def listdiff(x: Any, y: Any, out_idx: Any = None, name: str | None = None) -> Li
                     "truth_shape: int64 -> output: float32", normalize=True, T=TYPE)
 class EditDistance:
     """Per pair of sequences, how many elements must be inserted, deleted or replaced to make one the other."""
+
+    ranks = {"hypothesis_indices": 2, "hypothesis_values": 1, "hypothesis_shape": 1, "truth_indices": 2, "truth_values": 1, "truth_shape": 1}
 
     def shape(hypothesis_shape, truth_shape):
         mine, theirs = known_elements(hypothesis_shape), known_elements(truth_shape)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -40,6 +41,4 @@ def remove_undocumented(module_name: str, allowed_exception_list: Any = None, do
 
 def make_all(module_name: str, doc_string_modules: Any = None) -> list[str]:
     """The public names of a module."""
-    import sys
-
     return sorted(name for name in vars(sys.modules[module_name]) if not name.startswith("_"))

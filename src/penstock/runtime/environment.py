@@ -22,10 +22,12 @@ class Environment:
 
     def plan(self, program: ir.Program) -> Any:
         """Places a program and packs it for the executor."""
-        from penstock.runtime.plan import Plan  # a plan's kernels call back into this environment
+        from penstock.runtime.frames import FramePlan  # a plan's kernels call back into this environment
+        from penstock.runtime.plan import Plan
         place(program, self.devices, self.soft_placement, self.log_placement)
         ir.check(program)
-        return Plan(program, self)
+        has_frames = any(node.definition.control_flow for node in program.nodes)
+        return FramePlan(program, self) if has_frames else Plan(program, self)
 
     def function(self, graph: FuncGraph, device: str) -> Any:
         """The plan of a function that a node on ``device`` calls, made at the first call."""

@@ -15,18 +15,23 @@ from typing import Any
 from penstock import errors
 from penstock.compiler.ir import Node
 from penstock.errors import DeadlineExceededError, KernelError, OpError
+from penstock.runtime.failures import describe
+from penstock.runtime.frames import FramePlan, FrameRun
 from penstock.runtime.plan import PartitionPlan, Plan
 from penstock.runtime.recheck import complaint
 from penstock.runtime.step import Step, working_for
 from penstock.runtime.threads import POOL
+from penstock.runtime.trace import Recorder
 
 _GRACE = 1.0  # seconds that a cancelled step waits for kernels which are still under way
 
-Recorder = Callable[[str, Node, int, int, list[Any]], None]  # (device, node, start ns, end ns, outputs)
 
 
-def execute(plan: Plan, feeds: list[Any], step: Step, record: Recorder | None = None) -> list[list[Any]]:
+def execute(plan: Plan | FramePlan, feeds: list[Any], step: Step, record: Recorder | None = None) -> list[list[Any]]:
     """Runs a step; returns the slots of each partition, of which only fetched ones still hold values."""
+    if isinstance(plan, FramePlan):
+        with working_for(step):
+            return [FrameRun(plan, record).run(feeds)]
     slots = []
     for part, places in zip(plan.parts, plan.feed_places):
         values: list[Any] = [None] * part.size
@@ -42,9 +47,9 @@ def execute(plan: Plan, feeds: list[Any], step: Step, record: Recorder | None = 
     return slots
 
 
-def call(plan: Plan, arguments: list[Any], step: Step) -> list[Any]:
+def call(plan: Plan | FramePlan, arguments: list[Any], step: Step) -> list[Any]:
     """Runs the plan of a function as a part of ``step``; returns its outputs as they are."""
-    if plan.simple:
+    if isinstance(plan, Plan) and plan.simple:
         slots = [[None] * part.size for part in plan.parts]
         for values, part, places in zip(slots, plan.parts, plan.feed_places):
             for feed, slot in places:
@@ -223,41 +228,3 @@ class _DeviceRun:
             except queue.Empty:
                 return
             self.under_way -= index >= 0
-
-
-_INVALID = (ValueError, TypeError, IndexError, ArithmeticError, LookupError)
-
-
-def describe(error: Exception, node: Node, inputs: list[Any]) -> OpError:
-    """The error for people: what happened, in which op on which device, with which inputs, made where, and what to try."""
-    if isinstance(error, OpError):
-        return error
-    hint, cause = "", error.__cause__ if isinstance(error, KernelError) else error
-    if isinstance(error, _INVALID) and (text := complaint(node, inputs)) is not None:
-        error, cause = KernelError(errors.InvalidArgumentError, text), None
-    if isinstance(error, KernelError):
-        cls, message, hint = error.error_class, error.message, error.hint
-    elif isinstance(error, MemoryError):
-        cls, message = errors.ResourceExhaustedError, f"out of memory: {error}"
-    elif isinstance(error, _INVALID):
-        cls, message = errors.InvalidArgumentError, str(error) or type(error).__name__
-    else:
-        cls, message = errors.InternalError, f"{type(error).__name__}: {error}"
-    lines = [message, f"  op: '{node.name}' (type {node.definition.type}) on {node.device or 'no device'}"]
-    if inputs:
-        names = [f"{producer.name}:{index}" for producer, index in node.inputs]
-        lines.append("  inputs: " + ", ".join(f"{name} {_shown(value)}" for name, value in zip(names, inputs)))
-    if node.origin is not None and node.origin.origin:
-        lines.append(f"  made at: {node.origin.origin}")
-    if hint:
-        lines.append(f"  try: {hint}")
-    described = cls(None, node.origin, "\n".join(lines))
-    described.__cause__ = cause  # KernelErrors say it all; of other errors the original traceback is kept
-    return described
-
-
-def _shown(value: Any) -> str:
-    value = getattr(value, "value", value) if not hasattr(value, "shape") else value
-    if hasattr(value, "dtype") and hasattr(value, "shape"):
-        return f"{'string' if value.dtype == object else value.dtype}{list(value.shape)}"
-    return "uninitialized" if value is None else type(value).__name__

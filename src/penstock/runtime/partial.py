@@ -10,7 +10,7 @@ from penstock.graph.node import Operation, Tensor
 from penstock.ops.transfer import Arg
 from penstock.runtime.devices import place
 from penstock.runtime.environment import Environment
-from penstock.runtime.executor import describe
+from penstock.runtime.failures import describe
 from penstock.runtime.fetches import Fetches, handed_out
 from penstock.runtime.plan import kernel_of, references_of
 from penstock.runtime.step import Step, working_for

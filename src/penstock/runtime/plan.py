@@ -27,7 +27,8 @@ class PartitionPlan:
     """
 
     def __init__(self, part: Partition, environment: Environment, fetched: set[tuple[Node, int]], arg_slots: dict[Node, Slot]) -> None:
-        self.device, self.nodes = part.device, [node for node in part.nodes if node not in arg_slots]
+        self.device, self.all_nodes = part.device, part.nodes
+        self.nodes = [node for node in part.nodes if node not in arg_slots]
         index_of = {node: index for index, node in enumerate(self.nodes)}
         self.slots: dict[tuple[Node, int], Slot] = {(node, 0): slot for node, slot in arg_slots.items()}
         self.outputs: list[Any] = []

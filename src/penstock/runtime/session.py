@@ -22,7 +22,8 @@ from penstock.graph.node import Operation, Tensor
 from penstock.runtime import partial
 from penstock.runtime.devices import Device, local_devices
 from penstock.runtime.environment import Environment
-from penstock.runtime.executor import describe, execute
+from penstock.runtime.executor import execute
+from penstock.runtime.failures import describe
 from penstock.runtime.fetches import Fetches, expand_feeds, feed_value, handed_out
 from penstock.runtime.plan import Plan
 from penstock.runtime.step import Step

@@ -3,12 +3,15 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 from tensorboard.compat.proto.step_stats_pb2 import StepStats
 
 from penstock.compiler.ir import Node
-from penstock.runtime.plan import Plan
+
+
+Recorder = Callable[[str, Node, int, int, list[Any]], None]  # (device, node, start ns, end ns, outputs)
 
 
 class Trace:
@@ -44,9 +47,9 @@ class Trace:
         return stats
 
 
-def fill_partition_graphs(plan: Plan, metadata: Any) -> None:
+def fill_partition_graphs(plan: Any, metadata: Any) -> None:
     """Adds the graph that each device ran, with its Send and Recv nodes."""
-    for part in plan.parts:
+    for part in plan.parts:  # a Plan or a FramePlan
         graph_def = metadata.partition_graphs.add()
-        for node in dict.fromkeys([*(producer for producer, _ in part.slots), *part.nodes]):
+        for node in part.all_nodes:
             graph_def.node.append(node.node_def)

@@ -6,10 +6,11 @@ from typing import Any
 from penstock.graph import dtypes
 from penstock.graph.convert import to_tensor
 from penstock.graph.dtypes import DType
+from penstock.graph.function import init_scope
 from penstock.graph.graph import default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import REGISTRY
-from penstock.graph.scopes import colocate_with, control_dependencies, device, name_scope
+from penstock.graph.scopes import colocate_with, device, name_scope
 from penstock.graph.shape import TensorShape, as_shape, unknown_shape
 from penstock.ops.constant import identity
 from penstock.ops.slice_assign import StridedSliceAssign
@@ -34,7 +35,7 @@ class RefVariable(Variable):
         collections = decide_arguments(self, initial_value, trainable, collections, constraint, synchronization, aggregation)
         dtype = None if dtype is None else dtypes.as_dtype(dtype)
         self._caching_device = caching_device
-        with control_dependencies(None), name_scope(name, "Variable", [] if callable(initial_value) else [initial_value]) as scope:
+        with init_scope(), name_scope(name, "Variable", [] if callable(initial_value) else [initial_value]) as scope:
             self._build(scope, initial_value, dtype, validate_shape, shape)
         default_graph().add_to_collections(collections, self)
 
@@ -109,7 +110,7 @@ class RefVariable(Variable):
 
     def initialized_value(self) -> Tensor:
         """Its value if it has one, else its initial value."""
-        with control_dependencies(None):
+        with init_scope():
             return InitializedValue(self._variable, self._initial_value, name="InitializedValue")
 
     def _ref(self) -> Tensor:

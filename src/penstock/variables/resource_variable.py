@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 from penstock.graph import dtypes
 from penstock.graph.convert import to_tensor
 from penstock.graph.dtypes import DType
+from penstock.graph.function import init_scope
 from penstock.graph.graph import default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import REGISTRY
@@ -49,7 +50,7 @@ class ResourceVariable(Variable):
         collections = decide_arguments(self, initial_value, trainable, collections, constraint, synchronization, aggregation)
         dtype = None if dtype is None else dtypes.as_dtype(dtype)
         self._caching_device = caching_device
-        with control_dependencies(None), name_scope(name, "Variable", [] if callable(initial_value) else [initial_value]) as scope:
+        with init_scope(), name_scope(name, "Variable", [] if callable(initial_value) else [initial_value]) as scope:
             self._build(scope, initial_value, dtype, validate_shape, shape)
         default_graph().add_to_collections(collections, self)
 
@@ -155,7 +156,7 @@ class ResourceVariable(Variable):
 
     def initialized_value(self) -> Tensor:
         """Its value if it has one, else its initial value."""
-        with control_dependencies(None):
+        with init_scope():
             return ResourceInitializedValue(self._handle, self._initial_value, name="InitializedValue")
 
     def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
@@ -210,6 +211,11 @@ for _sign, _method, _instead in (
         *((sign, method, f"Use `var.assign(var {sign[:-1]} value)` to modify the variable or `var = var {sign[:-1]} value` to get a new Tensor "
            "object.") for sign, method in (("*=", "__imul__"), ("/=", "__itruediv__"), ("//=", "__ifloordiv__"), ("**=", "__ipow__")))):
     setattr(ResourceVariable, _method, _not_in_place(_sign, _instead))
+
+
+def is_resource_variable(variable: Any) -> bool:
+    """True for a variable that is read and written through a handle."""
+    return isinstance(variable, ResourceVariable)
 
 
 class UnreadVariable(ResourceVariable):

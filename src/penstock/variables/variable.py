@@ -258,6 +258,11 @@ class Variable(metaclass=_VariableType):
         """Takes the larger elements of the rows that ``sparse_delta`` holds."""
         return self._scatter_slices("Max", sparse_delta, use_locking, name)
 
+    def batch_scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+        """``tf.batch_scatter_update`` with the rows that ``sparse_delta`` holds."""
+        from penstock.variables.assign import batch_scatter_update  # built on the writes of this class
+        return batch_scatter_update(self, sparse_delta.indices, sparse_delta.values, use_locking, name)
+
     def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Any:
         """Replaces the slices that ``indices`` name."""
         return self._scatter("NdUpdate", indices, updates, True, name)
@@ -354,6 +359,9 @@ def decide_arguments(variable: Variable, initial_value: Any, trainable: bool | N
     """Checks what both kinds are given alike, and sets the fields that follow from it; returns the collections to go into."""
     if initial_value is None:
         raise ValueError("initial_value must be specified.")
+    if isinstance(initial_value, Tensor) and initial_value.graph.building_function:
+        raise ValueError(f"Initializer for a variable, {initial_value}, is from inside a control-flow construct, such as a loop or conditional. "
+                         "When creating a variable inside a loop or conditional, use a lambda as the initializer.")
     collections = [GraphKeys.GLOBAL_VARIABLES] if collections is None else collections
     if isinstance(collections, str) or not isinstance(collections, Iterable):
         raise ValueError("collections argument to Variable constructor must be a list, tuple, or set. "

@@ -4,8 +4,7 @@
 def cases(tf, np):
     """Yields (name, function that builds tensors)."""
     for group in (_products, _einsum, _diagonals, _systems, _gradients, _decompositions, _norms):
-        for case in group(tf, np):
-            yield case
+        yield from group(tf, np)
 
 
 def _matrix(np, *shape, **kwargs):

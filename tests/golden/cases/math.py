@@ -169,7 +169,8 @@ def complex_numbers(tf, np):
     def c():
         return tf.constant(COMPLEX, tf.complex64)
 
-    for name in ["abs", "real", "imag", "conj", "angle", "negative", "square", "sqrt", "rsqrt", "exp", "log", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sigmoid", "reciprocal", "sign"]:
+    for name in ["abs", "real", "imag", "conj", "angle", "negative", "square", "sqrt", "rsqrt", "exp", "log", "log1p", "sin", "cos", "tan",
+                 "sinh", "cosh", "tanh", "sigmoid", "reciprocal", "sign"]:
         yield "complex " + name, lambda f=getattr(tf, name): f(c())
     yield "complex arithmetic", lambda: [c() + c(), c() - 1j, c() * c(), c() / (1 + 1j), c() ** 2, tf.reduce_sum(c()), tf.reduce_prod(c())]
     yield "complex from parts", lambda: [tf.complex([1.0, 2.0], [3.0, 4.0]), tf.complex(tf.constant(1.0, tf.float64), tf.constant(2.0, tf.float64))]
@@ -246,6 +247,9 @@ def gradients(tf, np):
     yield "gradient of add_n", lambda: first_and_second(tf, lambda x, y: tf.square(tf.add_n([x, y, x])), [1.0, 2.0], [3.0, 4.0])
     yield "gradient of floor", lambda: floor_gradient(tf)
     yield "gradient of sign", lambda: named(tf, [tf.gradients(tf.sign(x), x)[0] for x in [tf.constant([1.0, -1.0])]])
+    for name in ["sqrt", "rsqrt", "reciprocal"]:
+        yield "gradient of a masked pole of " + name, lambda f=getattr(tf, name): named(tf, [
+            tf.gradients(tf.where(x > 0, f(x), x), x)[0] for x in [tf.constant([0.0, 4.0])]])
     yield "gradient of cross", lambda: first_and_second(tf, tf.cross, [1.0, 2.0, 3.0], [0.5, -1.0, 2.0])
     yield "gradient of unknown shapes", lambda: unknown_shapes(tf, np)
 

@@ -81,3 +81,15 @@ def cases(tf, np):
         yield f"pool {kind} 1d", lambda kind=kind: tf.nn.pool(line, [2], kind, "VALID", strides=[2])
         yield f"pool {kind} 3d", lambda kind=kind: tf.nn.pool(volume, [2, 2, 2], kind, "SAME")
     yield "pool bad type", lambda: tf.nn.pool(images, [2, 2], "MEDIAN", "SAME")
+    for kind in ("fractional_max_pool", "fractional_avg_pool"):
+        for pseudo_random in (False, True):
+            for overlapping in (False, True):
+                def fractional(x, kind=kind, pseudo_random=pseudo_random, overlapping=overlapping):
+                    return getattr(tf.nn, kind)(x, [1.0, 1.44, 1.73, 1.0], pseudo_random, overlapping, True, 5, 2)
+
+                name = f"{kind} {pseudo_random} {overlapping}"
+                yield name, lambda fractional=fractional: fractional(images)[0]
+                yield name + " gradient", gradient(lambda x, fractional=fractional: fractional(x)[0], images)
+    yield "fractional_max_pool sequences", lambda: [  # (whose static shapes TensorFlow gets wrong)
+        tf.reduce_sum(sequence * sequence)
+        for sequence in tf.nn.fractional_max_pool(images, [1.0, 1.44, 1.73, 1.0], seed=1, deterministic=True)[1:]]

@@ -96,7 +96,8 @@ def scans(tf, np):
     yield "cumsum of a bad axis", lambda: tf.cumsum(MATRIX, 2)
     yield "cumulative_logsumexp", lambda: [tf.math.cumulative_logsumexp(MATRIX, 1), tf.math.cumulative_logsumexp(MATRIX, 1, reverse=True)]
     yield "cumulative_logsumexp exclusive", lambda: tf.math.cumulative_logsumexp(MATRIX, 1, exclusive=True)
-    yield "cumulative_logsumexp gradient", lambda: named(tf, [tf.gradients(tf.square(tf.math.cumulative_logsumexp(x, 1)), x)[0] for x in [tf.constant(MATRIX)]])
+    yield "cumulative_logsumexp gradient", lambda: named(tf, [
+        tf.gradients(tf.square(tf.math.cumulative_logsumexp(x, 1)), x)[0] for x in [tf.constant(MATRIX)]])
 
 
 def sequences(tf, np):
@@ -160,12 +161,14 @@ def counts(tf, np):
 
 def clipping(tf, np):
     """Values and norms."""
-    yield "clip_by_value", lambda: [tf.clip_by_value(MATRIX, -2.0, 3.0), tf.clip_by_value([1, 5, 9], 2, 6), tf.clip_by_value(MATRIX, [0.0, 1.0, 2.0], 4.0)]
+    yield "clip_by_value", lambda: [
+        tf.clip_by_value(MATRIX, -2.0, 3.0), tf.clip_by_value([1, 5, 9], 2, 6), tf.clip_by_value(MATRIX, [0.0, 1.0, 2.0], 4.0)]
     yield "clip_by_value that broadcasts", lambda: tf.clip_by_value([1.0], [0.0, 1.0], 4.0)
     yield "clip_by_value gradients", lambda: named(tf, [tf.gradients(tf.clip_by_value(x, -2.0, 3.0), x)[0] for x in [tf.constant(MATRIX)]])
     yield "clip_by_norm", lambda: [tf.clip_by_norm([3.0, 4.0], 2.0), tf.clip_by_norm([3.0, 4.0], 10.0), tf.clip_by_norm([0.0, 0.0], 1.0)]
     yield "clip_by_norm with axes", lambda: tf.clip_by_norm([[3.0, 4.0], [6.0, 8.0]], 2.0, axes=[1])
-    yield "clip_by_norm gradients", lambda: named(tf, [tf.gradients(tf.clip_by_norm(x, 2.0), x)[0] for x in [tf.constant([3.0, 4.0]), tf.constant([0.0, 0.0])]])
+    yield "clip_by_norm gradients", lambda: named(tf, [
+        tf.gradients(tf.clip_by_norm(x, 2.0), x)[0] for x in [tf.constant([3.0, 4.0]), tf.constant([0.0, 0.0])]])
     yield "clip_by_norm of slices", lambda: tf.clip_by_norm(tf.IndexedSlices(tf.constant([[3.0, 4.0]]), tf.constant([1])), 2.0).values
     yield "clip_by_average_norm", lambda: [tf.clip_by_average_norm([3.0, 4.0], 1.0), tf.clip_by_average_norm([3.0, 4.0], 9.0)]
     yield "global_norm", lambda: [tf.global_norm([tf.constant([3.0]), None, tf.constant([[4.0]])]), tf.global_norm([])]

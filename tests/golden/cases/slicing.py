@@ -87,6 +87,10 @@ def cases(tf, np):
     yield "gather gradient matrix indices", lambda: (lambda x: unnamed(tf.gradients(tf.gather(x, [[0], [2]]), x)))(tf.constant(table))
     yield "gather gradient axis 1", lambda: (lambda x: unnamed(tf.gradients(tf.gather(x, [0, 2, 0], axis=1), x)))(tf.constant(table))
     yield "gather gradient batch", lambda: (lambda x: unnamed(tf.gradients(tf.batch_gather(x, [[0], [1], [2], [0]]), x)))(tf.constant(table))
+    yield "gather gradient of concat", lambda: (lambda x, y: unnamed(tf.gradients(tf.gather(tf.concat([x, y], 0), [1, 5, 5]), [x, y])))(
+        tf.constant(table), tf.constant(table))
+    yield "gather gradient of wide concat", lambda: (lambda x, y: unnamed(tf.gradients(tf.gather(tf.concat([x, y], 1), [1, 2]), [x, y])))(
+        tf.constant(table), tf.constant(table))
     yield "gather_nd", lambda: [tf.gather_nd(table, [[0, 1], [3, 2]]), tf.gather_nd(table, [[1], [0]]), tf.gather_nd(table, [1, 1])]
     yield "gather_nd batch", lambda: tf.identity(tf.gather_nd(table, [[0], [1], [2], [0]], batch_dims=1))
     yield "gather_nd bad", lambda: tf.gather_nd(table, [[0, 3]])

@@ -3,9 +3,8 @@
 
 def cases(tf, np):
     """Yields (name, function that builds tensors)."""
-    for group in (_moving, _arithmetic, _gradients, _embeddings, _samplers, _ctc, _sets):
-        for case in group(tf, np):
-            yield case
+    for group in (_moving, _serialized, _arithmetic, _gradients, _embeddings, _samplers, _ctc, _sets):
+        yield from group(tf, np)
 
 
 def _sparse(tf, np, dtype=None):
@@ -74,6 +73,17 @@ def _moving(tf, np):
     yield "edit_distance", lambda: tf.edit_distance(_ids(tf, np), tf.SparseTensor([[0, 0], [1, 0], [1, 1]], np.array([1, 0, 4], np.int64), [4, 2]))
 
 
+def _serialized(tf, np):
+    sp = lambda: _sparse(tf, np)
+    yield "serialize", lambda: tf.shape(tf.serialize_sparse(sp()))
+    yield "serialize many", lambda: tf.shape(tf.serialize_many_sparse(sp()))
+    yield "serialize there and back", lambda: tf.deserialize_many_sparse(tf.serialize_many_sparse(sp()), tf.float32)
+    yield "serialize strings", lambda: tf.deserialize_many_sparse(
+        tf.serialize_many_sparse(tf.SparseTensor([[0, 1], [1, 0]], ["a", "b"], [2, 2])), tf.string, rank=2)
+    yield "serialize a stack", lambda: tf.deserialize_many_sparse(tf.stack([tf.serialize_sparse(sp())] * 2), tf.float32)
+    yield "serialize wrong type", lambda: tf.deserialize_many_sparse(tf.serialize_many_sparse(sp()), tf.float64)
+
+
 def _ids_as_float(tf, np):
     return tf.SparseTensor([[0, 0], [2, 1]], [5.0, 6.0], [3, 2])
 
@@ -135,7 +145,8 @@ def _gradients(tf, np):
     yield "matmul adjoint_a gradients", lambda: of(lambda x, y: tf.sparse_tensor_dense_matmul(x, y, adjoint_a=True), values, dense)
     yield "matmul adjoint_b gradients", lambda: of(lambda x, y: tf.sparse_tensor_dense_matmul(x, y, adjoint_b=True), values, dense)
     yield "add dense gradients", lambda: of(tf.sparse_add, values, dense)
-    yield "add gradient", lambda: of(lambda x: tf.sparse_add(x, tf.SparseTensor([[0, 0], [1, 0]], tf.constant([1.0, 2.0], tf.float64), shape)), values)
+    other = lambda: tf.SparseTensor([[0, 0], [1, 0]], tf.constant([1.0, 2.0], tf.float64), shape)
+    yield "add gradient", lambda: of(lambda x: tf.sparse_add(x, other()), values)
     yield "mul gradients", lambda: of(lambda x, y: x * y, values, dense)
     yield "div gradients", lambda: of(lambda x, y: x / y, values, dense)
     yield "reduce_sum gradient", lambda: of(lambda x: tf.sparse_reduce_sum(x, 1), values)
@@ -246,7 +257,7 @@ def _ctc(tf, np):
     yield "beam search", lambda: tf.nn.ctc_beam_search_decoder(inputs, [5, 4], beam_width=10, top_paths=2)
     yield "beam search not merged", lambda: tf.nn.ctc_beam_search_decoder(inputs, [5, 4], beam_width=10, top_paths=3, merge_repeated=False)
     yield "beam search narrow", lambda: tf.nn.ctc_beam_search_decoder(inputs * 3, [5, 4], beam_width=2, top_paths=1)
-    yield "beam search wide", lambda: tf.nn.ctc_beam_search_decoder(np.random.RandomState(3).normal(size=(7, 3, 6)).astype(np.float32), [7, 5, 1])
+    yield "beam search wide", lambda: tf.nn.ctc_beam_search_decoder(np.random.RandomState(3).normal(size=(12, 3, 6)).astype(np.float32), [12, 7, 1])
     yield "beam search too many paths", lambda: tf.nn.ctc_beam_search_decoder(inputs, [5, 4], beam_width=1, top_paths=2)
 
 

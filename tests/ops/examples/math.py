@@ -34,7 +34,6 @@ example("Sign", normal(2, 3))
 example("Sign", cnormal(3), grad=False)  # its derivative is not 0, but TensorFlow's gradient is
 example("Square", normal(2, 3))
 example("Square", cnormal(2))
-example("Cross", normal(2, 3), normal(2, 3))
 
 # division of integers and remainders
 example("Div", ints(-7, 7, 7), ints(2, -2, 2), types=())

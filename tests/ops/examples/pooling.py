@@ -33,11 +33,9 @@ def _floats(array):
 
 example("MaxPool3D", _floats(distinct(1, 3, 4, 4, 2)), **_VOLUME)
 example("MaxPool3DGrad", _floats(distinct(1, 3, 4, 4, 2)), _floats(normal(1, 3, 2, 2, 2)),
-        _floats(normal(1, 3, 2, 2, 2)), **_VOLUME,
-        grad_inputs=(2,))
+        _floats(normal(1, 3, 2, 2, 2)), **_VOLUME, grad_inputs=(2,))
 example("MaxPool3DGradGrad", _floats(distinct(1, 3, 4, 4, 2)), _floats(normal(1, 3, 2, 2, 2)),
-        _floats(normal(1, 3, 4, 4, 2)), **_VOLUME,
-        grad_inputs=(2,))
+        _floats(normal(1, 3, 4, 4, 2)), **_VOLUME, grad_inputs=(2,))
 example("AvgPool3D", normal(1, 3, 4, 4, 2), **_VOLUME)
 example("AvgPool3DGrad", ints(1, 3, 4, 4, 2), normal(1, 3, 2, 2, 2), **_VOLUME)
 
@@ -46,3 +44,15 @@ example("MaxPoolWithArgmax", distinct(2, 4, 4, 2), **_HALVES)
 example("MaxPoolWithArgmax", distinct(2, 5, 4, 2), **_OVERLAP, include_batch_in_index=True, Targmax="int32")
 example("MaxPoolGradWithArgmax", normal(2, 4, 4, 1), normal(2, 2, 2, 1), _ARGMAX, **_HALVES, grad_inputs=(1,))
 example("MaxPoolGradGradWithArgmax", normal(2, 4, 4, 1), normal(2, 4, 4, 1), _ARGMAX, **_HALVES, grad_inputs=(1,))
+
+_RATIO = dict(pooling_ratio=[1.0, 1.4, 1.8, 1.0], deterministic=True, seed=1, seed2=2)
+_SEQUENCES = (np.array([0, 2, 3, 5]), np.array([0, 1, 3, 4]))
+for overlapping in (False, True):
+    example("FractionalMaxPool", distinct(2, 5, 7, 2), **_RATIO, overlapping=overlapping, second=False)
+    example("FractionalAvgPool", normal(2, 5, 7, 2), **_RATIO, overlapping=overlapping, pseudo_random=True,
+            second=False)
+    # not differentiable again, in TensorFlow too
+    example("FractionalMaxPoolGrad", distinct(2, 5, 4, 2), normal(2, 3, 3, 2), normal(2, 3, 3, 2), *_SEQUENCES,
+            overlapping=overlapping, grad=False)
+    example("FractionalAvgPoolGrad", ints(2, 5, 4, 2, dtype=np.int64), normal(2, 3, 3, 2), *_SEQUENCES,
+            overlapping=overlapping, grad=False)

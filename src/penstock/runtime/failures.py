@@ -1,0 +1,45 @@
+"""How a failing kernel becomes an error for people."""
+from __future__ import annotations
+
+from typing import Any
+
+from penstock import errors
+from penstock.compiler.ir import Node
+from penstock.errors import KernelError, OpError
+
+_INVALID = (ValueError, TypeError, IndexError, ArithmeticError, LookupError)
+
+
+def describe(error: Exception, node: Node, inputs: list[Any]) -> OpError:
+    """The error for people: what happened, in which op on which device, with which inputs, made where, and what to try."""
+    if isinstance(error, OpError):
+        return error
+    hint, cause = "", error.__cause__ if isinstance(error, KernelError) else error
+    if isinstance(error, _INVALID) and (text := complaint(node, inputs)) is not None:
+        error, cause = KernelError(errors.InvalidArgumentError, text), None
+    if isinstance(error, KernelError):
+        cls, message, hint = error.error_class, error.message, error.hint
+    elif isinstance(error, MemoryError):
+        cls, message = errors.ResourceExhaustedError, f"out of memory: {error}"
+    elif isinstance(error, _INVALID):
+        cls, message = errors.InvalidArgumentError, str(error) or type(error).__name__
+    else:
+        cls, message = errors.InternalError, f"{type(error).__name__}: {error}"
+    lines = [message, f"  op: '{node.name}' (type {node.definition.type}) on {node.device or 'no device'}"]
+    if inputs:
+        names = [f"{producer.name}:{index}" for producer, index in node.inputs]
+        lines.append("  inputs: " + ", ".join(f"{name} {_shown(value)}" for name, value in zip(names, inputs)))
+    if node.origin is not None and node.origin.origin:
+        lines.append(f"  made at: {node.origin.origin}")
+    if hint:
+        lines.append(f"  try: {hint}")
+    described = cls(None, node.origin, "\n".join(lines))
+    described.__cause__ = cause  # KernelErrors say it all; of other errors the original traceback is kept
+    return described
+
+
+def _shown(value: Any) -> str:
+    value = getattr(value, "value", value) if not hasattr(value, "shape") else value
+    if hasattr(value, "dtype") and hasattr(value, "shape"):
+        return f"{'string' if value.dtype == object else value.dtype}{list(value.shape)}"
+    return "uninitialized" if value is None else type(value).__name__
