@@ -126,6 +126,8 @@ TABLE = {
     "penstock.ops.quantize": "fake_quant_with_min_max_args fake_quant_with_min_max_args_gradient fake_quant_with_min_max_vars "
                              "fake_quant_with_min_max_vars_gradient fake_quant_with_min_max_vars_per_channel "
                              "fake_quant_with_min_max_vars_per_channel_gradient",
+    "penstock.ops.control_flow": "cond case while_loop",
+    "penstock.graph.function": "init_scope",
     # state
     "penstock.variables.variable": "Variable",
     "penstock.variables.modes": "VariableSynchronization VariableAggregation",

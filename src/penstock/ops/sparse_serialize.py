@@ -19,12 +19,11 @@ from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import op
 from penstock.graph.shape import unknown_shape
 from penstock.graph.tensor_proto import array_to_proto, proto_to_array
-from penstock.ops.common import strings
 from penstock.ops.sparse import as_sparse, parts
 from penstock.ops.sparse_kernels import check_parts, entries_shape, new_sparse
 
 Parts = tuple[np.ndarray, np.ndarray, np.ndarray]
-_STRING = types(dt.string, default=dt.string)
+_FORM = types(dt.string, dt.variant, default=dt.string)
 
 
 # --- taking apart and putting together -------------------------------------------------------------------------------
@@ -53,15 +52,20 @@ def _together(pieces: list[Parts], leading: tuple[int, ...], dtype: np.dtype) ->
             np.concatenate([np.array(leading, np.int64), longest]).astype(np.int64))
 
 
-def _to_strings(pieces: list[Parts]) -> np.ndarray:
-    return strings(array_to_proto(part).SerializeToString() for piece in pieces for part in piece)
+def _serialized(pieces: list[Parts], out_type: Any) -> np.ndarray:
+    """Three strings, or three variants that hold the arrays themselves, per sparse tensor."""
+    result = np.empty(3 * len(pieces), object)
+    for place, part in enumerate(part for piece in pieces for part in piece):
+        result[place] = part if out_type is dt.variant else array_to_proto(part).SerializeToString()
+    return result
 
 
-def _from_strings(serialized: np.ndarray, dtype: Any) -> list[Parts]:
-    """One sparse tensor per three strings."""
+def _deserialized(serialized: np.ndarray, dtype: Any) -> list[Parts]:
+    """The inverse of ``_serialized``."""
     found = []
     for number, three in enumerate(serialized.reshape(-1, 3)):
-        indices, values, shape = (proto_to_array(TensorProto.FromString(text)) for text in three)
+        indices, values, shape = (
+            proto_to_array(TensorProto.FromString(part)) if isinstance(part, bytes) else part for part in three)
         if values.dtype != dtype.np:
             raise invalid_argument(f"Requested SparseTensor of type {dtype.name} but SparseTensor[{number}].values.dtype() == "
                                    f"{dt.as_dtype(values.dtype).name}")
@@ -75,7 +79,7 @@ _SPARSE = "sparse_indices: int64, sparse_values: T, sparse_shape: int64"
 _OUTPUT = "sparse_indices: int64, sparse_values: dtype, sparse_shape: int64"
 
 
-@op("SerializeSparse", f"{_SPARSE} -> serialized_sparse: out_type", T=TYPE, out_type=_STRING)
+@op("SerializeSparse", f"{_SPARSE} -> serialized_sparse: out_type", T=TYPE, out_type=_FORM)
 class SerializeSparse:
     """A sparse tensor as three strings."""
 
@@ -85,12 +89,12 @@ class SerializeSparse:
         entries_shape(sparse_indices, sparse_values, sparse_shape)
         return [3]
 
-    def kernel(sparse_indices, sparse_values, sparse_shape):
+    def kernel(sparse_indices, sparse_values, sparse_shape, out_type):
         check_parts(sparse_indices, sparse_values, sparse_shape)
-        return _to_strings([(sparse_indices, sparse_values, sparse_shape)])
+        return _serialized([(sparse_indices, sparse_values, sparse_shape)], out_type)
 
 
-@op("SerializeManySparse", f"{_SPARSE} -> serialized_sparse: out_type", T=TYPE, out_type=_STRING)
+@op("SerializeManySparse", f"{_SPARSE} -> serialized_sparse: out_type", T=TYPE, out_type=_FORM)
 class SerializeManySparse:
     """Each row of a sparse tensor as three strings."""
 
@@ -100,8 +104,8 @@ class SerializeManySparse:
         entries_shape(sparse_indices, sparse_values, sparse_shape)
         return [None, 3]
 
-    def kernel(sparse_indices, sparse_values, sparse_shape):
-        return _to_strings(_rows(sparse_indices, sparse_values, sparse_shape)).reshape(-1, 3)
+    def kernel(sparse_indices, sparse_values, sparse_shape, out_type):
+        return _serialized(_rows(sparse_indices, sparse_values, sparse_shape), out_type).reshape(-1, 3)
 
 
 @op("DeserializeManySparse", f"serialized_sparse: string -> {_OUTPUT}", dtype=TYPE)
@@ -115,10 +119,10 @@ class DeserializeManySparse:
         return new_sparse(None)
 
     def kernel(serialized_sparse, dtype):
-        return _together(_from_strings(serialized_sparse, dtype), (len(serialized_sparse),), dtype.np)
+        return _together(_deserialized(serialized_sparse, dtype), (len(serialized_sparse),), dtype.np)
 
 
-@op("DeserializeSparse", f"serialized_sparse: Tserialized -> {_OUTPUT}", dtype=TYPE, Tserialized=_STRING)
+@op("DeserializeSparse", f"serialized_sparse: Tserialized -> {_OUTPUT}", dtype=TYPE, Tserialized=_FORM)
 class DeserializeSparse:
     """Sparse tensors, three strings each in the last dimension, as one; the other dimensions come first in its shape."""
 
@@ -130,7 +134,7 @@ class DeserializeSparse:
         return new_sparse(None)
 
     def kernel(serialized_sparse, dtype):
-        return _together(_from_strings(serialized_sparse, dtype), serialized_sparse.shape[:-1], dtype.np)
+        return _together(_deserialized(serialized_sparse, dtype), serialized_sparse.shape[:-1], dtype.np)
 
 
 # --- handles ---------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from support.examples import example, ints, normal, positive, strings
 ROWS = np.array([[0, 1], [1, 0], [1, 4], [3, 2]])
 OTHER = np.array([[0, 0], [0, 1], [1, 4], [3, 2]])
 SHAPE = np.array([4, 5])
+VALUES = np.array([1.0, -2.0, 3.0, 4.5])
 TRUE = np.array([[1], [5], [3]])
 
 
@@ -34,8 +35,9 @@ example("SparseFillEmptyRowsGrad", longs(0, 1, 3), normal(5), types=("float32", 
 
 example("SerializeSparse", ROWS, normal(4), SHAPE)
 example("SerializeManySparse", ROWS, normal(4), SHAPE, dynamic=True)
-example("DeserializeManySparse", lambda: serialize_many_sparse(SparseTensor(ROWS, normal(4), SHAPE)), dtype="float64", dynamic=True)
-example("DeserializeSparse", lambda: serialize_sparse(SparseTensor(ROWS, normal(4), SHAPE)), dtype="float64", dynamic=True)
+example("DeserializeSparse", lambda: serialize_sparse(SparseTensor(ROWS, VALUES, SHAPE), out_type="variant"), dtype="float64", dynamic=True)
+example("DeserializeManySparse", lambda: serialize_many_sparse(SparseTensor(ROWS, VALUES, SHAPE)), dtype="float64", dynamic=True)
+example("DeserializeSparse", lambda: serialize_sparse(SparseTensor(ROWS, VALUES, SHAPE)), dtype="float64", dynamic=True)
 example("AddSparseToTensorsMap", ROWS, normal(4), SHAPE, exact=False)
 example("AddManySparseToTensorsMap", ROWS, normal(4), SHAPE, dynamic=True, exact=False)
 example("TakeManySparseFromTensorsMap", longs(0), dtype="float64", run=False)  # takes what another op has put there
