@@ -49,6 +49,7 @@ from penstock.ops import (  # noqa: F401
     ctc,
     decompositions,
     diag,
+    diag_bands,
     einsum,
     embedding,
     indexed_slices,

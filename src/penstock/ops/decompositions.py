@@ -18,8 +18,8 @@ from penstock.graph.shape import TensorShape, unknown_shape
 from penstock.ops.cast import real
 from penstock.ops.common import COMPLEX
 from penstock.ops.diag import matrix_band_part, matrix_diag, matrix_diag_part, matrix_set_diag
-from penstock.ops.linalg import LAPACK_TYPES, MatrixTriangularSolve, adjoint, adjoint_view, each, in_lapack
-from penstock.ops.matmul import matmul
+from penstock.ops.linalg import LAPACK_TYPES, MatrixTriangularSolve, adjoint, each, in_lapack
+from penstock.ops.matmul import adjoint_view, matmul
 from penstock.ops.matrix_shape import check_square, extents_of, square_shape
 from penstock.ops.shape_ops import expand_dims
 

@@ -15,6 +15,7 @@ from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape, unknown_shape
 from penstock.graph.static import constant_value
 from penstock.ops.common import INDEX, INEXACT, like
+from penstock.ops.diag_bands import MatrixDiagPartV2, MatrixDiagV2, MatrixSetDiagV2
 from penstock.ops.elementwise import minimum
 from penstock.ops.fill import ones, zeros, zeros_like
 from penstock.ops.matrix_shape import extents_of, same_extent, shape_text
@@ -163,19 +164,34 @@ class MatrixBandPart:
         return [MatrixBandPart(dy, op.inputs[1], op.inputs[2]), None, None]
 
 
-def matrix_diag(diagonal: Any, name: str = "diag") -> Tensor:
-    """``tf.matrix_diag``: matrices with the last dimension of ``diagonal`` on their diagonals."""
-    return MatrixDiag(diagonal, name=name)
+def _is_main(k: Any) -> bool:
+    return isinstance(k, int) and k == 0
 
 
-def matrix_diag_part(input: Any, name: str = "diag_part") -> Tensor:
-    """``tf.matrix_diag_part``: the diagonals of a batch of matrices."""
-    return MatrixDiagPart(input, name=name)
+def matrix_diag(diagonal: Any, name: str = "diag", k: Any = 0, num_rows: Any = -1, num_cols: Any = -1,
+                padding_value: Any = 0) -> Tensor:
+    """``tf.matrix_diag``: matrices with the last dimension of ``diagonal`` on their diagonals.
+
+    ``k`` chooses other diagonals than the main one, see ``ops/diag_bands.py``.
+    """
+    if _is_main(k) and (num_rows, num_cols, padding_value) == (-1, -1, 0):
+        return MatrixDiag(diagonal, name=name)
+    diagonal = to_tensor(diagonal, None, "diagonal")
+    padding = to_tensor(padding_value, diagonal.dtype.base_dtype, "padding_value")
+    return MatrixDiagV2(diagonal, k, num_rows, num_cols, padding, name=name)
 
 
-def matrix_set_diag(input: Any, diagonal: Any, name: str = "set_diag") -> Tensor:
+def matrix_diag_part(input: Any, name: str = "diag_part", k: Any = 0, padding_value: Any = 0) -> Tensor:
+    """``tf.matrix_diag_part``: the main diagonals, or those that ``k`` chooses, of a batch of matrices."""
+    if _is_main(k):
+        return MatrixDiagPart(input, name=name)
+    input = to_tensor(input, None, "input")
+    return MatrixDiagPartV2(input, k, to_tensor(padding_value, input.dtype.base_dtype, "padding_value"), name=name)
+
+
+def matrix_set_diag(input: Any, diagonal: Any, name: str = "set_diag", k: Any = 0) -> Tensor:
     """``tf.matrix_set_diag``: a batch of matrices with other diagonals."""
-    return MatrixSetDiag(input, diagonal, name=name)
+    return MatrixSetDiag(input, diagonal, name=name) if _is_main(k) else MatrixSetDiagV2(input, diagonal, k, name=name)
 
 
 def matrix_band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = None) -> Tensor:

@@ -8,6 +8,7 @@ import numpy as np
 from penstock.errors import OpError
 from penstock.graph import dtypes as dt
 from penstock.graph.attrs import FUNC, SHAPE, TYPE, Attr
+from penstock.graph.function import FuncGraph
 from penstock.graph.opdef import op
 
 SHAPES = Attr("list(shape)", ())
@@ -32,6 +33,13 @@ def _by_value(function: Any, values: Any) -> list[Any]:
             for tensor, value in zip(function.inputs, values)]
 
 
+def _check_functions(*functions: Any) -> None:
+    for function in functions:
+        if not isinstance(function, FuncGraph):
+            raise ValueError(f"the function {function!r} is not part of the graph: functions of a GraphDef's library are not read; export the graph "
+                             "with control flow as Switch, Merge, ... nodes")
+
+
 def is_true(value: Any) -> bool:
     """A condition: a bool, a number that is not zero, a string that is not empty, or an array with elements."""
     array = np.asarray(value)
@@ -45,6 +53,7 @@ class If:
     stateful = passes_references = True
 
     def shape(then_branch, else_branch):
+        _check_functions(then_branch, else_branch)
         return [one.shape.most_specific_compatible_shape(other.shape) for one, other in zip(then_branch.outputs, else_branch.outputs)]
 
     def kernel(ctx, cond, input, then_branch, else_branch):
@@ -62,7 +71,8 @@ class While:
 
     stateful = passes_references = True
 
-    def shape(output_shapes):
+    def shape(output_shapes, cond, body):
+        _check_functions(cond, body)
         return output_shapes
 
     def kernel(ctx, input, cond, body):

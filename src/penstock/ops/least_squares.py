@@ -12,17 +12,8 @@ from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.ops.cast import cast
 from penstock.ops.diag import eye, matrix_rows
-from penstock.ops.linalg import (
-    LAPACK_TYPES,
-    Cholesky,
-    adjoint_view,
-    check_system,
-    cholesky_solve,
-    each,
-    in_lapack,
-    solution_shape,
-)
-from penstock.ops.matmul import matmul
+from penstock.ops.linalg import LAPACK_TYPES, Cholesky, check_system, cholesky_solve, each, in_lapack, solution_shape
+from penstock.ops.matmul import adjoint_view, matmul
 
 _NOT_POSITIVE = ("Input matrix was rank deficient or ill-conditioned. Try setting fast=False or provide a larger "
                  "l2_regularizer > 0.")

@@ -17,7 +17,7 @@ from penstock.graph.shape import TensorShape, unknown_shape
 from penstock.ops.cast import cast, conj
 from penstock.ops.common import COMPLEX, INEXACT
 from penstock.ops.diag import eye, matrix_band_part, matrix_diag_part, matrix_rows, matrix_set_diag
-from penstock.ops.matmul import matmul
+from penstock.ops.matmul import adjoint_view, matmul
 from penstock.ops.matrix_shape import check_square, extents_of, same_extent, shape_text, square_like, square_shape
 from penstock.ops.permute import matrix_transpose
 from penstock.ops.powers import log
@@ -40,12 +40,6 @@ def in_lapack(function: Callable[..., Any], *arrays: np.ndarray, error: str) -> 
     if isinstance(result, tuple):
         return tuple(part.astype(arrays[0].dtype, copy=False) for part in result)
     return np.asarray(result).astype(arrays[0].dtype, copy=False)
-
-
-def adjoint_view(matrix: np.ndarray) -> np.ndarray:
-    """The conjugate transposes of a batch of matrices."""
-    swapped = np.swapaxes(matrix, -1, -2)
-    return swapped.conj() if np.iscomplexobj(matrix) else swapped
 
 
 def each(function: Callable[..., Any], *batches: np.ndarray) -> np.ndarray:

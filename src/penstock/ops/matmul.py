@@ -15,6 +15,7 @@ from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape, broadcast, unknown_shape
 from penstock.ops.common import COMPLEX, INDEX, INEXACT
 from penstock.ops.matrix_shape import extents_of, same_extent, shape_text
+from penstock.ops.precision import widen
 
 PRODUCT_TYPES = INEXACT | INDEX
 
@@ -46,15 +47,13 @@ def _batch_extents(x: Tensor, y: Tensor, adj_x: bool, adj_y: bool) -> tuple[Tens
 
 def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """``np.matmul`` in which the small float types are summed in float32."""
-    dtype = a.dtype
-    if dtype in (np.float16, dt.bfloat16.np):
-        return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(dtype)
-    return np.matmul(a, b)
+    return np.matmul(widen(a), widen(b)).astype(a.dtype, copy=False)
 
 
-def _adjoint(x: np.ndarray) -> np.ndarray:
-    x = np.swapaxes(x, -1, -2)
-    return x.conj() if np.iscomplexobj(x) else x
+def adjoint_view(matrix: np.ndarray) -> np.ndarray:
+    """The conjugate transposes of a batch of matrices; for real ones that is a view."""
+    swapped = np.swapaxes(matrix, -1, -2)
+    return swapped.conj() if np.iscomplexobj(matrix) else swapped
 
 
 def _matrix_product(a: np.ndarray, b: np.ndarray, transpose_a: bool, transpose_b: bool) -> np.ndarray:
@@ -70,7 +69,7 @@ def _batch_product(x: np.ndarray, y: np.ndarray, adj_x: bool, adj_y: bool) -> np
     for index, factor in enumerate((x, y)):
         if np.ndim(factor) < 2:
             raise invalid_argument(f"In[{index}] ndims must be >= 2: {np.ndim(factor)}")
-    p, q = _adjoint(x) if adj_x else x, _adjoint(y) if adj_y else y
+    p, q = adjoint_view(x) if adj_x else x, adjoint_view(y) if adj_y else y
     if p.shape[-1] != q.shape[-2]:
         raise invalid_argument(f"In[0] mismatch In[1] shape: {p.shape[-1]} vs. {q.shape[-2]}: "
                                f"{shape_text(x)} {shape_text(y)} {int(adj_x)} {int(adj_y)}")

@@ -18,7 +18,6 @@ from penstock.errors import DeadlineExceededError, KernelError, OpError
 from penstock.runtime.failures import describe
 from penstock.runtime.frames import FramePlan, FrameRun
 from penstock.runtime.plan import PartitionPlan, Plan
-from penstock.runtime.recheck import complaint
 from penstock.runtime.step import Step, working_for
 from penstock.runtime.threads import POOL
 from penstock.runtime.trace import Recorder

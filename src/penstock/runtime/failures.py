@@ -6,6 +6,7 @@ from typing import Any
 from penstock import errors
 from penstock.compiler.ir import Node
 from penstock.errors import KernelError, OpError
+from penstock.runtime.recheck import complaint
 
 _INVALID = (ValueError, TypeError, IndexError, ArithmeticError, LookupError)
 

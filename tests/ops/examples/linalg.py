@@ -48,6 +48,15 @@ example("MatrixSetDiag", normal(2, 3, 4), normal(2, 3))
 example("MatrixBandPart", normal(2, 4, 3), whole(1), whole(-1))
 example("MatrixBandPart", normal(3, 3), whole(-1), whole(0))
 
+example("MatrixDiagPartV2", normal(2, 3, 4), ints(-1, 1), np.array(0.5), grad_inputs=(0,), unknown=False)
+example("MatrixDiagPartV2", normal(3, 4), np.array(2, np.int32), np.array(0.5), grad_inputs=(0,), unknown=False)
+example("MatrixSetDiagV2", normal(2, 3, 4), normal(2, 2, 3), ints(0, 1))
+example("MatrixSetDiagV2", normal(3, 4), normal(2), np.array(-1, np.int32))
+example("MatrixDiagV2", normal(2, 3), np.array(1, np.int32), np.array(-1, np.int32), np.array(-1, np.int32), np.array(0.0), grad_inputs=(0,),
+        unknown=False)
+example("MatrixDiagV2", normal(2, 3), ints(-1, 0), np.array(3, np.int32), np.array(4, np.int32), np.array(0.5), grad_inputs=(0,),
+        unknown=False)
+
 example("MatrixInverse", spread(3), types=LAPACK)
 example("MatrixInverse", spread(2, 2), adjoint=True, types=LAPACK)
 example("MatrixDeterminant", spread(3, 2), types=LAPACK)

@@ -1,0 +1,150 @@
+"""Conditionals and loops: values, gradients to the third order, what runs and what does not, errors, export and import."""
+import numpy as np
+import pytest
+
+import penstock as tf
+
+
+@pytest.fixture
+def x():
+    return tf.placeholder(tf.float64, [], name="x")
+
+
+def numeric(session, y, x, at, step=1e-6):
+    return (session.run(y, {x: at + step}) - session.run(y, {x: at - step})) / (2 * step)
+
+
+def test_cond_differentiates_the_branch_taken(x):
+    y = tf.cond(x > 0.0, lambda: tf.square(x) * tf.sin(x), lambda: tf.exp(x))
+    (first,) = tf.gradients(y, x)
+    (second,) = tf.gradients(first, x)
+    with tf.Session() as session:
+        got = session.run([first, second], {x: 3.0})
+        np.testing.assert_allclose(got, [6 * np.sin(3) + 9 * np.cos(3), 2 * np.sin(3) + 12 * np.cos(3) - 9 * np.sin(3)], rtol=1e-12)
+        np.testing.assert_allclose(session.run([first, second], {x: -1.0}), [np.exp(-1)] * 2, rtol=1e-12)
+
+
+def test_loop_gradients_to_third_order(x):
+    w = tf.placeholder(tf.float64, [], name="w")
+    y = tf.while_loop(lambda i, v: i < 5, lambda i, v: (i + 1, v * w * x), [0, tf.constant(1.0, tf.float64)])[1]
+    dx, dw = tf.gradients(y, [x, w])
+    (dxx,) = tf.gradients(dx, x)
+    (dxw,) = tf.gradients(dx, w)
+    (dxxx,) = tf.gradients(dxx, x)
+    with tf.Session() as session:
+        got = session.run([y, dx, dw, dxx, dxw, dxxx], {x: 2.0, w: 3.0})
+    np.testing.assert_allclose(got, [6**5, 5 * 2**4 * 3**5, 5 * 2**5 * 3**4, 20 * 2**3 * 3**5, 25 * 2**4 * 3**4, 60 * 2**2 * 3**5])
+
+
+def test_loop_in_loop(x):
+    def inner(v):
+        return tf.while_loop(lambda j, w: j < 2, lambda j, w: (j + 1, w * x), [0, v])[1]
+
+    y = tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, inner(v)), [0, tf.constant(1.0, tf.float64)])[1]
+    (first,) = tf.gradients(y, x)
+    (second,) = tf.gradients(first, x)
+    with tf.Session() as session:
+        np.testing.assert_allclose(session.run([y, first, second], {x: 2.0}), [64, 192, 480])
+
+
+def test_cond_in_loop_in_cond(x):
+    def loop():
+        step = lambda i, v: (i + 1, tf.cond(v > 10.0, lambda: v * x, lambda: v + x * x))
+        return tf.while_loop(lambda i, v: i < 5, step, [0, tf.constant(1.0, tf.float64)])[1]
+
+    y = tf.cond(x > 1.0, loop, lambda: -x)
+    (dy,) = tf.gradients(y, x)
+    with tf.Session() as session:
+        np.testing.assert_allclose(session.run(dy, {x: 2.9}), numeric(session, y, x, 2.9), rtol=1e-5)
+        assert session.run(dy, {x: 0.5}) == -1.0
+
+
+def test_gradient_of_captured_matrix():
+    rng = np.random.RandomState(0)
+    data = rng.normal(size=(4, 4)) * 0.5
+    w = tf.constant(data)
+    y = tf.while_loop(lambda i, v: i < 7, lambda i, v: (i + 1, tf.tanh(tf.matmul(v, w))), [0, tf.ones([1, 4], tf.float64)])[1]
+    (dw,) = tf.gradients(tf.reduce_sum(tf.square(y)), w)
+    direction = rng.normal(size=(4, 4))
+
+    def loss(matrix):
+        v = np.ones((1, 4))
+        for _ in range(7):
+            v = np.tanh(v @ matrix)
+        return (v**2).sum()
+
+    with tf.Session() as session:
+        got = (session.run(dw) * direction).sum()
+    np.testing.assert_allclose(got, (loss(data + 1e-6 * direction) - loss(data - 1e-6 * direction)) / 2e-6, rtol=1e-6)
+
+
+def test_only_what_the_gradient_needs_is_saved(x):
+    """A sum needs nothing of its iterations; a product needs its factors."""
+    def lists(step):
+        y = tf.while_loop(lambda i, v: i < 5, lambda i, v: (i + 1, step(v)), [0, tf.constant(1.0, tf.float64)])[1]
+        tf.gradients(y, x)
+        loop = y.op.inputs[0].op
+        return sum(tensor.dtype == tf.variant for tensor in loop.outputs)
+
+    assert lists(lambda v: v + x) == 0
+    assert lists(lambda v: v * x) == 1
+
+
+def test_a_forward_loop_keeps_no_history():
+    n = tf.placeholder(tf.int32, [])
+    big = tf.ones([1000, 1000], tf.float64)
+    total = tf.while_loop(lambda i, v: i < n, lambda i, v: (i + 1, v + 1.0), [0, big])[1]
+    import resource
+    with tf.Session() as session:
+        session.run(tf.reduce_sum(total), {n: 5})
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        session.run(tf.reduce_sum(total), {n: 60})
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 60_000  # kB; 60 arrays would be 480,000
+
+
+def test_variables_made_and_read_inside(x):
+    def body(i, v):
+        w = tf.get_variable("w", [], tf.float64, initializer=tf.constant_initializer(3.0), use_resource=True)
+        return i + 1, v * w
+
+    y = tf.while_loop(lambda i, v: i < 2, body, [0, x])[1]
+    assert [v.name for v in tf.trainable_variables()] == ["w:0"]
+    (dw,) = tf.gradients(y, tf.trainable_variables())
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run([y, dw], {x: 2.0}) == [18.0, 12.0]
+
+
+def test_error_names_loop_iteration_and_line():
+    numbers = tf.constant([1.0, 2.0, 3.0])
+    total = tf.while_loop(lambda i, v: i < 10, lambda i, v: (i + 1, v + tf.gather(numbers, i)), [0, 0.0])[1]
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        session.run(total)
+    message = str(caught.value)
+    assert "is not in [0, 3)" in message and "iteration 3" in message and "while" in message and "test_control_flow.py" in message
+
+
+def test_structure_and_type_errors(x):
+    with pytest.raises(TypeError, match="bool"):
+        tf.cond(True, lambda: x, lambda: x)
+    with pytest.raises((TypeError, ValueError), match="type"):
+        tf.cond(x > 0.0, lambda: x, lambda: tf.constant(1))
+    with pytest.raises(ValueError, match="return value"):
+        tf.cond(x > 0.0, lambda: None, lambda: x)
+    with pytest.raises(ValueError, match="loop variables"):
+        tf.while_loop(lambda: True, lambda: (), [])
+    with pytest.raises(TypeError, match="int32"):
+        tf.while_loop(lambda i: i < 3, lambda i: tf.cast(i, tf.float32), [0])
+
+
+def test_export_runs_again_with_gradients(x):
+    y = tf.while_loop(lambda i, v: i < 4, lambda i, v: (i + 1, tf.cond(v > 5.0, lambda: v * x, lambda: v + x)), [0, x])[1]
+    tf.identity(y, name="y")
+    tf.identity(tf.gradients(y, x)[0], name="dy")
+    definition = tf.get_default_graph().as_graph_def()
+    assert not {"If", "While"} & {node.op for node in definition.node}
+    with tf.Session() as session:
+        wanted = [session.run(["y:0", "dy:0"], {"x:0": value}) for value in (1.0, 3.0)]
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.import_graph_def(definition, name="")
+        assert [session.run(["y:0", "dy:0"], {"x:0": value}) for value in (1.0, 3.0)] == wanted
