@@ -25,7 +25,7 @@ from penstock.ops.control_flow import share_inputs
 from penstock.ops.elementwise import add
 from penstock.ops.fill import zeros, zeros_like
 from penstock.ops.functional import If, While
-from penstock.ops.tensor_list import EmptyTensorList, TensorListPopBack, TensorListPushBack, element_shape_tensor
+from penstock.ops.tensor_list import TensorListPopBack, TensorListPushBack, element_shape_tensor, empty_like, empty_list
 
 
 class _Backward(FuncGraph):
@@ -69,7 +69,7 @@ def _add_output(op: Operation, dtype: DType, shape: TensorShape, attribute: str)
 def _zeros_for(tensor: Tensor) -> Tensor:
     """A gradient of zeros for a tensor, or for the variable that a resource handle refers to."""
     if tensor.dtype.base_dtype is dtypes.variant:
-        return EmptyTensorList(-1, -1, element_dtype=dtypes.float32)
+        return empty_like(tensor)
     if tensor.dtype.base_dtype is not dtypes.resource:
         return zeros_like(tensor)
     dtype, shape = tensor._handle_data
@@ -99,8 +99,7 @@ def _save_in_branch(op: Operation, branch: FuncGraph, other: FuncGraph) -> Calla
             branch.outputs.append(tensor)
             with other.as_default(), other.control_dependencies(None):
                 dtype = tensor.dtype.base_dtype
-                other.outputs.append(EmptyTensorList(-1, -1, element_dtype=dtypes.float32) if dtype in (dtypes.variant, dtypes.resource)
-                                     else zeros([], dtype))
+                other.outputs.append(empty_like(tensor) if dtype in (dtypes.variant, dtypes.resource) else zeros([], dtype))
             branch._changed()
             other._changed()
             outputs[tensor] = _add_output(op, tensor.dtype.base_dtype, tensor.shape, "Tout")
@@ -162,7 +161,7 @@ class _Extras:
             op = self.op()
             assert op is not None
             with op.graph.as_default(), op.graph.control_dependencies(None):
-                empty = EmptyTensorList(element_shape_tensor(tensor.shape), -1, element_dtype=tensor.dtype.base_dtype)
+                empty = empty_list(tensor.dtype.base_dtype, tensor.shape)
             self.lists[tensor] = self._add(empty, lambda values: TensorListPushBack(values, tensor))
         return self.lists[tensor]
 
@@ -176,13 +175,16 @@ class _Extras:
         for function in (test, body):
             with function.as_default(), function.control_dependencies(None):
                 variable = function.add_input(dtype, shape, f"{op.name}/extra")
+                variable._handle_data = start._handle_data
                 if function is body:
                     body.outputs.append(step(variable))
             function._changed()
         op._inputs = (*op._inputs, start)
         start._consumers.append(op)
         op.attrs["output_shapes"] = (*op.attrs["output_shapes"], shape)
-        return _add_output(op, dtype, shape, "T")
+        output = _add_output(op, dtype, shape, "T")
+        output._handle_data = start._handle_data
+        return output
 
 
 _extras: weakref.WeakKeyDictionary[Operation, _Extras] = weakref.WeakKeyDictionary()
@@ -220,6 +222,7 @@ class _BackwardLoop:
         variable = backward.add_input(dtypes.variant, TensorShape(()), f"{self.op.name}/saved")
         with backward.as_default(), backward.control_dependencies(None):
             rest, value = TensorListPopBack(variable, element_shape_tensor(tensor.shape), element_dtype=tensor.dtype.base_dtype)
+        variable._handle_data = rest._handle_data = values._handle_data
         value.set_shape(tensor.shape)
         value._handle_data = tensor._handle_data
         self.pops.append((values, variable, rest))
@@ -264,6 +267,8 @@ class _BackwardLoop:
             test.outputs = [inputs[0] > 0]  # type: ignore[operator]
         node = While.node([starts], {"cond": test, "body": graph, "parallel_iterations": self.op.attrs["parallel_iterations"],
                                      "output_shapes": [tensor.shape for tensor in graph.inputs]}, name="While")
+        for tensor, start in zip(node.outputs, starts):
+            tensor._handle_data = start._handle_data
         result: list[Any] = [None] * len(self.op._inputs)
         for i, tensor in zip(self.indices, node.outputs[1:]):
             result[i] = tensor

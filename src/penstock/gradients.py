@@ -15,6 +15,7 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import REGISTRY
 from penstock.graph.scopes import name_scope
+from penstock.graph.stacks import gradient_calls
 from penstock.graph.traverse import needed
 from penstock.ops.constant import constant
 from penstock.ops.elementwise import AddN
@@ -105,7 +106,8 @@ def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str = "gradients", co
         raise ValueError(f"Passed {len(grad_ys)} grad_ys for {len(ys)} ys")
     if unconnected_gradients not in ("none", "zero", None):
         raise ValueError(f"Unknown value for unconnected_gradients: {unconnected_gradients!r}")
-    with name_scope(name, "gradients", [item for item in (*ys, *xs, *stops) if hasattr(item, "graph")]) as scope:
+    with name_scope(name, "gradients", [item for item in (*ys, *xs, *stops) if hasattr(item, "graph")]) as scope, \
+            gradient_calls.using(scope):
         targets = [_target(y, "y") for y in ys]
         sources = [_source(x) for x in xs]
         walk = _BackwardWalk(targets, sources, [_source(stop) for stop in stops], colocate_gradients_with_ops, gate_gradients, scope)

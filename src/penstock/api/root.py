@@ -98,6 +98,9 @@ TABLE = {
                             "parse_single_sequence_example",
     "penstock.ops.decoding": "decode_raw decode_csv serialize_tensor parse_tensor",
     "penstock.ops.files": "read_file write_file matching_files",
+    "penstock.ops.strings": "string_join string_to_number string_to_hash_bucket string_to_hash_bucket_fast string_to_hash_bucket_strong as_string "
+                            "substr reduce_join string_strip encode_base64 decode_base64",
+    "penstock.ops.string_functions": "string_split regex_replace",
     "penstock.ops.printing": "Print print=print_v2",
     "penstock.ops.checks": "assert_equal assert_none_equal assert_less assert_less_equal assert_greater assert_greater_equal assert_positive "
                            "assert_negative assert_non_negative assert_non_positive assert_near is_non_decreasing is_strictly_increasing "

@@ -39,3 +39,6 @@ sessions = DefaultStack()
 def default_session() -> Any:
     """``tf.get_default_session()``: the session of the innermost ``with session.as_default()``, or None."""
     return sessions.top()
+
+
+gradient_calls = DefaultStack()  # the name scopes of the calls of ``tf.gradients`` under way, the outermost first

@@ -2,6 +2,8 @@
 from penstock.ops import constant  # noqa: F401
 from penstock.ops import array, partition, patches, quantize, shape_ops, slicing, sorting, space, unique  # noqa: F401
 from penstock.ops import decoding, files, parse_example, parsing  # noqa: F401
+from penstock.ops import crop_and_resize, image, image_boxes, image_codec, image_color, image_resize  # noqa: F401
+from penstock.ops import string_functions, strings  # noqa: F401
 from penstock.ops import check_shapes, checks, custom, misc, printing, py_func, queue, queue_classes  # noqa: F401
 from penstock.ops import random, random_extra, random_gamma, random_stateless  # noqa: F401
 from penstock.ops import (  # noqa: F401
@@ -60,12 +62,14 @@ from penstock.ops import (  # noqa: F401
     sampled_loss,
     sets,
     sparse,
+    sparse_cross,
     sparse_functions,
     sparse_math,
     sparse_reduce,
     sparse_serialize,
 )
 from penstock.ops import control_flow, functional, primitives, summaries, training, transfer  # noqa: F401
+from penstock.ops import functional_loops, tensor_array, tensor_array_class, tensor_list  # noqa: F401
 from penstock.ops import state  # noqa: F401
 from penstock.ops import resource  # noqa: F401
 from penstock.ops import slice_assign  # noqa: F401

@@ -48,7 +48,7 @@ class _Draws:
 def sample(rng: Philox, width: int, height: int, objects: list[Box], covered: float, ratios: tuple[float, float], areas: tuple[float, float],
            attempts: int) -> Box:
     """A crop whose shape and area are in the given ranges and that covers enough of some object; the whole image if none is found."""
-    draws = _Draws(rng.reserve(attempts), attempts * 2)
+    draws = _Draws(rng.reserve(attempts), attempts)
     low, high = _f32(ratios[0]), _f32(ratios[1])
     for _ in range(attempts):
         ratio = draws.unit() * (high - low) + low

@@ -63,16 +63,12 @@ def _parts(params: Any) -> list[Any]:
     """The parts of a table: a partitioned variable and a list are several, anything else is one."""
     if params is None:
         raise ValueError("params must be specified")
-    if hasattr(params, "_get_variable_list") or isinstance(params, (list, tuple)):
-        params = list(params)
-        if not params:
-            raise ValueError("Need at least one param")
-        return params if any(_is_graph_value(part) or np.ndim(part) > 1 for part in params) else [np.asarray(params)]
-    return [params]
-
-
-def _is_graph_value(value: Any) -> bool:
-    return isinstance(value, Tensor) or hasattr(value, "sparse_read") or hasattr(value, "_as_graph_element")
+    if not hasattr(params, "_get_variable_list") and not isinstance(params, (list, tuple)):
+        return [params]
+    parts = [part if hasattr(part, "shape") else np.asarray(part) for part in params]
+    if not parts:
+        raise ValueError("Need at least one param")
+    return parts
 
 
 def _beside(part: Any) -> AbstractContextManager[Any]:

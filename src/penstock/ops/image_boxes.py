@@ -13,7 +13,6 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
-from penstock.graph.seeds import get_seed
 from penstock.ops import distorted_box
 from penstock.ops.common import like
 from penstock.ops.random import generator
@@ -213,10 +212,7 @@ def sample_distorted_bounding_box(image_size: Any, bounding_boxes: Any, seed: in
                                   name: str | None = None) -> Any:
     """``tf.image.sample_distorted_bounding_box``: (begin, size, bboxes) of a random crop; the first two are made for ``tf.slice``."""
     with name_scope(name, "sample_distorted_bounding_box"):
-        if seed2 is None and seed is not None:
-            seed, seed2 = get_seed(seed)
-        elif seed is None and seed2 is None:
-            seed, seed2 = get_seed(None)
+        # TensorFlow gives this op the two seeds as they are: a graph seed does not matter here.
         return Sample(*SampleDistortedBoundingBoxV2(
             image_size, bounding_boxes, min_object_covered, seed=seed, seed2=seed2, aspect_ratio_range=aspect_ratio_range, area_range=area_range,
             max_attempts=max_attempts, use_image_if_no_bounding_boxes=use_image_if_no_bounding_boxes))

@@ -13,9 +13,12 @@ from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape, broadcast, unknown_shape
-from penstock.ops.common import COMPLEX, INDEX, INEXACT
+from penstock.ops.broadcast_gradient import reduce_to
+from penstock.ops.cast import cast, conj
+from penstock.ops.common import INDEX, INEXACT
 from penstock.ops.matrix_shape import extents_of, same_extent, shape_text
 from penstock.ops.precision import widen
+from penstock.ops.shape_ops import expand_dims, squeeze
 
 PRODUCT_TYPES = INEXACT | INDEX
 
@@ -76,13 +79,6 @@ def _batch_product(x: np.ndarray, y: np.ndarray, adj_x: bool, adj_y: bool) -> np
     return _product(p, q)
 
 
-def _conj(x: Tensor) -> Tensor:
-    if x.dtype.base_dtype not in COMPLEX:
-        return x
-    from penstock.ops.cast import conj  # its ops are above this module
-    return conj(x)
-
-
 @op("MatMul", "a: T, b: T -> product: T", transpose_a=False, transpose_b=False, T=PRODUCT_TYPES)
 class MatMul:
     """The product of two matrices, each transposed first if asked for."""
@@ -93,7 +89,7 @@ class MatMul:
         return _matrix_product(a, b, transpose_a, transpose_b)
 
     def gradient(op, dy):
-        a, b = (_conj(tensor) for tensor in op.inputs)
+        a, b = (conj(tensor) for tensor in op.inputs)
         ta, tb = op.attrs["transpose_a"], op.attrs["transpose_b"]
         grad_a = MatMul(b, dy, transpose_a=tb, transpose_b=True) if ta else MatMul(dy, b, transpose_b=not tb)
         grad_b = MatMul(dy, a, transpose_a=True, transpose_b=ta) if tb else MatMul(a, dy, transpose_a=not ta)
@@ -149,7 +145,6 @@ class BatchMatMulV2:
         return _batch_product(x, y, adj_x, adj_y)
 
     def gradient(op, dy):
-        from penstock.ops.broadcast_gradient import reduce_to  # its ops are above this module
         return [reduce_to(grad, tensor) for grad, tensor in zip(_batch_gradient(op, dy), op.inputs)]
 
 
@@ -167,7 +162,6 @@ class SparseMatMul:
         return _matrix_product(np.asarray(a, np.float32), np.asarray(b, np.float32), transpose_a, transpose_b)
 
     def gradient(op, dy):
-        from penstock.ops.cast import cast  # its ops are above this module
         (a, b), ta, tb = op.inputs, op.attrs["transpose_a"], op.attrs["transpose_b"]
         product = SparseMatMul
         grad_a = product(b, dy, transpose_a=tb, transpose_b=True) if ta else product(dy, b, transpose_b=not tb)
@@ -190,9 +184,9 @@ def matmul(a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False,
     with name_scope(name, "MatMul", [a, b]) as scope:
         a, b = to_tensor(a, None, "a"), to_tensor(b, None, "b")
         if not (a_is_sparse or b_is_sparse) and any(t.shape.ndims is None or t.shape.ndims > 2 for t in (a, b)):
-            return BatchMatMulV2(_conj(a) if transpose_a else a, _conj(b) if transpose_b else b,
+            return BatchMatMulV2(conj(a) if transpose_a else a, conj(b) if transpose_b else b,
                                  adj_x=adjoint_a or transpose_a, adj_y=adjoint_b or transpose_b, name=scope)
-        a, b = _conj(a) if adjoint_a else a, _conj(b) if adjoint_b else b
+        a, b = conj(a) if adjoint_a else a, conj(b) if adjoint_b else b
         transposed = {"transpose_a": transpose_a or adjoint_a, "transpose_b": transpose_b or adjoint_b}
         if _wants_sparse(a, b, a_is_sparse or b_is_sparse):
             return _sparse_matmul(a, b, a_is_sparse=a_is_sparse, b_is_sparse=b_is_sparse, name=scope, **transposed)
@@ -208,7 +202,6 @@ def _wants_sparse(a: Tensor, b: Tensor, hinted: bool) -> bool:
 def _sparse_matmul(a: Tensor, b: Tensor, **attributes: Any) -> Tensor:
     product = SparseMatMul(a, b, **attributes)
     if a.dtype.base_dtype is b.dtype.base_dtype is dt.bfloat16:
-        from penstock.ops.cast import cast  # its ops are above this module
         return cast(product, dt.bfloat16)
     return product
 
@@ -228,7 +221,6 @@ def batch_matmul(x: Any, y: Any, adj_x: bool = False, adj_y: bool = False, name:
 def matvec(a: Any, b: Any, transpose_a: bool = False, adjoint_a: bool = False, a_is_sparse: bool = False,
            b_is_sparse: bool = False, name: str | None = None) -> Tensor:
     """``tf.linalg.matvec``: matrix times vector, batched."""
-    from penstock.ops.shape_ops import expand_dims, squeeze  # their ops are above this module
     with name_scope(name, "MatVec", [a, b]):
         product = matmul(a, expand_dims(b, axis=-1), transpose_a=transpose_a, adjoint_a=adjoint_a,
                          a_is_sparse=a_is_sparse, b_is_sparse=b_is_sparse)

@@ -22,6 +22,7 @@ from penstock.ops.linalg import LAPACK_TYPES, MatrixSolve, adjoint, each, in_lap
 from penstock.ops.matmul import matmul
 from penstock.ops.matrix_shape import check_square, shape_text, square_like
 from penstock.ops.pack import concat
+from penstock.ops.permute import transpose
 from penstock.ops.powers import pow as pow_op
 from penstock.ops.powers import sqrt
 from penstock.ops.reduce import reduce_max, reduce_sum
@@ -191,7 +192,6 @@ def _euclidean(x: Tensor, axes: Any) -> Tensor:
 
 def _spectral(x: Tensor, axes: tuple[int, int]) -> Tensor:
     """The largest singular values of the matrices that lie in two axes."""
-    from penstock.ops.array import transpose  # only needed here
     rank = x.shape.ndims
     if rank is None:
         raise ValueError("the 2-norm of matrices needs a tensor of known rank")

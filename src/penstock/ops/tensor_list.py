@@ -11,6 +11,8 @@ import numpy as np
 from penstock.errors import invalid_argument
 from penstock.graph import dtypes as dt
 from penstock.graph.attrs import TYPE
+from penstock.graph.dtypes import DType
+from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape
 from penstock.graph.static import constant_value_as_shape
@@ -77,8 +79,20 @@ class TensorListPopBack:
         if dtensor is None:
             if op.attrs["element_dtype"] is not dt.variant:
                 return [dlist, None]
-            dtensor = EmptyTensorList(-1, -1, element_dtype=dt.float32)  # lists of lists stay aligned
+            dtensor = empty_like(op.outputs[1])  # lists of lists stay aligned
         return [TensorListPushBack(dlist, dtensor), None]
+
+
+def empty_list(element_dtype: DType, element_shape: TensorShape) -> Tensor:
+    """A list without elements that knows, as a tensor, what its elements will be."""
+    made = EmptyTensorList(element_shape_tensor(element_shape), -1, element_dtype=element_dtype)
+    made._handle_data = (element_dtype, element_shape)
+    return made
+
+
+def empty_like(handle: Tensor) -> Tensor:
+    """A list without elements, for elements like those of another list."""
+    return empty_list(*(handle._handle_data or (dt.float32, TensorShape(None))))
 
 
 def element_shape_tensor(shape: TensorShape) -> Any:

@@ -1,9 +1,7 @@
 """Queues of tensor tuples: what FIFOQueue and its kin keep between steps.
 
 The contract. An element is a tuple of arrays, one per component. All state of a queue is guarded by one condition variable, on which every
-waiting kernel waits; it is notified on each change, when the queue closes, and when the step of a waiting kernel is cancelled. A kernel that waits
-looks at three things whenever it wakes: can it go on, is the queue closed, is its step cancelled. Kernels of one kind are served in the order of
-their arrival. What a cancelled ``dequeue_many`` has taken goes back to the front; what a cancelled ``enqueue_many`` has put in stays.
+waiting kernel waits (see ``waiting.py``). Kernels of one kind are served in the order of their arrival. What a cancelled ``dequeue_many`` has taken goes back to the front; what a cancelled ``enqueue_many`` has put in stays.
 
 ``close`` forbids further enqueues; those that wait already still finish, unless they are cancelled too. Dequeues go on while there are elements
 enough, then fail with OutOfRangeError.
@@ -20,19 +18,20 @@ import numpy as np
 from penstock.errors import CancelledError, KernelError, OutOfRangeError, invalid_argument
 from penstock.graph.dtypes import DType
 from penstock.graph.shape import TensorShape
+from penstock.runtime.waiting import wait_for
 
 Element = tuple[Any, ...]
 
 
 class Queue:
-    """First in, first out, up to ``capacity`` elements (any number, if it is negative). Other orders override ``_put`` and ``_take``."""
+    """First in, first out, up to ``capacity`` elements (any number, if it is negative). Other orders (``queue_kinds.py``) override some methods."""
 
     kind = "FIFOQueue"
 
     def __init__(self, name: str, dtypes: Sequence[DType], shapes: Sequence[TensorShape], capacity: int) -> None:
         self.name, self.dtypes, self.shapes, self.capacity = name, tuple(dtypes), tuple(shapes), capacity
         self._changed = threading.Condition()
-        self._items: deque[Element] = deque()
+        self._items: Any = deque()
         self._closed = self._cancel_enqueues = False
         self._lines: dict[str, deque[object]] = {"enqueue": deque(), "dequeue": deque()}
 
@@ -120,48 +119,20 @@ class Queue:
 
     def _wait(self, step: Any, line: str, advance: Callable[[], bool]) -> None:
         """Calls ``advance`` when it is this caller's turn and whenever the queue changes, until it says that it is done."""
-        def wake() -> None:
-            with self._changed:
-                self._changed.notify_all()
-
         ticket, turn = object(), self._lines[line]
         with self._changed:
             turn.append(ticket)
-            if turn[0] is ticket and self._done(turn, ticket, advance):
-                return
-        unregister = step.on_cancel(wake)
         try:
-            with self._changed:
-                while True:
-                    if step.cancelled is not None:
-                        raise step.cancelled
-                    if turn[0] is ticket and advance():
-                        return
-                    self._changed.wait()
+            wait_for(self._changed, step, lambda: turn[0] is ticket and advance())
         finally:
-            unregister()
             with self._changed:
                 turn.remove(ticket)
                 self._changed.notify_all()
-
-    def _done(self, turn: deque[object], ticket: object, advance: Callable[[], bool]) -> bool:
-        """One try without waiting: the usual case, for which no callback is registered. Leaves the line unless it must wait."""
-        done = False
-        try:
-            done = advance()
-        except BaseException:
-            done = True
-            raise
-        finally:
-            if done:
-                turn.remove(ticket)
-                self._changed.notify_all()
-        return done
 
     def close(self, cancel_pending_enqueues: bool = False) -> None:
         """Forbids further enqueues; those that wait are cancelled if it is asked for."""
         with self._changed:
-            if self._closed and (self._cancel_enqueues or not cancel_pending_enqueues):
+            if self._closed and not cancel_pending_enqueues:
                 raise KernelError(CancelledError, f"Queue '{self.name}' is already closed.")
             self._closed = True
             self._cancel_enqueues = self._cancel_enqueues or cancel_pending_enqueues
@@ -180,7 +151,7 @@ class Queue:
     def _check_shapes(self, components: Element, batch_axes: int) -> None:
         for index, (component, shape) in enumerate(zip(components, self.shapes)):
             found = np.shape(component)
-            if len(found) < batch_axes or found[batch_axes:] != shape.extents:
+            if len(found) < batch_axes or not shape.is_compatible_with(found[batch_axes:]):
                 expected = (*found[:batch_axes], *(shape.extents or ()))
                 raise invalid_argument(f"Shape mismatch in tuple component {index}. Expected {_brackets(expected)}, got {_brackets(found)}")
 
@@ -207,8 +178,5 @@ def _stacked(parts: Sequence[Any], dtype: DType) -> np.ndarray:
     return out
 
 
-def _brackets(shape: Sequence[int]) -> str:
-    return "[" + ",".join(map(str, shape)) + "]"
-
-
-KINDS: dict[str, Callable[..., Queue]] = {"FIFOQueue": Queue}
+def _brackets(shape: Sequence[int | None]) -> str:
+    return "[" + ",".join("?" if extent is None else str(extent) for extent in shape) + "]"

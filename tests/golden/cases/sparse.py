@@ -3,7 +3,7 @@
 
 def cases(tf, np):
     """Yields (name, function that builds tensors)."""
-    for group in (_moving, _serialized, _arithmetic, _gradients, _embeddings, _samplers, _ctc, _sets):
+    for group in (_moving, _serialized, _crosses, _arithmetic, _gradients, _embeddings, _samplers, _ctc, _sets):
         yield from group(tf, np)
 
 
@@ -82,6 +82,17 @@ def _serialized(tf, np):
         tf.serialize_many_sparse(tf.SparseTensor([[0, 1], [1, 0]], ["a", "b"], [2, 2])), tf.string, rank=2)
     yield "serialize a stack", lambda: tf.deserialize_many_sparse(tf.stack([tf.serialize_sparse(sp())] * 2), tf.float32)
     yield "serialize wrong type", lambda: tf.deserialize_many_sparse(tf.serialize_many_sparse(sp()), tf.float64)
+
+
+def _crosses(tf, np):
+    words = lambda: tf.SparseTensor([[0, 0], [0, 1], [1, 0]], ["a", "b", "c"], [3, 2])
+    numbers, letters = np.array([[1, 2], [3, 4], [5, -6]]), np.array([["x"], ["y"], ["z"]])
+    yield "cross", lambda: tf.sparse.cross([words(), tf.constant(numbers), tf.constant(letters)])
+    yield "cross_hashed", lambda: tf.sparse.cross_hashed([words(), tf.constant(numbers), tf.constant(letters)])
+    yield "cross_hashed buckets", lambda: tf.sparse.cross_hashed([words(), tf.constant(numbers)], num_buckets=100)
+    yield "cross_hashed dense", lambda: tf.sparse.cross_hashed([tf.constant(numbers), tf.constant(letters)], num_buckets=100, hash_key=7)
+    yield "cross_hashed strings", lambda: tf.sparse.cross_hashed([words(), tf.constant(letters)], num_buckets=1000)
+    yield "cross int32", lambda: tf.sparse.cross([tf.constant(numbers, tf.int32), words()])
 
 
 def _ids_as_float(tf, np):

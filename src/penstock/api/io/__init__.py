@@ -7,6 +7,9 @@ TABLE: dict[str, str] = {
     "penstock.ops.parsing": "FixedLenFeature VarLenFeature SparseFeature FixedLenSequenceFeature parse_example parse_single_example "
                             "parse_single_sequence_example",
     "penstock.ops.decoding": "decode_raw decode_csv serialize_tensor parse_tensor",
+    "penstock.ops.strings": "encode_base64 decode_base64",
+    "penstock.ops.image_codec": "decode_jpeg encode_jpeg decode_png encode_png decode_gif decode_bmp decode_image decode_and_crop_jpeg "
+                                "extract_jpeg_shape is_jpeg",
     "penstock.ops.files": "read_file write_file matching_files",
 }
 publish(__name__, TABLE, "gfile")

@@ -1,0 +1,68 @@
+"""How kernels wait for shared state: queues, barriers, accumulators, locks.
+
+The contract. The state of such an object is guarded by one condition variable, which is notified on each change. A kernel that waits looks again
+whenever it wakes, and wakes too when its step is cancelled: then it gives up with the error that ended the step.
+"""
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+
+def wait_for(changed: threading.Condition, step: Any, advance: Callable[[], bool]) -> None:
+    """Calls ``advance`` with the lock of ``changed`` held, at once and after each notification, until it says that it is done."""
+    def wake() -> None:
+        with changed:
+            changed.notify_all()
+
+    with changed:
+        if advance():  # the usual case, for which no callback is registered
+            return
+    unregister = step.on_cancel(wake)
+    try:
+        with changed:
+            while not advance():
+                if step.cancelled is not None:
+                    raise step.cancelled
+                changed.wait()
+    finally:
+        unregister()
+
+
+class Turns:
+    """A lock that a kernel waits for without missing the end of its step; ``with turns.mine(step): ...``."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._taken = False
+
+    def acquire(self, step: Any) -> None:
+        """Waits until nobody has it, and takes it."""
+        def take() -> bool:
+            free = not self._taken
+            self._taken = True
+            return free
+
+        wait_for(self._changed, step, take)
+
+    def release(self) -> None:
+        """Gives it back."""
+        with self._changed:
+            self._taken = False
+            self._changed.notify_all()
+
+    def mine(self, step: Any) -> _Held:
+        """Has it inside a ``with`` block."""
+        return _Held(self, step)
+
+
+class _Held:
+    def __init__(self, turns: Turns, step: Any) -> None:
+        self._turns, self._step = turns, step
+
+    def __enter__(self) -> None:
+        self._turns.acquire(self._step)
+
+    def __exit__(self, *error: Any) -> None:
+        self._turns.release()
