@@ -93,6 +93,8 @@ TABLE = {
     "penstock.ops.misc": "no_op group tuple=tuple_ Assert timestamp",
     "penstock.ops.py_func": "py_func numpy_function",
     "penstock.ops.custom": "op",
+    "penstock.ops.tensor_array_class": "TensorArray",
+    "penstock.ops.functional_loops": "map_fn foldl foldr scan",
     "penstock.ops.queue_classes": "FIFOQueue QueueBase",
     "penstock.ops.parsing": "FixedLenFeature VarLenFeature SparseFeature FixedLenSequenceFeature parse_example parse_single_example "
                             "parse_single_sequence_example",

@@ -4,6 +4,7 @@ A key of a part is made so that keys sort as (name, first axis, second axis, ...
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -126,7 +127,7 @@ def _number(value: int) -> bytes:
 
 def _string(text: bytes) -> bytes:
     """Text with an end that sorts before everything that could follow."""
-    return text.replace(b"\xff", b"\xff\x00").replace(b"\x00", b"\x00\xff").replace(b"\xff\x00\xff", b"\xff\x00") + b"\0\1"
+    return re.sub(b"\0|\xff", lambda match: b"\0\xff" if match[0] == b"\0" else b"\xff\0", text) + b"\0\1"
 
 
 def _signed(value: int) -> bytes:

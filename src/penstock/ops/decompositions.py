@@ -172,6 +172,8 @@ class Lu:
     def kernel(input, output_idx_type):
         check_square(input)
         batch, side = input.shape[:-2], input.shape[-1]
+        if not input.size:
+            return input, np.zeros((*batch, side), output_idx_type.np)
         factors = in_lapack(lambda a: each(_factors_with_order, a), input, error="Input is not invertible.")
         order = factors[..., side].real.astype(output_idx_type.np)
         return factors[..., :side].reshape(input.shape), order.reshape((*batch, side))

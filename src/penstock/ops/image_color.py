@@ -72,6 +72,10 @@ def _check_colors(images: np.ndarray) -> np.ndarray:
     return images
 
 
+def _no_gradient(op, dy):
+    raise LookupError(f"No gradient defined for operation '{op.name}' (op type: {op.type})")  # TensorFlow has none either
+
+
 def to_hsv(rgb: np.ndarray) -> np.ndarray:
     """Hue, saturation and value, each in [0, 1]."""
     work = rgb.astype(np.float32) if rgb.dtype.itemsize < 4 else rgb
@@ -105,6 +109,8 @@ class RGBToHSV:
     def kernel(images):
         return to_hsv(_check_colors(images))
 
+    gradient = _no_gradient
+
 
 @op("HSVToRGB", "images: T -> output: T", T=_FLOAT)
 class HSVToRGB:
@@ -114,6 +120,8 @@ class HSVToRGB:
 
     def kernel(images):
         return to_rgb(_check_colors(images))
+
+    gradient = _no_gradient
 
 
 @op("AdjustContrastv2", "images: T, contrast_factor: float32 -> output: T", T=_ADJUSTABLE)
@@ -146,6 +154,8 @@ class AdjustHue:
         hsv[..., 0] = (hsv[..., 0] + np.float32(delta)) % np.float32(1)
         return to_rgb(hsv).astype(images.dtype)
 
+    gradient = _no_gradient
+
 
 @op("AdjustSaturation", "images: T, scale: float32 -> output: T", T=_ADJUSTABLE)
 class AdjustSaturation:
@@ -157,6 +167,8 @@ class AdjustSaturation:
         hsv = to_hsv(_check_colors(images).astype(np.float32))
         hsv[..., 1] = np.clip(hsv[..., 1] * np.float32(scale), 0, 1)
         return to_rgb(hsv).astype(images.dtype)
+
+    gradient = _no_gradient
 
 
 rgb_to_hsv = function(RGBToHSV, "rgb_to_hsv")

@@ -170,10 +170,13 @@ class ConcatV2:
 class ConcatOffset:
     """Where each value of a concat begins in the result."""
 
-    ranks = {"concat_dim": 0}
+    ranks = {"concat_dim": 0, "shape": 1}
 
     def shape(shape):
-        return [tensor.shape for tensor in shape]
+        merged = TensorShape([None])
+        for tensor in shape:
+            merged = merged.merge_with(tensor.shape)
+        return [merged] * len(shape)
 
     def kernel(concat_dim, shape):
         where = runtime_axis(concat_dim, len(shape[0]), "ConcatOffset")

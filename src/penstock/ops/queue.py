@@ -1,10 +1,7 @@
-"""Queue operations. The state of a queue is a ``penstock.runtime.queues.Queue``, which travels along the handle edges.
-
-Each operation exists twice, as in TensorFlow: with a resource handle (``QueueEnqueueV2``), which is what the classes here use, and with the
-string reference of old graphs (``QueueEnqueue``).
-"""
+"""Queue operations, in two forms each (see ``handles.py``). The state of a queue is a ``penstock.runtime.queues.Queue``."""
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,29 +10,24 @@ from penstock.errors import KernelError, UnimplementedError, invalid_argument
 from penstock.graph import dtypes as dt
 from penstock.graph.attrs import Attr, type_list
 from penstock.graph.node import Tensor
-from penstock.graph.opdef import OpDef, op
-from penstock.graph.shape import TensorShape, unknown_shape
+from penstock.graph.shape import TensorShape, scalar, unknown_shape
 from penstock.graph.static import constant_value
 from penstock.ops.common import fixed, nothing
+from penstock.ops.handles import SHARING, made, plain, two_forms
+from penstock.ops.philox import Philox
+from penstock.runtime import queue_kinds, queues
 
-CREATION = {"component_types": type_list(1), "shapes": Attr("list(shape)", ()), "capacity": -1, "container": "", "shared_name": ""}
+CREATION = {"component_types": type_list(1), "shapes": Attr("list(shape)", ()), "capacity": -1, **SHARING}
+_BLOCKS = 16  # of four random words, computed at once
 _TYPES, _TIMEOUT = {"component_types": type_list(1)}, {"timeout_ms": -1}
 
 
-def _two_forms(op_type: str, signature: str, body: type, **declared: Any) -> tuple[OpDef, OpDef]:
-    """Registers an operation with a string reference as its handle, and its V2 with a resource."""
-    return (op(op_type, signature.replace("HANDLE", "Ref(string)"), **declared)(body),
-            op(op_type + "V2", signature.replace("HANDLE", "resource"), **declared)(body))
-
-
-def queue_of(ctx: Any, kind: str, component_types: Any, shapes: Any, capacity: int, container: str, shared_name: str, **more: Any) -> Any:
-    """The queue that a creating node stands for: made once per task, then found by its name."""
-    from penstock.runtime import queues  # the runtime lies above the ops; it is there when a kernel runs
-
+def queue_of(ctx: Any, make: Callable[..., Any], component_types: Any, shapes: Any, capacity: int, container: str, shared_name: str,
+             *more: Any) -> Any:
+    """The queue that a creating node stands for; InvalidArgumentError if it is there already but differs from what the node asks for."""
     if shapes and len(shapes) != len(component_types):
         raise invalid_argument(f"Different number of component types ({len(component_types)}) vs. shapes ({len(shapes)}).")
-    name = shared_name or ctx.op.name
-    queue = ctx.resources.lookup_or_create(container, name, kind, lambda: queues.KINDS[kind](name, component_types, shapes, capacity, **more))
+    queue = made(ctx, make.kind, container, shared_name, lambda name: make(name, component_types, shapes, capacity, *more))
     queue.check_request(component_types, shapes, capacity)
     return queue
 
@@ -48,20 +40,69 @@ class _Fifo:
     gradient = None
 
     def kernel(ctx, component_types, shapes, capacity, container, shared_name):
-        return queue_of(ctx, "FIFOQueue", component_types, shapes, capacity, container, shared_name)
+        return queue_of(ctx, queues.Queue, component_types, shapes, capacity, container, shared_name)
 
 
-FIFOQueue, FIFOQueueV2 = _two_forms("FIFOQueue", "-> handle: HANDLE", _Fifo, **CREATION)
+class _Padding:
+    """A queue whose components may differ in some extents; taken together they are padded with zeros or empty strings."""
+
+    stateful = True
+    shape = fixed()
+    gradient = None
+
+    def kernel(ctx, component_types, shapes, capacity, container, shared_name):
+        if len(shapes) != len(component_types):
+            raise invalid_argument(f"Different number of component types ({len(component_types)}) vs. shapes ({len(shapes)}).")
+        return queue_of(ctx, queue_kinds.PaddingQueue, component_types, shapes, capacity, container, shared_name)
 
 
-def _plain(handle: Any) -> Any:
-    """The queue itself: a handle that was gathered from a list of handles comes in an array."""
-    return handle.item() if isinstance(handle, np.ndarray) else handle
+class _Shuffle:
+    """A queue whose elements leave in random order."""
+
+    stateful = True
+    shape = fixed()
+    gradient = None
+
+    def kernel(ctx, component_types, shapes, capacity, min_after_dequeue, seed, seed2, container, shared_name):
+        if min_after_dequeue < 0:
+            raise invalid_argument(f"min_after_dequeue {min_after_dequeue} must be >= 0")
+        if 0 <= capacity <= min_after_dequeue:
+            raise invalid_argument(f"min_after_dequeue {min_after_dequeue} must be < capacity {capacity}")
+        return queue_of(ctx, queue_kinds.ShuffleQueue, component_types, shapes, capacity, container, shared_name, min_after_dequeue,
+                        _words(Philox.for_op(seed, seed2)))
+
+
+class _Priority:
+    """A queue whose elements leave by their first component, an int64 that is not among ``component_types``; the smallest first."""
+
+    stateful = True
+    shape = fixed()
+    gradient = None
+
+    def kernel(ctx, component_types, shapes, capacity, container, shared_name):
+        return queue_of(ctx, queue_kinds.PriorityQueue, component_types, shapes, capacity, container, shared_name)
+
+
+def _words(generator: Philox) -> Callable[[], int]:
+    """The words of a random stream, one per call."""
+    def words() -> Iterator[int]:
+        while True:
+            yield from generator.reserve(_BLOCKS).blocks(_BLOCKS).ravel().tolist()
+
+    return words().__next__
+
+
+FIFOQueue, FIFOQueueV2 = two_forms("FIFOQueue", "-> handle: HANDLE", _Fifo, **CREATION)
+PaddingFIFOQueue, PaddingFIFOQueueV2 = two_forms("PaddingFIFOQueue", "-> handle: HANDLE", _Padding, **CREATION)
+RandomShuffleQueue, RandomShuffleQueueV2 = two_forms("RandomShuffleQueue", "-> handle: HANDLE", _Shuffle, **CREATION, min_after_dequeue=0, seed=0,
+                                                     seed2=0)
+PriorityQueue, PriorityQueueV2 = two_forms("PriorityQueue", "-> handle: HANDLE", _Priority,
+                                           **{**CREATION, "component_types": Attr("list(type)", ()), "shapes": Attr("list(shape)")})
 
 
 def _checked(handle: Any, found: list[dt.DType], form: str) -> Any:
     """The queue; InvalidArgumentError if its elements have other types than the node expects."""
-    handle = _plain(handle)
+    handle = plain(handle)
     if list(handle.dtypes) != list(found):
         have, expected = (", ".join(["resource", *(d.name for d in types)]) for types in (found, handle.dtypes))
         raise invalid_argument(f"Signature mismatch, have: {form.format(have)} expected: {form.format(expected)}")
@@ -87,7 +128,7 @@ class _Enqueue:
         return ()
 
 
-class _EnqueueMany(_Enqueue):
+class _EnqueueMany:
     """Adds the slices along the first axis as elements, one by one."""
 
     stateful = blocking = True
@@ -101,15 +142,17 @@ class _EnqueueMany(_Enqueue):
         return ()
 
 
-_, QueueEnqueueV2 = _two_forms("QueueEnqueue", "handle: HANDLE, components: Tcomponents ->", _Enqueue, Tcomponents=type_list(1), **_TIMEOUT)
-_, QueueEnqueueManyV2 = _two_forms("QueueEnqueueMany", "handle: HANDLE, components: Tcomponents ->", _EnqueueMany, Tcomponents=type_list(1),
+_, QueueEnqueueV2 = two_forms("QueueEnqueue", "handle: HANDLE, components: Tcomponents ->", _Enqueue, Tcomponents=type_list(1), **_TIMEOUT)
+_, QueueEnqueueManyV2 = two_forms("QueueEnqueueMany", "handle: HANDLE, components: Tcomponents ->", _EnqueueMany, Tcomponents=type_list(1),
                                    **_TIMEOUT)
 
 
 def component_shapes(handle: Tensor, component_types: Any) -> list[TensorShape]:
     """The shapes of the components, where the handle's own node tells them."""
-    shapes = handle.op.attrs.get("shapes") or ()
-    return list(shapes) if len(shapes) == len(component_types) else [unknown_shape() for _ in component_types]
+    shapes = list(handle.op.attrs.get("shapes") or ())
+    if handle.op.definition in (PriorityQueue, PriorityQueueV2):
+        shapes.insert(0, scalar())
+    return shapes if len(shapes) == len(component_types) else [unknown_shape() for _ in component_types]
 
 
 def _batched(handle: Tensor, component_types: Any, length: int | None) -> list[TensorShape]:
@@ -128,7 +171,7 @@ def _known_length(n: Tensor) -> int | None:
 
 def _check_length(handle: Any, n: Any) -> int:
     if n < 0:
-        raise invalid_argument(f"a number of elements must be >= 0, not {int(n)}")
+        raise invalid_argument(f"DequeueManyOp requested {int(n)} < 0 elements")
     if len(handle.shapes) != len(handle.dtypes):
         raise invalid_argument(f"{handle.kind}'s DequeueMany and DequeueUpTo require the components to have specified shapes.")
     return int(n)
@@ -180,10 +223,10 @@ class _DequeueUpTo:
         return handle.dequeue_up_to(ctx.step, _check_length(handle, n))
 
 
-_, QueueDequeueV2 = _two_forms("QueueDequeue", "handle: HANDLE -> components: component_types", _Dequeue, **_TYPES, **_TIMEOUT)
-_, QueueDequeueManyV2 = _two_forms("QueueDequeueMany", "handle: HANDLE, n: int32 -> components: component_types", _DequeueMany, **_TYPES,
+_, QueueDequeueV2 = two_forms("QueueDequeue", "handle: HANDLE -> components: component_types", _Dequeue, **_TYPES, **_TIMEOUT)
+_, QueueDequeueManyV2 = two_forms("QueueDequeueMany", "handle: HANDLE, n: int32 -> components: component_types", _DequeueMany, **_TYPES,
                                    **_TIMEOUT)
-_, QueueDequeueUpToV2 = _two_forms("QueueDequeueUpTo", "handle: HANDLE, n: int32 -> components: component_types", _DequeueUpTo, **_TYPES,
+_, QueueDequeueUpToV2 = two_forms("QueueDequeueUpTo", "handle: HANDLE, n: int32 -> components: component_types", _DequeueUpTo, **_TYPES,
                                    **_TIMEOUT)
 
 
@@ -195,7 +238,7 @@ class _Close:
     gradient = None
 
     def kernel(handle, cancel_pending_enqueues):
-        _plain(handle).close(cancel_pending_enqueues)
+        plain(handle).close(cancel_pending_enqueues)
         return ()
 
 
@@ -207,7 +250,7 @@ class _Size:
     gradient = None
 
     def kernel(handle):
-        return np.int32(len(_plain(handle)))
+        return np.int32(len(plain(handle)))
 
 
 class _IsClosed:
@@ -218,9 +261,9 @@ class _IsClosed:
     gradient = None
 
     def kernel(handle):
-        return np.bool_(_plain(handle).closed)
+        return np.bool_(plain(handle).closed)
 
 
-_, QueueCloseV2 = _two_forms("QueueClose", "handle: HANDLE ->", _Close, cancel_pending_enqueues=False)
-_, QueueSizeV2 = _two_forms("QueueSize", "handle: HANDLE -> size: int32", _Size)
-_, QueueIsClosedV2 = _two_forms("QueueIsClosed", "handle: HANDLE -> is_closed: bool", _IsClosed)
+_, QueueCloseV2 = two_forms("QueueClose", "handle: HANDLE ->", _Close, cancel_pending_enqueues=False)
+_, QueueSizeV2 = two_forms("QueueSize", "handle: HANDLE -> size: int32", _Size)
+_, QueueIsClosedV2 = two_forms("QueueIsClosed", "handle: HANDLE -> is_closed: bool", _IsClosed)

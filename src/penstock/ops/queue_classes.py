@@ -1,6 +1,8 @@
-"""``tf.FIFOQueue``: queues as Python objects that add operations to the graph."""
+"""``tf.FIFOQueue`` and its kin: queues as Python objects that add operations to the graph."""
 from __future__ import annotations
 
+import functools
+import hashlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,7 +10,8 @@ from penstock.graph import dtypes as dt
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.scopes import name_scope
-from penstock.graph.shape import TensorShape, as_shape, unknown_shape
+from penstock.graph.seeds import get_seed
+from penstock.graph.shape import TensorShape, as_shape, scalar, unknown_shape
 from penstock.ops import queue as ops
 from penstock.ops.gather import gather
 
@@ -37,7 +40,7 @@ class QueueBase:
             raise TypeError("Queues do not have matching component dtypes.")
         if any(queue.names != first.names for queue in queues):
             raise TypeError("Queues do not have matching component names.")
-        shapes = [a.most_specific_compatible_shape(b) for a, b in zip(first.shapes, queues[-1].shapes)]
+        shapes = [functools.reduce(TensorShape.most_specific_compatible_shape, of_one) for of_one in zip(*(queue.shapes for queue in queues))]
         return QueueBase(first.dtypes, shapes, first.names, gather([queue.queue_ref for queue in queues], index))
 
     @property
@@ -152,6 +155,14 @@ def _shape_list(shapes: Any, count: int) -> list[TensorShape] | None:
     return [as_shape(shape) for shape in shapes]
 
 
+def _whole_shapes(shapes: Any, count: int) -> list[TensorShape] | None:
+    """As ``_shape_list``, for queues whose elements all have the same shape."""
+    found = _shape_list(shapes, count)
+    if any(not shape.is_fully_defined() for shape in found or ()):
+        raise ValueError(f"All shapes must be fully defined: {found}")
+    return found
+
+
 def _name_list(names: Any) -> list[str] | None:
     return [names] if isinstance(names, str) else names
 
@@ -162,6 +173,50 @@ class FIFOQueue(QueueBase):
     def __init__(self, capacity: int, dtypes: Any, shapes: Any = None, names: Any = None, shared_name: str | None = None,
                  name: str = "fifo_queue") -> None:
         dtypes = _dtype_list(dtypes)
-        shapes = _shape_list(shapes, len(dtypes))
+        shapes = _whole_shapes(shapes, len(dtypes))
         handle = ops.FIFOQueueV2(component_types=dtypes, shapes=shapes or (), capacity=capacity, shared_name=shared_name, name=name)
         super().__init__(dtypes, shapes, _name_list(names), handle)
+
+
+class PaddingFIFOQueue(QueueBase):
+    """``tf.PaddingFIFOQueue``: as FIFOQueue, for components with some extents unknown; ``dequeue_many`` pads them to the largest."""
+
+    def __init__(self, capacity: int, dtypes: Any, shapes: Any, names: Any = None, shared_name: str | None = None,
+                 name: str = "padding_fifo_queue") -> None:
+        dtypes = _dtype_list(dtypes)
+        shapes = _shape_list(shapes, len(dtypes)) or []
+        if len(dtypes) != len(shapes):
+            raise ValueError(f"Shapes must be provided for all components, but received {len(dtypes)} dtypes and {len(shapes)} shapes.")
+        if any(shape.ndims is None for shape in shapes):
+            raise ValueError(f"All dimensions must have a defined rank: {shapes}")
+        handle = ops.PaddingFIFOQueueV2(component_types=dtypes, shapes=shapes, capacity=capacity, shared_name=shared_name, name=name)
+        super().__init__(dtypes, shapes, _name_list(names), handle)
+
+
+class RandomShuffleQueue(QueueBase):
+    """``tf.RandomShuffleQueue``: elements leave in random order; while it is open, ``min_after_dequeue`` of them stay."""
+
+    def __init__(self, capacity: int, min_after_dequeue: int, dtypes: Any, shapes: Any = None, names: Any = None, seed: int | None = None,
+                 shared_name: str | None = None, name: str = "random_shuffle_queue") -> None:
+        dtypes = _dtype_list(dtypes)
+        shapes = _whole_shapes(shapes, len(dtypes))
+        seed1, seed2 = get_seed(seed)
+        if seed1 is None and seed2 is None:
+            seed1, seed2 = 0, 0
+        elif seed is None and shared_name is not None:
+            # A shared queue needs equal seeds in every process: they come from its name.
+            seed2 = int(hashlib.md5((str(seed1) + shared_name).encode()).hexdigest()[:8], 16) & 0x7FFFFFFF
+        handle = ops.RandomShuffleQueueV2(component_types=dtypes, shapes=shapes or (), capacity=capacity, min_after_dequeue=min_after_dequeue,
+                                          seed=seed1, seed2=seed2, shared_name=shared_name, name=name)
+        super().__init__(dtypes, shapes, _name_list(names), handle)
+
+
+class PriorityQueue(QueueBase):
+    """``tf.PriorityQueue``: the element with the smallest first component, an int64, leaves first; ``types`` are those of the others."""
+
+    def __init__(self, capacity: int, types: Any, shapes: Any = None, names: Any = None, shared_name: str | None = None,
+                 name: str = "priority_queue") -> None:
+        types = _dtype_list(types)
+        shapes = _whole_shapes(shapes, len(types))
+        handle = ops.PriorityQueueV2(component_types=types, shapes=shapes or (), capacity=capacity, shared_name=shared_name, name=name)
+        super().__init__([dt.int64, *types], shapes and [scalar(), *shapes], _name_list(names), handle)

@@ -54,6 +54,9 @@ class RandomGammaGrad:
     def kernel(alpha, sample, T):
         return np.asarray(sample_derivative(np.asarray(alpha, np.float64), np.asarray(sample, np.float64)), T.np)
 
+    def gradient(op, dy):
+        raise LookupError(f"No gradient defined for operation '{op.name}' (op type: {op.type})")  # TensorFlow has none either
+
 
 def sample_derivative(alpha: np.ndarray, sample: np.ndarray) -> np.ndarray:
     """dx / dalpha where P(alpha, x), the regularised incomplete gamma function, is held constant."""

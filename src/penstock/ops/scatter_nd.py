@@ -44,7 +44,7 @@ def checked_positions(indices: np.ndarray, extents: Sequence[int]) -> tuple[np.n
 
 
 def _check_updates(indices: np.ndarray, updates: np.ndarray, extents: Sequence[int]) -> None:
-    wanted = (*indices.shape[:-1], *extents[indices.shape[-1]:])
+    wanted = (*indices.shape[:-1], *extents[indices.shape[-1]:]) if indices.ndim else None
     if updates.shape != wanted:
         raise invalid_argument(f"Must have updates.shape = indices.shape[:batch_dim] + shape[slice_dim:], got updates.shape: "
                                f"{shape_text(updates)}, indices.shape: {shape_text(indices)}, shape: [{','.join(map(str, extents))}]")
@@ -54,8 +54,8 @@ def _add_at(target: np.ndarray, indices: np.ndarray, updates: np.ndarray, how: n
     """``target`` with ``updates`` added (or subtracted) at positions; a position that comes twice gets both."""
     if target.dtype == object or (target.dtype == bool and how is np.subtract):
         raise unimplemented(f"elements of type {target.dtype} cannot be combined by {how.__name__}")
-    depth = indices.shape[-1]
     _check_updates(indices, updates, target.shape)
+    depth = indices.shape[-1]
     if indices.size == 0 and depth:
         return target
     checked_positions(indices, target.shape)
@@ -108,6 +108,7 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
 
 
 def _like_tensor(tensor: Tensor, indices: Tensor, updates: Tensor) -> TensorShape:
+    indices.shape.with_rank_at_least(1)
     if None not in (indices.shape.ndims, tensor.shape.ndims) and indices.shape.extents[-1] is not None:
         nd_shape(indices.shape, tensor.shape).assert_is_compatible_with(updates.shape)
     return tensor.shape

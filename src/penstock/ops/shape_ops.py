@@ -304,13 +304,17 @@ class ExpandDims:
         extents, axes = input.shape.extents, known_elements(dim)
         if extents is None:
             return None
-        if axes is None or axes[0] is None:
+        if axes is None or axes == [None]:
             return unknown_shape(len(extents) + 1)
+        if len(axes) != 1:
+            raise ValueError(f"'dim' input must be a tensor with a single value, not {len(axes)}")
         axis = canonical_axis(axes[0], len(extents) + 1, "dimension")
         return [*extents[:axis], 1, *extents[axis:]]
 
     def kernel(input, dim):
         input = as_array(input)
+        if np.size(dim) != 1:
+            raise invalid_argument(f"'dim' must be a tensor with a single value, not {np.size(dim)}")
         axis, rank = int(np.ravel(dim)[0]), input.ndim
         if not -rank - 1 <= axis <= rank:
             raise invalid_argument(f"Tried to expand dim index {axis} for tensor with {rank} dimensions.")

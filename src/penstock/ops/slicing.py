@@ -127,6 +127,9 @@ class _Spec:
 def strided_index(rank: int, begin: Any, end: Any, strides: Any, extents: Sequence[int], begin_mask: int, end_mask: int,
                    ellipsis_mask: int, new_axis_mask: int, shrink_axis_mask: int) -> tuple[Any, ...]:
     """The NumPy index of a StridedSlice; it always has an Ellipsis, so that indexing gives a view even for one element."""
+    if not len(begin) == len(end) == len(strides):
+        raise invalid_argument(f"Expected begin, end, and strides to be 1D equal size tensors, but got lengths {len(begin)}, {len(end)} and "
+                               f"{len(strides)} instead.")
     try:
         spec = _Spec.read(len(begin), ellipsis_mask, new_axis_mask, shrink_axis_mask)
         whole = spec.whole_axes(rank)
@@ -170,7 +173,10 @@ class StridedSlice:
 
     def shape(input, begin, end, strides, begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask):
         begins, ends, steps = known_elements(begin), known_elements(end), known_elements(strides)
-        length = next((len(known) for known in (begins, ends, steps) if known is not None), None)
+        lengths = {len(known) for known in (begins, ends, steps) if known is not None}
+        if len(lengths) > 1:
+            raise ValueError("begin, end and strides must have one length")
+        length = next(iter(lengths), None)
         if input.shape.extents is None or length is None:
             return unknown_shape()
         spec = _Spec.read(length, ellipsis_mask, new_axis_mask, shrink_axis_mask)

@@ -115,7 +115,16 @@ def depth_to_space(input: Any, block_size: int, name: str | None = None, data_fo
 
 # --- batch -----------------------------------------------------------------------------------------------------------
 
+def _check_static_blocks(blocks: list[Extent] | None, margins: list[Extent] | None) -> None:
+    """Blocks are positive, and have two margins each."""
+    if blocks is not None and any(block is not None and block < 1 for block in blocks):
+        raise ValueError(f"block_shape must be positive, not {blocks}")
+    if blocks is not None and margins is not None and len(margins) != 2 * len(blocks):
+        raise ValueError(f"paddings or crops must have the shape [{len(blocks)}, 2]")
+
+
 def _to_batch_shape(input: Tensor, blocks: list[Extent] | None, paddings: list[Extent] | None) -> Any:
+    _check_static_blocks(blocks, paddings)
     extents = input.shape.extents
     if extents is None or blocks is None:
         return unknown_shape(None if extents is None else len(extents))
@@ -130,6 +139,7 @@ def _to_batch_shape(input: Tensor, blocks: list[Extent] | None, paddings: list[E
 
 
 def _to_space_shape(input: Tensor, blocks: list[Extent] | None, crops: list[Extent] | None) -> Any:
+    _check_static_blocks(blocks, crops)
     extents = input.shape.extents
     if extents is None or blocks is None:
         return unknown_shape(None if extents is None else len(extents))

@@ -60,6 +60,8 @@ class TemporaryVariable:
         return shape
 
     def kernel(ctx, shape, dtype, var_name):
+        if not shape.is_fully_defined():
+            raise invalid_argument(f"a temporary variable needs a shape without unknown extents, not {shape}")
         ref = ctx.resources.temporary(var_name or ctx.op.name, dtype)
         ref.assign(np.zeros(shape.as_list(), dtype.np))
         return ref

@@ -5,6 +5,7 @@ import functools
 import sys
 
 import numpy as np
+from google.protobuf.message import DecodeError
 from tensorboard.compat.proto.summary_pb2 import HistogramProto, Summary
 
 from penstock.errors import invalid_argument
@@ -20,6 +21,20 @@ def _serialized(summary: Summary) -> np.ndarray:
     return result
 
 
+def _text(tag: bytes) -> str:
+    try:
+        return tag.decode()
+    except UnicodeDecodeError:
+        raise invalid_argument(f"the tag {tag!r} is not UTF-8 text") from None
+
+
+def _parsed(serialized: bytes) -> Summary:
+    try:
+        return Summary.FromString(serialized)
+    except DecodeError:
+        raise invalid_argument("Could not parse one of the summary inputs") from None
+
+
 @op("ScalarSummary", "tags: string, values: T -> summary: string", T=REAL)
 class ScalarSummary:
     """One number per tag."""
@@ -30,7 +45,7 @@ class ScalarSummary:
         tags, values = np.asarray(tags), np.asarray(values)
         if tags.shape != values.shape:
             raise invalid_argument(f"tags and values not the same shape: {list(tags.shape)} != {list(values.shape)}")
-        return _serialized(Summary(value=[Summary.Value(tag=tag.decode(), simple_value=float(value))
+        return _serialized(Summary(value=[Summary.Value(tag=_text(tag), simple_value=float(value))
                                           for tag, value in zip(tags.flat, values.flat)]))
 
     gradient = None
@@ -47,8 +62,8 @@ class HistogramSummary:
         values = np.asarray(values).astype(np.float64).ravel()
         if not np.isfinite(values).all():
             bad = "Nan" if np.isnan(values).any() else "Infinity"
-            raise invalid_argument(f"{bad} in summary histogram for: {np.asarray(tag)[()].decode()}")
-        return _serialized(Summary(value=[Summary.Value(tag=np.asarray(tag)[()].decode(), histo=histogram(values))]))
+            raise invalid_argument(f"{bad} in summary histogram for: {_text(np.asarray(tag)[()])}")
+        return _serialized(Summary(value=[Summary.Value(tag=_text(np.asarray(tag)[()]), histo=histogram(values))]))
 
     gradient = None
 
@@ -63,7 +78,7 @@ class MergeSummary:
         merged, seen = Summary(), set()
         for array in inputs:
             for serialized in np.asarray(array).flat:
-                for value in Summary.FromString(serialized).value:
+                for value in _parsed(serialized).value:
                     if value.tag in seen:
                         raise invalid_argument(f"Duplicate tag {value.tag} found in summary inputs")
                     seen.add(value.tag)

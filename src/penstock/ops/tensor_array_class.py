@@ -170,12 +170,12 @@ class TensorArray:
             value = convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
             self._known.merge(value.shape)
             with self._beside(value):
-                return self.with_flow(TensorArrayWriteV3(self._handle, index, value, self._flow))
+                return self.with_flow(TensorArrayWriteV3(self._handle, index, value, self._flow, name=name))
 
     def stack(self, name: str | None = None) -> Tensor:
         """All elements as one tensor, along a new first axis."""
         with colocate_with(self._handle.op), name_scope(name, "TensorArrayStack", [self._handle]):
-            return self.gather(range_(0, self.size()))
+            return self.gather(range_(0, self.size()), name=name)
 
     def gather(self, indices: Any, name: str | None = None) -> Tensor:
         """The elements at ``indices`` as one tensor, along a new first axis."""
@@ -189,8 +189,7 @@ class TensorArray:
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:
         """Makes the slices of ``value`` along its first axis the elements."""
         with name_scope(name, "TensorArrayUnstack", self._tensors(value)):
-            value = convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
-            return self.scatter(range_(0, shape(value)[0]), value)
+            return self.scatter(range_(0, shape(value)[0]), value, name=name)
 
     def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
         """Puts the slices of ``value`` along its first axis at ``indices``."""
@@ -199,7 +198,7 @@ class TensorArray:
             if value.shape.ndims:
                 self._known.merge(value.shape[1:])
             with self._beside(value):
-                return self.with_flow(TensorArrayScatterV3(self._handle, indices, value, self._flow))
+                return self.with_flow(TensorArrayScatterV3(self._handle, indices, value, self._flow, name=name))
 
     def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
         """Makes parts of ``value`` along its first axis, with these lengths, the elements."""
@@ -210,7 +209,7 @@ class TensorArray:
                 known = constant_value(lengths)
                 if known is not None and value.shape.ndims and known.size and known.max() == known.min():
                     self._known.merge(TensorShape([int(known[0])]).concatenate(value.shape[1:]))
-                return self.with_flow(TensorArraySplitV3(self._handle, value, lengths, self._flow))
+                return self.with_flow(TensorArraySplitV3(self._handle, value, lengths, self._flow, name=name))
 
     def size(self, name: str | None = None) -> Tensor:
         """How many elements there are."""

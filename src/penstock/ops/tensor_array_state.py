@@ -146,6 +146,7 @@ class ArrayState:
             found = self._gradients.get(source)
             if found is None:
                 found = ArrayState(f"{self.name}@{source}", self.dtype, len(self._elements), self.element_shape, adds_up=True,
+                                   clear_after_read=not self._adds_up,
                                    same_shapes=self._same_shapes)
                 for mine, its in zip(self._elements, found._elements):
                     its.shape = mine.shape

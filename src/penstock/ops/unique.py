@@ -193,7 +193,11 @@ class EditDistance:
         if len(hypothesis_shape) != len(truth_shape):
             raise invalid_argument(f"truth_shape and hypothesis_shape must have the same number of elements: {len(truth_shape)} vs. "
                                    f"{len(hypothesis_shape)}")
-        result = np.zeros(tuple(np.maximum(hypothesis_shape, truth_shape)[:-1].tolist()), np.float32)
+        extents = tuple(np.maximum(hypothesis_shape, truth_shape)[:-1].tolist())
+        for indices in (hypothesis_indices, truth_indices):
+            if indices.size and not ((indices[:, :-1] >= 0) & (indices[:, :-1] < extents)).all():
+                raise invalid_argument(f"indices are out of range for the shape {list(extents)} of the sequences")
+        result = np.zeros(extents, np.float32)
         mine, theirs = _sequences(hypothesis_indices, hypothesis_values), _sequences(truth_indices, truth_values)
         for place in mine.keys() | theirs.keys():
             first, second = mine.get(place, []), theirs.get(place, [])

@@ -66,6 +66,13 @@ def _translated(path: str) -> Iterator[None]:
         raise cls(None, None, f"{error.filename or path}; {error.strerror}") from error
 
 
+def opened(path: Any, mode: str) -> IO[bytes]:
+    """An open file, as Python's ``open`` gives it in a binary mode; but the errors are TensorFlow's."""
+    path = _local(path)
+    with _translated(path):
+        return open(path, mode)
+
+
 class GFile:
     """A file. Modes are Python's, with ``b`` for bytes; it is opened when it is first used, as TensorFlow does, so a missing file shows then."""
 
@@ -90,10 +97,8 @@ class GFile:
         if not allowed.get(purpose, True):
             raise PermissionDeniedError(None, None, f"File isn't open for {purpose}")
         if self._file is None:
-            path = _local(self._name)
-            with _translated(path):
-                # Bytes underneath in every mode: TensorFlow neither translates line ends nor counts characters.
-                self._file = open(path, self._mode.replace("+", "b+") if "+" in self._mode else self._mode + "b")  # noqa: SIM115
+            # Bytes underneath in every mode: TensorFlow neither translates line ends nor counts characters.
+            self._file = opened(self._name, self._mode.replace("+", "b+") if "+" in self._mode else self._mode + "b")
         return self._file
 
     def _value(self, data: bytes) -> Any:

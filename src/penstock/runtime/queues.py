@@ -1,7 +1,8 @@
 """Queues of tensor tuples: what FIFOQueue and its kin keep between steps.
 
 The contract. An element is a tuple of arrays, one per component. All state of a queue is guarded by one condition variable, on which every
-waiting kernel waits (see ``waiting.py``). Kernels of one kind are served in the order of their arrival. What a cancelled ``dequeue_many`` has taken goes back to the front; what a cancelled ``enqueue_many`` has put in stays.
+waiting kernel waits (see ``waiting.py``). Kernels of one kind are served in the order of their arrival. What a cancelled ``dequeue_many`` has
+taken goes back to the front; what a cancelled ``enqueue_many`` has put in stays.
 
 ``close`` forbids further enqueues; those that wait already still finish, unless they are cancelled too. Dequeues go on while there are elements
 enough, then fail with OutOfRangeError.

@@ -65,6 +65,10 @@ class Step:
         with self._lock:
             self._callbacks.pop(key, None)
 
+    def working(self) -> working_for:
+        """A ``with`` block in which this thread works for this step."""
+        return working_for(self)
+
 
 class working_for:  # noqa: N801 (a with block)
     """Marks this thread as working for a step, in which 1 / 0 is infinity and no reason for a warning."""
@@ -105,6 +109,10 @@ class KernelContext:
     def step(self) -> Step:
         """The step that this thread works for."""
         return _running.step
+
+    def detached_step(self) -> Step:
+        """A step of its own, for threads that work ahead of the steps that use their results; it ends when it is cancelled."""
+        return Step()
 
     def call(self, function: FuncGraph, arguments: list[Any]) -> list[Any]:
         """Runs a function, as a part of this step, on this node's device; returns its outputs."""

@@ -1,0 +1,137 @@
+"""How a new checkpoint takes the place of an old one.
+
+What must stay true: whenever the process is killed or the power fails, what ``PREFIX.index`` describes is a whole checkpoint, the old one or the new
+one. So data reaches the disk before an index that speaks of it, and renaming the index is the moment of change.
+
+A checkpoint under a new name is simple: its data files take their names, then its index. One that replaces another of the same name cannot just
+rename two files, for in between the old index would describe new data. The number of shards, which is part of the names of the data files, helps: the
+new data first takes names of another number, and the index says that number (the change happens here); then the usual names become further names
+of the same files (hard links), the index says the usual number, and the other names go.
+"""
+from __future__ import annotations
+
+import contextlib
+import glob
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tensorboard.compat.proto.versions_pb2 import VersionDef
+
+from penstock.checkpoint.protos import BundleHeaderProto
+from penstock.checkpoint.table import build_table
+
+HEADER_KEY = b""
+_BUNDLE_VERSION = 1
+_ABANDONED = 600  # seconds without a write, after which a temporary file has nobody who writes it
+
+
+def index_path(prefix: str) -> str:
+    """The file that says what a checkpoint holds, and where."""
+    return f"{prefix}.index"
+
+
+def data_path(prefix: str, shard: int, shards: int) -> str:
+    """A file with values: ``PREFIX.data-00000-of-00001``."""
+    return f"{prefix}.data-{shard:05d}-of-{shards:05d}"
+
+
+def temporary_path(path: str) -> str:
+    """A name beside ``path`` that nobody else uses."""
+    return f"{path}.tempstate{uuid.uuid4().hex[:16]}"
+
+
+def remove_abandoned(prefix: str) -> None:
+    """Removes what a process that was killed has left of an unfinished checkpoint ``prefix``."""
+    for path in glob.glob(glob.escape(prefix) + ".*.tempstate*"):
+        with contextlib.suppress(FileNotFoundError):  # two tasks may clean up at the same time
+            if time.time() - os.stat(path).st_mtime > _ABANDONED:
+                os.remove(path)
+
+
+def write_atomically(path: str, contents: bytes) -> None:
+    """Writes a file so that ``path`` has either its old contents or all of the new ones."""
+    temporary = temporary_path(path)
+    try:
+        with open(temporary, "wb") as file:
+            file.write(contents)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        remove_if_there(temporary)
+        raise
+    sync_folder(path)
+
+
+def remove_if_there(*paths: str) -> None:
+    """Removes files; those that are gone already are fine."""
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(path)
+
+
+def sync_folder(path: str) -> None:
+    """Waits until the names of the files beside ``path`` are on the disk."""
+    folder = os.open(os.path.dirname(path) or ".", os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def publish(prefix: str, data: Sequence[str], entries: dict[bytes, Any]) -> None:
+    """Makes ``data``, files that are complete and on the disk, and ``entries``, which speak of them by number, the checkpoint ``prefix``."""
+    names = _names(prefix, len(data))
+    if os.path.exists(index_path(prefix)) and any(map(os.path.exists, names)):
+        _replace(prefix, data, entries, names)
+    else:
+        _move(data, names)
+        _write_index(prefix, entries, len(data))
+
+
+def _replace(prefix: str, data: Sequence[str], entries: dict[bytes, Any], names: list[str]) -> None:
+    spare = len(names) + 1
+    while glob.glob(f"{glob.escape(prefix)}.data-?????-of-{spare:05d}"):
+        spare += 1
+    others = _names(prefix, len(names), spare)
+    _move(data, others)
+    _write_index(prefix, entries, spare)
+    for source, target in zip(others, names):
+        _link(source, target)
+    sync_folder(prefix)
+    _write_index(prefix, entries, len(names))
+    remove_if_there(*others)
+
+
+def _names(prefix: str, count: int, shards: int | None = None) -> list[str]:
+    return [data_path(prefix, shard, shards or count) for shard in range(count)]
+
+
+def _move(sources: Iterable[str], targets: Iterable[str]) -> None:
+    target = ""
+    for source, target in zip(sources, targets):
+        os.replace(source, target)
+    if target:
+        sync_folder(target)
+
+
+def _link(source: str, target: str) -> None:
+    """Makes ``target``, whatever it is now, another name of ``source``; a copy where the file system has no links."""
+    temporary = temporary_path(target)
+    try:
+        os.link(source, temporary)
+    except OSError:
+        shutil.copyfile(source, temporary)
+        with open(temporary, "rb") as file:
+            os.fsync(file.fileno())
+    os.replace(temporary, target)
+
+
+def _write_index(prefix: str, entries: dict[bytes, Any], shards: int) -> None:
+    header = BundleHeaderProto(num_shards=shards, version=VersionDef(producer=_BUNDLE_VERSION))
+    pairs = [(HEADER_KEY, header), *sorted(entries.items(), key=lambda pair: pair[0])]
+    write_atomically(index_path(prefix), build_table((key, proto.SerializeToString(deterministic=True)) for key, proto in pairs))

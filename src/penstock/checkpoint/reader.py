@@ -1,0 +1,104 @@
+"""Checkpoint: what one can ask of a checkpoint of either version."""
+from __future__ import annotations
+
+import difflib
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from penstock.checkpoint.slices import TensorSlice, whole_slice
+from penstock.errors import DataLossError, InvalidArgumentError, NotFoundError
+from penstock.graph.dtypes import DType
+
+
+@dataclass
+class Stored:
+    """A tensor in a checkpoint: its type, its shape, and the parts it is stored in (none if it is stored as a whole)."""
+
+    dtype: DType
+    shape: tuple[int, ...]
+    parts: list[TensorSlice]
+
+
+class Checkpoint:
+    """The tensors of a checkpoint. ``path`` is the name that it was saved under."""
+
+    def __init__(self, path: str, tensors: dict[str, Stored]) -> None:
+        self.path, self.tensors = path, tensors
+
+    def _read_part(self, name: str, part: TensorSlice | None) -> np.ndarray:
+        """One of the stored parts of a tensor, or with None the tensor that is stored as a whole; a fresh array."""
+        raise NotImplementedError
+
+    def stored(self, name: str) -> Stored:
+        """What is known of a tensor; NotFoundError, with names that look alike, if it is not here."""
+        found = self.tensors.get(name)
+        if found is None:
+            raise NotFoundError(None, None, f"Key {name} not found in checkpoint {self.path}{self._suggestion(name)}")
+        return found
+
+    def _suggestion(self, name: str) -> str:
+        """Names that end alike, or are spelled alike; else how much there is."""
+        leaf = name.rpartition("/")[2]
+        alike = difflib.get_close_matches(name, self.tensors, 5) or [other for other in self.tensors if other.rpartition("/")[2] == leaf][:5]
+        if alike:
+            return f". It has: {', '.join(alike)}"
+        first = sorted(self.tensors)[:5]
+        more = len(self.tensors) - len(first)
+        return f". It has {', '.join(first)}{f' and {more} more' if more > 0 else ''}" if first else ", which is empty"
+
+    def read(self, name: str) -> np.ndarray:
+        """A whole tensor."""
+        stored = self.stored(name)
+        return self._read_part(name, None) if not stored.parts else self._collect(name, stored, whole_slice(len(stored.shape)))
+
+    def read_slice(self, name: str, full_shape: Sequence[int], part: TensorSlice) -> np.ndarray:
+        """A part of a tensor, however it is stored; InvalidArgumentError if the tensor does not have ``full_shape``."""
+        stored = self.stored(name)
+        if stored.shape != tuple(full_shape):
+            raise InvalidArgumentError(None, None, f"Tensor {name} in {self.path} has shape {list(stored.shape)}, which does not match the shape "
+                                                   f"in the shape and slice specification, {list(full_shape)}")
+        if part in stored.parts:
+            return self._read_part(name, part)
+        if stored.parts:
+            return self._collect(name, stored, part)
+        whole = self._read_part(name, None)
+        return whole if part.covers(full_shape) else whole[part.index()].copy()
+
+    def _collect(self, name: str, stored: Stored, wanted: TensorSlice) -> np.ndarray:
+        """``wanted``, put together from the parts that have some of it."""
+        result = np.empty(wanted.shape(stored.shape), stored.dtype.np)
+        missing = result.size
+        for part in stored.parts:
+            common = part.intersection(wanted)
+            if common is not None:
+                result[common.within(wanted).index()] = self._read_part(name, part)[common.within(part).index()]
+                missing -= math.prod(common.shape(stored.shape))
+        if missing:
+            raise DataLossError(None, None, f"Tensor {name} in {self.path} is incomplete: {missing} elements of {result.size} are in none of its parts")
+        return result
+
+
+def open_checkpoint(path: str) -> Checkpoint:
+    """The checkpoint that was saved as ``path``, of either version; NotFoundError if there is none."""
+    from penstock.checkpoint.bundle import BundleReader  # both are made of the class above
+    from penstock.checkpoint.version1 import Version1Reader, files_of
+
+    if os.path.exists(f"{path}.index"):
+        return BundleReader(path)
+    files = files_of(path)
+    if files:
+        return Version1Reader(path, files)
+    raise NotFoundError(None, None, f"Unsuccessful TensorSliceReader constructor: Failed to find any matching files for {path}{_neighbours(path)}")
+
+
+def _neighbours(path: str) -> str:
+    """The checkpoints that the folder does have."""
+    folder = os.path.dirname(path) or "."
+    if not os.path.isdir(folder):
+        return f": there is no directory {folder}"
+    found = sorted(name.removesuffix(".index") for name in os.listdir(folder) if name.endswith(".index"))
+    return f". The checkpoints in {folder} are: {', '.join(found)}" if found else f". There are no checkpoints in {folder}"

@@ -1,0 +1,104 @@
+"""Arrays as bytes on disk, and back: in pieces, so that neither way makes a second copy of a large array.
+
+Numbers are their little-endian bytes. A tensor of strings is the lengths as varints, a masked crc of the lengths, and the strings; the lengths go
+into the crcs as four bytes each (eight for a giant). The crc of an entry covers all of it.
+"""
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import BinaryIO
+
+import google_crc32c
+import numpy as np
+
+from penstock.checkpoint.table import read_varint, varint
+from penstock.graph import dtypes
+from penstock.graph.dtypes import DType
+from penstock.platform.records import mask
+
+PIECE = 1 << 20  # bytes between two looks at the crc: they are still in the cache when they are written
+
+
+class Damaged(Exception):
+    """Bytes are missing or are not what was written; the message says what is wrong with them."""
+
+
+def write_array(file: BinaryIO, array: np.ndarray, dtype: DType) -> tuple[int, int]:
+    """Appends an array; returns (bytes written, masked crc)."""
+    return _write_strings(file, array) if dtype is dtypes.string else _write_numbers(file, array)
+
+
+def _write_numbers(file: BinaryIO, array: np.ndarray) -> tuple[int, int]:
+    data = as_bytes(np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False)))
+    crc = 0
+    for start in range(0, len(data), PIECE):
+        piece = data[start:start + PIECE]
+        crc = google_crc32c.extend(crc, piece)
+        file.write(piece)
+    return len(data), mask(crc)
+
+
+def _write_strings(file: BinaryIO, array: np.ndarray) -> tuple[int, int]:
+    items: list[bytes] = list(array.reshape(-1))
+    lengths = b"".join(varint(len(item)) for item in items)
+    crc = google_crc32c.value(_packed_lengths([len(item) for item in items]))
+    checked = struct.pack("<I", mask(crc))
+    crc = google_crc32c.extend(crc, checked)
+    file.write(lengths + checked)
+    for item in items:
+        crc = google_crc32c.extend(crc, item)
+        file.write(item)
+    return len(lengths) + len(checked) + sum(map(len, items)), mask(crc)
+
+
+def _packed_lengths(lengths: Sequence[int]) -> bytes:
+    return b"".join(struct.pack("<I" if length < 1 << 32 else "<Q", length) for length in lengths)
+
+
+def as_bytes(array: np.ndarray) -> np.ndarray:
+    """The memory of a contiguous array, as bytes."""
+    return array.reshape(-1).view(np.uint8)
+
+
+def read_numbers(file: BinaryIO, into: np.ndarray, crc_wanted: int) -> None:
+    """Fills a contiguous array from where ``file`` stands."""
+    data = as_bytes(into)
+    crc = 0
+    for start in range(0, len(data), PIECE):
+        piece = data[start:start + PIECE]
+        got = file.readinto(piece)  # type: ignore[attr-defined]
+        if got != len(piece):
+            raise Damaged(f"the file ends {len(data) - start - (got or 0)} bytes too early")
+        crc = google_crc32c.extend(crc, piece)
+    _compare(crc, crc_wanted)
+
+
+def read_strings(data: bytes, shape: tuple[int, ...], crc_wanted: int) -> np.ndarray:
+    """The strings that ``data``, the bytes of an entry, holds."""
+    result = np.empty(shape, object)
+    flat, lengths, position = result.reshape(-1), [], 0
+    try:
+        for _ in range(flat.size):
+            length, position = read_varint(data, position)
+            lengths.append(length)
+    except (IndexError, ValueError) as error:
+        raise Damaged(f"the lengths of the strings cannot be read ({error})") from None
+    crc = google_crc32c.value(_packed_lengths(lengths))
+    checked = data[position:position + 4]
+    if checked != struct.pack("<I", mask(crc)):
+        raise Damaged("the checksum of the lengths of the strings does not match")
+    position += 4
+    if position + sum(lengths) != len(data):
+        raise Damaged(f"strings of {sum(lengths)} bytes do not fill the {len(data) - position} bytes of the entry")
+    crc = google_crc32c.extend(crc, data[position - 4:])
+    _compare(crc, crc_wanted)
+    for index, length in enumerate(lengths):
+        flat[index] = data[position:position + length]
+        position += length
+    return result
+
+
+def _compare(crc: int, wanted: int) -> None:
+    if mask(crc) != wanted:
+        raise Damaged(f"Checksum does not match: stored {wanted:08x} vs. calculated on the restored bytes {mask(crc):08x}")

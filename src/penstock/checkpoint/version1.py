@@ -1,0 +1,65 @@
+"""Version1Reader: checkpoints of the first version, sorted string tables with everything inside."""
+from __future__ import annotations
+
+import glob
+import os
+from typing import Any
+
+import numpy as np
+from google.protobuf.message import DecodeError
+
+from penstock.checkpoint.protos import SavedTensorSlices
+from penstock.checkpoint.reader import Checkpoint, Stored
+from penstock.checkpoint.slices import TensorSlice, from_proto, slice_key, whole_slice
+from penstock.checkpoint.table import read_table
+from penstock.errors import DataLossError
+from penstock.graph import dtypes
+from penstock.graph.tensor_proto import proto_to_array
+
+_META_KEY = b""
+
+
+def files_of(path: str) -> list[str]:
+    """The files of the checkpoint ``path``, which may be a pattern: a sharded one is saved as ``model-?????-of-00002``."""
+    if os.path.isfile(path):
+        return [path]
+    return sorted(found for found in glob.glob(path) if os.path.isfile(found)) or sorted(glob.glob(glob.escape(path) + "-?????-of-?????"))
+
+
+class Version1Reader(Checkpoint):
+    """A checkpoint that consists of these files, one per shard."""
+
+    def __init__(self, path: str, files: list[str]) -> None:
+        self._tables: dict[bytes, tuple[str, bytes]] = {}
+        tensors: dict[str, Stored] = {}
+        for file in files:
+            table = read_table(file)
+            for saved in _parse(file, table.pop(_META_KEY, b"")).meta.tensor:
+                shape = tuple(dim.size for dim in saved.shape.dim)
+                known = tensors.setdefault(saved.name, Stored(dtypes.as_dtype(saved.type), shape, []))
+                known.parts.extend(from_proto(part) for part in saved.slice)
+            self._tables.update((key, (file, value)) for key, value in table.items())
+        if not tensors:
+            raise DataLossError(None, None, f"{path} is not a checkpoint: it has no list of tensors")
+        super().__init__(path, tensors)
+
+    def _read_part(self, name: str, part: TensorSlice | None) -> np.ndarray:
+        stored = self.tensors[name]
+        part = part or whole_slice(len(stored.shape))
+        file, value = self._tables.get(slice_key(name, part), (self.path, b""))
+        proto = _parse(file, value).data.data
+        proto.dtype = stored.dtype.as_datatype_enum
+        proto.ClearField("tensor_shape")
+        for extent in part.shape(stored.shape):
+            proto.tensor_shape.dim.add(size=extent)
+        try:
+            return proto_to_array(proto)
+        except ValueError as error:
+            raise DataLossError(None, None, f"{file}, tensor {name}: {error}") from None
+
+
+def _parse(file: str, value: bytes) -> Any:
+    try:
+        return SavedTensorSlices.FromString(value)
+    except DecodeError as error:
+        raise DataLossError(None, None, f"{file} is not a checkpoint ({error})") from None

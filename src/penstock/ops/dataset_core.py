@@ -1,0 +1,89 @@
+"""What a dataset is while a graph runs, and what the dataset ops share.
+
+The kernel of a dataset op returns a ``Source``, which travels along a variant edge. ``iter(source)`` starts an epoch. The contract of the iterators:
+``next`` gives an element, a tuple with one value per component, or StopIteration at the end and ever after. Any other error belongs to the one element
+that could not be made; the element after it can be asked for. An iterator is used by one thread at a time. Threads that work for one end when
+nobody refers to it any more.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from penstock.errors import KernelError, NotFoundError, invalid_argument
+from penstock.graph.attrs import Attr, type_list
+from penstock.graph.function import FuncGraph
+from penstock.graph.opdef import OpDef, op
+from penstock.ops.common import fixed
+
+Element = tuple[Any, ...]
+Elements = Iterator[Element]
+
+OUTPUTS = {"output_types": type_list(1), "output_shapes": Attr("list(shape)", minimum=1)}
+ARGUMENTS = {"Targuments": type_list()}
+
+
+class Source:
+    """A dataset: ``start()`` makes the iterator of an epoch."""
+
+    def __init__(self, start: Callable[[], Elements]) -> None:
+        self._start = start
+
+    def __iter__(self) -> Elements:
+        return self._start()
+
+
+class Caller:
+    """A function of a dataset op, together with the outer values that it uses."""
+
+    def __init__(self, ctx: Any, function: Any, captured: list[Any]) -> None:
+        if not isinstance(function, FuncGraph):
+            raise KernelError(NotFoundError, f"Function {function} is not defined.", "build the pipeline in this program: an imported graph has no functions")
+        self._ctx, self._function, self._captured = ctx, function, list(captured)
+
+    def __call__(self, *components: Any) -> Element:
+        return tuple(self._ctx.call(self._function, [*components, *self._captured]))
+
+
+def dataset_op(op_type: str, inputs: str = "", output: str = "handle", **declared: Any) -> Callable[[type], OpDef]:
+    """``@op`` for an op whose only output is a dataset: it says of all of them what is the same."""
+    def register(body: type) -> OpDef:
+        body.stateful = True  # type: ignore[attr-defined]  (a dataset has state: its cache, its random numbers; no two are one)
+        body.shape, body.gradient = fixed(), None  # type: ignore[attr-defined]
+        body.passes_references = "Targuments" in declared  # type: ignore[attr-defined]  (functions read variables whenever they run)
+        return op(op_type, f"{inputs} -> {output}: variant", **declared)(body)
+    return register
+
+
+def integer(value: Any) -> int:
+    """A scalar input as an int."""
+    return int(np.asarray(value)[()])
+
+
+def positive(value: Any, name: str) -> int:
+    """A scalar input that must be greater than zero."""
+    number = integer(value)
+    if number <= 0:
+        raise invalid_argument(f"{name} must be greater than zero.")
+    return number
+
+
+def text(value: Any) -> str:
+    """A string scalar input as text."""
+    item = np.asarray(value, object)[()]
+    return item.decode() if isinstance(item, bytes) else str(item)
+
+
+def scalar(item: Any) -> np.ndarray:
+    """A Python object (bytes, a dataset) as the array of rank 0 that kernels get."""
+    array = np.empty((), object)
+    array[()] = item
+    return array
+
+
+def row(array: np.ndarray, index: int) -> Any:
+    """One slice along the first axis."""
+    item = array[index]
+    return item if isinstance(item, (np.ndarray, np.generic)) else scalar(item)

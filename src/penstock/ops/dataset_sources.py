@@ -1,0 +1,114 @@
+"""Datasets made of tensors, of numbers, and of what functions give."""
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from penstock.errors import OpError, OutOfRangeError, invalid_argument
+from penstock.graph.attrs import FUNC, TYPE, Attr, type_list
+from penstock.ops.dataset_core import OUTPUTS, Caller, Element, Source, dataset_op, integer, row
+from penstock.ops.philox import Philox
+
+_COMPONENTS = {"Toutput_types": type_list(1), "output_shapes": Attr("list(shape)", minimum=1)}
+_WORDS = 1024  # blocks of random numbers that are made at once
+
+
+@dataset_op("TensorDataset", "components: Toutput_types", **_COMPONENTS)
+class TensorDataset:
+    """One element: the components."""
+
+    def kernel(components):
+        element = tuple(components)
+        return Source(lambda: iter([element]))
+
+
+@dataset_op("TensorSliceDataset", "components: Toutput_types", **_COMPONENTS)
+class TensorSliceDataset:
+    """The slices of the components along their first axis."""
+
+    def kernel(components):
+        arrays = [np.asarray(component) for component in components]
+        if len({len(array) for array in arrays}) > 1:
+            raise invalid_argument(f"All components must have the same size in the 0th dimension, not {[len(array) for array in arrays]}")
+        length = len(arrays[0])
+        return Source(lambda: (tuple([row(array, index) for array in arrays]) for index in range(length)))
+
+
+@dataset_op("SparseTensorSliceDataset", "indices: int64, values: Tvalues, dense_shape: int64", Tvalues=TYPE)
+class SparseTensorSliceDataset:
+    """The rows of a sparse tensor, each as its indices, values and shape."""
+
+    def kernel(indices, values, dense_shape):
+        if len(indices) and (np.diff(indices[:, 0]) < 0).any():
+            raise invalid_argument("The indices of a SparseTensor must be in order along the batch dimension")
+        ends = np.cumsum(np.bincount(indices[:, 0], minlength=int(dense_shape[0])))
+        starts = np.concatenate([[0], ends[:-1]]) if len(ends) else []
+        return Source(lambda: ((indices[start:end, 1:], values[start:end], dense_shape[1:]) for start, end in zip(starts, ends)))
+
+
+@dataset_op("RangeDataset", "start: int64, stop: int64, step: int64", **OUTPUTS)
+class RangeDataset:
+    """The numbers from start to stop."""
+
+    def kernel(start, stop, step):
+        if integer(step) == 0:
+            raise invalid_argument("step must be a non-zero integer.")
+        numbers = range(integer(start), integer(stop), integer(step))
+        return Source(lambda: ((np.int64(number),) for number in numbers))
+
+
+class _Generated:
+    """What ``next_func`` gives until it says that the end is reached; ``finalize_func`` then runs, or when nobody refers to this any more."""
+
+    def __init__(self, begin: Caller, following: Caller, finish: Caller) -> None:
+        self._following, self._finish = following, finish
+        self._begin, self._state = begin, None  # type: ignore[var-annotated]
+        self._ended = False
+
+    def __iter__(self) -> _Generated:
+        return self
+
+    def __next__(self) -> Element:
+        if self._ended:
+            raise StopIteration
+        if self._state is None:
+            self._state = self._begin()
+        try:
+            return self._following(*self._state)
+        except OpError as error:
+            if not isinstance(error, OutOfRangeError):
+                raise
+        self._ended = True
+        self._finish(*self._state)
+        raise StopIteration
+
+
+@dataset_op("GeneratorDataset",
+            "init_func_other_args: Tinit_func_args, next_func_other_args: Tnext_func_args, finalize_func_other_args: Tfinalize_func_args",
+            init_func=FUNC, next_func=FUNC, finalize_func=FUNC, Tinit_func_args=type_list(), Tnext_func_args=type_list(),
+            Tfinalize_func_args=type_list(), **OUTPUTS)
+class GeneratorDataset:
+    """What a function gives, called with the state that another one made, until it raises OutOfRangeError."""
+
+    def kernel(init_func_other_args, next_func_other_args, finalize_func_other_args, ctx, init_func, next_func, finalize_func):
+        begin = Caller(ctx, init_func, init_func_other_args)
+        following = Caller(ctx, next_func, next_func_other_args)
+        finish = Caller(ctx, finalize_func, finalize_func_other_args)
+        return Source(lambda: _Generated(begin, following, finish))
+
+
+def random_words(seed: int, seed2: int) -> Any:
+    """The 32-bit numbers of TensorFlow's generator for these seeds, one after the other; without seeds, unpredictable ones."""
+    generator = Philox.for_op(seed, seed2)
+    return itertools.chain.from_iterable(generator.reserve(_WORDS).blocks(_WORDS).reshape(-1).tolist() for _ in itertools.repeat(None))
+
+
+@dataset_op("RandomDataset", "seed: int64, seed2: int64", **OUTPUTS)
+class RandomDataset:
+    """Random numbers of 32 bits, without end."""
+
+    def kernel(seed, seed2):
+        seeds = integer(seed), integer(seed2)
+        return Source(lambda: ((np.int64(word),) for word in random_words(*seeds)))
