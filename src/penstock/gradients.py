@@ -6,6 +6,7 @@ outputs, ask the op's ``gradient`` for those of its inputs, pass them on. Indexe
 from __future__ import annotations
 
 import contextlib
+import enum
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -22,7 +23,6 @@ from penstock.ops.elementwise import AddN
 from penstock.ops.fill import fill, zeros_like
 from penstock.ops.misc import tuple_
 from penstock.ops.pack import concat
-from penstock.ops.sequences import range as range_
 from penstock.ops.shape_ops import shape
 
 GradientFunction = Callable[..., Any]
@@ -30,6 +30,13 @@ GradientFunction = Callable[..., Any]
 _DIFFERENTIABLE = frozenset([dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64, dtypes.complex64, dtypes.complex128,
                              dtypes.resource, dtypes.variant])
 _by_name: dict[str, GradientFunction | None] = {}  # gradients registered under a name of their own
+
+
+class UnconnectedGradients(enum.Enum):
+    """What ``gradients`` gives for a source that no target depends on."""
+
+    NONE = "none"
+    ZERO = "zero"
 
 
 class AggregationMethod:
@@ -91,7 +98,7 @@ def get_gradient_function(op: Operation) -> GradientFunction | None:
 
 def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str = "gradients", colocate_gradients_with_ops: bool = False,
               gate_gradients: bool = False, aggregation_method: int | None = None, stop_gradients: Any = None,
-              unconnected_gradients: str = "none") -> list[Any]:
+              unconnected_gradients: Any = UnconnectedGradients.NONE) -> list[Any]:
     """``tf.gradients``: d(sum of ys)/dx for each x of xs; None for an x that no y depends on.
 
     >>> import penstock as tf
@@ -104,8 +111,10 @@ def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str = "gradients", co
     grad_ys = [None] * len(ys) if grad_ys is None else _as_list(grad_ys)
     if len(grad_ys) != len(ys):
         raise ValueError(f"Passed {len(grad_ys)} grad_ys for {len(ys)} ys")
-    if unconnected_gradients not in ("none", "zero", None):
-        raise ValueError(f"Unknown value for unconnected_gradients: {unconnected_gradients!r}")
+    try:
+        unconnected = UnconnectedGradients(unconnected_gradients)
+    except ValueError:
+        raise ValueError(f"Unknown value for unconnected_gradients: {unconnected_gradients!r}") from None
     with name_scope(name, "gradients", [item for item in (*ys, *xs, *stops) if hasattr(item, "graph")]) as scope, \
             gradient_calls.using(scope):
         targets = [_target(y, "y") for y in ys]
@@ -114,7 +123,7 @@ def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str = "gradients", co
         walk.start(targets, grad_ys)
         walk.run()
         found = [walk.total(source) for source in sources]
-        if unconnected_gradients == "zero":
+        if unconnected is UnconnectedGradients.ZERO:
             found = [zeros_like(source) if grad is None else grad for source, grad in zip(sources, found)]
     return found
 
@@ -252,16 +261,9 @@ def _sum(grads: list[Any]) -> Any:
         return None
     if len(grads) == 1:
         return grads[0]
-    if all(isinstance(grad, Tensor) for grad in grads):
-        return AddN(grads)
-    return _concatenate([_as_slices(grad) for grad in grads])
-
-
-def _as_slices(grad: Any) -> IndexedSlices:
-    if isinstance(grad, IndexedSlices):
-        return grad
-    extents = shape(grad)
-    return IndexedSlices(grad, range_(0, extents[0]), extents)
+    if any(isinstance(grad, Tensor) for grad in grads):
+        return AddN([to_tensor(grad) for grad in grads])
+    return _concatenate(grads)
 
 
 def _concatenate(slices: list[IndexedSlices]) -> IndexedSlices:

@@ -129,6 +129,15 @@ def stored(value):
     return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
 
 
+def restored(array):
+    """What ``stored`` made of a value, with its strings as bytes again."""
+    if array.dtype.kind != "U":
+        return array
+    result = np.empty(array.size, object)
+    result[:] = [bytes.fromhex(text) for text in array.ravel().tolist()]
+    return result.reshape(array.shape)
+
+
 def read(path):
     """(table, arrays) of a file of recordings."""
     with np.load(path) as data:

@@ -97,7 +97,7 @@ def _check_values(function: Any, wanted: dict[str, Any], values: list[np.ndarray
             continue
         kind = np.dtype(object) if isinstance(result, bytes) else np.asarray(result).dtype
         assert kind == tensor.dtype.base_dtype.np, f"{where}: the result is {kind}"
-        problem = difference(replay.stored(result), value, factor=_factor(recorded["dtype"]))
+        problem = difference(replay.restored(replay.stored(result)), replay.restored(value), factor=_factor(recorded["dtype"]))
         assert problem is None, f"{where}: {problem}"
 
 

@@ -32,7 +32,7 @@ TABLE = {
     "penstock.graph.stacks": "get_default_session=default_session",
     "penstock.graph.keys": "GraphKeys",
     "penstock.graph.graph_def": "import_graph_def",
-    "penstock.gradients": "gradients RegisterGradient NotDifferentiable NoGradient no_gradient=NotDifferentiable AggregationMethod",
+    "penstock.gradients": "gradients RegisterGradient NotDifferentiable NoGradient no_gradient=NotDifferentiable AggregationMethod UnconnectedGradients",
     "penstock.custom_gradient": "custom_gradient hessians",
     "penstock.runtime.session": "Session InteractiveSession",
     # protocol buffers
@@ -95,7 +95,8 @@ TABLE = {
     "penstock.ops.custom": "op",
     "penstock.ops.tensor_array_class": "TensorArray",
     "penstock.ops.functional_loops": "map_fn foldl foldr scan",
-    "penstock.ops.queue_classes": "FIFOQueue QueueBase",
+    "penstock.ops.queue_classes": "FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue",
+    "penstock.ops.reader_classes": "FixedLengthRecordReader IdentityReader ReaderBase TFRecordReader TextLineReader WholeFileReader",
     "penstock.ops.parsing": "FixedLenFeature VarLenFeature SparseFeature FixedLenSequenceFeature parse_example parse_single_example "
                             "parse_single_sequence_example",
     "penstock.ops.decoding": "decode_raw decode_csv serialize_tensor parse_tensor",

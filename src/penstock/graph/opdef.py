@@ -24,7 +24,8 @@ TensorShape accepts), or a list of shapes if calling the op gives a list. Kernel
 (flat, if there is a list output). Kernels never write to their inputs. ``static``, if it is there, gets the input Tensors and returns the output's
 value as far as it is known without running (an int array with -1 for unknown elements, or None): shapes are computed from it.
 
-``ranks``, if it is there, says which ranks inputs must have: ``ranks = {"axis": 0}``. They are checked before the shape function is called, and
+``ranks``, if it is there, says which ranks inputs must have: ``ranks = {"axis": 0}``; a range of ranks
+is a ``range`` (see ``at_least`` in ``ops/common.py``). They are checked before the shape function is called, and
 again before the kernel is, if they were not known then.
 
 Properties, declared as class attributes, are all that passes may ask: see ``PROPERTIES``.
@@ -55,6 +56,7 @@ PROPERTIES = {
     "aliases": False,  # the output may share the memory of the first input
     "rearranges": False,  # the output's elements are copies of the first arguments' elements (others say where they go)
     "control_flow": "",  # switch, merge, enter, exit, next, trigger: scheduled by frames and dead tensors
+    "forwards_reference": False,  # given a reference, it hands it on: whoever uses its output reads the variable then
     "passes_references": False,  # an input may be a reference: the kernel reads it where it wants the value
     "allows_uninitialized": False,  # a Ref input may point at a variable without a value
 }
@@ -116,6 +118,7 @@ class OpDef:
     aliases: bool
     rearranges: bool
     passes_references: bool
+    forwards_reference: bool
     control_flow: str
     allows_uninitialized: bool
 
@@ -495,10 +498,13 @@ def _only(function: Callable[..., Any], *inputs: Any, **attributes: Any) -> Any:
     return result
 
 
-def _check_rank(value: Any, rank: int) -> None:
+def _check_rank(value: Any, wanted: int | range) -> None:
+    allowed = wanted if isinstance(wanted, range) else range(wanted, wanted + 1)
     for tensor in value if isinstance(value, list) else (value,):
-        if tensor.shape.ndims not in (None, rank):
-            raise ValueError(f"Shape must be rank {rank} but is rank {tensor.shape.ndims}")
+        rank = tensor.shape.ndims
+        if rank is not None and rank not in allowed:
+            how = "" if len(allowed) == 1 else "at least " if rank < allowed.start else "at most "
+            raise ValueError(f"Shape must be {how}rank {min(max(rank, allowed.start), allowed.stop - 1)} but is rank {rank}")
 
 
 def _short(value: Any) -> str:

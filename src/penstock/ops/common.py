@@ -58,6 +58,16 @@ def nothing() -> ShapeFunction:
     return _named(lambda: [])
 
 
+def at_least(rank: int) -> range:
+    """For ``ranks``: this rank or a higher one."""
+    return range(rank, 255)
+
+
+def at_most(rank: int) -> range:
+    """For ``ranks``: this rank or a lower one."""
+    return range(rank + 1)
+
+
 def canonical_axis(axis: int, rank: int, what: str = "axis") -> int:
     """A non-negative axis; ValueError if it is out of range."""
     if not -rank <= axis < rank:

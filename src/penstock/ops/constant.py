@@ -149,9 +149,9 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
 
 @op("Identity", "input: T -> output: T", T=TYPE)
 class Identity:
-    """The input, under another name."""
+    """The input, under another name. Of a reference variable it is no copy: later writes in the same step are seen through it."""
 
-    aliases = elementwise = rearranges = True
+    aliases = elementwise = rearranges = forwards_reference = True
     shape = like("input")
 
     def kernel(input):

@@ -17,7 +17,6 @@ from penstock.ops.compare import logical_and
 from penstock.ops.constant import constant, identity
 from penstock.ops.functional import If, While
 
-
 # --- leaves of a structure that are made of tensors ------------------------------------------------------------------
 
 def _parts(leaf: Any) -> list[Any]:

@@ -63,6 +63,8 @@ def _check(boxes: np.ndarray, box_ind: np.ndarray, batch: int) -> None:
 class CropAndResize:
     """The part of image ``box_ind[i]`` inside of ``boxes[i]``, resized to ``crop_size``, for each i."""
 
+    ranks = {"crop_size": 1}
+
     def shape(image, boxes, box_ind, crop_size):
         count = boxes.shape.with_rank(2)[0].merge_with(box_ind.shape.with_rank(1)[0])
         height, width = known_elements(crop_size) or (None, None)
@@ -101,6 +103,7 @@ class CropAndResize:
 class CropAndResizeGradImage:
     """The gradient of CropAndResize in the image."""
 
+    ranks = {"image_size": 1}
     gradient = None
 
     def shape(image_size):

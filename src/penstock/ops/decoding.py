@@ -12,7 +12,7 @@ from penstock.graph.attrs import TYPE, ints, type_list
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.tensor_proto import array_to_proto, proto_to_array
-from penstock.ops.common import fixed, strings, unknown
+from penstock.ops.common import at_most, fixed, strings, unknown
 from penstock.ops.files import text
 from penstock.ops.public import function
 
@@ -98,6 +98,7 @@ parse_tensor = function(ParseTensor, "parse_tensor")
 class DecodeCSV:
     """The fields of each record, one output per column; an empty field takes the default of its column, if there is one."""
 
+    ranks = {"record_defaults": at_most(1)}
     gradient = None
 
     def shape(records, OUT_TYPE):

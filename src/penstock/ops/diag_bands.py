@@ -83,6 +83,8 @@ def _write(matrices: np.ndarray, diagonals: np.ndarray, band: Band) -> np.ndarra
 class MatrixDiagPartV2:
     """Diagonals of a batch of matrices."""
 
+    ranks = {"k": at_most(1), "padding_value": 0}
+
     def shape(input, k):
         extents = extents_of(input)
         band = None if extents is None else _static_band(extents, k)
@@ -102,6 +104,8 @@ class MatrixDiagPartV2:
 @op("MatrixSetDiagV2", "input: T, diagonal: T, k: int32 -> output: T", T=TYPE)
 class MatrixSetDiagV2:
     """A batch of matrices with other diagonals."""
+
+    ranks = {"diagonal": at_least(1), "k": at_most(1)}
 
     def shape(input, diagonal, k):
         extents = extents_of(input)
@@ -124,6 +128,8 @@ class MatrixSetDiagV2:
 @op("MatrixDiagV2", "diagonal: T, k: int32, num_rows: int32, num_cols: int32, padding_value: T -> output: T", T=TYPE)
 class MatrixDiagV2:
     """Matrices with given diagonals; extents of -1 are the smallest that hold them."""
+
+    ranks = {"k": at_most(1), "num_rows": 0, "num_cols": 0, "padding_value": 0}
 
     def shape(diagonal, k, num_rows, num_cols):
         extents, known = extents_of(diagonal, at_least=1), [constant_value(tensor) for tensor in (k, num_rows, num_cols)]

@@ -10,7 +10,7 @@ import numpy as np
 from penstock import errors
 from penstock.errors import KernelError
 from penstock.graph.opdef import op
-from penstock.ops.common import fixed, nothing, strings, unknown
+from penstock.ops.common import at_most, fixed, nothing, strings, unknown
 from penstock.ops.public import function
 
 _CLASSES = {FileNotFoundError: errors.NotFoundError, IsADirectoryError: errors.FailedPreconditionError,
@@ -72,6 +72,7 @@ class WriteFile:
 class MatchingFiles:
     """The paths that match one of the patterns, in order."""
 
+    ranks = {"pattern": at_most(1)}
     shape = unknown(1)
     gradient = None
     blocking = stateful = True

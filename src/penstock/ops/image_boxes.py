@@ -14,7 +14,7 @@ from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.ops import distorted_box
-from penstock.ops.common import like
+from penstock.ops.common import at_least, like
 from penstock.ops.random import generator
 from penstock.ops.shape_ops import known_elements
 
@@ -79,6 +79,7 @@ class NonMaxSuppression:
 class NonMaxSuppressionV2:
     """The best boxes that do not overlap each other too much."""
 
+    ranks = {"iou_threshold": 0}
     shape = _selected
     gradient = None
 
@@ -91,6 +92,7 @@ class NonMaxSuppressionV2:
 class NonMaxSuppressionV3:
     """The best boxes with scores above a threshold that do not overlap each other too much."""
 
+    ranks = {"iou_threshold": 0, "score_threshold": 0}
     shape = _selected
     gradient = None
 
@@ -103,6 +105,7 @@ class NonMaxSuppressionV3:
 class NonMaxSuppressionV4:
     """As V3, padded with zeros to a fixed length if it is asked for; the second output is the number of boxes."""
 
+    ranks = {"iou_threshold": 0, "score_threshold": 0}
     gradient = None
 
     def shape(boxes, scores, max_output_size, pad_to_max_output_size):
@@ -193,6 +196,7 @@ class SampleDistortedBoundingBox:
 class SampleDistortedBoundingBoxV2:
     """A random crop that keeps enough of one of the boxes in view."""
 
+    ranks = {"min_object_covered": 0}
     stateful = True
     shape = _sampled_shapes
     gradient = None
@@ -257,6 +261,7 @@ def _frame(image: np.ndarray, top: int, left: int, bottom: int, right: int, colo
 class DrawBoundingBoxes:
     """The images with their boxes drawn, one colour after the other."""
 
+    ranks = {"images": 4, "boxes": 3}
     shape = like("images")
     gradient = None
 
@@ -268,6 +273,7 @@ class DrawBoundingBoxes:
 class DrawBoundingBoxesV2:
     """The images with their boxes drawn in the given colours."""
 
+    ranks = {"images": at_least(3)}
     shape = like("images")
     gradient = None
 
@@ -285,6 +291,7 @@ def draw_bounding_boxes(images: Any, boxes: Any, name: str | None = None, colors
 class ExtractGlimpse:
     """A window of each image at its own offset; what lies outside of the image is noise."""
 
+    ranks = {"size": 1, "offsets": 2}
     gradient = None
 
     def shape(input, size, offsets):

@@ -53,6 +53,7 @@ class DecodeJpeg:
 class DecodeAndCropJpeg:
     """A part of a JPEG picture: the window is (top, left, height, width)."""
 
+    ranks = {"crop_window": 1}
     gradient = None
 
     def shape(contents, crop_window, channels):
@@ -100,6 +101,7 @@ class DecodeBmp:
 class DecodeGif:
     """All frames of a GIF picture as [frames, height, width, 3]."""
 
+    ranks = {"contents": 0}
     shape = fixed(None, None, None, 3)
     gradient = None
 
@@ -114,6 +116,7 @@ class DecodeGif:
 class ExtractJpegShape:
     """(height, width, channels) of a JPEG picture, from its header."""
 
+    ranks = {"contents": 0}
     shape = fixed(3)
     gradient = None
 
@@ -126,6 +129,7 @@ class ExtractJpegShape:
 class EncodeJpeg:
     """A picture [height, width, 1 or 3] as a JPEG file."""
 
+    ranks = {"image": 3}
     shape = fixed()
     gradient = None
 
@@ -146,6 +150,7 @@ class EncodeJpeg:
 class EncodePng:
     """A picture [height, width, 1 to 4] as a PNG file."""
 
+    ranks = {"image": 3}
     shape = fixed()
     gradient = None
 

@@ -13,11 +13,11 @@ from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.ops.cast import cast, saturate_cast
-from penstock.ops.common import FLOATS, like
+from penstock.ops.common import FLOATS, at_least, like
 from penstock.ops.constant import identity
+from penstock.ops.einsum import tensordot
 from penstock.ops.elementwise import Add, multiply
 from penstock.ops.fill import ones
-from penstock.ops.einsum import tensordot
 from penstock.ops.pack import concat
 from penstock.ops.permute import tile
 from penstock.ops.public import function
@@ -128,6 +128,8 @@ class HSVToRGB:
 class AdjustContrastv2:
     """(x - mean) * factor + mean, with the mean of each channel of each image."""
 
+    ranks = {"contrast_factor": 0}
+
     def shape(images):
         return images.shape.with_rank_at_least(3)
 
@@ -147,6 +149,7 @@ class AdjustContrastv2:
 class AdjustHue:
     """Turns the hue of each pixel; 1 is the whole circle."""
 
+    ranks = {"images": at_least(3)}
     shape = like("images")
 
     def kernel(images, delta):
@@ -161,6 +164,7 @@ class AdjustHue:
 class AdjustSaturation:
     """Scales the saturation of each pixel, up to 1."""
 
+    ranks = {"images": at_least(3)}
     shape = like("images")
 
     def kernel(images, scale):

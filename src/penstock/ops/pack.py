@@ -16,7 +16,7 @@ from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape, unknown_shape
 from penstock.graph.static import constant_value
-from penstock.ops.common import canonical_axis
+from penstock.ops.common import at_least, canonical_axis
 from penstock.ops.constant import identity
 from penstock.ops.matrix_shape import shape_text
 from penstock.ops.shape_ops import INDEX_32, INDEX_64, as_array, expand_dims, known_elements, shape, squeeze
@@ -353,7 +353,7 @@ class Split:
 class SplitV:
     """Parts of given extents of a tensor along an axis; one extent may be -1."""
 
-    ranks = {"split_dim": 0}
+    ranks = {"split_dim": 0, "value": at_least(1)}
     aliases = True
 
     def shape(value, size_splits, split_dim, num_split):

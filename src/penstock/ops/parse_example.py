@@ -131,6 +131,7 @@ def _variable(shape: TensorShape) -> bool:
 class ParseExample:
     """The features of a batch of serialized Examples."""
 
+    ranks = {"names": 1}
     gradient = None
 
     def shape(serialized, sparse_types, dense_shapes):
@@ -203,6 +204,7 @@ _KIND_LIST, _SHAPE_LIST = Attr("list(type)", (), frozenset(KINDS)), Attr("list(s
 class ParseSingleSequenceExample:
     """The context features and the lists of features of one serialized SequenceExample."""
 
+    ranks = {"feature_list_dense_missing_assumed_empty": 1}
     gradient = None
 
     def shape(serialized, context_sparse_types, context_dense_shapes, feature_list_sparse_types, feature_list_dense_shapes):

@@ -14,7 +14,7 @@ from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import Extent, TensorShape, unknown_shape
 from penstock.ops.broadcast_gradient import reduce_to
-from penstock.ops.common import INDEX, NUMERIC, canonical_axis, like
+from penstock.ops.common import INDEX, NUMERIC, at_most, canonical_axis, like
 from penstock.ops.matrix_shape import shape_text
 from penstock.ops.pack import concat, stack
 from penstock.ops.sequences import range as range_
@@ -247,6 +247,7 @@ def reverse_sequence(input: Any, seq_lengths: Any, seq_axis: int | None = None, 
 class Roll:
     """Elements shifted along axes; what falls off one end comes in at the other."""
 
+    ranks = {"shift": at_most(1), "axis": at_most(1)}
     rearranges = True
 
     def shape(input, shift, axis):

@@ -83,6 +83,7 @@ NextIteration, RefNextIteration = (_passing(name, kind, "next", "Hands a value o
 class LoopCond:
     """Marks the condition of a loop."""
 
+    ranks = {"input": 0}
     shape = fixed()
 
     def kernel(input):

@@ -73,6 +73,7 @@ class RandomUniform:
 class RandomUniformInt:
     """Integers drawn evenly from [minval, maxval)."""
 
+    ranks = {"minval": 0, "maxval": 0}
     stateful = True
     shape = _as_given
     gradient = None

@@ -17,7 +17,7 @@ from penstock.graph.dtypes import DType
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import OpDef, op
 from penstock.graph.shape import TensorShape, unknown_shape
-from penstock.ops.common import INDEX, NUMERIC, fixed, nothing
+from penstock.ops.common import INDEX, NUMERIC, at_least, fixed, nothing
 from penstock.ops.constant import constant
 from penstock.ops.gather import GatherNd, GatherV2
 from penstock.ops.scattering import check_scatter, check_scatter_nd, merge, scatter, scatter_nd, shown
@@ -287,6 +287,7 @@ def _leading_axis_free(shape: Tensor) -> Tensor:
 class ResourceGatherNd:
     """Slices of a variable, each named by an index vector."""
 
+    ranks = {"indices": at_least(1)}
     stateful = True
 
     def shape(resource, indices, dtype):

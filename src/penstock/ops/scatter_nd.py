@@ -13,7 +13,7 @@ from penstock.graph.attrs import TYPE
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape, unknown_shape
-from penstock.ops.common import INDEX, NUMERIC
+from penstock.ops.common import INDEX, NUMERIC, at_least
 from penstock.ops.matrix_shape import shape_text
 from penstock.ops.shape_ops import as_array, known_shape
 
@@ -83,6 +83,8 @@ def _combine_rows(rows: np.ndarray, places: np.ndarray, updates: np.ndarray, how
 class ScatterNd:
     """Zeros of a shape, with ``updates`` added at positions."""
 
+    ranks = {"indices": at_least(1), "updates": at_least(1)}
+
     def shape(indices, updates, shape):
         result = known_shape(shape)
         if None not in (indices.shape.ndims, updates.shape.ndims, result.ndims) and indices.shape.extents[-1] is not None:
@@ -118,6 +120,8 @@ def _like_tensor(tensor: Tensor, indices: Tensor, updates: Tensor) -> TensorShap
 class TensorScatterUpdate:
     """``tensor`` with ``updates`` in place of what stands at positions."""
 
+    ranks = {"tensor": at_least(1), "updates": at_least(1)}
+
     def shape(tensor, indices, updates):
         return _like_tensor(tensor, indices, updates)
 
@@ -137,6 +141,8 @@ class TensorScatterUpdate:
 class TensorScatterAdd:
     """``tensor`` with ``updates`` added at positions."""
 
+    ranks = {"tensor": at_least(1), "updates": at_least(1)}
+
     def shape(tensor, indices, updates):
         return _like_tensor(tensor, indices, updates)
 
@@ -151,6 +157,8 @@ class TensorScatterAdd:
 class TensorScatterSub:
     """``tensor`` with ``updates`` subtracted at positions."""
 
+    ranks = {"tensor": at_least(1), "updates": at_least(1)}
+
     def shape(tensor, indices, updates):
         return _like_tensor(tensor, indices, updates)
 
@@ -164,6 +172,8 @@ class TensorScatterSub:
 @op("ScatterNdNonAliasingAdd", "input: T, indices: Tindices, updates: T -> output: T", T=NUMERIC | {dt.bool_}, Tindices=INDEX)
 class ScatterNdNonAliasingAdd:
     """``input`` with ``updates`` added at positions."""
+
+    ranks = {"updates": at_least(1)}
 
     def shape(input, indices, updates):
         return _like_tensor(input, indices, updates)

@@ -13,7 +13,7 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.static import constant_value_as_shape
-from penstock.ops.common import strings
+from penstock.ops.common import at_least, strings
 from penstock.ops.sparse import as_sparse, parts
 from penstock.ops.sparse_kernels import check_order, entries_shape, new_sparse, positions
 
@@ -70,6 +70,7 @@ def _dense_rank(tensor: Tensor) -> int | None:
 class DenseToDenseSetOperation:
     """A set operation between the rows of two dense tensors."""
 
+    ranks = {"set1": at_least(2), "set2": at_least(2)}
     gradient = None
 
     def shape(set1, set2):
@@ -85,6 +86,7 @@ class DenseToDenseSetOperation:
 class DenseToSparseSetOperation:
     """A set operation between the rows of a dense and a sparse tensor."""
 
+    ranks = {"set1": at_least(2)}
     gradient = None
 
     def shape(set1, set2_indices, set2_values, set2_shape):

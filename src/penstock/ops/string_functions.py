@@ -46,6 +46,7 @@ def _matches(input: Any, pattern: bytes) -> np.ndarray:
 class RegexReplace:
     """Each string with the matches of a pattern replaced."""
 
+    ranks = {"pattern": 0, "rewrite": 0}
     shape = like("input")
     gradient = None
 
@@ -68,6 +69,7 @@ class StaticRegexReplace:
 class RegexFullMatch:
     """Whether the whole of each string matches a pattern."""
 
+    ranks = {"pattern": 0}
     shape = like("input")
     gradient = None
 

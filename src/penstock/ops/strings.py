@@ -18,7 +18,7 @@ from penstock.graph.scopes import name_scope
 from penstock.graph.shape import broadcast_all, scalar, unknown_shape
 from penstock.graph.static import constant_value
 from penstock.ops import hashing
-from penstock.ops.common import INDEX, canonical_axis, like, strings
+from penstock.ops.common import INDEX, at_most, canonical_axis, like, strings
 from penstock.ops.decoding import type_name
 from penstock.ops.files import text
 from penstock.ops.public import function
@@ -72,6 +72,7 @@ class StringJoin:
 class ReduceJoin:
     """Strings along the given axes, joined; the last of the axes varies slowest."""
 
+    ranks = {"reduction_indices": at_most(1)}
     gradient = None
 
     def shape(inputs, reduction_indices, keep_dims):
@@ -127,6 +128,7 @@ def _split_at_any(item: bytes, marks: bytes, skip_empty: bool) -> list[bytes]:
 class StringSplit:
     """The parts of each string between any of the bytes of ``delimiter``, as a sparse matrix."""
 
+    ranks = {"delimiter": 0}
     shape = _sparse_shapes
     gradient = None
 
@@ -139,6 +141,7 @@ class StringSplit:
 class StringSplitV2:
     """The parts of each string between separators (white space, if ``sep`` is empty), as a sparse matrix."""
 
+    ranks = {"sep": 0}
     shape = _sparse_shapes
     gradient = None
 

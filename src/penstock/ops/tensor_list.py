@@ -35,6 +35,7 @@ def add_lists(one: Any, other: Any) -> Any:
 class EmptyTensorList:
     """A list without elements."""
 
+    ranks = {"element_shape": 1}
     shape = fixed()
 
     def kernel():

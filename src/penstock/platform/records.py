@@ -21,10 +21,14 @@ _LARGEST_READ = 1 << 24  # bytes asked for at a time: a length that lies must no
 _WINDOW_BITS = {"ZLIB": zlib.MAX_WBITS, "GZIP": zlib.MAX_WBITS | 16}  # 16: with gzip's header
 
 
-def masked_crc32c(data: bytes) -> int:
-    """The crc of ``data``, rotated and shifted so that a crc of data that contains crcs stays meaningful."""
-    crc = google_crc32c.value(data)
+def mask(crc: int) -> int:
+    """A crc, rotated and shifted so that a crc of data that contains crcs stays meaningful."""
     return (((crc >> 15) | (crc << 17)) + _MASK_DELTA) & 0xFFFFFFFF
+
+
+def masked_crc32c(data: bytes) -> int:
+    """The masked crc of ``data``."""
+    return mask(google_crc32c.value(data))
 
 
 def frame(data: bytes) -> bytes:

@@ -195,10 +195,15 @@ class _DeviceRun:
             self._finish(index, result)
 
     def _expire(self) -> None:
-        waiting = [self.part.nodes[i].name for i, count in enumerate(self.pending) if count == 0 and self.part.waits[i]]
+        waiting = [self._described(i) for i, count in enumerate(self.pending) if count == 0 and self.part.waits[i]]
         self.step.cancel(DeadlineExceededError(None, None, (
             f"Timed out waiting for notification: the step did not end within {self.step.timeout_ms} ms"
-            + (f"; it waited for {', '.join(repr(name) for name in waiting[:5])}" if waiting else ""))))
+            + (f"; it waited for {', '.join(waiting[:5])}" if waiting else ""))))
+
+    def _described(self, index: int) -> str:
+        """The name of a node that waits, and of the queue or other resource that it waits at."""
+        resources = [self.slots[slot] for slot in self.part.inputs[index]]
+        return f"'{self.part.nodes[index].name}'" + "".join(f" at {item.kind} '{item.name}'" for item in resources if hasattr(item, "kind"))
 
     def _finish(self, index: int, result: Any) -> None:
         part, slots = self.part, self.slots

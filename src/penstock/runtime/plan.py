@@ -4,7 +4,7 @@ Values live in numbered slots; a node is an integer; the tables below are indexe
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any
 
 from penstock.compiler.ir import Node, Program, blocks
@@ -97,17 +97,26 @@ class Plan:
         raise AssertionError(f"{edge[0].name} is in no partition")
 
 
-def references_of(node: Node, args: dict[Node, Slot]) -> tuple[int, ...]:
+def references_of(node: Node, args: Container[Node]) -> tuple[int, ...]:
     """Positions of inputs that carry a Ref where the op wants its value."""
-    if node.definition.passes_references:
+    if node.definition.passes_references or node.definition.forwards_reference:
         return ()
     found, position = [], 0
     for arg, edges in node.definition.group(node.inputs, node.attrs):
         for producer, index in edges:
-            if not arg.is_ref and producer not in args and producer.output_dtypes[index].is_ref:
+            if not arg.is_ref and carries_reference(producer, index, args):
                 found.append(position)
             position += 1
     return tuple(found)
+
+
+def carries_reference(node: Node, index: int, args: Container[Node]) -> bool:
+    """Does a Ref, rather than a value, run along this edge? From a variable, and from ops that hand its reference on."""
+    while node not in args and not node.output_dtypes[index].is_ref:
+        if not node.definition.forwards_reference:
+            return False
+        node, index = node.inputs[0]
+    return node not in args
 
 
 def kernel_of(node: Node, environment: Environment) -> Callable[..., Any]:

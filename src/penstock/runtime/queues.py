@@ -175,7 +175,7 @@ def _stacked(parts: Sequence[Any], dtype: DType) -> np.ndarray:
         return np.stack(parts)
     out = np.empty((len(parts), *np.shape(parts[0])), object)
     for index, part in enumerate(parts):
-        out[index] = part
+        out[index, ...] = part
     return out
 
 

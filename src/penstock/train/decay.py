@@ -38,7 +38,7 @@ def exponential_decay(learning_rate: Any, global_step: Any, decay_steps: Any, de
 def natural_exp_decay(learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False,
                       name: str | None = None) -> Tensor:
     """``learning_rate * exp(-decay_rate * global_step / decay_steps)``."""
-    with name_scope(name, "NaturalExpDecay", [learning_rate, global_step, decay_rate]) as scope:
+    with name_scope(name, "ExponentialDecay", [learning_rate, global_step, decay_rate]) as scope:
         rate = to_tensor(learning_rate, name="learning_rate")
         past = div(_step(global_step, rate.dtype), cast(decay_steps, rate.dtype))
         return multiply(rate, exp(multiply(-cast(decay_rate, rate.dtype), floor(past) if staircase else past)), name=scope)

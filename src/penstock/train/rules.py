@@ -138,7 +138,7 @@ class AdagradDAOptimizer(RuleOptimizer):
     """Adagrad by dual averaging: weights that stay exactly zero until the data speaks for them."""
 
     rule = "AdagradDA"
-    slots = {"gradient_accumulator": ("gradient_accumulator", None, "gradient_accumulator"),
+    slots = {"gradient_accumulator": ("gradient_accumulator", None, ""),
              "gradient_squared_accumulator": ("gradient_squared_accumulator", "_initial", "")}
 
     def __init__(self, learning_rate: Any, global_step: Any, initial_gradient_squared_accumulator_value: float = 0.1,
@@ -151,7 +151,7 @@ class AdagradDAOptimizer(RuleOptimizer):
         self._initial, self._global_step = initial_gradient_squared_accumulator_value, global_step
 
     def _extra_inputs(self) -> dict[str, Any]:
-        return {"global_step": cast(to_tensor(self._global_step), dtypes.int64)}
+        return {"global_step": cast(to_tensor(self._global_step) + 1, dtypes.int64)}  # counted from one
 
 
 class AdadeltaOptimizer(RuleOptimizer):

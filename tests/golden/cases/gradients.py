@@ -22,18 +22,19 @@ def cases(tf, np):
 
     def unconnected():
         x, w = tf.constant(a), tf.constant(2.0)
-        return [g for g in tf.gradients(tf.reduce_sum(x), [x, w], unconnected_gradients=tf.UnconnectedGradients.ZERO)]
+        found = tf.gradients(tf.reduce_sum(x), [x, w], unconnected_gradients=tf.UnconnectedGradients.ZERO)
+        return [tf.identity(g, name="g") for g in found]
 
     def sparse():
         table = tf.Variable(a, name="table")
         rows = tf.gather(table, [1, 0, 1])
         (grad,) = tf.gradients(rows * rows, table)
-        return [grad.values, grad.indices, grad.dense_shape]
+        return [tf.identity(part, name="part") for part in (grad.values, grad.indices, grad.dense_shape)]
 
     def sparse_and_dense():
         table = tf.Variable(a, name="table")
         (grad,) = tf.gradients(tf.reduce_sum(tf.gather(table, [1, 1])) + tf.reduce_sum(table * 2.0), table)
-        return tf.convert_to_tensor(grad)
+        return tf.identity(tf.convert_to_tensor(grad), name="dense")
 
     def second():
         x = tf.constant(a)
@@ -42,7 +43,7 @@ def cases(tf, np):
 
     def hessian():
         x = tf.constant([1.0, 2.0, 3.0])
-        return tf.hessians(tf.reduce_prod(x) * x[0], x)
+        return tf.identity(tf.hessians(tf.reduce_prod(x) * x[0], x)[0], name="second")
 
     def through_integers():
         x = tf.constant([1.5, 2.5])

@@ -46,7 +46,8 @@ def cases(tf, np):
     for name in names:
         for kind, res in (("ref", False), ("resource", True)):
             for gradient, sparse in (("dense", False), ("sparse", True)):
-                yield "%s %s %s" % (name, kind, gradient), trained(name, res, sparse)
+                # A reference is read when it is used: several steps of Adam in one run would depend on when its powers are read.
+                yield "%s %s %s" % (name, kind, gradient), trained(name, res, sparse, 1 if name == "adam" and not res else 3)
 
     def graph_of(build):
         def function():

@@ -3,8 +3,9 @@ import numpy as np
 from support.examples import example, normal, strings
 
 from penstock.graph import dtypes
-from penstock.graph.scopes import control_dependencies
+from penstock.graph.graph import Graph
 from penstock.graph.opdef import REGISTRY
+from penstock.graph.scopes import control_dependencies
 from penstock.ops.constant import constant, identity
 from penstock.ops.py_func import py_func
 
@@ -15,7 +16,9 @@ example("StringFormat", [normal(2), strings("a", "b")], template="x = %s, y = %s
 example("PrintV2", np.array(b"", object), end="")
 example("Timestamp", exact=False)
 
-TOKEN = py_func(lambda x: 2 * x, [constant(1.0, dtypes.float64)], dtypes.float64).op.attrs["token"]
+GRAPH = Graph()  # keeps the function alive
+with GRAPH.as_default():
+    TOKEN = py_func(lambda x: 2 * x, [constant(1.0, dtypes.float64)], dtypes.float64).op.attrs["token"]
 example("PyFunc", [normal(2, 3)], token=TOKEN, Tout=["float64"], dynamic=True, grad=False, types=())
 example("PyFuncStateless", [normal(2, 3)], token=TOKEN, Tout=["float64"], dynamic=True, grad=False, types=())
 

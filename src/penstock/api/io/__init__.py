@@ -10,6 +10,8 @@ TABLE: dict[str, str] = {
     "penstock.ops.strings": "encode_base64 decode_base64",
     "penstock.ops.image_codec": "decode_jpeg encode_jpeg decode_png encode_png decode_gif decode_bmp decode_image decode_and_crop_jpeg "
                                 "extract_jpeg_shape is_jpeg",
+    "penstock.ops.queue_classes": "PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue",
+    "penstock.platform.tf_record": "TFRecordCompressionType TFRecordOptions TFRecordWriter tf_record_iterator",
     "penstock.ops.files": "read_file write_file matching_files",
 }
 publish(__name__, TABLE, "gfile")

@@ -1,0 +1,260 @@
+"""Datasets whose elements are made of several elements of another, or of parts of one: batch, padded_batch, unbatch, window, group_by_window."""
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from penstock.errors import DataLossError, KernelError, invalid_argument
+from penstock.graph.attrs import FUNC, Attr, type_list
+from penstock.graph.attrs import count as length_attr
+from penstock.ops.dataset_core import OUTPUTS, Caller, Element, Elements, Source, dataset_op, integer, positive, row, scalar
+from penstock.ops.dataset_functions import dataset_of
+
+_INPUT = "input_dataset: variant"
+_PADDED = f"{_INPUT}, batch_size: int64, padded_shapes: N * int64, padding_values: Toutput_types"
+_PADDED_ATTRS = {"Toutput_types": type_list(1), "output_shapes": Attr("list(shape)", minimum=1), "N": length_attr(1)}
+
+
+# --- batches ---------------------------------------------------------------------------------------------------------
+
+def _array(value: Any) -> np.ndarray:
+    return np.asarray(value) if isinstance(value, (np.ndarray, np.generic)) else scalar(value)
+
+
+def _shown(shape: tuple[int, ...]) -> str:
+    return "[" + ",".join(map(str, shape)) + "]"
+
+
+def stacked(elements: list[Element]) -> Element:
+    """The components of several elements, each stacked along a new first axis."""
+    batch = []
+    for index, values in enumerate(zip(*elements)):
+        arrays = [_array(value) for value in values]
+        shape = arrays[0].shape
+        for number, array in enumerate(arrays):
+            if array.shape != shape:
+                raise invalid_argument(f"Cannot batch tensors with different shapes in component {index}. First element had shape {_shown(shape)} "
+                                       f"and element {number} had shape {_shown(array.shape)}.",
+                                       hint="padded_batch() makes them as long as the longest")
+        batch.append(np.stack(arrays))
+    return tuple(batch)
+
+
+class Batch:
+    """Groups of ``size`` elements, put together by ``_join``; a last smaller one unless ``drop_remainder``."""
+
+    def __init__(self, elements: Elements, size: int, drop_remainder: bool) -> None:
+        self._elements, self._size, self._drop = elements, size, drop_remainder
+
+    def __iter__(self) -> Any:
+        return self
+
+    def __next__(self) -> Element:
+        group = list(itertools.islice(self._elements, self._size))
+        if not group or (self._drop and len(group) < self._size):
+            raise StopIteration
+        return self._join(group)
+
+    def _join(self, group: list[Element]) -> Element:
+        return stacked(group)
+
+
+@dataset_op("BatchDatasetV2", f"{_INPUT}, batch_size: int64, drop_remainder: bool", parallel_copy=False, **OUTPUTS)
+class BatchDatasetV2:
+    """Elements stacked, ``batch_size`` at a time."""
+
+    def kernel(input_dataset, batch_size, drop_remainder):
+        size = positive(batch_size, "Batch size")
+        return Source(lambda: Batch(iter(input_dataset), size, bool(drop_remainder)))
+
+
+@dataset_op("BatchDataset", f"{_INPUT}, batch_size: int64", **OUTPUTS)
+class BatchDataset:
+    """Elements stacked, ``batch_size`` at a time, the last ones as many as there are."""
+
+    def kernel(input_dataset, batch_size):
+        size = positive(batch_size, "Batch size")
+        return Source(lambda: Batch(iter(input_dataset), size, False))
+
+
+class _PaddedBatch(Batch):
+    def __init__(self, elements: Elements, size: int, drop_remainder: bool, shapes: list[np.ndarray], padding: list[Any]) -> None:
+        super().__init__(elements, size, drop_remainder)
+        self._shapes, self._padding = shapes, padding
+
+    def _join(self, group: list[Element]) -> Element:
+        components = zip(zip(*group), self._shapes, self._padding)
+        return tuple([_padded(index, [_array(value) for value in values], shape, fill) for index, (values, shape, fill) in enumerate(components)])
+
+
+def _padded(index: int, arrays: list[np.ndarray], shape: np.ndarray, fill: Any) -> np.ndarray:
+    for array in arrays:
+        if array.ndim != len(shape):
+            raise invalid_argument(f"All elements in a batch must have the same rank as the padded shape for component {index}: expected rank "
+                                   f"{len(shape)} but got element with rank {array.ndim}")
+    longest = np.max([array.shape for array in arrays], axis=0) if len(shape) else np.zeros(0, np.int64)
+    extents = np.where(shape < 0, longest, shape).astype(int)
+    if (longest > extents).any():
+        raise KernelError(DataLossError, "Attempted to pad to a smaller size than the input element.",
+                          f"component {index} has elements as large as {longest.tolist()}, but is padded to {extents.tolist()}")
+    batch = np.full((len(arrays), *extents), np.asarray(fill)[()], arrays[0].dtype)
+    for number, array in enumerate(arrays):
+        batch[(number, *map(slice, array.shape))] = array
+    return batch
+
+
+def _padded_source(source: Source, size: Any, shapes: list[Any], values: list[Any], drop_remainder: bool) -> Source:
+    number = positive(size, "Batch size")
+    extents = [np.asarray(shape) for shape in shapes]
+    if any((shape < -1).any() for shape in extents):
+        raise invalid_argument("All component shapes must be non-negative, or -1 for the longest.")
+    return Source(lambda: _PaddedBatch(iter(source), number, drop_remainder, extents, values))
+
+
+@dataset_op("PaddedBatchDatasetV2", f"{_PADDED}, drop_remainder: bool", parallel_copy=False, **_PADDED_ATTRS)
+class PaddedBatchDatasetV2:
+    """Elements stacked, ``batch_size`` at a time, after each has been padded to the given shape, or to the longest in the batch."""
+
+    def kernel(input_dataset, batch_size, padded_shapes, padding_values, drop_remainder):
+        return _padded_source(input_dataset, batch_size, padded_shapes, padding_values, bool(drop_remainder))
+
+
+@dataset_op("PaddedBatchDataset", _PADDED, **_PADDED_ATTRS)
+class PaddedBatchDataset:
+    """As PaddedBatchDatasetV2; the last batch has as many elements as there are."""
+
+    def kernel(input_dataset, batch_size, padded_shapes, padding_values):
+        return _padded_source(input_dataset, batch_size, padded_shapes, padding_values, False)
+
+
+class _Unbatch:
+    def __init__(self, elements: Elements) -> None:
+        self._elements = elements
+        self._rows: Elements = iter(())
+
+    def __iter__(self) -> _Unbatch:
+        return self
+
+    def __next__(self) -> Element:
+        while True:
+            for element in self._rows:
+                return element
+            self._rows = self._split(next(self._elements))
+
+    @staticmethod
+    def _split(element: Element) -> Elements:
+        arrays = [np.asarray(component) for component in element]
+        if any(array.ndim == 0 for array in arrays):
+            raise invalid_argument("Input element must have a non-scalar value in each component.")
+        lengths = {len(array) for array in arrays}
+        if len(lengths) > 1:
+            raise invalid_argument(f"Input element must have the same batch size in each component, not {sorted(lengths)}")
+        return (tuple([row(array, index) for array in arrays]) for index in range(lengths.pop()))
+
+
+@dataset_op("UnbatchDataset", _INPUT, **OUTPUTS)
+class UnbatchDataset:
+    """The slices of the elements along their first axis."""
+
+    def kernel(input_dataset):
+        return Source(lambda: _Unbatch(iter(input_dataset)))
+
+
+# --- datasets of datasets --------------------------------------------------------------------------------------------
+
+def _in_memory(elements: list[Element]) -> Source:
+    return Source(lambda: iter(elements))
+
+
+def _columns(elements: list[Element], components: int) -> Element:
+    """One dataset per component."""
+    return tuple([_in_memory([(element[index],) for element in elements]) for index in range(components)])
+
+
+class _Window:
+    def __init__(self, elements: Elements, components: int, size: int, shift: int, stride: int, drop_remainder: bool) -> None:
+        self._elements, self._components = elements, components
+        self._size, self._shift, self._stride, self._drop = size, shift, stride, drop_remainder
+        self._buffer: deque[Element] = deque()
+        self._gap = 0  # elements to pass over before the next window starts
+
+    def __iter__(self) -> _Window:
+        return self
+
+    def __next__(self) -> Element:
+        span = (self._size - 1) * self._stride + 1
+        while self._gap:
+            next(self._elements)
+            self._gap -= 1
+        self._buffer.extend(itertools.islice(self._elements, span - len(self._buffer)))
+        if not self._buffer or (self._drop and len(self._buffer) < span):
+            raise StopIteration
+        window = list(itertools.islice(self._buffer, 0, None, self._stride))
+        for _ in range(min(self._shift, len(self._buffer))):
+            self._buffer.popleft()
+        self._gap = max(self._shift - span, 0)
+        return _columns(window, self._components)
+
+
+@dataset_op("WindowDataset", f"{_INPUT}, size: int64, shift: int64, stride: int64, drop_remainder: bool", **OUTPUTS)
+class WindowDataset:
+    """Datasets of ``size`` elements, every ``stride``-th; each starts ``shift`` elements after the one before."""
+
+    def kernel(input_dataset, size, shift, stride, drop_remainder, output_types):
+        numbers = [positive(value, f"Window {name}") for name, value in (("size", size), ("shift", shift), ("stride", stride))]
+        return Source(lambda: _Window(iter(input_dataset), len(output_types), *numbers, bool(drop_remainder)))
+
+
+class _GroupByWindow:
+    """Collects elements by key; a group that is full is handed to ``reduce``, whose dataset comes next. At the end, groups leave by key."""
+
+    def __init__(self, elements: Elements, key: Caller, reduce: Caller, window_size: Caller) -> None:
+        self._elements, self._key, self._reduce, self._window_size = elements, key, reduce, window_size
+        self._groups: dict[int, list[Element]] = {}
+        self._sizes: dict[int, int] = {}
+        self._current: Elements = iter(())
+
+    def __iter__(self) -> _GroupByWindow:
+        return self
+
+    def __next__(self) -> Element:
+        while True:
+            for element in self._current:
+                return element
+            key = self._fill_group()
+            if key is None:
+                raise StopIteration
+            self._current = iter(dataset_of(self._reduce(np.int64(key), _in_memory(self._groups.pop(key)))))
+
+    def _fill_group(self) -> int | None:
+        """Reads until a group is full, or to the end; the key of a group that is to leave."""
+        for element in self._elements:
+            key = integer(self._key(*element)[0])
+            if key not in self._sizes:
+                self._sizes[key] = integer(self._window_size(np.int64(key))[0])
+                if self._sizes[key] <= 0:
+                    raise invalid_argument("Window size must be greater than zero, but got {}.".format(self._sizes.pop(key)))
+            group = self._groups.setdefault(key, [])
+            group.append(element)
+            if len(group) >= self._sizes[key]:
+                return key
+        return min(self._groups, default=None)
+
+
+_GROUPED = ("key_func_other_arguments: Tkey_func_other_arguments, reduce_func_other_arguments: Treduce_func_other_arguments, "
+            "window_size_func_other_arguments: Twindow_size_func_other_arguments")
+
+
+@dataset_op("GroupByWindowDataset", f"{_INPUT}, {_GROUPED}", key_func=FUNC, reduce_func=FUNC, window_size_func=FUNC,
+            Tkey_func_other_arguments=type_list(), Treduce_func_other_arguments=type_list(), Twindow_size_func_other_arguments=type_list(), **OUTPUTS)
+class GroupByWindowDataset:
+    """What a function makes of groups of elements that have the same key."""
+
+    def kernel(input_dataset, key_func_other_arguments, reduce_func_other_arguments, window_size_func_other_arguments, ctx, key_func, reduce_func,
+               window_size_func):
+        functions = [Caller(ctx, key_func, key_func_other_arguments), Caller(ctx, reduce_func, reduce_func_other_arguments),
+                     Caller(ctx, window_size_func, window_size_func_other_arguments)]
+        return Source(lambda: _GroupByWindow(iter(input_dataset), *functions))

@@ -1,0 +1,219 @@
+"""Iterators: a place in the data, kept between steps.
+
+What travels along the handle edges is a ``Position``: the resource that MakeIterator starts and IteratorGetNext moves on.
+"""
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+
+from penstock.errors import FailedPreconditionError, KernelError, OutOfRangeError, invalid_argument
+from penstock.graph.attrs import FUNC, STRING, Attr, type_list
+from penstock.graph.opdef import op
+from penstock.graph.shape import unknown_shape
+from penstock.ops.common import fixed, nothing
+from penstock.ops.dataset_core import OUTPUTS, Caller, Element, Elements, Source, scalar, text
+
+_FROM_HANDLE = {"output_types": type_list(), "output_shapes": Attr("list(shape)", ())}
+_KIND = "Iterator"
+
+
+class Position:
+    """Where an iterator stands in which dataset; ``count`` elements have been taken."""
+
+    def __init__(self, container: str, name: str, types: Any, shapes: Any) -> None:
+        self.container, self.name, self.types, self.shapes = container, name, tuple(types), tuple(shapes)
+        self._lock = threading.Lock()
+        self._source: Source | None = None
+        self._elements: Elements | None = None
+        self.count = 0
+
+    @property
+    def started(self) -> bool:
+        """True if there is a dataset to iterate over."""
+        return self._elements is not None
+
+    def start(self, source: Source) -> None:
+        """Begins an epoch of a dataset."""
+        with self._lock:
+            self._source, self._elements, self.count = source, iter(source), 0
+
+    def next(self) -> Element:
+        """The next element; OutOfRangeError at the end."""
+        with self._lock:
+            if self._elements is None:
+                raise KernelError(FailedPreconditionError,
+                                  "GetNext() failed because the iterator has not been initialized. Ensure that you have run the initializer operation "
+                                  "for this iterator before getting the next element.")
+            self.count += 1
+            try:
+                return next(self._elements)
+            except StopIteration:
+                self.count -= 1
+                raise KernelError(OutOfRangeError, "End of sequence") from None
+
+    def move_to(self, count: int) -> None:
+        """Starts over and takes ``count`` elements: restores a place, for data that come in the same order again."""
+        if self._source is None:
+            raise KernelError(FailedPreconditionError, "An iterator must be initialized before its state can be restored.")
+        self.start(self._source)
+        while self.count < count:
+            self.next()
+
+    @property
+    def handle(self) -> bytes:
+        """A string that names this resource within its task."""
+        return f"{self.container}|{self.name}".encode()
+
+
+def _position(ctx: Any, container: str, name: str, types: Any, shapes: Any) -> Position:
+    found: Position = ctx.resources.lookup_or_create(container, name, _KIND, lambda: Position(container, name, types, shapes))
+    if found.types != tuple(types):
+        raise invalid_argument(f"the iterator '{name}' has elements of types {_names(found.types)}, not {_names(types)}")
+    return found
+
+
+def _names(types: Any) -> str:
+    return ", ".join(dtype.name for dtype in types)
+
+
+class _Iterator:
+    """An iterator that MakeIterator starts."""
+
+    stateful = True
+    shape = fixed()
+    gradient = None
+
+    def kernel(ctx, shared_name, container, output_types, output_shapes):
+        return _position(ctx, container, shared_name or ctx.op.name, output_types, output_shapes)
+
+
+Iterator = op("Iterator", "-> handle: resource", shared_name=STRING, container=STRING, **OUTPUTS)(_Iterator)
+IteratorV2 = op("IteratorV2", "-> handle: resource", shared_name=STRING, container=STRING, **OUTPUTS)(_Iterator)
+
+
+@op("OneShotIterator", "-> handle: resource", dataset_factory=FUNC, **OUTPUTS, container="", shared_name="")
+class OneShotIterator:
+    """An iterator that starts by itself, on the dataset that a function makes, and goes through it once."""
+
+    stateful = blocking = True
+    shape = fixed()
+    gradient = None
+
+    def kernel(ctx, dataset_factory, output_types, output_shapes, container, shared_name):
+        position = _position(ctx, container, shared_name or ctx.op.name, output_types, output_shapes)
+        if not position.started:
+            (source,) = Caller(ctx, dataset_factory, [])()
+            position.start(source)
+        return position
+
+
+@op("MakeIterator", "dataset: variant, iterator: resource ->")
+class MakeIterator:
+    """Starts an iterator at the beginning of a dataset."""
+
+    stateful = True
+    shape = nothing()
+    gradient = None
+
+    def kernel(dataset, iterator):
+        iterator.start(dataset)
+        return ()
+
+
+class _GetNext:
+    """The next element of an iterator."""
+
+    stateful = blocking = True
+    gradient = None
+
+    def shape(output_shapes):
+        return list(output_shapes)
+
+    def kernel(iterator, output_types):
+        element = iterator.next()
+        if len(element) != len(output_types):
+            raise invalid_argument(f"Number of components does not match: expected {len(output_types)} types but got {len(element)}.")
+        return element
+
+
+IteratorGetNext = op("IteratorGetNext", "iterator: resource -> components: output_types", **OUTPUTS)(_GetNext)
+IteratorGetNextSync = op("IteratorGetNextSync", "iterator: resource -> components: output_types", **OUTPUTS)(_GetNext)
+
+
+@op("IteratorToStringHandle", "resource_handle: resource -> string_handle: string")
+class IteratorToStringHandle:
+    """A string that names an iterator: fed to IteratorFromStringHandle, it chooses it."""
+
+    stateful = True
+    shape = fixed()
+    gradient = None
+
+    def kernel(resource_handle):
+        return scalar(resource_handle.handle)
+
+
+class _FromStringHandle:
+    """The iterator that a string names."""
+
+    stateful = True
+    ranks = {"string_handle": 0}
+    shape = fixed()
+    gradient = None
+
+    def kernel(string_handle, ctx, output_types, output_shapes):
+        container, separator, name = text(string_handle).partition("|")
+        if not separator:
+            raise invalid_argument(f"Could not parse string_handle as a valid ResourceHandle: {text(string_handle)!r}")
+        found = ctx.resources.lookup(container, name, _KIND)
+        if output_types and found.types != tuple(output_types):
+            raise invalid_argument(f"the iterator '{name}' has elements of types {_names(found.types)}, but {_names(output_types)} are expected")
+        for mine, wanted in zip(found.shapes, output_shapes):
+            if not mine.is_compatible_with(wanted):
+                raise invalid_argument(f"the iterator '{name}' has elements of shape {mine}, but {wanted} is expected")
+        return found
+
+
+IteratorFromStringHandle = op("IteratorFromStringHandle", "string_handle: string -> resource_handle: resource", **_FROM_HANDLE)(_FromStringHandle)
+IteratorFromStringHandleV2 = op("IteratorFromStringHandleV2", "string_handle: string -> resource_handle: resource", **_FROM_HANDLE)(_FromStringHandle)
+
+
+@op("SerializeIterator", "resource_handle: resource -> serialized: variant")
+class SerializeIterator:
+    """The place of an iterator, as a number of elements: it can be stored in a checkpoint."""
+
+    stateful = True
+    gradient = None
+
+    def shape():
+        return unknown_shape()
+
+    def kernel(resource_handle):
+        return scalar(np.int64(resource_handle.count))
+
+
+@op("DeserializeIterator", "resource_handle: resource, serialized: variant ->")
+class DeserializeIterator:
+    """Moves an iterator, which has been started, to a stored place."""
+
+    stateful = blocking = True
+    shape = nothing()
+    gradient = None
+
+    def kernel(resource_handle, serialized):
+        resource_handle.move_to(int(np.asarray(serialized).reshape(-1)[0]))
+        return ()
+
+
+@op("IteratorGetDevice", "resource: resource -> device: string")
+class IteratorGetDevice:
+    """The device that an iterator lives on."""
+
+    stateful = True
+    shape = fixed()
+    gradient = None
+
+    def kernel(resource, ctx):
+        return scalar((ctx.device or "").encode())
