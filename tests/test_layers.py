@@ -17,6 +17,7 @@ LAYERS = [
     "platform",     # files, flags, messages: knows nothing of graphs
     "graph",
     "state",        # see STATE
+    "checkpoint",   # files: the formats of checkpoints, without operations
     "ops",
     "gradients custom_gradient function_gradients",
     "variables",    # Python objects over the operations of `ops`: the executor knows their resources, not them

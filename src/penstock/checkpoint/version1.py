@@ -1,22 +1,27 @@
-"""Version1Reader: checkpoints of the first version, sorted string tables with everything inside."""
+"""Checkpoints of the first version: sorted string tables with everything inside, one per shard."""
 from __future__ import annotations
 
 import glob
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from google.protobuf.message import DecodeError
 
 from penstock.checkpoint.protos import SavedTensorSlices
+from penstock.checkpoint.publish import write_atomically
 from penstock.checkpoint.reader import Checkpoint, Stored
 from penstock.checkpoint.slices import TensorSlice, from_proto, slice_key, whole_slice
-from penstock.checkpoint.table import read_table
-from penstock.errors import DataLossError
+from penstock.checkpoint.table import build_table, read_table
+from penstock.errors import DataLossError, InvalidArgumentError
 from penstock.graph import dtypes
-from penstock.graph.tensor_proto import proto_to_array
+from penstock.graph.dtypes import DType
+from penstock.graph.shape import TensorShape
+from penstock.graph.tensor_proto import array_to_values, proto_to_array
 
 _META_KEY = b""
+_Saved = tuple[str, tuple[tuple[int, ...], TensorSlice] | None, np.ndarray, DType]  # name, (shape of the whole, part) or None, values, type
 
 
 def files_of(path: str) -> list[str]:
@@ -63,3 +68,25 @@ def _parse(file: str, value: bytes) -> Any:
         return SavedTensorSlices.FromString(value)
     except DecodeError as error:
         raise DataLossError(None, None, f"{file} is not a checkpoint ({error})") from None
+
+
+def write_version1(path: str, tensors: Sequence[_Saved]) -> None:
+    """Writes a checkpoint file of tensors and parts of tensors."""
+    listed: dict[str, Any] = {}
+    pairs: dict[bytes, bytes] = {}
+    meta = SavedTensorSlices()
+    meta.meta.versions.producer = 1
+    for name, place, array, dtype in tensors:
+        shape, part = place or (np.shape(array), whole_slice(np.ndim(array)))
+        if part.shape(shape) != np.shape(array):
+            raise InvalidArgumentError(None, None, f"Tensor {name}: a slice of shape {part.shape(shape)} is given an array of {np.shape(array)}")
+        if name not in listed:
+            listed[name] = meta.meta.tensor.add(name=name, shape=TensorShape(shape).as_proto(), type=dtype.as_datatype_enum)
+        listed[name].slice.append(part.to_proto())
+        value = SavedTensorSlices()
+        value.data.name = name
+        value.data.slice.CopyFrom(part.to_proto())
+        value.data.data.CopyFrom(array_to_values(np.asarray(array), dtype))
+        pairs[slice_key(name, part)] = value.SerializeToString(deterministic=True)
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    write_atomically(path, build_table([(_META_KEY, meta.SerializeToString(deterministic=True)), *sorted(pairs.items())]))

@@ -23,9 +23,9 @@ _MESSAGES: dict[str, dict[str, Any]] = {
 def _file() -> Any:
     file = descriptor_pb2.FileDescriptorProto(name="penstock/input.proto", package="tensorflow", syntax="proto3")
     codes = file.enum_type.add(name="Code")
-    for number in range(errors.UNAUTHENTICATED + 1):
-        name = "OK" if number == errors.OK else errors.exception_type_from_error_code(number).__name__
-        codes.value.add(name=name, number=number)
+    for name, number in vars(errors).items():
+        if name.isupper() and type(number) is int:  # TYPE_CHECKING is a bool
+            codes.value.add(name=name, number=number)
     for name, fields in _MESSAGES.items():
         message = file.message_type.add(name=name)
         for number, (field, kind) in enumerate(fields.items(), 1):

@@ -34,6 +34,16 @@ def array_to_proto(array: np.ndarray, dtype: DType | None = None) -> TensorProto
     return proto
 
 
+def array_to_values(array: np.ndarray, dtype: DType) -> TensorProto:
+    """A TensorProto with nothing but the elements, one by one in the field of their type: what old formats ask for."""
+    flat = array.reshape(-1)
+    if dtype in (dtypes.float16, dtypes.bfloat16):
+        flat = flat.view(np.uint16)
+    elif dtype.is_complex:
+        flat = flat.view(dtype.real_dtype.np)
+    return TensorProto(**{_FIELDS[dtype]: flat.tolist()})
+
+
 def proto_to_array(proto: TensorProto) -> np.ndarray:
     """The array of a TensorProto; ValueError if it is malformed.
 

@@ -107,3 +107,4 @@ from penstock.ops import (  # noqa: F401  # noqa: F401  # noqa: F401  # noqa: F4
     trigonometry,
     unique,
 )
+from penstock.ops import save_restore  # noqa: F401

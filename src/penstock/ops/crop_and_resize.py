@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.errors import invalid_argument
+from penstock.errors import KernelError, OutOfRangeError, invalid_argument
 from penstock.graph import dtypes as dt
 from penstock.graph.attrs import one_of
 from penstock.graph.node import Tensor
@@ -55,7 +55,7 @@ def _check(boxes: np.ndarray, box_ind: np.ndarray, batch: int) -> None:
     if box_ind.shape != boxes.shape[:1]:
         raise invalid_argument("box_ind has incompatible shape")
     if box_ind.size and not ((box_ind >= 0) & (box_ind < batch)).all():
-        raise invalid_argument(f"box_index has values outside [0, batch_size): [0, {batch})")
+        raise KernelError(OutOfRangeError, f"box_index has values outside [0, batch_size): [0, {batch})")
 
 
 @op("CropAndResize", "image: T, boxes: float32, box_ind: int32, crop_size: int32 -> crops: float32", T=IMAGE, method=_METHOD,

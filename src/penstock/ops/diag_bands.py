@@ -16,6 +16,7 @@ from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape, unknown_shape
 from penstock.graph.static import constant_value
+from penstock.ops.common import at_least, at_most
 from penstock.ops.fill import zeros, zeros_like
 from penstock.ops.matrix_shape import Extents, extents_of
 

@@ -5,6 +5,7 @@ What travels along the handle edges is a ``Position``: the resource that MakeIte
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from penstock.graph.opdef import op
 from penstock.graph.shape import unknown_shape
 from penstock.ops.common import fixed, nothing
 from penstock.ops.dataset_core import OUTPUTS, Caller, Element, Elements, Source, scalar, text
+from penstock.ops.dataset_functions import dataset_of
 
 _FROM_HANDLE = {"output_types": type_list(), "output_shapes": Attr("list(shape)", ())}
 _KIND = "Iterator"
@@ -30,15 +32,17 @@ class Position:
         self._elements: Elements | None = None
         self.count = 0
 
-    @property
-    def started(self) -> bool:
-        """True if there is a dataset to iterate over."""
-        return self._elements is not None
-
     def start(self, source: Source) -> None:
         """Begins an epoch of a dataset."""
         with self._lock:
             self._source, self._elements, self.count = source, iter(source), 0
+
+    def start_once(self, make: Callable[[], Source]) -> None:
+        """Begins with the dataset that ``make`` gives, unless there is one already."""
+        with self._lock:
+            if self._elements is None:
+                self._source = make()
+                self._elements = iter(self._source)
 
     def next(self) -> Element:
         """The next element; OutOfRangeError at the end."""
@@ -104,9 +108,7 @@ class OneShotIterator:
 
     def kernel(ctx, dataset_factory, output_types, output_shapes, container, shared_name):
         position = _position(ctx, container, shared_name or ctx.op.name, output_types, output_shapes)
-        if not position.started:
-            (source,) = Caller(ctx, dataset_factory, [])()
-            position.start(source)
+        position.start_once(lambda: dataset_of(Caller(ctx, dataset_factory, [])()))
         return position
 
 

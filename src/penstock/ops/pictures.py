@@ -109,8 +109,9 @@ def _with_channels(pixels: np.ndarray, wanted: int) -> np.ndarray:
     opaque = np.full(pixels.shape[:2] + (1,), np.iinfo(pixels.dtype).max, pixels.dtype)
     alpha = pixels[:, :, -1:] if found in (2, 4) else opaque
     color = pixels[:, :, :found - (found in (2, 4))]
-    if wanted <= 2 and color.shape[2] == 3:  # libpng's weights
-        weighted = color.astype(np.int64) @ np.array([6968, 23434, 2366])
+    if wanted <= 2 and color.shape[2] == 3:
+        # TensorFlow gives libpng the weight of blue for green; what remains of 32768 is blue's.
+        weighted = color.astype(np.int64) @ np.array([9798, 3736, 19234])
         color = ((weighted + 16384) >> 15).astype(pixels.dtype)[:, :, None]
     elif wanted >= 3 and color.shape[2] == 1:
         color = np.repeat(color, 3, axis=2)

@@ -30,6 +30,7 @@ def _switch(name: str, kind: str) -> OpDef:
     class Switch:
         """Passes ``data`` on to one of two outputs; the other one is dead."""
 
+        ranks = {"pred": 0}
         control_flow = "switch"
         allows_uninitialized = kind != "T"
         shape = _two

@@ -319,7 +319,8 @@ def _scatter_op(op_type: str, handle: str, dtype: str, allowed: Any, summary: st
         return ()
 
     shape.parameters = kernel.parameters = (handle, "indices", "updates")
-    body = type(op_type, (), {"__doc__": summary, "__module__": __name__, "stateful": True, "shape": shape, "kernel": kernel, "gradient": None})
+    body = type(op_type, (), {"__doc__": summary, "__module__": __name__, "stateful": True, "shape": shape, "kernel": kernel, "gradient": None,
+                              "ranks": {"indices": at_least(1), "updates": at_least(1)} if nd else {}})
     return op(op_type, f"{handle}: resource, indices: Tindices, updates: {dtype} ->", **{dtype: allowed}, Tindices=INDEX, **declared)(body)
 
 

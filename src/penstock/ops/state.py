@@ -14,7 +14,7 @@ from penstock.graph import dtypes as dt
 from penstock.graph.attrs import INT, SHAPE, STRING, TYPE
 from penstock.graph.opdef import OpDef, op
 from penstock.graph.shape import TensorShape, unknown_shape
-from penstock.ops.common import FLOATS, INDEX, NUMERIC, fixed, like
+from penstock.ops.common import FLOATS, INDEX, NUMERIC, at_least, fixed, like
 from penstock.ops.scattering import check_scatter, check_scatter_nd, merge, scatter, scatter_nd, shown
 
 KIND = "Variable"  # of resource, in the table of the task
@@ -221,7 +221,8 @@ def _scatter_op(op_type: str, types: Any, use_locking: bool, summary: str) -> Op
             write(ref.mutable(), indices, updates, how)
         return ref
 
-    body = type(op_type, (), {"__doc__": summary, "__module__": __name__, "stateful": True, "shape": shape, "kernel": kernel, "gradient": None})
+    body = type(op_type, (), {"__doc__": summary, "__module__": __name__, "stateful": True, "shape": shape, "kernel": kernel, "gradient": None,
+                              "ranks": {"indices": at_least(1), "updates": at_least(1)} if nd else {}})
     return op(op_type, "ref: Ref(T), indices: Tindices, updates: T -> output_ref: Ref(T)",
               T=types, Tindices=INDEX, use_locking=use_locking)(body)
 

@@ -1,0 +1,81 @@
+"""Structures of elements: tuples, namedtuples and mappings. Unlike in ``tf.nest``, a list is a leaf: it is a tensor that is not converted yet."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from penstock.graph.composite import SparseTensorValue
+
+
+def is_sequence(value: Any) -> bool:
+    """Whether ``value`` is a structure."""
+    return isinstance(value, (tuple, Mapping)) and not isinstance(value, SparseTensorValue)
+
+
+def _parts(structure: Any) -> list[Any]:
+    return [structure[key] for key in sorted(structure)] if isinstance(structure, Mapping) else list(structure)
+
+
+def flatten(structure: Any) -> list[Any]:
+    """The leaves, mappings by sorted key.
+
+    >>> flatten({"b": 1, "a": ([2, 3], 4)})
+    [[2, 3], 4, 1]
+    """
+    return [leaf for part in _parts(structure) for leaf in flatten(part)] if is_sequence(structure) else [structure]
+
+
+def pack_sequence_as(structure: Any, leaves: list[Any]) -> Any:
+    """``structure`` around other leaves."""
+    wanted = len(flatten(structure))
+    if wanted != len(leaves):
+        raise ValueError(f"Could not pack sequence. Structure had {wanted} elements, but flat_sequence had {len(leaves)} elements.")
+    return _pack(structure, iter(leaves))
+
+
+def _pack(structure: Any, leaves: Iterator[Any]) -> Any:
+    if not is_sequence(structure):
+        return next(leaves)
+    if isinstance(structure, Mapping):
+        found = {key: _pack(structure[key], leaves) for key in sorted(structure)}
+        return type(structure)((key, found[key]) for key in structure)  # type: ignore[call-arg]
+    parts = [_pack(part, leaves) for part in structure]
+    return type(structure)(*parts) if hasattr(structure, "_fields") else tuple(parts)
+
+
+def map_structure(function: Callable[..., Any], *structures: Any) -> Any:
+    """``function`` on the leaves of structures of the same shape."""
+    for other in structures[1:]:
+        assert_same_structure(structures[0], other)
+    return pack_sequence_as(structures[0], [function(*leaves) for leaves in zip(*map(flatten, structures))])
+
+
+def assert_same_structure(one: Any, other: Any) -> None:
+    """ValueError or TypeError unless both have the same shape."""
+    if is_sequence(one) != is_sequence(other):
+        raise ValueError(f"The two structures don't have the same nested structure. First structure: {one}, second structure: {other}.")
+    if not is_sequence(one):
+        return
+    if isinstance(one, Mapping) != isinstance(other, Mapping) or (not isinstance(one, Mapping) and type(one) is not type(other)):
+        raise TypeError(f"The two structures don't have the same sequence type. First structure has type {type(one)}, while second structure has "
+                        f"type {type(other)}.")
+    if isinstance(one, Mapping) and set(one) != set(other):
+        raise ValueError(f"The two dictionaries don't have the same set of keys. First structure has keys {sorted(one)}, while second structure has "
+                         f"keys {sorted(other)}.")
+    if len(one) != len(other):
+        raise ValueError(f"The two structures don't have the same number of elements. First structure: {one}, second structure: {other}.")
+    for mine, theirs in zip(_parts(one), _parts(other)):
+        assert_same_structure(mine, theirs)
+
+
+def flatten_up_to(shallow: Any, deep: Any) -> list[Any]:
+    """What stands in ``deep`` at the leaves of ``shallow``."""
+    if not is_sequence(shallow):
+        return [deep]
+    if isinstance(deep, list):
+        deep = tuple(deep)
+    if not is_sequence(deep) or isinstance(shallow, Mapping) != isinstance(deep, Mapping) or len(shallow) != len(deep):
+        raise TypeError(f"If shallow structure is a sequence, input must also be a sequence of its form. Expected {shallow}, found {deep}.")
+    if isinstance(shallow, Mapping) and set(shallow) != set(deep):
+        raise ValueError(f"The two structures don't have the same keys: {sorted(shallow)} and {sorted(deep)}.")
+    return [leaf for one, other in zip(_parts(shallow), _parts(deep)) for leaf in flatten_up_to(one, other)]
