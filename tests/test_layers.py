@@ -24,7 +24,7 @@ LAYERS = [
     "compiler",
     "runtime",
     "distributed",
-    "data train summary saved_model",
+    "data train rnn summary saved_model",
     "layers keras contrib estimator",
     "debug testing",    # over sessions and gradients; programs, not the layers below, use them
     "api",

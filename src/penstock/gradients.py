@@ -62,7 +62,7 @@ class RegisterGradient:
         return function
 
 
-def NotDifferentiable(op_type: str) -> None:  # noqa: N802 (TensorFlow's name)
+def NotDifferentiable(op_type: str) -> None:
     """``tf.NotDifferentiable("Type")``: no gradient passes through ops of this type."""
     if not isinstance(op_type, str):
         raise TypeError("op_type must be a string")

@@ -3,8 +3,9 @@
     python tests/support/fuzz.py SEED COUNT [OP...]
 
 Half of the calls are random altogether, half are examples of the table with one thing changed, which get further into the kernels. What may come
-out of building or running is a result, TypeError, ValueError, or an OpError that the kernel raised on purpose. It is a program so that a crash or
-a hang is a result as well: the op under way is the last line of the file that FUZZ_LOG names.
+out of building or running is a result, TypeError, ValueError, or an OpError. Problems that start with "bare" are OpErrors that the runtime made of
+an error of NumPy's or Python's: the kernel should have said it better. It is a program so that a crash or a hang is a result as well: the op
+under way is the last line of the file that FUZZ_LOG names.
 """
 from __future__ import annotations
 
@@ -179,9 +180,11 @@ def attempt(example: Example, source: Any) -> str | None:
                 running.run(call.setup)
             results = running.run([build.fetchable(call.outputs), call.op], call.feeds(), options=_options(call.op))[0]
     except errors.OpError as error:
-        on_purpose = error.__cause__ is None and not isinstance(error, errors.InternalError)
-        out_of_memory = isinstance(error, errors.ResourceExhaustedError)
-        return None if on_purpose or out_of_memory else _problem("running", error.__cause__ or error)
+        if isinstance(error, errors.InternalError):
+            return _problem("running", error.__cause__ or error)
+        if error.__cause__ is None or isinstance(error, errors.ResourceExhaustedError):
+            return None  # raised on purpose
+        return _problem("bare", error.__cause__)
     except Exception as error:
         return _problem("running", error)
     for tensor, result in zip(build.fetchable(call.outputs), results):

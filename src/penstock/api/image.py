@@ -16,6 +16,7 @@ TABLE = {
                                 "extract_jpeg_shape is_jpeg",
     "penstock.ops.image_boxes": "non_max_suppression non_max_suppression_padded sample_distorted_bounding_box draw_bounding_boxes extract_glimpse",
     "penstock.ops.crop_and_resize": "crop_and_resize",
+    "penstock.ops.image_quality": "total_variation image_gradients psnr ssim",
     "penstock.ops.random_extra": "random_crop",
     "penstock.ops.patches": "extract_image_patches extract_patches=extract_image_patches",
 }

@@ -35,6 +35,10 @@ TABLE = {
                                   "batch_norm_with_global_normalization fused_batch_norm",
     "penstock.ops.lrn": "lrn local_response_normalization",
     "penstock.ops.dropout": "dropout",
+    "penstock.rnn.dynamic": "dynamic_rnn bidirectional_dynamic_rnn",
+    "penstock.rnn.raw": "raw_rnn",
+    "penstock.rnn.static": "static_rnn rnn=static_rnn static_state_saving_rnn static_bidirectional_rnn bidirectional_rnn=static_bidirectional_rnn",
+    "penstock.api.rnn_cell:": "rnn_cell",
     "penstock.ops.morphology": "dilation2d erosion2d",
 }
 publish(__name__, TABLE)

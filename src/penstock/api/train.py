@@ -12,6 +12,12 @@ TABLE: dict[str, str] = {
                             "noisy_linear_cosine_decay",
     "penstock.train.moving_averages": "ExponentialMovingAverage",
     "penstock.train.global_step": "global_step get_global_step create_global_step get_or_create_global_step assert_global_step",
+    "penstock.train.coordinator": "Coordinator LooperThread",
+    "penstock.train.queue_runner": "QueueRunner add_queue_runner start_queue_runners",
+    "penstock.train.input": "match_filenames_once limit_epochs input_producer string_input_producer range_input_producer slice_input_producer",
+    "penstock.train.batching": "batch maybe_batch batch_join maybe_batch_join shuffle_batch maybe_shuffle_batch shuffle_batch_join "
+                               "maybe_shuffle_batch_join",
+    "penstock.graph.input_proto": "QueueRunnerDef",
     "penstock.graph.example_proto": "BytesList FloatList Int64List Feature Features FeatureList FeatureLists Example SequenceExample",
     "tensorboard.compat.proto.cluster_pb2": "ClusterDef JobDef",
     "tensorboard.compat.proto.saver_pb2": "SaverDef",

@@ -1,5 +1,7 @@
-"""A graph as a GraphDef. Conditionals and loops are written as the nodes of the paper's diagrams, Switch, Merge, Enter, Exit, NextIteration, LoopCond, so that
-every TensorFlow can read them.
+"""A graph as a GraphDef.
+
+Conditionals and loops are written as the nodes of the paper's diagrams, Switch, Merge, Enter, Exit, NextIteration, LoopCond, so that every
+TensorFlow can read them.
 """
 from __future__ import annotations
 
@@ -167,4 +169,4 @@ class _Exporter:
         self._waits[op] = self._names[op.outputs[changing[0]]]
 
 
-graph._export = export
+graph._Later.export = staticmethod(export)  # type: ignore[assignment]

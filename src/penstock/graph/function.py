@@ -1,7 +1,7 @@
 """FuncGraph: the graph of a function body, such as a branch of ``tf.cond`` or the body of ``tf.while_loop``.
 
-What the body uses from outside is *captured*: it becomes a further input, and the op that runs the function gets the outer tensor as an argument. Names,
-collections and seeds are those of the outer graph, so that a body looks to the program as if it stood in place.
+What the body uses from outside is *captured*: it becomes a further input, and the op that runs the function gets the outer tensor as an argument.
+Names, collections and seeds are those of the outer graph, so that a body looks to the program as if it stood in place.
 """
 from __future__ import annotations
 

@@ -228,7 +228,7 @@ class Graph:
             obj = obj.decode()
         if isinstance(obj, str):
             return self._element_by_name(obj, allow_tensor, allow_operation)
-        if isinstance(obj, Tensor) and allow_tensor or isinstance(obj, Operation) and allow_operation:
+        if (isinstance(obj, Tensor) and allow_tensor) or (isinstance(obj, Operation) and allow_operation):
             if obj.graph is not self:
                 raise ValueError(f"{obj} is not an element of this graph.")
             return obj
@@ -447,17 +447,20 @@ class Graph:
 
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> GraphDef:
         """The graph as a GraphDef proto, from the op made after ``from_version`` on."""
-        return _export(self, from_version, add_shapes)
+        return _Later.export(self, from_version, add_shapes)
 
     def create_op(self, op_type: str, inputs: Any, dtypes: Any = None, input_types: Any = None, name: str | None = None,
                   attrs: dict[str, Any] | None = None, op_def: Any = None, compute_shapes: bool = True,
                   compute_device: bool = True) -> Operation:
         """Adds an op by its type name: what generated TensorFlow code calls. ``attrs`` are AttrValue protos or plain values."""
-        return _create_by_type(self, op_type, list(inputs), name, attrs or {})
+        return _Later.create_op(self, op_type, list(inputs), name, attrs or {})
 
 
-_create_by_type: Callable[..., Operation]  # set by opdef, which knows the registry
-_export: Callable[..., GraphDef]  # set by export, which knows functions
+class _Later:
+    """What modules above this one, which need Graph, give it: see opdef.py and export.py."""
+
+    create_op: Callable[..., Operation]
+    export: Callable[..., GraphDef]
 
 
 class _GraphStack(DefaultStack):

@@ -9,7 +9,7 @@ from penstock.graph.convert import graph_for
 from penstock.graph.graph import Graph, default_graph
 
 
-class name_scope:  # noqa: N801 (TensorFlow's name)
+class name_scope:
     """``tf.name_scope(name, default_name=None, values=None)``: a prefix for the names of the ops made inside.
 
     With ``values``, their graph becomes the default graph, so that a function can add ops wherever its inputs live.

@@ -88,8 +88,8 @@ def _nothing_known(tensor: Tensor) -> tuple[np.ndarray, bool] | None:
 def _is_moved(op: Operation, arg: Any) -> bool:
     """True for an argument whose elements the op only moves: of the output's own type, not the indices that say where they go."""
     definition = op.definition
-    return definition.rearranges and (len(definition.inputs) == 1 or arg.type_attr is not None and
-                                      arg.type_attr == definition.outputs[0].type_attr)
+    return definition.rearranges and (len(definition.inputs) == 1 or (arg.type_attr is not None and
+                                      arg.type_attr == definition.outputs[0].type_attr))
 
 
 def constant_value_as_shape(tensor: Any) -> TensorShape:

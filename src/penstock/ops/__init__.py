@@ -76,6 +76,7 @@ from penstock.ops import (  # noqa: F401  # noqa: F401  # noqa: F401  # noqa: F4
     resource,  # noqa: F401
     rounding,
     sampled_loss,
+    save_restore,  # noqa: F401
     segment,
     segment_sparse,
     sequences,
@@ -107,4 +108,3 @@ from penstock.ops import (  # noqa: F401  # noqa: F401  # noqa: F401  # noqa: F4
     trigonometry,
     unique,
 )
-from penstock.ops import save_restore  # noqa: F401

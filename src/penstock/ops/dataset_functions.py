@@ -124,9 +124,15 @@ class Interleave(_Iterator):
                 try:
                     return next(current)
                 except StopIteration:
-                    self._cycle[self._place] = None
+                    self._end_turn()
+                    continue
             self._advance()
         raise StopIteration
+
+    def _end_turn(self) -> None:
+        """The dataset whose turn it is has ended."""
+        self._cycle[self._place] = None
+        self._advance()
 
     def _advance(self) -> None:
         self._place, self._taken = (self._place + 1) % len(self._cycle), 0

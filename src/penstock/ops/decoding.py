@@ -16,7 +16,8 @@ from penstock.ops.common import at_most, fixed, strings, unknown
 from penstock.ops.files import text
 from penstock.ops.public import function
 
-_RAW = frozenset([dt.float16, dt.float32, dt.float64, dt.int32, dt.uint16, dt.uint8, dt.int16, dt.int8, dt.int64, dt.complex64, dt.complex128, dt.bool_])
+_RAW = frozenset([dt.float16, dt.float32, dt.float64, dt.int32, dt.uint16, dt.uint8, dt.int16, dt.int8, dt.int64, dt.complex64,
+                  dt.complex128, dt.bool_])
 _NAMES = {"float32": "float", "float64": "double", "float16": "half"}
 
 
@@ -40,9 +41,11 @@ class DecodeRaw:
         length = len(flat[0]) if flat else 0
         for index, item in enumerate(flat):
             if len(item) != length:
-                raise invalid_argument(f"DecodeRaw requires input strings to all be the same size, but element {index} has size {length} != {len(item)}")
+                raise invalid_argument("DecodeRaw requires input strings to all be the same size, but element "
+                                       f"{index} has size {length} != {len(item)}")
         if length % out_type.size:
-            raise invalid_argument(f"Input to DecodeRaw has length {length} that is not a multiple of {out_type.size}, the size of {type_name(out_type)}")
+            raise invalid_argument(f"Input to DecodeRaw has length {length} that is not a multiple of {out_type.size}, the size of "
+                                   f"{type_name(out_type)}")
         stored = out_type.np.newbyteorder("<" if little_endian else ">")
         return np.frombuffer(b"".join(flat), stored).astype(out_type.np).reshape(*rows.shape, length // out_type.size)
 
@@ -94,7 +97,8 @@ parse_tensor = function(ParseTensor, "parse_tensor")
 
 
 @op("DecodeCSV", "records: string, record_defaults: OUT_TYPE -> output: OUT_TYPE",
-    OUT_TYPE=type_list(1, [dt.float32, dt.float64, dt.int32, dt.int64, dt.string]), field_delim=",", use_quote_delim=True, na_value="", select_cols=ints())
+    OUT_TYPE=type_list(1, [dt.float32, dt.float64, dt.int32, dt.int64, dt.string]), field_delim=",", use_quote_delim=True, na_value="",
+    select_cols=ints())
 class DecodeCSV:
     """The fields of each record, one output per column; an empty field takes the default of its column, if there is one."""
 

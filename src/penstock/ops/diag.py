@@ -14,7 +14,7 @@ from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape, unknown_shape
 from penstock.graph.static import constant_value
-from penstock.ops.common import INDEX, INEXACT, like
+from penstock.ops.common import INDEX, INEXACT, at_least, like
 from penstock.ops.diag_bands import MatrixDiagPartV2, MatrixDiagV2, MatrixSetDiagV2
 from penstock.ops.elementwise import minimum
 from penstock.ops.fill import ones, zeros, zeros_like
@@ -143,7 +143,7 @@ class MatrixSetDiag:
 class MatrixBandPart:
     """Matrices with zeros outside a band around the main diagonal; a negative width keeps the whole triangle."""
 
-    ranks = {"num_lower": 0, "num_upper": 0}
+    ranks = {"input": at_least(2), "num_lower": 0, "num_upper": 0}
     shape = like("input")
 
     def kernel(input, num_lower, num_upper):

@@ -156,7 +156,8 @@ def _sample(ctx: Any, image_size: np.ndarray, boxes: np.ndarray, covered: float,
         raise invalid_argument(f"image height and width must be positive, got {height} and {width}")
     if not 0 <= covered <= 1:
         raise invalid_argument(f"Min object covered must be in [0.0, 1.0]: {covered}")
-    box = distorted_box.sample(generator(ctx, seed, seed2), width, height, _objects(boxes, width, height, whole_image), covered, ratios, areas, attempts)
+    objects = _objects(boxes, width, height, whole_image)
+    box = distorted_box.sample(generator(ctx, seed, seed2), width, height, objects, covered, ratios, areas, attempts)
     scale = np.array([height, width, height, width], np.float32)
     corners = np.array([box.top, box.left, box.bottom, box.right], np.float32) / scale
     return (np.array([box.top, box.left, 0], image_size.dtype), np.array([box.bottom - box.top, box.right - box.left, -1]).astype(image_size.dtype),

@@ -182,7 +182,8 @@ def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
         return equal(substr(contents, 0, 3), b"\xff\xd8\xff", name="Equal")
 
 
-def decode_image(contents: Any, channels: int | None = None, dtype: Any = dt.uint8, name: str | None = None, expand_animations: bool = True) -> Tensor:
+def decode_image(contents: Any, channels: int | None = None, dtype: Any = dt.uint8, name: str | None = None,
+                 expand_animations: bool = True) -> Tensor:
     """``tf.image.decode_image``: a JPEG, PNG, GIF or BMP picture; a GIF has a fourth axis in front, unless ``expand_animations`` is False."""
     if channels not in (None, 0, 1, 3, 4):
         raise ValueError("channels must be in (None, 0, 1, 3, 4)")

@@ -45,11 +45,11 @@ def in_lapack(function: Callable[..., Any], *arrays: np.ndarray, error: str) -> 
 def each(function: Callable[..., Any], *batches: np.ndarray) -> np.ndarray:
     """Stacks ``function(*matrices)`` over the batch, for routines that take one matrix at a time."""
     batch = batches[0].shape[:-2]
+    if not batches[0].size:
+        return np.zeros_like(batches[-1])
     if not batch:
         return function(*batches)
     flat = [array.reshape((-1, *array.shape[-2:])) for array in batches]
-    if not len(flat[0]):
-        return np.zeros_like(batches[-1])
     results = np.stack([function(*matrices) for matrices in zip(*flat)])
     return results.reshape(batch + results.shape[1:])
 

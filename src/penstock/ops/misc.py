@@ -108,7 +108,7 @@ class AssertOp:
         return ()
 
 
-def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | None = None) -> Operation:  # noqa: N802 (TensorFlow's name)
+def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | None = None) -> Operation:
     """``tf.Assert``: an operation that fails with InvalidArgumentError, showing ``data``, if ``condition`` is false."""
     data = list(data)
     with name_scope(name, "Assert", [condition, *data]):

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 
+from penstock.errors import invalid_argument
 from penstock.graph import dtypes as dt
 from penstock.graph.attrs import INT, types
 from penstock.graph.convert import convert_to_tensor
@@ -47,6 +48,8 @@ _TARGETS = types(dt.int32, dt.int64, default=dt.int32)
 
 def _in_top_k(predictions, targets, k):
     """Is each row's target among its k largest? Ties count as inside; values that are not finite make it False."""
+    if len(predictions) != len(targets):
+        raise invalid_argument(f"First dimension of predictions {len(predictions)} must match length of targets {len(targets)}")
     classes = predictions.shape[1]
     valid = (targets >= 0) & (targets < classes)
     if not classes:

@@ -271,7 +271,11 @@ class Unpack:
 class ParallelConcat:
     """Tensors of extent 1, joined along their first axis."""
 
-    def shape(shape):
+    def shape(values, shape):
+        if not shape.is_fully_defined() or shape.ndims == 0 or shape.extents[0] != len(values):
+            raise ValueError(f"shape must be fully defined and begin with the number of values, {len(values)}, but is {shape}")
+        for value in values:
+            value.shape.assert_is_compatible_with([1, *shape.extents[1:]])
         return shape
 
     def kernel(values):
@@ -363,7 +367,10 @@ class SplitV:
         if axes is None or axes[0] is None:
             return [[None] * len(extents)] * num_split
         axis = canonical_axis(axes[0], len(extents), "split axis")
-        sizes = _split_sizes(known_elements(size_splits) or [None] * num_split, extents[axis])
+        known = known_elements(size_splits)
+        if known is not None and len(known) != num_split:
+            raise ValueError(f"Length of size_splits should be equal to num_outputs: {len(known)} and {num_split}")
+        sizes = _split_sizes(known or [None] * num_split, extents[axis])
         return [[*extents[:axis], size, *extents[axis + 1:]] for size in sizes]
 
     def kernel(value, size_splits, split_dim, num_split):

@@ -65,7 +65,8 @@ def _rows(examples: list[Any], key: str, dtype: dt.DType, where: list[str], word
         try:
             found.append(_values(features[key], dtype) if key in features else None)
         except _Mismatch as error:
-            raise invalid_argument(f"{place}Data types don't match. " + wording.format(expected=type_name(dtype), found=type_name(error.found))) from None
+            difference = wording.format(expected=type_name(dtype), found=type_name(error.found))
+            raise invalid_argument(f"{place}Data types don't match. {difference}") from None
     return found
 
 
@@ -219,9 +220,10 @@ class ParseSingleSequenceExample:
         sequence = _parse(SequenceExample, serialized)
         context, lists, who = sequence.context.feature, sequence.feature_lists.feature_list, f"Name: {text(debug_name).decode()}, "
         sparse = [_ragged([_context_values(context, _key(key), dtype, who)], dtype) for key, dtype in zip(context_sparse_keys, context_sparse_types)]
-        dense = [_fixed([_context_values(context, key, dtype, who)], key, dtype, default, shape, [who], [f"{who}Key: {key}, Index: 0.  "], _WRONG_SIZE)[0]
+        dense = [_dense_context(context, key, dtype, default, shape, who)
                  for key, dtype, default, shape in zip(map(_key, context_dense_keys), Tcontext_dense, context_dense_defaults, context_dense_shapes)]
-        ragged = [_ragged(_list_values(lists, _key(key), dtype, who), dtype) for key, dtype in zip(feature_list_sparse_keys, feature_list_sparse_types)]
+        ragged = [_ragged(_list_values(lists, _key(key), dtype, who), dtype)
+                  for key, dtype in zip(feature_list_sparse_keys, feature_list_sparse_types)]
         may_miss = {_key(key) for key in np.asarray(feature_list_dense_missing_assumed_empty, object).reshape(-1)}
         stacked = [_dense_list(lists, key, dtype, shape, who, may_miss)
                    for key, dtype, shape in zip(map(_key, feature_list_dense_keys), feature_list_dense_types, feature_list_dense_shapes)]
@@ -238,6 +240,11 @@ def _context_values(context: Any, key: str, dtype: dt.DType, who: str) -> np.nda
     except _Mismatch:
         raise invalid_argument(f"{who}Context feature '{key}': Data types don't match. Expected type: {type_name(dtype)}  "
                                f"Feature is: {context[key]}") from None
+
+
+def _dense_context(context: Any, key: str, dtype: dt.DType, default: np.ndarray, shape: TensorShape, who: str) -> np.ndarray:
+    rows = [_context_values(context, key, dtype, who)]
+    return _fixed(rows, key, dtype, default, shape, [who], [f"{who}Key: {key}, Index: 0.  "], _WRONG_SIZE)[0]
 
 
 def _list_values(lists: Any, key: str, dtype: dt.DType, who: str) -> list[np.ndarray | None]:

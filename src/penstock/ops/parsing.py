@@ -90,8 +90,9 @@ class _Plan:
 def _default(key: str, dtype: dt.DType, shape: TensorShape, value: Any) -> Tensor:
     if shape.ndims and shape.extents[0] is None:  # type: ignore[index]
         # A sequence: the default is what short ones are filled up with.
-        filler = value if value is not None else "" if dtype is dt.string else 0
-        return reshape(to_tensor(filler, dtype), []) if value is not None else to_tensor(np.asarray(filler, dtype.np) if dtype is not dt.string else "")
+        if value is None:
+            return to_tensor("" if dtype is dt.string else np.zeros((), dtype.np), dtype)
+        return reshape(to_tensor(value, dtype), [])
     if value is None:
         return to_tensor(np.empty(0, dtype.np), dtype)
     clean = "".join(c if c.isalnum() or c in "_.\\-/" else "_" for c in key)

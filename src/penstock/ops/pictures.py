@@ -110,9 +110,8 @@ def _with_channels(pixels: np.ndarray, wanted: int) -> np.ndarray:
     alpha = pixels[:, :, -1:] if found in (2, 4) else opaque
     color = pixels[:, :, :found - (found in (2, 4))]
     if wanted <= 2 and color.shape[2] == 3:
-        # TensorFlow gives libpng the weight of blue for green; what remains of 32768 is blue's.
-        weighted = color.astype(np.int64) @ np.array([9798, 3736, 19234])
-        color = ((weighted + 16384) >> 15).astype(pixels.dtype)[:, :, None]
+        weighted = color.astype(np.int64) @ np.array([9798, 19234, 3736])  # libpng's fixed point; it does not round
+        color = (weighted >> 15).astype(pixels.dtype)[:, :, None]
     elif wanted >= 3 and color.shape[2] == 1:
         color = np.repeat(color, 3, axis=2)
     return np.concatenate([color, alpha], axis=2) if wanted in (2, 4) else color

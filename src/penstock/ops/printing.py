@@ -42,7 +42,7 @@ def _count(ctx: Any) -> int:
     return ctx.state["runs"]
 
 
-def Print(input_: Any, data: Any, message: str | None = None, first_n: int | None = None, summarize: int | None = None,  # noqa: N802
+def Print(input_: Any, data: Any, message: str | None = None, first_n: int | None = None, summarize: int | None = None,
           name: str | None = None) -> Tensor:
     """``tf.Print``: ``input_``, with the side effect that ``data`` is written to standard error whenever it is computed."""
     return PrintOp(input_, list(data), message=message, first_n=first_n, summarize=summarize, name=name)
@@ -127,7 +127,7 @@ def _marked(value: Any, tensors: list[Tensor]) -> Any:
     """``value`` with its tensors moved to a list and replaced by marks."""
     if isinstance(value, SparseTensor):
         tensors += [value.indices, value.values, value.dense_shape]
-        return "SparseTensor(indices={0}, values={0}, shape={0})".format(_Shown.mark)
+        return f"SparseTensor(indices={_Shown.mark}, values={_Shown.mark}, shape={_Shown.mark})"
     if isinstance(value, dict):
         return {key: _marked(item, tensors) for key, item in sorted(value.items())}
     if isinstance(value, list):

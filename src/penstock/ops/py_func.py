@@ -124,7 +124,7 @@ class PyFuncStateless:
     gradient = None
 
 
-def py_func(func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True, name: str | None = None) -> Any:  # noqa: N803
+def py_func(func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True, name: str | None = None) -> Any:
     """``tf.py_func``: calls ``func`` with arrays when it runs; ``Tout`` is the type of its result, or a list of types.
 
     The result has no gradient unless ``gradient_override_map`` gives it one.
@@ -152,7 +152,7 @@ def _keep(graph: Any, function: _Function) -> None:
     vars(graph).setdefault("_py_functions", []).append(function)
 
 
-def numpy_function(func: Callable[..., Any], inp: Any, Tout: Any, name: str | None = None) -> Any:  # noqa: N803
+def numpy_function(func: Callable[..., Any], inp: Any, Tout: Any, name: str | None = None) -> Any:
     """``tf.numpy_function``: ``py_func`` under its later name."""
     return py_func(func, inp, Tout, True, name)
 

@@ -38,6 +38,9 @@ def _fake_quant(inputs: np.ndarray, low: Any, high: Any, num_bits: int, narrow_r
 def _fake_quant_gradients(gradients: np.ndarray, inputs: np.ndarray, low: Any, high: Any, num_bits: int,
                           narrow_range: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The parts of the gradient for elements inside, below and above the range."""
+    _check_bits(num_bits)
+    if gradients.shape != inputs.shape:
+        raise invalid_argument(f"gradient and input must be the same size, not {list(gradients.shape)} and {list(inputs.shape)}")
     bottom, top, _ = _nudged(low, high, num_bits, narrow_range)
     empty = np.logical_and(np.equal(low, 0), np.equal(high, 0))
     below, above = ~empty & (inputs < bottom), ~empty & (inputs > top)
@@ -74,7 +77,8 @@ class FakeQuantWithMinMaxArgs:
 class FakeQuantWithMinMaxArgsGradient:
     """The gradient of FakeQuantWithMinMaxArgs: that of the identity inside the range, 0 outside."""
 
-    shape = like("inputs")
+    def shape(gradients, inputs):
+        return gradients.shape.merge_with(inputs.shape)
 
     def kernel(gradients, inputs, min, max, num_bits, narrow_range):
         return _fake_quant_gradients(gradients, inputs, min, max, num_bits, narrow_range)[0]
@@ -117,8 +121,8 @@ class FakeQuantWithMinMaxVars:
 class FakeQuantWithMinMaxVarsGradient:
     """The gradient of FakeQuantWithMinMaxVars: what lies outside of the range goes to the bound it was clipped to."""
 
-    def shape(inputs, min, max):
-        return [_scalar_bounds(inputs, min, max), [], []]
+    def shape(gradients, inputs, min, max):
+        return [_scalar_bounds(inputs, min, max).merge_with(gradients.shape), [], []]
 
     def kernel(gradients, inputs, min, max, num_bits, narrow_range):
         inside, below, above = _fake_quant_gradients(gradients, inputs, min, max, num_bits, narrow_range)
@@ -148,8 +152,8 @@ class FakeQuantWithMinMaxVarsPerChannel:
 class FakeQuantWithMinMaxVarsPerChannelGradient:
     """The gradient of FakeQuantWithMinMaxVarsPerChannel."""
 
-    def shape(inputs, min, max):
-        return [_channel_bounds(inputs, min, max), min.shape, max.shape]
+    def shape(gradients, inputs, min, max):
+        return [_channel_bounds(inputs, min, max).merge_with(gradients.shape), min.shape, max.shape]
 
     def kernel(gradients, inputs, min, max, num_bits, narrow_range):
         inside, below, above = _fake_quant_gradients(gradients, inputs, min, max, num_bits, narrow_range)
@@ -164,6 +168,8 @@ class FakeQuantWithMinMaxVarsPerChannelGradient:
 
 def _round_trip(input: np.ndarray, low: Any, high: Any, bits: int, signed: bool, narrow: bool, clamp: bool, half_up: bool) -> np.ndarray:
     """Values scaled to integers of ``bits`` bits, rounded, and scaled back."""
+    if not signed < bits < 63:
+        raise invalid_argument(f"num_bits is out of range: {bits} with signed_input {signed}")
     x = np.asarray(input, np.float64)
     if x.size == 0:
         return input

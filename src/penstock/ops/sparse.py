@@ -218,6 +218,8 @@ def _window(indices: np.ndarray, start: np.ndarray, size: np.ndarray) -> np.ndar
 class SparseSlice:
     """The entries inside a box, as a sparse tensor of the box's size."""
 
+    ranks = {"start": 1, "size": 1}
+
     def shape(indices, values, shape):
         return new_sparse(entries_shape(indices, values, shape)[1])
 
@@ -245,6 +247,8 @@ class SparseSliceGrad:
     def kernel(backprop_val_grad, input_indices, input_start, output_indices):
         shifted = input_indices - input_start
         grad = np.zeros(len(input_indices), backprop_val_grad.dtype)
+        if not len(backprop_val_grad) == len(output_indices):
+            raise invalid_argument(f"{len(backprop_val_grad)} gradients for {len(output_indices)} entries of the slice")
         if len(output_indices):
             shape = np.maximum(np.abs(shifted).max(axis=0), output_indices.max(axis=0)) + 1
             candidates = np.flatnonzero((shifted >= 0).all(axis=1))

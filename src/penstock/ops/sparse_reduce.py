@@ -38,6 +38,8 @@ def _reduce(ufunc: Any, indices: np.ndarray, values: np.ndarray, shape: np.ndarr
             keep_dims: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(positions with entries, their reduced values, the shape of the result); no axes means all of them."""
     rank = len(shape)
+    if indices.shape != (len(values), rank) or not ((indices >= 0) & (indices < shape)).all():
+        raise invalid_argument(f"the indices of {len(values)} entries do not fit into the shape {shape.tolist()}")
     for axis in np.ravel(axes):
         if not -rank <= axis < rank:
             raise invalid_argument(f"Invalid reduction dimension {axis}, for input with {rank} dimensions.")

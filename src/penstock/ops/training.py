@@ -1,8 +1,8 @@
 """The optimizers' update rules as ops: one pass over a variable and its slots.
 
 A rule is written once, as a function that updates arrays in place. Four ops are made of it: dense and sparse, for variables as references
-(``ApplyAdam``, ``SparseApplyAdagrad``) and as resources (``ResourceApplyAdam``, ...). A sparse op applies the rule to the rows that ``indices`` name, one
-after the other where an index stands there twice.
+(``ApplyAdam``, ``SparseApplyAdagrad``) and as resources (``ResourceApplyAdam``, ...). A sparse op applies the rule to the rows that ``indices``
+name, one after the other where an index stands there twice.
 """
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def _update_rows(arrays: Sequence[np.ndarray], rule: Callable[..., None], grad: 
     if indices.ndim != 1 or grad.shape != indices.shape + var.shape[1:]:
         raise invalid_argument(f"grad must have one row per index and the shape of var otherwise: var {list(var.shape)}, grad {list(grad.shape)}, "
                                f"indices {list(indices.shape)}")
-    if indices.size and not (0 <= indices.min() and indices.max() < len(var)):
+    if indices.size and not (indices.min() >= 0 and indices.max() < len(var)):
         bad = int(np.flatnonzero((indices < 0) | (indices >= len(var)))[0])
         raise invalid_argument(f"Index {int(indices[bad])} at offset {bad} in indices is out of range [0, {len(var)})")
     while indices.size:

@@ -145,24 +145,4 @@ def zero_state_tensors(state_size: Any, batch_size: Any, dtype: Any) -> Any:
         made.set_shape(concat_sizes(batch_size, size, static=True))
         return made
 
-    return map_sizes(part, state_size)
-
-
-def map_sizes(function: Callable[..., Any], sizes: Any, *others: Any) -> Any:
-    """``nest.map_structure`` over sizes, of which a TensorShape is one."""
-    return nest.map_structure_up_to(shallow_sizes(sizes), function, sizes, *others)
-
-
-def shallow_sizes(sizes: Any) -> Any:
-    """The structure of sizes with numbers for its leaves."""
-    if isinstance(sizes, TensorShape) or not nest.is_sequence(sizes):
-        return 0
-    return nest.map_structure_up_to(sizes, lambda size: 0, sizes) if not nest.is_sequence(sizes) else nest.pack_sequence_as(
-        _Shallow.of(sizes), [0] * len(flat_sizes(sizes)))
-
-
-def flat_sizes(sizes: Any) -> list[Any]:
-    """The sizes in a structure."""
-    if isinstance(sizes, TensorShape) or not nest.is_sequence(sizes):
-        return [sizes]
-    return [leaf for child in (sizes.values() if isinstance(sizes, dict) else sizes) for leaf in flat_sizes(child)]
+    return nest.map_structure(part, state_size)

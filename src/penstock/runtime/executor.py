@@ -9,12 +9,10 @@ from __future__ import annotations
 import queue
 import time
 from collections import deque
-from collections.abc import Callable
 from typing import Any
 
 from penstock import errors
-from penstock.compiler.ir import Node
-from penstock.errors import DeadlineExceededError, KernelError, OpError
+from penstock.errors import DeadlineExceededError, OpError
 from penstock.runtime.failures import describe
 from penstock.runtime.frames import FramePlan, FrameRun
 from penstock.runtime.plan import PartitionPlan, Plan

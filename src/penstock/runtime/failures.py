@@ -16,6 +16,8 @@ def describe(error: Exception, node: Node, inputs: list[Any]) -> OpError:
     if isinstance(error, OpError):
         return error
     hint, cause = "", error.__cause__ if isinstance(error, KernelError) else error
+    if isinstance(error, (AttributeError, TypeError)) and (kind := _wrong_kind(error, inputs)) is not None:
+        error, cause = errors.invalid_argument(f"Trying to access a resource of the wrong kind: this op cannot use a {kind}"), None
     if isinstance(error, _INVALID) and (text := complaint(node, inputs)) is not None:
         error, cause = KernelError(errors.InvalidArgumentError, text), None
     if isinstance(error, KernelError):
@@ -37,6 +39,12 @@ def describe(error: Exception, node: Node, inputs: list[Any]) -> OpError:
     described = cls(None, node.origin, "\n".join(lines))
     described.__cause__ = cause  # KernelErrors say it all; of other errors the original traceback is kept
     return described
+
+
+def _wrong_kind(error: Exception, inputs: list[Any]) -> str | None:
+    """The kind of an input that the kernel took for something else (a variable for a queue), if that is what the error says."""
+    kinds = [type(value).__name__ for value in inputs if hasattr(value, "__dict__") or hasattr(value, "lock")]
+    return next((kind for kind in kinds if f"'{kind}'" in str(error)), None)
 
 
 def _shown(value: Any) -> str:

@@ -63,7 +63,7 @@ class Fetches:
         for kind, take_apart, _ in _user_conversions:
             if isinstance(fetch, kind):
                 tensors, contract = take_apart(fetch)
-                return self._composite(tensors, lambda *values: contract(list(values)))
+                return self._composite(tensors, lambda *values, contract=contract: contract(list(values)))
         return self._element(fetch)
 
     def _sequence(self, fetch: Any) -> Rebuild:

@@ -101,8 +101,8 @@ class FrameRun:
             self._end_if_done(frame)
         for index, (node, output) in enumerate(self.plan.program.fetches):
             if (node, output) not in self.results:
-                raise InvalidArgumentError(None, node.origin, f"Retval[{index}] does not have value: '{node.name}:{output}' is dead, it lies behind a "
-                                           "branch that was not taken or inside a loop")
+                raise InvalidArgumentError(None, node.origin, (
+                    f"Retval[{index}] does not have value: '{node.name}:{output}' is dead, it lies behind a branch that was not taken or in a loop"))
         return [self.results[edge] for edge in self.plan.program.fetches]
 
     def _schedule(self, frame: _Frame, iteration: int, node: Node) -> None:

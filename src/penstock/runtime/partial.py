@@ -24,7 +24,8 @@ class PartialRun:
         self._order = {node: index for index, node in enumerate(program.nodes)}
         self._args = dict(zip(feeds, program.args))
         self._fetch_of = dict(zip(wanted.tensors, program.fetches))
-        self._target_of: dict[Operation, Node] = {node.origin: node for node in program.nodes if node.origin is not None and node.definition is not Arg}
+        self._target_of: dict[Operation, Node] = {
+            node.origin: node for node in program.nodes if node.origin is not None and node.definition is not Arg}
         self._targets = set(wanted.targets)
         self._environment = environment
         self._values: dict[Node, list[Any]] = {}
@@ -66,7 +67,8 @@ class PartialRun:
         for node in sorted(missing, key=self._order.__getitem__):
             if node.definition is Arg:
                 raise errors.InvalidArgumentError(None, node.origin, (
-                    f"Fetch {goal.name} can't be computed from the feeds that have been fed so far: {node.origin.name if node.origin else '?'} is missing."))
+                    f"Fetch {goal.name} can't be computed from the feeds that have been fed so far: "
+                    f"{node.origin.name if node.origin else '?'} is missing."))
             self._run_node(node)
 
     def _run_node(self, node: Node) -> None:

@@ -70,7 +70,7 @@ class Step:
         return working_for(self)
 
 
-class working_for:  # noqa: N801 (a with block)
+class working_for:
     """Marks this thread as working for a step, in which 1 / 0 is infinity and no reason for a warning."""
 
     __slots__ = ("_errstate", "_outer", "_step")

@@ -39,6 +39,7 @@ class GrowingPool:
                     return
                 task = self._tasks.popleft()
             task()
+            del task  # or an idle thread would keep the last step, and its graph, alive
 
 
 POOL = GrowingPool("penstock-kernel")

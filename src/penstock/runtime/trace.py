@@ -10,7 +10,6 @@ from tensorboard.compat.proto.step_stats_pb2 import StepStats
 
 from penstock.compiler.ir import Node
 
-
 Recorder = Callable[[str, Node, int, int, list[Any]], None]  # (device, node, start ns, end ns, outputs)
 
 

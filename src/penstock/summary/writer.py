@@ -21,7 +21,8 @@ _numbers = itertools.count()
 class FileWriter:
     """``tf.summary.FileWriter(logdir)``: adds events to a new file in ``logdir``; also a context manager that closes itself.
 
-    Events are buffered; they reach the file after ``max_queue`` events, ``flush_secs`` seconds (noticed at the next event), ``flush()`` or ``close()``.
+    Events are buffered; they reach the file after ``max_queue`` events, ``flush_secs`` seconds (noticed at the next event), ``flush()`` or
+    ``close()``.
     """
 
     def __init__(self, logdir: str, graph: Graph | None = None, max_queue: int = 10, flush_secs: float = 120, graph_def: GraphDef | None = None,

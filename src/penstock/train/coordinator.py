@@ -15,7 +15,7 @@ from typing import Any
 from penstock import errors
 from penstock.platform import logging
 
-_POLL_SECONDS = 1.0  # how long ``join`` waits at once while nobody has asked to stop: signals come through in between
+_LONGEST_PAUSE = 0.05  # seconds between two looks at the threads while nobody has asked to stop
 
 
 class Coordinator:
@@ -94,8 +94,9 @@ class Coordinator:
         """
         with self._lock:
             waited = self._threads | set(threads or ())
-        while any(thread.is_alive() for thread in waited) and not self._stop.is_set():
-            self._wait_once(waited)
+        pause = 0.001
+        while any(thread.is_alive() for thread in waited) and not self._stop.wait(pause):
+            pause = min(2 * pause, _LONGEST_PAUSE)
         deadline = time.monotonic() + stop_grace_period_secs
         for thread in waited:
             thread.join(max(0.0, deadline - time.monotonic()))
@@ -110,16 +111,6 @@ class Coordinator:
             raise error
         if left and not ignore_live_threads:
             raise RuntimeError(f"Coordinator stopped with threads still running: {' '.join(left)}")
-
-    def _wait_once(self, threads: set[threading.Thread]) -> None:
-        """Waits for a stop or for the end of a thread, whichever comes first; at most a moment."""
-        alive = next((thread for thread in threads if thread.is_alive()), None)
-        if alive is None:
-            return
-        end = time.monotonic() + _POLL_SECONDS
-        pause = 0.001
-        while alive.is_alive() and not self._stop.wait(pause) and time.monotonic() < end:
-            pause = min(2 * pause, 0.05)
 
     @property
     def joined(self) -> bool:
@@ -141,7 +132,7 @@ class LooperThread(threading.Thread):
             raise ValueError(f"'coord' argument must be a Coordinator: {coord}")
         super().__init__(daemon=True)
         self._coord, self._interval = coord, timer_interval_secs
-        if args is None and kwargs is not None and target is None:
+        if (args or kwargs) and target is None:
             raise ValueError("'args' and 'kwargs' argument require that you also pass 'target'")
         self._function, self._positional, self._named = target, tuple(args or ()), dict(kwargs or {})
         coord.register_thread(self)

@@ -188,7 +188,8 @@ class FtrlOptimizer(RuleOptimizer):
                  accum_name: str | None = None, linear_name: str | None = None, l2_shrinkage_regularization_strength: float = 0.0) -> None:
         for value, what in ((initial_accumulator_value, "initial_accumulator_value"), (l1_regularization_strength, "l1_regularization_strength"),
                             (l2_regularization_strength, "l2_regularization_strength"),
-                            (l2_shrinkage_regularization_strength, "l2_shrinkage_regularization_strength"), (-learning_rate_power, "-learning_rate_power")):
+                            (l2_shrinkage_regularization_strength, "l2_shrinkage_regularization_strength"),
+                            (-learning_rate_power, "-learning_rate_power")):
             if value < 0.0:
                 raise ValueError(f"{what} {value} needs to be positive or zero")
         hyper = {"lr": (learning_rate, "learning_rate"), "l1": (l1_regularization_strength, "l1_regularization_strength"),
@@ -209,8 +210,9 @@ class ProximalGradientDescentOptimizer(RuleOptimizer):
 
     def __init__(self, learning_rate: Any, l1_regularization_strength: float = 0.0, l2_regularization_strength: float = 0.0,
                  use_locking: bool = False, name: str = "ProximalGradientDescent") -> None:
-        super().__init__(use_locking, name, {"alpha": (learning_rate, "learning_rate"), "l1": (l1_regularization_strength, "l1_regularization_strength"),
-                                             "l2": (l2_regularization_strength, "l2_regularization_strength")})
+        super().__init__(use_locking, name, {
+            "alpha": (learning_rate, "learning_rate"), "l1": (l1_regularization_strength, "l1_regularization_strength"),
+            "l2": (l2_regularization_strength, "l2_regularization_strength")})
 
 
 class ProximalAdagradOptimizer(RuleOptimizer):

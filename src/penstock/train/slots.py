@@ -45,7 +45,7 @@ def _slot_variable(primary: Any, initializer: Any, shape: Any, dtype: DType | No
     partitioner = scope.partitioner
     scope.set_partitioner(None)  # a slot of a part is not cut again
     try:
-        return get_variable("", initializer=initializer, trainable=False, use_resource=isinstance(primary, ResourceVariable), shape=shape, dtype=dtype,
-                            validate_shape=(shape if shape is not None else initializer.shape).is_fully_defined())
+        return get_variable("", initializer=initializer, trainable=False, use_resource=isinstance(primary, ResourceVariable), shape=shape,
+                            dtype=dtype, validate_shape=(shape if shape is not None else initializer.shape).is_fully_defined())
     finally:
         scope.set_partitioner(partitioner)

@@ -6,7 +6,7 @@ reads and writes). What both have in common stands here; they differ in how they
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tensorboard.compat.proto.attr_value_pb2 import AttrValue
 from tensorboard.compat.proto.variable_pb2 import VariableDef
@@ -51,6 +51,9 @@ class Variable(metaclass=_VariableType):
 
     __array_priority__ = 100
     _is_factory = True
+
+    if TYPE_CHECKING:
+        def __init__(self, *args: Any, **kwargs: Any) -> None: ...  # the metaclass makes a RefVariable or a ResourceVariable of them
     SaveSliceInfo = save_slice.SaveSliceInfo
 
     _caching_device: Any = None

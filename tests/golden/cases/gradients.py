@@ -1,4 +1,4 @@
-"""``tf.gradients`` itself: sums over paths, stops, given gradients, unconnected sources, sparse gradients, overrides, and the names of what it builds."""
+"""``tf.gradients`` itself: sums over paths, stops, given gradients, unconnected sources, sparse gradients, overrides."""
 
 
 def cases(tf, np):

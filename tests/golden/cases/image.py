@@ -14,16 +14,18 @@ def cases(tf, np):
     batch = rng.uniform(0, 1, [2, 7, 5, 3]).astype(np.float32)
     pixels = rng.randint(0, 256, [4, 5, 3]).astype(np.uint8)
 
+    rng_large = rng.uniform(0, 1, [2, 16, 14, 3]).astype(np.float32)
+
     # resizing
     for method in ("bilinear", "nearest_neighbor", "bicubic", "area"):
         for size in ((3, 4), (14, 10), (7, 5), (1, 1)):
             for align in (False, True):
-                yield "resize_{} {} {}".format(method, size, align), lambda method=method, size=size, align=align: getattr(
+                yield f"resize_{method} {size} {align}", lambda method=method, size=size, align=align: getattr(
                     tf.image, "resize_" + method)(batch, size, align_corners=align)
     for method in ("bilinear", "nearest_neighbor", "bicubic"):
-        yield "resize_{} half pixel".format(method), lambda method=method: getattr(tf.image, "resize_" + method)(
+        yield f"resize_{method} half pixel", lambda method=method: getattr(tf.image, "resize_" + method)(
             batch, [4, 9], half_pixel_centers=True)
-        yield "resize_{} gradient".format(method), lambda method=method: (lambda x: tf.gradients(getattr(tf.image, "resize_" + method)(
+        yield f"resize_{method} gradient", lambda method=method: (lambda x: tf.gradients(getattr(tf.image, "resize_" + method)(
             x, [9, 3]) ** 2, x))(tf.constant(batch))
     yield "resize_images", lambda: tf.image.resize_images(photo, [2, 3])
     yield "resize_images methods", lambda: [tf.image.resize_images(pixels, [3, 3], method=method) for method in range(4)]
@@ -76,6 +78,13 @@ def cases(tf, np):
     yield "grayscale_to_rgb", lambda: tf.image.grayscale_to_rgb(tf.constant(photo[:, :, :1]))
     yield "standardization", lambda: [tf.image.per_image_standardization(photo), tf.image.per_image_standardization(batch)]
     yield "standardization uniform", lambda: tf.image.per_image_standardization(np.ones([2, 2, 3], np.float32))
+
+    # differences
+    yield "total_variation", lambda: [tf.identity(tf.image.total_variation(tf.constant(images))) for images in (photo, batch)]
+    yield "image_gradients", lambda: [tf.identity(part) for part in tf.image.image_gradients(tf.constant(batch))]
+    yield "psnr", lambda: tf.identity(tf.image.psnr(batch, batch * 0.9, 1.0))
+    yield "psnr bytes", lambda: tf.identity(tf.image.psnr(pixels, pixels // 2, 255))
+    yield "ssim", lambda: tf.identity(tf.image.ssim(tf.constant(rng_large), tf.constant(rng_large * 0.8), 1.0), name="result")
 
     # boxes
     boxes = np.array([[0, 0, 1, 1], [0, .1, 1, 1.1], [0, -.1, 1, .9], [0, 10, 1, 11], [0, 10.1, 1, 11.1], [0, 100, 1, 101]], np.float32)

@@ -32,7 +32,7 @@ def cases(tf, np):
     yield "substr negative", lambda: tf.substr("hello", -3, 2)
     yield "substr vector", lambda: tf.substr(["hello", "worl"], [1, 2], [3, 9])
     yield "substr out of range", lambda: tf.substr(["hello", "worl"], [1, 7], [3, 9])
-    yield "substr characters", lambda: tf.strings.substr(u"h\u00e9llo", 1, 2, unit="UTF8_CHAR")
+    yield "substr characters", lambda: tf.strings.substr("h\u00e9llo", 1, 2, unit="UTF8_CHAR")
 
     # numbers
     yield "to_number", lambda: tf.string_to_number(["1.5", "-2e3", " 7 ", "inf"])
@@ -47,9 +47,9 @@ def cases(tf, np):
     yield "as_string precision of int", lambda: tf.as_string([7], precision=1)
 
     # characters
-    yield "length", lambda: tf.strings.length(["abc", u"h\u00e9"])
-    yield "length characters", lambda: tf.strings.length([u"h\u00e9"], unit="UTF8_CHAR")
-    yield "case", lambda: [tf.strings.lower([u"ABC\u00c9"]), tf.strings.upper(["abc"])]
+    yield "length", lambda: tf.strings.length(["abc", "h\u00e9"])
+    yield "length characters", lambda: tf.strings.length(["h\u00e9"], unit="UTF8_CHAR")
+    yield "case", lambda: [tf.strings.lower(["ABC\u00c9"]), tf.strings.upper(["abc"])]
     yield "strip", lambda: tf.string_strip([" a b\n", ""])
     yield "base64", lambda: [tf.encode_base64([b"ab\xff\xfe?"]), tf.encode_base64(["abcd"], pad=True), tf.decode_base64(["YWJjZA", "YWI_"])]
     yield "base64 wrong", lambda: tf.decode_base64("a!")
@@ -97,7 +97,8 @@ def cases(tf, np):
     yield "parse_example fed", lambda: tf.parse_example(fed([one, two], [None]), {"a": fixed([2], tf.int64)})
     yield "parse_example sparse", lambda: tf.parse_example([record(i=numbers, v=feature(float_list=tf.train.FloatList(value=[5.0, 6.0])))],
                                                            {"s": tf.SparseFeature("i", "v", tf.float32, 5)})["s"].values
-    yield "parse_single_example", lambda: tf.parse_single_example(one, {"a": fixed([2], tf.int64), "b": fixed([], tf.string), "c": variable(tf.float32)})
+    yield "parse_single_example", lambda: tf.parse_single_example(
+        one, {"a": fixed([2], tf.int64), "b": fixed([], tf.string), "c": variable(tf.float32)})
     yield "parse_single_example sequence", lambda: tf.parse_single_example(two, {"c": sequence([], tf.float32, allow_missing=True)})
     yield "parse_single_example missing", lambda: tf.parse_single_example(two, {"b": fixed([], tf.string)})
     lists = tf.train.FeatureLists(feature_list={"x": tf.train.FeatureList(feature=[numbers, numbers]), "y": tf.train.FeatureList(feature=[floats])})

@@ -72,7 +72,7 @@ def cases(tf, np):
 
     steps = [0, 1, 5, 10, 11, 25, 40, 100]
     for staircase in (False, True):
-        for index, at in enumerate(steps):
+        for at in steps:
             yield "exponential %s %d" % (staircase, at), lambda at=at, s=staircase: tf.train.exponential_decay(0.1, at, 10, 0.5, s)
             yield "natural %s %d" % (staircase, at), lambda at=at, s=staircase: tf.train.natural_exp_decay(0.1, at, 10, 0.5, s)
             yield "inverse %s %d" % (staircase, at), lambda at=at, s=staircase: tf.train.inverse_time_decay(0.1, at, 10, 0.5, s)

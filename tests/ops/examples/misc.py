@@ -1,6 +1,5 @@
 """Ordering, checks, printing, Python functions, queues."""
 import numpy as np
-from support.examples import example, normal, strings
 
 from penstock.graph import dtypes
 from penstock.graph.graph import Graph
@@ -8,6 +7,7 @@ from penstock.graph.opdef import REGISTRY
 from penstock.graph.scopes import control_dependencies
 from penstock.ops.constant import constant, identity
 from penstock.ops.py_func import py_func
+from support.examples import example, normal, strings
 
 example("NoOp")
 example("Assert", np.bool_(True), [normal(2), strings("shown if it fails")], grad=False)

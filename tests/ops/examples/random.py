@@ -1,5 +1,6 @@
 """Random tensors: with seeds, so that two runs agree. TensorFlow's own numbers are in the golden cases."""
 import numpy as np
+
 from support.examples import example, ints, normal, positive
 
 SEEDS = {"seed": 3, "seed2": 4}

@@ -3,9 +3,9 @@ import os
 import tempfile
 
 import numpy as np
-from support.examples import example, ints, normal, strings
 
 from penstock.graph.example_proto import Example, Feature, FeatureList, FeatureLists, Features, FloatList, Int64List, SequenceExample
+from support.examples import example, ints, normal, strings
 
 example("StringJoin", [strings(2, 3), strings(2, 3), np.array(b"!", object)], separator="-")
 example("ReduceJoin", strings(2, 3), ints(1), separator="+")
@@ -45,8 +45,8 @@ example("DecodeCSV", strings("1.5,abc", ",d"), [np.zeros(1), strings("default")]
 NUMBERS = Feature(int64_list=Int64List(value=[1, 2]))
 RECORD = Example(features=Features(feature={"numbers": NUMBERS, "more": Feature(float_list=FloatList(value=[0.5]))})).SerializeToString()
 NO_DEFAULT = np.empty(0, np.int64)
-example("ParseExample", strings(RECORD, RECORD), strings("first", "second"), [np.array(b"more", object)], [np.array(b"numbers", object)], [NO_DEFAULT],
-        sparse_types=["float32"], dense_shapes=[[2]], dynamic=True, grad=False, types=())
+example("ParseExample", strings(RECORD, RECORD), strings("first", "second"), [np.array(b"more", object)], [np.array(b"numbers", object)],
+        [NO_DEFAULT], sparse_types=["float32"], dense_shapes=[[2]], dynamic=True, grad=False, types=())
 example("ParseSingleExample", np.array(RECORD, object), [NO_DEFAULT], num_sparse=1, sparse_keys=["more"], dense_keys=["numbers"],
         sparse_types=["float32"], dense_shapes=[[2]], dynamic=True, grad=False, types=())
 SEQUENCE = SequenceExample(context=Features(feature={"numbers": NUMBERS}),

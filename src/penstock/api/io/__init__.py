@@ -11,6 +11,7 @@ TABLE: dict[str, str] = {
     "penstock.ops.image_codec": "decode_jpeg encode_jpeg decode_png encode_png decode_gif decode_bmp decode_image decode_and_crop_jpeg "
                                 "extract_jpeg_shape is_jpeg",
     "penstock.ops.queue_classes": "PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue",
+    "penstock.train.input": "match_filenames_once",
     "penstock.platform.tf_record": "TFRecordCompressionType TFRecordOptions TFRecordWriter tf_record_iterator",
     "penstock.ops.files": "read_file write_file matching_files",
 }

@@ -1,0 +1,90 @@
+"""Functions of pipelines: Python functions traced into graphs, which dataset ops call for each element."""
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from penstock.data import nest, structure
+from penstock.graph.function import FuncGraph
+from penstock.graph.graph import default_graph
+from penstock.graph.node import Operation, Tensor
+from penstock.graph.scopes import control_dependencies
+from penstock.graph.traverse import needed
+
+
+class Traced:
+    """A function of elements: its ``graph``, the outer tensors that it uses (``captured``) and the structure of what it returns (``output``)."""
+
+    def __init__(self, function: Callable[..., Any], user: str, *inputs: Any) -> None:
+        """Traces ``function`` on an element for each structure in ``inputs``; ``user`` is the method that wants it, for errors."""
+        if not callable(function):
+            raise TypeError(f"The function passed to {user} must be callable, not {function!r}.")
+        self.graph = _new_graph(re.sub(r"\W+", "_", user).strip("_"))
+        with self.graph.as_default():
+            elements = [self._arguments(each, index) for index, each in enumerate(inputs)]
+            if len(elements) == 1 and type(elements[0]) is tuple:  # an element that is a plain tuple comes as arguments
+                elements = list(elements[0])
+            result = function(*elements)
+            result = self._checked(tuple(result) if isinstance(result, list) else result, user)
+            self.output = structure.structure_of(result)
+            self.graph.outputs = [self.graph.capture(tensor) for tensor in structure.encode(self.output, result)]
+
+    def _arguments(self, specs: Any, number: int) -> Any:
+        tensors = [self.graph.add_input(*spec.component, f"arg{number}_{index}") for index, spec in enumerate(nest.flatten(specs))]
+        return structure.decode(specs, tensors)
+
+    @staticmethod
+    def _checked(result: Any, user: str) -> Any:
+        try:
+            return structure.normalize(result, "result")
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"Unsupported return value from function passed to {user}: {result}. ({error})") from None
+
+    @property
+    def captured(self) -> list[Tensor]:
+        """The tensors of the graph around it that it uses."""
+        return list(self.graph.captures)
+
+    def expect_scalar(self, dtype: Any, what: str) -> None:
+        """ValueError unless the function returns a scalar of this type."""
+        (spec,) = nest.flatten(self.output) if not nest.is_sequence(self.output) else (None,)
+        if spec is None or spec.dtype is not dtype or not spec.shape.is_compatible_with([]):
+            raise ValueError(f"{what} must return a scalar {dtype.name} tensor, not {self.output}.")
+
+    def waiting(self) -> Any:
+        """A ``with`` block for the op that calls the function: it waits for what the function's ops wait for."""
+        return control_dependencies(list(self.graph.control_captures))
+
+
+def _new_graph(name: str) -> FuncGraph:
+    """A graph with a name scope of its own, so that the names of its ops are those of no other op."""
+    graph = FuncGraph(name, default_graph())
+    graph._name_stack = ""
+    graph._name_stack = graph.name = graph.unique_name(name)
+    return graph
+
+
+def copied(dataset: Tensor, name: str) -> FuncGraph:
+    """A function without arguments that makes a dataset anew; ValueError if it depends on state, which a function cannot take along."""
+    graph = _new_graph(name)
+    copies: dict[Tensor, Tensor] = {}
+    nodes: dict[Operation, Operation] = {}
+    for op in needed([dataset], (), ()):
+        _check_without_state(op)
+        with graph.as_default(), graph.control_dependencies([nodes[other] for other in op._control_inputs]):
+            inputs = tuple(copies[tensor] for tensor in op._inputs)
+            nodes[op] = op.definition.add_node(graph, f"{graph.name}/{op.name}", inputs, op.attrs)
+        copies.update(zip(op.outputs, nodes[op].outputs))
+    graph.outputs = [copies[dataset]]
+    return graph
+
+
+def _check_without_state(op: Operation) -> None:
+    if op.type in ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault", "_FuncInput"):
+        raise ValueError(f"Cannot capture a placeholder (name:{op.name}, type:{op.type}) by value.")
+    if op.definition.stateful and not op.definition.__module__.startswith("penstock.ops.dataset_") and op.type not in _HARMLESS:
+        raise ValueError(f"Cannot capture a stateful node (name:{op.name}, type:{op.type}) by value.")
+
+
+_HARMLESS = frozenset(["MatchingFiles", "Assert", "ReadFile"])  # depend on nothing that a session keeps

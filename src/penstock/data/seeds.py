@@ -1,0 +1,26 @@
+"""Seeds of datasets: as of random ops, but as tensors, since a dataset's seed may be one."""
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.graph import dtypes as dt
+from penstock.graph import seeds
+from penstock.graph.convert import to_tensor
+from penstock.graph.node import Tensor
+from penstock.graph.scopes import name_scope
+from penstock.ops.compare import equal, logical_and
+from penstock.ops.constant import constant
+from penstock.ops.select import where
+
+
+def seed_tensors(seed: Any) -> tuple[Tensor, Tensor]:
+    """The inputs ``seed`` and ``seed2`` of a dataset op. Two zeros mean unseeded, so a second seed takes the place of the zeros that were asked for."""
+    given = isinstance(seed, Tensor)
+    first, second = (seeds.get_seed(0)[0], seed) if given else seeds.get_seed(seed)
+    first = to_tensor(0 if first is None else first, dt.int64, name="seed")
+    if second is None:
+        return first, constant(0, dt.int64, name="seed2")
+    with name_scope("seed2") as scope:
+        second = to_tensor(second, dt.int64)
+        both_zero = logical_and(equal(first, 0), equal(second, 0))
+        return first, where(both_zero, constant(2**31 - 1, dt.int64), second, name=scope)

@@ -1,0 +1,192 @@
+"""MetaGraphs: a graph, its collections and its saver in one proto, exported and imported, whole or a part under a scope."""
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from typing import Any
+
+from google.protobuf import text_format
+from google.protobuf.message import DecodeError
+from tensorboard.compat.proto.graph_pb2 import GraphDef
+from tensorboard.compat.proto.meta_graph_pb2 import MetaGraphDef
+from tensorboard.compat.proto.op_def_pb2 import OpList
+from tensorboard.compat.proto.saver_pb2 import SaverDef
+
+from penstock.checkpoint.publish import write_atomically
+from penstock.graph.attrs import REQUIRED, to_proto
+from penstock.graph.graph import Graph, default_graph
+from penstock.graph.graph_def import import_graph_def
+from penstock.graph.keys import GraphKeys
+from penstock.graph.opdef import REGISTRY
+from penstock.train.collection_protos import add_collection_def, register_proto_function, restore_collections
+from penstock.variables.naming import prepend_name_scope, strip_name_scope
+from penstock.variables.variable import Variable
+
+__all__ = ["export_scoped_meta_graph", "import_scoped", "import_scoped_meta_graph", "read_meta_graph", "read_meta_graph_file",
+           "register_proto_function", "stripped_op_list_for_graph"]
+
+VERSION = "1.15.5"  # of TensorFlow's API: what a reader may expect of the graph
+_UNBOUND = "$unbound_inputs_"  # before the names of inputs that lie outside of an exported scope
+
+
+# --- out -------------------------------------------------------------------------------------------------------------
+
+def export_scoped_meta_graph(filename: str | None = None, graph_def: GraphDef | None = None, graph: Graph | None = None,
+                             export_scope: str | None = None, as_text: bool = False, unbound_inputs_col_name: str | None = "unbound_inputs",
+                             clear_devices: bool = False, saver_def: SaverDef | None = None, clear_extraneous_savers: bool = False,
+                             strip_default_attrs: bool = False, save_debug_info: bool = False, meta_info_def: Any = None,
+                             collection_list: Any = None) -> tuple[MetaGraphDef, dict[str, Variable]]:
+    """The MetaGraphDef of a graph, or of what lies under ``export_scope``, and {name: variable}; it is also written to ``filename``."""
+    graph = graph or default_graph()
+    scope = export_scope.rstrip("/") if export_scope else None
+    nodes = graph.as_graph_def(add_shapes=True) if graph_def is None else graph_def
+    unbound: list[str] = []
+    if scope or clear_devices or strip_default_attrs or clear_extraneous_savers:
+        nodes = _edited(nodes, scope, clear_devices, strip_default_attrs, saver_def if clear_extraneous_savers else None, unbound)
+    definition = MetaGraphDef(graph_def=nodes)
+    _add_meta_info(definition, meta_info_def, strip_default_attrs)
+    if saver_def is not None:
+        definition.saver_def.CopyFrom(saver_def)
+    for key in graph.get_all_collection_keys() if collection_list is None else collection_list:
+        if not (clear_extraneous_savers and key == GraphKeys.SAVERS):
+            add_collection_def(definition, key, graph, scope)
+    if unbound and unbound_inputs_col_name:
+        definition.collection_def[unbound_inputs_col_name].bytes_list.value.extend(name.encode() for name in unbound)
+    if filename is not None:
+        write_graph(definition, os.path.dirname(filename), os.path.basename(filename), as_text)
+    variables = {strip_name_scope(variable.name, scope): variable for variable in graph.get_collection(GraphKeys.GLOBAL_VARIABLES, scope)}
+    return definition, variables
+
+
+def _add_meta_info(definition: MetaGraphDef, given: Any, stripped: bool) -> None:
+    if given is not None:
+        definition.meta_info_def.CopyFrom(given)
+    info = definition.meta_info_def
+    if not info.HasField("stripped_op_list"):
+        info.stripped_op_list.CopyFrom(stripped_op_list_for_graph(definition.graph_def))
+    info.tensorflow_version = info.tensorflow_version or VERSION
+    info.tensorflow_git_version = info.tensorflow_git_version or "penstock"
+    info.stripped_default_attrs = stripped
+
+
+def stripped_op_list_for_graph(graph_def: GraphDef) -> OpList:
+    """The signatures of the operations that a graph uses."""
+    return OpList(op=[REGISTRY[op_type].proto for op_type in sorted({node.op for node in graph_def.node}) if op_type in REGISTRY])
+
+
+def _edited(source: GraphDef, scope: str | None, clear_devices: bool, strip: bool, only_saver: SaverDef | None, unbound: list[str]) -> GraphDef:
+    """A copy of a graph that is limited to a scope, to one saver, and so on."""
+    result = GraphDef()
+    result.versions.CopyFrom(source.versions)
+    kept = re.compile(re.escape(scope) + "/") if scope else re.compile("")
+    for node in source.node:
+        if not kept.match(node.name) or (only_saver is not None and _is_of_other_saver(node.name, only_saver)):
+            continue
+        copy = result.node.add()
+        copy.CopyFrom(node)
+        if clear_devices:
+            copy.device = ""
+        if strip:
+            _strip_defaults(copy)
+        if scope:
+            _move_out(copy, scope, unbound)
+    return result
+
+
+def _is_of_other_saver(name: str, saver: SaverDef) -> bool:
+    own = saver.restore_op_name.rpartition("/")[0]
+    return bool(re.match(r"save(_\d+)?/", name)) and name.partition("/")[0] != own
+
+
+def _strip_defaults(node: Any) -> None:
+    for name, attr in REGISTRY[node.op].attrs.items() if node.op in REGISTRY else ():
+        if attr.default is not REQUIRED and name in node.attr and node.attr[name] == to_proto(attr.kind, attr.default):
+            del node.attr[name]
+
+
+def _move_out(node: Any, scope: str, unbound: list[str]) -> None:
+    """Takes the scope off all names; inputs from outside of it become unbound."""
+    node.name = strip_name_scope(node.name, scope)
+    inputs = list(node.input)
+    del node.input[:]
+    for name in inputs:
+        if name.lstrip("^").startswith(scope + "/"):
+            node.input.append(strip_name_scope(name, scope))
+        elif not name.startswith("^"):
+            node.input.append(_UNBOUND + name)
+            if _UNBOUND + name not in unbound:
+                unbound.append(_UNBOUND + name)
+    if "_class" in node.attr:
+        groups = [strip_name_scope(group.decode(), scope).encode() for group in node.attr["_class"].list.s if group.startswith(f"loc:@{scope}/".encode())]
+        del node.attr["_class"]
+        if groups:
+            node.attr["_class"].list.s.extend(groups)
+
+
+def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool = True) -> str:
+    """``tf.train.write_graph``: writes a graph, GraphDef or MetaGraphDef to ``logdir/name``, as text or binary; returns the path."""
+    proto = graph_or_graph_def.as_graph_def() if isinstance(graph_or_graph_def, Graph) else graph_or_graph_def
+    logdir = os.fspath(logdir)
+    os.makedirs(logdir or ".", exist_ok=True)
+    path = os.path.join(logdir, name)
+    write_atomically(path, text_format.MessageToString(proto, float_format="").encode() if as_text else proto.SerializeToString(deterministic=True))
+    return path
+
+
+# --- in --------------------------------------------------------------------------------------------------------------
+
+def read_meta_graph(meta_graph_or_file: Any) -> MetaGraphDef:
+    """A MetaGraphDef, or the one in a file."""
+    return meta_graph_or_file if isinstance(meta_graph_or_file, MetaGraphDef) else read_meta_graph_file(meta_graph_or_file)
+
+
+def read_meta_graph_file(filename: Any) -> MetaGraphDef:
+    """The MetaGraphDef in a file, binary or text; IOError if there is none."""
+    filename = os.fspath(filename)
+    if not os.path.exists(filename):
+        raise OSError(f"File {filename} does not exist.")
+    with open(filename, "rb") as file:
+        contents = file.read()
+    try:
+        return MetaGraphDef.FromString(contents)
+    except DecodeError:
+        pass  # text, perhaps
+    try:
+        return text_format.Parse(contents.decode(), MetaGraphDef())
+    except (text_format.ParseError, UnicodeDecodeError) as error:
+        raise OSError(f"Cannot parse file {filename}: {error}.") from None
+
+
+def import_scoped_meta_graph(meta_graph_or_file: Any, clear_devices: bool = False, graph: Graph | None = None, import_scope: str | None = None,
+                             input_map: dict[str, Any] | None = None, unbound_inputs_col_name: str | None = "unbound_inputs",
+                             restore_collections_predicate: Callable[[str], bool] = lambda key: True) -> dict[str, Variable]:
+    """Adds a saved graph and its collections to ``graph``; returns {name in the saved graph: variable}."""
+    return import_scoped(read_meta_graph(meta_graph_or_file), clear_devices, graph, import_scope, input_map, unbound_inputs_col_name,
+                         restore_collections_predicate)[0]
+
+
+def import_scoped(definition: MetaGraphDef, clear_devices: bool = False, graph: Graph | None = None, import_scope: str | None = None,
+                  input_map: dict[str, Any] | None = None, unbound_inputs_col_name: str | None = "unbound_inputs",
+                  restore_collections_predicate: Callable[[str], bool] = lambda key: True,
+                  return_elements: Any = None) -> tuple[dict[str, Variable], Any, str]:
+    """({name in the saved graph: variable}, the ``return_elements``, the scope that it went into)."""
+    graph = graph or default_graph()
+    nodes = definition.graph_def
+    if clear_devices:
+        nodes = _edited(nodes, None, True, False, None, [])
+    _check_unbound(definition, unbound_inputs_col_name, input_map)
+    with graph.as_default():
+        scope = prepend_name_scope(graph.unique_name(import_scope, mark_as_used=False), None) if import_scope else ""
+        elements = import_graph_def(nodes, input_map, return_elements, name=import_scope or "")
+        found = restore_collections(definition, graph, scope or graph.get_name_scope(), restore_collections_predicate)
+    return {strip_name_scope(variable.name, scope): variable for variable in found}, elements, scope
+
+
+def _check_unbound(definition: MetaGraphDef, collection: str | None, input_map: dict[str, Any] | None) -> None:
+    if not collection or collection not in definition.collection_def:
+        return
+    needed = [name.decode() for name in definition.collection_def[collection].bytes_list.value]
+    missing = sorted(name for name in needed if name not in (input_map or {}))
+    if missing:
+        raise ValueError(f"Graph contains unbound inputs: {', '.join(missing)}. Must provide these inputs through input_map.")

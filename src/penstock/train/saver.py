@@ -1,0 +1,281 @@
+"""``tf.train.Saver``: saves variables to checkpoints, restores them, and removes old checkpoints."""
+from __future__ import annotations
+
+import numbers
+import os
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from tensorboard.compat.proto.saver_pb2 import SaverDef
+
+from penstock import errors
+from penstock.checkpoint import state
+from penstock.graph.graph import default_graph
+from penstock.graph.keys import GraphKeys
+from penstock.platform import logging
+from penstock.train import meta_graph
+from penstock.train.global_step import global_step as read_global_step
+from penstock.train.saveable import all_saveable_objects
+from penstock.train.saver_builder import BaseSaverBuilder, BulkSaverBuilder
+from penstock.variables.naming import prepend_name_scope, strip_name_scope
+
+_HOUR = 3600.0
+
+
+class Saver:
+    """Saves and restores variables.
+
+    >>> import penstock as tf, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, tf.Graph().as_default(), tf.Session() as sess:
+    ...     w = tf.Variable([1.0, 2.0], name="w")
+    ...     saver = tf.train.Saver()
+    ...     sess.run(w.initializer)
+    ...     path = saver.save(sess, folder + "/model", global_step=7)
+    ...     sess.run(w.assign([0.0, 0.0]))
+    ...     saver.restore(sess, path)
+    ...     os.path.basename(path), sess.run(w)
+    array([0., 0.], dtype=float32)
+    ('model-7', array([1., 2.], dtype=float32))
+    """
+
+    def __init__(self, var_list: Any = None, reshape: bool = False, sharded: bool = False, max_to_keep: int | None = 5,
+                 keep_checkpoint_every_n_hours: float = 10000.0, name: str | None = None, restore_sequentially: bool = False,
+                 saver_def: SaverDef | None = None, builder: BaseSaverBuilder | None = None, defer_build: bool = False, allow_empty: bool = False,
+                 write_version: int = SaverDef.V2, pad_step_number: bool = False, save_relative_paths: bool = False,
+                 filename: str | None = None) -> None:
+        if defer_build and var_list:
+            raise ValueError("If `var_list` is provided then build cannot be deferred. Either set defer_build=False or var_list=None.")
+        self._var_list, self._reshape, self._sharded, self._max_to_keep = var_list, reshape, sharded, max_to_keep
+        self._keep_hours, self._name, self._restore_sequentially = keep_checkpoint_every_n_hours, name, restore_sequentially
+        self.saver_def, self._builder, self._allow_empty = saver_def, builder, allow_empty
+        self._write_version, self._pad_step_number, self._filename = write_version, pad_step_number, filename
+        self._save_relative_paths = save_relative_paths
+        self._is_built = self._is_empty = False
+        self._last_checkpoints: list[tuple[str, float]] = []
+        self._checkpoints_to_be_deleted: list[tuple[str, float]] = []
+        if saver_def is not None:
+            _check(saver_def)
+            self._write_version = saver_def.version
+        if not defer_build:
+            self.build()
+
+    def build(self) -> None:
+        """Adds the nodes to the graph; only needed after ``defer_build=True``."""
+        if self._is_built:
+            return
+        self._is_built = True
+        if self.saver_def is None:
+            self._var_list = all_saveable_objects() if self._var_list is None else self._var_list
+            if not self._var_list:
+                if not self._allow_empty:
+                    raise ValueError("No variables to save")
+                self._is_empty = True
+                return
+            builder = self._builder or BulkSaverBuilder(self._write_version)
+            self.saver_def = builder._build_internal(
+                self._var_list, reshape=self._reshape, sharded=self._sharded, max_to_keep=self._max_to_keep,
+                keep_checkpoint_every_n_hours=self._keep_hours, name=self._name, restore_sequentially=self._restore_sequentially,
+                filename=self._filename)
+        elif self._name:
+            self.saver_def = _scoped(self.saver_def, lambda text: prepend_name_scope(text, self._name))
+        _check(self.saver_def)
+        self._next_checkpoint_time = time.time() + self.saver_def.keep_checkpoint_every_n_hours * _HOUR
+
+    # --- saving ------------------------------------------------------------------------------------------------------
+
+    def save(self, sess: Any, save_path: str, global_step: Any = None, latest_filename: str | None = None, meta_graph_suffix: str = "meta",
+             write_meta_graph: bool = True, write_state: bool = True, strip_default_attrs: bool = False,
+             save_debug_info: bool = False) -> str | None:
+        """Saves the variables as ``save_path`` (with ``-STEP`` behind it if there is a ``global_step``); returns the name of the checkpoint.
+
+        When it returns, the checkpoint is on the disk, and ``tf.train.latest_checkpoint`` finds it.
+        """
+        if not self._is_built:
+            raise RuntimeError("`build()` should be called before save if defer_build==True")
+        if not hasattr(sess, "run"):
+            raise TypeError(f"'sess' must be a Session; {sess}")
+        save_path, latest_filename = os.fspath(save_path), latest_filename or "checkpoint"
+        if os.path.dirname(latest_filename):
+            raise ValueError("'latest_filename' must not contain path components")
+        checkpoint_file = self._file_for(sess, save_path, global_step, latest_filename)
+        path = None if self._is_empty else self._run_save(sess, checkpoint_file, save_path)
+        if write_meta_graph:
+            with sess.graph.as_default():
+                self.export_meta_graph(state.meta_graph_filename(checkpoint_file, meta_graph_suffix), strip_default_attrs=strip_default_attrs)
+        if path is not None and write_state:
+            self._record(path)
+            state.update_checkpoint_state(os.path.dirname(save_path), path, self.last_checkpoints, latest_filename,
+                                          save_relative_paths=self._save_relative_paths)
+            self._delete_old(meta_graph_suffix)
+        return path
+
+    def _file_for(self, sess: Any, save_path: str, global_step: Any, latest_filename: str) -> str:
+        if global_step is not None:
+            step = int(global_step) if isinstance(global_step, numbers.Integral) else read_global_step(sess, global_step)
+            return f"{save_path}-{step:08d}" if self._pad_step_number else f"{save_path}-{step}"
+        if os.path.basename(save_path) == latest_filename and not self._sharded:
+            raise ValueError(f"'latest_filename' collides with 'save_path': '{latest_filename}' and '{save_path}'")
+        return save_path
+
+    def _run_save(self, sess: Any, checkpoint_file: str, save_path: str) -> str:
+        saver_def = self.as_saver_def()
+        try:
+            saved = sess.run(saver_def.save_tensor_name, {saver_def.filename_tensor_name: checkpoint_file})
+        except (errors.FailedPreconditionError, errors.NotFoundError) as error:
+            parent = os.path.dirname(save_path)
+            if parent and not os.path.isdir(parent):
+                raise ValueError(f"Parent directory of {save_path} doesn't exist, can't save.") from error
+            raise
+        return saved.decode() if isinstance(saved, bytes) else str(saved)
+
+    def _record(self, path: str) -> None:
+        """Remembers a new checkpoint, and which old one is one too many."""
+        kept = self.as_saver_def().max_to_keep
+        if kept <= 0:
+            return
+        self._last_checkpoints = [(other, when) for other, when in self._last_checkpoints if other != path]
+        self._last_checkpoints.append((path, time.time()))
+        if len(self._last_checkpoints) > kept:
+            self._checkpoints_to_be_deleted.append(self._last_checkpoints.pop(0))
+
+    def _delete_old(self, meta_graph_suffix: str) -> None:
+        if not self._checkpoints_to_be_deleted:
+            return
+        path, when = self._checkpoints_to_be_deleted.pop(0)
+        if when > self._next_checkpoint_time:  # one in so many hours stays
+            self._next_checkpoint_time += self.as_saver_def().keep_checkpoint_every_n_hours * _HOUR
+            return
+        try:
+            state.remove_checkpoint(path, self._write_version, meta_graph_suffix)
+        except OSError as error:
+            logging.warning("Ignoring: %s", error)
+
+    # --- restoring ---------------------------------------------------------------------------------------------------
+
+    def restore(self, sess: Any, save_path: str) -> None:
+        """Gives the variables the values that they have in a checkpoint; they need no initialization."""
+        if self._is_empty:
+            return
+        if save_path is None:
+            raise ValueError("Can't load save_path when it is None.")
+        save_path = os.fspath(save_path)
+        if not state.checkpoint_exists(save_path):
+            raise ValueError(f"The passed save_path is not a valid checkpoint: {save_path}")
+        logging.info("Restoring parameters from %s", save_path)
+        saver_def = self.as_saver_def()
+        try:
+            sess.run(saver_def.restore_op_name, {saver_def.filename_tensor_name: save_path})
+        except errors.NotFoundError as error:
+            raise _explained(error, "a Variable name or other graph key that is missing from the checkpoint") from error
+        except errors.InvalidArgumentError as error:
+            raise _explained(error, "a mismatch between the current graph and the graph from the checkpoint") from error
+
+    # --- what is kept ------------------------------------------------------------------------------------------------
+
+    @property
+    def last_checkpoints(self) -> list[str]:
+        """The names of the checkpoints that are kept, the oldest first."""
+        return [path for path, _ in self._last_checkpoints]
+
+    def set_last_checkpoints(self, last_checkpoints: Iterable[str]) -> None:
+        """Sets the list of kept checkpoints (deprecated: it knows no times)."""
+        self.set_last_checkpoints_with_time([(path, float("inf")) for path in last_checkpoints])
+
+    def set_last_checkpoints_with_time(self, last_checkpoints_with_time: list[tuple[str, float]]) -> None:
+        """Sets the list of kept checkpoints and when they were made."""
+        if not isinstance(last_checkpoints_with_time, list):
+            raise AssertionError("a list of (path, time) is needed")
+        self._last_checkpoints = list(last_checkpoints_with_time)
+
+    def recover_last_checkpoints(self, checkpoint_paths: Iterable[str]) -> None:
+        """Takes over the checkpoints of an earlier run, those of them that are still there."""
+        existing = [path for path in checkpoint_paths if state.checkpoint_exists(path)]
+        self.set_last_checkpoints_with_time(list(zip(existing, state.get_checkpoint_mtimes(existing))))
+
+    # --- protos ------------------------------------------------------------------------------------------------------
+
+    def as_saver_def(self) -> SaverDef:
+        """The SaverDef, which names the nodes of this saver."""
+        if self.saver_def is None:
+            raise RuntimeError("the Saver has not been built" if not self._is_built else "the Saver has nothing to save")
+        return self.saver_def
+
+    def to_proto(self, export_scope: str | None = None) -> SaverDef | None:
+        """The SaverDef with names inside ``export_scope``; None if the saver is outside of it."""
+        saver_def = self.as_saver_def()
+        if export_scope is None:
+            return saver_def
+        if not all(name.startswith(export_scope) for name in (saver_def.filename_tensor_name, saver_def.save_tensor_name,
+                                                              saver_def.restore_op_name)):
+            return None
+        return _scoped(saver_def, lambda text: strip_name_scope(text, export_scope))
+
+    @staticmethod
+    def from_proto(saver_def: SaverDef, import_scope: str | None = None) -> Saver:
+        """The saver whose nodes, which are in the graph already, a SaverDef names."""
+        return Saver(saver_def=saver_def, name=import_scope)
+
+    def export_meta_graph(self, filename: str | None = None, collection_list: Any = None, as_text: bool = False, export_scope: str | None = None,
+                          clear_devices: bool = False, clear_extraneous_savers: bool = False, strip_default_attrs: bool = False,
+                          save_debug_info: bool = False) -> Any:
+        """Writes the graph, its collections and this saver to ``filename``; returns the MetaGraphDef."""
+        return export_meta_graph(filename, graph_def=default_graph().as_graph_def(add_shapes=True), saver_def=self.saver_def,
+                                 collection_list=collection_list, as_text=as_text, export_scope=export_scope, clear_devices=clear_devices,
+                                 clear_extraneous_savers=clear_extraneous_savers, strip_default_attrs=strip_default_attrs)
+
+
+def _check(saver_def: Any) -> None:
+    if not isinstance(saver_def, SaverDef):
+        raise ValueError(f"saver_def must be a saver_pb2.SaverDef: {saver_def}")
+    if not saver_def.save_tensor_name and not saver_def.restore_op_name:
+        raise ValueError(f"saver_def must specify the save_tensor_name: {saver_def}")
+
+
+def _scoped(saver_def: SaverDef, rename: Any) -> SaverDef:
+    changed = SaverDef()
+    changed.CopyFrom(saver_def)
+    for field in ("filename_tensor_name", "save_tensor_name", "restore_op_name"):
+        setattr(changed, field, rename(getattr(saver_def, field)))
+    return changed
+
+
+def _explained(error: errors.OpError, reason: str) -> errors.OpError:
+    return type(error)(None, error.op, f"Restoring from checkpoint failed. This is most likely due to {reason}. Please ensure that you have not "
+                                       f"altered the graph expected based on the checkpoint. Original error:\n\n{error.message}")
+
+
+# --- graphs with their collections and their saver -------------------------------------------------------------------
+
+def export_meta_graph(filename: str | None = None, meta_info_def: Any = None, graph_def: Any = None, saver_def: SaverDef | None = None,
+                      collection_list: Any = None, as_text: bool = False, graph: Any = None, export_scope: str | None = None,
+                      clear_devices: bool = False, clear_extraneous_savers: bool = False, strip_default_attrs: bool = False,
+                      save_debug_info: bool = False, **kwargs: Any) -> Any:
+    """``tf.train.export_meta_graph``: the graph, its collections and its saver as a MetaGraphDef, which is written to ``filename``."""
+    exported, _ = meta_graph.export_scoped_meta_graph(
+        filename=filename, graph_def=graph_def, graph=graph, export_scope=export_scope, as_text=as_text, clear_devices=clear_devices,
+        saver_def=saver_def, collection_list=collection_list, meta_info_def=meta_info_def, strip_default_attrs=strip_default_attrs,
+        clear_extraneous_savers=clear_extraneous_savers, **kwargs)
+    return exported
+
+
+def import_meta_graph(meta_graph_or_file: Any, clear_devices: bool = False, import_scope: str | None = None, **kwargs: Any) -> Saver | None:
+    """``tf.train.import_meta_graph``: adds a saved graph and its collections to the current graph; returns its saver, None if it has no variables."""
+    return import_meta_graph_with_return_elements(meta_graph_or_file, clear_devices, import_scope, **kwargs)[0]
+
+
+def import_meta_graph_with_return_elements(meta_graph_or_file: Any, clear_devices: bool = False, import_scope: str | None = None,
+                                           return_elements: Any = None, **kwargs: Any) -> tuple[Saver | None, Any]:
+    """``import_meta_graph`` that also returns the tensors and operations called ``return_elements``."""
+    definition = meta_graph.read_meta_graph(meta_graph_or_file)
+    variables, elements, scope = meta_graph.import_scoped(definition, clear_devices=clear_devices, import_scope=import_scope,
+                                                          return_elements=return_elements, **kwargs)
+    if definition.HasField("saver_def"):
+        return Saver(saver_def=definition.saver_def, name=scope or None), elements
+    if all_saveable_objects(scope or None):
+        return Saver(), elements
+    logging.info("Saver not created because there are no variables in the graph to restore")
+    return None, elements
+
+
+meta_graph.register_proto_function(GraphKeys.SAVERS, proto_type=SaverDef, to_proto=Saver.to_proto, from_proto=Saver.from_proto)

@@ -1,0 +1,72 @@
+"""Decoders against hostile data: InvalidArgumentError, quickly, and never a crash or a huge allocation."""
+from __future__ import annotations
+
+import struct
+import zlib
+
+import numpy as np
+import pytest
+
+import penstock as tf
+from penstock.ops import pictures
+
+PIXELS = np.arange(60, dtype=np.uint8).reshape(4, 5, 3) * 4
+PNG = pictures.encode_png(PIXELS, -1)
+JPEG = pictures.encode_jpeg(PIXELS, quality=95)
+
+
+def decode(build, content):
+    with tf.Graph().as_default(), tf.Session() as sess:
+        return sess.run(build(tf.constant(content)))
+
+
+def chunk(name, data):
+    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+
+def png_of(width, height):
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"")) + chunk(b"IEND", b"")
+
+
+@pytest.mark.parametrize("content", [b"", b"junk", PNG[:30], PNG[:50], b"\x89PNG\r\n\x1a\n" + b"\0" * 50, png_of(2**31 - 1, 2**31 - 1),
+                                     png_of(100_000, 100_000), png_of(0, 5), JPEG[:20],
+                                     b"\xff\xd8\xff\xe0" + b"\xff" * 500, b"GIF89a" + b"\xff" * 20], ids=range(11))
+@pytest.mark.parametrize("build", [tf.image.decode_png, tf.image.decode_jpeg, tf.image.decode_gif, tf.image.decode_bmp, tf.image.decode_image,
+                                   tf.image.extract_jpeg_shape])
+def test_hostile_data(build, content):
+    if build is tf.image.extract_jpeg_shape and content == JPEG[:20]:
+        pytest.skip("its header may be complete")
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        decode(build, content)
+
+
+def test_damaged_bytes_never_crash():
+    random = np.random.RandomState(0)
+    for source in (PNG, JPEG):
+        for _ in range(60):
+            damaged = bytearray(source)
+            for place in random.randint(8, len(source), 4):
+                damaged[place] = random.randint(256)
+            try:
+                pixels = decode(tf.image.decode_png, bytes(damaged))
+            except tf.errors.InvalidArgumentError:
+                continue
+            assert pixels.ndim == 3
+
+
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+def test_png_file_is_what_others_read(channels, dtype):
+    image = pytest.importorskip("PIL.Image")
+    import io
+    pixels = np.random.RandomState(channels).randint(0, np.iinfo(dtype).max, (7, 6, channels)).astype(dtype)
+    with image.open(io.BytesIO(pictures.encode_png(pixels, 9))) as opened:
+        assert opened.size == (6, 7)
+        if dtype == np.uint8:
+            assert np.array_equal(np.asarray(opened).reshape(pixels.shape), pixels)
+
+
+def test_crop_window_outside():
+    with pytest.raises(tf.errors.InvalidArgumentError, match="crop window"):
+        decode(lambda content: tf.image.decode_and_crop_jpeg(content, [2, 2, 9, 9]), JPEG)
