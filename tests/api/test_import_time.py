@@ -4,7 +4,7 @@ from __future__ import annotations
 from support.process import python
 
 HEAVY = ("scipy", "PIL", "grpc", "tqdm", "llvmlite", "absl", "asyncio", "unittest", "xml", "http", "ssl", "multiprocessing", "werkzeug",
-         "google_crc32c", "tensorboard.data", "tensorboard.plugins", "tensorboard.backend", "tensorboard.program",
+         "tensorboard.data", "tensorboard.plugins", "tensorboard.backend", "tensorboard.program",
          "tensorboard.compat.tensorflow_stub", "tensorflow")
 
 

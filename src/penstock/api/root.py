@@ -163,12 +163,12 @@ TABLE = {
                              "load_file_system_library",
 }
 SUBMODULES = (
-    "app bitwise compat debugging dtypes flags gfile graph_util image initializers io linalg logging manip math nest nn python_io "
+    "app bitwise compat contrib data debugging dtypes flags gfile graph_util image initializers io linalg logging manip math nest nn python_io "
     "quantization queue random raw_ops resource_loader sets signal sparse spectral strings summary sysconfig test train user_ops version"
 )
 # Built later: a new namespace module moves its name from here to SUBMODULES.
 MISSING = (
-    "audio autograph config contrib data distribute distributions estimator examples experimental feature_column keras layers lite lookup losses "
+    "audio autograph config distribute distributions estimator examples experimental feature_column keras layers lite lookup losses "
     "metrics profiler ragged saved_model tpu xla"
 )
 publish(__name__, TABLE, SUBMODULES, MISSING)

@@ -17,6 +17,13 @@ TABLE: dict[str, str] = {
     "penstock.train.input": "match_filenames_once limit_epochs input_producer string_input_producer range_input_producer slice_input_producer",
     "penstock.train.batching": "batch maybe_batch batch_join maybe_batch_join shuffle_batch maybe_shuffle_batch shuffle_batch_join "
                                "maybe_shuffle_batch_join",
+    "penstock.checkpoint.protos": "CheckpointState",
+    "penstock.checkpoint.state": "latest_checkpoint get_checkpoint_state update_checkpoint_state generate_checkpoint_state_proto "
+                                 "checkpoint_exists remove_checkpoint get_checkpoint_mtimes",
+    "penstock.checkpoint.inspection": "CheckpointReader NewCheckpointReader=new_checkpoint_reader load_checkpoint load_variable list_variables",
+    "penstock.train.saver": "Saver export_meta_graph import_meta_graph",
+    "penstock.train.meta_graph": "write_graph",
+    "penstock.train.restore_init": "init_from_checkpoint",
     "penstock.graph.input_proto": "QueueRunnerDef",
     "penstock.graph.example_proto": "BytesList FloatList Int64List Feature Features FeatureList FeatureLists Example SequenceExample",
     "tensorboard.compat.proto.cluster_pb2": "ClusterDef JobDef",

@@ -58,7 +58,8 @@ class Dataset:
     def _derive(self, definition: OpDef, *inputs: Any, specs: Any = None, **attrs: Any) -> Dataset:
         """The dataset that an op makes of this one; its elements are as these, unless ``specs`` says otherwise."""
         specs = self._structure if specs is None else specs
-        variant = definition(self._variant_tensor, *inputs, **{**structure.output_attrs(specs), **attrs})
+        attrs.update((name, value) for name, value in structure.output_attrs(specs).items() if name in definition.attrs)
+        variant = definition(self._variant_tensor, *inputs, **attrs)
         return Dataset(variant, specs, self._options)
 
     # --- what it is --------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ def padded_batch(dataset: Any, batch_size: Any, padded_shapes: Any, padding_valu
     first = TensorShape([int(length) if length is not None and dropped is not None and bool(dropped) else None])
     leaves = [spec.with_shape(first.concatenate(constant_value_as_shape(shape))) for spec, shape in zip(specs, shapes)]
     new = nest.pack_sequence_as(dataset._structure, leaves)
-    return dataset._derive(PaddedBatchDatasetV2, size, shapes, values, drop, specs=new, output_types=None)
+    return dataset._derive(PaddedBatchDatasetV2, size, shapes, values, drop, specs=new)
 
 
 def _extents(shape: Any, spec: Any) -> Tensor:

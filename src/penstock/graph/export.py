@@ -16,6 +16,8 @@ from penstock.graph.function import FuncGraph
 from penstock.graph.graph import Graph
 from penstock.graph.node import Operation, Tensor
 
+_INITIALIZED_VALUE = {"_InitializedValue": "IsVariableInitialized", "_ResourceInitializedValue": "VarIsInitializedOp"}
+
 
 def export(source: Graph, from_version: int | None = None, add_shapes: bool = False) -> GraphDef:
     """The graph, from the op made after ``from_version`` on, with the shapes of its tensors if ``add_shapes``."""
@@ -58,6 +60,8 @@ class _Exporter:
                 self._conditional(op, pivot)
             elif "body" in op.attrs and _functions(op):
                 self._loop(op, pivot)
+            elif op.type in _INITIALIZED_VALUE:
+                self._initialized_value(op, pivot)
             else:
                 self._plain(op, pivot)
 
@@ -87,13 +91,13 @@ class _Exporter:
         self._taken.add(unique)
         return unique
 
-    def _node(self, op_type: str, name: str, inputs: list[str], device: str, dtype: dtypes.DType | None = None, **attrs: Any) -> str:
+    def _node(self, op_type: str, name: str, inputs: list[str], device: str, element_type: dtypes.DType | None = None, **attrs: Any) -> str:
         node = NodeDef(name=self._unique(name), op=op_type, device=device)
         node.input.extend(inputs)
-        if dtype is not None:
-            node.attr["T"].CopyFrom(to_proto("type", dtype.base_dtype))
+        if element_type is not None:
+            node.attr["T"].CopyFrom(to_proto("type", element_type.base_dtype))
         for key, value in attrs.items():
-            kind = "bool" if isinstance(value, bool) else "int" if isinstance(value, int) else "string"
+            kind = "type" if isinstance(value, dtypes.DType) else "bool" if isinstance(value, bool) else "int" if isinstance(value, int) else "string"
             node.attr[key].CopyFrom(to_proto(kind, value))
         self.nodes.append(node)
         return node.name
@@ -128,6 +132,18 @@ class _Exporter:
             name = self._result_name(output, "Merge", f"{scope}/Merge")
             self._names[output] = self._node("Merge", name, inputs, device, output.dtype, N=2)
         self._waits[op] = self._names[op.outputs[0]] if op.outputs else pivots[0]
+
+    def _initialized_value(self, op: Operation, pivot: str | None) -> None:
+        """The value of a variable if it has one, else its initial value, is an op here and a conditional in TensorFlow."""
+        is_ref, (source, initial), dtype = op._inputs[0].dtype.is_ref, map(self._name, op._inputs), op.outputs[0].dtype
+        test = self._node(_INITIALIZED_VALUE[op.type], f"{op.name}/IsVariableInitialized", [source, *self._control(op, pivot)], op.device,
+                          **({"dtype": dtype} if is_ref else {}))
+        switch = self._node("RefSwitch" if is_ref else "Switch", f"{op.name}/Switch", [source, test], op.device, op._inputs[0].dtype)
+        there = self._node("Identity", f"{op.name}/read", [f"{switch}:1"], op.device, dtype) if is_ref else \
+            self._node("ReadVariableOp", f"{op.name}/read", [f"{switch}:1"], op.device, dtype=dtype)
+        missing = self._node("Switch", f"{op.name}/initial_value/Switch", [initial, test], op.device, dtype)
+        self._taken.discard(op.name)
+        self._names[op.outputs[0]] = self._waits[op] = self._node("Merge", op.name, [missing, there], op.device, dtype, N=2)
 
     # --- loops -------------------------------------------------------------------------------------------------------
 
@@ -169,4 +185,4 @@ class _Exporter:
         self._waits[op] = self._names[op.outputs[changing[0]]]
 
 
-graph._Later.export = staticmethod(export)  # type: ignore[assignment]
+graph._Later.export = staticmethod(export)

@@ -490,7 +490,7 @@ def _create_by_type(target: Any, op_type: str, inputs: list[Any], name: str | No
     return node
 
 
-graph._Later.create_op = staticmethod(_create_by_type)  # type: ignore[assignment]
+graph._Later.create_op = staticmethod(_create_by_type)
 
 
 def _only(function: Callable[..., Any], *inputs: Any, **attributes: Any) -> Any:

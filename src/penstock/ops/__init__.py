@@ -108,3 +108,14 @@ from penstock.ops import (  # noqa: F401  # noqa: F401  # noqa: F401  # noqa: F4
     trigonometry,
     unique,
 )
+from penstock.ops import (  # noqa: F401
+    dataset_batch,
+    dataset_cache,
+    dataset_files,
+    dataset_functions,
+    dataset_order,
+    dataset_parallel,
+    dataset_shuffle,
+    dataset_sources,
+    iterator,
+)

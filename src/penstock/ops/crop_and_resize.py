@@ -24,7 +24,8 @@ def _coordinates(low: np.ndarray, high: np.ndarray, extent: int, count: int) -> 
         places = (low * span)[:, None] + np.arange(count, dtype=np.float32) * step[:, None]
     else:
         places = (np.float32(0.5) * (low + high) * span)[:, None]
-    return places, (places >= 0) & (places <= span)
+    inside = (places >= 0) & (places <= span)
+    return np.where(inside, places, np.float32(0)), inside  # a box may hold NaN, which is no index
 
 
 class _Samples:
@@ -49,7 +50,11 @@ def _neighbours(places: np.ndarray, extent: int) -> tuple[np.ndarray, np.ndarray
     return (np.clip(np.floor(places), 0, extent - 1).astype(np.int64), np.clip(np.ceil(places), 0, extent - 1).astype(np.int64))
 
 
-def _check(boxes: np.ndarray, box_ind: np.ndarray, batch: int) -> None:
+def _check(boxes: np.ndarray, box_ind: np.ndarray, batch: int, *sizes: Any) -> None:
+    """InvalidArgumentError unless the boxes fit the images and all sizes are pairs of positive numbers."""
+    for size in sizes:
+        if len(size) != 2 or min(size) <= 0:
+            raise invalid_argument(f"image and crop dimensions must be two positive numbers, got {list(size)}")
     if boxes.ndim != 2 or boxes.shape[1] != 4:
         raise invalid_argument(f"boxes must have 4 columns, got shape {list(boxes.shape)}")
     if box_ind.shape != boxes.shape[:1]:
@@ -71,10 +76,8 @@ class CropAndResize:
         return [count, height, width, image.shape.with_rank(4)[3]]
 
     def kernel(image, boxes, box_ind, crop_size, method, extrapolation_value):
-        _check(boxes, box_ind, len(image))
+        _check(boxes, box_ind, len(image), image.shape[1:3], crop_size)
         height, width = int(crop_size[0]), int(crop_size[1])
-        if height <= 0 or width <= 0:
-            raise invalid_argument("crop dimensions must be positive")
         found = _Samples(boxes, image.shape[1:3], (height, width))
         which = box_ind[:, None, None]
         if method == "nearest":
@@ -112,7 +115,7 @@ class CropAndResizeGradImage:
 
     def kernel(grads, boxes, box_ind, image_size, T, method):
         extents = [int(extent) for extent in image_size]
-        _check(boxes, box_ind, extents[0])
+        _check(boxes, box_ind, extents[0], extents[1:3])
         found = _Samples(boxes, (extents[1], extents[2]), grads.shape[1:3])
         out = np.zeros(extents, np.float32 if T is dt.float16 else T.np)
         inside, which = np.where(found.inside[..., None], grads, 0), box_ind[:, None, None]

@@ -52,8 +52,9 @@ A shape function gets the input Tensors and returns what is known of the shape. 
 
 A kernel never writes to its inputs and returns arrays of exactly the declared type and shape. One that waits or calls slow Python code says
 ``blocking = True``; one with effects or a memory says ``stateful = True`` and finds that memory, which lives as long as the session, in
-``ctx.state`` (``def kernel(x, ctx)``: inputs first, then ``ctx`` and attributes). An elementwise operation may add ``lower(b, x)``, which builds the same computation
-from the vocabulary of ``penstock.graph.lowering`` and lets the compiler fuse it. The whole contract is at the head of ``penstock.graph.opdef``.
+``ctx.state`` (``def kernel(x, ctx)``: inputs first, then ``ctx`` and attributes). An elementwise operation may add ``lower(b, x)``, which
+builds the same computation from the vocabulary of ``penstock.graph.lowering`` and lets the compiler fuse it. The whole contract is at the
+head of ``penstock.graph.opdef``.
 """
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from penstock.errors import AlreadyExistsError, KernelError
 from penstock.graph.tensor_proto import array_to_proto, proto_to_array
 from penstock.ops.dataset_core import OUTPUTS, Element, Elements, Source, dataset_op, text
 from penstock.ops.files import file_error
-from penstock.platform.records import frame, read_records
+from penstock.platform.records import RecordReader, frame
 
 
 class _Remembering:
@@ -86,7 +86,7 @@ class _Writing:
 
 def _read(path: str) -> Elements:
     with open(path, "rb") as file:
-        records = read_records(file)
+        records = iter(RecordReader(file))
         for header in records:
             yield tuple([proto_to_array(TensorProto.FromString(next(records))) for _ in range(int.from_bytes(header, "little"))])
 

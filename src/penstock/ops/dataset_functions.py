@@ -117,34 +117,38 @@ class Interleave(_Iterator):
         while not self._ended or any(current is not None for current in self._cycle):
             current = self._cycle[self._place]
             if current is None:
-                self._open_next()
-                continue
-            if self._taken < self._block_length:
-                self._taken += 1
+                if not self._open():
+                    self._skip()
+            elif self._taken == self._block_length:
+                self._advance()
+            else:
                 try:
-                    return next(current)
+                    element = next(current)
                 except StopIteration:
                     self._end_turn()
-                    continue
-            self._advance()
+                else:
+                    self._taken += 1
+                    return element
         raise StopIteration
+
+    def _advance(self) -> None:
+        self._place, self._taken = (self._place + 1) % len(self._cycle), 0
+
+    _skip = _advance  # a place where no dataset is left
 
     def _end_turn(self) -> None:
         """The dataset whose turn it is has ended."""
         self._cycle[self._place] = None
         self._advance()
 
-    def _advance(self) -> None:
-        self._place, self._taken = (self._place + 1) % len(self._cycle), 0
-
-    def _open_next(self) -> None:
+    def _open(self) -> bool:
+        """Starts the next dataset at this place; False if there is none."""
         if not self._ended:
             try:
                 self._cycle[self._place] = self._start(dataset_of(self._function(*next(self._elements))))
-                return
             except StopIteration:
                 self._ended = True
-        self._advance()
+        return not self._ended
 
     def _start(self, dataset: Source) -> Elements:
         return iter(dataset)

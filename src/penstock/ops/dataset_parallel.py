@@ -8,7 +8,7 @@ from penstock.errors import invalid_argument
 from penstock.graph.attrs import FUNC
 from penstock.ops.dataset_ahead import Ahead
 from penstock.ops.dataset_batch import Batch
-from penstock.ops.dataset_core import ARGUMENTS, OUTPUTS, Caller, Elements, Source, dataset_op, integer, positive
+from penstock.ops.dataset_core import ARGUMENTS, OUTPUTS, Caller, Element, Elements, Source, dataset_op, integer, positive
 from penstock.ops.dataset_functions import Interleave
 
 PROCESSORS = os.cpu_count() or 1
@@ -81,12 +81,28 @@ class ParallelInterleaveDatasetV2:
 
 
 class _ReplacingInterleave(_ParallelInterleave):
-    """A dataset that ends in the middle of its turn gives the rest of the turn to the one that replaces it."""
+    """All datasets of the cycle start at the beginning. An ended one is replaced at once; if there is none to replace it, the next one gets what is
+    left of its turn. That is TensorFlow's order.
+    """
+
+    _begun = False
+
+    def __next__(self) -> Element:
+        if not self._begun:
+            for self._place in range(len(self._cycle)):
+                self._open()
+            self._begun, self._place = True, 0
+        return super().__next__()
+
+    def _skip(self) -> None:
+        self._place = (self._place + 1) % len(self._cycle)
 
     def _end_turn(self) -> None:
         self._cycle[self._place] = None
-        if self._ended:
+        if self._open():
             self._advance()
+        else:
+            self._skip()
 
 
 @dataset_op("ParallelInterleaveDataset",

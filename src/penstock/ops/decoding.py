@@ -1,6 +1,7 @@
 """Bytes as tensors: raw numbers, serialized tensors, lines of comma-separated values."""
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from penstock.ops.public import function
 
 _RAW = frozenset([dt.float16, dt.float32, dt.float64, dt.int32, dt.uint16, dt.uint8, dt.int16, dt.int8, dt.int64, dt.complex64,
                   dt.complex128, dt.bool_])
+_MAX_REPEATED = 2**28  # elements that a few values in a TensorProto may stand for
 _NAMES = {"float32": "float", "float64": "double", "float16": "half"}
 
 
@@ -87,7 +89,13 @@ class ParseTensor:
         if proto.dtype != out_type.as_datatype_enum:
             found = type_name(dt.as_dtype(proto.dtype)) if proto.dtype else "invalid"
             raise invalid_argument(f"Type mismatch between parsed tensor ({found}) and dtype ({type_name(out_type)})")
-        return proto_to_array(proto)
+        extents = [dim.size for dim in proto.tensor_shape.dim]
+        if min(extents, default=0) < 0 or (not proto.tensor_content and math.prod(extents) > _MAX_REPEATED):
+            raise invalid_argument(f"`serialized` is a TensorProto with the shape {extents}, but without the values for it")
+        try:
+            return proto_to_array(proto)
+        except (TypeError, ValueError) as error:
+            raise invalid_argument(f"Could not parse `serialized` as TensorProto: {error}") from error
 
 
 serialize_tensor = function(SerializeTensor, "serialize_tensor")

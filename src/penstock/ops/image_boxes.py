@@ -238,7 +238,9 @@ def _draw(images: np.ndarray, boxes: np.ndarray, colors: np.ndarray) -> np.ndarr
     limit = np.array([images.shape[1] - 1, images.shape[2] - 1] * 2)
     if images.shape[3] == 1:
         colors = np.ones((len(colors), 4), np.float32)
-    for image, rows in zip(out, (boxes * limit.astype(np.float32)).astype(np.int64)):
+    with np.errstate(invalid="ignore"):  # NaN and infinity become boxes outside of the image
+        places = (boxes * limit.astype(np.float32)).astype(np.int64)
+    for image, rows in zip(out, places):
         for index, (top, left, bottom, right) in enumerate(rows.tolist()):
             if top > bottom or left > right or top > limit[0] or bottom < 0 or left > limit[1] or right < 0:
                 continue
@@ -301,6 +303,8 @@ class ExtractGlimpse:
         return [known[0], height, width, known[3]]
 
     def kernel(input, size, offsets, centered, normalized, uniform_noise, noise):
+        if np.shape(size) != (2,) or min(size) <= 0:
+            raise invalid_argument(f"the size of a glimpse must be two positive numbers, not {np.asarray(size).tolist()}")
         height, width = int(size[0]), int(size[1])
         if offsets.shape != (len(input), 2):
             raise invalid_argument(f"offset must be a matrix of [batch, 2], got shape {list(offsets.shape)}")

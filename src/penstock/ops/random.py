@@ -25,8 +25,6 @@ from penstock.ops.elementwise import Add, Mul, Sub
 from penstock.ops.philox import Philox
 from penstock.ops.shape_ops import known_shape
 
-__all__ = ["multinomial", "random_normal", "random_poisson", "random_shuffle", "random_uniform", "truncated_normal"]
-
 NO_BFLOAT16 = FLOATS - {dt.bfloat16}
 COUNTS = NO_BFLOAT16 | INDEX
 

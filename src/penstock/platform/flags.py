@@ -49,10 +49,10 @@ class FlagsThatParseThemselves:
     def __call__(self, *args: Any, **kwargs: Any) -> list[str]:
         return self._wrapped(*args, **kwargs)
 
-    def __getitem__(self, name: str) -> _absl.Flag:
+    def __getitem__(self, name: str) -> _absl.Flag[Any]:
         return self._wrapped[name]
 
-    def __setitem__(self, name: str, flag: _absl.Flag) -> None:
+    def __setitem__(self, name: str, flag: _absl.Flag[Any]) -> None:
         self._wrapped[name] = flag
 
     def __contains__(self, name: str) -> bool:
@@ -73,7 +73,7 @@ class FlagsThatParseThemselves:
     __str__ = __repr__
 
 
-FLAGS = FlagsThatParseThemselves(_absl.FLAGS)
+FLAGS = FlagsThatParseThemselves(_absl.FLAGS)  # type: ignore[assignment]
 
 
 def _with_old_names(define: Callable[..., Any]) -> Callable[..., Any]:

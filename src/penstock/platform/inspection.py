@@ -24,7 +24,7 @@ def fn_args(fn: Callable[..., Any]) -> tuple[str, ...]:
         free = [name for name in fn_args(fn.func)[len(fn.args):] if name not in fn.keywords]
         return tuple(free)
     if not inspect.isroutine(fn) and not inspect.isclass(fn) and callable(fn):
-        fn = fn.__call__
+        fn = fn.__call__  # type: ignore[operator]
     names = inspect.getfullargspec(fn).args
     return tuple(names[1:] if inspect.ismethod(fn) or inspect.isclass(fn) else names)
 

@@ -34,10 +34,10 @@ class Device:
         return self.memory_limit_bytes
 
 
-def local_devices(config: Any) -> list[Device]:
+def local_devices(config: Any, task: str = LOCAL_TASK, incarnation: int = 1) -> list[Device]:
     """The devices of this process: as many CPU devices as ``ConfigProto.device_count`` says, one by default."""
     count = config.device_count.get("CPU", 1) if config is not None and "CPU" in config.device_count else 1
-    return [Device(f"{LOCAL_TASK}/device:CPU:{index}") for index in range(max(count, 1))]
+    return [Device(f"{task}/device:CPU:{index}", incarnation=incarnation) for index in range(max(count, 1))]
 
 
 def place(program: Program, devices: list[Device], soft: bool, log: bool = False) -> None:
@@ -49,11 +49,10 @@ def place(program: Program, devices: list[Device], soft: bool, log: bool = False
     if log:
         _log.setLevel(logging.INFO)  # asked for explicitly: shown whatever the verbosity of the rest
     groups = _groups(program)
-    chosen: dict[Node, str] = {}
+    members: dict[Node, list[Node]] = {}
     for node in program.nodes:
-        leader = groups[node]
-        if leader not in chosen:
-            chosen[leader] = _choose([member for member in program.nodes if groups[member] is leader], devices, soft)
+        members.setdefault(groups[node], []).append(node)
+    chosen = {leader: _choose(group, devices, soft) for leader, group in members.items()}
     for node in program.nodes:
         node.device = chosen[groups[node]]
         if log:

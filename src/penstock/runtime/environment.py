@@ -13,18 +13,23 @@ from penstock.runtime.resources import Resources
 class Environment:
     """Makes plans; keeps the resources of the task and the private state of its nodes."""
 
-    def __init__(self, devices: list[Device], soft_placement: bool = False, log_placement: bool = False) -> None:
+    def __init__(self, devices: list[Device], soft_placement: bool = False, log_placement: bool = False,
+                 resources: Resources | None = None) -> None:
         self.devices, self.soft_placement, self.log_placement = devices, soft_placement, log_placement
-        self.resources = Resources()
+        self.resources = Resources() if resources is None else resources  # those of a task are shared by its sessions
         self.states: dict[str, dict[str, Any]] = {}  # per stateful node: random generators, ...
         self._functions: dict[tuple[FuncGraph, str], tuple[int, Any]] = {}
         self._lock = threading.Lock()
 
     def plan(self, program: ir.Program) -> Any:
         """Places a program and packs it for the executor."""
+        place(program, self.devices, self.soft_placement, self.log_placement)
+        return self.pack(program)
+
+    def pack(self, program: ir.Program) -> Any:
+        """Packs a program whose nodes have their devices already."""
         from penstock.runtime.frames import FramePlan  # a plan's kernels call back into this environment
         from penstock.runtime.plan import Plan
-        place(program, self.devices, self.soft_placement, self.log_placement)
         ir.check(program)
         has_frames = any(node.definition.control_flow for node in program.nodes)
         return FramePlan(program, self) if has_frames else Plan(program, self)

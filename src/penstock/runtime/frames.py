@@ -224,7 +224,8 @@ class FrameRun:
         self._deliver(frame, number, node, [value])
 
     def _exit(self, frame: _Frame, node: Node, value: Any) -> None:
-        assert frame.parent is not None
+        if frame.parent is None:
+            raise InvalidArgumentError(None, node.origin, f"The node '{node.name}' (type {node.definition.type}) leaves a loop that it is not in.")
         if value is DEAD:
             frame.dead_exits.add(node)
             return

@@ -1,9 +1,10 @@
-"""Cuts a placed program into one program per device; every edge between two devices becomes a Send and a Recv.
+"""Cuts a placed program into one program per device, or per task; every edge that is cut becomes a Send and a Recv.
 
-A tensor that several nodes of the other device use travels once. A control edge travels as an empty tensor.
+A master cuts by task; each task then cuts its own part by device. A tensor that several nodes of the other side use travels once. A control edge travels as an empty tensor.
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,31 +17,41 @@ from penstock.ops.transfer import Recv, Send
 
 @dataclass(slots=True)
 class Partition:
-    """What one device runs."""
+    """What one device, or one task, runs."""
 
     device: str
     nodes: list[Node] = field(default_factory=list)
 
 
-def partition(program: Program) -> list[Partition]:
-    """One Partition per device that has nodes, in the order of the devices' names; the nodes of each in a runnable order."""
+def partition(program: Program, side: Callable[[str], str] = str) -> list[Partition]:
+    """One Partition per device that has nodes, in the order of their names; the nodes of each in a runnable order.
+
+    With ``side``, a function of a device's name such as the task it belongs to, one per side: only edges between two sides are cut.
+    """
     parts: dict[str, Partition] = {}
     sent: dict[tuple[Node, int, str], Node] = {}
+    side_of = {node: side(node.device) for node in program.nodes}
+
+    def crosses(producer: Node, own: str) -> bool:
+        return side_of[producer] != own
+
     for node in program.nodes:
-        part = parts.setdefault(node.device, Partition(node.device))
-        node.inputs = [(producer, index) if producer.device == node.device else
-                       (_transfer(producer, index, node.device, parts, sent), 0) for producer, index in node.inputs]
-        node.control = [other if other.device == node.device else _transfer(other, -1, node.device, parts, sent) for other in node.control]
+        own = side_of[node]
+        part = parts.setdefault(own, Partition(own))
+        node.inputs = [(_transfer(producer, index, node.device, side_of[producer], own, parts, sent), 0) if crosses(producer, own) else (producer, index)
+                       for producer, index in node.inputs]
+        node.control = [_transfer(other, -1, node.device, side_of[other], own, parts, sent) if crosses(other, own) else other for other in node.control]
         part.nodes.append(node)
     return [parts[name] for name in sorted(parts)]
 
 
-def _transfer(producer: Node, index: int, to: str, parts: dict[str, Partition], sent: dict[tuple[Node, int, str], Node]) -> Node:
-    """The Recv node on device ``to`` for an output of ``producer`` (-1: only the fact that it has run)."""
-    recv = sent.get((producer, index, to))
+def _transfer(producer: Node, index: int, device: str, here: str, there: str, parts: dict[str, Partition],
+              sent: dict[tuple[Node, int, str], Node]) -> Node:
+    """The Recv node, on ``device`` of the side ``there``, for an output of ``producer`` (-1: only the fact that it has run)."""
+    recv = sent.get((producer, index, there))
     if recv is not None:
         return recv
-    source = parts[producer.device]
+    source = parts[here]
     what, which, control = producer, index, []
     if index < 0:
         what, which, control = Node(lookup("Const"), f"{producer.name}/_done{len(sent)}",
@@ -48,11 +59,11 @@ def _transfer(producer: Node, index: int, to: str, parts: dict[str, Partition], 
         what.control = control
         source.nodes.append(what)
     dtype = what.output_dtypes[which].base_dtype
-    shared = {"tensor_name": f"edge_{len(sent)}_{producer.name}", "send_device": producer.device, "send_device_incarnation": 1, "recv_device": to,
+    shared = {"tensor_name": f"edge_{len(sent)}_{producer.name}", "send_device": producer.device, "send_device_incarnation": 1, "recv_device": device,
               "client_terminated": False}
     source.nodes.append(Node(Send, f"{producer.name}/_send{len(sent)}", {"T": dtype, **shared}, [(what, which)], device=producer.device,
                              origin=producer.origin))
-    recv = Node(Recv, f"{producer.name}/_recv{len(sent)}", {"tensor_type": dtype, **shared}, device=to, origin=producer.origin)
-    parts.setdefault(to, Partition(to)).nodes.append(recv)
-    sent[producer, index, to] = recv
+    recv = Node(Recv, f"{producer.name}/_recv{len(sent)}", {"tensor_type": dtype, **shared}, device=device, origin=producer.origin)
+    parts.setdefault(there, Partition(there)).nodes.append(recv)
+    sent[producer, index, there] = recv
     return recv

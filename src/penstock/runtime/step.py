@@ -28,7 +28,7 @@ class Step:
         self.deadline = time.monotonic() + timeout_ms / 1000 if timeout_ms > 0 else None
         if parent is not None:  # a function that a node of the parent calls: it lives as long as that
             self.deadline, timeout_ms = parent.deadline, parent.timeout_ms
-        self.timeout_ms = timeout_ms
+        self.timeout_ms: int = timeout_ms
         self.rendezvous = Rendezvous()
         self.cancelled: OpError | None = None
         self._lock = threading.Lock()

@@ -39,7 +39,7 @@ class GrowingPool:
                     return
                 task = self._tasks.popleft()
             task()
-            del task  # or an idle thread would keep the last step, and its graph, alive
+            del task  # a thread that waits for work must not keep the last step, and so its graph, alive
 
 
 POOL = GrowingPool("penstock-kernel")

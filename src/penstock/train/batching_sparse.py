@@ -50,8 +50,8 @@ class SparseStore:
         if not self._names:
             return tensors
         whole = [self._restore(tensor, index) if index in self._names else tensor for index, tensor in enumerate(tensors)]
-        sparse_ops = [tensor.values.op for tensor in whole if isinstance(tensor, SparseTensor)]
-        return [_after([op for op in sparse_ops if op is not _op(tensor)], tensor) for tensor in whole]
+        ops = list(dict.fromkeys(_op(tensor) for tensor in whole))
+        return [_after([op for op in ops if op is not _op(tensor)], tensor) for tensor in whole]
 
     def _restore(self, handles: Tensor, index: int) -> SparseTensor:
         sparse = self._lists[0][index]
@@ -72,5 +72,5 @@ def _after(ops: list[Any], tensor: Any) -> Any:
     if not ops:
         return tensor
     if isinstance(tensor, SparseTensor):
-        return SparseTensor(tensor.indices, with_dependencies(ops, tensor.values), tensor.dense_shape)
+        return SparseTensor(*(with_dependencies(ops, part) for part in (tensor.indices, tensor.values, tensor.dense_shape)))
     return with_dependencies(ops, tensor)

@@ -20,7 +20,7 @@ from penstock.graph.graph_def import import_graph_def
 from penstock.graph.keys import GraphKeys
 from penstock.graph.opdef import REGISTRY
 from penstock.train.collection_protos import add_collection_def, register_proto_function, restore_collections
-from penstock.variables.naming import prepend_name_scope, strip_name_scope
+from penstock.variables.naming import strip_name_scope
 from penstock.variables.variable import Variable
 
 __all__ = ["export_scoped_meta_graph", "import_scoped", "import_scoped_meta_graph", "read_meta_graph", "read_meta_graph_file",
@@ -130,7 +130,7 @@ def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool =
     logdir = os.fspath(logdir)
     os.makedirs(logdir or ".", exist_ok=True)
     path = os.path.join(logdir, name)
-    write_atomically(path, text_format.MessageToString(proto, float_format="").encode() if as_text else proto.SerializeToString(deterministic=True))
+    write_atomically(path, text_format.MessageToString(proto).encode() if as_text else proto.SerializeToString(deterministic=True))
     return path
 
 
@@ -148,14 +148,20 @@ def read_meta_graph_file(filename: Any) -> MetaGraphDef:
         raise OSError(f"File {filename} does not exist.")
     with open(filename, "rb") as file:
         contents = file.read()
+    return parse_binary_or_text(contents, MetaGraphDef, filename)
+
+
+def parse_binary_or_text(contents: bytes, kind: Any, filename: str) -> Any:
+    """The proto of a file that may be in either form; IOError, naming the file, if it is in neither."""
     try:
-        return MetaGraphDef.FromString(contents)
-    except DecodeError:
-        pass  # text, perhaps
-    try:
-        return text_format.Parse(contents.decode(), MetaGraphDef())
-    except (text_format.ParseError, UnicodeDecodeError) as error:
-        raise OSError(f"Cannot parse file {filename}: {error}.") from None
+        return kind.FromString(contents)
+    except DecodeError as binary_error:
+        try:
+            return text_format.Parse(contents.decode(), kind())
+        except UnicodeDecodeError:
+            raise OSError(f"Cannot parse file {filename}: {binary_error}.") from None
+        except text_format.ParseError as error:
+            raise OSError(f"Cannot parse file {filename}: {error}.") from None
 
 
 def import_scoped_meta_graph(meta_graph_or_file: Any, clear_devices: bool = False, graph: Graph | None = None, import_scope: str | None = None,
@@ -177,7 +183,7 @@ def import_scoped(definition: MetaGraphDef, clear_devices: bool = False, graph: 
         nodes = _edited(nodes, None, True, False, None, [])
     _check_unbound(definition, unbound_inputs_col_name, input_map)
     with graph.as_default():
-        scope = prepend_name_scope(graph.unique_name(import_scope, mark_as_used=False), None) if import_scope else ""
+        scope = graph.unique_name(import_scope, mark_as_used=False) if import_scope else ""
         elements = import_graph_def(nodes, input_map, return_elements, name=import_scope or "")
         found = restore_collections(definition, graph, scope or graph.get_name_scope(), restore_collections_predicate)
     return {strip_name_scope(variable.name, scope): variable for variable in found}, elements, scope

@@ -109,4 +109,8 @@ def cases(tf, np):
     yield "decode broken png", lambda: tf.image.decode_png(png[:40])
     yield "decode broken jpeg", lambda: tf.image.decode_jpeg(b"\xff\xd8\xff\xe0aaaa")
     yield "jpeg shape", lambda: tf.image.extract_jpeg_shape(tf.image.encode_jpeg(pixels))
+    yield "jpeg accurate", lambda: [tf.image.decode_jpeg(tf.image.encode_jpeg(pixels, quality=90), dct_method="INTEGER_ACCURATE", channels=channels)
+                                    for channels in (0, 1, 3)]
+    yield "jpeg ratio", lambda: tf.image.decode_jpeg(tf.image.encode_jpeg((rng_large[0] * 255).astype(np.uint8)), ratio=2,
+                                                     dct_method="INTEGER_ACCURATE")
     yield "jpeg flat", lambda: tf.image.decode_jpeg(tf.image.encode_jpeg(np.full([8, 8, 3], 128, np.uint8)))

@@ -1,0 +1,24 @@
+"""``tf.contrib.rnn``: all cells, and what unrolls them."""
+from __future__ import annotations
+
+from penstock.api._table import publish
+
+TABLE = {
+    "penstock.rnn.cell": "RNNCell LayerRNNCell",
+    "penstock.rnn.basic_cells": "BasicRNNCell GRUCell",
+    "penstock.rnn.lstm": "BasicLSTMCell LSTMCell LSTMStateTuple",
+    "penstock.rnn.multi": "MultiRNNCell",
+    "penstock.rnn.wrappers": "DropoutWrapper ResidualWrapper DeviceWrapper",
+    "penstock.rnn.projections": "EmbeddingWrapper InputProjectionWrapper OutputProjectionWrapper",
+    "penstock.rnn.contrib_cells": "LayerNormBasicLSTMCell LSTMBlockCell GRUBlockCell GRUBlockCellV2 NASCell",
+    "penstock.rnn.attention_cell": "AttentionCellWrapper",
+    "penstock.rnn.static": "static_rnn static_state_saving_rnn static_bidirectional_rnn",
+    "penstock.rnn.stacked": "stack_bidirectional_rnn stack_bidirectional_dynamic_rnn",
+    "penstock.rnn.steps": "transpose_batch_time best_effort_input_batch_size",
+}
+MISSING = (
+    "BidirectionalGridLSTMCell CompiledWrapper Conv1DLSTMCell Conv2DLSTMCell Conv3DLSTMCell ConvLSTMCell CoupledInputForgetGateLSTMCell "
+    "FusedRNNCell FusedRNNCellAdaptor GLSTMCell GridLSTMCell HighwayWrapper IndRNNCell IndyGRUCell IndyLSTMCell IntersectionRNNCell "
+    "LSTMBlockFusedCell LSTMBlockWrapper PhasedLSTMCell SRUCell TimeFreqLSTMCell TimeReversedFusedRNN UGRNNCell"
+)
+publish(__name__, TABLE, missing=MISSING)

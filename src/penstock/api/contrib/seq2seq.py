@@ -1,0 +1,18 @@
+"""``tf.contrib.seq2seq``: decoders, attention, beam search, and the loss of sequences."""
+from __future__ import annotations
+
+from penstock.api._table import publish
+
+TABLE = {
+    "penstock.rnn.seq2seq_loss": "sequence_loss",
+    "penstock.rnn.decoder": "Decoder dynamic_decode",
+    "penstock.rnn.basic_decoder": "BasicDecoder BasicDecoderOutput",
+    "penstock.rnn.helpers": "Helper CustomHelper TrainingHelper GreedyEmbeddingHelper SampleEmbeddingHelper InferenceHelper",
+    "penstock.rnn.scheduled_helpers": "ScheduledEmbeddingTrainingHelper ScheduledOutputTrainingHelper",
+    "penstock.rnn.attention": "AttentionMechanism BahdanauAttention LuongAttention hardmax",
+    "penstock.rnn.monotonic": "BahdanauMonotonicAttention LuongMonotonicAttention monotonic_attention safe_cumprod",
+    "penstock.rnn.attention_wrapper": "AttentionWrapper AttentionWrapperState",
+    "penstock.rnn.beam_search": "BeamSearchDecoder BeamSearchDecoderOutput BeamSearchDecoderState FinalBeamSearchDecoderOutput tile_batch",
+    "penstock.rnn.beam_ops": "gather_tree",
+}
+publish(__name__, TABLE)

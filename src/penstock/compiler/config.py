@@ -1,0 +1,42 @@
+"""When kernels are compiled, and how many threads run one: from the environment, changeable by a program.
+
+    PENSTOCK_COMPILE=background   NumPy runs until a kernel is ready (the default)
+    PENSTOCK_COMPILE=eager        the first step waits for the compiler: same numbers in every step
+    PENSTOCK_COMPILE=off          NumPy only
+    PENSTOCK_THREADS=4            threads that share a large kernel (default: the CPUs that this process may use)
+"""
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+MODES = ("background", "eager", "off")
+
+
+def _cpus() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _mode() -> str:
+    mode = os.environ.get("PENSTOCK_COMPILE", "background")
+    if mode not in MODES:
+        raise ValueError(f"PENSTOCK_COMPILE={mode}: it can be {', '.join(MODES)}")
+    return mode
+
+
+def _threads() -> int:
+    text = os.environ.get("PENSTOCK_THREADS", "")
+    if text and not (text.isdigit() and int(text)):
+        raise ValueError(f"PENSTOCK_THREADS={text}: it has to be a number of threads")
+    return int(text) if text else _cpus()
+
+
+@dataclass
+class Config:
+    """The settings in force; assign to them."""
+
+    mode: str
+    threads: int
+
+
+config = Config(_mode(), _threads())

@@ -1,0 +1,101 @@
+"""LLVM on this machine: from IR text to the address of a function. Everything that knows llvmlite's binding layer is here."""
+from __future__ import annotations
+
+import functools
+import hashlib
+import itertools
+import threading
+from typing import Any
+
+import llvmlite
+from llvmlite import binding
+
+from penstock.compiler import cache
+from penstock.compiler.fusion_body import Unsupported
+
+_lock = threading.Lock()  # LLVM contexts and the linker are not thread-safe
+_libraries = itertools.count()
+
+
+def _new_machine() -> Any:
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    target = binding.Target.from_default_triple()
+    return target.create_target_machine(cpu=cpu(), features=features(), opt=3, reloc="pic", codemodel="small", jit=True)
+
+
+@functools.cache
+def _machine() -> Any:
+    """The target machine of this computer."""
+    return _new_machine()
+
+
+@functools.cache
+def cpu() -> str:
+    """LLVM's name of this CPU."""
+    return str(binding.get_host_cpu_name())
+
+
+@functools.cache
+def features() -> str:
+    """What this CPU can do, as LLVM writes it: ``+avx2,-avx512f,...``."""
+    return str(binding.get_host_cpu_features().flatten())
+
+
+@functools.cache
+def has_fma() -> bool:
+    """True if a fused multiply-add is one instruction: the polynomials need its exactness, and without it each would be a call."""
+    triple = binding.get_default_triple()
+    return "+fma" in features().split(",") or triple.startswith(("aarch64", "arm64", "ppc64", "s390x", "riscv64"))
+
+
+@functools.cache
+def has_half() -> bool:
+    """True if float16 is converted by instructions."""
+    return "+f16c" in features().split(",") or binding.get_default_triple().startswith(("aarch64", "arm64"))
+
+
+def version() -> str:
+    """Of the compiler."""
+    return f"llvmlite {llvmlite.__version__} LLVM {'.'.join(map(str, binding.llvm_version_info))}"
+
+
+@functools.cache
+def _linker() -> Any:
+    return binding.create_lljit_compiler(_new_machine(), use_jit_link=False, suppress_errors=True)
+
+
+def object_code(text: str) -> bytes:
+    """The machine code of a module, from the cache on disk if it is there."""
+    with _lock:
+        machine = _machine()
+    name = hashlib.sha256("\n".join([version(), binding.get_default_triple(), cpu(), features(), text]).encode()).hexdigest()
+    found = cache.load(name)
+    if found is None:
+        with _lock:
+            found = _generate(text, machine)
+        cache.store(name, found)
+    return found
+
+
+def _generate(text: str, machine: Any) -> bytes:
+    context = binding.create_context()
+    with binding.parse_assembly(text, context) as module:
+        module.verify()
+        passes = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options(speed_level=2))
+        passes.getModulePassManager().run(module, passes)
+        return bytes(machine.emit_object(module))
+
+
+class Library:
+    """Linked code; it stays in memory as long as this object."""
+
+    def __init__(self, code: bytes, symbol: str) -> None:
+        name = f"penstock{next(_libraries)}"
+        with _lock:
+            builder = binding.JITLibraryBuilder().add_object_img(code).export_symbol(symbol).add_current_process()
+            try:
+                self._tracker = builder.link(_linker(), name)
+            except RuntimeError as error:
+                raise Unsupported(f"the machine code does not link: {error}") from error
+        self.address = int(self._tracker[symbol])

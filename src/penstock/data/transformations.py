@@ -1,0 +1,181 @@
+"""Transformations for ``Dataset.apply``: the functions of ``tf.data.experimental`` and ``tf.contrib.data``."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.data import nest, structure
+from penstock.data.dataset import AUTOTUNE, Dataset, batch_length, int64, trace_with_state
+from penstock.data.function import Traced
+from penstock.data.interleave import Transformation
+from penstock.data.options import Options
+from penstock.data.seeds import seed_tensors
+from penstock.graph import dtypes as dt
+from penstock.graph.convert import to_tensor
+from penstock.graph.scopes import name_scope
+from penstock.graph.shape import as_shape
+from penstock.ops import dataset_functions, dataset_order, dataset_parallel, dataset_shuffle
+from penstock.ops.passing import ensure_shape
+
+
+# --- batches ---------------------------------------------------------------------------------------------------------
+
+def map_and_batch(map_func: Callable[..., Any], batch_size: Any, num_parallel_batches: int | None = None, drop_remainder: Any = False,
+                  num_parallel_calls: Any = None) -> Transformation:
+    """``map`` and ``batch`` in one."""
+    if num_parallel_batches is not None and num_parallel_calls is not None:
+        raise ValueError("The `num_parallel_batches` and `num_parallel_calls` arguments are mutually exclusive.")
+
+    def transform(dataset: Dataset) -> Dataset:
+        traced = Traced(map_func, "tf.data.experimental.map_and_batch()", dataset._structure)
+        size = int64(batch_size, "batch_size")
+        calls = num_parallel_calls if num_parallel_calls is not None else batch_size * (num_parallel_batches or 1)
+        parallel, drop = int64(calls, "num_parallel_calls"), to_tensor(drop_remainder, dt.bool_, name="drop_remainder")
+        specs = nest.map_structure(lambda spec: spec.batched(batch_length(size, drop)), traced.output)
+        with traced.waiting():
+            return dataset._derive(dataset_parallel.MapAndBatchDataset, traced.captured, size, parallel, drop, specs=specs, f=traced.graph,
+                                   preserve_cardinality=True)
+    return transform
+
+
+def batch_and_drop_remainder(batch_size: Any) -> Transformation:
+    """``batch(batch_size, drop_remainder=True)``."""
+    return lambda dataset: dataset.batch(batch_size, drop_remainder=True)
+
+
+def padded_batch_and_drop_remainder(batch_size: Any, padded_shapes: Any, padding_values: Any = None) -> Transformation:
+    """``padded_batch(..., drop_remainder=True)``."""
+    return lambda dataset: dataset.padded_batch(batch_size, padded_shapes, padding_values, drop_remainder=True)
+
+
+def unbatch() -> Transformation:
+    """The slices of the elements along their first axis."""
+    return lambda dataset: dataset.unbatch()
+
+
+def assert_element_shape(expected_shapes: Any) -> Transformation:
+    """The same dataset; an element of another shape is an error."""
+    def transform(dataset: Dataset) -> Dataset:
+        shapes = [as_shape(shape) for shape in nest.flatten_up_to(dataset._structure, expected_shapes)]
+
+        def check(*element: Any) -> Any:
+            whole = element if type(dataset._structure) is tuple else element[0]
+            return nest.pack_sequence_as(whole, [ensure_shape(leaf, shape) for leaf, shape in zip(nest.flatten(whole), shapes)])
+        return dataset.map(check)
+    return transform
+
+
+# --- order -----------------------------------------------------------------------------------------------------------
+
+def shuffle_and_repeat(buffer_size: Any, count: Any = None, seed: Any = None) -> Transformation:
+    """``shuffle`` and ``repeat`` in one: no pause between two epochs to fill the buffer."""
+    def transform(dataset: Dataset) -> Dataset:
+        size, times = int64(buffer_size, "buffer_size"), int64(-1 if count is None else count, "count")
+        seed1, seed2 = seed_tensors(seed)
+        return dataset._derive(dataset_shuffle.ShuffleAndRepeatDataset, size, seed1, seed2, times)
+    return transform
+
+
+def ignore_errors() -> Transformation:
+    """The elements that can be made without an error."""
+    return lambda dataset: dataset._derive(dataset_order.IgnoreErrorsDataset)
+
+
+def enumerate_dataset(start: Any = 0) -> Transformation:
+    """Pairs of a number and an element."""
+    return lambda dataset: dataset.enumerate(start)
+
+
+def unique() -> Transformation:
+    """The elements, each value only once: scalars of int32, int64 or string."""
+    def transform(dataset: Dataset) -> Dataset:
+        if nest.is_sequence(dataset._structure) or dataset.output_types not in (dt.int32, dt.int64, dt.string):
+            raise TypeError("`tf.data.experimental.unique()` only supports inputs with a single `tf.int32`, `tf.int64`, or `tf.string` component.")
+        return dataset._derive(dataset_order.UniqueDataset)
+    return transform
+
+
+def take_while(predicate: Callable[..., Any]) -> Transformation:
+    """The elements up to the first one for which a function is false."""
+    def transform(dataset: Dataset) -> Dataset:
+        traced = Traced(predicate, "tf.data.experimental.take_while()", dataset._structure)
+        traced.expect_scalar(dt.bool_, "`predicate`")
+        with traced.waiting():
+            return dataset._derive(dataset_functions.TakeWhileDataset, traced.captured, predicate=traced.graph)
+    return transform
+
+
+def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Transformation:
+    """The outputs of ``scan_func(state, element) -> (state, output)``."""
+    def transform(dataset: Dataset) -> Dataset:
+        state = structure.normalize(initial_state)
+
+        def new_state(result: Any) -> Any:
+            if not isinstance(result, tuple) or len(result) != 2:
+                raise TypeError("The scan function must return a pair comprising the new state and the output value.")
+            return result[0]
+
+        traced = trace_with_state(scan_func, "tf.data.experimental.scan()", structure.structure_of(state), dataset._structure, new_state)
+        with traced.waiting():
+            return dataset._derive(dataset_functions.ScanDataset, structure.encode(traced.state, state), traced.captured, specs=traced.output[1],
+                                   f=traced.graph)
+    return transform
+
+
+def Counter(start: Any = 0, step: Any = 1, dtype: Any = dt.int64) -> Dataset:  # noqa: N802
+    """The numbers from ``start`` on, without end."""
+    with name_scope("counter"):
+        first, distance = to_tensor(start, dt.as_dtype(dtype), name="start"), to_tensor(step, dt.as_dtype(dtype), name="step")
+        return Dataset.from_tensors(0).repeat().apply(scan(first, lambda state, _: (state + distance, state)))
+
+
+# --- where and how it runs -------------------------------------------------------------------------------------------
+
+def prefetch_to_device(device: str, buffer_size: Any = None) -> Transformation:
+    """``prefetch``: the memory of all devices is that of this machine."""
+    return lambda dataset: dataset.prefetch(AUTOTUNE if buffer_size is None else buffer_size)
+
+
+def copy_to_device(target_device: str, source_device: str = "/cpu:0") -> Transformation:
+    """The dataset as it is: the memory of all devices is that of this machine."""
+    return lambda dataset: dataset
+
+
+class PrivateThreadPool:
+    """A wish for threads of its own for a pipeline; the threads that parallel transformations ask for are its own in any case."""
+
+    def __init__(self, num_threads: int, display_name: str | None = None, max_intra_op_parallelism: int = 1) -> None:
+        self.num_threads, self.display_name, self.max_intra_op_parallelism = num_threads, display_name, max_intra_op_parallelism
+
+
+def override_threadpool(dataset: Dataset, thread_pool: PrivateThreadPool) -> Dataset:
+    """The same dataset, with ``thread_pool`` among its options."""
+    options = Options()
+    options.experimental_threading.private_threadpool_size = thread_pool.num_threads
+    options.experimental_threading.max_intra_op_parallelism = thread_pool.max_intra_op_parallelism
+    return dataset.with_options(options)
+
+
+# --- ends of pipelines -----------------------------------------------------------------------------------------------
+
+def get_single_element(dataset: Dataset) -> Any:
+    """The only element of a dataset, as tensors."""
+    if not isinstance(dataset, Dataset):
+        raise TypeError("`dataset` must be a `tf.data.Dataset` object.")
+    outputs = dataset_functions.DatasetToSingleElement(dataset._variant_tensor, **structure.output_attrs(dataset._structure))
+    return structure.decode(dataset._structure, outputs)
+
+
+def rejection_resample(class_func: Callable[..., Any], target_dist: Any, initial_dist: Any = None, seed: int | None = None) -> Transformation:
+    """Pairs of a class and an element, in which the classes have the distribution ``target_dist``: elements of too frequent classes are left out.
+
+    ``initial_dist`` is the distribution of the data; if it is not given, it is estimated from the classes seen so far.
+    """
+    from penstock.data.resampling import resampled  # random numbers, for this one only
+    return lambda dataset: resampled(dataset, class_func, target_dist, initial_dist, seed)
+
+
+def make_saveable_from_iterator(iterator: Any) -> Any:
+    """What ``tf.train.Saver`` stores of an iterator: add it to the collection ``tf.GraphKeys.SAVEABLE_OBJECTS``."""
+    from penstock.data.saveable import IteratorSaveable  # the saver stands beside this package
+    return IteratorSaveable(iterator._iterator_resource)

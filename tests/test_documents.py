@@ -1,0 +1,34 @@
+"""What the documents show must run: the tutorial, the README's program, and the examples in docstrings."""
+from __future__ import annotations
+
+import doctest
+import importlib
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCES = ROOT / "src"
+MODULES = sorted(".".join(path.relative_to(SOURCES).with_suffix("").parts) for path in SOURCES.rglob("*.py")
+                 if ">>>" in path.read_text() and path.name not in ("__init__.py", "__main__.py"))
+
+
+def test_tutorial(capsys):
+    runpy.run_path(str(ROOT / "docs" / "mini_penstock.py"), run_name="__main__")
+    assert "w = [ 2. -3.]" in capsys.readouterr().out
+
+
+def test_first_program(capsys):
+    (program,) = re.findall(r"```python\n(import numpy.*?)```", (ROOT / "README.md").read_text(), re.S)
+    exec(compile(program, "README.md", "exec"), {})
+    out = capsys.readouterr().out
+    assert "2." in out and "-3." in out
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstring_examples(name):
+    module = importlib.import_module(name)
+    failed, tried = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    assert not failed, f"{failed} of {tried} examples in {name} fail: python -m doctest shows them"
