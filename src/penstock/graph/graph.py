@@ -72,7 +72,6 @@ class Graph:
         self._unfeedable: set[Tensor] = set()
         self._unfetchable: set[Any] = set()
         self._functions: dict[str, Any] = {}
-        self._last_op_seeds = 0  # op seeds handed out, when only the graph seed is set
 
     # --- adding operations -------------------------------------------------------------------------------------------
 

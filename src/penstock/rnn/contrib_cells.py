@@ -11,6 +11,7 @@ from penstock.ops.dropout import dropout
 from penstock.ops.matmul import matmul
 from penstock.ops.normalization import batch_normalization, moments
 from penstock.ops.pack import concat, split
+from penstock.ops.passing import stop_gradient
 from penstock.ops.trigonometry import sigmoid, tanh
 from penstock.rnn.basic_cells import GRUCell, input_depth
 from penstock.rnn.cell import LayerRNNCell, RNNCell
@@ -75,6 +76,10 @@ class LSTMBlockCell(LSTMCell):
                  reuse: Any = None, name: str = "lstm_cell") -> None:
         super().__init__(num_units, use_peepholes=use_peephole, cell_clip=cell_clip if cell_clip is not None and cell_clip > 0 else None,
                          forget_bias=forget_bias, reuse=reuse, name=name, dtype=dtype)
+
+    def _clipped(self, c: Any) -> Any:
+        """The fused kernel's gradient takes no notice of the clipping."""
+        return c if self._cell_clip is None else c + stop_gradient(super()._clipped(c) - c)
 
 
 class GRUBlockCellV2(GRUCell):

@@ -161,4 +161,4 @@ def bidirectional_dynamic_rnn(cell_fw: Any, cell_bw: Any, inputs: Any, sequence_
             output_fw, state_fw = run(cell_fw, inputs, initial_state_fw, forward)
         with variable_scope("bw") as backward:
             output_bw, state_bw = run(cell_bw, nest.map_structure(reversed_in_time, inputs), initial_state_bw, backward)
-        return (output_fw, nest.map_structure(reversed_in_time, output_bw)), (state_fw, state_bw)
+    return (output_fw, nest.map_structure(reversed_in_time, output_bw)), (state_fw, state_bw)

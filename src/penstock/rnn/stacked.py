@@ -47,10 +47,10 @@ def stack_bidirectional_dynamic_rnn(cells_fw: Any, cells_bw: Any, inputs: Any, i
     states_fw, states_bw, layer = [], [], inputs
     with variable_scope(scope or "stack_bidirectional_rnn"):
         for i, (forward, backward) in enumerate(zip(cells_fw, cells_bw)):
-            with variable_scope(f"cell_{i}") as cell_scope:
+            with variable_scope(f"cell_{i}"):
                 outputs, (state_fw, state_bw) = bidirectional_dynamic_rnn(
                     forward, backward, layer, sequence_length, initial_states_fw and initial_states_fw[i],
-                    initial_states_bw and initial_states_bw[i], dtype, parallel_iterations, swap_memory, time_major, cell_scope)
+                    initial_states_bw and initial_states_bw[i], dtype, parallel_iterations, swap_memory, time_major)
                 layer = concat(outputs, 2)
             states_fw.append(state_fw)
             states_bw.append(state_bw)

@@ -109,7 +109,7 @@ def _reversed(sequence: list[Any], lengths: Any) -> list[Any]:
         return list(reversed(sequence))
     columns = []
     for parts in zip(*(nest.flatten(item) for item in sequence)):
-        common = unknown_shape(rank=parts[0].shape.ndims)
+        common = unknown_shape()
         for part in parts:
             common = common.merge_with(part.shape)
         turned = unstack(reverse_sequence(stack(list(parts)), lengths, 0, 1), num=len(parts))

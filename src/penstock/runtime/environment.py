@@ -26,12 +26,12 @@ class Environment:
         place(program, self.devices, self.soft_placement, self.log_placement)
         return self.pack(program)
 
-    def pack(self, program: ir.Program) -> Any:
-        """Packs a program whose nodes have their devices already."""
+    def pack(self, program: ir.Program, frames: bool = False) -> Any:
+        """Packs a program whose nodes have their devices already; ``frames`` if tensors that come from elsewhere may be dead."""
         from penstock.runtime.frames import FramePlan  # a plan's kernels call back into this environment
         from penstock.runtime.plan import Plan
         ir.check(program)
-        has_frames = any(node.definition.control_flow for node in program.nodes)
+        has_frames = frames or any(node.definition.control_flow for node in program.nodes)
         return FramePlan(program, self) if has_frames else Plan(program, self)
 
     def function(self, graph: FuncGraph, device: str) -> Any:

@@ -28,7 +28,7 @@ def execute(plan: Plan | FramePlan, feeds: list[Any], step: Step, record: Record
     """Runs a step; returns the slots of each partition, of which only fetched ones still hold values."""
     if isinstance(plan, FramePlan):
         with working_for(step):
-            return [FrameRun(plan, record).run(feeds)]
+            return [FrameRun(plan, step, record).run(feeds)]
     slots = []
     for part, places in zip(plan.parts, plan.feed_places):
         values: list[Any] = [None] * part.size

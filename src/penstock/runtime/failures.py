@@ -30,7 +30,7 @@ def describe(error: Exception, node: Node, inputs: list[Any]) -> OpError:
         cls, message = errors.InternalError, f"{type(error).__name__}: {error}"
     lines = [message, f"  op: '{node.name}' (type {node.definition.type}) on {node.device or 'no device'}"]
     if inputs:
-        names = [f"{producer.name}:{index}" for producer, index in node.inputs]
+        names = [f"{producer.origin.name if producer.origin is not None else producer.name}:{index}" for producer, index in node.inputs]
         lines.append("  inputs: " + ", ".join(f"{name} {_shown(value)}" for name, value in zip(names, inputs)))
     if node.origin is not None and node.origin.origin:
         lines.append(f"  made at: {node.origin.origin}")

@@ -4,9 +4,12 @@ The rules. A *dead* input makes a node dead: it does not run, and its outputs ar
 input that is not dead. Enter starts a frame, the run of a loop, or gives a running one a further value; a constant Enter gives it to every iteration.
 NextIteration hands a value to the next iteration of its frame, unless it is dead. Exit brings a value out to the frame around; if no Exit of a frame
 was ever alive when all of the frame has ended, its Exits are dead there.
+
+A dead value crosses between tasks as such: Send hands it over, and the other task's Recv is dead. Both stand outside of all loops.
 """
 from __future__ import annotations
 
+import queue
 import time
 from collections import deque
 from collections.abc import Callable
@@ -15,10 +18,12 @@ from typing import Any
 import numpy as np
 
 from penstock.compiler.ir import Node, Program
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DeadlineExceededError, InvalidArgumentError, OpError
+from penstock.ops.transfer import Recv, Send, rendezvous_key
 from penstock.runtime.environment import Environment
 from penstock.runtime.failures import describe
 from penstock.runtime.plan import kernel_of, references_of
+from penstock.runtime.step import Step
 from penstock.runtime.trace import Recorder
 
 DEAD: Any = object()
@@ -76,8 +81,10 @@ class _Iteration:
 class FrameRun:
     """One step of a program with control-flow nodes."""
 
-    def __init__(self, plan: FramePlan, record: Recorder | None = None) -> None:
-        self.plan, self.record = plan, record
+    def __init__(self, plan: FramePlan, step: Step, record: Recorder | None = None) -> None:
+        self.plan, self.step, self.record = plan, step, record
+        self.under_way = 0  # Recv nodes that wait
+        self.arrived: queue.SimpleQueue[tuple[Node, Any, OpError | None]] = queue.SimpleQueue()
         self.root = _Frame("", None, 0)
         self.ready: deque[tuple[_Frame, int, Node]] = deque()
         self.results: dict[tuple[Node, int], Any] = {}
@@ -94,7 +101,12 @@ class FrameRun:
             self._deliver(self.root, 0, node, [value])
         for node in self.plan.sources:
             self._schedule(self.root, 0, node)
-        while self.ready:
+        while self.ready or self.under_way:
+            if self.step.cancelled is not None:
+                raise self.step.cancelled
+            if not self.ready:
+                self._receive()
+                continue
             frame, iteration, node = self.ready.popleft()
             self._fire(frame, iteration, node)
             frame.active -= 1
@@ -126,7 +138,12 @@ class FrameRun:
         elif kind == "merge":
             self._deliver(frame, number, node, [DEAD, DEAD] if dead else inputs)
         elif dead:
+            if node.definition is Send:
+                self.step.rendezvous.send(rendezvous_key(node.attrs), DEAD)
             self._deliver(frame, number, node, [DEAD] * len(node.output_dtypes))
+        elif node.definition is Recv:
+            self.under_way += 1
+            self.step.rendezvous.recv(rendezvous_key(node.attrs), lambda value, error: self.arrived.put((node, value, error)))  # type: ignore[arg-type]
         else:
             self._deliver(frame, number, node, self._call(node, inputs))
 
@@ -145,6 +162,18 @@ class FrameRun:
         if self.record is not None:
             self.record(node.device, node, start, time.perf_counter_ns(), outputs)
         return outputs
+
+    def _receive(self) -> None:
+        """Waits for a value from another task, for as long as the step has time."""
+        try:
+            node, value, error = self.arrived.get(timeout=self.step.remaining())
+        except queue.Empty:
+            raise DeadlineExceededError(None, None, f"Timed out waiting for a tensor from another task: the step did not end within "
+                                        f"{self.step.timeout_ms} ms") from None
+        self.under_way -= 1
+        if error is not None:
+            raise error
+        self._deliver(self.root, 0, node, [value])
 
     # --- what arrives where ------------------------------------------------------------------------------------------
 

@@ -16,8 +16,7 @@ def _names(tf):
 
 def _flat(tf, structure):
     """The tensors of a nest; loops end in different ops under the two systems, so each gets an Identity."""
-    return [tf.identity(t, name="flat") for t in tf.contrib.framework.nest.flatten(structure)] if False else \
-        [tf.identity(t, name="flat") for t in _leaves(structure)]
+    return [tf.identity(t, name="flat") for t in _leaves(structure)]
 
 
 def _leaves(structure):
@@ -78,7 +77,7 @@ def cells(tf, np):
     ]
 
 
-def _step(tf, np, make):
+def _step(tf, np, make, fused=False):
     def case():
         with tf.variable_scope("model", initializer=_initializer(tf, np)):
             cell = make()
@@ -88,7 +87,7 @@ def _step(tf, np, make):
             output, state = cell(x * 0.5, state)
         loss = tf.add_n([tf.reduce_sum(tf.square(t)) for t in [output] + _leaves(state)])
         trained = tf.trainable_variables()
-        return {"output": output, "state": _flat(tf, state), "names": _names(tf), "sizes": [str(cell.state_size), str(cell.output_size)],
+        return {"output": _flat(tf, output) if fused else output, "state": _flat(tf, state), "names": _names(tf), "sizes": [str(cell.state_size), str(cell.output_size)],
                 "gradients": _flat(tf, tf.gradients(loss, [x] + trained))}
     return case
 
@@ -142,7 +141,7 @@ def unrolled(tf, np):
 
             def call(self, inputs, state):
                 a = tf.tanh(inputs[0] + state[0])
-                b = tf.layers.flatten(inputs[1]) + state[1] if False else inputs[1] + state[1]
+                b = inputs[1] + state[1]
                 return (a, b), (a, b * 0.5)
         x = (_data(tf, np, 3, 5, 2), _data(tf, np, 3, 5, 3))
         outputs, state = tf.nn.dynamic_rnn(Pair(), x, sequence_length=[5, 2, 3], dtype=tf.float32)
@@ -295,7 +294,7 @@ def unrolled(tf, np):
 def cases(tf, np):
     """All cases."""
     for name, make in cells(tf, np):
-        yield "step " + name, _step(tf, np, make)
+        yield "step " + name, _step(tf, np, make, fused="block" in name)
     for name, make in cells(tf, np):
         if name in ("basic_rnn", "gru", "lstm", "lstm peepholes", "multi", "residual", "layer_norm_lstm", "output_projection", "dropout variational"):
             yield "dynamic " + name, _dynamic(tf, np, make)
