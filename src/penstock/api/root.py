@@ -164,11 +164,11 @@ TABLE = {
 }
 SUBMODULES = (
     "app bitwise compat contrib data debugging dtypes flags gfile graph_util image initializers io linalg logging manip math nest nn python_io "
-    "quantization queue random raw_ops resource_loader sets signal sparse spectral strings summary sysconfig test train user_ops version"
+    "quantization queue random raw_ops resource_loader saved_model sets signal sparse spectral strings summary sysconfig test train user_ops version"
 )
 # Built later: a new namespace module moves its name from here to SUBMODULES.
 MISSING = (
     "audio autograph config distribute distributions estimator examples experimental feature_column keras layers lite lookup losses "
-    "metrics profiler ragged saved_model tpu xla"
+    "metrics profiler ragged tpu xla"
 )
 publish(__name__, TABLE, SUBMODULES, MISSING)

@@ -4,8 +4,6 @@ from __future__ import annotations
 import os
 from typing import Any
 
-import numpy as np
-
 from penstock.checkpoint.reader import open_checkpoint
 from penstock.checkpoint.state import latest_checkpoint
 from penstock.graph.dtypes import DType
@@ -14,7 +12,7 @@ from penstock.graph.dtypes import DType
 class CheckpointReader:
     """What is in a checkpoint, and the values. It reads what it is asked for and nothing else.
 
-    >>> import tempfile
+    >>> import tempfile, numpy as np
     >>> from penstock.checkpoint.writer import BundleWriter
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with BundleWriter(folder + "/model") as writer:

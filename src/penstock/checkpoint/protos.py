@@ -1,4 +1,4 @@
-"""The protocol buffers inside checkpoints and SavedModels. They are built from descriptors, with TensorFlow's field numbers: the same bytes on the wire.
+"""The protocol buffers inside checkpoints and SavedModels, built from descriptors, with TensorFlow's field numbers: the same bytes on the wire.
 
 A field is written ``number name type``; ``repeated`` and ``oneof`` (a field that is there or not) stand before it. Types that are no message of this
 file are TensorFlow's own, which TensorBoard brings along. Enums are int32 here, which is how they travel.

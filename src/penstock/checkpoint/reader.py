@@ -78,7 +78,7 @@ class Checkpoint:
                 result[common.within(wanted).index()] = self._read_part(name, part)[common.within(part).index()]
                 missing -= math.prod(common.shape(stored.shape))
         if missing:
-            raise DataLossError(None, None, f"Tensor {name} in {self.path} is incomplete: {missing} elements of {result.size} are in none of its parts")
+            raise DataLossError(None, None, f"Tensor {name} in {self.path} is incomplete: {missing} of its {result.size} elements are in no part")
         return result
 
 

@@ -1,4 +1,7 @@
-"""The file ``checkpoint`` in a folder of checkpoints: which one is the latest, and which others there are. ``tf.train.latest_checkpoint`` and its kin."""
+"""The file ``checkpoint`` in a folder of checkpoints: which one is the latest, and which others there are.
+
+Paths in it are relative to the folder, or absolute, as the program wrote them.
+"""
 from __future__ import annotations
 
 import glob

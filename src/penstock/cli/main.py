@@ -9,6 +9,7 @@ USAGE = """\
 commands:
   run       run a TensorFlow 1 program: penstock run prog.py --its --own --flags
   demo      learn to read handwritten digits, in less than a minute
+  inspect   what is in a checkpoint, a SavedModel or a graph: penstock inspect model.ckpt
   version   print the version
 
 `penstock COMMAND --help` tells more about one of them."""
@@ -26,6 +27,12 @@ def _demo(argv: list[str]) -> int:
     return main(argv)
 
 
+def _inspect(argv: list[str]) -> int:
+    from penstock.cli.inspect import main  # as above
+
+    return main(argv)
+
+
 def _version(argv: list[str]) -> int:
     from penstock import VERSION, __version__  # as above
 
@@ -34,7 +41,7 @@ def _version(argv: list[str]) -> int:
     return 0
 
 
-COMMANDS: dict[str, Callable[[list[str]], int]] = {"run": _run, "demo": _demo, "version": _version}
+COMMANDS: dict[str, Callable[[list[str]], int]] = {"run": _run, "demo": _demo, "inspect": _inspect, "version": _version}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -31,6 +31,7 @@ class Node:
     control: list[Node] = field(default_factory=list)
     device: str = ""
     origin: Operation | None = None  # the user's op, for errors
+    payload: Any = None  # what a pass gives the kernel of a node that it made
 
     @property
     def output_dtypes(self) -> list[DType]:

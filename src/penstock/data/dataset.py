@@ -135,8 +135,8 @@ class Dataset:
         """Elements made of one element of each of a structure of datasets."""
         for dataset in nest.flatten(datasets):
             if not isinstance(dataset, Dataset):
-                raise TypeError("The argument to `Dataset.zip()` must be a nested structure of `Dataset` objects."
-                                + (" Nested structures do not support Python lists; please use a tuple instead." if isinstance(dataset, list) else ""))
+                hint = " Nested structures do not support Python lists; please use a tuple instead." if isinstance(dataset, list) else ""
+                raise TypeError(f"The argument to `Dataset.zip()` must be a nested structure of `Dataset` objects.{hint}")
         flat = nest.flatten(datasets)
         specs = nest.pack_sequence_as(datasets, [dataset._structure for dataset in flat])
         variant = dataset_order.ZipDataset([dataset._variant_tensor for dataset in flat], **structure.output_attrs(specs))
@@ -182,7 +182,8 @@ class Dataset:
         with traced.waiting():
             return self._derive(dataset_functions.FlatMapDataset, traced.captured, specs=inner, f=traced.graph)
 
-    def interleave(self, map_func: Callable[..., Any], cycle_length: Any = AUTOTUNE, block_length: Any = 1, num_parallel_calls: Any = None) -> Dataset:
+    def interleave(self, map_func: Callable[..., Any], cycle_length: Any = AUTOTUNE, block_length: Any = 1,
+                   num_parallel_calls: Any = None) -> Dataset:
         """As flat_map, but ``cycle_length`` datasets are read in turn, ``block_length`` elements at a time."""
         traced = Traced(map_func, "Dataset.interleave()", self._structure)
         inner = dataset_structure(traced, "interleave")
@@ -320,7 +321,8 @@ class Dataset:
     def make_initializable_iterator(self, shared_name: str | None = None) -> Iterator:
         """An iterator that its ``initializer`` starts, as often as wanted: at its beginning, with the values that are then fed."""
         if self._variant_tensor.op.graph is not default_graph() and not default_graph().can_capture(self._variant_tensor.op.graph):
-            raise ValueError("The dataset was made in another graph than the default graph; make the iterator inside `with dataset_graph.as_default():`")
+            raise ValueError("The dataset was made in another graph than the default graph; make the iterator inside "
+                             "`with dataset_graph.as_default():`")
         attrs = structure.output_attrs(self._structure)
         with colocate_with(self._variant_tensor):
             resource = IteratorV2(container="", shared_name=shared_name or "", **attrs)

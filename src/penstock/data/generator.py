@@ -1,7 +1,7 @@
 """``Dataset.from_generator``: elements that a Python generator yields.
 
-One dataset of a single dummy element is flat-mapped into a GeneratorDataset, whose functions are py_funcs: the first starts the generator and gives it
-a number, the second asks the generator of that number for its next element, the third forgets it.
+One dataset of a single dummy element is flat-mapped into a GeneratorDataset, whose functions are py_funcs: the first starts the generator and gives
+it a number, the second asks the generator of that number for its next element, the third forgets it.
 """
 from __future__ import annotations
 

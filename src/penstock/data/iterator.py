@@ -13,8 +13,8 @@ from penstock.ops.iterator import IteratorFromStringHandleV2, IteratorGetNext, I
 
 _MANY_CALLS = 32
 _MANY_CALLS_WARNING = (
-    "An unusually high number of `Iterator.get_next()` calls was detected. Each call adds an operation to the graph: call it once, before the training "
-    "loop, and run its result again and again.")
+    "An unusually high number of `Iterator.get_next()` calls was detected. Each call adds an operation to the graph: call it once, before the "
+    "training loop, and run its result again and again.")
 
 
 class Iterator:

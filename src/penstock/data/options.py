@@ -1,6 +1,7 @@
 """``tf.data.Options``: wishes about how a pipeline runs. They change no element."""
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 
@@ -52,3 +53,12 @@ class OptionGroup:
         return isinstance(other, OptionGroup) and self.__dict__ == other.__dict__
 
     __hash__ = None  # type: ignore[assignment]
+
+
+class AutoShardPolicy(enum.IntEnum):
+    """How a dataset is to be divided among workers."""
+
+    OFF = -1
+    AUTO = 0
+    FILE = 1
+    DATA = 2

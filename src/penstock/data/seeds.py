@@ -14,7 +14,7 @@ from penstock.ops.select import where
 
 
 def seed_tensors(seed: Any) -> tuple[Tensor, Tensor]:
-    """The inputs ``seed`` and ``seed2`` of a dataset op. Two zeros mean unseeded, so a second seed takes the place of the zeros that were asked for."""
+    """The inputs ``seed`` and ``seed2`` of a dataset op. Two zeros mean unseeded; if they were asked for, another second seed takes their place."""
     given = isinstance(seed, Tensor)
     first, second = (seeds.get_seed(0)[0], seed) if given else seeds.get_seed(seed)
     first = to_tensor(0 if first is None else first, dt.int64, name="seed")

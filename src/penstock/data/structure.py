@@ -231,3 +231,18 @@ def check_fits(wanted: Any, found: Any, what: str) -> None:
     for mine, theirs in zip(nest.flatten(wanted), nest.flatten(found)):
         if not mine.accepts(theirs):
             raise TypeError(f"{what}: expected {mine!r}, found {theirs!r}.")
+
+
+def TensorStructure(dtype: Any, shape: Any) -> TensorSpec:
+    """``tf.data.experimental.TensorStructure``: the Spec of a dense tensor."""
+    return TensorSpec(as_dtype(dtype), as_shape(shape))
+
+
+def SparseTensorStructure(dtype: Any, shape: Any) -> SparseTensorSpec:
+    """``tf.data.experimental.SparseTensorStructure``: the Spec of a sparse tensor."""
+    return SparseTensorSpec(as_dtype(dtype), as_shape(shape))
+
+
+def structure_of_dataset(dataset_or_iterator: Any) -> Any:
+    """``tf.data.experimental.get_structure``: what an element of a dataset or iterator consists of."""
+    return dataset_or_iterator.element_spec

@@ -17,7 +17,6 @@ from penstock.graph.shape import as_shape
 from penstock.ops import dataset_functions, dataset_order, dataset_parallel, dataset_shuffle
 from penstock.ops.passing import ensure_shape
 
-
 # --- batches ---------------------------------------------------------------------------------------------------------
 
 def map_and_batch(map_func: Callable[..., Any], batch_size: Any, num_parallel_batches: int | None = None, drop_remainder: Any = False,
@@ -122,7 +121,7 @@ def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Transformation:
     return transform
 
 
-def Counter(start: Any = 0, step: Any = 1, dtype: Any = dt.int64) -> Dataset:  # noqa: N802
+def Counter(start: Any = 0, step: Any = 1, dtype: Any = dt.int64) -> Dataset:
     """The numbers from ``start`` on, without end."""
     with name_scope("counter"):
         first, distance = to_tensor(start, dt.as_dtype(dtype), name="start"), to_tensor(step, dt.as_dtype(dtype), name="step")

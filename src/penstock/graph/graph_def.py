@@ -61,19 +61,39 @@ def _check_types(graph_def: GraphDef) -> None:
         raise NotFoundError(None, None, f"Op types not registered in this version of Penstock: {listed}.")
 
 
-class _Importer:
-    """Adds the nodes in an order in which inputs come first."""
+def extend_graph(graph: Graph, graph_def: GraphDef, runtime_names: bool = False) -> list[Operation]:
+    """Adds nodes under exactly the names they have, to a graph whose operations they may take inputs from: how a session's graph grows on its master.
 
-    def __init__(self, graph: Graph, graph_def: GraphDef, scope: str, mapped: dict[str, Tensor]) -> None:
+    With ``runtime_names``, names may begin with "_", as those of the nodes that the runtime adds do.
+    """
+    _check_types(graph_def)
+    for node in graph_def.node:
+        if node.name in graph._by_name:
+            raise ValueError(f"Node {node.name!r} is in the graph already")
+    importer = _Importer(graph, graph_def, "", {}, graph._by_name, runtime_names)
+    with graph.as_default():
+        importer.run()
+    return [graph._by_name[node.name] for node in graph_def.node]
+
+
+class _Importer:
+    """Adds the nodes in an order in which inputs come first.
+
+    ``known`` are operations that nodes may refer to besides each other; where it is given, names are taken as they are.
+    """
+
+    def __init__(self, graph: Graph, graph_def: GraphDef, scope: str, mapped: dict[str, Tensor], known: dict[str, Operation] | None = None,
+                 runtime_names: bool = False) -> None:
         self._graph, self._scope, self._mapped, self._used = graph, scope, mapped, set[str]()
+        self._exact = known is not None
         self._nodes: dict[str, NodeDef] = {}
         for node in graph_def.node:
-            if not VALID_OP_NAME.match(node.name):
+            if not VALID_OP_NAME.match(node.name.lstrip("_") if runtime_names else node.name):
                 raise ValueError(f"Node {node.name!r} has no valid name")
             if node.name in self._nodes:
                 raise ValueError(f"Node {node.name!r} is not unique in the graph_def")
             self._nodes[node.name] = node
-        self._ops: dict[str, Operation] = {}
+        self._ops: dict[str, Operation] = dict(known or {})
 
     def run(self) -> None:
         """Adds all nodes."""
@@ -143,6 +163,8 @@ class _Importer:
             if self._is_mapped(text) or self._closes_loop(text):
                 continue
             source = self._source(text)
+            if source not in self._nodes and source in self._ops:
+                continue
             if source not in self._nodes:
                 raise ValueError(f"Input {text!r} of node {node.name!r} ({node.op}) was not found in graph_def.")
             found.append(source)
@@ -172,7 +194,7 @@ class _Importer:
         inputs = tuple(self._tensor(node, text if text in forward else stand_in) for text in texts)
         attributes = _attributes(definition, node)
         _check_inputs(definition, node, inputs, attributes)
-        if self._scope:
+        if self._scope or self._exact:
             full_name = self._graph._name_for(self._scope + node.name + "/")
             self._graph._names[full_name.lower()] = self._graph._names.get(full_name.lower(), 0) + 1
         else:

@@ -62,7 +62,7 @@ def extract_sub_graph(graph_def: GraphDef, dest_nodes: Sequence[str]) -> GraphDe
 def convert_variables_to_constants(sess: Any, input_graph_def: GraphDef, output_node_names: Sequence[str],
                                    variable_names_whitelist: Iterable[str] | None = None,
                                    variable_names_blacklist: Iterable[str] | None = None) -> GraphDef:
-    """``tf.graph_util.convert_variables_to_constants``: what ``output_node_names`` need, with the values that variables have in ``sess`` as constants."""
+    """``tf.graph_util.convert_variables_to_constants``: what the outputs need, with the values that variables have in ``sess`` as constants."""
     graph = extract_sub_graph(input_graph_def, output_node_names)
     nodes = _by_name(graph)
     allowed, denied = None if variable_names_whitelist is None else set(variable_names_whitelist), set(variable_names_blacklist or ())

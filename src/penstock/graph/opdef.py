@@ -382,8 +382,9 @@ class OpDef:
                 return [result if type(result) is TensorShape else as_shape(result)]
             shapes = [as_shape(item) for item in result]
         except ValueError as error:
-            shown = ", ".join(str(tensor.shape).replace("(", "[").replace(",)", ")").replace(")", "]") for tensor in inputs)
-            raise ValueError(f"{error} for '{name}' (op: '{self.type}') with input shapes: {shown}.") from None
+            shapes_text = ", ".join(_shape_text(tensor.shape) for tensor in inputs)
+            types_text = ", ".join(tensor.dtype.base_dtype.name for tensor in inputs)
+            raise ValueError(f"{error} for '{name}' (op: '{self.type}') with input shapes: {shapes_text} and types: {types_text}.") from None
         if len(shapes) != outputs:
             raise TypeError(f"the shape function of {self.type} gave {len(shapes)} shapes for {outputs} outputs")
         return shapes
@@ -505,6 +506,10 @@ def _check_rank(value: Any, wanted: int | range) -> None:
         if rank is not None and rank not in allowed:
             how = "" if len(allowed) == 1 else "at least " if rank < allowed.start else "at most "
             raise ValueError(f"Shape must be {how}rank {min(max(rank, allowed.start), allowed.stop - 1)} but is rank {rank}")
+
+
+def _shape_text(shape: TensorShape) -> str:
+    return "<unknown>" if shape.extents is None else "[" + ",".join("?" if extent is None else str(extent) for extent in shape.extents) + "]"
 
 
 def _short(value: Any) -> str:

@@ -118,4 +118,5 @@ from penstock.ops import (  # noqa: F401
     dataset_shuffle,
     dataset_sources,
     iterator,
+    optional,
 )

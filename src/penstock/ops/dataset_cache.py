@@ -47,7 +47,7 @@ class _Writing:
         self._elements, self._path, self._lock = elements, path, path + ".lockfile"
         try:
             os.close(os.open(self._lock, os.O_CREAT | os.O_EXCL))
-            self._file: Any = open(path + ".partial", "wb")
+            self._file: Any = open(path + ".partial", "wb")  # noqa: SIM115 (closed at the end of the data)
         except FileExistsError:
             self._file = None
             raise KernelError(AlreadyExistsError, f"There appears to be a concurrent caching iterator running - cache lockfile already exists "

@@ -1,9 +1,9 @@
 """What a dataset is while a graph runs, and what the dataset ops share.
 
 The kernel of a dataset op returns a ``Source``, which travels along a variant edge. ``iter(source)`` starts an epoch. The contract of the iterators:
-``next`` gives an element, a tuple with one value per component, or StopIteration at the end and ever after. Any other error belongs to the one element
-that could not be made; the element after it can be asked for. An iterator is used by one thread at a time. Threads that work for one end when
-nobody refers to it any more.
+``next`` gives an element, a tuple with one value per component, or StopIteration at the end and ever after. Any other error belongs to the one
+element that could not be made; the element after it can be asked for. An iterator is used by one thread at a time. Threads that work for one end
+when nobody refers to it any more.
 """
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from penstock.errors import KernelError, NotFoundError, invalid_argument
 from penstock.graph.attrs import Attr, type_list
+from penstock.graph.dtypes import resource
 from penstock.graph.function import FuncGraph
 from penstock.graph.opdef import OpDef, op
 from penstock.ops.common import fixed
@@ -40,8 +41,11 @@ class Caller:
 
     def __init__(self, ctx: Any, function: Any, captured: list[Any]) -> None:
         if not isinstance(function, FuncGraph):
-            raise KernelError(NotFoundError, f"Function {function} is not defined.", "build the pipeline in this program: an imported graph has no functions")
-        self._ctx, self._function, self._captured = ctx, function, list(captured)
+            raise KernelError(NotFoundError, f"Function {function} is not defined.",
+                              "build the pipeline in this program: an imported graph has no functions")
+        self._ctx, self._function = ctx, function
+        self._captured = [value.read() if hasattr(value, "read") and not tensor.dtype.is_ref and tensor.dtype is not resource else value
+                          for tensor, value in zip(function.inputs[len(function.inputs) - len(captured):], captured)]
 
     def __call__(self, *components: Any) -> Element:
         return tuple(self._ctx.call(self._function, [*components, *self._captured]))

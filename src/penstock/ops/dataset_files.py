@@ -36,7 +36,7 @@ def _compression(compression_type: Any) -> str:
 
 def _open(path: str) -> IO[bytes]:
     try:
-        return open(path, "rb")  # noqa: SIM115 (its user closes it)
+        return open(path, "rb")
     except OSError as error:
         raise file_error(error, path) from error
 
@@ -88,8 +88,8 @@ def _fixed_records(file: IO[bytes], header: int, length: int, footer: int) -> It
     data.seek(0, os.SEEK_END)
     body = data.tell() - header - footer
     if body < 0 or body % length:
-        raise invalid_argument(f"Excluding the header ({header} bytes) and footer ({footer} bytes), input file \"{getattr(file, 'name', '')}\" has body "
-                               f"length {body} bytes, which is not an exact multiple of the record length ({length} bytes).")
+        raise invalid_argument(f"Excluding the header ({header} bytes) and footer ({footer} bytes), input file \"{getattr(file, 'name', '')}\" has "
+                               f"body length {body} bytes, which is not an exact multiple of the record length ({length} bytes).")
     data.seek(header)
     for _ in range(body // length):
         yield data.read(length)

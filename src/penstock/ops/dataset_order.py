@@ -143,7 +143,7 @@ class _IgnoreErrors:
                 return next(self._elements)
             except (StopIteration, CancelledError):
                 raise
-            except Exception:  # noqa: S112 (it is what was asked for)
+            except Exception:
                 continue
 
 

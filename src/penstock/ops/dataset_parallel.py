@@ -89,8 +89,8 @@ class _ReplacingInterleave(_ParallelInterleave):
 
     def __next__(self) -> Element:
         if not self._begun:
-            for self._place in range(len(self._cycle)):
-                self._open()
+            while self._place < len(self._cycle) and self._open():
+                self._place += 1
             self._begun, self._place = True, 0
         return super().__next__()
 

@@ -46,25 +46,35 @@ class Position:
 
     def next(self) -> Element:
         """The next element; OutOfRangeError at the end."""
+        element = self.next_or_none()
+        if element is None:
+            raise KernelError(OutOfRangeError, "End of sequence")
+        return element
+
+    def next_or_none(self) -> Element | None:
+        """The next element; None at the end."""
         with self._lock:
             if self._elements is None:
-                raise KernelError(FailedPreconditionError,
-                                  "GetNext() failed because the iterator has not been initialized. Ensure that you have run the initializer operation "
-                                  "for this iterator before getting the next element.")
-            self.count += 1
+                raise KernelError(FailedPreconditionError, "GetNext() failed because the iterator has not been initialized. Ensure that you have run "
+                                                           "the initializer operation for this iterator before getting the next element.")
             try:
-                return next(self._elements)
+                element = next(self._elements)
             except StopIteration:
-                self.count -= 1
-                raise KernelError(OutOfRangeError, "End of sequence") from None
+                return None
+            except Exception:
+                self.count += 1  # an element that could not be made was taken too
+                raise
+            self.count += 1
+            return element
 
     def move_to(self, count: int) -> None:
         """Starts over and takes ``count`` elements: restores a place, for data that come in the same order again."""
         if self._source is None:
             raise KernelError(FailedPreconditionError, "An iterator must be initialized before its state can be restored.")
         self.start(self._source)
-        while self.count < count:
-            self.next()
+        for _ in range(count):
+            if self.next_or_none() is None:
+                raise KernelError(OutOfRangeError, f"The dataset has only {self.count} elements, but {count} were taken when its state was saved.")
 
     @property
     def handle(self) -> bytes:
@@ -219,3 +229,28 @@ class IteratorGetDevice:
 
     def kernel(resource, ctx):
         return scalar((ctx.device or "").encode())
+
+
+@op("_IteratorPlace", "iterator: resource -> count: int64")
+class IteratorPlace:
+    """How many elements have been taken from an iterator."""
+
+    stateful = True
+    shape = fixed()
+    gradient = None
+
+    def kernel(iterator):
+        return np.int64(iterator.count)
+
+
+@op("_MoveIterator", "iterator: resource, count: int64 ->")
+class MoveIterator:
+    """Moves an iterator, which has been started, to the place after ``count`` elements."""
+
+    stateful = blocking = True
+    shape = nothing()
+    gradient = None
+
+    def kernel(iterator, count):
+        iterator.move_to(int(count))
+        return ()

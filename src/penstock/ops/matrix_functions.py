@@ -61,7 +61,12 @@ class MatrixSquareRoot:
     def kernel(input):
         from scipy.linalg import sqrtm  # slow to import
         check_square(input)
-        return in_lapack(lambda a: each(sqrtm, a), input, error="The square root does not exist.")
+
+        def root(a: np.ndarray) -> np.ndarray:
+            found = sqrtm(a)
+            return np.full_like(a, np.nan) if np.iscomplexobj(found) and not np.iscomplexobj(a) else found  # no real root
+
+        return in_lapack(lambda a: each(root, a), input, error="The square root does not exist.")
 
     def gradient(op, dy):
         # x̄ solves xᴴ ā + ā xᴴ = ȳ, a linear system in the elements of ā
@@ -91,8 +96,12 @@ class MatrixLogarithm:
     def kernel(input):
         from scipy.linalg import logm  # slow to import
         check_square(input)
+
+        def logarithm(a: np.ndarray) -> np.ndarray:
+            return logm(a) if np.isfinite(a).all() else np.full_like(a, np.nan)  # logm does not end on some infinite matrices
+
         # In double precision: logm warns about the accuracy of single precision.
-        return in_lapack(lambda a: each(logm, a.astype(np.complex128)), input, error="The logarithm does not exist.")
+        return in_lapack(lambda a: each(logarithm, a.astype(np.complex128)), input, error="The logarithm does not exist.")
 
     gradient = None
 

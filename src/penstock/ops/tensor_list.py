@@ -72,6 +72,8 @@ class TensorListPopBack:
             if extents.ndim == 0 or (extents < 0).any():
                 raise invalid_argument("Trying to pop from an empty list.")
             return (), np.zeros(extents, element_dtype.np)
+        if np.asarray(input_handle[1]).dtype != element_dtype.np:
+            raise invalid_argument(f"Invalid data types; op elements {element_dtype.name} but list elements {np.asarray(input_handle[1]).dtype}")
         return input_handle
 
     def gradient(op, dlist, dtensor):

@@ -1,4 +1,4 @@
-"""Where values enter and leave a step, and cross between devices. The runtime adds these nodes; programs do not.
+"""Where values enter and leave a step, cross between devices, and are computed together. The runtime adds these nodes; programs do not.
 
 They have no gradient and, but for Send, no kernel: the executor itself feeds, fetches and waits.
 """
@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.graph.attrs import INT, STRING, TYPE
+from penstock.graph.attrs import INT, STRING, STRINGS, TYPE, TYPES
 from penstock.graph.opdef import op
 from penstock.ops.common import nothing, unknown
 
@@ -56,3 +56,14 @@ class Recv:
 
     shape = unknown()
     gradient = None
+
+
+@op("_Fused", "inputs: Tin -> output: T", Tin=TYPES, T=TYPE, names=STRINGS)
+class Fused:
+    """A group of elementwise nodes as one loop: see compiler/fuse.py."""
+
+    shape = unknown()
+    gradient = None
+
+    def kernel(inputs, ctx):
+        return ctx.node.payload.run(inputs)

@@ -72,6 +72,8 @@ class LayerNormBasicLSTMCell(RNNCell):
 class LSTMBlockCell(LSTMCell):
     """``tf.contrib.rnn.LSTMBlockCell``: the cell that TensorFlow computes in one kernel; here it is an LSTMCell with that one's arguments."""
 
+    _peephole_names = ("w_i_diag", "w_f_diag", "w_o_diag")
+
     def __init__(self, num_units: int, forget_bias: float = 1.0, cell_clip: float | None = None, use_peephole: bool = False, dtype: Any = None,
                  reuse: Any = None, name: str = "lstm_cell") -> None:
         super().__init__(num_units, use_peepholes=use_peephole, cell_clip=cell_clip if cell_clip is not None and cell_clip > 0 else None,

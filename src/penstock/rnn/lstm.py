@@ -78,6 +78,8 @@ class BasicLSTMCell(LayerRNNCell):
 class LSTMCell(LayerRNNCell):
     """``tf.nn.rnn_cell.LSTMCell``: peepholes let the gates see the memory, a projection makes the output smaller (Sak et al. 2014)."""
 
+    _peephole_names = ("w_f_diag", "w_i_diag", "w_o_diag")  # in the order in which they are made
+
     def __init__(self, num_units: int, use_peepholes: bool = False, cell_clip: float | None = None, initializer: Any = None,
                  num_proj: int | None = None, proj_clip: float | None = None, num_unit_shards: int | None = None,
                  num_proj_shards: int | None = None, forget_bias: float = 1.0, state_is_tuple: bool = True, activation: Any = None,
@@ -108,9 +110,8 @@ class LSTMCell(LayerRNNCell):
                                          partitioner=_partitioner(self._num_unit_shards))
         self._bias = self.add_variable("bias", [4 * units], initializer=Zeros(dtype=self._dtype))
         if self._use_peepholes:
-            self._w_f_diag = self.add_variable("w_f_diag", [units], initializer=self._initializer)
-            self._w_i_diag = self.add_variable("w_i_diag", [units], initializer=self._initializer)
-            self._w_o_diag = self.add_variable("w_o_diag", [units], initializer=self._initializer)
+            diagonals = {name: self.add_variable(name, [units], initializer=self._initializer) for name in self._peephole_names}
+            self._w_f_diag, self._w_i_diag, self._w_o_diag = (diagonals[name] for name in ("w_f_diag", "w_i_diag", "w_o_diag"))
         if self._num_proj is not None:
             self._proj_kernel = self.add_variable("projection/kernel", [units, self._num_proj], initializer=self._initializer,
                                                   partitioner=_partitioner(self._num_proj_shards))

@@ -72,8 +72,8 @@ def regression_signature_def(examples: Any, predictions: Any) -> SignatureDef:
         raise ValueError("Regression examples cannot be None.")
     if predictions is None:
         raise ValueError("Regression predictions cannot be None.")
-    return build_signature_def(_serialized("Regression", examples), {names.REGRESS_OUTPUTS: _output("Regression output", predictions, dtypes.float32)},
-                               names.REGRESS_METHOD_NAME)
+    outputs = {names.REGRESS_OUTPUTS: _output("Regression output", predictions, dtypes.float32)}
+    return build_signature_def(_serialized("Regression", examples), outputs, names.REGRESS_METHOD_NAME)
 
 
 def classification_signature_def(examples: Any, classes: Any, scores: Any) -> SignatureDef:

@@ -118,7 +118,8 @@ def _move_out(node: Any, scope: str, unbound: list[str]) -> None:
             if _UNBOUND + name not in unbound:
                 unbound.append(_UNBOUND + name)
     if "_class" in node.attr:
-        groups = [strip_name_scope(group.decode(), scope).encode() for group in node.attr["_class"].list.s if group.startswith(f"loc:@{scope}/".encode())]
+        inside = f"loc:@{scope}/".encode()
+        groups = [b"loc:@" + group.removeprefix(inside) for group in node.attr["_class"].list.s if group.startswith(inside)]
         del node.attr["_class"]
         if groups:
             node.attr["_class"].list.s.extend(groups)

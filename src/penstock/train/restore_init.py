@@ -82,8 +82,7 @@ def _set_initializer(reader: CheckpointReader, path: str, name: str, variable: A
     if not shape.is_compatible_with(stored):
         raise ValueError(f"Shape of variable {parts[0].name} ({shape}) doesn't match with shape of tensor {name} ({stored}) from checkpoint reader.")
     for part in parts:
-        slice_info = part._get_save_slice_info() if len(parts) > 1 or info is not None and shape == as_shape(info.full_shape) else None
-        _restore_on_init(part, path, name, "" if slice_info is None else slice_info.spec)
+        _restore_on_init(part, path, name, "" if info is None or shape is part.shape else part._get_save_slice_info().spec)
     logging.info("Initialize variable %s from checkpoint %s with %s", parts[0].name, path, name)
 
 

@@ -114,9 +114,7 @@ def op_list_to_dict(op_list: Iterable[Any]) -> dict[str, Any]:
         raise TypeError(f"Variables to save should be passed in a dict or a list: {op_list}")
     found: dict[str, Any] = {}
     for item in sorted(op_list, key=lambda item: str(item.name)) if isinstance(op_list, set) else op_list:
-        if isinstance(item, SaveableObject):
-            _add(found, item.name, item)
-        elif isinstance(item, PartitionedVariable):
+        if isinstance(item, (SaveableObject, PartitionedVariable)):
             _add(found, item.name, item)
         elif isinstance(item, Variable) and item._get_save_slice_info() is not None:
             name = str(item._get_save_slice_info().full_name)  # type: ignore[union-attr]

@@ -268,8 +268,8 @@ def import_meta_graph_with_return_elements(meta_graph_or_file: Any, clear_device
                                            return_elements: Any = None, **kwargs: Any) -> tuple[Saver | None, Any]:
     """``import_meta_graph`` that also returns the tensors and operations called ``return_elements``."""
     definition = meta_graph.read_meta_graph(meta_graph_or_file)
-    variables, elements, scope = meta_graph.import_scoped(definition, clear_devices=clear_devices, import_scope=import_scope,
-                                                          return_elements=return_elements, **kwargs)
+    _, elements, scope = meta_graph.import_scoped(definition, clear_devices=clear_devices, import_scope=import_scope,
+                                                  return_elements=return_elements, **kwargs)
     if definition.HasField("saver_def"):
         return Saver(saver_def=definition.saver_def, name=scope or None), elements
     if all_saveable_objects(scope or None):

@@ -52,7 +52,8 @@ class BaseSaverBuilder:
             return SaveV2(filename_tensor, names, slices, tensors)
         raise RuntimeError(f"Unexpected write_version: {self._write_version}")
 
-    def bulk_restore(self, filename_tensor: Tensor, saveables: list[SaveableObject], preferred_shard: int, restore_sequentially: bool) -> list[Tensor]:
+    def bulk_restore(self, filename_tensor: Tensor, saveables: list[SaveableObject], preferred_shard: int,
+                     restore_sequentially: bool) -> list[Tensor]:
         """The values of all tensors of ``saveables``, in order; here each is read by itself."""
         tensors: list[Tensor] = []
         for saveable in saveables:
@@ -162,7 +163,8 @@ class BaseSaverBuilder:
 class BulkSaverBuilder(BaseSaverBuilder):
     """Reads everything with one operation, in the order of the file."""
 
-    def bulk_restore(self, filename_tensor: Tensor, saveables: list[SaveableObject], preferred_shard: int, restore_sequentially: bool) -> list[Tensor]:
+    def bulk_restore(self, filename_tensor: Tensor, saveables: list[SaveableObject], preferred_shard: int,
+                     restore_sequentially: bool) -> list[Tensor]:
         """The values of all tensors of ``saveables``, in order."""
         with device("/device:CPU:0"):
             return _restore_v2(filename_tensor, [spec for saveable in saveables for spec in saveable.specs])

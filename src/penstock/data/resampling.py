@@ -1,0 +1,54 @@
+"""``rejection_resample``: a dataset with another distribution of classes."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.data import nest
+from penstock.data.dataset import Dataset
+from penstock.data.transformations import scan
+from penstock.graph import dtypes as dt
+from penstock.graph.convert import to_tensor
+from penstock.graph.node import Tensor
+from penstock.ops.cast import cast
+from penstock.ops.fill import one_hot, ones_like
+from penstock.ops.gather import gather
+from penstock.ops.random import random_uniform
+from penstock.ops.reduce import reduce_max, reduce_sum
+
+_PRIOR = 10  # elements of each class that count as seen before the first one: early estimates are rough
+_TINY = 1e-30
+
+
+def resampled(dataset: Dataset, class_func: Callable[..., Any], target_dist: Any, initial_dist: Any, seed: int | None) -> Dataset:
+    """See ``rejection_resample``."""
+    target = to_tensor(target_dist, name="target_dist")
+    target = cast(target, dt.float32)
+    classes = dataset.map(class_func)
+    if initial_dist is not None:
+        initial = cast(to_tensor(initial_dist, name="initial_dist"), dt.float32)
+        distributions = Dataset.from_tensors(initial).repeat()
+    else:
+        distributions = classes.apply(scan(ones_like(target) * _PRIOR, lambda seen, found: _count(seen, found, target)))
+
+    def keep(found: Tensor, distribution: Tensor, element: Any) -> Tensor:
+        return random_uniform([], seed=seed) < gather(_acceptance(distribution, target), found)
+
+    joined = Dataset.zip((classes, distributions, dataset.map(lambda *parts: _whole(dataset, parts))))
+    return joined.filter(lambda found, distribution, *rest: keep(found, distribution, rest)).map(lambda found, _, *rest: (found, *rest))
+
+
+def _whole(dataset: Dataset, parts: tuple[Any, ...]) -> Any:
+    return parts if type(dataset._structure) is tuple else nest.flatten(parts)[0] if not nest.is_sequence(parts[0]) else parts[0]
+
+
+def _count(seen: Tensor, found: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """The number of elements per class so far, and as a distribution."""
+    seen = seen + one_hot(found, target.shape[0].value, dtype=dt.float32)
+    return seen, seen / reduce_sum(seen)
+
+
+def _acceptance(initial: Tensor, target: Tensor) -> Tensor:
+    """With which probability an element of each class stays."""
+    ratio = target / (initial + _TINY)
+    return ratio / reduce_max(ratio)

@@ -1,0 +1,22 @@
+"""The place of an iterator in a checkpoint."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from penstock.graph.node import Tensor
+from penstock.ops.iterator import IteratorPlace, MoveIterator
+from penstock.train.saveable import SaveableObject, SaveSpec
+
+
+class IteratorSaveable(SaveableObject):
+    """Saves how many elements were taken. To restore, the iterator, which must have been initialized, starts over and passes over as many: the data
+    must come in the same order again, so random transformations need seeds.
+    """
+
+    def __init__(self, resource: Tensor) -> None:
+        super().__init__(resource, [SaveSpec(IteratorPlace(resource), "", resource.name + "-state")], resource.name)
+
+    def restore(self, restored_tensors: list[Tensor], restored_shapes: Sequence[Any] | None) -> Any:
+        """Moves the iterator to its place."""
+        return MoveIterator(self.op, restored_tensors[0])

@@ -1,0 +1,90 @@
+"""A step's program, cut by task, on its way from the master to the workers: what each task runs, is fed and is asked for.
+
+A part travels as a GraphDef with its Send and Recv nodes; the worker makes it a Program again. Parts keep the names of their nodes, so that a node has the same
+state (its random numbers, say) in all the steps of a session.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tensorboard.compat.proto.graph_pb2 import GraphDef
+
+from penstock.compiler import ir
+from penstock.compiler.ir import Node, Program
+from penstock.distributed.cluster_spec import task_of
+from penstock.errors import InvalidArgumentError, UnimplementedError
+from penstock.graph.graph import Graph
+from penstock.graph.graph_def import extend_graph
+from penstock.ops.transfer import Arg
+from penstock.runtime.partition import partition
+
+_DEPTH = {"enter": 1, "exit": -1}  # how many loops deeper the output of a node lies than its inputs
+
+
+@dataclass(slots=True)
+class Part:
+    """What one task runs: its nodes; which of the step's feeds it takes; the outputs it is asked for, and which of the step's fetches they are."""
+
+    task: str
+    nodes: list[Node]
+    feeds: list[int] = field(default_factory=list)
+    fetches: list[str] = field(default_factory=list)  # "name:index"
+    results: list[int] = field(default_factory=list)
+    frames: bool = False  # tensors that come from other tasks may be dead
+
+    def graph_def(self) -> GraphDef:
+        """The nodes as a proto."""
+        proto = GraphDef()
+        for node in self.nodes:
+            proto.node.append(node.node_def)
+        return proto
+
+
+def split(program: Program) -> list[Part]:
+    """The parts of a placed program, one for each task that has nodes."""
+    frames = any(node.definition.control_flow for node in program.nodes)
+    if frames:
+        _check_loops(program)
+    parts = {cut.device: Part(cut.device, cut.nodes, frames=frames) for cut in partition(program, task_of)}
+    for number, arg in enumerate(program.args):
+        part = parts[task_of(arg.device)]
+        arg.attrs["index"] = len(part.feeds)
+        part.feeds.append(number)
+    for number, (node, index) in enumerate(program.fetches):
+        part = parts[task_of(node.device)]
+        part.fetches.append(f"{node.name}:{index}")
+        part.results.append(number)
+    return list(parts.values())
+
+
+def _check_loops(program: Program) -> None:
+    """A loop must lie on one task: its Send and Recv nodes would need the iteration in their keys."""
+    depth: dict[Node, int] = {}
+    for node in program.nodes:
+        before = [*(producer for producer, _ in node.inputs if producer in depth), *node.control]
+        inside = max((depth[other] for other in before), default=0)
+        depth[node] = inside + _DEPTH.get(node.definition.control_flow or "", 0)
+    for node in program.nodes:
+        for producer in (*(producer for producer, _ in node.inputs), *node.control):
+            if depth[producer] > 0 and task_of(producer.device) != task_of(node.device):
+                raise UnimplementedError(None, node.origin, (
+                    f"the loop that '{node.name}' is in spans tasks: it is on {node.device}, and its input '{producer.name}' on {producer.device}. "
+                    "Put the body of the loop on one task with tf.device."))
+
+
+def program_of(graph_def: GraphDef, fetches: Sequence[str]) -> Program:
+    """The program in a part's GraphDef: all of its nodes, in a runnable order."""
+    graph = Graph()
+    try:
+        operations = extend_graph(graph, graph_def, runtime_names=True)
+        tensors: list[Any] = [graph.as_graph_element(name, allow_operation=False) for name in fetches]
+    except (ValueError, KeyError, TypeError) as error:
+        raise InvalidArgumentError(None, None, f"the part of a graph is malformed: {error}") from None
+    program = ir.prune(tensors, operations, ())
+    args = {node.attrs["index"]: node for node in program.nodes if node.definition is Arg}
+    if sorted(args) != list(range(len(args))):
+        raise InvalidArgumentError(None, None, f"the feeds of a part are numbered {sorted(args)}")
+    program.args = [args[index] for index in range(len(args))]
+    return program

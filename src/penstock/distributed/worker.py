@@ -1,0 +1,136 @@
+"""The worker: what a task does for the masters of a cluster. It keeps registered parts of graphs, runs them, and hands their tensors to other tasks.
+
+No sockets here: ``service.py`` maps messages to these methods, and ``fetch`` is how tensors of other tasks are asked for. Variables, queues and tables live in the
+task's containers and are shared by all sessions by name; what belongs to a session (random states) goes with it.
+"""
+from __future__ import annotations
+
+import itertools
+import logging
+import secrets
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from tensorboard.compat.proto.config_pb2 import RunMetadata
+from tensorboard.compat.proto.graph_pb2 import GraphDef
+
+from penstock.distributed.cluster_spec import task_of
+from penstock.distributed.parts import program_of
+from penstock.distributed.steps import Fetch, Steps
+from penstock.errors import AbortedError, InternalError, InvalidArgumentError, KernelError, OpError
+from penstock.runtime.devices import Device, local_devices
+from penstock.runtime.environment import Environment
+from penstock.runtime.executor import execute
+from penstock.runtime.failures import describe
+from penstock.runtime.rendezvous import Callback
+from penstock.runtime.resources import Resources
+from penstock.runtime.trace import Trace, fill_partition_graphs
+
+_log = logging.getLogger("tensorflow.worker")
+
+
+@dataclass(slots=True)
+class RunOrder:
+    """How to run a part: the step's number, its time limit, and what its RunMetadata should tell."""
+
+    step: int
+    timeout_ms: int = 0
+    trace: bool = False
+    partition_graphs: bool = False
+
+
+class Worker:
+    """One task. ``incarnation`` tells this process from an earlier or later one at the same address."""
+
+    def __init__(self, task: str, config: Any, fetch: Fetch) -> None:
+        self.task, self.incarnation = task, secrets.randbits(62) | 1
+        self.devices: list[Device] = local_devices(config, task, self.incarnation)
+        self.resources = Resources()
+        self.steps = Steps(task, fetch)
+        self._sessions: dict[str, Environment] = {}
+        self._graphs: dict[str, tuple[str, Any]] = {}  # handle -> (session, plan)
+        self._numbers = itertools.count()
+        self._lock = threading.Lock()
+
+    # --- graphs ------------------------------------------------------------------------------------------------------
+
+    def register(self, session: str, graph_def: GraphDef, fetches: list[str], frames: bool = False, isolated: bool = False) -> str:
+        """Prepares a part for running; returns its handle. Done once per part."""
+        program = program_of(graph_def, fetches)
+        for node in program.nodes:
+            if task_of(node.device) != self.task:
+                raise InvalidArgumentError(None, None, f"'{node.name}' is for {node.device}; this task is {self.task}")
+        with self._lock:
+            environment = self._sessions.get(session)
+            if environment is None:
+                environment = self._sessions[session] = Environment(self.devices, resources=Resources() if isolated else self.resources)
+            plan = environment.pack(program, frames)
+            handle = f"{self.incarnation:x}-{next(self._numbers)}"  # a handle of an earlier incarnation is never found
+            self._graphs[handle] = session, plan
+        return handle
+
+    def end_session(self, session: str) -> None:
+        """Forgets the parts of a session and what belongs to it alone."""
+        with self._lock:
+            self._graphs = {handle: item for handle, item in self._graphs.items() if item[0] != session}
+            self._sessions.pop(session, None)
+
+    def reset(self, containers: list[str]) -> None:
+        """Clears containers of variables and other resources; all of them if none is named."""
+        self.resources.clear(containers)
+
+    # --- steps -------------------------------------------------------------------------------------------------------
+
+    def run(self, handle: str, feeds: list[Any], order: RunOrder) -> tuple[list[Any], RunMetadata | None]:
+        """Runs a part; returns what it was asked for, not to be written to."""
+        registered = self._graphs.get(handle)
+        if registered is None:
+            raise AbortedError(None, None, f"Graph handle {handle} is not found on {self.task}: the task was restarted since it was registered, and "
+                               "the variables it held are lost. Restore or initialise them.")
+        plan = registered[1]
+        step = self.steps.begin(order.step, order.timeout_ms)
+        failure: OpError | None = None
+        try:
+            trace = Trace() if order.trace else None
+            slots = execute(plan, feeds, step, trace)
+            results = [_fetched(slots[part][slot], node) for part, slot, node in plan.fetch_places]
+            return results, _metadata(plan, trace, order)
+        except OpError as error:
+            failure = error
+            raise
+        except Exception as error:  # whatever happens in a step, the task goes on
+            _log.exception("step %d failed on %s", order.step, self.task)
+            failure = InternalError(None, None, f"{type(error).__name__} on {self.task}: {error}")
+            raise failure from error
+        finally:
+            self.steps.end(order.step, failure)
+
+    def send(self, step: int, key: str, callback: Callback) -> None:
+        """Another task asks for a tensor: calls back when it is there."""
+        self.steps.take(step, key, callback)
+
+    def abort(self, step: int, error: OpError) -> None:
+        """The master gives up a step."""
+        self.steps.abort(step, error)
+
+
+def _fetched(value: Any, node: Any) -> Any:
+    """A fetched value; what a reference refers to."""
+    if hasattr(value, "read") and hasattr(value, "lock"):
+        try:
+            return value.read()
+        except KernelError as error:
+            raise describe(error, node, []) from None
+    return value
+
+
+def _metadata(plan: Any, trace: Trace | None, order: RunOrder) -> RunMetadata | None:
+    if trace is None and not order.partition_graphs:
+        return None
+    metadata = RunMetadata()
+    if trace is not None:
+        metadata.step_stats.CopyFrom(trace.step_stats())
+    if order.partition_graphs:
+        fill_partition_graphs(plan, metadata)
+    return metadata
