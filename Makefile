@@ -16,7 +16,7 @@ NEED_PYTHON = { test -n "$(PYTHON)" && $(PYTHON) $(IS_RECENT) >/dev/null 2>&1; }
     exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench size clean
+.PHONY: help demo test versions lint bench size clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*##  *\(.*\)/  make \1	\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -26,6 +26,11 @@ demo: $(INSTALLED)  ## train a digit classifier, show its accuracy and how to se
 
 test: $(INSTALLED)  ## the test suite, without the nightly tests
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --timeout 300 $(ARGS)
+
+versions:  ## the test suite on each of Python 3.10 to 3.13 that is there, each in an environment of its own
+	@for version in 3.10 3.11 3.12 3.13; do \
+	    if python$$version -c '' >/dev/null 2>&1; then $(MAKE) test PYTHON=python$$version VENV=.venv-$$version || exit 1; \
+	    else echo "python$$version is not here"; fi; done
 
 lint: $(INSTALLED)  ## style (ruff) and types (mypy)
 	$(BIN)/ruff check

@@ -34,7 +34,7 @@ LAYERS = [
 # What holds the state of a task lies in the folder of the runtime that owns it, but is made of graph types alone: kernels of `ops` make queues and
 # change variables, and the executor above them only hands these things over.
 STATE = ("runtime.accumulators runtime.barriers runtime.mutexes runtime.queue_kinds runtime.queues runtime.readers runtime.resources runtime.staging "
-         "runtime.tables runtime.waiting").split()
+         "runtime.table_files runtime.tables runtime.waiting").split()
 # (file, module above it): why.
 EXCEPTIONS = {
     ("ops/functional.py", "penstock.function_gradients"): "a loop's gradient comes from its body's: it calls differentiation itself",

@@ -135,7 +135,7 @@ def _backward_branch(op: Operation, branch: FuncGraph, other: FuncGraph, dys: Se
     sources = list(branch.inputs)
     with graph.as_default():
         pairs = [(y, to_tensor(dy)) for y, dy in zip(branch.outputs[:outputs], dys) if dy is not None]
-        differentiable = [x for x in sources if _differentiable(x)]
+        differentiable = [x for x in sources if _differentiable(x) or x.dtype.base_dtype is dtypes.variant]  # lists, of a loop in the branch
         found = gradients([y for y, _ in pairs], differentiable, grad_ys=[graph.capture(dy) for _, dy in pairs]) if pairs and differentiable else []
     by_source = dict(zip(differentiable, found or [None] * len(differentiable)))
     return graph, [by_source.get(x) for x in sources]

@@ -116,12 +116,14 @@ def test_graph_def_round_trip(example):
     with Graph().as_default() as copy:
         import_graph_def(graph_def, name="copy")
     again = copy.get_operation_by_name(f"copy/{call.op.name}")
-    assert [t.dtype for t in again.outputs] == [t.dtype for t in call.outputs]
-    assert [str(t.shape) for t in again.outputs] == [str(t.shape) for t in call.outputs], f"{example.label}: shapes change in a round trip"
+    outputs = again.outputs[:len(call.outputs)]  # an op of our own is written as one of TensorFlow's, which may have more
+    assert [t.dtype for t in outputs] == [t.dtype for t in call.outputs]
+    if again.type == call.op.type:
+        assert [str(t.shape) for t in outputs] == [str(t.shape) for t in call.outputs], f"{example.label}: shapes change in a round trip"
     setup = [copy.get_operation_by_name(f"copy/{op.name}") for op in call.setup]
     with build.session(graph) as running, build.session(copy) as running_copy:
         wanted = call.run(running)
-        found = build.run_from_state(running_copy, setup, build.fetchable(again.outputs), {}, again)
+        found = build.run_from_state(running_copy, setup, build.fetchable(outputs), {}, again)
     if example.exact:
         _assert_same(example, wanted, found)
 

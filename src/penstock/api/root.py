@@ -96,6 +96,7 @@ TABLE = {
     "penstock.ops.tensor_array_class": "TensorArray",
     "penstock.ops.functional_loops": "map_fn foldl foldr scan",
     "penstock.ops.queue_classes": "FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue",
+    "penstock.train.lookup": "tables_initializer initialize_all_tables",
     "penstock.ops.reader_classes": "FixedLengthRecordReader IdentityReader ReaderBase TFRecordReader TextLineReader WholeFileReader",
     "penstock.ops.parsing": "FixedLenFeature VarLenFeature SparseFeature FixedLenSequenceFeature parse_example parse_single_example "
                             "parse_single_sequence_example",
@@ -163,12 +164,12 @@ TABLE = {
                              "load_file_system_library",
 }
 SUBMODULES = (
-    "app bitwise compat contrib data debugging dtypes flags gfile graph_util image initializers io linalg logging manip math nest nn python_io "
+    "app bitwise compat contrib data debugging dtypes flags gfile graph_util image initializers io linalg logging lookup manip math nest nn python_io "
     "quantization queue random raw_ops resource_loader saved_model sets signal sparse spectral strings summary sysconfig test train user_ops version"
 )
 # Built later: a new namespace module moves its name from here to SUBMODULES.
 MISSING = (
-    "audio autograph config distribute distributions estimator examples experimental feature_column keras layers lite lookup losses "
+    "audio autograph config distribute distributions estimator examples experimental feature_column keras layers lite losses "
     "metrics profiler ragged tpu xla"
 )
 publish(__name__, TABLE, SUBMODULES, MISSING)

@@ -95,7 +95,7 @@ class _Module:
         self.module = ir.Module()
         self.folds = [] if body.reduce is None else [Fold(body.reduce.kind, dtype) for dtype in self.outputs]
         self.compute = self._compute()
-        self.stages = {dtype.size: self._stage(dtype.size) for dtype in self.inputs}
+        self.stages = {size: self._stage(size) for size in sorted({dtype.size for dtype in self.inputs})}
         self.locate = self._locate()
         self._kernel()
 
@@ -143,11 +143,14 @@ class _Module:
         element = ir.IntType(size * 8)
         with b.if_else(b.icmp_signed("==", stride, number(0))) as (fixed, moving):
             with fixed:
-                value = b.load(source, align=1, typ=element)
-                with loop(b, number(0), count) as index:
+                lane = b.insert_element(splat(element, 0), b.load(source, align=1, typ=element), ir.Constant(ir.IntType(32), 0))
+                value = b.shuffle_vector(lane, lane, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
+                with loop(b, number(0), count, LANES) as index:
                     b.store(value, b.gep(buffer, [index], source_etype=element), align=1)
-            with moving:
-                with loop(b, number(0), count) as index:
+            with moving, b.if_else(b.icmp_signed("==", stride, number(size))) as (plain, strided):
+                with plain:
+                    self._copy(b, buffer, source, b.mul(count, stride))
+                with strided, loop(b, number(0), count) as index:
                     value = b.load(advance(b, source, b.mul(index, stride)), align=1, typ=element)
                     b.store(value, b.gep(buffer, [index], source_etype=element), align=1)
         rest = b.gep(buffer, [count], source_etype=element)
@@ -165,13 +168,12 @@ class _Module:
         entry = number((1 + len(self.inputs)) * 8)
         for k in range(len(self.inputs)):
             b.store(self._item(b, origin, k), b.gep(result, [number(k)], source_etype=POINTER))
-        left = b.alloca(I64)
+        left, place = b.alloca(I64), b.alloca(I64)
         b.store(index, left)
         with loop(b, number(0), rank) as step:
             axis = b.sub(b.sub(rank, number(1)), step)
             row = advance(b, table, b.mul(axis, entry))
             remaining = b.load(left, typ=I64)
-            place = b.alloca(I64)
             b.store(remaining, place)
             with b.if_then(b.icmp_signed(">", axis, number(0))):
                 extent = b.load(row, typ=I64)
@@ -207,7 +209,7 @@ class _Module:
         for k in range(len(self.inputs)):
             b.store(data[k], b.gep(self.places[0], [number(k)], source_etype=POINTER))
         self.results = data[len(self.inputs):]
-        self.buffers = [self._array(ir.IntType(dtype.size * 8), BLOCK + LANES) for dtype in self.inputs]
+        self.buffers = [self._array(ir.IntType(dtype.size * 8), BLOCK + 2 * LANES) for dtype in self.inputs]
         self.out_buffers = [self._array(memory_type(dtype), BLOCK + 4 * LANES) for dtype in self.outputs]
         reduce = self.body.reduce
         emit = self._map if reduce is None else self._columns if reduce.axes == "first" else self._rows
@@ -247,13 +249,13 @@ class _Module:
             b.call(self.compute, [*inputs, *written, padded])
             with b.if_then(b.not_(exact)):
                 for place, buffer, dtype in zip(targets, self.out_buffers, self.outputs):
-                    self._copy(place, buffer, b.mul(count, number(dtype.size)))
+                    self._copy(b, place, buffer, b.mul(count, number(dtype.size)))
 
-    def _copy(self, place: IR, buffer: IR, size: IR) -> None:
+    def _copy(self, b: ir.IRBuilder, place: IR, source: IR, size: IR) -> None:
         kinds = [POINTER, POINTER, I64, ir.IntType(1)]
         name = "llvm.memcpy.p0.p0.i64"
         copy = self.module.globals.get(name) or ir.Function(self.module, ir.FunctionType(VOID, kinds), name)
-        self.b.call(copy, [place, buffer, size, ir.Constant(ir.IntType(1), 0)])
+        b.call(copy, [place, source, size, ir.Constant(ir.IntType(1), 0)])
 
     def _whole_vectors(self, results: list[IR]) -> IR:
         """If all inputs are plain arrays, computes all whole vectors at one go. Returns where the blocks have to go on."""

@@ -82,7 +82,9 @@ def _generate(text: str, machine: Any) -> bytes:
     context = binding.create_context()
     with binding.parse_assembly(text, context) as module:
         module.verify()
-        passes = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options(speed_level=2))
+        options = binding.create_pipeline_tuning_options(speed_level=1)
+        options.loop_vectorization = options.loop_unrolling = False  # the code is vectors already
+        passes = binding.create_pass_builder(machine, options)
         passes.getModulePassManager().run(module, passes)
         return bytes(machine.emit_object(module))
 

@@ -22,9 +22,20 @@ def vector(scalar: ir.Type) -> ir.VectorType:
     return ir.VectorType(scalar, LANES)
 
 
+class _Splat(ir.Constant):  # type: ignore[misc]
+    """A constant vector of equal elements, in LLVM's short notation: llvmlite would spell out each."""
+
+    def __init__(self, scalar: ir.Type, value: Any) -> None:
+        self._text = f"splat ({scalar} {ir.Constant(scalar, value).get_reference()})"
+        super().__init__(vector(scalar), None)
+
+    def get_reference(self) -> str:
+        return self._text
+
+
 def splat(scalar: ir.Type, value: Any) -> IR:
     """A constant in every lane."""
-    return ir.FormattedConstant(vector(scalar), f"splat ({scalar} {ir.Constant(scalar, value).get_reference()})")
+    return _Splat(scalar, value)
 
 
 def intrinsic(builder: ir.IRBuilder, name: str, *operands: IR) -> IR:

@@ -72,6 +72,7 @@ from penstock.ops import (  # noqa: F401  # noqa: F401  # noqa: F401  # noqa: F4
     random_stateless,
     reader_classes,
     readers,
+    tables,
     reduce,
     resource,  # noqa: F401
     rounding,

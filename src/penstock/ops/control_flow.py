@@ -120,7 +120,7 @@ def _check_same(one: _Branch, other: _Branch) -> None:
     try:
         nest.assert_same_structure(one.result, other.result)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"Incompatible return types of true_fn and false_fn: {error}") from None
+        raise type(error)(f"Incompatible return types of true_fn and false_fn: {error}") from None
     for mine, theirs in zip(one.graph.outputs, other.graph.outputs):
         if mine.dtype.base_dtype is not theirs.dtype.base_dtype:
             raise ValueError(f"Outputs of true_fn and false_fn must have the same type: {mine.dtype.base_dtype.name}, {theirs.dtype.base_dtype.name}")

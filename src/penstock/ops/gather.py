@@ -195,6 +195,8 @@ class GatherNd:
 
     def kernel(params, indices):
         params, indices = as_array(params), as_array(indices)
+        if not indices.shape[-1]:  # no coordinates: every position is the whole
+            return np.broadcast_to(params, (*indices.shape[:-1], *params.shape)).copy()
         return params[checked_positions(indices, params.shape)]
 
     def gradient(op, dy):

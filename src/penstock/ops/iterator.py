@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import FailedPreconditionError, KernelError, OutOfRangeError, invalid_argument
-from penstock.graph.attrs import FUNC, STRING, Attr, type_list
+from penstock.graph.attrs import FUNC, STRING, Attr
 from penstock.graph.opdef import op
 from penstock.graph.shape import unknown_shape
 from penstock.ops.common import fixed, nothing
 from penstock.ops.dataset_core import OUTPUTS, Caller, Element, Elements, Source, scalar, text
 from penstock.ops.dataset_functions import dataset_of
 
-_FROM_HANDLE = {"output_types": type_list(), "output_shapes": Attr("list(shape)", ())}
+_FROM_HANDLE = {"output_types": Attr("list(type)", ()), "output_shapes": Attr("list(shape)", ())}
 _KIND = "Iterator"
 
 

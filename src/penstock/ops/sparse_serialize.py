@@ -9,6 +9,7 @@ import threading
 from typing import Any
 
 import numpy as np
+from google.protobuf.message import DecodeError
 from tensorboard.compat.proto.tensor_pb2 import TensorProto
 
 from penstock.errors import invalid_argument
@@ -60,12 +61,18 @@ def _serialized(pieces: list[Parts], out_type: Any) -> np.ndarray:
     return result
 
 
+def _array(serialized: bytes) -> np.ndarray:
+    try:
+        return proto_to_array(TensorProto.FromString(serialized))
+    except (DecodeError, TypeError, ValueError):
+        raise invalid_argument("Could not parse a serialized part of a SparseTensor") from None
+
+
 def _deserialized(serialized: np.ndarray, dtype: Any) -> list[Parts]:
     """The inverse of ``_serialized``."""
     found = []
     for number, three in enumerate(serialized.reshape(-1, 3)):
-        indices, values, shape = (
-            proto_to_array(TensorProto.FromString(part)) if isinstance(part, bytes) else part for part in three)
+        indices, values, shape = (_array(part) if isinstance(part, bytes) else part for part in three)
         if values.dtype != dtype.np:
             raise invalid_argument(f"Requested SparseTensor of type {dtype.name} but SparseTensor[{number}].values.dtype() == "
                                    f"{dt.as_dtype(values.dtype).name}")

@@ -55,8 +55,15 @@ class TensorListPushBack:
 
     def gradient(op, dlist):
         element = op.inputs[1]
+        if not _has_gradient(element):  # nothing was pushed for it: see the gradient of TensorListPopBack
+            return [dlist, None]
         rest, tensor = TensorListPopBack(dlist, element_shape_tensor(element.shape), element_dtype=element.dtype.base_dtype)
         return [rest, tensor]
+
+
+def _has_gradient(element: Tensor) -> bool:
+    dtype = element.dtype.base_dtype
+    return dtype.is_floating or dtype.is_complex or dtype is dt.variant or (dtype is dt.resource and element._handle_data is not None)
 
 
 @op("TensorListPopBack", "input_handle: variant, element_shape: int32 -> output_handle: variant, tensor: element_dtype", element_dtype=TYPE)
@@ -72,7 +79,7 @@ class TensorListPopBack:
             if extents.ndim == 0 or (extents < 0).any():
                 raise invalid_argument("Trying to pop from an empty list.")
             return (), np.zeros(extents, element_dtype.np)
-        if np.asarray(input_handle[1]).dtype != element_dtype.np:
+        if element_dtype.is_numpy_compatible and np.asarray(input_handle[1]).dtype != element_dtype.np:
             raise invalid_argument(f"Invalid data types; op elements {element_dtype.name} but list elements {np.asarray(input_handle[1]).dtype}")
         return input_handle
 

@@ -67,3 +67,4 @@ example("BatchToSpaceND", normal(4, 2, 3, 1), ints(2, 2), np.array([[1, 0], [0, 
 example("ExtractImagePatches", normal(1, 5, 4, 2), ksizes=[1, 2, 2, 1], strides=[1, 2, 1, 1], rates=[1, 2, 1, 1], padding="SAME")
 example("ExtractImagePatches", normal(2, 5, 4, 1), ksizes=[1, 3, 2, 1], strides=[1, 1, 1, 1], rates=[1, 1, 1, 1], padding="VALID")
 example("ExtractVolumePatches", normal(1, 3, 4, 3, 1), ksizes=[1, 2, 2, 2, 1], strides=[1, 1, 2, 1, 1], padding="SAME")
+example("GatherNd", normal(2, 3), np.zeros((3, 0), np.int32), grad=False)  # no coordinates: the whole, three times

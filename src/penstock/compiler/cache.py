@@ -1,0 +1,101 @@
+"""Machine code on disk, so that a program that ran once starts with compiled kernels.
+
+A file holds its own checksum: one that is damaged, or half written by a machine that lost power, is as good as absent. Files are written under another
+name and renamed, so processes never see parts; two that compile the same kernel write the same bytes. A folder that cannot be used is
+no error: kernels are then compiled again by each process.
+"""
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import os
+import tempfile
+from pathlib import Path
+
+_log = logging.getLogger(__name__)
+_MAGIC = b"penstock kernel 1\n"
+_SUFFIX = ".kernel"
+LIMIT = 256 << 20  # bytes; the files that were used longest ago go first
+_KEEP = 0.8  # of the limit, when files have to go
+
+
+def folder() -> Path:
+    """Where kernels are kept: PENSTOCK_CACHE_DIR, else ``penstock`` in the user's cache folder."""
+    own = os.environ.get("PENSTOCK_CACHE_DIR")
+    if own:
+        return Path(own)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base and os.path.isabs(base) else Path.home() / ".cache") / "penstock"
+
+
+def load(name: str) -> bytes | None:
+    """What was stored under a name; None if there is nothing, or nothing sound."""
+    path = folder() / (name + _SUFFIX)
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    header = len(_MAGIC) + hashlib.sha256().digest_size
+    payload = content[header:]
+    if content[:len(_MAGIC)] != _MAGIC or content[len(_MAGIC):header] != _checksum(name, payload):
+        _log.warning("ignoring the damaged kernel %s", path)
+        return None
+    with contextlib.suppress(OSError):  # a folder that cannot be written to: files keep their age
+        os.utime(path)
+    return payload
+
+
+def store(name: str, payload: bytes) -> None:
+    """Keeps bytes under a name."""
+    target = folder() / (name + _SUFFIX)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".new-")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(_MAGIC + _checksum(name, payload) + payload)
+            os.replace(temporary, target)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+        evict()
+    except OSError as error:
+        _log.info("cannot keep a kernel in %s: %s", target.parent, error)
+
+
+def _checksum(name: str, payload: bytes) -> bytes:
+    return hashlib.sha256(name.encode() + payload).digest()  # with the name: a file that was renamed is damaged
+
+
+def entries() -> list[tuple[Path, os.stat_result]]:
+    """All files, the one used longest ago first."""
+    found = []
+    with contextlib.suppress(OSError):  # no folder, no files
+        for path in folder().iterdir():
+            if path.suffix == _SUFFIX or path.name.startswith(".new-"):
+                with contextlib.suppress(OSError):  # another process has removed it
+                    found.append((path, path.stat()))
+    return sorted(found, key=lambda entry: entry[1].st_mtime)
+
+
+def evict(limit: int | None = None) -> None:
+    """Removes the oldest files if there are more bytes than the limit."""
+    limit = LIMIT if limit is None else limit
+    files = entries()
+    total = sum(status.st_size for _, status in files)
+    if total <= limit:
+        return
+    for path, status in files:
+        if total <= limit * _KEEP:
+            break
+        path.unlink(missing_ok=True)
+        total -= status.st_size
+
+
+def clear() -> int:
+    """Removes all files; returns how many there were."""
+    files = entries()
+    for path, _ in files:
+        path.unlink(missing_ok=True)
+    return len(files)

@@ -1,0 +1,65 @@
+"""The master: keeps the sessions of clients, each with its graph, and runs their steps on the tasks of the cluster.
+
+No sockets here: ``service.py`` maps messages to these methods, and ``Peers`` carries them to other tasks.
+"""
+from __future__ import annotations
+
+import secrets
+import threading
+from typing import Any
+
+from tensorboard.compat.proto.config_pb2 import ConfigProto
+
+from penstock.distributed.master_session import MasterSession
+from penstock.distributed.messages import Message
+from penstock.distributed.peers import Peers
+from penstock.distributed.worker import Worker
+from penstock.errors import AbortedError, CancelledError
+
+_RESET_PATIENCE = 10.0  # seconds, per task
+
+
+class Master:
+    """The sessions of one server."""
+
+    def __init__(self, worker: Worker, peers: Peers) -> None:
+        self._worker, self._peers = worker, peers
+        self._sessions: dict[str, MasterSession] = {}
+        self._lock = threading.Lock()
+
+    def create_session(self, config: ConfigProto) -> str:
+        """A new session without a graph; returns its handle."""
+        handle = f"{self._worker.task}-{secrets.token_hex(8)}"
+        session = MasterSession(handle, config, self._worker, self._peers)
+        with self._lock:
+            self._sessions[handle] = session
+        return handle
+
+    def session(self, handle: str) -> MasterSession:
+        """The session with this handle; AbortedError if there is none."""
+        found = self._sessions.get(handle)
+        if found is None:
+            raise AbortedError(None, None, f"Session {handle} is not found on {self._worker.task}: the task was restarted, or the session was closed.")
+        return found
+
+    def close_session(self, handle: str) -> None:
+        """Ends a session: its steps are cancelled, its parts forgotten. Variables stay."""
+        with self._lock:
+            session = self._sessions.pop(handle, None)
+        if session is not None:
+            session.close(CancelledError(None, None, "Session has been closed."))
+
+    def reset(self, containers: list[str]) -> None:
+        """Closes all sessions, then clears containers on every task of the cluster."""
+        self.close(AbortedError(None, None, "The session was closed by Session.reset."))
+        self._worker.reset(containers)
+        for task in self._peers.addresses:
+            if task != self._worker.task:
+                self._peers.call(task, Message("Reset", {"containers": containers}), _RESET_PATIENCE)
+
+    def close(self, error: Any) -> None:
+        """Ends all sessions."""
+        with self._lock:
+            sessions, self._sessions = list(self._sessions.values()), {}
+        for session in sessions:
+            session.close(error)

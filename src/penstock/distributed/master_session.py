@@ -1,0 +1,161 @@
+"""A client's session on a master: its graph, the plans made of it, and the steps under way.
+
+A plan is made once per (feeds, fetches, targets): prune, place over the devices of the tasks, cut by task, register each part with its task. A step then costs one message
+per task, none for the part on the master's own task.
+"""
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from tensorboard.compat.proto.config_pb2 import ConfigProto, RunMetadata
+from tensorboard.compat.proto.graph_pb2 import GraphDef
+
+from penstock import errors
+from penstock.compiler import ir
+from penstock.distributed.cluster_spec import matches, task_of
+from penstock.distributed.messages import Message
+from penstock.distributed.parts import Part, split
+from penstock.distributed.peers import Peers, ignore
+from penstock.distributed.step_run import PlannedPart, StepRun
+from penstock.distributed.worker import RunOrder, Worker
+from penstock.graph.device import DeviceSpec
+from penstock.graph.graph import Graph
+from penstock.graph.graph_def import extend_graph
+from penstock.runtime.devices import Device, place
+
+_START_PATIENCE = float(os.environ.get("PENSTOCK_START_TIMEOUT", "600"))  # seconds that a task may take to start
+_CALL_PATIENCE = 60.0  # seconds for registering a part
+
+Plan = list[PlannedPart]
+
+
+class MasterSession:
+    """One session."""
+
+    def __init__(self, handle: str, config: ConfigProto, worker: Worker, peers: Peers) -> None:
+        self._handle, self._config, self._worker, self._peers = handle, config, worker, peers
+        self._graph = Graph()
+        self._plans: dict[Any, Plan] = {}
+        self._devices: dict[str, list[Device]] = {worker.task: worker.devices}
+        self._lock = threading.Lock()  # guards the graph and the plans
+        self._steps: dict[int, StepRun] = {}
+        self._closed: errors.OpError | None = None
+
+    def extend(self, graph_def: GraphDef) -> None:
+        """Adds nodes to the graph."""
+        with self._lock:
+            try:
+                extend_graph(self._graph, graph_def)
+            except (ValueError, TypeError) as error:
+                raise errors.InvalidArgumentError(None, None, f"the graph cannot be extended: {error}") from None
+
+    def run(self, names: tuple[Sequence[str], Sequence[str], Sequence[str]], values: list[Any], timeout_ms: int = 0, trace: bool = False,
+            partition_graphs: bool = False, caller: Any = None) -> tuple[list[Any], RunMetadata | None]:
+        """Runs a step; ``names`` are the feeds, the fetches and the targets, ``values`` what is fed."""
+        plan = self._plan(names)
+        order = RunOrder(secrets.randbits(53), timeout_ms or self._config.operation_timeout_in_ms, trace, partition_graphs)
+        step = StepRun(plan, self._worker, self._peers, order)
+        self._steps[order.step] = step
+        if self._closed is not None:
+            step.cancel(self._closed)
+        if caller is not None:
+            caller.on_gone(lambda: step.cancel(errors.CancelledError(None, None, "the client is gone")))
+        try:
+            return step.run(values)
+        except (errors.AbortedError, errors.UnavailableError):
+            self._forget_plans_of(step.lost)
+            raise
+        finally:
+            self._steps.pop(order.step, None)
+
+    def close(self, error: errors.OpError) -> None:
+        """Ends the session and the steps under way."""
+        self._closed = error
+        for step in list(self._steps.values()):
+            step.cancel(error)
+        with self._lock:
+            tasks = {part.task for plan in self._plans.values() for part in plan}
+            self._plans = {}
+        for task in tasks:
+            if task == self._worker.task:
+                self._worker.end_session(self._handle)
+            else:
+                self._peers.start(task, Message("EndSession", {"session": self._handle}), ignore)
+
+    # --- devices -----------------------------------------------------------------------------------------------------
+
+    def list_devices(self) -> list[Device]:
+        """The devices of all tasks that the session may use, its own task's first; waits for tasks that have not started."""
+        return [device for task in self._tasks() for device in self._devices_of(task)]
+
+    def _tasks(self) -> list[str]:
+        own, filters = self._worker.task, list(self._config.device_filters)
+        return [own, *(task for task in self._peers.addresses if task != own and matches(task, filters))]
+
+    def _devices_of(self, task: str) -> list[Device]:
+        found = self._devices.get(task)
+        if found is None:
+            reply = self._peers.wait_for(task, Message("GetStatus"), _START_PATIENCE)
+            found = [Device(name, incarnation=reply.fields["incarnation"]) for name in reply.fields["devices"]]
+            if any(task_of(device.name) != task for device in found):
+                raise errors.InternalError(None, None, f"{self._peers.addresses[task]} is {reply.fields['devices']}, not {task}: is the same cluster "
+                                           "given to all tasks?")
+            self._devices[task] = found
+        return found
+
+    def _candidates(self, program: ir.Program) -> list[Device]:
+        """The devices of those tasks that nodes of a program name, in the order of preference: nobody else has to be up."""
+        needed = {self._worker.task}
+        for name in {node.device for node in program.nodes}:
+            spec = DeviceSpec.from_string(name)
+            wanted = DeviceSpec(spec.job, spec.replica, spec.task)
+            fitting = [task for task in self._tasks() if wanted.fits(DeviceSpec.from_string(task))]
+            alone = fitting[:1] == [self._worker.task] and not spec.device_index
+            needed.update(fitting[:1] if alone else fitting)
+        return [device for task in self._tasks() if task in needed for device in self._devices_of(task)]
+
+    # --- plans -------------------------------------------------------------------------------------------------------
+
+    def _plan(self, names: tuple[Sequence[str], Sequence[str], Sequence[str]]) -> Plan:
+        feeds, fetches, targets = (tuple(part) for part in names)
+        key = (feeds, fetches, targets)
+        plan = self._plans.get(key)
+        if plan is None:
+            with self._lock:
+                program = self._program(feeds, fetches, targets)
+            place(program, self._candidates(program), self._config.allow_soft_placement, self._config.log_device_placement)
+            plan = self._register(split(program))
+            with self._lock:
+                if self._closed is not None:
+                    raise self._closed
+                plan = self._plans.setdefault(key, plan)
+        return plan
+
+    def _program(self, feeds: Sequence[str], fetches: Sequence[str], targets: Sequence[str]) -> ir.Program:
+        graph = self._graph
+        try:
+            tensors: list[Any] = [[graph.as_graph_element(name, allow_operation=False) for name in group] for group in (fetches, feeds)]
+            operations: Any = [graph.as_graph_element(name, allow_tensor=False) for name in targets]
+        except (KeyError, ValueError) as error:
+            raise errors.NotFoundError(None, None, f"the step names what is not in the session's graph: {error}") from None
+        return ir.prune(tensors[0], operations, tensors[1])
+
+    def _register(self, parts: list[Part]) -> Plan:
+        return [PlannedPart(part.task, self._register_part(part), part.feeds, part.results) for part in parts]
+
+    def _register_part(self, part: Part) -> str:
+        isolated = self._config.isolate_session_state
+        if part.task == self._worker.task:
+            return self._worker.register(self._handle, part.graph_def(), part.fetches, part.frames, isolated)
+        message = Message("RegisterGraph", {"session": self._handle, "fetches": part.fetches, "frames": part.frames, "isolated": isolated},
+                          [part.graph_def().SerializeToString()])
+        return self._peers.call(part.task, message, _CALL_PATIENCE).fields["handle"]
+
+    def _forget_plans_of(self, task: str | None) -> None:
+        """A task was lost: if it comes back it does not know its parts any more."""
+        with self._lock:
+            self._plans = {key: plan for key, plan in self._plans.items() if all(part.task != task for part in plan)}

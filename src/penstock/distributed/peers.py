@@ -1,0 +1,96 @@
+"""The other tasks of a cluster, as a master and a worker see them: called by name, over whatever transport carries the messages."""
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from penstock.distributed.messages import ERROR, Message, error_from
+from penstock.errors import OpError, UnavailableError, exception_type_from_error_code
+from penstock.runtime.rendezvous import Callback
+
+_log = logging.getLogger("tensorflow")
+_PATIENCE = 10.0  # seconds of waiting for a task until that is logged
+
+Done = Callable[[Message | None, OpError | None], None]
+
+
+class Transport(Protocol):
+    """How messages reach an address.
+
+    A call that fails raises, or hands to ``done``, an OpError: UnavailableError if nobody answers there or the connection is lost. A request is delivered at
+    most once. ``done`` is called exactly once, from any thread.
+    """
+
+    def call(self, address: str, message: Message, timeout: float | None = None, wait: bool = False) -> Message:
+        """The reply to a request; with ``wait``, somebody may first have to start listening at the address."""
+
+    def start(self, address: str, message: Message, done: Done) -> Callable[[], None]:
+        """Sends a request without waiting for its reply; returns what gives it up."""
+
+
+class Peers:
+    """Calls tasks by their names; errors that come back name the task."""
+
+    def __init__(self, addresses: dict[str, str], transport: Transport) -> None:
+        self.addresses, self._transport = addresses, transport
+
+    def call(self, task: str, message: Message, timeout: float | None = None) -> Message:
+        """The reply of a task; raises the error that it answers with."""
+        try:
+            return checked(self._transport.call(self._address(task), message, timeout))
+        except UnavailableError as error:
+            raise self._lost(task, error) from None
+
+    def wait_for(self, task: str, message: Message, patience: float) -> Message:
+        """The reply of a task that may not have started yet; UnavailableError after ``patience`` seconds."""
+        end = time.monotonic() + patience
+        while True:
+            left = end - time.monotonic()
+            try:
+                return checked(self._transport.call(self._address(task), message, max(0.01, min(left, _PATIENCE)), wait=True))
+            except UnavailableError as error:
+                if left <= _PATIENCE:
+                    raise self._lost(task, error) from None
+                _log.info("still waiting for %s at %s", task, self._address(task))
+
+    def start(self, task: str, message: Message, done: Done) -> Callable[[], None]:
+        """Sends a request; ``done`` gets the reply, or the error."""
+        def answered(reply: Message | None, error: OpError | None) -> None:
+            if reply is not None and reply.method == ERROR:
+                reply, error = None, error_from(reply.fields)
+            elif isinstance(error, UnavailableError):
+                error = self._lost(task, error)
+            done(reply, error)
+
+        return self._transport.start(self._address(task), message, answered)
+
+    def fetch(self, task: str, step: int, key: str, callback: Callback) -> Callable[[], None]:
+        """Asks a task for a tensor of a step."""
+        def arrived(reply: Message | None, error: OpError | None) -> None:
+            callback(None if reply is None else reply.tensors[0], error)
+
+        return self.start(task, Message("RecvTensor", {"step": step, "key": key}), arrived)
+
+    def _address(self, task: str) -> str:
+        return self.addresses[task]
+
+    def _lost(self, task: str, error: OpError) -> OpError:
+        text = error.message if task in error.message else f"{task} at {self._address(task)} cannot be reached: {error.message}"
+        return exception_type_from_error_code(error.error_code)(None, None, text)
+
+
+def checked(reply: Message) -> Message:
+    """A reply; raises the error that it carries."""
+    if reply.method == ERROR:
+        raise error_from(reply.fields)
+    return reply
+
+
+def give_up_nothing() -> None:
+    """For requests that are answered already."""
+
+
+def ignore(reply: Any, error: Any) -> None:
+    """For requests whose outcome changes nothing: an abort of a task that may be dead."""

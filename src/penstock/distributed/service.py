@@ -1,0 +1,151 @@
+"""What a server answers: each message goes to a method of its master or its worker, and comes back as a reply or an error.
+
+Whatever arrives, ``handle`` returns a reply: the fields of a message are checked here, at the border, and an error never ends the server.
+"""
+from __future__ import annotations
+
+import logging
+import queue
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from google.protobuf.message import DecodeError
+from tensorboard.compat.proto.config_pb2 import ConfigProto
+from tensorboard.compat.proto.graph_pb2 import GraphDef
+
+from penstock import errors
+from penstock.distributed.master import Master
+from penstock.distributed.messages import MalformedMessage, Message, error_from, error_message
+from penstock.distributed.worker import RunOrder, Worker
+
+_log = logging.getLogger("tensorflow.server")
+
+
+class Caller(Protocol):
+    """Who sent a message."""
+
+    def on_gone(self, callback: Callable[[], None]) -> None:
+        """Has ``callback`` called when the caller gives up or is lost before it is answered."""
+
+
+class Service:
+    """The methods of a server."""
+
+    def __init__(self, master: Master, worker: Worker, stop: Callable[[], None]) -> None:
+        self._master, self._worker, self._stop = master, worker, stop
+        self._methods: dict[str, Callable[[Message, Caller], Message]] = {
+            "CreateSession": self._create_session, "ExtendSession": self._extend_session, "RunStep": self._run_step,
+            "CloseSession": self._close_session, "ListDevices": self._list_devices, "ResetAll": self._reset_all, "Stop": self._stop_server,
+            "GetStatus": self._get_status, "RegisterGraph": self._register_graph, "RunGraph": self._run_graph, "RecvTensor": self._recv_tensor,
+            "AbortStep": self._abort_step, "EndSession": self._end_session, "Reset": self._reset}
+
+    def handle(self, message: Message, caller: Caller) -> Message:
+        """The reply to a message."""
+        method = self._methods.get(message.method)
+        if method is None:
+            _log.warning("refused a message: there is no method %r", message.method[:80])
+            return error_message(errors.UnimplementedError(None, None, f"there is no method {message.method!r}"))
+        try:
+            return method(message, caller)
+        except errors.OpError as error:
+            return error_message(error)
+        except (MalformedMessage, DecodeError, KeyError) as error:
+            _log.warning("refused a malformed %s: %r", message.method, error)
+            return error_message(errors.InvalidArgumentError(None, None, f"malformed {message.method}: {error!r}"))
+        except Exception as error:  # a bug must not look like a lost task
+            _log.exception("%s failed", message.method)
+            return error_message(errors.InternalError(None, None, f"{type(error).__name__} in {message.method}: {error}"))
+
+    # --- for clients -------------------------------------------------------------------------------------------------
+
+    def _create_session(self, message: Message, caller: Caller) -> Message:
+        return Message("ok", {"session": self._master.create_session(ConfigProto.FromString(_blob(message))), "task": self._worker.task})
+
+    def _extend_session(self, message: Message, caller: Caller) -> Message:
+        self._master.session(_field(message, "session", str)).extend(GraphDef.FromString(_blob(message)))
+        return Message("ok")
+
+    def _run_step(self, message: Message, caller: Caller) -> Message:
+        session = self._master.session(_field(message, "session", str))
+        feeds = _names(message, "feeds")
+        if len(feeds) != len(message.tensors):
+            raise MalformedMessage(f"{len(feeds)} feeds with {len(message.tensors)} values")
+        results, metadata = session.run((feeds, _names(message, "fetches"), _names(message, "targets")), message.tensors,
+                                        _field(message, "timeout_ms", int), _field(message, "trace", bool),
+                                        _field(message, "partition_graphs", bool), caller)
+        return Message("ok", {}, [] if metadata is None else [metadata.SerializeToString()], results)
+
+    def _close_session(self, message: Message, caller: Caller) -> Message:
+        self._master.close_session(_field(message, "session", str))
+        return Message("ok")
+
+    def _list_devices(self, message: Message, caller: Caller) -> Message:
+        devices = self._master.session(_field(message, "session", str)).list_devices()
+        return Message("ok", {"devices": [[device.name, device.device_type, device.memory_limit_bytes, device.incarnation] for device in devices]})
+
+    def _reset_all(self, message: Message, caller: Caller) -> Message:
+        self._master.reset(_names(message, "containers"))
+        return Message("ok")
+
+    def _stop_server(self, message: Message, caller: Caller) -> Message:
+        _log.info("told to stop")
+        self._stop()
+        return Message("ok")
+
+    # --- for masters and workers -------------------------------------------------------------------------------------
+
+    def _get_status(self, message: Message, caller: Caller) -> Message:
+        return Message("ok", {"devices": [device.name for device in self._worker.devices], "incarnation": self._worker.incarnation})
+
+    def _register_graph(self, message: Message, caller: Caller) -> Message:
+        handle = self._worker.register(_field(message, "session", str), GraphDef.FromString(_blob(message)), _names(message, "fetches"),
+                                       _field(message, "frames", bool), _field(message, "isolated", bool))
+        return Message("ok", {"handle": handle})
+
+    def _run_graph(self, message: Message, caller: Caller) -> Message:
+        order = RunOrder(_field(message, "step", int), _field(message, "timeout_ms", int), _field(message, "trace", bool),
+                         _field(message, "partition_graphs", bool))
+        caller.on_gone(lambda: self._worker.abort(order.step, errors.AbortedError(None, None, "the master of the step is gone")))
+        results, metadata = self._worker.run(_field(message, "handle", str), message.tensors, order)
+        return Message("ok", {}, [] if metadata is None else [metadata.SerializeToString()], results)
+
+    def _recv_tensor(self, message: Message, caller: Caller) -> Message:
+        arrived: queue.SimpleQueue[tuple[Any, Any]] = queue.SimpleQueue()
+        caller.on_gone(lambda: arrived.put((None, errors.CancelledError(None, None, "the receiver is gone"))))
+        self._worker.send(_field(message, "step", int), _field(message, "key", str), lambda value, error: arrived.put((value, error)))
+        value, error = arrived.get()
+        if error is not None:
+            raise error
+        return Message("ok", {}, [], [value])
+
+    def _abort_step(self, message: Message, caller: Caller) -> Message:
+        self._worker.abort(_field(message, "step", int), error_from(_field(message, "error", dict)))
+        return Message("ok")
+
+    def _end_session(self, message: Message, caller: Caller) -> Message:
+        self._worker.end_session(_field(message, "session", str))
+        return Message("ok")
+
+    def _reset(self, message: Message, caller: Caller) -> Message:
+        self._worker.reset(_names(message, "containers"))
+        return Message("ok")
+
+
+def _field(message: Message, name: str, kind: type) -> Any:
+    value = message.fields[name]
+    if type(value) is not kind:
+        raise MalformedMessage(f"the field {name!r} is {value!r}, no {kind.__name__}")
+    return value
+
+
+def _names(message: Message, name: str) -> list[str]:
+    values = _field(message, name, list)
+    if not all(type(item) is str for item in values):
+        raise MalformedMessage(f"the field {name!r} holds something that is no string")
+    return values
+
+
+def _blob(message: Message) -> bytes:
+    if len(message.blobs) != 1:
+        raise MalformedMessage(f"{len(message.blobs)} blobs instead of one")
+    return bytes(message.blobs[0])

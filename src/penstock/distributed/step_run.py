@@ -1,0 +1,125 @@
+"""Runs one step on several tasks: carries out what ``step_state.py`` decides."""
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tensorboard.compat.proto.config_pb2 import RunMetadata
+
+from penstock.distributed import step_state
+from penstock.distributed.messages import Message, error_fields
+from penstock.distributed.peers import Peers, ignore
+from penstock.distributed.worker import RunOrder, Worker
+from penstock.errors import InternalError, OpError
+
+_PATIENCE = 5.0  # seconds that aborted tasks get to answer
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedPart:
+    """A part that its task knows by ``handle``: which of the step's feeds it takes, and which of the step's fetches it gives."""
+
+    task: str
+    handle: str
+    feeds: list[int]
+    results: list[int]
+
+
+class StepRun:
+    """One step; ``run`` returns when it is over, ``cancel`` ends it from elsewhere."""
+
+    def __init__(self, parts: list[PlannedPart], worker: Worker, peers: Peers, order: RunOrder) -> None:
+        self._parts, self._worker, self._peers, self._order = parts, worker, peers, order
+        self._state = step_state.StepState(part.task for part in parts)
+        self._lock = threading.Lock()
+        self._over = threading.Event()
+        self._failed = threading.Event()
+        self._give_up: list[Callable[[], None]] = []
+        self._values: dict[int, Any] = {}
+        self._metadata: list[RunMetadata] = []
+        self.lost: str | None = None  # the task whose failure ended the step
+
+    def run(self, feeds: list[Any]) -> tuple[list[Any], RunMetadata | None]:
+        """The fetches, and what the tasks tell of the step; raises the error that ended it."""
+        own = None
+        for part in self._parts:
+            if part.task == self._worker.task:
+                own = part
+            else:
+                self._start(part, [feeds[index] for index in part.feeds])
+        if own is not None:
+            self._run_own(own, [feeds[index] for index in own.feeds])
+        self._wait()
+        for give_up in self._give_up:
+            give_up()
+        if self._state.error is not None:
+            raise self._state.error
+        return [self._values[index] for index in range(len(self._values))], self._merged_metadata()
+
+    def cancel(self, error: OpError) -> None:
+        """Ends the step with this error."""
+        self._event(step_state.Cancel(error))
+
+    # --- parts -------------------------------------------------------------------------------------------------------
+
+    def _run_own(self, part: PlannedPart, feeds: list[Any]) -> None:
+        try:
+            values, metadata = self._worker.run(part.handle, feeds, self._order)
+        except OpError as error:
+            self._event(step_state.Failed(part.task, error))
+        else:
+            self._part_done(part, values, metadata)
+
+    def _start(self, part: PlannedPart, feeds: list[Any]) -> None:
+        order = self._order
+        message = Message("RunGraph", {"handle": part.handle, "step": order.step, "timeout_ms": order.timeout_ms, "trace": order.trace,
+                                       "partition_graphs": order.partition_graphs}, [], feeds)
+
+        def answered(reply: Message | None, error: OpError | None) -> None:
+            if reply is None or len(reply.tensors) != len(part.results):
+                self._event(step_state.Failed(part.task, error or InternalError(None, None, f"{part.task} gave a wrong number of results")))
+            else:
+                self._part_done(part, reply.tensors, RunMetadata.FromString(bytes(reply.blobs[0])) if reply.blobs else None)
+
+        self._give_up.append(self._peers.start(part.task, message, answered))
+
+    def _part_done(self, part: PlannedPart, values: list[Any], metadata: RunMetadata | None) -> None:
+        with self._lock:
+            self._values.update(zip(part.results, values))
+            if metadata is not None:
+                self._metadata.append(metadata)
+        self._event(step_state.Done(part.task))
+
+    # --- the state machine -------------------------------------------------------------------------------------------
+
+    def _event(self, event: step_state.Event) -> None:
+        with self._lock:
+            instructions = self._state.handle(event)
+            if isinstance(event, step_state.Failed) and self._state.error is event.error:
+                self.lost = event.task
+        if self._state.error is not None:
+            self._failed.set()
+        for instruction in instructions:
+            if isinstance(instruction, step_state.Finish):
+                self._failed.set()
+                self._over.set()
+            elif instruction.task == self._worker.task:
+                self._worker.abort(self._order.step, instruction.error)
+            else:
+                self._peers.start(instruction.task, Message("AbortStep", {"step": self._order.step, "error": error_fields(instruction.error)}), ignore)
+
+    def _wait(self) -> None:
+        """Until the step is over. A task that is lost is noticed by the transport; a part that waits ends by its deadline or by an abort."""
+        self._failed.wait()
+        if not self._over.wait(_PATIENCE):
+            self._event(step_state.PatienceOver())
+
+    def _merged_metadata(self) -> RunMetadata | None:
+        if not self._metadata:
+            return None
+        merged = RunMetadata()
+        for metadata in self._metadata:
+            merged.MergeFrom(metadata)
+        return merged
