@@ -32,6 +32,8 @@ def read_index(prefix: str) -> tuple[int, dict[bytes, Any]]:
         entries = {key: BundleEntryProto.FromString(value) for key, value in table.items()}
     except (KeyError, DecodeError) as error:
         raise DataLossError(None, None, f"{path} is not the index of a checkpoint ({error})") from None
+    if header.num_shards < 1:
+        raise DataLossError(None, None, f"{path} is not the index of a checkpoint (it does not know of data files)")
     if header.endianness != _LITTLE_ENDIAN:
         raise UnimplementedError(None, None, f"{path}: a checkpoint written on a big-endian machine cannot be read")
     if header.version.min_consumer > 1:

@@ -81,7 +81,11 @@ class NativeKernel:
         TypeError or ValueError if types or shapes do not fit. An array of ``out`` may be one of the inputs if that has the whole shape and there
         is no reduction; otherwise it must not share memory with them.
         """
-        layout = self._layouts.get((shape, *map(_RELIED_ON, arrays))) or self._plan(arrays, shape)
+        try:
+            layout = self._layouts[(shape, *map(_RELIED_ON, arrays))]
+        except (KeyError, AttributeError):
+            arrays = [np.asarray(array) if isinstance(array, np.generic) else array for array in arrays]
+            layout = self._plan(arrays, shape)
         outputs = [np.empty(layout.shape, dtype) for dtype in self._output_dtypes] if out is None else self._checked(out, arrays, layout)
         parts = layout.parts
         if len(parts) == 1:

@@ -128,7 +128,10 @@ def erf(f: Floats, x: IR) -> IR:
 
 
 def erfc(f: Floats, x: IR) -> IR:
-    """1 - erf(x), exact for large x."""
+    """1 - erf(x), exact for large x: the tail multiplies the errors of its parts, so float32 is computed in float64."""
+    if f.bits == 32:
+        wide = Floats(f.builder, 64)
+        return f.builder.fptrunc(erfc(wide, f.builder.fpext(x, vector(wide.scalar))), vector(f.scalar))
     a = f.call("fabs", x)
     small = f.sub(f.number(1.0), f.mul(x, f.polynomial(f.mul(x, x), polynomials.ERF[f.bits])))
     tail = _erfc_of_positive(f, a)

@@ -233,13 +233,7 @@ class Dataset:
 
     def shard(self, num_shards: Any, index: Any) -> Dataset:
         """Every ``num_shards``-th element, from number ``index`` on: one worker's part."""
-        shards, number = int64(num_shards, "num_shards"), int64(index, "index")
-        known, first = constant_value(shards), constant_value(number)
-        if known is not None and known < 1:
-            raise ValueError(f"Argument 'num_shards' must be >= 1; got {int(known)}")
-        if known is not None and first is not None and not 0 <= first < known:
-            raise ValueError(f"Argument 'index' must be in [0, {int(known)}); got {int(first)}")
-        return self._derive(dataset_order.ShardDataset, shards, number)
+        return self._derive(dataset_order.ShardDataset, int64(num_shards, "num_shards"), int64(index, "index"))
 
     def prefetch(self, buffer_size: Any) -> Dataset:
         """The same elements, up to ``buffer_size`` of them made ahead in the background."""

@@ -19,6 +19,8 @@ from penstock.ops.common import INDEX, NUMERIC
 
 Rule = Callable[..., None]
 
+_CHUNK = 1 << 14  # elements that a rule works on at once: its temporaries stay in the cache
+
 
 # --- the rules -------------------------------------------------------------------------------------------------------
 
@@ -167,7 +169,12 @@ def _check_state(arrays: Sequence[np.ndarray], dtype: Any) -> None:
 def _update(arrays: Sequence[np.ndarray], rule: Callable[..., None], grad: np.ndarray) -> None:
     if grad.shape != arrays[0].shape:
         raise invalid_argument(f"var and grad do not have the same shape: {list(arrays[0].shape)} and {list(grad.shape)}")
-    rule(*arrays, grad)
+    if grad.size <= _CHUNK or not all(array.flags.c_contiguous for array in (*arrays, grad)):
+        rule(*arrays, grad)
+        return
+    flat = [array.reshape(-1) for array in (*arrays, grad)]
+    for start in range(0, grad.size, _CHUNK):
+        rule(*[array[start:start + _CHUNK] for array in flat])
 
 
 def _update_rows(arrays: Sequence[np.ndarray], rule: Callable[..., None], grad: np.ndarray, indices: np.ndarray) -> None:

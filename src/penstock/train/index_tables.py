@@ -101,7 +101,7 @@ class IdTableWithHashBuckets(LookupInterface):
         """The ids of keys: a tensor, or a SparseTensor for a SparseTensor."""
         values = keys.values if isinstance(keys, SparseTensor) else to_tensor(keys)
         if values.dtype.base_dtype is not self._key_dtype:
-            raise TypeError(f"Signature mismatch. Keys must be dtype {self._key_dtype!r}, got {values.dtype!r}.")
+            raise TypeError(f"Signature mismatch. Keys must be dtype {self._key_dtype}, got {values.dtype}.")
         if self._table is not None and self._table.key_dtype.base_dtype is dt.int64:
             values = cast(values, dt.int64)
         ids = self._table.lookup(values, name) if self._buckets == 0 else self._ids(values, name)
@@ -159,9 +159,9 @@ def index_table_from_tensor(mapping: Any, num_oov_buckets: int = 0, default_valu
     with name_scope(name, "string_to_index"):
         keys = to_tensor(mapping)
         if keys.dtype.is_integer != dtype.is_integer:
-            raise ValueError(f"Expected {'integer' if dtype.is_integer else 'non-integer'}, got {keys.dtype!r}.")
+            raise ValueError(f"Expected {'integer' if dtype.is_integer else 'non-integer'}, got {keys.dtype}.")
         if not dtype.is_integer and keys.dtype.base_dtype is not dtype:
-            raise ValueError(f"Expected {dtype!r}, got {keys.dtype!r}.")
+            raise ValueError(f"Expected {dtype}, got {keys.dtype}.")
         ids = cast(range_(size(keys)), dt.int64)
         with name_scope(None, "hash_table"):
             keys = cast(keys, dt.int64) if keys.dtype.is_integer else keys

@@ -217,7 +217,7 @@ class InitializableLookupTableBase(LookupInterface):
         """The values of keys: a tensor, or a SparseTensor for a SparseTensor."""
         found = keys.values if isinstance(keys, SparseTensor) else to_tensor(keys)
         if found.dtype.base_dtype is not self._key_dtype.base_dtype:
-            raise TypeError(f"Signature mismatch. Keys must be dtype {self._key_dtype!r}, got {found.dtype!r}.")
+            raise TypeError(f"Signature mismatch. Keys must be dtype {self._key_dtype}, got {found.dtype}.")
         with name_scope(name, f"{self.name}_Lookup", [self._resource_handle, found, self._default_value]):
             values = ops.LookupTableFindV2(self._resource_handle, found, self._default_value)
         values.set_shape(found.shape)

@@ -1,0 +1,162 @@
+"""Accumulators: gradients of several workers are collected until there are enough, and taken out as one.
+
+The contract. An accumulator has a time step. A gradient that is older than it is dropped: it was computed from values that have been replaced since.
+``take`` waits until enough gradients have come, hands out their mean or sum, starts over, and moves the time step on by one.
+"""
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from penstock.errors import invalid_argument
+from penstock.graph.dtypes import DType
+from penstock.graph.shape import TensorShape
+from penstock.runtime.waiting import wait_for
+
+
+class Accumulator:
+    """What dense and sparse accumulators share: counting, time, waiting."""
+
+    kind = "ConditionalAccumulator"
+
+    def __init__(self, name: str, dtype: DType, shape: TensorShape, reduction: str) -> None:
+        self.name, self.dtype, self.shape = name, dtype, shape
+        self._mean = reduction == "MEAN"
+        self._changed = threading.Condition()
+        self._step = self.count = 0
+
+    def set_step(self, step: int) -> None:
+        """Sets the time step."""
+        with self._changed:
+            self._step = int(step)
+
+    def _apply(self, step: int, add: Callable[[], None]) -> None:
+        with self._changed:
+            if step < self._step:
+                return
+            add()
+            self.count += 1
+            self._changed.notify_all()
+
+    def _take(self, running: Any, wanted: int, reduce: Callable[[], Any]) -> Any:
+        if wanted <= 0:
+            raise invalid_argument(f"Argument num_required must be positive, but was {wanted}")
+        taken: list[Any] = []
+
+        def advance() -> bool:
+            if self.count < wanted:
+                return False
+            taken.append(reduce())
+            self.count = 0
+            self._step += 1
+            return True
+
+        wait_for(self._changed, running, advance)
+        return taken[0]
+
+    def check_request(self, dtype: DType, shape: TensorShape) -> None:
+        """InvalidArgumentError if a node asks for this (shared) accumulator but describes it differently."""
+        if dtype is not self.dtype or not shape.is_compatible_with(self.shape):
+            raise invalid_argument(f"Shared accumulator '{self.name}' has dtype {self.dtype.name} and shape {self.shape}, but requested were "
+                                   f"{dtype.name} and {shape}")
+
+
+class DenseAccumulator(Accumulator):
+    """Sums arrays of one shape."""
+
+    def __init__(self, name: str, dtype: DType, shape: TensorShape, reduction: str) -> None:
+        super().__init__(name, dtype, shape, reduction)
+        self._sum: Any = None
+
+    def apply(self, step: int, gradient: Any) -> None:
+        """Adds a gradient, unless it is too old."""
+        def add() -> None:
+            found = np.shape(gradient)
+            if not self.shape.is_compatible_with(found):
+                raise invalid_argument(f"Shape mismatch: expected {_brackets(self.shape.extents)}, got {_brackets(found)}")
+            if self.count and self._sum.shape != found:
+                raise invalid_argument(f"Shape mismatch: expected {_brackets(self._sum.shape)}, got {_brackets(found)}")
+            if self.count:
+                self._sum += gradient
+            else:
+                self._sum = np.array(gradient)
+
+        self._apply(step, add)
+
+    def take(self, running: Any, wanted: int) -> np.ndarray:
+        """Waits for ``wanted`` gradients; returns their mean or sum."""
+        return self._take(running, wanted, lambda: _divided(self._sum, self.count) if self._mean else self._sum)
+
+
+class SparseAccumulator(Accumulator):
+    """Sums rows, each named by an index. The mean of a row is over the gradients that had it."""
+
+    kind = "SparseConditionalAccumulator"
+
+    def __init__(self, name: str, dtype: DType, shape: TensorShape, reduction: str) -> None:
+        super().__init__(name, dtype, shape, reduction)
+        self._start_over()
+
+    def _start_over(self) -> None:
+        self._rows: dict[int, Any] = {}
+        self._counts: dict[int, int] = {}
+        self._dense_shape: tuple[int, ...] = ()
+
+    def apply(self, step: int, indices: np.ndarray, values: np.ndarray, shape: np.ndarray) -> None:
+        """Adds the rows of a gradient, unless it is too old. An empty ``shape`` says nothing of the whole."""
+        def add() -> None:
+            self._check(indices, values, shape)
+            if len(shape):
+                self._dense_shape = tuple(shape.tolist())
+            for index, row in zip(indices.tolist(), values):
+                self._rows[index] = self._rows[index] + row if index in self._rows else np.array(row)
+                self._counts[index] = self._counts.get(index, 0) + 1
+
+        self._apply(step, add)
+
+    def _check(self, indices: np.ndarray, values: np.ndarray, shape: np.ndarray) -> None:
+        if np.ndim(indices) != 1 or np.ndim(values) < 1 or len(indices) != len(values):
+            raise invalid_argument(f"Number of indices and values must match: indices are {_brackets(np.shape(indices))}, values "
+                                   f"{_brackets(np.shape(values))}")
+        if len(shape) and not self.shape.is_compatible_with(shape.tolist()):
+            raise invalid_argument(f"Shape mismatch: expected shape {_brackets(self.shape.extents)}, got {_brackets(shape.tolist())}")
+        row = values.shape[1:]
+        if self.shape.ndims is not None and not self.shape[1:].is_compatible_with(row):
+            raise invalid_argument(f"Shape mismatch: expected values shape {_brackets(self.shape.extents)}, got {_brackets(values.shape)}")
+        if self._rows and next(iter(self._rows.values())).shape != row:
+            raise invalid_argument(f"Shape mismatch: rows of shape {_brackets(row)} do not fit those that are there")
+        rows = shape[0] if len(shape) else self.shape.extents[0] if self.shape.ndims else None
+        for place, index in enumerate(indices.tolist()):
+            if index < 0 or (rows is not None and index >= rows):
+                raise invalid_argument(f"Shape mismatch: index of slice {place} exceeded limits of shape; index is {index} exceeded {rows}")
+
+    def take(self, running: Any, wanted: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Waits for ``wanted`` gradients; returns (indices, values, shape) of their mean or sum."""
+        return self._take(running, wanted, self._reduced)
+
+    def _reduced(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        indices = sorted(self._rows)
+        rows = [_divided(self._rows[index], self._counts[index]) if self._mean else self._rows[index] for index in indices]
+        values = np.stack(rows) if rows else np.empty((0, *(extent or 0 for extent in (self.shape.extents or ())[1:])), self.dtype.np)
+        shape = self._shape(values)
+        self._start_over()
+        return np.array(indices, np.int64), values, np.array(shape, np.int64)
+
+    def _shape(self, values: np.ndarray) -> tuple[int, ...]:
+        if self._dense_shape:
+            return self._dense_shape
+        if self.shape.ndims is not None:
+            return tuple(-1 if extent is None else extent for extent in self.shape.extents or ())
+        return -1, *values.shape[1:]
+
+
+def _divided(total: Any, count: int) -> Any:
+    total = np.asarray(total)
+    return total // count if total.dtype.kind in "iu" else (total / count).astype(total.dtype)
+
+
+def _brackets(shape: Any) -> str:
+    return "[" + ",".join("?" if extent is None else str(extent) for extent in shape or ()) + "]"
