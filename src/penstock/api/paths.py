@@ -121,6 +121,10 @@ MODULES = {
     "util.tf_should_use": "penstock.platform.decorators",
     "client.client_lib": "penstock.api.root",
     "client.session": "penstock.runtime.session",
+    "client.timeline": "penstock.debug.timeline",
+    "debug": "penstock.debug.dump",
+    "debug.lib.debug_data": "penstock.debug.dump",
+    "debug.wrappers.dumping_wrapper": "penstock.debug.dump",
     "client.device_lib": "penstock.testing.devices",
     "lib.io.file_io": "penstock.platform.gfile",
     "lib.io.python_io": "penstock.api.python_io",
@@ -158,8 +162,8 @@ NAMES = {
 
 # Prefixes below tensorflow.python whose modules belong to parts of the API that Penstock does not have: {prefix: the public name of the part}.
 PARTS = {"keras": "keras", "layers": "layers", "estimator": "estimator", "feature_column": "feature_column", "data": "data",
-         "distribute": "distribute", "profiler": "profiler", "autograph": "autograph", "debug": "python.debug",
-         "client.timeline": "python.client.timeline", "tools": "python.tools", "ops.losses": "losses", "ops.metrics": "metrics",
+         "distribute": "distribute", "profiler": "profiler", "autograph": "autograph",
+         "tools": "python.tools", "ops.losses": "losses", "ops.metrics": "metrics",
          "ops.distributions": "distributions", "ops.ragged": "ragged", "tpu": "tpu", "lite": "lite"}
 
 # Protocol buffers that lie in another module here: {name of TensorFlow's module: module}.

@@ -97,6 +97,8 @@ TABLE = {
     "penstock.ops.functional_loops": "map_fn foldl foldr scan",
     "penstock.ops.queue_classes": "FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue",
     "penstock.train.lookup": "tables_initializer initialize_all_tables",
+    "penstock.ops.accumulator_classes": "ConditionalAccumulator ConditionalAccumulatorBase SparseConditionalAccumulator",
+    "penstock.ops.critical_section": "CriticalSection",
     "penstock.ops.reader_classes": "FixedLengthRecordReader IdentityReader ReaderBase TFRecordReader TextLineReader WholeFileReader",
     "penstock.ops.parsing": "FixedLenFeature VarLenFeature SparseFeature FixedLenSequenceFeature parse_example parse_single_example "
                             "parse_single_sequence_example",
@@ -135,6 +137,7 @@ TABLE = {
                              "fake_quant_with_min_max_vars_per_channel_gradient",
     "penstock.ops.control_flow": "cond case while_loop",
     "penstock.graph.function": "init_scope",
+    "penstock.summary.summary": "scalar_summary histogram_summary image_summary audio_summary merge_summary=merge merge_all_summaries=merge_all",
     # state
     "penstock.variables.variable": "Variable",
     "penstock.variables.modes": "VariableSynchronization VariableAggregation",

@@ -4,6 +4,8 @@ from __future__ import annotations
 from penstock.api._table import publish
 
 TABLE: dict[str, str] = {
+    "penstock.summary.reading": "summary_iterator",
+    "penstock.summary.writer": "SummaryWriter=FileWriter SummaryWriterCache=FileWriterCache",
     "penstock.train.optimizer": "Optimizer",
     "penstock.train.rules": "GradientDescentOptimizer MomentumOptimizer AdagradOptimizer AdagradDAOptimizer AdadeltaOptimizer AdamOptimizer "
                             "RMSPropOptimizer FtrlOptimizer ProximalGradientDescentOptimizer ProximalAdagradOptimizer",
@@ -26,6 +28,10 @@ TABLE: dict[str, str] = {
     "penstock.train.restore_init": "init_from_checkpoint",
     "penstock.graph.input_proto": "QueueRunnerDef",
     "penstock.graph.example_proto": "BytesList FloatList Int64List Feature Features FeatureList FeatureLists Example SequenceExample",
+    "penstock.train.device_setter": "replica_device_setter",
+    "penstock.distributed.cluster_spec": "ClusterSpec",
+    "penstock.distributed.server": "Server",
+    "penstock.distributed.server_def": "ServerDef",
     "tensorboard.compat.proto.cluster_pb2": "ClusterDef JobDef",
     "tensorboard.compat.proto.saver_pb2": "SaverDef",
 }

@@ -10,6 +10,7 @@ commands:
   run       run a TensorFlow 1 program: penstock run prog.py --its --own --flags
   demo      learn to read handwritten digits, in less than a minute
   inspect   what is in a checkpoint, a SavedModel or a graph: penstock inspect model.ckpt
+  cache     show or clear the compiled kernels that are kept on disk
   version   print the version
 
 `penstock COMMAND --help` tells more about one of them."""
@@ -29,6 +30,12 @@ def _demo(argv: list[str]) -> int:
 
 def _inspect(argv: list[str]) -> int:
     from penstock.cli.inspect import main  # as above
+
+    return main(argv)
+
+
+def _cache(argv: list[str]) -> int:
+    from penstock.cli.cache import main  # as above
 
     return main(argv)
 

@@ -1,7 +1,7 @@
 """How results are folded into one: the arithmetic of sum, mean, product, maximum and minimum, as LLVM IR.
 
-Float sums are carried in float64, whatever the type: a block is summed in a tree of its own type, blocks are added up with the rounding error of
-each addition kept in a second number. So the result is nearer to the true sum than NumPy's, and does not depend on how many threads share the work.
+Float sums and products are carried in float64, whatever the type: a block is summed in a tree of its own type, blocks are added up with the rounding
+error of each addition kept in a second number. So the result is nearer to the true sum than NumPy's, and does not depend on how many threads share the work.
 """
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from llvmlite import ir
 
 from penstock.compiler.fusion_body import Unsupported
 from penstock.compiler.vector_builder import NARROW, scalar_type
-from penstock.compiler.vectors import I64, IR, LANES, splat, vector
+from penstock.compiler.vectors import I64, IR, LANES, POINTER, allocate, splat, vector
 from penstock.graph.dtypes import DType
 
+WIDE = ("sum", "mean", "prod")  # of floats: accumulated in float64
 _UNROLL = 4  # independent sums in flight
 
 
@@ -27,7 +28,8 @@ class Fold:
         self.kind, self.dtype, self.is_float = kind, dtype, dtype.is_floating
         self.is_sum = kind in ("sum", "mean")
         self.scalar = scalar_type(dtype)
-        self.wide = ir.DoubleType() if self.is_float and self.is_sum else self.scalar
+        self.wide = ir.DoubleType() if self.is_float and kind in WIDE else self.scalar
+        self.inside = self.wide if kind == "prod" else self.scalar  # in a block: sums lose less than products do
         self.identity = self._identity()
 
     def _identity(self) -> Any:
@@ -51,9 +53,7 @@ class Fold:
 
     def allocate(self, b: ir.IRBuilder, length: int) -> IR:
         """Memory for accumulators."""
-        memory = b.alloca(self.wide, ir.Constant(I64, length + 1))
-        memory.align = 64
-        return memory
+        return allocate(b, self.wide, length + 1)
 
     @property
     def compensated(self) -> bool:
@@ -73,12 +73,11 @@ class Fold:
 
     def add_block(self, b: ir.IRBuilder, accumulator: IR, buffer: IR, count: IR) -> None:
         """Folds ``count`` elements of a buffer, which has room for some vectors more."""
-        value = b.call(self._block_function(b.module), [buffer, count])
+        value = self._widened(b, b.call(self._block_function(b.module), [buffer, count]), self.wide)
         old = b.load(accumulator, typ=self.wide)
         if not self.compensated:
             b.store(self.combine(b, old, value), accumulator)
             return
-        value = b.fpext(value, self.wide) if self.scalar != self.wide else value
         total = b.fadd(old, value)
         back = b.fsub(total, old)
         error = b.fadd(b.fsub(old, b.fsub(total, back)), b.fsub(value, back))
@@ -86,21 +85,24 @@ class Fold:
         lost = self._lost(b, accumulator)
         b.store(b.fadd(b.load(lost, typ=self.wide), error), lost)
 
+    def _widened(self, b: ir.IRBuilder, value: IR, kind: ir.Type) -> IR:
+        return value if value.type == kind else b.fpext(value, kind)
+
     def _block_function(self, module: ir.Module) -> ir.Function:
         name = f"fold.{self.kind}.{self.dtype.name}"
         if name in module.globals:
             return module.globals[name]
-        function = ir.Function(module, ir.FunctionType(self.scalar, [ir.PointerType(), I64]), name)
+        function = ir.Function(module, ir.FunctionType(self.inside, [POINTER, I64]), name)
         function.linkage = "internal"
         self._emit_block(ir.IRBuilder(function.append_basic_block("entry")), *function.args)
         return function
 
     def _emit_block(self, b: ir.IRBuilder, buffer: IR, count: IR) -> None:
         """Pads the buffer, folds whole vectors, then the lanes of the last one."""
-        kind, stride = vector(self.scalar), _UNROLL * LANES
-        empty = splat(self.scalar, self.identity)
+        kind, stride = vector(self.inside), _UNROLL * LANES
+        empty = splat(self.inside, self.identity)
         for part in range(_UNROLL):
-            b.store(empty, b.gep(buffer, [b.add(count, ir.Constant(I64, part * LANES))], source_etype=self.scalar), align=1)
+            b.store(splat(self.scalar, self.identity), b.gep(buffer, [b.add(count, ir.Constant(I64, part * LANES))], source_etype=self.scalar), align=1)
         entry, body, done = b.block, b.append_basic_block("body"), b.append_basic_block("done")
         b.cbranch(b.icmp_signed(">", count, ir.Constant(I64, 0)), body, done)
         b.position_at_end(body)
@@ -111,7 +113,7 @@ class Fold:
         for part, total in enumerate(sums):
             total.add_incoming(empty, entry)
             place = b.gep(buffer, [b.add(index, ir.Constant(I64, part * LANES))], source_etype=self.scalar)
-            following.append(self.combine(b, total, b.load(place, align=1, typ=kind)))
+            following.append(self.combine(b, total, self._widened(b, b.load(place, align=1, typ=vector(self.scalar)), kind)))
         next_index = b.add(index, ir.Constant(I64, stride))
         b.cbranch(b.icmp_signed("<", next_index, count), body, done)
         index.add_incoming(next_index, body)
@@ -140,7 +142,7 @@ class Fold:
     def add_vector(self, b: ir.IRBuilder, accumulators: IR, buffer: IR, index: IR) -> None:
         """Folds one vector into as many accumulators."""
         value = b.load(b.gep(buffer, [index], source_etype=self.scalar), align=1, typ=vector(self.scalar))
-        value = b.fpext(value, vector(self.wide)) if self.scalar != self.wide else value
+        value = self._widened(b, value, vector(self.wide))
         place = b.gep(accumulators, [index], source_etype=self.wide)
         b.store(self.combine(b, b.load(place, align=1, typ=vector(self.wide)), value), place, align=1)
 

@@ -19,7 +19,7 @@ from llvmlite import ir
 from penstock.compiler.folding import Fold
 from penstock.compiler.fusion_body import Body, Instruction, Unsupported
 from penstock.compiler.vector_builder import NARROW, Value, VectorBuilder, scalar_type
-from penstock.compiler.vectors import I8, I64, IR, LANES, POINTER, splat, vector
+from penstock.compiler.vectors import I8, I64, IR, LANES, POINTER, allocate, splat, vector
 from penstock.graph.dtypes import DType
 
 BLOCK = 512  # elements per block: the buffers of a body with ten operands fit into the first cache
@@ -205,12 +205,12 @@ class _Module:
         self.middle_table = advance(b, self.outer_table, b.mul(self.outer_rank, number((1 + len(self.inputs)) * 8)))
         data = [b.load(advance(b, b.load(b.gep(words, [number(k)], source_etype=I64), typ=POINTER), number(ARRAY_DATA)), typ=POINTER)
                 for k in range(arrays)]
-        self.places = [self._array(POINTER, max(len(self.inputs), 1)) for _ in range(3)]  # at the start, after outer, after middle
+        self.places = [allocate(b, POINTER, max(len(self.inputs), 1)) for _ in range(3)]  # at the start, after outer, after middle
         for k in range(len(self.inputs)):
             b.store(data[k], b.gep(self.places[0], [number(k)], source_etype=POINTER))
         self.results = data[len(self.inputs):]
-        self.buffers = [self._array(ir.IntType(dtype.size * 8), BLOCK + 2 * LANES) for dtype in self.inputs]
-        self.out_buffers = [self._array(memory_type(dtype), BLOCK + 4 * LANES) for dtype in self.outputs]
+        self.buffers = [allocate(b, ir.IntType(dtype.size * 8), BLOCK + 2 * LANES) for dtype in self.inputs]
+        self.out_buffers = [allocate(b, memory_type(dtype), BLOCK + 4 * LANES) for dtype in self.outputs]
         reduce = self.body.reduce
         emit = self._map if reduce is None else self._columns if reduce.axes == "first" else self._rows
         accumulators = [fold.allocate(b, BLOCK + 4 * LANES if reduce and reduce.axes == "first" else 1) for fold in self.folds]
@@ -230,11 +230,6 @@ class _Module:
     partial: IR
     outer_rank: IR
     middle_rank: IR
-
-    def _array(self, element: ir.Type, length: int) -> IR:
-        memory = self.b.alloca(element, number(length))
-        memory.align = 64
-        return memory
 
     def _map(self, outer: IR, _: Any) -> None:
         b = self.b

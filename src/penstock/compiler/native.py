@@ -17,6 +17,7 @@ import numpy as np
 
 from penstock.compiler import target
 from penstock.compiler.config import config
+from penstock.compiler.folding import WIDE
 from penstock.compiler.fusion_body import Body, Unsupported, single
 from penstock.compiler.layout import Layout, plan
 from penstock.compiler.loops import ARRAY_DATA, SYMBOL, module_for
@@ -145,7 +146,7 @@ class NativeKernel:
         """Parts of a reduction, each into accumulators of its own, and these into the outputs."""
         assert self.body.reduce is not None
         kind = self.body.reduce.kind
-        wide = [np.dtype(np.float64) if kind in ("sum", "mean") and dtype.kind == "f" else dtype for dtype in self._output_dtypes]
+        wide = [np.dtype(np.float64) if kind in WIDE and dtype.kind == "f" else dtype for dtype in self._output_dtypes]
         inputs = list(map(id, arrays))
         accumulators = [[np.empty(layout.shape, dtype) for dtype in wide] for _ in layout.parts]
         blocks = [self._pack(*inputs, *map(id, mine)) + part for mine, part in zip(accumulators, layout.parts)]

@@ -38,6 +38,14 @@ def splat(scalar: ir.Type, value: Any) -> IR:
     return _Splat(scalar, value)
 
 
+def allocate(builder: ir.IRBuilder, element: ir.Type, length: int) -> IR:
+    """Memory on the stack, aligned for vectors; to be called in the first block of a function."""
+    memory = builder.alloca(element, ir.Constant(I64, length))
+    memory.align = 64
+    memory.type = POINTER  # llvmlite still gives it the type of the element, and then refuses to store vectors
+    return memory
+
+
 def intrinsic(builder: ir.IRBuilder, name: str, *operands: IR) -> IR:
     """Calls ``llvm.NAME`` for vectors of the operands' type."""
     kind = operands[0].type

@@ -27,7 +27,7 @@ from penstock.graph.graph import Graph
 from penstock.graph.graph_def import extend_graph
 from penstock.runtime.devices import Device, place
 
-_START_PATIENCE = float(os.environ.get("PENSTOCK_START_TIMEOUT", "600"))  # seconds that a task may take to start
+START_PATIENCE = float(os.environ.get("PENSTOCK_START_TIMEOUT", "600"))  # seconds that a task may take to start
 _CALL_PATIENCE = 60.0  # seconds for registering a part
 
 Plan = list[PlannedPart]
@@ -99,7 +99,7 @@ class MasterSession:
     def _devices_of(self, task: str) -> list[Device]:
         found = self._devices.get(task)
         if found is None:
-            reply = self._peers.wait_for(task, Message("GetStatus"), _START_PATIENCE)
+            reply = self._peers.wait_for(task, Message("GetStatus"), START_PATIENCE)
             found = [Device(name, incarnation=reply.fields["incarnation"]) for name in reply.fields["devices"]]
             if any(task_of(device.name) != task for device in found):
                 raise errors.InternalError(None, None, f"{self._peers.addresses[task]} is {reply.fields['devices']}, not {task}: is the same cluster "

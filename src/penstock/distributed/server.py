@@ -85,7 +85,7 @@ class Server:
             service = Service(self._master, self._worker, self._stop_asked.set)
             self._grpc.start(service)
             in_process.update(dict.fromkeys(self._addresses, service))
-            threading.Thread(target=self._await_stop, name="penstock-kernel-stop", daemon=True).start()
+            threading.Thread(target=self._await_stop, name="penstock-server-stop", daemon=True).start()
 
     def join(self) -> None:
         """Waits until the server is stopped: by ``stop``, by a client's request, or by SIGTERM, after which the program ends as it likes."""

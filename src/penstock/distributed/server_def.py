@@ -18,7 +18,7 @@ def _file() -> descriptor_pb2.FileDescriptorProto:
     file.dependency.extend([cluster_pb2.DESCRIPTOR.name, config_pb2.DESCRIPTOR.name])
     message = file.message_type.add(name="ServerDef")
     for number, (name, kind, type_name) in enumerate(_FIELDS, 1):
-        message.field.add(name=name, number=number, label=_Field.LABEL_OPTIONAL, type=kind, type_name=type_name)
+        message.field.add(name=name, number=number, label=_Field.LABEL_OPTIONAL, type=kind, type_name=type_name or None)
     return file
 
 

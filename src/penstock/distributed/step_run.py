@@ -12,7 +12,7 @@ from penstock.distributed import step_state
 from penstock.distributed.messages import Message, error_fields
 from penstock.distributed.peers import Peers, ignore
 from penstock.distributed.worker import RunOrder, Worker
-from penstock.errors import InternalError, OpError
+from penstock.errors import CancelledError, InternalError, OpError
 
 _PATIENCE = 5.0  # seconds that aborted tasks get to answer
 
@@ -43,15 +43,11 @@ class StepRun:
 
     def run(self, feeds: list[Any]) -> tuple[list[Any], RunMetadata | None]:
         """The fetches, and what the tasks tell of the step; raises the error that ended it."""
-        own = None
-        for part in self._parts:
-            if part.task == self._worker.task:
-                own = part
-            else:
-                self._start(part, [feeds[index] for index in part.feeds])
-        if own is not None:
-            self._run_own(own, [feeds[index] for index in own.feeds])
-        self._wait()
+        try:
+            self._run_parts(feeds)
+        except BaseException as error:  # Ctrl-C: nothing may go on behind the caller's back
+            self.cancel(CancelledError(None, None, f"the step was interrupted: {error!r}"))
+            raise
         for give_up in self._give_up:
             give_up()
         if self._state.error is not None:
@@ -61,6 +57,17 @@ class StepRun:
     def cancel(self, error: OpError) -> None:
         """Ends the step with this error."""
         self._event(step_state.Cancel(error))
+
+    def _run_parts(self, feeds: list[Any]) -> None:
+        own = None
+        for part in self._parts:
+            if part.task == self._worker.task:
+                own = part
+            else:
+                self._start(part, [feeds[index] for index in part.feeds])
+        if own is not None:
+            self._run_own(own, [feeds[index] for index in own.feeds])
+        self._wait()
 
     # --- parts -------------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ import logging
 import secrets
 import struct
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent import futures
 from typing import Any
@@ -34,6 +35,7 @@ _CHUNK = 4 << 20
 _MAX_MESSAGE = 1 << 40
 _TICKET = struct.Struct("<4s16sQ")
 _TICKET_MAGIC = b"PSKT"
+_TICKET_SECONDS = 60.0  # a reply that nobody takes is dropped
 _SIZE = struct.Struct("<Q")
 _KEEPALIVE = [("grpc.keepalive_time_ms", 3000), ("grpc.keepalive_timeout_ms", 4000), ("grpc.keepalive_permit_without_calls", 1),
               ("grpc.http2.max_pings_without_data", 0)]
@@ -121,8 +123,8 @@ class GrpcServer(grpc.GenericRpcHandler):
     def __init__(self, tokens: Tokens) -> None:
         self._tokens = tokens
         self._service: Service | None = None
-        self._tickets: dict[bytes, list[Any]] = {}
-        self._stopping = threading.Event()
+        self._tickets: dict[bytes, tuple[float, list[Any]]] = {}
+        self._watchers: set[threading.Event] = set()
         self._server = grpc.server(_Threads(), handlers=[self], options=_SERVER_OPTIONS)
 
     def bind(self, host: str, port: int) -> int:
@@ -144,7 +146,8 @@ class GrpcServer(grpc.GenericRpcHandler):
 
     def stop(self, grace: float = 0.5) -> None:
         """Ends after the calls under way have had ``grace`` seconds."""
-        self._stopping.set()
+        for gone in list(self._watchers):
+            gone.set()
         self._server.stop(grace).wait(grace + 2.0)
         self._tickets.clear()
 
@@ -196,27 +199,29 @@ class GrpcServer(grpc.GenericRpcHandler):
         size = sum(len(buffer) for buffer in buffers)
         if size <= _INLINE:
             return b"".join(buffers)
-        ticket = secrets.token_bytes(16)
-        self._tickets[ticket] = buffers
-        context.add_callback(lambda: None if context.code() in (None, grpc.StatusCode.OK) else self._tickets.pop(ticket, None))
-        return _TICKET.pack(_TICKET_MAGIC, ticket, size)
+        return _TICKET.pack(_TICKET_MAGIC, self._keep(buffers), size)
+
+    def _keep(self, buffers: list[Any]) -> bytes:
+        now, ticket = time.monotonic(), secrets.token_bytes(16)
+        for old in [old for old, (when, _) in list(self._tickets.items()) if now - when > _TICKET_SECONDS]:
+            self._tickets.pop(old, None)
+        self._tickets[ticket] = now, buffers
+        return ticket
 
     def _take(self, ticket: bytes, context: Any) -> Iterator[bytes]:
-        buffers = self._tickets.pop(ticket, None)
-        if buffers is None:
+        kept = self._tickets.pop(ticket, None)
+        if kept is None:
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, "there is no message for this ticket")
-        yield from _chunks(buffers or ())
+        else:
+            yield from _chunks(kept[1])
 
     def _watch(self, request: bytes, context: Any) -> bytes:
-        if not context.add_callback(self._stopping_or_gone(gone := threading.Event())):
-            return b""
-        while not gone.wait(0.5) and not self._stopping.is_set():
-            pass
+        gone = threading.Event()
+        self._watchers.add(gone)
+        if context.add_callback(gone.set):
+            gone.wait()
+        self._watchers.discard(gone)
         return b""
-
-    @staticmethod
-    def _stopping_or_gone(gone: threading.Event) -> Callable[[], None]:
-        return gone.set
 
 
 def _refuse(reason: str) -> Any:

@@ -49,7 +49,7 @@ class Worker:
         self.resources = Resources()
         self.steps = Steps(task, fetch)
         self._sessions: dict[str, Environment] = {}
-        self._graphs: dict[str, tuple[str, Any]] = {}  # handle -> (session, plan)
+        self._graphs: dict[str, tuple[str, Any, int]] = {}  # handle -> (session, plan, number of feeds)
         self._numbers = itertools.count()
         self._lock = threading.Lock()
 
@@ -67,7 +67,7 @@ class Worker:
                 environment = self._sessions[session] = Environment(self.devices, resources=Resources() if isolated else self.resources)
             plan = environment.pack(program, frames)
             handle = f"{self.incarnation:x}-{next(self._numbers)}"  # a handle of an earlier incarnation is never found
-            self._graphs[handle] = session, plan
+            self._graphs[handle] = session, plan, len(program.args)
         return handle
 
     def end_session(self, session: str) -> None:
@@ -88,7 +88,9 @@ class Worker:
         if registered is None:
             raise AbortedError(None, None, f"Graph handle {handle} is not found on {self.task}: the task was restarted since it was registered, and "
                                "the variables it held are lost. Restore or initialise them.")
-        plan = registered[1]
+        _, plan, wanted = registered
+        if len(feeds) != wanted:
+            raise InvalidArgumentError(None, None, f"part {handle} takes {wanted} feeds, not {len(feeds)}")
         step = self.steps.begin(order.step, order.timeout_ms)
         failure: OpError | None = None
         try:

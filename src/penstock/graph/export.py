@@ -5,6 +5,7 @@ TensorFlow can read them.
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tensorboard.compat.proto.graph_pb2 import GraphDef
@@ -26,6 +27,15 @@ def export(source: Graph, from_version: int | None = None, add_shapes: bool = Fa
     graph_def = GraphDef(versions=source.graph_def_versions)
     graph_def.node.extend(exporter.nodes)
     return graph_def
+
+
+def export_with_names(source: Graph) -> tuple[GraphDef, Callable[[Operation | Tensor], str]]:
+    """The whole graph, and a function that says what one of its tensors (``name:index``) or operations is called in the export."""
+    exporter = _Exporter(source, False)
+    exporter.emit(source, None)
+    graph_def = GraphDef(versions=source.graph_def_versions)
+    graph_def.node.extend(exporter.nodes)
+    return graph_def, exporter.name_of
 
 
 def _all_names(graph: Graph) -> set[str]:
@@ -64,6 +74,13 @@ class _Exporter:
                 self._initialized_value(op, pivot)
             else:
                 self._plain(op, pivot)
+
+    def name_of(self, element: Operation | Tensor) -> str:
+        """What a tensor, or an operation that is run for its effects, is called in the export."""
+        if isinstance(element, Operation):
+            return self._waits.get(element, element.name).partition(":")[0]
+        name = self._name(element)
+        return name if ":" in name else f"{name}:0"
 
     def _plain(self, op: Operation, pivot: str | None) -> None:
         node = op.node_def

@@ -43,7 +43,10 @@ class Dimension:
         return other if self._value is None else self
 
     def _binary(self, other: Any, function: Callable[[int, int], int], swap: bool = False) -> Dimension:
-        other_value = _extent(other)
+        try:
+            other_value = _extent(other)
+        except (TypeError, ValueError):
+            return NotImplemented  # ``[0] * Dimension(2)`` is a list
         if self._value is None or other_value is None:
             return Dimension(None)
         return Dimension(function(other_value, self._value) if swap else function(self._value, other_value))
@@ -282,6 +285,12 @@ class TensorShape:
         if self._dims is None or other._dims is None:
             return unknown_shape()
         return TensorShape._of(self._dims + other._dims)
+
+    def __add__(self, other: Any) -> TensorShape:
+        return self.concatenate(other)
+
+    def __radd__(self, other: Any) -> TensorShape:
+        return as_shape(other).concatenate(self)
 
     def with_rank(self, rank: int) -> TensorShape:
         """This shape, known to have this rank; ValueError if it has another one."""

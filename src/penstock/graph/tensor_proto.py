@@ -104,19 +104,20 @@ def _as_bytes(value: Any) -> bytes:
 def to_array(value: Any, dtype: DType | None = None, shape: Any = None) -> np.ndarray:
     """The array for a Python or NumPy value, as ``tf.constant`` reads it.
 
-    Python floats become float32 and ints int32; NumPy values keep their type unless ``dtype`` asks for another one. A float where
-    an integer type is asked for is a TypeError: nothing is rounded silently.
+    Python floats become float32 and ints int32, also where NumPy's scalars stand among them in a list; NumPy values keep their type
+    unless ``dtype`` asks for another one. A float where an integer type is asked for is a TypeError: nothing is rounded silently.
 
     >>> to_array([1, 2]).dtype, to_array(1.5).dtype
     (dtype('int32'), dtype('float32'))
     """
     if dtype is not None:
         dtype = dtypes.as_dtype(dtype).base_dtype
+    full_shape = None if shape is None else as_shape(shape)
+    if dtype is not None and full_shape is not None and full_shape.num_elements() == 0 and not isinstance(value, np.ndarray):
+        return np.empty(full_shape.as_list(), dtype.np)  # whatever the value: there is no element to hold it
     array = value if isinstance(value, (np.ndarray, np.generic)) else None
     array = _from_python(value, dtype) if array is None else _from_numpy(np.asarray(array), dtype)
-    if shape is not None:
-        array = _fill(array, as_shape(shape))
-    return array
+    return array if full_shape is None else _fill(array, full_shape)
 
 
 def _from_numpy(array: np.ndarray, dtype: DType | None) -> np.ndarray:
@@ -144,7 +145,7 @@ def _from_python(value: Any, dtype: DType | None) -> np.ndarray:
     if kind == "O":
         return _from_objects(value, array, dtype)
     if dtype is None:
-        return array.astype(_default_numpy_type(value, array), copy=False) if not _holds_numpy(value) else array
+        return array.astype(_default_numpy_type(value, array), copy=False) if not _holds_arrays(value) else array
     _check_kind(value, array, dtype)
     return array.astype(dtype.np, copy=False)
 
@@ -158,18 +159,18 @@ def _default_numpy_type(value: Any, array: np.ndarray) -> np.dtype:
     return array.dtype
 
 
-def _holds_numpy(value: Any) -> bool:
-    """True for NumPy values, or nests that begin with one: those keep their type."""
+def _holds_arrays(value: Any) -> bool:
+    """True for nests that begin with an array: it keeps its type. NumPy's scalars among Python's numbers count as those."""
     while isinstance(value, (list, tuple)) and value:
         value = value[0]
-    return isinstance(value, (np.ndarray, np.generic)) or hasattr(value, "__array__")
+    return hasattr(value, "__array__") and np.ndim(value) > 0
 
 
 def _check_kind(value: Any, array: np.ndarray, dtype: DType) -> None:
     kind = array.dtype.kind
-    fits = (kind == "b") if dtype.is_bool else kind in "iu" if dtype.is_integer or dtype.is_quantized else kind in "iufV" \
-        if dtype.is_floating else kind in "iufc"
-    if array.size == 0 or fits or (_holds_numpy(value) and not dtype.is_bool):
+    fits = (kind == "b") if dtype.is_bool else kind in "biu" if dtype.is_integer or dtype.is_quantized else kind in "biufV" \
+        if dtype.is_floating else kind in "biufc"
+    if array.size == 0 or fits or (_holds_arrays(value) and not dtype.is_bool):
         if dtype.is_integer and array.size and kind in "iu":
             low, high = np.iinfo(dtype.np).min, np.iinfo(dtype.np).max
             if int(array.min()) < low or int(array.max()) > high:
@@ -191,10 +192,11 @@ def _from_objects(value: Any, array: np.ndarray, dtype: DType | None) -> np.ndar
     if all(isinstance(leaf, (str, bytes)) for leaf in leaves):
         return _string_array(value, dtype)
     if all(isinstance(leaf, int) or hasattr(leaf, "__index__") for leaf in leaves):  # ints beyond int64, Dimensions
-        try:
-            return _from_python(np.array([int(leaf) for leaf in leaves], dtype.np if dtype else None).reshape(array.shape).tolist(), dtype)
-        except OverflowError as error:
-            raise ValueError(f"{_short(value)}: {error}") from None
+        if all(-2**63 <= int(leaf) < 2**64 for leaf in leaves):
+            try:
+                return _from_python(np.array([int(leaf) for leaf in leaves], dtype.np if dtype else None).reshape(array.shape).tolist(), dtype)
+            except OverflowError as error:
+                raise ValueError(f"{_short(value)}: {error}") from None
     raise TypeError(f"Failed to convert object of type {type(value)} to Tensor. Contents: {_short(value)}. "
                     "Consider casting elements to a supported type.")
 

@@ -103,8 +103,8 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         """An operation that adds a gradient of rows, unless ``local_step`` is older than the accumulator's time step."""
         step = _int64(local_step)
         return ops.SparseAccumulatorApplyGradient(
-            self._accumulator_ref, step, cast(grad_indices, dt.int64), to_tensor(grad_values, self._dtype),
-            cast([] if grad_shape is None else grad_shape, dt.int64), has_known_shape=grad_shape is not None, name=name)
+            self._accumulator_ref, step, cast(grad_indices, dt.int64), grad_values, cast([] if grad_shape is None else grad_shape, dt.int64),
+            dtype=self._dtype, has_known_shape=grad_shape is not None, name=name)
 
     def take_grad(self, num_required: Any, name: str | None = None) -> Any:
         """(indices, values, shape) of the mean (or sum) of the gradients, when at least ``num_required`` have come."""

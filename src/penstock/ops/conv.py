@@ -24,7 +24,7 @@ _ATTRS_3D = dict(T=FLOATS, strides=Attr("list(int)", minimum=5), padding=one_of(
 @in_float32
 def _forward(input, filter, strides, padding, data_format, dilations, explicit_paddings=()):
     w = conv_windows(input.shape, filter.shape, strides, dilations, padding, data_format, explicit_paddings)
-    check_depth(layout.channels(input.shape, data_format), filter.shape[-2])
+    check_depth(layout.channels(input.shape, data_format), *filter.shape[-2:])
     return layout.from_channels_last(convolve(layout.channels_last(input, data_format), filter, w), data_format)
 
 
@@ -33,7 +33,7 @@ def _backprop_input(input_sizes, filter, out_backprop, strides, padding, data_fo
     shape = tuple(int(extent) for extent in input_sizes)
     w = conv_windows(shape, filter.shape, strides, dilations, padding, data_format, explicit_paddings)
     depth = layout.channels(shape, data_format)
-    check_depth(depth, filter.shape[-2])
+    check_depth(depth, *filter.shape[-2:])
     dy = layout.channels_last(out_backprop, data_format)
     check_output(dy, shape[0], w, filter.shape[-1], "Conv backprop input")
     return layout.from_channels_last(convolve_backprop_input((shape[0], *w.size, depth), filter, dy, w), data_format)
@@ -43,7 +43,7 @@ def _backprop_input(input_sizes, filter, out_backprop, strides, padding, data_fo
 def _backprop_filter(input, filter_sizes, out_backprop, strides, padding, data_format, dilations, explicit_paddings=()):
     shape = tuple(int(extent) for extent in filter_sizes)
     w = conv_windows(input.shape, shape, strides, dilations, padding, data_format, explicit_paddings)
-    check_depth(layout.channels(input.shape, data_format), shape[-2])
+    check_depth(layout.channels(input.shape, data_format), *shape[-2:])
     dy = layout.channels_last(out_backprop, data_format)
     check_output(dy, input.shape[0], w, shape[-1], "Conv backprop filter")
     return convolve_backprop_filter(layout.channels_last(input, data_format), dy, shape, w)

@@ -29,6 +29,8 @@ def check_strides(op_type: str, rank: int, strides: Ints, dilations: Ints, data_
         if values[0] != 1 or layout.channels(values, data_format) != 1:
             raise ValueError(f"Current implementation does not yet support {name}s in the batch and depth dimensions, "
                              f"but got {list(values)}")
+        if min(values) <= 0:
+            raise ValueError(f"{name.capitalize()} must be > 0, but got {min(values)}")
 
 
 def explicit_pairs(padding: str, explicit_paddings: Ints, rank: int, data_format: str) -> tuple[Ints, ...]:
@@ -51,11 +53,22 @@ def conv_shape(op_type: str, rank: int, x: Tensor, kernel: Tensor, strides: Ints
     """The shape of a convolution's output."""
     check_strides(op_type, rank, strides, dilations, data_format)
     given, filters = check_rank(x.shape, rank).as_list(), check_rank(kernel.shape, rank).as_list()
-    depth, filter_depth = layout.channels(given, data_format), filters[-2]
-    if depth is not None and filter_depth is not None and (filter_depth == 0 or depth % filter_depth):
-        raise ValueError(f"Depth of input ({depth}) is not a multiple of input depth of filter ({filter_depth})")
+    problem = _depth_problem(layout.channels(given, data_format), *filters[-2:])
+    if problem is not None:
+        raise ValueError(problem)
     inner = _inner(given, filters, strides, dilations, padding, data_format, explicit_paddings)
     return layout.arrange(given[0], inner, filters[-1], data_format)
+
+
+def _depth_problem(depth: Extent, filter_depth: Extent, outputs: Extent) -> str | None:
+    if depth is None or filter_depth is None:
+        return None
+    if filter_depth <= 0 or depth % filter_depth:
+        return f"Depth of input ({depth}) is not a multiple of input depth of filter ({filter_depth})"
+    groups = depth // filter_depth
+    if outputs is not None and groups and outputs % groups:
+        return f"Depth of output ({outputs}) is not a multiple of the number of groups ({groups})"
+    return None
 
 
 def depthwise_shape(x: Tensor, kernel: Tensor, strides: Ints, dilations: Ints, padding: str,
@@ -103,10 +116,11 @@ def conv_windows(shape: Any, kernel_shape: Any, strides: Ints, dilations: Ints, 
                    layout.spatial(dilations, data_format), padding, pairs)
 
 
-def check_depth(depth: int, filter_depth: int) -> None:
-    """KernelError unless the input's channels are a multiple of the filter's."""
-    if filter_depth == 0 or depth % filter_depth:
-        raise invalid_argument(f"Depth of input ({depth}) is not a multiple of input depth of filter ({filter_depth})")
+def check_depth(depth: int, filter_depth: int, outputs: int) -> None:
+    """KernelError unless the input's channels are a multiple of the filter's, and ``outputs`` of the groups that this makes."""
+    problem = _depth_problem(depth, filter_depth, outputs)
+    if problem is not None:
+        raise invalid_argument(problem)
 
 
 def check_output(dy: np.ndarray, batch: int, w: Windows, channels: int, op_type: str) -> None:

@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from penstock.errors import CancelledError
+from penstock.errors import CancelledError, DeadlineExceededError, KernelError
 from penstock.ops.dataset_core import Element, Elements
 
 _EMPTY: Any = object()
@@ -81,9 +81,9 @@ class _Line:
         unregister = step.on_cancel(self._wake)
         try:
             with self._changed:
-                self._changed.wait_for(lambda: step.cancelled is not None or self._is_ready())
+                self._changed.wait_for(lambda: step.cancelled is not None or self._is_ready(), step.remaining())
                 if not self._is_ready():
-                    raise step.cancelled
+                    raise step.cancelled or KernelError(DeadlineExceededError, "Timed out waiting for an element that is made in the background.")
                 return self._first()
         finally:
             unregister()

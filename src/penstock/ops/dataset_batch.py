@@ -10,7 +10,7 @@ import numpy as np
 from penstock.errors import DataLossError, KernelError, invalid_argument
 from penstock.graph.attrs import FUNC, Attr, type_list
 from penstock.graph.attrs import count as length_attr
-from penstock.ops.dataset_core import OUTPUTS, Caller, Element, Elements, Source, dataset_op, integer, positive, row, scalar
+from penstock.ops.dataset_core import OUTPUTS, Caller, Element, Elements, Source, dataset_op, integer, positive, rows, scalar
 from penstock.ops.dataset_functions import dataset_of
 
 _INPUT = "input_dataset: variant"
@@ -30,17 +30,19 @@ def _shown(shape: tuple[int, ...]) -> str:
 
 def stacked(elements: list[Element]) -> Element:
     """The components of several elements, each stacked along a new first axis."""
-    batch = []
-    for index, values in enumerate(zip(*elements)):
-        arrays = [_array(value) for value in values]
-        shape = arrays[0].shape
-        for number, array in enumerate(arrays):
-            if array.shape != shape:
-                raise invalid_argument(f"Cannot batch tensors with different shapes in component {index}. First element had shape {_shown(shape)} "
-                                       f"and element {number} had shape {_shown(array.shape)}.",
-                                       hint="padded_batch() makes them as long as the longest")
-        batch.append(np.stack(arrays))
-    return tuple(batch)
+    return tuple([_stack(index, values) for index, values in enumerate(zip(*elements))])
+
+
+def _stack(index: int, values: tuple[Any, ...]) -> np.ndarray:
+    if isinstance(values[0], np.generic):
+        return np.array(values, values[0].dtype)
+    arrays = [value if type(value) is np.ndarray else _array(value) for value in values]
+    shape = arrays[0].shape
+    for number, array in enumerate(arrays):
+        if array.shape != shape:
+            raise invalid_argument(f"Cannot batch tensors with different shapes in component {index}. First element had shape {_shown(shape)} "
+                                   f"and element {number} had shape {_shown(array.shape)}.", "padded_batch() makes them as long as the longest")
+    return np.concatenate(arrays).reshape(len(arrays), *shape) if shape else np.stack(arrays)  # without an axis more for each: twice as fast
 
 
 class Batch:
@@ -152,7 +154,7 @@ class _Unbatch:
         lengths = {len(array) for array in arrays}
         if len(lengths) > 1:
             raise invalid_argument(f"Input element must have the same batch size in each component, not {sorted(lengths)}")
-        return (tuple([row(array, index) for array in arrays]) for index in range(lengths.pop()))
+        return rows(arrays)
 
 
 @dataset_op("UnbatchDataset", _INPUT, **OUTPUTS)

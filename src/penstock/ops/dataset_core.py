@@ -87,7 +87,6 @@ def scalar(item: Any) -> np.ndarray:
     return array
 
 
-def row(array: np.ndarray, index: int) -> Any:
-    """One slice along the first axis."""
-    item = array[index]
-    return item if isinstance(item, (np.ndarray, np.generic)) else scalar(item)
+def rows(arrays: list[np.ndarray]) -> Elements:
+    """The slices of all arrays along their first axis."""
+    return zip(*[map(scalar, array) if array.dtype == object and array.ndim == 1 else array for array in arrays])

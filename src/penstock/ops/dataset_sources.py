@@ -8,7 +8,7 @@ import numpy as np
 
 from penstock.errors import OpError, OutOfRangeError, invalid_argument
 from penstock.graph.attrs import FUNC, TYPE, Attr, type_list
-from penstock.ops.dataset_core import OUTPUTS, Caller, Element, Source, dataset_op, integer, row
+from penstock.ops.dataset_core import OUTPUTS, Caller, Element, Source, dataset_op, integer, rows
 from penstock.ops.philox import Philox
 
 _COMPONENTS = {"Toutput_types": type_list(1), "output_shapes": Attr("list(shape)", minimum=1)}
@@ -32,8 +32,7 @@ class TensorSliceDataset:
         arrays = [np.asarray(component) for component in components]
         if len({len(array) for array in arrays}) > 1:
             raise invalid_argument(f"All components must have the same size in the 0th dimension, not {[len(array) for array in arrays]}")
-        length = len(arrays[0])
-        return Source(lambda: (tuple([row(array, index) for array in arrays]) for index in range(length)))
+        return Source(lambda: rows(arrays))
 
 
 @dataset_op("SparseTensorSliceDataset", "indices: int64, values: Tvalues, dense_shape: int64", Tvalues=TYPE)

@@ -117,6 +117,18 @@ def _counts(rows: np.ndarray, columns: np.ndarray, shape: Any, overlapping: bool
     return np.multiply.outer(*sizes)[:, :, None].astype(dtype)
 
 
+def _check_sequences(rows: np.ndarray, columns: np.ndarray, shape: Any, output_shape: Any) -> None:
+    """InvalidArgumentError unless these are pooling sequences of an input of one shape that give an output of the other."""
+    if len(shape) != 4 or min(shape) < 0:
+        raise invalid_argument(f"original input tensor shape must be 1-dimensional and 4 elements, got {list(shape)}")
+    for name, sequence, extent in (("row", rows, shape[1]), ("col", columns, shape[2])):
+        if len(sequence) < 2 or sequence[0] < 0 or sequence[-1] > extent or (sequence[:-1] >= sequence[1:]).any():
+            raise invalid_argument(f"{name}_pooling_sequence must increase within [0, {extent}], got {sequence.tolist()}")
+    expected = (shape[0], len(rows) - 1, len(columns) - 1, shape[3])
+    if tuple(output_shape) != expected:
+        raise invalid_argument(f"out_backprop must have the shape {list(expected)}, not {list(output_shape)}")
+
+
 def _divide(total: np.ndarray, counts: np.ndarray) -> np.ndarray:
     return total // counts if total.dtype.kind == "i" else total / counts
 
@@ -155,11 +167,15 @@ class FractionalMaxPool:
 class FractionalMaxPoolGrad:
     """The gradient of FractionalMaxPool: each window's goes to its first maximum."""
 
-    def shape(orig_input):
-        return check_rank(orig_input.shape, 4)
+    ranks = {"orig_input": 4, "orig_output": 4, "out_backprop": 4, "row_pooling_sequence": 1, "col_pooling_sequence": 1}
+
+    def shape(orig_input, orig_output, out_backprop):
+        orig_output.shape.merge_with(out_backprop.shape)
+        return orig_input.shape.with_rank(4)
 
     def kernel(orig_input, orig_output, out_backprop, row_pooling_sequence, col_pooling_sequence, overlapping):
         sequences = row_pooling_sequence, col_pooling_sequence
+        _check_sequences(*sequences, orig_input.shape, out_backprop.shape)
         best = _max(orig_input, *sequences, overlapping)
         free = np.ones(best.shape, bool)
         result = np.zeros_like(orig_input)
@@ -200,11 +216,14 @@ class FractionalAvgPool:
 class FractionalAvgPoolGrad:
     """The gradient of FractionalAvgPool: each window's is shared evenly."""
 
+    ranks = {"orig_input_tensor_shape": 1, "out_backprop": 4, "row_pooling_sequence": 1, "col_pooling_sequence": 1}
+
     def shape(orig_input_tensor_shape):
         return check_rank(constant_value_as_shape(orig_input_tensor_shape), 4)
 
     def kernel(orig_input_tensor_shape, out_backprop, row_pooling_sequence, col_pooling_sequence, overlapping):
         sequences, shape = (row_pooling_sequence, col_pooling_sequence), tuple(orig_input_tensor_shape.tolist())
+        _check_sequences(*sequences, shape, out_backprop.shape)
         share = _divide(out_backprop, _counts(*sequences, shape, overlapping, out_backprop.dtype))
         result = np.zeros(shape, out_backprop.dtype)
         for to, source in _taps(*sequences, shape, overlapping):

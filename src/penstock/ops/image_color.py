@@ -149,7 +149,7 @@ class AdjustContrastv2:
 class AdjustHue:
     """Turns the hue of each pixel; 1 is the whole circle."""
 
-    ranks = {"images": at_least(3)}
+    ranks = {"images": at_least(3), "delta": 0}
     shape = like("images")
 
     def kernel(images, delta):
@@ -164,7 +164,7 @@ class AdjustHue:
 class AdjustSaturation:
     """Scales the saturation of each pixel, up to 1."""
 
-    ranks = {"images": at_least(3)}
+    ranks = {"images": at_least(3), "scale": 0}
     shape = like("images")
 
     def kernel(images, scale):

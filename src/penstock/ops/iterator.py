@@ -5,12 +5,13 @@ What travels along the handle edges is a ``Position``: the resource that MakeIte
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from penstock.errors import FailedPreconditionError, KernelError, OutOfRangeError, invalid_argument
+from penstock.errors import DeadlineExceededError, FailedPreconditionError, KernelError, OutOfRangeError, invalid_argument
 from penstock.graph.attrs import FUNC, STRING, Attr
 from penstock.graph.opdef import op
 from penstock.graph.shape import unknown_shape
@@ -20,6 +21,7 @@ from penstock.ops.dataset_functions import dataset_of
 
 _FROM_HANDLE = {"output_types": Attr("list(type)", ()), "output_shapes": Attr("list(shape)", ())}
 _KIND = "Iterator"
+_PATIENCE = 0.1  # seconds between two looks whether the step was cancelled
 
 
 class Position:
@@ -32,28 +34,42 @@ class Position:
         self._elements: Elements | None = None
         self.count = 0
 
-    def start(self, source: Source) -> None:
+    @contextmanager
+    def _alone(self, step: Any) -> Generator[None, None, None]:
+        """Waits until no other step moves the iterator, or this step ends."""
+        while not self._lock.acquire(timeout=_PATIENCE):
+            if step.cancelled is not None:
+                raise step.cancelled
+            if step.remaining() == 0.0:
+                raise KernelError(DeadlineExceededError, f"Timed out waiting for the iterator '{self.name}', which another step uses.")
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def start(self, step: Any, source: Source) -> None:
         """Begins an epoch of a dataset."""
-        with self._lock:
+        with self._alone(step):
             self._source, self._elements, self.count = source, iter(source), 0
 
-    def start_once(self, make: Callable[[], Source]) -> None:
+    def start_once(self, step: Any, make: Callable[[], Source]) -> None:
         """Begins with the dataset that ``make`` gives, unless there is one already."""
-        with self._lock:
-            if self._elements is None:
-                self._source = make()
-                self._elements = iter(self._source)
+        if self._elements is None:
+            with self._alone(step):
+                if self._elements is None:
+                    self._source = make()
+                    self._elements = iter(self._source)
 
-    def next(self) -> Element:
+    def next(self, step: Any) -> Element:
         """The next element; OutOfRangeError at the end."""
-        element = self.next_or_none()
+        element = self.next_or_none(step)
         if element is None:
             raise KernelError(OutOfRangeError, "End of sequence")
         return element
 
-    def next_or_none(self) -> Element | None:
+    def next_or_none(self, step: Any) -> Element | None:
         """The next element; None at the end."""
-        with self._lock:
+        with self._alone(step):
             if self._elements is None:
                 raise KernelError(FailedPreconditionError, "GetNext() failed because the iterator has not been initialized. Ensure that you have run "
                                                            "the initializer operation for this iterator before getting the next element.")
@@ -67,13 +83,13 @@ class Position:
             self.count += 1
             return element
 
-    def move_to(self, count: int) -> None:
+    def move_to(self, step: Any, count: int) -> None:
         """Starts over and takes ``count`` elements: restores a place, for data that come in the same order again."""
         if self._source is None:
             raise KernelError(FailedPreconditionError, "An iterator must be initialized before its state can be restored.")
-        self.start(self._source)
+        self.start(step, self._source)
         for _ in range(count):
-            if self.next_or_none() is None:
+            if self.next_or_none(step) is None:
                 raise KernelError(OutOfRangeError, f"The dataset has only {self.count} elements, but {count} were taken when its state was saved.")
 
     @property
@@ -112,13 +128,13 @@ IteratorV2 = op("IteratorV2", "-> handle: resource", shared_name=STRING, contain
 class OneShotIterator:
     """An iterator that starts by itself, on the dataset that a function makes, and goes through it once."""
 
-    stateful = blocking = True
+    stateful = True
     shape = fixed()
     gradient = None
 
     def kernel(ctx, dataset_factory, output_types, output_shapes, container, shared_name):
         position = _position(ctx, container, shared_name or ctx.op.name, output_types, output_shapes)
-        position.start_once(lambda: dataset_of(Caller(ctx, dataset_factory, [])()))
+        position.start_once(ctx.step, lambda: dataset_of(Caller(ctx, dataset_factory, [])()))
         return position
 
 
@@ -130,22 +146,22 @@ class MakeIterator:
     shape = nothing()
     gradient = None
 
-    def kernel(dataset, iterator):
-        iterator.start(dataset)
+    def kernel(dataset, iterator, ctx):
+        iterator.start(ctx.step, dataset)
         return ()
 
 
 class _GetNext:
-    """The next element of an iterator."""
+    """The next element of an iterator. It may have to wait, but not for anything in its own step, so it needs no thread of its own."""
 
-    stateful = blocking = True
+    stateful = True
     gradient = None
 
     def shape(output_shapes):
         return list(output_shapes)
 
-    def kernel(iterator, output_types):
-        element = iterator.next()
+    def kernel(iterator, ctx, output_types):
+        element = iterator.next(ctx.step)
         if len(element) != len(output_types):
             raise invalid_argument(f"Number of components does not match: expected {len(output_types)} types but got {len(element)}.")
         return element
@@ -214,8 +230,8 @@ class DeserializeIterator:
     shape = nothing()
     gradient = None
 
-    def kernel(resource_handle, serialized):
-        resource_handle.move_to(int(np.asarray(serialized).reshape(-1)[0]))
+    def kernel(resource_handle, serialized, ctx):
+        resource_handle.move_to(ctx.step, int(np.asarray(serialized).reshape(-1)[0]))
         return ()
 
 
@@ -251,6 +267,6 @@ class MoveIterator:
     shape = nothing()
     gradient = None
 
-    def kernel(iterator, count):
-        iterator.move_to(int(count))
+    def kernel(iterator, count, ctx):
+        iterator.move_to(ctx.step, int(count))
         return ()

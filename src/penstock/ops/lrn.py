@@ -6,6 +6,7 @@ import numpy as np
 from penstock.graph import dtypes as dt
 from penstock.graph.attrs import types
 from penstock.graph.opdef import op
+from penstock.graph.shape import TensorShape
 from penstock.ops.conv_shape import check_rank
 from penstock.ops.matmul import matmul
 from penstock.ops.powers import pow
@@ -19,7 +20,8 @@ _ATTRS = dict(depth_radius=5, bias=1.0, alpha=1.0, beta=0.5,
 
 def _neighbour_sum(x: np.ndarray, radius: int) -> np.ndarray:
     """The sum over the channels that are at most ``radius`` away: a product with a band matrix."""
-    return (x.reshape(-1, x.shape[-1]) @ _band(x.shape[-1], radius, x.dtype)).reshape(x.shape)
+    channels = x.shape[-1]
+    return (x.reshape(x.size // max(channels, 1), channels) @ _band(channels, radius, x.dtype)).reshape(x.shape)
 
 
 def _band(channels: int, radius: int, dtype: np.dtype) -> np.ndarray:
@@ -36,12 +38,18 @@ def _neighbour_sum_graph(x, radius):
     return reshape(rows, shape_of(x))
 
 
+def _checked(shape: TensorShape, depth_radius: int) -> TensorShape:
+    if depth_radius < 0:
+        raise ValueError(f"depth_radius must not be negative, but is {depth_radius}")
+    return check_rank(shape, 4)
+
+
 @op("LRN", "input: T -> output: T", **_ATTRS)
 class LRN:
     """input / (bias + alpha * sum of squares of the neighbours) ** beta."""
 
-    def shape(input):
-        return check_rank(input.shape, 4)
+    def shape(input, depth_radius):
+        return _checked(input.shape, depth_radius)
 
     @in_float32
     def kernel(input, depth_radius, bias, alpha, beta):
@@ -58,8 +66,8 @@ class LRN:
 class LRNGrad:
     """The gradient of LRN."""
 
-    def shape(input_grads, input_image, output_image):
-        return check_rank(input_grads.shape.merge_with(input_image.shape).merge_with(output_image.shape), 4)
+    def shape(input_grads, input_image, output_image, depth_radius):
+        return _checked(input_grads.shape.merge_with(input_image.shape).merge_with(output_image.shape), depth_radius)
 
     @in_float32
     def kernel(input_grads, input_image, output_image, depth_radius, bias, alpha, beta):

@@ -1,6 +1,8 @@
 """Grey-scale morphology: dilation and erosion, convolutions in which sums became maxima and products sums."""
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from penstock.errors import invalid_argument
@@ -8,6 +10,7 @@ from penstock.graph.attrs import Attr, one_of
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
+from penstock.graph.shape import TensorShape
 from penstock.ops.common import REAL
 from penstock.ops.conv_shape import check_rank, check_strides
 from penstock.ops.elementwise import negative
@@ -20,6 +23,14 @@ from penstock.ops.windows import Windows, output_extent, windows
 
 _INTS_4 = Attr("list(int)", minimum=4)
 _ATTRS = dict(T=REAL, strides=_INTS_4, rates=_INTS_4, padding=one_of("SAME", "VALID"))
+
+
+def _dilated_shape(op_type: str, input: Any, filter: Any, strides: tuple, rates: tuple, padding: str) -> TensorShape:
+    """The shape of a dilation's output."""
+    check_strides(op_type, 4, strides, rates, "NHWC")
+    given, filters = check_rank(input.shape, 4), check_rank(filter.shape, 3).extents
+    inner = [output_extent(given.extents[i + 1], filters[i], strides[i + 1], rates[i + 1], padding) for i in range(2)]
+    return TensorShape([given.extents[0], *inner, *given[3:].merge_with(filters[2:]).extents])
 
 
 def _windows(input: np.ndarray, filter: np.ndarray, strides: tuple, rates: tuple, padding: str) -> Windows:
@@ -58,11 +69,7 @@ class Dilation2D:
     """The maximum over each window of input + filter."""
 
     def shape(input, filter, strides, rates, padding):
-        check_strides("Dilation2D", 4, strides, rates, "NHWC")
-        given, filters = check_rank(input.shape, 4).extents, check_rank(filter.shape, 3).extents
-        depth = check_rank(input.shape, 4)[3:].merge_with(filters[2:]).extents[0]
-        inner = [output_extent(given[i + 1], filters[i], strides[i + 1], rates[i + 1], padding) for i in range(2)]
-        return [given[0], *inner, depth]
+        return _dilated_shape("Dilation2D", input, filter, strides, rates, padding)
 
     @in_float32
     def kernel(input, filter, strides, rates, padding):
@@ -78,7 +85,8 @@ class Dilation2D:
 class Dilation2DBackpropInput:
     """The gradient of Dilation2D for its input: it goes to where the maximum came from."""
 
-    def shape(input):
+    def shape(input, filter, out_backprop, strides, rates, padding):
+        _dilated_shape("Dilation2DBackpropInput", input, filter, strides, rates, padding).merge_with(out_backprop.shape)
         return check_rank(input.shape, 4)
 
     @in_float32
@@ -97,7 +105,8 @@ class Dilation2DBackpropInput:
 class Dilation2DBackpropFilter:
     """The gradient of Dilation2D for its filter."""
 
-    def shape(filter):
+    def shape(input, filter, out_backprop, strides, rates, padding):
+        _dilated_shape("Dilation2DBackpropFilter", input, filter, strides, rates, padding).merge_with(out_backprop.shape)
         return check_rank(filter.shape, 3)
 
     @in_float32

@@ -80,7 +80,7 @@ class InTopK:
 class InTopKV2:
     """InTopK with a k that is computed in the graph."""
 
-    ranks = {"predictions": 2, "targets": 1}
+    ranks = {"predictions": 2, "targets": 1, "k": 0}
 
     def shape(predictions, targets):
         return _rows_shape(predictions, targets)

@@ -65,10 +65,10 @@ class OptionalGetValue:
 class IteratorGetNextAsOptional:
     """The next element of an iterator as an optional, which is empty at the end."""
 
-    stateful = blocking = True
+    stateful = True
     shape = fixed()
     gradient = None
 
-    def kernel(iterator):
-        element = iterator.next_or_none()
+    def kernel(iterator, ctx):
+        element = iterator.next_or_none(ctx.step)
         return _NOTHING if element is None else scalar(element)

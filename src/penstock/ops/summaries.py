@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import struct
 import sys
 
 import numpy as np
@@ -10,8 +11,10 @@ from tensorboard.compat.proto.summary_pb2 import HistogramProto, Summary
 
 from penstock.errors import invalid_argument
 from penstock.graph import dtypes as dt
-from penstock.graph.attrs import count, types
+from penstock.graph.attrs import TYPE, Attr, count, types
 from penstock.graph.opdef import op
+from penstock.graph.tensor_proto import array_to_proto
+from penstock.ops import pictures
 from penstock.ops.common import REAL, fixed
 
 
@@ -84,6 +87,91 @@ class MergeSummary:
                     seen.add(value.tag)
                     merged.value.append(value)
         return _serialized(merged)
+
+    gradient = None
+
+
+@op("ImageSummary", "tag: string, tensor: T -> summary: string", max_images=Attr("int", 3, minimum=1),
+    T=types(dt.uint8, dt.float16, dt.float32, dt.float64, default=dt.float32), bad_color=Attr("tensor", np.array([255, 0, 0, 255], np.uint8)))
+class ImageSummary:
+    """Up to ``max_images`` pictures of a batch, as PNG."""
+
+    ranks = {"tag": 0, "tensor": 4}
+    shape = fixed()
+
+    def kernel(tag, tensor, max_images, bad_color):
+        count, height, width, depth = tensor.shape
+        if depth not in (1, 3, 4) or not height or not width:
+            raise invalid_argument(f"Tensor must be 4-D with last dim 1, 3, or 4, and not empty: {list(tensor.shape)}")
+        name = np.asarray(tag)[()].decode()
+        summary = Summary()
+        for index in range(min(count, max_images)):
+            pixels = tensor[index] if tensor.dtype == np.uint8 else _to_bytes(tensor[index].astype(np.float32), bad_color)
+            encoded = pictures.encode_png(np.ascontiguousarray(pixels), -1)
+            summary.value.add(tag=f"{name}/image" + (f"/{index}" if max_images > 1 else ""), image=Summary.Image(
+                height=height, width=width, colorspace=depth, encoded_image_string=encoded))
+        return _serialized(summary)
+
+    gradient = None
+
+
+def _to_bytes(image: np.ndarray, bad_color: np.ndarray) -> np.ndarray:
+    """Floats as bytes: the largest becomes 255; if there are negative ones, zero becomes 127. Pixels that are no number get ``bad_color``."""
+    good = np.isfinite(image).all(axis=-1)
+    values = image[good]
+    low, high = (values.min(), values.max()) if values.size else (0.0, 0.0)
+    if low < 0:
+        scale, offset = (127.0 / max(abs(low), abs(high)), 128.0)
+    else:
+        scale, offset = (255.0 / high if high > 0 else 0.0), 0.0
+    scaled = np.where(good[..., None], image, 0) * scale + offset
+    return np.where(good[..., None], scaled, bad_color[:image.shape[-1]]).astype(np.uint8)
+
+
+@op("AudioSummaryV2", "tag: string, tensor: float32, sample_rate: float32 -> summary: string", max_outputs=Attr("int", 3, minimum=1))
+class AudioSummaryV2:
+    """Up to ``max_outputs`` sounds of a batch, as 16-bit WAV."""
+
+    ranks = {"tag": 0, "sample_rate": 0}
+    shape = fixed()
+
+    def kernel(tag, tensor, sample_rate, max_outputs):
+        if tensor.ndim not in (2, 3):
+            raise invalid_argument(f"Tensor must be 3-D or 2-D, got: {list(tensor.shape)}")
+        rate = float(sample_rate)
+        if rate <= 0:
+            raise invalid_argument("sample_rate must be > 0")
+        clips = tensor if tensor.ndim == 3 else tensor[..., None]
+        name = np.asarray(tag)[()].decode()
+        summary = Summary()
+        for index in range(min(len(clips), max_outputs)):
+            summary.value.add(tag=f"{name}/audio" + (f"/{index}" if max_outputs > 1 else ""), audio=Summary.Audio(
+                sample_rate=rate, num_channels=clips.shape[2], length_frames=clips.shape[1], encoded_audio_string=_wav(clips[index], round(rate)),
+                content_type="audio/wav"))
+        return _serialized(summary)
+
+    gradient = None
+
+
+def _wav(frames: np.ndarray, rate: int) -> bytes:
+    data = np.clip(np.rint(frames * 32767.0), -32768, 32767).astype("<i2").tobytes()
+    channels = frames.shape[1]
+    head = struct.pack("<4sI4s4sIHHIIHH4sI", b"RIFF", 36 + len(data), b"WAVE", b"fmt ", 16, 1, channels, rate, rate * channels * 2, channels * 2, 16,
+                       b"data", len(data))
+    return head + data
+
+
+@op("TensorSummaryV2", "tag: string, tensor: T, serialized_summary_metadata: string -> summary: string", T=TYPE)
+class TensorSummaryV2:
+    """A whole tensor, for a plugin of TensorBoard."""
+
+    ranks = {"tag": 0, "serialized_summary_metadata": 0}
+    shape = fixed()
+
+    def kernel(tag, tensor, serialized_summary_metadata):
+        value = Summary.Value(tag=np.asarray(tag)[()].decode(), tensor=array_to_proto(np.asarray(tensor)))
+        value.metadata.ParseFromString(np.asarray(serialized_summary_metadata)[()])
+        return _serialized(Summary(value=[value]))
 
     gradient = None
 

@@ -52,6 +52,8 @@ class Windows:
         Windows overlap, so whoever writes to the view does it for one position within the window at a time.
         """
         last = first + len(self.size)
+        if padded.shape[first:last] != self._padded_shape(padded.shape, first)[first:last]:  # else it would see foreign memory
+            raise invalid_argument(f"windows over {list(self.size)} do not fit an array of shape {list(padded.shape)}")
         steps = padded.strides[first:last]
         shape = (*padded.shape[:first], *self.output, *self.window, *padded.shape[last:])
         strides = (*padded.strides[:first], *(s * k for s, k in zip(steps, self.strides)),
@@ -70,6 +72,7 @@ def windows(size: Ints, window: Ints, strides: Ints, dilations: Ints, padding: s
     output, before, after = [], [], []
     for axis, (extent, width, stride, dilation) in enumerate(zip(size, window, strides, dilations)):
         pair = explicit[axis] if explicit else (0, 0)
+        _check_window(extent, width, stride, dilation)
         reach = (width - 1) * dilation + 1
         count = -(-extent // stride) if padding == "SAME" else (extent + sum(pair) - reach + stride) // stride
         if count < 0:
@@ -82,6 +85,13 @@ def windows(size: Ints, window: Ints, strides: Ints, dilations: Ints, padding: s
         before.append(pair[0])
         after.append(pair[1])
     return Windows(size, window, strides, dilations, tuple(before), tuple(after), tuple(output))
+
+
+def _check_window(extent: int, width: int, stride: int, dilation: int) -> None:
+    if extent < 0 or width < 0:
+        raise invalid_argument(f"Extents must not be negative, but are {extent} for the input and {width} for the window")
+    if stride <= 0 or dilation <= 0:
+        raise invalid_argument(f"Stride and dilation rate must be > 0, but got {stride} and {dilation}")
 
 
 def output_extent(size: Extent, window: Extent, stride: int, dilation: int, padding: str,

@@ -23,7 +23,7 @@ class Accumulator:
     kind = "ConditionalAccumulator"
 
     def __init__(self, name: str, dtype: DType, shape: TensorShape, reduction: str) -> None:
-        self.name, self.dtype, self.shape = name, dtype, shape
+        self.name, self.dtype, self.element_shape = name, dtype, shape
         self._mean = reduction == "MEAN"
         self._changed = threading.Condition()
         self._step = self.count = 0
@@ -59,8 +59,8 @@ class Accumulator:
 
     def check_request(self, dtype: DType, shape: TensorShape) -> None:
         """InvalidArgumentError if a node asks for this (shared) accumulator but describes it differently."""
-        if dtype is not self.dtype or not shape.is_compatible_with(self.shape):
-            raise invalid_argument(f"Shared accumulator '{self.name}' has dtype {self.dtype.name} and shape {self.shape}, but requested were "
+        if dtype is not self.dtype or not shape.is_compatible_with(self.element_shape):
+            raise invalid_argument(f"Shared accumulator '{self.name}' has dtype {self.dtype.name} and shape {self.element_shape}, but requested were "
                                    f"{dtype.name} and {shape}")
 
 
@@ -75,8 +75,8 @@ class DenseAccumulator(Accumulator):
         """Adds a gradient, unless it is too old."""
         def add() -> None:
             found = np.shape(gradient)
-            if not self.shape.is_compatible_with(found):
-                raise invalid_argument(f"Shape mismatch: expected {_brackets(self.shape.extents)}, got {_brackets(found)}")
+            if not self.element_shape.is_compatible_with(found):
+                raise invalid_argument(f"Shape mismatch: expected {_brackets(self.element_shape.extents)}, got {_brackets(found)}")
             if self.count and self._sum.shape != found:
                 raise invalid_argument(f"Shape mismatch: expected {_brackets(self._sum.shape)}, got {_brackets(found)}")
             if self.count:
@@ -121,14 +121,14 @@ class SparseAccumulator(Accumulator):
         if np.ndim(indices) != 1 or np.ndim(values) < 1 or len(indices) != len(values):
             raise invalid_argument(f"Number of indices and values must match: indices are {_brackets(np.shape(indices))}, values "
                                    f"{_brackets(np.shape(values))}")
-        if len(shape) and not self.shape.is_compatible_with(shape.tolist()):
-            raise invalid_argument(f"Shape mismatch: expected shape {_brackets(self.shape.extents)}, got {_brackets(shape.tolist())}")
+        if len(shape) and not self.element_shape.is_compatible_with(shape.tolist()):
+            raise invalid_argument(f"Shape mismatch: expected shape {_brackets(self.element_shape.extents)}, got {_brackets(shape.tolist())}")
         row = values.shape[1:]
-        if self.shape.ndims is not None and not self.shape[1:].is_compatible_with(row):
-            raise invalid_argument(f"Shape mismatch: expected values shape {_brackets(self.shape.extents)}, got {_brackets(values.shape)}")
+        if self.element_shape.ndims is not None and not self.element_shape[1:].is_compatible_with(row):
+            raise invalid_argument(f"Shape mismatch: expected values shape {_brackets(self.element_shape.extents)}, got {_brackets(values.shape)}")
         if self._rows and next(iter(self._rows.values())).shape != row:
             raise invalid_argument(f"Shape mismatch: rows of shape {_brackets(row)} do not fit those that are there")
-        rows = shape[0] if len(shape) else self.shape.extents[0] if self.shape.ndims else None
+        rows = shape[0] if len(shape) else self.element_shape.extents[0] if self.element_shape.ndims else None
         for place, index in enumerate(indices.tolist()):
             if index < 0 or (rows is not None and index >= rows):
                 raise invalid_argument(f"Shape mismatch: index of slice {place} exceeded limits of shape; index is {index} exceeded {rows}")
@@ -140,7 +140,7 @@ class SparseAccumulator(Accumulator):
     def _reduced(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         indices = sorted(self._rows)
         rows = [_divided(self._rows[index], self._counts[index]) if self._mean else self._rows[index] for index in indices]
-        values = np.stack(rows) if rows else np.empty((0, *(extent or 0 for extent in (self.shape.extents or ())[1:])), self.dtype.np)
+        values = np.stack(rows) if rows else np.empty((0, *(extent or 0 for extent in (self.element_shape.extents or ())[1:])), self.dtype.np)
         shape = self._shape(values)
         self._start_over()
         return np.array(indices, np.int64), values, np.array(shape, np.int64)
@@ -148,8 +148,8 @@ class SparseAccumulator(Accumulator):
     def _shape(self, values: np.ndarray) -> tuple[int, ...]:
         if self._dense_shape:
             return self._dense_shape
-        if self.shape.ndims is not None:
-            return tuple(-1 if extent is None else extent for extent in self.shape.extents or ())
+        if self.element_shape.ndims is not None:
+            return tuple(-1 if extent is None else extent for extent in self.element_shape.extents or ())
         return -1, *values.shape[1:]
 
 

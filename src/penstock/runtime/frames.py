@@ -28,6 +28,7 @@ from penstock.runtime.trace import Recorder
 
 DEAD: Any = object()
 _BACK = "next"
+_WITHOUT_CALL = frozenset(["enter", "exit", "merge", _BACK])  # nodes that pass values on without a kernel, which would read a reference
 
 
 class FramePlan:
@@ -193,6 +194,8 @@ class FrameRun:
         state = frame.iterations[number]
         if node in state.done:
             return
+        if value is not DEAD and position in self.plan.references[node] and node.definition.control_flow in _WITHOUT_CALL:
+            value = value.read()
         if node not in state.data:
             state.data[node], state.control[node] = self._expected(node, number), len(node.control)
             state.inputs[node] = [None] * len(node.inputs)

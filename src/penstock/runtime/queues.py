@@ -159,7 +159,7 @@ class Queue:
     def _stack(self, elements: list[Element]) -> Element:
         if not elements:
             return tuple(np.empty((0, *(shape.extents or ())), dtype.np) for dtype, shape in zip(self.dtypes, self.shapes))
-        return tuple(_stacked(parts, dtype) for parts, dtype in zip(zip(*elements), self.dtypes))
+        return tuple(stacked(parts, dtype) for parts, dtype in zip(zip(*elements), self.dtypes))
 
     def check_request(self, dtypes: Sequence[DType], shapes: Sequence[TensorShape], capacity: int) -> None:
         """InvalidArgumentError if a node asks for this (shared) queue but describes it differently."""
@@ -170,7 +170,8 @@ class Queue:
                 raise invalid_argument(f"Shared queue '{self.name}' has {what} {mine} but requested {what} was {theirs}")
 
 
-def _stacked(parts: Sequence[Any], dtype: DType) -> np.ndarray:
+def stacked(parts: Sequence[Any], dtype: DType) -> np.ndarray:
+    """The parts, at least one, along a new first axis."""
     if dtype.np != np.dtype(object):
         return np.stack(parts)
     out = np.empty((len(parts), *np.shape(parts[0])), object)

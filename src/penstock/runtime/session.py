@@ -19,7 +19,7 @@ from penstock.compiler import ir
 from penstock.graph import stacks
 from penstock.graph.graph import Graph, default_graph
 from penstock.graph.node import Operation, Tensor
-from penstock.runtime import partial
+from penstock.runtime import backends, partial
 from penstock.runtime.devices import Device, local_devices
 from penstock.runtime.environment import Environment
 from penstock.runtime.executor import execute
@@ -27,7 +27,7 @@ from penstock.runtime.failures import describe
 from penstock.runtime.fetches import Fetches, expand_feeds, feed_value, handed_out
 from penstock.runtime.plan import Plan
 from penstock.runtime.step import Step
-from penstock.runtime.trace import Trace, fill_partition_graphs
+from penstock.runtime.trace import Recorder, Trace, fill_partition_graphs
 
 _log = logging.getLogger("tensorflow")
 
@@ -38,9 +38,6 @@ class BaseSession:
     """What Session and InteractiveSession share."""
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
-        if target:
-            raise errors.UnimplementedError(None, None, f"a session with the target {target!r} needs the distributed runtime, which this version of "
-                                            "Penstock does not have yet; leave the target empty to run in this process")
         if graph is not None and not isinstance(graph, Graph):
             raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
         if config is not None and not isinstance(config, ConfigProto):
@@ -48,6 +45,8 @@ class BaseSession:
         self._graph = graph or default_graph()
         self._config = config if config is not None else ConfigProto()
         self._environment = Environment(local_devices(self._config), self._config.allow_soft_placement, self._config.log_device_placement)
+        self._target = target.decode() if isinstance(target, bytes) else target or ""
+        self._remote = backends.connect(self._target, self._graph, self._config) if self._target else None
         self._plans: dict[Any, Plan] = {}
         self._plans_of = -1  # the graph's mutation count that the plans were made for
         self._fetches: dict[Any, Fetches] = {}
@@ -78,20 +77,34 @@ class BaseSession:
             return wanted.build([])
         return wanted.build(self._run(wanted, feeds, options, run_metadata))
 
+    def run_recorded(self, fetches: Any, record: Recorder, feed_dict: Any = None) -> Any:
+        """``run``, with ``record(device, node, start, end, outputs)`` called for each node that has run: for debuggers."""
+        self._check_open()
+        wanted = Fetches(self._graph, fetches)
+        feeds = expand_feeds(self._graph, feed_dict or {})
+        return wanted.build(self._execute(self._plan(wanted, tuple(feeds)), feeds, Step(), record))
+
     def _run(self, wanted: Fetches, feeds: dict[Tensor, Any], options: Any, run_metadata: Any) -> list[Any]:
+        if self._remote is not None:
+            return self._remote.run(wanted, feeds, options, run_metadata)
         plan = self._plan(wanted, tuple(feeds))
         step = Step((options.timeout_in_ms if options is not None else 0) or self._config.operation_timeout_in_ms)
         trace = Trace() if options is not None and run_metadata is not None and options.trace_level > RunOptions.NO_TRACE else None
-        self._steps.add(step)
-        try:
-            slots = execute(plan, list(feeds.values()), step, trace)
-        finally:
-            self._steps.discard(step)
+        results = self._execute(plan, feeds, step, trace)
         if run_metadata is not None:
             if trace is not None:
                 run_metadata.step_stats.CopyFrom(trace.step_stats())
             if options is not None and options.output_partition_graphs:
                 fill_partition_graphs(plan, run_metadata)
+        return results
+
+    def _execute(self, plan: Plan, feeds: dict[Tensor, Any], step: Step, record: Recorder | None) -> list[Any]:
+        """Runs a plan as one step that ``close`` can cancel."""
+        self._steps.add(step)
+        try:
+            slots = execute(plan, list(feeds.values()), step, record)
+        finally:
+            self._steps.discard(step)
         return [self._result(slots[part], slot, node) for part, slot, node in plan.fetch_places]
 
     @staticmethod
@@ -157,6 +170,8 @@ class BaseSession:
     def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
         """Prepares a step that is run in parts; returns the handle for ``partial_run``."""
         self._check_open()
+        if self._remote is not None:
+            raise errors.UnimplementedError(None, None, f"a step cannot be run in parts on the target {self._target!r}, only in a local session")
         wanted = Fetches(self._graph, fetches)
         tensors = [self._graph.as_graph_element(item, allow_operation=False) for item in feeds or ()]
         program = ir.prune(wanted.tensors, wanted.targets, tensors)  # type: ignore[arg-type]
@@ -188,10 +203,12 @@ class BaseSession:
     @property
     def sess_str(self) -> bytes:
         """The target as bytes; empty for this process."""
-        return b""
+        return self._target.encode()
 
     def list_devices(self) -> list[Device]:
         """The devices that steps can use."""
+        if self._remote is not None:
+            return self._remote.list_devices()
         return list(self._environment.devices)
 
     def as_default(self) -> AbstractContextManager[Any]:
@@ -206,6 +223,8 @@ class BaseSession:
 
     def close(self) -> None:
         """Ends the session: steps under way are cancelled, its variables and queues are freed."""
+        if self._remote is not None and not self._closed:
+            self._remote.close()
         self._closed = True
         for step in list(self._steps):
             step.cancel(errors.CancelledError(None, None, "Session has been closed."))
@@ -237,7 +256,8 @@ class Session(BaseSession):
     def reset(target: str, containers: Any = None, config: Any = None) -> None:
         """Clears the resource containers (all of them, if none is named) on a target."""
         if target:
-            raise errors.UnimplementedError(None, None, f"Session.reset of the target {target!r} needs the distributed runtime")
+            backends.reset(target, list(containers or ()), config)
+            return
         for session in list(_open_sessions):
             session._environment.resources.clear(containers)
 

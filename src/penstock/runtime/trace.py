@@ -9,6 +9,7 @@ from typing import Any
 from tensorboard.compat.proto.step_stats_pb2 import StepStats
 
 from penstock.compiler.ir import Node
+from penstock.runtime.resources import Ref
 
 Recorder = Callable[[str, Node, int, int, list[Any]], None]  # (device, node, start ns, end ns, outputs)
 
@@ -22,7 +23,8 @@ class Trace:
         self._offset = time.time_ns() - time.perf_counter_ns()  # event times are told in wall-clock time
 
     def __call__(self, device: str, node: Node, start: int, end: int, outputs: list[Any]) -> None:
-        shapes = [(getattr(value, "shape", None), getattr(value, "nbytes", 0)) for value in outputs]
+        values = [value.value if isinstance(value, Ref) else value for value in outputs]  # a reference counts as what it refers to
+        shapes = [(getattr(value, "shape", None), getattr(value, "nbytes", 0)) for value in values]
         with self._lock:
             self._rows.append((device, node, start, end, shapes, threading.get_ident()))
 

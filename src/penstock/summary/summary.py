@@ -6,11 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from tensorboard.compat.proto.summary_pb2 import SummaryMetadata
+
+from penstock.graph import dtypes
+from penstock.graph.convert import to_tensor
 from penstock.graph.graph import default_graph
 from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
-from penstock.ops.summaries import HistogramSummary, MergeSummary, ScalarSummary
+from penstock.ops.summaries import AudioSummaryV2, HistogramSummary, ImageSummary, MergeSummary, ScalarSummary, TensorSummaryV2
 
 
 @contextmanager
@@ -40,6 +44,37 @@ def histogram(name: str, values: Any, collections: Any = None, family: str | Non
         return _collect(HistogramSummary(tag, values, name=scope), collections)
 
 
+def image(name: str, tensor: Any, max_outputs: int = 3, collections: Any = None, family: str | None = None) -> Tensor:
+    """``tf.summary.image``: pictures [batch, height, width, channels] with 1, 3 or 4 channels."""
+    with _tagged(name, family, [tensor]) as (tag, scope):
+        return _collect(ImageSummary(tag, tensor, max_images=max_outputs, name=scope), collections)
+
+
+def audio(name: str, tensor: Any, sample_rate: Any, max_outputs: int = 3, collections: Any = None, family: str | None = None) -> Tensor:
+    """``tf.summary.audio``: sounds [batch, frames] or [batch, frames, channels] in [-1, 1]."""
+    with _tagged(name, family, [tensor]) as (tag, scope):
+        return _collect(AudioSummaryV2(tag, tensor, to_tensor(sample_rate, dtypes.float32, "sample_rate"), max_outputs=max_outputs, name=scope),
+                        collections)
+
+
+def tensor_summary(name: str, tensor: Any, summary_description: str | None = None, collections: Any = None, summary_metadata: Any = None,
+                   family: str | None = None, display_name: str | None = None) -> Tensor:
+    """``tf.summary.tensor_summary``: a whole tensor, with metadata for a plugin of TensorBoard."""
+    metadata = SummaryMetadata() if summary_metadata is None else summary_metadata
+    metadata.summary_description = summary_description or metadata.summary_description
+    metadata.display_name = display_name or metadata.display_name
+    with _tagged(name, family, [tensor]) as (tag, scope):
+        return _collect(TensorSummaryV2(tag, tensor, metadata.SerializeToString(), name=scope), collections)
+
+
+def text(name: str, tensor: Any, collections: Any = None) -> Tensor:
+    """``tf.summary.text``: strings, which TensorBoard shows as Markdown."""
+    if to_tensor(tensor).dtype.base_dtype is not dtypes.string:
+        raise ValueError(f"Expected tensor {to_tensor(tensor).name} to have dtype string, got {to_tensor(tensor).dtype.name}")
+    metadata = SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name="text"))
+    return tensor_summary(name, tensor, summary_metadata=metadata, collections=collections)
+
+
 def merge(inputs: Any, collections: Any = None, name: str | None = None) -> Tensor:
     """``tf.summary.merge``: several summaries as one."""
     with name_scope(name, "Merge", list(inputs)):
@@ -51,3 +86,25 @@ def merge_all(key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: st
     """``tf.summary.merge_all``: all summaries of the graph as one; None if there are none."""
     found = default_graph().get_collection(key, scope)
     return merge(found, name=name) if found else None
+
+
+# --- the names of the first releases ---------------------------------------------------------------------------------
+
+def scalar_summary(tags: Any, values: Any, collections: Any = None, name: str | None = None) -> Tensor:
+    """``tf.scalar_summary``: a number per tag; the tag is taken as it is."""
+    return _collect(ScalarSummary(tags, values, name=name), collections)
+
+
+def histogram_summary(tag: Any, values: Any, collections: Any = None, name: str | None = None) -> Tensor:
+    """``tf.histogram_summary``: ``histogram`` with the tag as it is."""
+    return _collect(HistogramSummary(tag, values, name=name), collections)
+
+
+def image_summary(tag: Any, tensor: Any, max_images: int = 3, collections: Any = None, name: str | None = None) -> Tensor:
+    """``tf.image_summary``: ``image`` with the tag as it is."""
+    return _collect(ImageSummary(tag, tensor, max_images=max_images, name=name), collections)
+
+
+def audio_summary(tag: Any, tensor: Any, sample_rate: Any, max_outputs: int = 3, collections: Any = None, name: str | None = None) -> Tensor:
+    """``tf.audio_summary``: ``audio`` with the tag as it is."""
+    return _collect(AudioSummaryV2(tag, tensor, to_tensor(sample_rate, dtypes.float32), max_outputs=max_outputs, name=name), collections)

@@ -45,3 +45,8 @@ example("_Recv", tensor_type=dtypes.float32, tensor_name="t", **DEVICES, run=Fal
 example("ScalarSummary", strings("loss", "rate"), normal(2))
 example("HistogramSummary", np.array(b"weights", object), normal(3, 4))
 example("MergeSummary", [np.array(b"", object), np.array(b"", object)])
+
+example("ImageSummary", np.array(b"pictures", object), (np.arange(2 * 3 * 4 * 3) % 256).astype(np.uint8).reshape(2, 3, 4, 3))
+example("ImageSummary", np.array(b"pictures", object), normal(1, 3, 4, 1), max_images=1)
+example("AudioSummaryV2", np.array(b"tone", object), normal(1, 20).astype(np.float32), np.array(8000, np.float32))
+example("TensorSummaryV2", np.array(b"tensor", object), normal(2), np.array(b"", object))

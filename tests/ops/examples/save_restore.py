@@ -7,6 +7,7 @@ import tempfile
 import numpy as np
 from support.examples import example, normal, strings
 
+import penstock as tf
 from penstock.checkpoint.writer import BundleWriter
 
 FOLDER = os.path.join(tempfile.gettempdir(), f"penstock_example_{os.getpid()}_checkpoints")
@@ -33,3 +34,4 @@ example("Restore", prefix("model"), text("a"), dt="float64", dynamic=True)
 example("RestoreSlice", prefix("model"), text("table"), text("4 2 0,2:-"), dt="float64")
 example("ShardedFilename", text("model"), np.int32(1), np.int32(4))
 example("ShardedFilespec", text("model"), np.int32(4))
+example("MergeV2Checkpoints", lambda: tf.constant([os.path.join(FOLDER, "model")]), prefix("merged"), run=False)  # it takes the files away

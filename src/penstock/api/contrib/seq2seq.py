@@ -12,7 +12,8 @@ TABLE = {
     "penstock.rnn.attention": "AttentionMechanism BahdanauAttention LuongAttention hardmax",
     "penstock.rnn.monotonic": "BahdanauMonotonicAttention LuongMonotonicAttention monotonic_attention safe_cumprod",
     "penstock.rnn.attention_wrapper": "AttentionWrapper AttentionWrapperState",
-    "penstock.rnn.beam_search": "BeamSearchDecoder BeamSearchDecoderOutput BeamSearchDecoderState FinalBeamSearchDecoderOutput tile_batch",
-    "penstock.rnn.beam_ops": "gather_tree",
+    "penstock.rnn.beam_search": "BeamSearchDecoder FinalBeamSearchDecoderOutput tile_batch",
+    "penstock.rnn.beam_step": "BeamSearchDecoderOutput BeamSearchDecoderState",
+    "penstock.ops.gather_tree": "gather_tree",
 }
 publish(__name__, TABLE)

@@ -1,0 +1,1 @@
+"""Looking inside: timelines of steps, and the debugger."""

@@ -1,0 +1,51 @@
+"""A traced step as a Chrome trace (chrome://tracing, Perfetto): which op ran when, on which device and thread."""
+from __future__ import annotations
+
+import json
+from typing import Any
+
+
+class Timeline:
+    """``tensorflow.python.client.timeline.Timeline(step_stats)``."""
+
+    def __init__(self, step_stats: Any, graph: Any = None) -> None:
+        self._stats = step_stats
+
+    def generate_chrome_trace_format(self, show_dataflow: bool = True, show_memory: bool = False) -> str:
+        """The trace as JSON text; ``show_memory`` adds the bytes that each op put out."""
+        events: list[dict[str, Any]] = []
+        finished: dict[str, tuple[int, int, int]] = {}  # node -> (process, thread, end): where an arrow starts
+        rows = []
+        for process, device in enumerate(self._stats.dev_stats):
+            events.append({"ph": "M", "name": "process_name", "pid": process, "args": {"name": f"{device.device} Compute"}})
+            rows.extend((node.all_start_micros, process, node) for node in device.node_stats)
+        for start, process, node in sorted(rows, key=lambda row: row[0]):
+            name, kind, inputs = _parse(node)
+            duration = max(node.all_end_rel_micros, 1)
+            events.append({"ph": "X", "cat": "Op", "name": kind, "pid": process, "tid": node.thread_id, "ts": start, "dur": duration,
+                           "args": {"name": name, "op": kind, **{f"input{index}": source for index, source in enumerate(inputs)}}})
+            if show_dataflow:
+                events.extend(_arrows(inputs, finished, process, node.thread_id, start, len(events)))
+            finished[name] = (process, node.thread_id, start + duration)
+            if show_memory:
+                size = sum(output.tensor_description.allocation_description.requested_bytes for output in node.output)
+                events.append({"ph": "C", "cat": "Memory", "name": "output bytes", "pid": process, "tid": 0, "ts": start, "args": {"bytes": size}})
+        return json.dumps({"traceEvents": events})
+
+
+def _parse(node: Any) -> tuple[str, str, list[str]]:
+    """(name, type, inputs) of ``name = Type(input, ...)``."""
+    name, equals, call = node.timeline_label.partition(" = ")
+    kind, _, arguments = call.rstrip(")").partition("(")
+    return (name, kind, [text for text in arguments.split(", ") if text]) if equals else (node.node_name, node.node_name, [])
+
+
+def _arrows(inputs: list[str], finished: dict[str, tuple[int, int, int]], process: int, thread: int, start: int, number: int) -> list[dict[str, Any]]:
+    arrows = []
+    for index, source in enumerate(inputs):
+        if source in finished:
+            from_process, from_thread, end = finished[source]
+            shared = {"cat": "DataFlow", "name": source, "id": f"{number}.{index}"}
+            arrows += [{"ph": "s", "pid": from_process, "tid": from_thread, "ts": end, **shared},
+                       {"ph": "t", "pid": process, "tid": thread, "ts": start, **shared}]
+    return arrows

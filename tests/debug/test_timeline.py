@@ -1,0 +1,40 @@
+"""A traced step as a Chrome trace, and the debugger's dumps."""
+import json
+
+import numpy as np
+
+import penstock as tf
+from penstock.debug import dump
+from penstock.debug.timeline import Timeline
+
+
+def traced():
+    x = tf.placeholder(tf.float32, [None], name="x")
+    y = tf.reduce_sum(tf.log(x, name="inner"), name="outer")
+    metadata = tf.RunMetadata()
+    with tf.Session() as session:
+        session.run(y, {x: [1.0, 2.0]}, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), run_metadata=metadata)
+    return metadata.step_stats
+
+
+def test_trace_has_each_op_once_with_its_inputs():
+    trace = json.loads(Timeline(traced()).generate_chrome_trace_format(show_memory=True))["traceEvents"]
+    ops = {event["args"]["name"]: event for event in trace if event["ph"] == "X"}
+    assert ops["outer"]["args"]["op"] == "Sum" and ops["outer"]["args"]["input0"] == "inner" and ops["inner"]["dur"] >= 1
+    assert any(event["ph"] == "s" and event["name"] == "inner" for event in trace)
+    assert any(event["ph"] == "C" and event["args"]["bytes"] == 8 for event in trace)
+
+
+def test_dumps_find_the_first_bad_number(tmp_path):
+    x = tf.placeholder(tf.float32, [2], name="x")
+    with tf.name_scope("scope"):
+        bad = tf.log(x, name="inner")
+    result = tf.reduce_sum(bad * 2.0, name="outer")
+    with tf.Session() as plain:
+        assert dump.DumpingDebugWrapperSession(plain, str(tmp_path)).run(result, {x: [1.0, 0.0]}) == -np.inf
+    (run,) = tmp_path.iterdir()
+    found = dump.DebugDumpDir(str(run))
+    first = found.find(dump.has_inf_or_nan, first_n=1)[0]
+    assert first.node_name == "scope/inner" and first.get_tensor().tolist() == [0.0, -np.inf]
+    assert found.node_op_type("outer") == "Sum" and "scope/inner" in found.transitive_inputs("outer")
+    assert found.devices() == ["/job:localhost/replica:0/task:0/device:CPU:0"]

@@ -1,0 +1,263 @@
+"""Servers over gRPC in this process, called through the network: large tensors, strings, garbage, secrets, stopping."""
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+
+import grpc
+import numpy as np
+import pytest
+from support.cluster import PATIENCE, free_ports
+
+import penstock as tf
+from penstock.distributed import client
+from penstock.distributed.messages import Message
+from penstock.distributed.security import Tokens, cluster_secret, listening_host
+from penstock.distributed.server import Server, in_process
+from penstock.distributed.transport_grpc import GrpcTransport
+
+SECRET = "PENSTOCK_CLUSTER_SECRET"
+
+
+@pytest.fixture(autouse=True)
+def no_secret(monkeypatch):
+    monkeypatch.delenv(SECRET, raising=False)
+
+
+@pytest.fixture
+def over_the_network(monkeypatch):
+    """Clients of this process do not take the short way."""
+    monkeypatch.setattr(client, "in_process", {})
+
+
+@pytest.fixture
+def servers(over_the_network):
+    addresses = [f"127.0.0.1:{port}" for port in free_ports(2)]
+    spec = {"ps": addresses[:1], "worker": addresses[1:]}
+    started = [Server(spec, job, 0) for job in spec]
+    yield started
+    for server in started:
+        server.stop()
+
+
+@pytest.fixture
+def server(over_the_network):
+    server = Server.create_local_server()
+    yield server
+    server.stop()
+
+
+def address(server):
+    return server.target.removeprefix("grpc://").replace("localhost", "127.0.0.1")
+
+
+def alive(server):
+    with tf.Graph().as_default(), tf.Session(server.target) as session:
+        return session.run(tf.constant(1.0) + 1.0) == 2.0
+
+
+def test_large_tensors_travel(servers):
+    """100 MB from the client to the worker, on to the ps, and all the way back."""
+    values = np.arange(25_000_000, dtype=np.float32)
+    with tf.Graph().as_default(), tf.Session(servers[1].target) as session:
+        x = tf.placeholder(tf.float32, [None])
+        with tf.device("/job:ps/task:0"):
+            y = x * 2.0
+        got, mean = session.run([y, tf.reduce_mean(x)], {x: values})
+    assert got.shape == values.shape and got[-1] == 2 * values[-1] and got.flags.writeable
+    np.testing.assert_array_equal(got[::100_003], 2 * values[::100_003])
+    np.testing.assert_allclose(mean, values.mean(dtype=np.float64), rtol=1e-3)
+
+
+def test_strings_travel(servers):
+    with tf.Graph().as_default(), tf.Session(servers[1].target) as session:
+        x = tf.placeholder(tf.string, [None])
+        with tf.device("/job:ps/task:0"):
+            y = tf.string_join([x, x])
+        assert session.run(y, {x: [b"\xff\x00", b"", "ä" * 1000]}).tolist() == [b"\xff\x00" * 2, b"", ("ä" * 2000).encode()]
+
+
+def test_errors_and_devices(servers):
+    with tf.Graph().as_default(), tf.Session(servers[1].target) as session:
+        with tf.device("/job:ps/task:0"):
+            v = tf.Variable(1.0, name="v")
+        with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized value v"):
+            session.run(v + 1.0)
+        assert [device.name for device in session.list_devices()] == ["/job:worker/replica:0/task:0/device:CPU:0", "/job:ps/replica:0/task:0/device:CPU:0"]
+        assert session.sess_str == servers[1].target.encode()
+        with pytest.raises(tf.errors.UnimplementedError, match="in parts"):
+            session.partial_run_setup([v])
+
+
+def test_reset(servers):
+    with tf.Graph().as_default():
+        with tf.device("/job:ps/task:0"):
+            v = tf.Variable(1.0, name="v")
+        with tf.Session(servers[1].target) as session:
+            session.run(v.initializer)
+        tf.Session.reset(servers[1].target)
+        with tf.Session(servers[1].target) as session, pytest.raises(tf.errors.FailedPreconditionError):
+            session.run(v)
+
+
+def test_a_step_from_another_thread_ends_with_its_session(server):
+    with tf.Graph().as_default():
+        never = tf.FIFOQueue(1, tf.float32).dequeue()
+        session, outcome = tf.Session(server.target), []
+
+        def work():
+            try:
+                session.run(never)
+            except tf.errors.OpError as error:
+                outcome.append(error)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join(0.5)
+        session.close()
+        thread.join(PATIENCE)
+        assert len(outcome) == 1 and isinstance(outcome[0], tf.errors.CancelledError)
+
+
+# --- what does not belong there --------------------------------------------------------------------------------------
+
+def test_garbage_on_the_port(server):
+    host, port = address(server).split(":")
+    for garbage in (b"GET / HTTP/1.1\r\n\r\n", os.urandom(4096), b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + os.urandom(512), b"\x00" * 100):
+        with socket.create_connection((host, int(port)), timeout=5) as connection:
+            connection.settimeout(5)
+            try:
+                connection.sendall(garbage)
+                while connection.recv(4096):
+                    if garbage[:3] != b"GET":
+                        break
+            except OSError:
+                continue  # the server hung up
+    assert alive(server)
+
+
+def test_garbage_in_calls(server, caplog):
+    with grpc.insecure_channel(address(server), options=[("grpc.enable_http_proxy", 0)]) as channel:
+        for request in (b"", b"PSK1", os.urandom(1000), b"PSK1" + bytes(12)):
+            with caplog.at_level(logging.WARNING, logger="tensorflow.server"), pytest.raises(grpc.RpcError) as caught:
+                channel.unary_unary("/penstock.Task/Call")(request, timeout=5)
+            assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+        assert "refused a message" in caplog.text
+        for method, request in (("/penstock.Task/Other", b""), ("/tensorflow.Nothing/X", b"")):
+            with pytest.raises(grpc.RpcError) as caught:
+                channel.unary_unary(method)(request, timeout=5)
+            assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
+        with pytest.raises(grpc.RpcError) as caught:
+            list(channel.unary_stream("/penstock.Task/Take")(b"x" * 16, timeout=5))
+        assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+        for chunks in ([], [b"123"], [b"\xff" * 8], [(100).to_bytes(8, "little"), b"x" * 10], [(5).to_bytes(8, "little"), b"x" * 10]):
+            with pytest.raises(grpc.RpcError) as caught:
+                channel.stream_unary("/penstock.Task/Upload")(iter(chunks), timeout=5)
+            assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+    assert alive(server)
+
+
+@pytest.mark.parametrize("message", [
+    Message("RunStep"), Message("RunStep", {"session": 3}), Message("RunStep", {"session": "x"}), Message("Nonsense"), Message("CreateSession"),
+    Message("CreateSession", {}, [b"\xff\xff"]), Message("RegisterGraph", {"session": "s", "fetches": [], "frames": False, "isolated": False}, [b"\xff"]),
+    Message("RegisterGraph", {"session": "s", "fetches": ["x"], "frames": False, "isolated": False}, [b""]),
+    Message("RunGraph", {"handle": "x", "step": 1, "timeout_ms": 0, "trace": False, "partition_graphs": False}),
+    Message("AbortStep", {"step": 1, "error": {}}), Message("RecvTensor", {"step": "1", "key": "x"}), Message("Reset", {"containers": [1]})],
+    ids=lambda message: message.method)
+def test_messages_that_make_no_sense(server, message):
+    transport = GrpcTransport(Tokens(None))
+    reply = transport.call(address(server), message, 5.0)
+    transport.close()
+    assert reply.method == "error"
+    assert alive(server)
+
+
+# --- secrets ---------------------------------------------------------------------------------------------------------
+
+def test_the_secret_is_needed(monkeypatch, over_the_network, caplog):
+    monkeypatch.setenv(SECRET, "open sesame")
+    server = Server.create_local_server()
+    try:
+        assert alive(server)
+        for wrong in ("open barley", ""):
+            monkeypatch.setenv(SECRET, wrong)
+            with caplog.at_level(logging.WARNING, logger="tensorflow.server"), pytest.raises(tf.errors.UnauthenticatedError, match="token"):
+                alive(server)
+        assert "refused a call" in caplog.text
+        monkeypatch.setenv(SECRET, "open sesame")
+        assert alive(server)
+    finally:
+        server.stop()
+
+
+def test_tokens():
+    tokens = Tokens(b"s")
+    token = tokens.issue("Call")
+    assert not tokens.refusal("Call", token) and tokens.refusal("Take", token) == "the token is wrong"
+    moment, _, digest = token.partition(".")
+    for broken in ("", "x", "1.2.3", f"{int(moment) - 1}.{digest}", token[:-1], "é" * 10):
+        assert tokens.refusal("Call", broken)
+    assert "too old" in tokens.refusal("Call", tokens._token("Call", str(int(moment) - 3600)))
+    assert not Tokens(None).refusal("Call", "anything")
+
+
+def test_without_a_secret_only_the_loopback_listens(tmp_path, monkeypatch):
+    assert listening_host("ps0.example.com", None) == "127.0.0.1" and listening_host("localhost", b"s") == "127.0.0.1"
+    assert listening_host("ps0.example.com", b"s") == "[::]"
+    path = tmp_path / "secret"
+    path.write_text("hidden\n")
+    monkeypatch.setenv(SECRET + "_FILE", str(path))
+    path.chmod(0o644)
+    with pytest.raises(tf.errors.PermissionDeniedError, match="chmod 600"):
+        cluster_secret()
+    path.chmod(0o600)
+    assert cluster_secret() == b"hidden"
+
+
+# --- life ------------------------------------------------------------------------------------------------------------
+
+def test_stopping(server):
+    with tf.Graph().as_default(), tf.Session(server.target) as session:
+        one = tf.constant(1.0)
+        session.run(one)
+        joined = threading.Thread(target=server.join)
+        joined.start()
+        client.stop_server(server.target)
+        joined.join(PATIENCE)
+        assert not joined.is_alive()
+        with pytest.raises((tf.errors.UnavailableError, tf.errors.AbortedError)):
+            session.run(one)
+    server.stop()
+    with pytest.raises(tf.errors.FailedPreconditionError):
+        server.start()
+
+
+def test_servers_of_this_process_are_called_directly():
+    server = Server.create_local_server()
+    with tf.Graph().as_default(), tf.Session(server.target) as session:
+        assert session.run(tf.constant(2.0) * 2.0) == 4.0
+        assert type(session._remote._link).__name__ == "_InProcess"
+    server.stop()
+    assert not in_process
+
+
+def test_a_port_that_is_taken(server):
+    with pytest.raises(tf.errors.UnknownError, match="Could not start gRPC server"):
+        Server({"local": [address(server)]})
+
+
+def test_a_server_that_is_started_later(over_the_network):
+    server = Server.create_local_server(start=False)
+    assert not in_process
+    server.start()
+    server.start()
+    assert alive(server)
+    server.stop()
+
+
+def test_unknown_targets():
+    for target in ("smoke://x", "localhost:1"):
+        with pytest.raises(tf.errors.NotFoundError, match="No session factory registered"):
+            tf.Session(target)

@@ -1,0 +1,159 @@
+"""Clusters for tests: inside this process over the local transport, and in real processes on 127.0.0.1."""
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import penstock
+import penstock as tf
+from penstock.distributed.client import RemoteSession
+from penstock.distributed.cluster_spec import ClusterSpec, task_name
+from penstock.distributed.master import Master
+from penstock.distributed.messages import Message
+from penstock.distributed.peers import Peers
+from penstock.distributed.service import Service
+from penstock.distributed.transport_local import LocalNetwork
+from penstock.distributed.worker import Worker
+from penstock.graph.graph import default_graph
+from penstock.runtime.fetches import Fetches, expand_feeds
+
+PATIENCE = 20.0  # seconds; what has not come by then never will
+
+
+class LocalCluster:
+    """Tasks of one process on a LocalNetwork; the address of a task is its name."""
+
+    def __init__(self, jobs: dict[str, int], start: bool = True) -> None:
+        self.network = LocalNetwork()
+        self.spec = ClusterSpec({job: [task_name(job, index) for index in range(count)] for job, count in jobs.items()})
+        self.workers: dict[str, Worker] = {}
+        if start:
+            for task in self.spec.addresses():
+                self.start(task)
+
+    def start(self, task: str, config: Any = None) -> None:
+        """(Re)starts a task, which begins without variables."""
+        peers = Peers(self.spec.addresses(), self.network.transport(task))
+        worker = Worker(task, config, peers.fetch)
+        self.workers[task] = worker
+        self.network.listen(task, Service(Master(worker, peers), worker, lambda: self.network.kill(task)))
+
+    def session(self, task: str, graph: Any = None, config: Any = None) -> LocalSession:
+        """A client's session on the master of a task."""
+        return LocalSession(self, task, graph or default_graph(), config or tf.ConfigProto())
+
+    def kill(self, task: str) -> None:
+        """As kill -9 does it."""
+        self.network.kill(task)
+
+
+class _Link:
+    """A client's connection."""
+
+    def __init__(self, cluster: LocalCluster, task: str) -> None:
+        self._task = task
+        self._peers = Peers(cluster.spec.addresses(), cluster.network.transport("client"))
+
+    def call(self, message: Message, timeout: float | None = None) -> Message:
+        return self._peers.call(self._task, message, timeout)
+
+    wait_for = call
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+class LocalSession:
+    """What tf.Session is on top of a back end, as far as tests need it."""
+
+    def __init__(self, cluster: LocalCluster, task: str, graph: Any, config: Any) -> None:
+        self.graph, self.remote = graph, RemoteSession(_Link(cluster, task), graph, config)
+
+    def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
+        wanted = Fetches(self.graph, fetches)
+        return wanted.build(self.remote.run(wanted, expand_feeds(self.graph, feed_dict or {}), options, run_metadata))
+
+    def close(self) -> None:
+        self.remote.close()
+
+
+# --- processes -------------------------------------------------------------------------------------------------------
+
+_SERVE = """
+import json, sys, penstock as tf
+spec, job, task = json.loads(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+server = tf.train.Server(tf.train.ClusterSpec(spec), job_name=job, task_index=task)
+print("ready", flush=True)
+server.join()
+print("joined", flush=True)
+"""
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nobody listens on."""
+    sockets = [socket.socket() for _ in range(count)]
+    for item in sockets:
+        item.bind(("127.0.0.1", 0))
+    ports = [item.getsockname()[1] for item in sockets]
+    for item in sockets:
+        item.close()
+    return ports
+
+
+class Processes:
+    """A cluster in processes of its own; a context manager that leaves none behind."""
+
+    def __init__(self, environment: dict[str, str] | None = None, **jobs: int) -> None:
+        ports = iter(free_ports(sum(jobs.values())))
+        self.spec = {job: [f"127.0.0.1:{next(ports)}" for _ in range(count)] for job, count in jobs.items()}
+        source = str(Path(penstock.__path__[0]).parent)
+        self._environment = {**os.environ, "PYTHONPATH": source, **(environment or {})}
+        self.processes: dict[tuple[str, int], subprocess.Popen[str]] = {}
+
+    def __enter__(self) -> Processes:
+        for job, addresses in self.spec.items():
+            for index in range(len(addresses)):
+                self.start(job, index, wait=False)
+        for process in self.processes.values():
+            assert process.stdout.readline().strip() == "ready"
+        return self
+
+    def start(self, job: str, index: int, wait: bool = True) -> None:
+        """(Re)starts a task."""
+        process = subprocess.Popen([sys.executable, "-c", _SERVE, json.dumps(self.spec), job, str(index)], env=self._environment, text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.processes[job, index] = process
+        if wait:
+            assert process.stdout.readline().strip() == "ready"
+
+    def target(self, job: str, index: int) -> str:
+        """For ``tf.Session``."""
+        return "grpc://" + self.spec[job][index]
+
+    def signal(self, job: str, index: int, number: int) -> None:
+        """Sends a signal to a task."""
+        self.processes[job, index].send_signal(number)
+
+    def kill(self, job: str, index: int) -> None:
+        """kill -9, and waits until it is dead."""
+        self.processes[job, index].kill()
+        self._reap(self.processes.pop((job, index)))
+
+    def __exit__(self, *error: Any) -> None:
+        for process in self.processes.values():
+            process.send_signal(signal.SIGCONT)
+            process.kill()
+        for process in self.processes.values():
+            self._reap(process)
+
+    @staticmethod
+    def _reap(process: subprocess.Popen[str]) -> None:
+        process.wait(PATIENCE)
+        process.stdout.close()
+        process.stderr.close()
