@@ -39,12 +39,21 @@ lint: $(INSTALLED)  ## style (ruff) and types (mypy)
 bench: $(INSTALLED)  ## the benchmarks, beside TensorFlow where PENSTOCK_TF_PYTHON or .venv has it
 	$(BIN)/python benchmarks/run.py $(ARGS)
 
+# TensorFlow 1.15 where there is a Python 3.7 for it, else TensorFlow 2, through compat.v1. PENSTOCK_TF_PYTHON names one that is there already.
+INTEROP := .venv-interop
+interop: $(INSTALLED)  ## exchange checkpoints and models with real TensorFlow, both ways
+	@if test -n "$(PENSTOCK_TF_PYTHON)" || test -x $(INTEROP)/bin/python; then :; \
+	elif python3.7 -c '' 2>/dev/null; then \
+	    python3.7 -m venv $(INTEROP) && $(INTEROP)/bin/pip install --quiet 'tensorflow==1.15.5' 'protobuf<3.21' 'numpy<1.19'; \
+	else $(BIN)/python -m venv $(INTEROP) && $(INTEROP)/bin/pip install --quiet tensorflow-cpu; fi
+	PENSTOCK_TF_PYTHON=$(or $(PENSTOCK_TF_PYTHON),$(CURDIR)/$(INTEROP)/bin/python) $(BIN)/python -m pytest tests/interop --timeout 600 $(ARGS)
+
 size:  ## lines per folder and file
 	@$(NEED_PYTHON)
 	@$(PYTHON) tools/size.py $(ARGS)
 
 clean:  ## remove .venv, caches and build output
-	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) $(INTEROP) build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find src tests benchmarks tools -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(INSTALLED): pyproject.toml

@@ -88,6 +88,8 @@ def _plain(value: Any, kind: str) -> Any:
         return None if value.ndims is None else value.as_list()
     if isinstance(value, bytes):
         return value.decode("latin-1")
+    if isinstance(value, np.ndarray):
+        return "tensor"  # the recording does not hold its value
     return float(np.float32(value)) if kind == "float" else value
 
 

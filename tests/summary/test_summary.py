@@ -26,7 +26,7 @@ def test_pictures_keep_their_bytes_or_are_scaled():
     floats = np.array([[0.0], [2.0], [np.nan]], np.float32).reshape(1, 3, 1, 1)
     with tf.Session() as session:
         for image, wanted in ((pixels, pixels[0]), (floats, np.array([0, 255, 255]).reshape(3, 1, 1))):
-            summary = tf.Summary.FromString(session.run(tf.summary.image("picture", image, max_outputs=1)))
+            summary = tf.Summary.FromString(session.run(tf.summary.image("picture", tf.constant(image), max_outputs=1)))
             assert summary.value[0].tag.endswith("/image")
             assert session.run(tf.image.decode_png(summary.value[0].image.encoded_image_string)).tolist() == wanted.tolist()
 

@@ -84,8 +84,8 @@ class ParseTensor:
         content = text(serialized)
         try:
             proto = TensorProto.FromString(content)
-        except Exception as error:
-            raise invalid_argument(f"Could not parse `serialized` as TensorProto: '{content[:80].decode('latin-1')}'") from error
+        except DecodeError:
+            raise invalid_argument(f"Could not parse `serialized` as TensorProto: '{content[:80].decode('latin-1')}'") from None
         if proto.dtype != out_type.as_datatype_enum:
             found = type_name(dt.as_dtype(proto.dtype)) if proto.dtype else "invalid"
             raise invalid_argument(f"Type mismatch between parsed tensor ({found}) and dtype ({type_name(out_type)})")
@@ -95,7 +95,7 @@ class ParseTensor:
         try:
             return proto_to_array(proto)
         except (TypeError, ValueError) as error:
-            raise invalid_argument(f"Could not parse `serialized` as TensorProto: {error}") from error
+            raise invalid_argument(f"Could not parse `serialized` as TensorProto: {error}") from None
 
 
 serialize_tensor = function(SerializeTensor, "serialize_tensor")
@@ -113,12 +113,20 @@ class DecodeCSV:
     ranks = {"record_defaults": at_most(1)}
     gradient = None
 
-    def shape(records, OUT_TYPE):
+    def shape(records, record_defaults, OUT_TYPE, field_delim, select_cols):
+        if len(text(field_delim)) != 1:
+            raise ValueError("field_delim should be only 1 char")
+        if select_cols and len(select_cols) != len(OUT_TYPE):
+            raise ValueError("select_cols should match output size")
+        if min(select_cols, default=0) < 0 or any(a >= b for a, b in itertools.pairwise(select_cols)):
+            raise ValueError("select_cols should be strictly increasing indices that are not negative")
+        if any((default.shape.num_elements() or 0) > 1 for default in record_defaults):
+            raise ValueError("Shape of a default must be a length-0 or length-1 vector, or a scalar.")
         return [records.shape for _ in OUT_TYPE]
 
     def kernel(records, record_defaults, OUT_TYPE, field_delim, use_quote_delim, na_value, select_cols):
         rows = np.asarray(records, object)
-        delimiter, missing = field_delim.encode(), na_value.encode() if isinstance(na_value, str) else na_value
+        delimiter, missing = text(field_delim), text(na_value)
         columns: list[list[Any]] = [[] for _ in OUT_TYPE]
         for index, record in enumerate(rows.reshape(-1)):
             fields = _split(text(record), delimiter, use_quote_delim)

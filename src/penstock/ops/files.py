@@ -24,6 +24,14 @@ def text(value: Any) -> bytes:
     return value.encode() if isinstance(value, str) else value
 
 
+def path_of(value: Any) -> str:
+    """The path in a string scalar: any bytes but zero."""
+    path = text(value)
+    if b"\0" in path:
+        raise errors.invalid_argument(f"a path cannot hold a zero byte: {path!r}")
+    return os.fsdecode(path)
+
+
 def file_error(error: OSError, path: str) -> KernelError:
     """What a kernel raises for an error of the file system."""
     kind = _CLASSES.get(type(error), errors.UnknownError)
@@ -40,12 +48,12 @@ class ReadFile:
     blocking = stateful = True  # a file may change: it is never read while the graph is optimised
 
     def kernel(filename):
-        path = text(filename).decode()
+        path = path_of(filename)
         try:
             with open(path, "rb") as file:
                 return np.asarray(file.read(), object)
         except OSError as error:
-            raise file_error(error, path) from error
+            raise file_error(error, path) from None
 
 
 @op("WriteFile", "filename: string, contents: string ->")
@@ -58,13 +66,13 @@ class WriteFile:
     blocking = stateful = True
 
     def kernel(filename, contents):
-        path = text(filename).decode()
+        path = path_of(filename)
         try:
             os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
             with open(path, "wb") as file:
                 file.write(text(contents))
         except OSError as error:
-            raise file_error(error, path) from error
+            raise file_error(error, path) from None
         return ()
 
 
@@ -78,8 +86,8 @@ class MatchingFiles:
     blocking = stateful = True
 
     def kernel(pattern):
-        patterns = [text(item).decode() for item in np.ravel(np.asarray(pattern, object))]
-        return strings(path.encode() for path in sorted({path for item in patterns for path in glob.glob(item)}))
+        patterns = [path_of(item) for item in np.ravel(np.asarray(pattern, object))]
+        return strings(os.fsencode(path) for path in sorted({path for item in patterns for path in glob.glob(item)}))
 
 
 read_file = function(ReadFile, "read_file")

@@ -47,9 +47,9 @@ def _parse(message: Any, content: Any) -> Any:
     content = text(content)
     try:
         return message.FromString(content)
-    except DecodeError as error:
+    except DecodeError:
         shown = "".join(chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}" for byte in content[:60])
-        raise invalid_argument(f"Could not parse example input, value: '{shown}'") from error
+        raise invalid_argument(f"Could not parse example input, value: '{shown}'") from None
 
 
 def _named(names: Any, index: int) -> str:

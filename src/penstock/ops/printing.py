@@ -52,15 +52,22 @@ def Print(input_: Any, data: Any, message: str | None = None, first_n: int | Non
 class StringFormat:
     """``template`` with each placeholder replaced by the text of a tensor."""
 
-    shape = fixed()
     gradient = None
 
+    def shape(inputs, template, placeholder):
+        found = len(_pieces(template, placeholder)) - 1
+        if found != len(inputs):
+            raise ValueError(f"num placeholders in template and num inputs must match: {found} vs. {len(inputs)}")
+        return []
+
     def kernel(inputs, template, placeholder, summarize):
-        parts = template.split(placeholder)
-        if len(parts) != len(inputs) + 1:
-            raise invalid_argument(f"num placeholders in template and num inputs must match: {len(parts) - 1} vs. {len(inputs)}")
-        values = [summarize_ends(value, summarize) for value in inputs]
-        return np.asarray("".join(text for pair in zip(parts, [*values, ""]) for text in pair).encode(), object)
+        values = [summarize_ends(value, summarize).encode() for value in inputs]
+        return np.asarray(b"".join(part for pair in zip(_pieces(template, placeholder), [*values, b""]) for part in pair), object)
+
+
+def _pieces(template: str | bytes, placeholder: str | bytes) -> list[bytes]:
+    """What stands around the placeholders."""
+    return text(template).split(text(placeholder)) if placeholder else [text(template)]
 
 
 def string_format(template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3, name: str | None = None) -> Tensor:
@@ -75,23 +82,32 @@ def string_format(template: str, inputs: Any, placeholder: str = "{}", summarize
 class PrintV2:
     """Writes a string to a stream or a file."""
 
+    ranks = {"input": 0}
     stateful = True
-    shape = nothing()
     gradient = None
 
+    def shape(output_stream):
+        if output_stream not in _STREAMS and not text(output_stream).startswith(b"file://"):
+            raise ValueError(f"Unknown output stream: {output_stream}, Valid streams are: {' '.join(_STREAMS)}")
+        return []
+
     def kernel(input, output_stream, end):
-        text = bytes(np.asarray(input, object)[()]).decode("utf-8", "replace") + end
-        if output_stream.startswith("file://"):
-            with open(output_stream[len("file://"):], "a", encoding="utf-8") as stream:
-                stream.write(text)
-        else:
+        shown = (text(input) + text(end)).decode("utf-8", "replace")
+        if output_stream in _STREAMS:
             stream = sys.stdout if output_stream == "stdout" else sys.stderr
-            stream.write(text)
+            stream.write(shown)
             stream.flush()
+            return ()
+        path = path_of(text(output_stream)[len("file://"):])
+        try:
+            with open(path, "a", encoding="utf-8") as file:
+                file.write(shown)
+        except OSError as error:
+            raise file_error(error, path) from None
         return ()
 
 
-_STREAMS = {"stdout", "stderr", "log(info)", "log(warning)", "log(error)"}
+_STREAMS = ("stdout", "stderr", "log(info)", "log(warning)", "log(error)")
 
 
 def print_v2(*inputs: Any, **kwargs: Any) -> Operation:

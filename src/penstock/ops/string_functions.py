@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,16 +26,27 @@ def _compiled(pattern: bytes) -> re.Pattern[bytes]:
     try:
         return re.compile(pattern)
     except re.error as error:
-        raise invalid_argument(f"Invalid pattern: {pattern.decode('utf-8', 'replace')}, error: {error}") from error
+        raise invalid_argument(f"Invalid pattern: {pattern.decode('utf-8', 'replace')}, error: {error}") from None
+
+
+def _rewriter(rewrite: bytes, groups: int) -> Callable[[re.Match[bytes]], bytes]:
+    """What a match is replaced by: ``\\0`` to ``\\9`` are the match and its groups, ``\\\\`` is a backslash."""
+    parts: list[bytes | int] = []
+    for plain, escaped in re.findall(rb"([^\\]+)|\\(.?)", rewrite, re.DOTALL):
+        if escaped.isdigit():
+            parts.append(int(escaped) if int(escaped) <= groups else b"")
+        elif plain or escaped == b"\\":
+            parts.append(plain or escaped)
+        else:
+            raise invalid_argument(f"Invalid rewrite: {rewrite.decode('utf-8', 'replace')}, error: a backslash must be followed by a digit or "
+                                   "by a backslash")
+    return lambda match: b"".join((match[part] or b"") if isinstance(part, int) else part for part in parts)
 
 
 def _replace(input: Any, pattern: bytes, rewrite: bytes, replace_global: bool) -> np.ndarray:
     regex = _compiled(pattern)
-    template = re.sub(rb"\\(\d)", rb"\\g<\1>", rewrite)  # \0 is the whole match
-    try:
-        return mapped(lambda item: regex.sub(template, item, 0 if replace_global else 1), input)
-    except re.error as error:
-        raise invalid_argument(f"Invalid rewrite: {rewrite.decode('utf-8', 'replace')}, error: {error}") from error
+    replacement = _rewriter(rewrite, regex.groups)
+    return mapped(lambda item: regex.sub(replacement, item, 0 if replace_global else 1), input)
 
 
 def _matches(input: Any, pattern: bytes) -> np.ndarray:

@@ -95,7 +95,7 @@ class ReduceJoin:
         kept = [axis for axis in range(array.ndim) if axis not in axes]
         glue = separator.encode() if isinstance(separator, str) else separator
         outer = [array.shape[axis] for axis in kept]
-        rows = array.transpose(kept + axes[::-1]).reshape(int(np.prod(outer)), -1)
+        rows = array.transpose(kept + axes[::-1]).reshape(int(np.prod(outer)), int(np.prod([array.shape[axis] for axis in axes])))
         shape = [1 if axis in axes else extent for axis, extent in enumerate(array.shape)] if keep_dims else outer
         return strings((glue.join(flat(row)) for row in rows), shape)
 
@@ -191,6 +191,9 @@ class AsString:
         return strings((form(value).encode() for value in np.ravel(input).tolist()), np.shape(input))
 
 
+_LONGEST = 1 << 20  # characters of a number: more is a mistake, and would fill the memory
+
+
 def _format(dtype: dt.DType, precision: int, scientific: bool, shortest: bool, width: int, fill: str) -> Callable[[Any], str]:
     if dtype is dt.bool_:
         return lambda value: "true" if value else "false"
@@ -201,6 +204,10 @@ def _format(dtype: dt.DType, precision: int, scientific: bool, shortest: bool, w
         raise invalid_argument("Cannot select both scientific and shortest notation")
     if len(fill) > 1:
         raise invalid_argument(f"Fill string must be one or fewer characters, not {fill!r}")
+    if fill not in ("", " ", "+", "-", "0", "#"):
+        raise invalid_argument(f"Fill argument not supported: \"{fill}\"")
+    if max(width, precision) > _LONGEST:
+        raise KernelError(ResourceExhaustedError, f"each text would have {max(width, precision)} characters: at most {_LONGEST} are possible")
     digits = f".{precision}" if precision > -1 else ""
     spec = f"%{fill}{width if width > -1 else ''}{digits}" + ("d" if dtype.is_integer else "e" if scientific else "g" if shortest else "f")
     if dtype.is_complex:
@@ -361,7 +368,7 @@ def _decode64(item: bytes) -> bytes:
         if bare.translate(None, b"-_").isalnum() or not bare.translate(None, b"-_"):
             return base64.urlsafe_b64decode(bare + b"=" * (-len(bare) % 4))
     except binascii.Error as error:
-        raise invalid_argument(f"Invalid base64 data: {error}") from error
+        raise invalid_argument(f"Invalid base64 data: {error}") from None
     raise invalid_argument("Invalid character found in base64.")
 
 

@@ -1,0 +1,134 @@
+"""Threads that work ahead: how far they go, and that none is left behind."""
+from __future__ import annotations
+
+import gc
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import penstock as tf
+from support.pipelines import data_threads, drain, no_threads_left
+
+Dataset = tf.data.Dataset
+
+PIPELINES = {
+    "prefetch": lambda d: d.prefetch(3),
+    "parallel map": lambda d: d.map(lambda x: x + 0, num_parallel_calls=3),
+    "both, nested": lambda d: d.map(lambda x: x + 0, num_parallel_calls=2).prefetch(2).prefetch(2),
+    "interleave": lambda d: d.interleave(lambda x: Dataset.from_tensors(x).repeat(3).prefetch(1), 3, num_parallel_calls=2),
+    "parallel_interleave": lambda d: d.apply(tf.data.experimental.parallel_interleave(lambda x: Dataset.from_tensors(x).repeat(3), 3)),
+    "map_and_batch": lambda d: d.apply(tf.data.experimental.map_and_batch(lambda x: x, 4)),
+}
+
+
+@pytest.fixture(params=list(PIPELINES))
+def pipeline(request):
+    assert no_threads_left(), "threads of an earlier test"
+    with tf.Graph().as_default():
+        yield PIPELINES[request.param]
+    assert no_threads_left()
+
+
+def test_end_of_data(pipeline):
+    x = pipeline(Dataset.range(20)).make_one_shot_iterator().get_next()
+    with tf.Session() as sess:
+        drain(sess, x)
+        assert no_threads_left()
+
+
+def test_close(pipeline):
+    x = pipeline(Dataset.range(10**6)).make_one_shot_iterator().get_next()
+    sess = tf.Session()
+    sess.run(x)
+    assert data_threads() > 0
+    sess.close()
+    assert no_threads_left()
+
+
+def test_restart(pipeline):
+    iterator = pipeline(Dataset.range(10**6)).make_initializable_iterator()
+    x = iterator.get_next()
+    with tf.Session() as sess:
+        counts = []
+        for _ in range(4):
+            sess.run(iterator.initializer)
+            sess.run(x)
+            time.sleep(0.05)
+            counts.append(data_threads())
+    assert max(counts) <= counts[0] + 3, counts  # those of the run before may still be on their way out
+
+
+def test_session_is_forgotten(pipeline):
+    def use():
+        sess = tf.Session()
+        sess.run(pipeline(Dataset.range(10**6)).make_one_shot_iterator().get_next())
+
+    use()
+    gc.collect()
+    assert no_threads_left()
+
+
+def test_error(pipeline):
+    bad = Dataset.range(10).map(lambda x: tf.check_numerics(1.0 / tf.to_float(x - 2), "bad"))
+    x = bad.prefetch(2).make_one_shot_iterator().get_next()
+    sess = tf.Session()
+    assert [float(sess.run(x)) for _ in range(2)] == [-0.5, -1.0]
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        sess.run(x)
+    sess.close()
+    assert no_threads_left()
+
+
+def test_prefetch_is_bounded():
+    made = []
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = Dataset.range(100).map(lambda v: tf.py_func(lambda value: (made.append(value), value)[1], [v], tf.int64)).prefetch(3)
+        x = x.make_one_shot_iterator().get_next()
+        sess.run(x)
+        time.sleep(0.3)
+        assert len(made) <= 1 + 3 + 1
+    assert no_threads_left()
+
+
+def test_parallel_map_is_parallel_bounded_and_in_order():
+    lock, running, most = threading.Lock(), [0], [0]
+
+    def work(value):
+        with lock:
+            running[0] += 1
+            most[0] = max(most[0], running[0])
+        time.sleep(0.001 * (value % 3) + 0.01)
+        with lock:
+            running[0] -= 1
+        return value
+
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = Dataset.range(40).map(lambda v: tf.py_func(work, [v], tf.int64), num_parallel_calls=4).make_one_shot_iterator().get_next()
+        assert drain(sess, x) == list(range(40))
+    assert 2 <= most[0] <= 4
+    assert no_threads_left()
+
+
+def test_prefetch_overlaps():
+    """Data that take 20 ms and a step that takes 20 ms go on at the same time."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        def slow(value):
+            time.sleep(0.02)
+            return value
+        x = Dataset.range(20).map(lambda v: tf.py_func(slow, [v], tf.int64)).prefetch(2).make_one_shot_iterator().get_next()
+        sess.run(x)
+        start = time.perf_counter()
+        for _ in range(15):
+            time.sleep(0.02)
+            sess.run(x)
+        assert time.perf_counter() - start < 15 * 0.035
+    assert no_threads_left()
+
+
+def test_random_numbers_in_parallel_maps_are_all_different():
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = Dataset.range(50).map(lambda _: tf.random_uniform([]), num_parallel_calls=4).batch(50).make_one_shot_iterator().get_next()
+        assert len(np.unique(sess.run(x))) == 50
+    assert no_threads_left()
