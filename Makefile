@@ -41,12 +41,16 @@ bench: $(INSTALLED)  ## the benchmarks, beside TensorFlow where PENSTOCK_TF_PYTH
 
 # TensorFlow 1.15 where there is a Python 3.7 for it, else TensorFlow 2, through compat.v1. PENSTOCK_TF_PYTHON names one that is there already.
 INTEROP := .venv-interop
-interop: $(INSTALLED)  ## exchange checkpoints and models with real TensorFlow, both ways
-	@if test -n "$(PENSTOCK_TF_PYTHON)" || test -x $(INTEROP)/bin/python; then :; \
-	elif python3.7 -c '' 2>/dev/null; then \
-	    python3.7 -m venv $(INTEROP) && $(INTEROP)/bin/pip install --quiet 'tensorflow==1.15.5' 'protobuf<3.21' 'numpy<1.19'; \
-	else $(BIN)/python -m venv $(INTEROP) && $(INTEROP)/bin/pip install --quiet tensorflow-cpu; fi
-	PENSTOCK_TF_PYTHON=$(or $(PENSTOCK_TF_PYTHON),$(CURDIR)/$(INTEROP)/bin/python) $(BIN)/python -m pytest tests/interop --timeout 600 $(ARGS)
+PEER := $(or $(PENSTOCK_TF_PYTHON),$(CURDIR)/$(INTEROP)/bin/python)
+interop: $(INSTALLED) $(if $(PENSTOCK_TF_PYTHON),,$(INTEROP)/.installed)  ## exchange checkpoints and models with real TensorFlow, both ways
+	PENSTOCK_TF_PYTHON=$(PEER) $(BIN)/python -m pytest tests/interop --timeout 600 $(ARGS)
+
+$(INTEROP)/.installed:
+	@echo "Installing TensorFlow into $(INTEROP) ..."
+	@if python3.7 -c '' 2>/dev/null; then python3.7 -m venv $(INTEROP) && \
+	    $(INTEROP)/bin/pip install --quiet 'tensorflow==1.15.5' 'protobuf<3.21' 'numpy<1.19'; \
+	else $(PYTHON) -m venv $(INTEROP) && $(INTEROP)/bin/pip install --quiet tensorflow-cpu; fi
+	@touch $@
 
 size:  ## lines per folder and file
 	@$(NEED_PYTHON)

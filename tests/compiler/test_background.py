@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import penstock.ops  # noqa: F401 (fills the registry)
+import penstock.ops
 from penstock.compiler import background
 from penstock.compiler.background import Compiler
 from penstock.compiler.config import config

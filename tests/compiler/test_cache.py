@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import penstock.ops  # noqa: F401 (fills the registry)
+import penstock.ops
 from penstock.cli.main import main
 from penstock.compiler import cache, native, target
 from penstock.compiler.fusion_body import single

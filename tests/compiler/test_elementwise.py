@@ -30,7 +30,7 @@ def variants(definition: OpDef, types: tuple[DType, ...]) -> list[tuple[dict[str
     if definition.type == "Const":
         return [({"value": np.asarray(3, dtype.np), "dtype": dtype}, []) for dtype in types]
     if definition.type == "Cast":
-        return [({"SrcT": a, "DstT": b, "Truncate": False}, [a]) for a in types for b in types]
+        return [({"SrcT": a, "DstT": b, "Truncate": False}, [a]) for a in types for b in types if dt.float32 in (a, b) or dt.int32 in (a, b)]
     names = sorted({arg.type_attr for arg in definition.inputs if arg.type_attr})
     allowed = definition.attrs[names[0]].allowed if names else None
     chosen = [dtype for dtype in types if allowed is None or dtype in allowed] if names else [None]

@@ -17,14 +17,16 @@ INTEGERS = (dt.int32, dt.int64, dt.uint8)
 _REDUCE = {"sum": np.sum, "mean": np.mean, "max": np.max, "min": np.min, "prod": np.prod}
 
 # Ops whose result is exact, so that anything may follow them: (name, types of T).
-EXACT = [(name, FLOATS + INTEGERS) for name in ("Add", "Sub", "Mul", "Maximum", "Minimum", "Less", "GreaterEqual", "Equal", "NotEqual", "Relu", "Abs",
-                                                 "Square", "SquaredDifference", "SelectV2", "Identity", "Relu6", "ReluGrad")] + \
-        [(name, FLOATS) for name in ("RealDiv", "Sqrt", "Floor", "Ceil", "Rint", "DivNoNan", "TanhGrad", "IsNan", "IsFinite", "Softsign", "LeakyRelu")] + \
-        [(name, INTEGERS) for name in ("BitwiseAnd", "BitwiseXor", "Invert", "LeftShift", "RightShift")] + \
-        [(name, (None,)) for name in ("LogicalAnd", "LogicalOr", "LogicalNot", "Cast")]
+_EXACT = {
+    FLOATS + INTEGERS: "Add Sub Mul Maximum Minimum Less GreaterEqual Equal NotEqual Relu Abs Square SquaredDifference SelectV2 Identity Relu6 ReluGrad",
+    FLOATS: "RealDiv Sqrt Floor Ceil Rint DivNoNan TanhGrad IsNan IsFinite Softsign LeakyRelu",
+    INTEGERS: "BitwiseAnd BitwiseXor Invert LeftShift RightShift",
+    (None,): "LogicalAnd LogicalOr LogicalNot Cast",
+}
+EXACT = [(name, types) for types, names in _EXACT.items() for name in names.split()]
 # Ops that are rounded, none of which makes much of a small difference.
-SMOOTH = [(name, FLOATS) for name in ("Tanh", "Sigmoid", "Erf", "Sin", "Cos", "Softplus", "Elu", "Selu", "Relu", "Maximum", "Minimum", "Add", "Sub",
-                                      "Mul", "Neg", "TanhGrad", "SigmoidGrad", "Softsign", "Atan", "Erfc")]
+_SMOOTH = ("Tanh Sigmoid Erf Sin Cos Softplus Elu Selu Relu Maximum Minimum Add Sub Mul Neg TanhGrad SigmoidGrad Softsign Atan Erfc")
+SMOOTH = [(name, FLOATS) for name in _SMOOTH.split()]
 
 
 def call(function: Any, definition: OpDef, attrs: dict[str, Any], arrays: Sequence[Any]) -> Any:
@@ -80,11 +82,15 @@ def random_body(rng: np.random.Generator, exact: bool, reduce: Reduction | None 
         if made is not None:
             instructions.append(made)
             values.append(made.dtype)
-    good = [i for i, dtype in enumerate(values) if i >= len(inputs) and not (reduce and (dtype.is_bool or reduce.kind == "mean" and not dtype.is_floating))]
+    good = [i for i, dtype in enumerate(values) if i >= len(inputs) and (reduce is None or _reducible(dtype, reduce.kind))]
     if not good:
         return random_body(rng, exact, reduce)
     outputs = {good[-1], *rng.choice(good, rng.integers(0, 3)).tolist()}
     return Body(tuple(inputs), tuple(instructions), tuple(sorted(outputs)), reduce)
+
+
+def _reducible(dtype: DType, kind: str) -> bool:
+    return dtype.is_floating or (dtype.is_integer and kind != "mean")
 
 
 def _random_instruction(rng: np.random.Generator, values: list[DType], table: list[Any]) -> Instruction | None:

@@ -82,10 +82,9 @@ class NativeKernel:
         TypeError or ValueError if types or shapes do not fit. An array of ``out`` may be one of the inputs if that has the whole shape and there
         is no reduction; otherwise it must not share memory with them.
         """
-        try:
-            layout = self._layouts[(shape, *map(_RELIED_ON, arrays))]
-        except (KeyError, AttributeError):
-            arrays = [np.asarray(array) if isinstance(array, np.generic) else array for array in arrays]
+        layout = self._layouts.get((shape, *map(_RELIED_ON, arrays)))
+        if layout is None:
+            arrays = [np.asarray(array) if np.isscalar(array) else array for array in arrays]
             layout = self._plan(arrays, shape)
         outputs = [np.empty(layout.shape, dtype) for dtype in self._output_dtypes] if out is None else self._checked(out, arrays, layout)
         parts = layout.parts
@@ -114,7 +113,8 @@ class NativeKernel:
         layout = plan(tuple(shape), [(array.shape, array.strides) for array in arrays], self.body.reduce, config.threads)
         if len(self._layouts) >= _LAYOUTS:
             self._layouts.clear()
-        self._layouts[(shape, *map(_RELIED_ON, arrays))] = layout
+        key = (shape, *map(_RELIED_ON, arrays))
+        self._layouts[key] = layout
         return layout
 
     def _checked(self, out: Sequence[np.ndarray], arrays: Sequence[np.ndarray], layout: Layout) -> list[np.ndarray]:

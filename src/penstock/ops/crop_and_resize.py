@@ -50,6 +50,16 @@ def _neighbours(places: np.ndarray, extent: int) -> tuple[np.ndarray, np.ndarray
     return (np.clip(np.floor(places), 0, extent - 1).astype(np.int64), np.clip(np.ceil(places), 0, extent - 1).astype(np.int64))
 
 
+def _check_grads(grads: np.ndarray, boxes: np.ndarray, depth: int) -> None:
+    """InvalidArgumentError unless there is a gradient, with the depth of the images, for each box."""
+    if len(grads) != len(boxes):
+        raise invalid_argument("boxes and grads have incompatible shape")
+    if grads.shape[3] != depth:
+        raise invalid_argument("image_size and grads are incompatible")
+    if min(grads.shape[1:3]) <= 0:
+        raise invalid_argument("grads dimensions must be positive")
+
+
 def _check(boxes: np.ndarray, box_ind: np.ndarray, batch: int, *sizes: Any) -> None:
     """InvalidArgumentError unless the boxes fit the images and all sizes are pairs of positive numbers."""
     for size in sizes:
@@ -106,16 +116,19 @@ class CropAndResize:
 class CropAndResizeGradImage:
     """The gradient of CropAndResize in the image."""
 
-    ranks = {"image_size": 1}
+    ranks = {"grads": 4, "boxes": 2, "box_ind": 1, "image_size": 1}
     gradient = None
 
     def shape(image_size):
-        extents = known_elements(image_size)
-        return [None] * 4 if extents is None else extents
+        extents = [None] * 4 if (known := known_elements(image_size)) is None else known
+        if len(extents) != 4:
+            raise ValueError(f"image_size must have 4 elements, but has {len(extents)}")
+        return extents
 
     def kernel(grads, boxes, box_ind, image_size, T, method):
         extents = [int(extent) for extent in image_size]
         _check(boxes, box_ind, extents[0], extents[1:3])
+        _check_grads(grads, boxes, extents[3])
         found = _Samples(boxes, (extents[1], extents[2]), grads.shape[1:3])
         out = np.zeros(extents, np.float32 if T is dt.float16 else T.np)
         inside, which = np.where(found.inside[..., None], grads, 0), box_ind[:, None, None]
@@ -134,13 +147,15 @@ class CropAndResizeGradImage:
 class CropAndResizeGradBoxes:
     """The gradient of CropAndResize in the boxes."""
 
+    ranks = {"grads": 4, "image": 4, "boxes": 2, "box_ind": 1}
     gradient = None
 
     def shape(boxes):
         return boxes.shape
 
     def kernel(grads, image, boxes, box_ind):
-        _check(boxes, box_ind, len(image))
+        _check(boxes, box_ind, len(image), image.shape[1:3])
+        _check_grads(grads, boxes, image.shape[3])
         height, width = grads.shape[1:3]
         found = _Samples(boxes, image.shape[1:3], (height, width))
         corner = [image[box_ind[:, None, None], rows, columns].astype(np.float32) for rows, columns, _ in found.corners()]

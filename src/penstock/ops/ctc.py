@@ -139,7 +139,7 @@ class CTCLoss:
 
     def shape(inputs, labels_indices, labels_values, sequence_length):
         full = inputs.shape.with_rank(3)
-        labels_indices.shape.with_rank(2)[0].merge_with(labels_values.shape.with_rank(1)[0])
+        labels_indices.shape.with_rank(2).merge_with([labels_values.shape.with_rank(1)[0], 2])
         batch = full[1].merge_with(sequence_length.shape.with_rank(1)[0]).value
         return [TensorShape._of((batch,)), full]
 

@@ -1,10 +1,12 @@
 """Bytes as tensors: raw numbers, serialized tensors, lines of comma-separated values."""
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
 import numpy as np
+from google.protobuf.message import DecodeError
 from tensorboard.compat.proto.tensor_pb2 import TensorProto
 
 from penstock.errors import invalid_argument

@@ -183,8 +183,9 @@ class Lu:
 
 def _factors_with_order(matrix: np.ndarray) -> np.ndarray:
     """L and U in one matrix, with one more column that holds where each row came from."""
-    from scipy.linalg import lu_factor  # slow to import
-    factors, swaps = lu_factor(matrix, check_finite=False)
+    from scipy.linalg import get_lapack_funcs  # slow to import
+    factorize, = get_lapack_funcs(("getrf",), (matrix,))  # lu_factor would warn where this says it is singular
+    factors, swaps, _ = factorize(matrix)
     if not np.diagonal(factors).all():
         raise np.linalg.LinAlgError("singular")
     order = np.arange(len(matrix))

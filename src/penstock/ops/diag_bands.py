@@ -136,13 +136,13 @@ class MatrixDiagV2:
         extents, known = extents_of(diagonal, at_least=1), [constant_value(tensor) for tensor in (k, num_rows, num_cols)]
         if extents is None or any(value is None for value in known) or None in extents[-1:]:
             return unknown_shape()
-        lowest, highest = int(np.ravel(known[0])[0]), int(np.ravel(known[0])[-1])
+        lowest, highest = _limits(known[0])
         batch = extents[:-1] if lowest == highest else extents[:-2]
         return TensorShape._of((*batch, *_matrix_extents(extents[-1], lowest, highest, int(known[1]), int(known[2]))))
 
     def kernel(diagonal, k, num_rows, num_cols, padding_value):
-        lowest, highest = int(np.ravel(k)[0]), int(np.ravel(k)[-1])
         try:
+            lowest, highest = _limits(k)
             rows, columns = _matrix_extents(diagonal.shape[-1], lowest, highest, int(num_rows), int(num_cols))
         except ValueError as error:
             raise invalid_argument(str(error)) from None
@@ -154,6 +154,14 @@ class MatrixDiagV2:
 
     def gradient(op, dy):
         return [MatrixDiagPartV2(dy, op.inputs[1], zeros([], dy.dtype)), None, None, None, None]
+
+
+def _limits(k: Any) -> tuple[int, int]:
+    """The lowest and the highest diagonal."""
+    numbers = np.ravel(k).tolist()
+    if len(numbers) not in (1, 2):
+        raise ValueError(f"diag_index must have one or two elements, received {len(numbers)} elements.")
+    return numbers[0], numbers[-1]
 
 
 def _matrix_extents(length: int, lowest: int, highest: int, rows: int, columns: int) -> tuple[int, int]:

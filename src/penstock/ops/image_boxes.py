@@ -141,7 +141,19 @@ def non_max_suppression_padded(boxes: Any, scores: Any, max_output_size: Any, io
 
 # --- random crops ----------------------------------------------------------------------------------------------------
 
-def _sampled_shapes(image_size, bounding_boxes):
+_MAX_ATTEMPTS = 1 << 20
+
+
+def _sampled_shapes(image_size, bounding_boxes, aspect_ratio_range, area_range, max_attempts):
+    for name, values in (("Aspect ratio", aspect_ratio_range), ("Area", area_range)):
+        if len(values) != 2:
+            raise ValueError(f"{name} range field must specify 2 dimensions")
+        if not all(0 < value < math.inf for value in values):
+            raise ValueError(f"{name} range must be non-negative: {list(values)}")
+    if max(area_range) > 1:
+        raise ValueError(f"Area range must be less then or equal to 1.0: {list(area_range)}")
+    if not 0 < max_attempts <= _MAX_ATTEMPTS:
+        raise ValueError(f"Max attempts must be non-negative, and at most {_MAX_ATTEMPTS}: {max_attempts}")
     image_size.shape.with_rank(1)
     bounding_boxes.shape.with_rank(3)
     return [[3], [3], [1, 1, 4]]
@@ -234,6 +246,8 @@ def _draw(images: np.ndarray, boxes: np.ndarray, colors: np.ndarray) -> np.ndarr
         raise invalid_argument(f"images must be [batch, height, width, 1, 3 or 4], got shape {list(images.shape)}")
     if boxes.ndim != 3 or boxes.shape[2] != 4 or len(boxes) != len(images):
         raise invalid_argument(f"boxes must be [batch, boxes, 4], got shape {list(boxes.shape)}")
+    if colors.shape[1] < images.shape[3]:
+        raise invalid_argument(f"colors must have equal or more channels than the image provided: {list(colors.shape)}")
     out = images.copy()
     limit = np.array([images.shape[1] - 1, images.shape[2] - 1] * 2)
     if images.shape[3] == 1:
@@ -276,7 +290,7 @@ class DrawBoundingBoxes:
 class DrawBoundingBoxesV2:
     """The images with their boxes drawn in the given colours."""
 
-    ranks = {"images": at_least(3)}
+    ranks = {"images": 4, "boxes": 3, "colors": 2}
     shape = like("images")
     gradient = None
 

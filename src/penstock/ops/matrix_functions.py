@@ -63,7 +63,9 @@ class MatrixSquareRoot:
         check_square(input)
 
         def root(a: np.ndarray) -> np.ndarray:
-            found = sqrtm(a)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that there is no good root is said by NaNs in it
+                found = sqrtm(a)
             return np.full_like(a, np.nan) if np.iscomplexobj(found) and not np.iscomplexobj(a) else found  # no real root
 
         return in_lapack(lambda a: each(root, a), input, error="The square root does not exist.")

@@ -114,9 +114,7 @@ class MirrorPad:
         input = as_array(input)
         pairs = _checked(input, paddings)
         for axis, ((before, after), extent) in enumerate(zip(pairs, input.shape)):
-            if max(before, after) > extent - (mode == "REFLECT"):
-                limit = "less than" if mode == "REFLECT" else "no greater than"
-                raise invalid_argument(f"paddings must be {limit} the dimension size: {before}, {after} {limit} {extent} (axis {axis})")
+            _check_mirror(before, after, extent, axis, mode)
         return np.pad(input, pairs, mode=mode.lower()) if input.ndim else input
 
     def gradient(op, dy):
@@ -132,21 +130,26 @@ class MirrorPadGrad:
 
     def kernel(input, paddings, mode):
         result = np.array(input)
-        edge = int(mode == "REFLECT")
         for axis, (before, after) in enumerate(_checked(result, paddings)):
-            result = _fold(result, axis, before, after, edge)
+            _check_mirror(before, after, result.shape[axis] - before - after, axis, mode)
+            result = _fold(result, axis, before, after, int(mode == "REFLECT"))
         return result
 
     def gradient(op, dy):
         return [MirrorPad(dy, op.inputs[1], mode=op.attrs["mode"]), None]
 
 
+def _check_mirror(before: int, after: int, extent: int, axis: int, mode: str) -> None:
+    """InvalidArgumentError if an axis of this extent has no image that is wide enough."""
+    if max(before, after) > extent - (mode == "REFLECT"):
+        limit = "less than" if mode == "REFLECT" else "no greater than"
+        raise invalid_argument(f"paddings must be {limit} the dimension size: {before}, {after} {limit} {extent} (axis {axis})")
+
+
 def _fold(padded: np.ndarray, axis: int, before: int, after: int, edge: int) -> np.ndarray:
     """Adds the images at both ends of an axis to their originals and drops them."""
     moved = np.moveaxis(padded, axis, 0)
     extent = len(moved) - before - after
-    if extent < 0:
-        raise invalid_argument(f"paddings {before}, {after} exceed an axis of extent {len(moved)}")
     result = moved[before:before + extent].copy()
     result[edge:edge + before] += moved[:before][::-1]
     result[extent - edge - after:extent - edge] += moved[before + extent:][::-1]

@@ -38,7 +38,7 @@ def _open(content: bytes, allowed: tuple[str, ...]) -> Any:
         width, height = image.size
         depth = len(image.getbands())
     except Exception as error:
-        raise _invalid(kind, content, error) from error
+        raise _invalid(kind, content, error) from None
     if width <= 0 or height <= 0 or width * height * max(depth, 3) > _MAX_BYTES:
         raise invalid_argument(f"{kind} image is too large or empty: {width} x {height} x {depth}")
     return image
@@ -64,7 +64,7 @@ def decode(content: bytes, channels: int, allowed: tuple[str, ...], ratio: int =
     except KernelError:
         raise
     except Exception as error:  # Pillow raises what the parsers of the formats raise: OSError, SyntaxError, struct.error, ...
-        raise _invalid(kind, content, error) from error
+        raise _invalid(kind, content, error) from None
     if kind == "PNG" and content[24:25] == b"\x10" and pixels.dtype == np.uint8 and wide:
         raise KernelError(UnimplementedError, "PNG files with 16 bits per channel and more than one channel are not decoded to uint16")
     if kind != "JPEG":
@@ -133,7 +133,7 @@ def decode_gif(content: bytes) -> np.ndarray:
     except KernelError:
         raise
     except Exception as error:
-        raise _invalid("GIF", content, error) from error
+        raise _invalid("GIF", content, error) from None
     return np.stack(frames)
 
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from penstock.errors import invalid_argument
 from penstock.graph import dtypes as dt
 from penstock.graph.attrs import TYPE, type_list
 from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import op
-from penstock.ops.common import fixed, like, nothing
+from penstock.ops.common import like
+from penstock.ops.files import file_error, path_of, text
 from penstock.ops.summarize import summarize as summary
 from penstock.ops.summarize import summarize_ends
 
@@ -28,8 +28,7 @@ class PrintOp:
 
     def kernel(input, data, ctx, message, first_n, summarize):
         if first_n < 0 or _count(ctx) <= first_n:
-            text = message.decode("utf-8", "replace") if isinstance(message, bytes) else message
-            sys.stderr.write(text + "".join(f"[{summary(value, summarize)}]" for value in data) + "\n")
+            sys.stderr.write(text(message).decode("utf-8", "replace") + "".join(f"[{summary(value, summarize)}]" for value in data) + "\n")
         return input
 
     def gradient(op, dy):

@@ -36,6 +36,8 @@ def _sparse_sets(indices: np.ndarray, values: np.ndarray, shape: np.ndarray, val
     """The sets in a sparse tensor, by row, and the shape of the rows."""
     if validate:
         check_order(positions(indices, shape), indices)
+    else:
+        check_bounds(indices, shape)
     found: Sets = {}
     for row, element in zip(map(tuple, indices[:, :-1].tolist()), values.tolist()):
         found.setdefault(row, set()).add(element)

@@ -180,6 +180,8 @@ class SparseConcat:
 class SparseSplit:
     """A sparse tensor cut along a dimension; the first parts are longer by one if it does not divide evenly."""
 
+    ranks = {"split_dim": 0}
+
     def shape(indices, values, shape, num_split):
         _, rank = entries_shape(indices, values, shape)
         one, values_shape, dense = new_sparse(rank)
@@ -241,18 +243,21 @@ class SparseSliceGrad:
 
     ranks = {"backprop_val_grad": 1, "input_indices": 2, "input_start": 1, "output_indices": 2}
 
-    def shape(input_indices):
-        return TensorShape._of((entries_shape(input_indices)[0],))
+    def shape(backprop_val_grad, input_indices, input_start, output_indices):
+        count, rank = entries_shape(input_indices, dense_shape=input_start)
+        entries_shape(output_indices, backprop_val_grad)[1]
+        output_indices.shape.assert_is_compatible_with([None, rank])
+        return TensorShape._of((count,))
 
     def kernel(backprop_val_grad, input_indices, input_start, output_indices):
         shifted = input_indices - input_start
         grad = np.zeros(len(input_indices), backprop_val_grad.dtype)
-        if not len(backprop_val_grad) == len(output_indices):
-            raise invalid_argument(f"{len(backprop_val_grad)} gradients for {len(output_indices)} entries of the slice")
         if len(output_indices):
             shape = np.maximum(np.abs(shifted).max(axis=0), output_indices.max(axis=0)) + 1
             candidates = np.flatnonzero((shifted >= 0).all(axis=1))
             inside = np.isin(positions(shifted[candidates], shape), positions(output_indices, shape))
+            if inside.sum() != len(output_indices):
+                raise invalid_argument("the entries of the slice are not those of the input, moved by its start")
             grad[candidates[inside]] = backprop_val_grad
         return grad
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.errors import KernelError, ResourceExhaustedError, invalid_argument
 from penstock.graph import dtypes as dt
 from penstock.graph.attrs import BOOL, INT, count, type_list
 from penstock.graph.composite import SparseTensor, SparseTensorValue
@@ -15,11 +16,12 @@ from penstock.ops.cast import cast
 from penstock.ops.common import strings
 from penstock.ops.hashing import fingerprint64
 from penstock.ops.sparse import as_sparse
-from penstock.ops.sparse_kernels import entries_shape, new_sparse
+from penstock.ops.sparse_kernels import check_bounds, entries_shape, new_sparse
 
 DEFAULT_HASH_KEY = 0xDECAFCAFFE
 _MULTIPLIER = 0xC6A4A7935BD1E995
 _64_BITS = 0xFFFFFFFFFFFFFFFF
+_MAX_ROWS = 1 << 24
 _KINDS = frozenset([dt.int64, dt.string])
 
 
@@ -57,21 +59,41 @@ def _as_text(feature: Any) -> bytes:
     return feature if isinstance(feature, bytes) else str(feature).encode()
 
 
+def _check_batch(batch: int, indices: list[np.ndarray], shapes: list[np.ndarray], dense: list[np.ndarray]) -> None:
+    """InvalidArgumentError unless all columns have this many rows, and entries only there."""
+    for kind, sizes in (("sparse", [int(shape[0]) for shape in shapes]), ("dense", [len(column) for column in dense])):
+        for number, size in enumerate(sizes):
+            if size != batch:
+                raise invalid_argument(f"Expected batch size {batch} got {size} at {kind} tensor {number}")
+    for rows, shape in zip(indices, shapes):
+        check_bounds(rows[:, :1], shape[:1])
+    if batch > _MAX_ROWS:
+        raise KernelError(ResourceExhaustedError, f"a cross of {batch} rows: at most {_MAX_ROWS} are possible")
+
+
 @op("SparseCross", "indices: N * int64, values: sparse_types, shapes: N * int64, dense_inputs: dense_types -> output_indices: int64, "
     "output_values: out_type, output_shape: int64", N=count(0), hashed_output=BOOL, num_buckets=count(0), hash_key=INT,
     sparse_types=type_list(0, _KINDS), dense_types=type_list(0, _KINDS), out_type=_KINDS, internal_type=_KINDS)
 class SparseCross:
     """The crosses of sparse and dense columns, row by row; the last column varies fastest."""
 
+    ranks = {"dense_inputs": 2}
     gradient = None
 
-    def shape(indices, values, shapes):
+    def shape(indices, values, shapes, dense_inputs):
+        if not indices and not dense_inputs:
+            raise ValueError("a cross needs at least one column")
+        if not len(indices) == len(values) == len(shapes):
+            raise ValueError(f"Expected one indices, values and shape per sparse column, got {len(indices)}, {len(values)} and {len(shapes)}")
         for column in zip(indices, values, shapes):
             entries_shape(*column)
+            column[2].shape.assert_is_compatible_with([2])
         return new_sparse(2)
 
-    def kernel(indices, values, shapes, dense_inputs, hashed_output, num_buckets, hash_key):
+    def kernel(indices, values, shapes, dense_inputs, out_type, num_buckets, hash_key):
+        hashed_output = out_type is dt.int64
         batch = int(shapes[0][0]) if shapes else len(dense_inputs[0])
+        _check_batch(batch, indices, shapes, dense_inputs)
         columns = [_sparse_column(*column, batch) for column in zip(indices, values)] + [dense.tolist() for dense in dense_inputs]
         prepare = _as_number if hashed_output else _as_text
         prepared = [[[prepare(feature) for feature in row] for row in column] for column in columns]

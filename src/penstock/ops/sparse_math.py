@@ -94,6 +94,8 @@ class SparseTensorDenseMatMul:
 class SparseAdd:
     """The sum of two sparse tensors; where both have an entry, sums that are smaller than ``thresh`` are left out."""
 
+    ranks = {"thresh": 0}
+
     def shape(a_indices, a_values, a_shape, b_indices, b_values, b_shape):
         rank = entries_shape(a_indices, a_values, a_shape)[1]
         other = entries_shape(b_indices, b_values, b_shape)[1]
@@ -130,7 +132,10 @@ class SparseAddGrad:
 
     ranks = {"backprop_val_grad": 1, "a_indices": 2, "b_indices": 2, "sum_indices": 2}
 
-    def shape(a_indices, b_indices):
+    def shape(backprop_val_grad, a_indices, b_indices, sum_indices):
+        entries_shape(sum_indices, backprop_val_grad)
+        rank = a_indices.shape[1].merge_with(b_indices.shape[1])
+        rank.merge_with(sum_indices.shape[1])
         return [TensorShape._of((entries_shape(indices)[0],)) for indices in (a_indices, b_indices)]
 
     def kernel(backprop_val_grad, a_indices, b_indices, sum_indices):

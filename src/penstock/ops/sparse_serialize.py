@@ -12,7 +12,7 @@ import numpy as np
 from google.protobuf.message import DecodeError
 from tensorboard.compat.proto.tensor_pb2 import TensorProto
 
-from penstock.errors import invalid_argument
+from penstock.errors import KernelError, ResourceExhaustedError, invalid_argument
 from penstock.graph import dtypes as dt
 from penstock.graph.attrs import TYPE, types
 from penstock.graph.composite import SparseTensor
@@ -20,10 +20,12 @@ from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import op
 from penstock.graph.shape import unknown_shape
 from penstock.graph.tensor_proto import array_to_proto, proto_to_array
+from penstock.ops.common import at_least
 from penstock.ops.sparse import as_sparse, parts
-from penstock.ops.sparse_kernels import check_parts, entries_shape, new_sparse
+from penstock.ops.sparse_kernels import check_bounds, check_parts, entries_shape, new_sparse
 
 Parts = tuple[np.ndarray, np.ndarray, np.ndarray]
+_MAX_ROWS = 1 << 24
 _FORM = types(dt.string, dt.variant, default=dt.string)
 
 
@@ -34,6 +36,9 @@ def _rows(indices: np.ndarray, values: np.ndarray, shape: np.ndarray) -> list[Pa
     check_parts(indices, values, shape)
     if len(shape) < 2:
         raise invalid_argument(f"Rank of input SparseTensor should be > 1, but saw rank: {len(shape)}")
+    if shape[0] > _MAX_ROWS:
+        raise KernelError(ResourceExhaustedError, f"a SparseTensor of {shape[0]} rows cannot be taken apart: at most {_MAX_ROWS} are possible")
+    check_bounds(indices, shape)
     order = np.argsort(indices[:, 0], kind="stable")
     ends = np.cumsum(np.bincount(indices[:, 0], minlength=int(shape[0])))
     return [(indices[these, 1:], values[these], shape[1:]) for these in np.split(order, ends[:-1])] if len(ends) else []
@@ -76,6 +81,7 @@ def _deserialized(serialized: np.ndarray, dtype: Any) -> list[Parts]:
         if values.dtype != dtype.np:
             raise invalid_argument(f"Requested SparseTensor of type {dtype.name} but SparseTensor[{number}].values.dtype() == "
                                    f"{dt.as_dtype(values.dtype).name}")
+        check_parts(indices, values, shape)
         found.append((indices, values, shape))
     return found
 
@@ -133,6 +139,7 @@ class DeserializeManySparse:
 class DeserializeSparse:
     """Sparse tensors, three strings each in the last dimension, as one; the other dimensions come first in its shape."""
 
+    ranks = {"serialized_sparse": at_least(1)}
     gradient = None
 
     def shape(serialized_sparse):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.errors import invalid_argument
+from penstock.errors import KernelError, ResourceExhaustedError, invalid_argument
 from penstock.graph import dtypes as dt
 from penstock.graph.attrs import INTS, Attr, count, one_of, types
 from penstock.graph.convert import to_tensor
@@ -187,7 +187,7 @@ class AsString:
     gradient = None
 
     def kernel(input, T, precision, scientific, shortest, width, fill):
-        form = _format(T, precision, scientific, shortest, width, fill)
+        form = _format(T, precision, scientific, shortest, width, text(fill).decode("utf-8", "replace"))
         return strings((form(value).encode() for value in np.ravel(input).tolist()), np.shape(input))
 
 

@@ -1,6 +1,7 @@
 """``dynamic_decode``: the loop in which a decoder says a sequence, one step at a time."""
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from penstock.graph import dtypes as dt
@@ -74,10 +75,8 @@ def dynamic_decode(decoder: Decoder, output_time_major: bool = False, impute_fin
                 raise ValueError("maximum_iterations must be a scalar")
         loop = _Loop(decoder, impute_finished, maximum_iterations)
         outputs, state, lengths = loop.run(parallel_iterations, swap_memory)
-        try:
+        with suppress(NotImplementedError):  # the decoder's way to say that there is nothing to do
             outputs, state = decoder.finalize(outputs, state, lengths)
-        except NotImplementedError:  # the decoder's way to say that there is nothing to do
-            outputs, state = outputs, state
         if not output_time_major:
             outputs = nest.map_structure(transpose_batch_time, outputs)
     return outputs, state, lengths

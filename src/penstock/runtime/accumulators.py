@@ -128,7 +128,7 @@ class SparseAccumulator(Accumulator):
             raise invalid_argument(f"Shape mismatch: expected values shape {_brackets(self.element_shape.extents)}, got {_brackets(values.shape)}")
         if self._rows and next(iter(self._rows.values())).shape != row:
             raise invalid_argument(f"Shape mismatch: rows of shape {_brackets(row)} do not fit those that are there")
-        rows = shape[0] if len(shape) else self.element_shape.extents[0] if self.element_shape.ndims else None
+        rows = shape[0] if len(shape) else (self.element_shape.extents or (None,))[0]
         for place, index in enumerate(indices.tolist()):
             if index < 0 or (rows is not None and index >= rows):
                 raise invalid_argument(f"Shape mismatch: index of slice {place} exceeded limits of shape; index is {index} exceeded {rows}")

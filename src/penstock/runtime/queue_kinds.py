@@ -30,7 +30,8 @@ def _padded(parts: Sequence[Any], dtype: DType) -> np.ndarray:
     extents = np.max([np.shape(part) for part in parts], axis=0).astype(int)
     out = np.full((len(parts), *extents), b"" if dtype is dt.string else 0, dtype.np)
     for index, part in enumerate(parts):
-        out[(index, *map(slice, np.shape(part)), ...)] = part
+        place: tuple[Any, ...] = (index, *map(slice, np.shape(part)), ...)
+        out[place] = part
     return out
 
 

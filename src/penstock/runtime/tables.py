@@ -154,7 +154,8 @@ class DenseTable(Table):
 
     kind = "MutableDenseHashTable"
 
-    def __init__(self, name: str, key_dtype: DType, value_dtype: DType, value_shape: tuple[int, ...], empty_key: Any, deleted_key: Any = None) -> None:
+    def __init__(self, name: str, key_dtype: DType, value_dtype: DType, value_shape: tuple[int, ...], empty_key: Any,
+                 deleted_key: Any = None) -> None:
         super().__init__(name, key_dtype, value_dtype, value_shape, np.shape(empty_key))
         (empty,) = self._keys(empty_key)
         self._reserved = {empty: "empty_key"}

@@ -72,7 +72,7 @@ class QueueRunner:
         return self._cancel_op
 
     @property
-    def queue_closed_exception_types(self) -> tuple[type[Exception], ...]:
+    def queue_closed_exception_types(self) -> tuple[type[errors.OpError], ...]:
         """The errors that are the regular end of the input."""
         return self._closed_types
 
@@ -154,10 +154,13 @@ class QueueRunner:
         """A QueueRunnerDef; None if the queue is outside of ``export_scope``."""
         if export_scope is not None and not self.name.startswith(export_scope):
             return None
+
+        def name_of(item: Any) -> str:
+            return strip_name_scope(item.name, export_scope)
+
         return QueueRunnerDef(
-            queue_name=strip_name_scope(self.name, export_scope), enqueue_op_name=[strip_name_scope(op.name, export_scope) for op in self._enqueue_ops],
-            close_op_name=strip_name_scope(self._close_op.name, export_scope), cancel_op_name=strip_name_scope(self._cancel_op.name, export_scope),
-            queue_closed_exception_types=[errors.error_code_from_exception_type(cls) for cls in self._closed_types])
+            queue_name=name_of(self), enqueue_op_name=map(name_of, self._enqueue_ops), close_op_name=name_of(self._close_op),
+            cancel_op_name=name_of(self._cancel_op), queue_closed_exception_types=[errors.error_code_from_exception_type(cls) for cls in self._closed_types])
 
     @staticmethod
     def from_proto(queue_runner_def: Any, import_scope: str | None = None) -> QueueRunner:
@@ -165,7 +168,7 @@ class QueueRunner:
         return QueueRunner(queue_runner_def=queue_runner_def, import_scope=import_scope)
 
 
-def _checked_types(types: Any) -> tuple[type[Exception], ...]:
+def _checked_types(types: Any) -> tuple[type[errors.OpError], ...]:
     types = types or (errors.OutOfRangeError,)
     if not isinstance(types, tuple) or not all(isinstance(cls, type) and issubclass(cls, errors.OpError) for cls in types):
         raise TypeError(f"queue_closed_exception_types, when provided, must be a tuple of tf.error types, but saw: {types}")
