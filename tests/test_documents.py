@@ -27,6 +27,12 @@ def test_first_program(capsys):
     assert "2." in out and "-3." in out
 
 
+@pytest.mark.filterwarnings("ignore:Converting sparse IndexedSlices")
+def test_tree_example():
+    example = runpy.run_path(str(ROOT / "examples" / "tree_lstm.py"))
+    assert example["main"](steps=60) > 0.8
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_docstring_examples(name):
     module = importlib.import_module(name)

@@ -1,7 +1,6 @@
 """Threads that work ahead: how far they go, and that none is left behind."""
 from __future__ import annotations
 
-import gc
 import threading
 import time
 
@@ -66,8 +65,7 @@ def test_session_is_forgotten(pipeline):
         sess.run(pipeline(Dataset.range(10**6)).make_one_shot_iterator().get_next())
 
     use()
-    gc.collect()
-    assert no_threads_left()
+    assert no_threads_left(collecting=True)
 
 
 def test_error(pipeline):

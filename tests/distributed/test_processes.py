@@ -147,6 +147,7 @@ def test_a_ps_that_hangs(cluster):
 
 
 def test_told_to_stop(cluster):
+    time.sleep(1.0)  # a signal before it joins ends a process in the usual way
     cluster.signal("ps", 0, signal.SIGTERM)
     stop_server(cluster.target("worker", 1))
     for task in (("ps", 0), ("worker", 1)):

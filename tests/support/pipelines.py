@@ -1,6 +1,7 @@
 """Helpers for tests of input pipelines."""
 from __future__ import annotations
 
+import gc
 import threading
 import time
 from typing import Any
@@ -32,9 +33,11 @@ def data_threads() -> int:
     return sum(thread.name == "penstock-data" for thread in threading.enumerate())
 
 
-def no_threads_left(seconds: float = 5.0) -> bool:
-    """True as soon as no thread works ahead any more."""
+def no_threads_left(seconds: float = 5.0, collecting: bool = False) -> bool:
+    """True as soon as no thread works ahead any more; ``collecting`` what nobody refers to meanwhile."""
     end = time.monotonic() + seconds
     while data_threads() and time.monotonic() < end:
         time.sleep(0.01)
+        if collecting:
+            gc.collect()
     return not data_threads()

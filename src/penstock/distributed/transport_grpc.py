@@ -37,7 +37,8 @@ _TICKET = struct.Struct("<4s16sQ")
 _TICKET_MAGIC = b"PSKT"
 _TICKET_SECONDS = 60.0  # a reply that nobody takes is dropped
 _SIZE = struct.Struct("<Q")
-_KEEPALIVE = [("grpc.keepalive_time_ms", 3000), ("grpc.keepalive_timeout_ms", 4000), ("grpc.keepalive_permit_without_calls", 1),
+_KEEPALIVE = [("grpc.keepalive_time_ms", 3000), ("grpc.keepalive_timeout_ms", 4000), ("grpc.http2.ping_timeout_ms", 4000),
+              ("grpc.keepalive_permit_without_calls", 1),
               ("grpc.http2.max_pings_without_data", 0)]
 _SIZES = [("grpc.max_receive_message_length", _INLINE + (1 << 20)), ("grpc.max_send_message_length", _INLINE + (1 << 20))]
 _CLIENT_OPTIONS = [*_KEEPALIVE, *_SIZES, ("grpc.enable_http_proxy", 0), ("grpc.enable_retries", 0), ("grpc.use_local_subchannel_pool", 1),

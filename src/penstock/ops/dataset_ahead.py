@@ -2,7 +2,7 @@
 
 Elements leave in the order of the input, whatever thread made them. Who takes part:
 
-- ``Ahead``, the iterator, belongs to the consumer. When nobody refers to it any more, its line is stopped.
+- ``Ahead``, the iterator, belongs to the consumer. When nobody refers to it any more, its line is stopped; at the latest, when the session closes.
 - ``_Line`` is what the threads wait on: the places of the elements under way, at most ``limit`` of them. It refers to nothing else, so waiting
   threads keep no dataset, session or iterator alive.
 - ``_Work`` takes an element from the input and calls the function. Threads refer to it only while they work.
@@ -115,6 +115,26 @@ class _Line:
             self._changed.notify_all()
 
 
+class _Lines:
+    """All lines of a session: a resource, so that they are stopped when the session closes."""
+
+    def __init__(self) -> None:
+        self._lines: weakref.WeakSet[_Line] = weakref.WeakSet()
+        self._released = False
+
+    def add(self, line: _Line) -> None:
+        """Notes a line."""
+        self._lines.add(line)
+        if self._released:
+            line.stop()
+
+    def release(self) -> None:
+        """Stops the lines."""
+        self._released = True
+        for line in list(self._lines):
+            line.stop()
+
+
 class _Work:
     """One element at a time: from the input, through the function, to its place."""
 
@@ -162,6 +182,7 @@ class Ahead:
         self._work, self._line = _Work(elements, function), _Line(limit, ctx.detached_step())
         self._started = False
         weakref.finalize(self, self._line.stop)
+        ctx.resources.lookup_or_create("", "lines", "Ahead", _Lines).add(self._line)
 
     def __iter__(self) -> Ahead:
         return self

@@ -25,10 +25,7 @@ class Band:
     """The diagonals from ``lowest`` to ``highest`` of a matrix with these extents."""
 
     def __init__(self, k: Any, rows: int, columns: int) -> None:
-        numbers = [int(number) for number in np.ravel(k)]
-        if len(numbers) not in (1, 2):
-            raise ValueError(f"diag_index must have one or two elements, received {len(numbers)} elements.")
-        self.lowest, self.highest = numbers[0], numbers[-1]
+        self.lowest, self.highest = _limits(k)
         self.rows, self.columns = rows, columns
         for what, number in (("lower", self.lowest), ("upper", self.highest)):
             if number and not -rows < number < columns:

@@ -8,6 +8,7 @@ import numpy as np
 
 from penstock.ops.philox import Philox
 
+_CHUNK = 128  # blocks of random words that are made at a time
 _f32 = np.float32
 
 
@@ -33,7 +34,7 @@ class _Draws:
     """Single numbers from consecutive words of a stream."""
 
     def __init__(self, rng: Philox, blocks: int) -> None:
-        self._words: Iterator[int] = iter(rng.blocks(blocks).reshape(-1).tolist())
+        self._words = _words(rng, blocks)
 
     def unit(self) -> np.float32:
         """A float in [0, 1)."""
@@ -43,6 +44,13 @@ class _Draws:
     def below(self, limit: int) -> int:
         """An integer in [0, limit)."""
         return next(self._words) % limit
+
+
+def _words(rng: Philox, blocks: int) -> Iterator[int]:
+    """The words of so many blocks, made when they are asked for."""
+    for start in range(0, blocks, _CHUNK):
+        count = min(_CHUNK, blocks - start)
+        yield from rng.reserve(count).blocks(count).reshape(-1).tolist()
 
 
 def sample(rng: Philox, width: int, height: int, objects: list[Box], covered: float, ratios: tuple[float, float], areas: tuple[float, float],

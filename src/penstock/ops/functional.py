@@ -40,6 +40,14 @@ def _check_functions(*functions: Any) -> None:
                              "with control flow as Switch, Merge, ... nodes")
 
 
+def _check_signature(function: FuncGraph, what: str, inputs: Any, outputs: Any) -> None:
+    """ValueError unless the function takes and returns tensors of these types."""
+    for kind, tensors, wanted in (("takes", function.inputs, inputs), ("returns", function.outputs, outputs)):
+        found = [tensor.dtype.base_dtype for tensor in tensors]
+        if wanted is not None and found != [dtype.base_dtype for dtype in wanted]:
+            raise ValueError(f"{what} '{function.name}' {kind} {[dtype.name for dtype in found]}, expected {[dtype.name for dtype in wanted]}")
+
+
 def is_true(value: Any) -> bool:
     """A condition: a bool, a number that is not zero, a string that is not empty, or an array with elements."""
     array = np.asarray(value)
@@ -52,8 +60,10 @@ class If:
 
     stateful = passes_references = True
 
-    def shape(then_branch, else_branch):
+    def shape(then_branch, else_branch, Tin, Tout):
         _check_functions(then_branch, else_branch)
+        _check_signature(then_branch, "then_branch", Tin, Tout)
+        _check_signature(else_branch, "else_branch", Tin, Tout)
         return [one.shape.most_specific_compatible_shape(other.shape) for one, other in zip(then_branch.outputs, else_branch.outputs)]
 
     def kernel(ctx, cond, input, then_branch, else_branch):
@@ -71,8 +81,12 @@ class While:
 
     stateful = passes_references = True
 
-    def shape(output_shapes, cond, body):
+    def shape(output_shapes, cond, body, T):
         _check_functions(cond, body)
+        _check_signature(body, "body", T, T)
+        _check_signature(cond, "cond", T, None)
+        if len(cond.outputs) != 1:
+            raise ValueError(f"cond '{cond.name}' returns {len(cond.outputs)} values instead of one condition")
         return output_shapes
 
     def kernel(ctx, input, cond, body):

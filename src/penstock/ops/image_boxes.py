@@ -1,6 +1,7 @@
 """Boxes in images: crops, overlaps, drawing. A box is (y1, x1, y2, x2), as fractions of height and width."""
 from __future__ import annotations
 
+import math
 from collections import namedtuple
 from typing import Any
 
@@ -14,7 +15,7 @@ from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.ops import distorted_box
-from penstock.ops.common import at_least, like
+from penstock.ops.common import like
 from penstock.ops.random import generator
 from penstock.ops.shape_ops import known_elements
 

@@ -1,6 +1,7 @@
 """Functions of matrices: exponential, logarithm, square root, norms, pseudo-inverse and rank."""
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np

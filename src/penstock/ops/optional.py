@@ -54,10 +54,16 @@ class OptionalGetValue:
     def shape(output_shapes):
         return list(output_shapes)
 
-    def kernel(optional):
+    def kernel(optional, output_types, output_shapes):
         components = optional[()]
         if components is None:
             raise invalid_argument("The given optional does not have a value.")
+        if len(components) != len(output_types):
+            raise invalid_argument(f"The given optional has {len(components)} components, expected {len(output_types)}.")
+        for index, (value, dtype, shape) in enumerate(zip(components, output_types, output_shapes)):
+            if dtype.is_numpy_compatible and (np.asarray(value).dtype != dtype.np or not shape.is_compatible_with(np.shape(value))):
+                raise invalid_argument(f"The given optional does not match the expected type and shape for component {index}. Expected: "
+                                       f"{dtype.name} {shape}. Actual: {np.asarray(value).dtype} {list(np.shape(value))}.")
         return components
 
 

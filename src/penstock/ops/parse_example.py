@@ -54,7 +54,7 @@ def _parse(message: Any, content: Any) -> Any:
 
 def _named(names: Any, index: int) -> str:
     names = np.asarray(names, object).reshape(-1)
-    return f"Name: {text(names[index]).decode() if index < names.size else '<unknown>'}, "
+    return f"Name: {_key(names[index]) if index < names.size else '<unknown>'}, "
 
 
 def _rows(examples: list[Any], key: str, dtype: dt.DType, where: list[str], wording: str) -> list[np.ndarray | None]:
@@ -122,6 +122,28 @@ def _padded(rows: list[np.ndarray | None], key: str, dtype: dt.DType, default: n
     return out.reshape(len(rows), longest // max(width, 1), *inner)
 
 
+def _check_sparse(keys: Any, types: Any) -> None:
+    if len(keys) != len(types):
+        raise ValueError(f"len(sparse_keys) != len(sparse_types): {len(keys)} and {len(types)}")
+
+
+def _check_dense(keys: Any, types: Any, shapes: Any, defaults: Any) -> None:
+    """ValueError unless there is a type, a shape that is known but for its first extent, and a default that fits, for each key."""
+    if len(keys) != len(types):
+        raise ValueError(f"len(dense_keys) != len(dense_types): {len(keys)} and {len(types)}")
+    if len(keys) != len(shapes):
+        raise ValueError(f"len(dense_keys) != len(dense_shapes): {len(keys)} and {len(shapes)}")
+    for index, (shape, default) in enumerate(zip(shapes, defaults)):
+        if shape.ndims is None or None in shape.extents[1:]:
+            raise ValueError(f"dense_shapes[{index}] has unknown rank or unknown inner dimensions: {shape}")
+        size = default.shape.num_elements()
+        if _variable(shape):
+            if size not in (None, 0, 1):
+                raise ValueError(f"dense_defaults[{index}] must have one element, which fills up, for dense_shapes[{index}] == {shape}")
+        elif size and not default.shape.is_compatible_with(shape):
+            raise ValueError(f"dense_defaults[{index}].shape == {default.shape} is not compatible with dense_shapes[{index}] == {shape}")
+
+
 def _variable(shape: TensorShape) -> bool:
     return bool(shape.ndims) and shape.extents[0] is None
 
@@ -132,11 +154,15 @@ def _variable(shape: TensorShape) -> bool:
 class ParseExample:
     """The features of a batch of serialized Examples."""
 
-    ranks = {"names": 1}
+    ranks = {"serialized": 1, "names": 1, "sparse_keys": 0, "dense_keys": 0}
     gradient = None
 
-    def shape(serialized, sparse_types, dense_shapes):
+    def shape(serialized, names, sparse_keys, dense_keys, dense_defaults, sparse_types, Tdense, dense_shapes):
+        _check_sparse(sparse_keys, sparse_types)
+        _check_dense(dense_keys, Tdense, dense_shapes, dense_defaults)
         batch = serialized.shape.with_rank(1)
+        if names.shape.num_elements() and not names.shape.is_compatible_with(batch):
+            raise ValueError(f"Expected len(names) == len(serialized), but got: {names.shape} vs. {batch}")
         n = len(sparse_types)
         return [[None, 2]] * n + [[None]] * n + [[2]] * n + [batch.concatenate(shape) for shape in dense_shapes]
 
@@ -156,7 +182,7 @@ class ParseExample:
 
 
 def _key(key: Any) -> str:
-    return text(key).decode()
+    return text(key).decode("utf-8", "replace")
 
 
 @op("ParseSingleExample", "serialized: string, dense_defaults: Tdense -> "
@@ -165,19 +191,23 @@ def _key(key: Any) -> str:
 class ParseSingleExample:
     """The features of one serialized Example."""
 
+    ranks = {"serialized": 0}
     gradient = None
 
-    def shape(serialized, sparse_types, dense_shapes):
-        serialized.shape.assert_has_rank(0)
+    def shape(dense_defaults, num_sparse, sparse_keys, dense_keys, sparse_types, Tdense, dense_shapes):
+        if num_sparse != len(sparse_keys):
+            raise ValueError(f"num_sparse (={num_sparse}) != len(sparse_keys) (={len(sparse_keys)})")
+        _check_sparse(sparse_keys, sparse_types)
+        _check_dense(dense_keys, Tdense, dense_shapes, dense_defaults)
         n = len(sparse_types)
         return [[None, 1]] * n + [[None]] * n + [[1]] * n + list(dense_shapes)
 
     def kernel(serialized, dense_defaults, sparse_keys, dense_keys, sparse_types, Tdense, dense_shapes):
         examples = [_parse(Example, serialized)]
         sparse, dense = [], []
-        for key, dtype in zip(sparse_keys, sparse_types):
+        for key, dtype in zip(map(_key, sparse_keys), sparse_types):
             sparse.append(_ragged(_rows(examples, key, dtype, [f"Key: {key}.  "], _SPARSE), dtype))
-        for key, dtype, default, shape in zip(dense_keys, Tdense, dense_defaults, dense_shapes):
+        for key, dtype, default, shape in zip(map(_key, dense_keys), Tdense, dense_defaults, dense_shapes):
             place = [f"Key: {key}.  "]
             rows = _rows(examples, key, dtype, place, _DENSE)
             dense.append((_padded(rows, key, dtype, default, shape, place) if _variable(shape) else _fixed(
@@ -205,11 +235,17 @@ _KIND_LIST, _SHAPE_LIST = Attr("list(type)", (), frozenset(KINDS)), Attr("list(s
 class ParseSingleSequenceExample:
     """The context features and the lists of features of one serialized SequenceExample."""
 
-    ranks = {"feature_list_dense_missing_assumed_empty": 1}
+    ranks = {"serialized": 0, "feature_list_dense_missing_assumed_empty": 1, "context_sparse_keys": 0, "context_dense_keys": 0,
+             "feature_list_sparse_keys": 0, "feature_list_dense_keys": 0, "debug_name": 0}
     gradient = None
 
-    def shape(serialized, context_sparse_types, context_dense_shapes, feature_list_sparse_types, feature_list_dense_shapes):
-        serialized.shape.assert_has_rank(0)
+    def shape(context_sparse_keys, context_dense_keys, feature_list_sparse_keys, feature_list_dense_keys, context_dense_defaults,
+              context_sparse_types, Tcontext_dense, feature_list_dense_types, context_dense_shapes, feature_list_sparse_types,
+              feature_list_dense_shapes):
+        _check_sparse(context_sparse_keys, context_sparse_types)
+        _check_sparse(feature_list_sparse_keys, feature_list_sparse_types)
+        _check_dense(context_dense_keys, Tcontext_dense, context_dense_shapes, context_dense_defaults)
+        _check_dense(feature_list_dense_keys, feature_list_dense_types, feature_list_dense_shapes, [])
         n, m = len(context_sparse_types), len(feature_list_sparse_types)
         return ([[None, 1]] * n + [[None]] * n + [[1]] * n + list(context_dense_shapes) + [[None, 2]] * m + [[None]] * m + [[2]] * m
                 + [TensorShape([None]).concatenate(shape) for shape in feature_list_dense_shapes])
@@ -218,7 +254,7 @@ class ParseSingleSequenceExample:
                feature_list_dense_keys, context_dense_defaults, debug_name, context_sparse_types, Tcontext_dense, feature_list_dense_types,
                context_dense_shapes, feature_list_sparse_types, feature_list_dense_shapes):
         sequence = _parse(SequenceExample, serialized)
-        context, lists, who = sequence.context.feature, sequence.feature_lists.feature_list, f"Name: {text(debug_name).decode()}, "
+        context, lists, who = sequence.context.feature, sequence.feature_lists.feature_list, f"Name: {_key(debug_name)}, "
         sparse = [_ragged([_context_values(context, _key(key), dtype, who)], dtype) for key, dtype in zip(context_sparse_keys, context_sparse_types)]
         dense = [_dense_context(context, key, dtype, default, shape, who)
                  for key, dtype, default, shape in zip(map(_key, context_dense_keys), Tcontext_dense, context_dense_defaults, context_dense_shapes)]

@@ -53,7 +53,8 @@ def _kernel(input, token, Tout):
         raise
     except Exception as error:
         kind = next(error_class for caught, error_class in _ERRORS if isinstance(error, caught))
-        raise KernelError(kind, f"{type(error).__name__}: {error}\n{_trace(error)}") from error
+        entered = error.__traceback__ is not None and error.__traceback__.tb_next is not None
+        raise KernelError(kind, f"{type(error).__name__}: {error}\n{_trace(error)}") from (error if entered else None)  # else: wrong arguments
 
 
 def _trace(error: Exception) -> str:

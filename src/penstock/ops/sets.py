@@ -15,7 +15,7 @@ from penstock.graph.opdef import op
 from penstock.graph.static import constant_value_as_shape
 from penstock.ops.common import at_least, strings
 from penstock.ops.sparse import as_sparse, parts
-from penstock.ops.sparse_kernels import check_order, entries_shape, new_sparse, positions
+from penstock.ops.sparse_kernels import check_bounds, check_order, entries_shape, new_sparse, positions
 
 _ELEMENTS = frozenset([dt.int8, dt.int16, dt.int32, dt.int64, dt.uint8, dt.uint16, dt.string])
 _RESULT = "result_indices: int64, result_values: T, result_shape: int64"

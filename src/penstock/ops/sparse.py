@@ -12,7 +12,7 @@ from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape, unknown_shape
 from penstock.graph.static import constant_value_as_shape
-from penstock.ops.common import INDEX, NUMERIC
+from penstock.ops.common import INDEX, NUMERIC, at_most
 from penstock.ops.gather import gather, gather_nd
 from penstock.ops.permute import InvertPermutation
 from penstock.ops.reduce import reduce_sum
@@ -49,11 +49,9 @@ def parts(sparse: SparseTensor) -> tuple[Tensor, Tensor, Tensor]:
 class SparseToDense:
     """A dense tensor with values at indices (a scalar, a vector, or one row per value) and a default everywhere else."""
 
-    ranks = {"output_shape": 1}
+    ranks = {"sparse_indices": at_most(2), "output_shape": 1, "sparse_values": at_most(1), "default_value": 0}
 
-    def shape(sparse_indices, output_shape, default_value):
-        if default_value.shape.ndims not in (0, None):
-            raise ValueError(f"Shape must be rank 0 but is rank {default_value.shape.ndims}")
+    def shape(output_shape):
         return constant_value_as_shape(output_shape)
 
     def kernel(sparse_indices, output_shape, sparse_values, default_value, validate_indices):
@@ -245,7 +243,7 @@ class SparseSliceGrad:
 
     def shape(backprop_val_grad, input_indices, input_start, output_indices):
         count, rank = entries_shape(input_indices, dense_shape=input_start)
-        entries_shape(output_indices, backprop_val_grad)[1]
+        entries_shape(output_indices, backprop_val_grad)
         output_indices.shape.assert_is_compatible_with([None, rank])
         return TensorShape._of((count,))
 

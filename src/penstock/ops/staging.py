@@ -24,7 +24,8 @@ def _area(ctx: Any, container: str, shared_name: str, capacity: int, memory_limi
     return ctx.resources.lookup_or_create(container, name, "StagingArea", lambda: staging.StagingArea(name, capacity, memory_limit))
 
 
-def _define(op_type: str, signature: str, summary: str, parameters: tuple[str, ...], kernel: Any, shape: Any, blocking: bool, **declared: Any) -> OpDef:
+def _define(op_type: str, signature: str, summary: str, parameters: tuple[str, ...], kernel: Any, shape: Any, blocking: bool,
+            **declared: Any) -> OpDef:
     """Registers an op whose kernel takes these parameters."""
     kernel.parameters = parameters
     return op(op_type, signature, **declared)(type(op_type, (), {
@@ -117,8 +118,8 @@ def _define_map(prefix: str, ordered: bool) -> dict[str, OpDef]:
         "unstage_any": _define(f"{prefix}UnstageNoKey", "indices: int32 -> key: int64, values: dtypes", f"Takes components of an element{order}.",
                                (*_AREA, "indices"), unstage_any, _unknown_list(before=1), True, **_FULL),
         "size": _define(f"{prefix}Size", "-> size: int32", "The number of complete elements.", _AREA, size, fixed(), False, **_BARE),
-        "incomplete_size": _define(f"{prefix}IncompleteSize", "-> size: int32", "The number of incomplete elements.", _AREA, incomplete, fixed(), False,
-                                   **_BARE),
+        "incomplete_size": _define(f"{prefix}IncompleteSize", "-> size: int32", "The number of incomplete elements.", _AREA, incomplete, fixed(),
+                                   False, **_BARE),
         "clear": _define(f"{prefix}Clear", "->", "Removes all elements.", _AREA, clear, nothing(), False, **_BARE),
     }
 

@@ -145,7 +145,8 @@ class MapStagingArea(BaseStagingArea):
     def peek(self, key: Any, indices: Any = None, name: str | None = None) -> Any:
         """Components of the element of ``key``, which stay."""
         chosen = self._chosen(indices)
-        return self._returned(self._op(self._ops["peek"], key, chosen, dtypes=[self._dtypes[index] for index in chosen], name=name, what="pop"), chosen)
+        dtypes = [self._dtypes[index] for index in chosen]
+        return self._returned(self._op(self._ops["peek"], key, chosen, dtypes=dtypes, name=name, what="pop"), chosen)
 
     def get(self, key: Any = None, indices: Any = None, name: str | None = None) -> Any:
         """(key, components) of the element of ``key``, or of any element (the one with the smallest key, if the area is ordered)."""

@@ -66,6 +66,10 @@ def _has_gradient(element: Tensor) -> bool:
     return dtype.is_floating or dtype.is_complex or dtype is dt.variant or (dtype is dt.resource and element._handle_data is not None)
 
 
+def _fits(shape: tuple[int, ...], wanted: list[int]) -> bool:
+    return len(shape) == len(wanted) and all(extent == other or other < 0 for extent, other in zip(shape, wanted))
+
+
 @op("TensorListPopBack", "input_handle: variant, element_shape: int32 -> output_handle: variant, tensor: element_dtype", element_dtype=TYPE)
 class TensorListPopBack:
     """The list without its last element, and that element. A list of gradients that was never filled gives zeros."""
@@ -81,6 +85,8 @@ class TensorListPopBack:
             return (), np.zeros(extents, element_dtype.np)
         if element_dtype.is_numpy_compatible and np.asarray(input_handle[1]).dtype != element_dtype.np:
             raise invalid_argument(f"Invalid data types; op elements {element_dtype.name} but list elements {np.asarray(input_handle[1]).dtype}")
+        if np.ndim(element_shape) and element_dtype.is_numpy_compatible and not _fits(np.shape(input_handle[1]), element_shape.tolist()):
+            raise invalid_argument(f"Incompatible shapes; op elements {element_shape.tolist()} but list element {list(np.shape(input_handle[1]))}")
         return input_handle
 
     def gradient(op, dlist, dtensor):

@@ -113,25 +113,35 @@ class SparseAccumulator(Accumulator):
                 self._dense_shape = tuple(shape.tolist())
             for index, row in zip(indices.tolist(), values):
                 self._rows[index] = self._rows[index] + row if index in self._rows else np.array(row)
+            for index in set(indices.tolist()):  # an index that a gradient has twice is one row of it: the sum
                 self._counts[index] = self._counts.get(index, 0) + 1
 
         self._apply(step, add)
 
     def _check(self, indices: np.ndarray, values: np.ndarray, shape: np.ndarray) -> None:
         if np.ndim(indices) != 1 or np.ndim(values) < 1 or len(indices) != len(values):
-            raise invalid_argument(f"Number of indices and values must match: indices are {_brackets(np.shape(indices))}, values "
-                                   f"{_brackets(np.shape(values))}")
-        if len(shape) and not self.element_shape.is_compatible_with(shape.tolist()):
-            raise invalid_argument(f"Shape mismatch: expected shape {_brackets(self.element_shape.extents)}, got {_brackets(shape.tolist())}")
+            raise invalid_argument(f"Expected {np.size(indices)} non-empty input values, got {np.shape(values)[0] if np.ndim(values) else 0}")
+        if len(shape):
+            self._compare("shape", shape.tolist(), 0)
         row = values.shape[1:]
-        if self.element_shape.ndims is not None and not self.element_shape[1:].is_compatible_with(row):
-            raise invalid_argument(f"Shape mismatch: expected values shape {_brackets(self.element_shape.extents)}, got {_brackets(values.shape)}")
+        self._compare("values", (-1, *row), 1)
         if self._rows and next(iter(self._rows.values())).shape != row:
             raise invalid_argument(f"Shape mismatch: rows of shape {_brackets(row)} do not fit those that are there")
         rows = shape[0] if len(shape) else (self.element_shape.extents or (None,))[0]
         for place, index in enumerate(indices.tolist()):
             if index < 0 or (rows is not None and index >= rows):
                 raise invalid_argument(f"Shape mismatch: index of slice {place} exceeded limits of shape; index is {index} exceeded {rows}")
+
+    def _compare(self, what: str, found: Any, start: int) -> None:
+        """InvalidArgumentError if a gradient differs from the accumulator's shape in an axis from ``start`` on."""
+        expected = self.element_shape.extents
+        if expected is None:
+            return
+        if len(found) != len(expected):
+            raise invalid_argument(f"Shape mismatch: expected {what} rank {len(expected)}, got {len(found)}")
+        for axis in range(start, len(expected)):
+            if expected[axis] not in (None, found[axis]):
+                raise invalid_argument(f"Shape mismatch: expected {what} dim {axis} to be {expected[axis]}, got {found[axis]}")
 
     def take(self, running: Any, wanted: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Waits for ``wanted`` gradients; returns (indices, values, shape) of their mean or sum."""

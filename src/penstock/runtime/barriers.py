@@ -67,13 +67,13 @@ class Barrier:
 
     def _check_insertion(self, component: int, keys: list[bytes]) -> None:
         if self._cancelled:
-            raise KernelError(CancelledError, f"Barrier {self.name} is closed.  Pending enqueues cancelled: 1.  Number of new insertions: {len(keys)}."
-                                              f"  Number of incomplete keys: {len(self._incomplete)}.")
+            raise KernelError(CancelledError, f"Barrier {self.name} is closed.  Pending enqueues cancelled: 1.  Number of new insertions: "
+                                              f"{len(keys)}.  Number of incomplete keys: {len(self._incomplete)}.")
         for place, key in enumerate(keys):
             if key not in self._incomplete:
                 if self._closed:
-                    raise KernelError(CancelledError, f"Barrier {self.name} is closed, but attempted to insert a brand new key: {_shown(key)}.  Pending "
-                                                      f"enqueues cancelled: 0.  Insertion index: {place}.  Number of incomplete keys: "
+                    raise KernelError(CancelledError, f"Barrier {self.name} is closed, but attempted to insert a brand new key: {_shown(key)}.  "
+                                                      f"Pending enqueues cancelled: 0.  Insertion index: {place}.  Number of incomplete keys: "
                                                       f"{len(self._incomplete)}.")
             elif self._incomplete[key][1][component] is not None:
                 raise invalid_argument(f"Key {_shown(key)} already has a value for component {component} in barrier {self.name}")

@@ -8,6 +8,7 @@ from penstock.compiler.ir import Node
 from penstock.errors import KernelError, OpError
 from penstock.runtime.recheck import complaint
 
+_TOO_LARGE = ("array is too big", "Maximum allowed dimension exceeded", "maximum supported dimension")  # NumPy's words
 _INVALID = (ValueError, TypeError, IndexError, ArithmeticError, LookupError)
 
 
@@ -22,7 +23,7 @@ def describe(error: Exception, node: Node, inputs: list[Any]) -> OpError:
         error, cause = KernelError(errors.InvalidArgumentError, text), None
     if isinstance(error, KernelError):
         cls, message, hint = error.error_class, error.message, error.hint
-    elif isinstance(error, MemoryError):
+    elif isinstance(error, MemoryError) or (isinstance(error, ValueError) and str(error).startswith(_TOO_LARGE)):
         cls, message = errors.ResourceExhaustedError, f"out of memory: {error}"
     elif isinstance(error, _INVALID):
         cls, message = errors.InvalidArgumentError, str(error) or type(error).__name__

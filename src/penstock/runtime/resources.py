@@ -155,10 +155,14 @@ class Resources:
         return bool(keys)
 
     def clear(self, containers: Iterable[str] = ()) -> None:
-        """Forgets the resources of these containers; of all, if none is named."""
+        """Forgets the resources of these containers; of all, if none is named. What has a ``release`` (threads to stop) is told."""
         chosen = set(containers)
         with self._lock:
+            gone = [value for key, value in self._table.items() if not chosen or key[0] in chosen]
             self._table = {key: value for key, value in self._table.items() if chosen and key[0] not in chosen}
+        for resource in gone:
+            if hasattr(resource, "release"):
+                resource.release()
 
     def __len__(self) -> int:
         return len(self._table)

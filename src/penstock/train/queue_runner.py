@@ -160,7 +160,8 @@ class QueueRunner:
 
         return QueueRunnerDef(
             queue_name=name_of(self), enqueue_op_name=map(name_of, self._enqueue_ops), close_op_name=name_of(self._close_op),
-            cancel_op_name=name_of(self._cancel_op), queue_closed_exception_types=[errors.error_code_from_exception_type(cls) for cls in self._closed_types])
+            cancel_op_name=name_of(self._cancel_op),
+            queue_closed_exception_types=[errors.error_code_from_exception_type(cls) for cls in self._closed_types])
 
     @staticmethod
     def from_proto(queue_runner_def: Any, import_scope: str | None = None) -> QueueRunner:

@@ -5,15 +5,18 @@ from penstock.graph import dtypes
 from penstock.graph.function import FuncGraph
 from penstock.graph.graph import Graph
 from penstock.graph.shape import TensorShape
+from penstock.ops.constant import constant
 from penstock.ops.tensor_list import EmptyTensorList, TensorListPushBack
 from support.examples import example, normal, strings, variable
 
 
-EMPTY = FuncGraph("empty", Graph())
+EMPTY, NEVER = FuncGraph("empty", Graph()), FuncGraph("never", Graph())
+with NEVER.as_default():
+    NEVER.outputs.append(constant(False))
 
 # If and While hold the graphs of functions, which belong to the graph they were made in: see tests/ops/test_control_flow.py.
 example("If", np.array(True), [], Tout=[], then_branch=EMPTY, else_branch=EMPTY, run=False)
-example("While", [], cond=EMPTY, body=EMPTY, output_shapes=[], run=False)
+example("While", [], cond=NEVER, body=EMPTY, output_shapes=[], run=False)
 example("_FuncInput", T=dtypes.float32, shape=TensorShape([2]), run=False)
 example("EmptyTensorList", np.array([2], np.int32), np.array(-1, np.int32), element_dtype=dtypes.float32, run=False)
 example("TensorListPushBack", lambda: EmptyTensorList([2], -1, element_dtype=dtypes.float64), normal(2), run=False)
