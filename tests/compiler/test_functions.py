@@ -25,9 +25,10 @@ def _sigmoid(x):
 
 _erfc = np.vectorize(math.erfc, otypes=[np.float64])  # SciPy's is some hundred ulp off for large x
 
-FUNCTIONS = {"Exp": np.exp, "Expm1": np.expm1, "Log": np.log, "Log1p": np.log1p, "Tanh": np.tanh, "Sigmoid": _sigmoid, "Erf": special.erf, "Erfc": _erfc,
-             "Sin": np.sin, "Cos": np.cos, "Tan": np.tan, "Sqrt": np.sqrt, "Rsqrt": lambda x: 1 / np.sqrt(x), "Asin": np.arcsin, "Acos": np.arccos,
-             "Atan": np.arctan, "Sinh": np.sinh, "Cosh": np.cosh, "Asinh": np.arcsinh, "Acosh": np.arccosh, "Atanh": np.arctanh}
+FUNCTIONS = {
+    "Exp": np.exp, "Expm1": np.expm1, "Log": np.log, "Log1p": np.log1p, "Tanh": np.tanh, "Sigmoid": _sigmoid, "Erf": special.erf, "Erfc": _erfc,
+    "Sin": np.sin, "Cos": np.cos, "Tan": np.tan, "Sqrt": np.sqrt, "Rsqrt": lambda x: 1 / np.sqrt(x), "Asin": np.arcsin, "Acos": np.arccos,
+    "Atan": np.arctan, "Sinh": np.sinh, "Cosh": np.cosh, "Asinh": np.arcsinh, "Acosh": np.arccosh, "Atanh": np.arctanh}
 
 
 def special_values(dtype: np.dtype) -> np.ndarray:

@@ -16,10 +16,19 @@ LIMIT = 10.0  # seconds within which a loss is noticed
 PS, WORKER = "/job:ps/replica:0/task:0", "/job:worker/replica:0/task:0"
 
 
-@pytest.fixture
+SECRET = "PENSTOCK_CLUSTER_SECRET"
+
+
+@pytest.fixture(scope="module")
 def cluster():
-    with Processes(ps=1, worker=2) as cluster:
+    """One cluster for all tests: each leaves it with all tasks up, but for the last one."""
+    with Processes({SECRET: "open sesame"}, ps=1, worker=2) as cluster:
         yield cluster
+
+
+@pytest.fixture(autouse=True)
+def secret(monkeypatch):
+    monkeypatch.setenv(SECRET, "open sesame")
 
 
 def counter():
@@ -146,6 +155,18 @@ def test_a_ps_that_hangs(cluster):
         assert got.tolist() in ([2.0, 2.0], [4.0, 4.0]), "the state is still there; the step that was lost was applied once or not at all"
 
 
+def test_the_secret_of_a_cluster(cluster, monkeypatch):
+    with tf.device("/job:ps/task:0"):
+        there = tf.constant([1.0]) + 1.0
+    for wrong in ("a guess", ""):
+        monkeypatch.setenv(SECRET, wrong)
+        with tf.Session(cluster.target("worker", 0)) as session, pytest.raises(tf.errors.UnauthenticatedError):
+            session.run(there)
+    monkeypatch.setenv(SECRET, "open sesame")
+    with tf.Session(cluster.target("worker", 0)) as session:
+        assert session.run(there) == 2.0
+
+
 def test_told_to_stop(cluster):
     time.sleep(1.0)  # a signal before it joins ends a process in the usual way
     cluster.signal("ps", 0, signal.SIGTERM)
@@ -153,16 +174,3 @@ def test_told_to_stop(cluster):
     for task in (("ps", 0), ("worker", 1)):
         process = cluster.processes[task]
         assert process.wait(LIMIT) == 0 and process.stdout.read().strip() == "joined"
-
-
-def test_the_secret_of_a_cluster(monkeypatch):
-    secret = "PENSTOCK_CLUSTER_SECRET"
-    with Processes({secret: "open sesame"}, ps=1, worker=1) as cluster:
-        with tf.device("/job:ps/task:0"):
-            there = tf.constant([1.0]) + 1.0
-        monkeypatch.setenv(secret, "a guess")
-        with tf.Session(cluster.target("worker", 0)) as session, pytest.raises(tf.errors.UnauthenticatedError):
-            session.run(there)
-        monkeypatch.setenv(secret, "open sesame")
-        with tf.Session(cluster.target("worker", 0)) as session:
-            assert session.run(there) == 2.0

@@ -18,14 +18,14 @@ _REDUCE = {"sum": np.sum, "mean": np.mean, "max": np.max, "min": np.min, "prod":
 
 # Ops whose result is exact, so that anything may follow them: (name, types of T).
 _EXACT = {
-    FLOATS + INTEGERS: "Add Sub Mul Maximum Minimum Less GreaterEqual Equal NotEqual Relu Abs Square SquaredDifference SelectV2 Identity Relu6 ReluGrad",
+    FLOATS + INTEGERS: "Add Sub Mul Maximum Minimum Less GreaterEqual Equal NotEqual Relu Relu6 ReluGrad Abs Square SquaredDifference SelectV2",
     FLOATS: "RealDiv Sqrt Floor Ceil Rint DivNoNan TanhGrad IsNan IsFinite Softsign LeakyRelu",
     INTEGERS: "BitwiseAnd BitwiseXor Invert LeftShift RightShift",
     (None,): "LogicalAnd LogicalOr LogicalNot Cast",
 }
 EXACT = [(name, types) for types, names in _EXACT.items() for name in names.split()]
 # Ops that are rounded, none of which makes much of a small difference.
-_SMOOTH = ("Tanh Sigmoid Erf Sin Cos Softplus Elu Selu Relu Maximum Minimum Add Sub Mul Neg TanhGrad SigmoidGrad Softsign Atan Erfc")
+_SMOOTH = "Tanh Sigmoid Erf Sin Cos Softplus Elu Selu Relu Maximum Minimum Add Sub Mul Neg TanhGrad SigmoidGrad Softsign Atan Erfc"
 SMOOTH = [(name, FLOATS) for name in _SMOOTH.split()]
 
 

@@ -37,7 +37,7 @@ class BundleWriter:
         os.makedirs(os.path.dirname(prefix) or ".", exist_ok=True)
         remove_abandoned(prefix)
         self._path = temporary_path(data_path(prefix, 0, 1))
-        self._file = open(self._path, "wb", buffering=PIECE)  # noqa: SIM115 (closed by __exit__)
+        self._file = open(self._path, "wb", buffering=PIECE // 16)  # noqa: SIM115 (closed by __exit__)
         self._size = 0
 
     def add(self, name: str, array: Any, dtype: DType | None = None) -> None:

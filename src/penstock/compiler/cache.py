@@ -1,8 +1,8 @@
 """Machine code on disk, so that a program that ran once starts with compiled kernels.
 
-A file holds its own checksum: one that is damaged, or half written by a machine that lost power, is as good as absent. Files are written under another
-name and renamed, so processes never see parts; two that compile the same kernel write the same bytes. A folder that cannot be used is
-no error: kernels are then compiled again by each process.
+A file holds its own checksum: one that is damaged, or half written by a machine that lost power, is as good as absent. Files are written
+under another name and renamed, so processes never see parts; two that compile the same kernel write the same bytes. A folder that cannot be
+used is no error: kernels are then compiled again by each process.
 """
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """How results are folded into one: the arithmetic of sum, mean, product, maximum and minimum, as LLVM IR.
 
 Float sums and products are carried in float64, whatever the type: a block is summed in a tree of its own type, blocks are added up with the rounding
-error of each addition kept in a second number. So the result is nearer to the true sum than NumPy's, and does not depend on how many threads share the work.
+error of each addition kept in a second number. So the result is nearer to the true one than NumPy's, and hardly depends on how many threads
+share the work.
 """
 from __future__ import annotations
 
@@ -102,7 +103,8 @@ class Fold:
         kind, stride = vector(self.inside), _UNROLL * LANES
         empty = splat(self.inside, self.identity)
         for part in range(_UNROLL):
-            b.store(splat(self.scalar, self.identity), b.gep(buffer, [b.add(count, ir.Constant(I64, part * LANES))], source_etype=self.scalar), align=1)
+            place = b.gep(buffer, [b.add(count, ir.Constant(I64, part * LANES))], source_etype=self.scalar)
+            b.store(splat(self.scalar, self.identity), place, align=1)
         entry, body, done = b.block, b.append_basic_block("body"), b.append_basic_block("done")
         b.cbranch(b.icmp_signed(">", count, ir.Constant(I64, 0)), body, done)
         b.position_at_end(body)

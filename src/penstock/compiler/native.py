@@ -82,7 +82,10 @@ class NativeKernel:
         TypeError or ValueError if types or shapes do not fit. An array of ``out`` may be one of the inputs if that has the whole shape and there
         is no reduction; otherwise it must not share memory with them.
         """
-        layout = self._layouts.get((shape, *map(_RELIED_ON, arrays)))
+        try:
+            layout = self._layouts.get((shape, *map(_RELIED_ON, arrays)))
+        except AttributeError:  # something that is not an array: _plan tells what
+            layout = None
         if layout is None:
             arrays = [np.asarray(array) if np.isscalar(array) else array for array in arrays]
             layout = self._plan(arrays, shape)

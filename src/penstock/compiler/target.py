@@ -4,6 +4,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import itertools
+import os
 import threading
 from typing import Any
 
@@ -13,8 +14,10 @@ from llvmlite import binding
 from penstock.compiler import cache
 from penstock.compiler.fusion_body import Unsupported
 
-_lock = threading.Lock()  # LLVM contexts and the linker are not thread-safe
+_lock = threading.Lock()  # one thread at a time is in LLVM
 _libraries = itertools.count()
+if hasattr(os, "register_at_fork"):  # a fork in the midst of a compilation would leave the child with half of it, and with LLVM's locks taken
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 def _new_machine() -> Any:

@@ -15,8 +15,8 @@ class IteratorSaveable(SaveableObject):
     """
 
     def __init__(self, resource: Tensor) -> None:
-        super().__init__(resource, [SaveSpec(IteratorPlace(resource), "", resource.name + "-state")], resource.name)
+        super().__init__(resource, [SaveSpec(IteratorPlace(resource, name="IteratorPlace"), "", resource.name + "-state")], resource.name)
 
     def restore(self, restored_tensors: list[Tensor], restored_shapes: Sequence[Any] | None) -> Any:
         """Moves the iterator to its place."""
-        return MoveIterator(self.op, restored_tensors[0])
+        return MoveIterator(self.op, restored_tensors[0], name="MoveIterator")

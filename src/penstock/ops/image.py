@@ -202,8 +202,13 @@ def _margin(extent: Any, fraction: float) -> Any:
 def _flip(image: Any, axis: int, default_name: str) -> Tensor:
     """Reverses one of the axes (height 0, width 1) of an image or a batch."""
     with name_scope(None, default_name, [image]):
-        image = to_tensor(image, None, "image")
-        return _reversed(image, axis)
+        return _reversed(_checked(image), axis)
+
+
+def _checked(image: Any) -> Tensor:
+    """The image behind the node where TensorFlow's check of its rank stands: later ops that take their seed from the count of ops
+    before them then draw TensorFlow's numbers."""
+    return identity(to_tensor(image, None, "image"), name="control_dependency")
 
 
 def _reversed(image: Tensor, axis: int) -> Tensor:
@@ -225,7 +230,7 @@ def flip_up_down(image: Any) -> Tensor:
 def _random_flip(image: Any, axis: int, seed: int | None, default_name: str) -> Tensor:
     """Flips the image, or each image of a batch on its own, with probability one half."""
     with name_scope(None, default_name, [image]) as scope:
-        image = to_tensor(image, None, "image")
+        image = _checked(image)
         batched = image.shape.ndims == 4
         draws = random_uniform(shape(image)[:1] if batched else [], 0, 1.0, seed=seed)
         # Batches use round(), single images "less than one half", as TensorFlow does: the same seeds flip the same images.

@@ -1,0 +1,130 @@
+"""Datasets of files: lines, records, fixed lengths, comma-separated values, names; damaged and missing ones."""
+from __future__ import annotations
+
+import gzip
+import zlib
+
+import numpy as np
+import pytest
+
+import penstock as tf
+from penstock.platform.records import frame
+from support.pipelines import drain, listed
+
+data, experimental = tf.data, tf.data.experimental
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as graph:
+        yield graph
+
+
+def test_lines(tmp_path):
+    (tmp_path / "a").write_bytes(b"one\r\n\ntwo\nlast")
+    (tmp_path / "b").write_bytes(b"")
+    (tmp_path / "c").write_bytes(b"more\n")
+    names = [str(tmp_path / name) for name in "abc"]
+    assert listed(data.TextLineDataset(names)) == [b"one", b"", b"two", b"last", b"more"]
+    assert listed(data.TextLineDataset(data.Dataset.from_tensor_slices(names))) == [b"one", b"", b"two", b"last", b"more"]
+    assert sorted(listed(data.TextLineDataset(names, num_parallel_reads=2))) == [b"", b"last", b"more", b"one", b"two"]
+
+
+@pytest.mark.parametrize(("kind", "pack"), [("GZIP", gzip.compress), ("ZLIB", zlib.compress)])
+def test_compressed(tmp_path, kind, pack):
+    (tmp_path / "lines").write_bytes(pack(b"one\ntwo\n"))
+    (tmp_path / "records").write_bytes(pack(frame(b"one") + frame(b"two")))
+    (tmp_path / "fixed").write_bytes(pack(b"onetwo"))
+    assert listed(data.TextLineDataset(str(tmp_path / "lines"), kind)) == [b"one", b"two"]
+    assert listed(data.TFRecordDataset(str(tmp_path / "records"), kind)) == [b"one", b"two"]
+    assert listed(data.FixedLengthRecordDataset(str(tmp_path / "fixed"), 3, compression_type=kind)) == [b"one", b"two"]
+
+
+def test_what_is_not_compressed(tmp_path):
+    (tmp_path / "plain").write_bytes(b"one\ntwo\n")
+    for kind in ("GZIP", "ZLIB"):
+        with pytest.raises(tf.errors.DataLossError):
+            listed(data.TextLineDataset(str(tmp_path / "plain"), kind))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="compression_type"):
+        listed(data.TextLineDataset(str(tmp_path / "plain"), "RAR"))
+
+
+@pytest.mark.parametrize("place", [3, 9, 14, -2])
+def test_damaged_records(tmp_path, place):
+    good = frame(b"good")
+    bad = bytearray(frame(b"some longer data"))
+    bad[place] ^= 0x55
+    (tmp_path / "a").write_bytes(good + bytes(bad) + good)
+    (tmp_path / "b").write_bytes(good)
+    x = data.TFRecordDataset([str(tmp_path / "a"), str(tmp_path / "b")]).make_one_shot_iterator().get_next()
+    with tf.Session() as sess:
+        assert sess.run(x) == b"good"
+        with pytest.raises(tf.errors.DataLossError):
+            sess.run(x)
+        assert drain(sess, x) == [b"good"]  # of the next file
+
+
+@pytest.mark.parametrize("length", [1, 11, 13, 17])
+def test_truncated_records(tmp_path, length):
+    (tmp_path / "a").write_bytes(frame(b"first") + frame(b"second")[:length])
+    dataset = data.TFRecordDataset(str(tmp_path / "a"))
+    with pytest.raises(tf.errors.DataLossError, match="truncated"):
+        listed(dataset)
+    assert listed(dataset.apply(experimental.ignore_errors())) == [b"first"]
+
+
+def test_fixed_lengths(tmp_path):
+    (tmp_path / "a").write_bytes(b"hh" + b"abcdef" + b"f")
+    name = str(tmp_path / "a")
+    assert listed(data.FixedLengthRecordDataset(name, 3, header_bytes=2, footer_bytes=1)) == [b"abc", b"def"]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="multiple of the record length"):
+        listed(data.FixedLengthRecordDataset(name, 4))
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        listed(data.FixedLengthRecordDataset(name, 0))
+
+
+def test_missing_files(tmp_path):
+    for kind in (data.TextLineDataset, data.TFRecordDataset, lambda name: data.FixedLengthRecordDataset(name, 1)):
+        with pytest.raises(tf.errors.NotFoundError, match="nowhere"):
+            listed(kind(str(tmp_path / "nowhere")))
+
+
+def test_list_files(tmp_path):
+    for name in ("b.txt", "a.txt", "c.bin"):
+        (tmp_path / name).write_text("x")
+    found = [str(tmp_path / name).encode() for name in ("a.txt", "b.txt")]
+    assert listed(data.Dataset.list_files(str(tmp_path / "*.txt"), shuffle=False)) == found
+    assert sorted(listed(data.Dataset.list_files([str(tmp_path / "a*"), str(tmp_path / "b*")]))) == found
+    with pytest.raises(tf.errors.InvalidArgumentError, match="No files matched"):
+        listed(data.Dataset.list_files(str(tmp_path / "*.none")))
+
+
+def test_comma_separated_values(tmp_path):
+    (tmp_path / "a.csv").write_text('n,x,s\n1,2.5,"a,b"\n2,,c\n3,4.5,\n')
+    name = str(tmp_path / "a.csv")
+    rows = listed(experimental.CsvDataset(name, [tf.int32, [0.5], tf.constant([""])], header=True))
+    assert rows == [(1, 2.5, b"a,b"), (2, 0.5, b"c"), (3, 4.5, b"")]
+    assert listed(experimental.CsvDataset([name], [tf.int32], header=True, select_cols=[0])) == [(1,), (2,), (3,)]
+    (features, label), _ = listed(experimental.make_csv_dataset(name, 2, label_name="n", num_epochs=1, shuffle=False))
+    assert label.dtype == np.int32 and label.tolist() == [1, 2]
+    assert features["x"].tolist() == [2.5, 0.0] and features["s"].tolist() == [b"a,b", b"c"]
+    with pytest.raises(ValueError, match="label_name"):
+        experimental.make_csv_dataset(name, 2, label_name="nobody")
+
+
+def test_batched_features(tmp_path):
+    def example(n):
+        return tf.train.Example(features=tf.train.Features(feature={
+            "n": tf.train.Feature(int64_list=tf.train.Int64List(value=[n])),
+            "many": tf.train.Feature(float_list=tf.train.FloatList(value=[0.5] * n))})).SerializeToString()
+
+    (tmp_path / "a.tfrecord").write_bytes(b"".join(frame(example(n)) for n in range(5)))
+    features = {"n": tf.FixedLenFeature([], tf.int64), "many": tf.VarLenFeature(tf.float32)}
+    arguments = (str(tmp_path / "*.tfrecord"), 2, features)
+    batches = listed(experimental.make_batched_features_dataset(*arguments, num_epochs=1, shuffle=False, label_key="n"))
+    assert [label.tolist() for _, label in batches] == [[0, 1], [2, 3], [4]]
+    assert [parts["many"].values.size for parts, _ in batches] == [1, 5, 4]
+    endless = experimental.make_batched_features_dataset(*arguments, shuffle_seed=1)
+    assert endless.output_shapes["n"].as_list() == [2]
+    seen = [n for batch in listed(endless.take(10)) for n in batch["n"].tolist()]
+    assert sorted(seen) == sorted(list(range(5)) * 4)
