@@ -15,8 +15,8 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-CORE = Path(__file__).with_name("core.py")
-SOURCE = CORE.parent.parent / "src"
+HERE = Path(__file__).parent
+SOURCE = HERE.parent / "src"
 TIMEOUT = 300  # seconds for one process
 UNITS = ((1, "s"), (1e-3, "ms"), (1e-6, "µs"))
 
@@ -24,7 +24,12 @@ ROWS = {
     "import": "import, in a fresh process",
     "build": "build a graph of 10,000 operations",
     "null_step": "a null step (feed, add, fetch)",
+    "save": "save 1 GB, and be sure of it",
+    "write": "save 1 GB, not waiting for the disk",
+    "restore": "restore 1 GB",
 }
+
+SCRIPTS = dict.fromkeys(("save", "write", "restore"), "checkpoint.py")  # where a measurement is, if not in core.py
 
 
 class Framework(NamedTuple):
@@ -59,8 +64,8 @@ def environment(framework: Framework) -> dict[str, str]:
 
 
 def measure(framework: Framework, measurement: str) -> dict:
-    """One round: run core.py in a fresh process and return what it printed."""
-    command = [framework.python, str(CORE), framework.name, measurement]
+    """One round: measure in a fresh process and return what it printed."""
+    command = [framework.python, str(HERE / SCRIPTS.get(measurement, "core.py")), framework.name, measurement]
     done = subprocess.run(command, env=environment(framework), capture_output=True, text=True, timeout=TIMEOUT)
     if done.returncode != 0:
         last_words = "\n".join(done.stderr.strip().splitlines()[-5:])

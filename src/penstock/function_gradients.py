@@ -6,7 +6,6 @@ change in the loop, and constants, are not. Since lists have gradients themselve
 """
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -87,19 +86,18 @@ def _dense(grad: Any) -> Any:
 
 # --- If --------------------------------------------------------------------------------------------------------------
 
-_saved_outputs: weakref.WeakKeyDictionary[Operation, dict[Tensor, Tensor]] = weakref.WeakKeyDictionary()
-
-
 def _save_in_branch(op: Operation, branch: FuncGraph, other: FuncGraph) -> Callable[[_Backward, Tensor], Tensor]:
     """Makes a tensor of ``branch`` an output of the If; the other branch gives something that nobody reads."""
-    outputs = _saved_outputs.setdefault(op, {})
+    if op._saved is None:
+        op._saved = {}
+    outputs: dict[Tensor, Tensor] = op._saved
 
     def saved(backward: _Backward, tensor: Tensor) -> Tensor:
         if tensor not in outputs:
             branch.outputs.append(tensor)
             with other.as_default(), other.control_dependencies(None):
                 dtype = tensor.dtype.base_dtype
-                other.outputs.append(empty_like(tensor) if dtype in (dtypes.variant, dtypes.resource) else zeros([], dtype))
+                other.outputs.append(empty_like(tensor) if dtype in (dtypes.variant, dtypes.resource) else _anything(dtype, tensor.shape))
             branch._changed()
             other._changed()
             outputs[tensor] = _add_output(op, tensor.dtype.base_dtype, tensor.shape, "Tout")
@@ -107,6 +105,11 @@ def _save_in_branch(op: Operation, branch: FuncGraph, other: FuncGraph) -> Calla
         return FuncGraph.capture(backward, outputs[tensor])
 
     return saved
+
+
+def _anything(dtype: DType, shape: TensorShape) -> Tensor:
+    """A tensor that fits the type and the shape."""
+    return zeros([] if shape.ndims is None else [extent or 0 for extent in shape.as_list()], dtype)
 
 
 def if_gradient(op: Operation, dys: Sequence[Any]) -> list[Any]:
@@ -147,7 +150,8 @@ class _Extras:
     """What gradients have added to a forward loop: the counter, and one list per saved tensor."""
 
     def __init__(self, op: Operation) -> None:
-        self.op, self.count, self.lists = weakref.ref(op), None, dict[Tensor, Tensor]()
+        self.op, self.lists = op, dict[Tensor, Tensor]()
+        self.count: Tensor | None = None
 
     def counter(self) -> Tensor:
         """The number of iterations that the loop ran."""
@@ -158,8 +162,7 @@ class _Extras:
     def saved(self, tensor: Tensor) -> Tensor:
         """The list of the values that a tensor of the body had."""
         if tensor not in self.lists:
-            op = self.op()
-            assert op is not None
+            op = self.op
             with op.graph.as_default(), op.graph.control_dependencies(None):
                 empty = empty_list(tensor.dtype.base_dtype, tensor.shape)
             self.lists[tensor] = self._add(empty, lambda values: TensorListPushBack(values, tensor))
@@ -167,8 +170,7 @@ class _Extras:
 
     def _add(self, start: Tensor, step: Callable[[Tensor], Tensor]) -> Tensor:
         """A further loop variable."""
-        op = self.op()
-        assert op is not None
+        op = self.op
         test, body = op.attrs["cond"], op.attrs["body"]
         start = op.graph.capture(start)
         dtype, shape = start.dtype.base_dtype, start.shape
@@ -187,9 +189,6 @@ class _Extras:
         return output
 
 
-_extras: weakref.WeakKeyDictionary[Operation, _Extras] = weakref.WeakKeyDictionary()
-
-
 class _BackwardLoop:
     """The While that computes the gradients of a While.
 
@@ -199,7 +198,9 @@ class _BackwardLoop:
 
     def __init__(self, op: Operation, dys: Sequence[Any]) -> None:
         self.op, self.body = op, op.attrs["body"]
-        self.extras = _extras.setdefault(op, _Extras(op))
+        if op._saved is None:
+            op._saved = _Extras(op)
+        self.extras: _Extras = op._saved
         with op.graph.as_default(), op.graph.control_dependencies(None):
             count = self.extras.counter()
         self.indices = [i for i, dy in enumerate(dys) if self._takes_part(i, dy)]
@@ -208,6 +209,7 @@ class _BackwardLoop:
             self.starts.append(_zeros_for(op._inputs[i]) if dys[i] is None else to_tensor(_dense(dys[i])))
         self.graph = _Backward(f"{self.body.name}_grad", self.body, self._saved)
         self.pops: list[tuple[Tensor, Tensor, Tensor]] = []  # (the list outside, the variable, what is left of it)
+        self.untouched: set[int] = set()  # captures that no gradient reaches
 
     def _takes_part(self, index: int, dy: Any) -> bool:
         """Has this variable of the forward loop a gradient? A list has one if the loop reads it, or if somebody read it afterwards."""
@@ -238,6 +240,7 @@ class _BackwardLoop:
             flowing = [(i, variable) for i, variable in zip(self.indices, variables) if i not in constant_ones]
             found = gradients([body.outputs[i] for i, _ in flowing], [body.inputs[i] for i in self.indices],
                               grad_ys=[variable for _, variable in flowing])
+            self.untouched = {i for i, grad in zip(self.indices, found) if grad is None and i in constant_ones and not self.op.outputs[i]._consumers}
             after = [self._next(i, variable, grad, i in constant_ones) for i, variable, grad in zip(self.indices, variables, found)]
             by_input = {left: left - 1, **dict(zip(variables, after)), **{variable: rest for _, variable, rest in self.pops}}
             start_of = {left: self.starts[0], **dict(zip(variables, self.starts[1:])), **{variable: values for values, variable, _ in self.pops},
@@ -271,7 +274,7 @@ class _BackwardLoop:
             tensor._handle_data = start._handle_data
         result: list[Any] = [None] * len(self.op._inputs)
         for i, tensor in zip(self.indices, node.outputs[1:]):
-            result[i] = tensor
+            result[i] = None if i in self.untouched else tensor
         return result
 
 

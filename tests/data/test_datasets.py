@@ -56,6 +56,11 @@ def test_sparse_tensors_are_elements():
     assert [row[0].values.tolist() for row in rows] == [[1.0], [2.0], [3.0]] and [row[1] for row in rows] == [1, 2, 3]
 
 
+def test_rows_of_a_sparse_tensor():
+    rows = listed(Dataset.from_sparse_tensor_slices(tf.SparseTensor([[0, 1], [2, 0], [2, 1]], [1, 2, 3], [3, 2])))
+    assert [tuple(part.tolist() for part in row) for row in rows] == [([[1]], [1], [2]), ([], [], [2]), ([[0], [1]], [2, 3], [2])]
+
+
 def test_sparse_through_iterators():
     value = tf.SparseTensorValue(np.array([[0]]), np.array([5]), np.array([3]))
     dataset = Dataset.from_tensors(value).repeat(2)

@@ -99,6 +99,16 @@ def test_list_files(tmp_path):
         listed(data.Dataset.list_files(str(tmp_path / "*.none")))
 
 
+def test_writing_records(tmp_path):
+    for kind in (None, "GZIP", "ZLIB"):
+        path = str(tmp_path / "records")
+        with tf.Session() as sess:
+            sess.run(experimental.TFRecordWriter(path, kind).write(data.Dataset.range(3).map(tf.as_string)))
+        assert listed(data.TFRecordDataset(path, kind)) == [b"0", b"1", b"2"]
+    with pytest.raises(TypeError, match="STRING"):
+        experimental.TFRecordWriter(path).write(data.Dataset.range(3))
+
+
 def test_comma_separated_values(tmp_path):
     (tmp_path / "a.csv").write_text('n,x,s\n1,2.5,"a,b"\n2,,c\n3,4.5,\n')
     name = str(tmp_path / "a.csv")

@@ -9,7 +9,6 @@ import threading
 import grpc
 import numpy as np
 import pytest
-from support.cluster import PATIENCE, free_ports
 
 import penstock as tf
 from penstock.distributed import client
@@ -17,6 +16,7 @@ from penstock.distributed.messages import Message
 from penstock.distributed.security import Tokens, cluster_secret, listening_host
 from penstock.distributed.server import Server, in_process
 from penstock.distributed.transport_grpc import GrpcTransport
+from support.cluster import PATIENCE, free_ports
 
 SECRET = "PENSTOCK_CLUSTER_SECRET"
 

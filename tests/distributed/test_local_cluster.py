@@ -6,9 +6,9 @@ import time
 
 import numpy as np
 import pytest
-from support.cluster import PATIENCE, LocalCluster
 
 import penstock as tf
+from support.cluster import PATIENCE, LocalCluster
 
 pytestmark = pytest.mark.process
 PS, WORKER = "/job:ps/replica:0/task:0", "/job:worker/replica:0/task:0"

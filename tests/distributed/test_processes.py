@@ -7,10 +7,10 @@ import time
 
 import numpy as np
 import pytest
-from support.cluster import PATIENCE, Processes
 
 import penstock as tf
 from penstock.distributed.client import stop_server
+from support.cluster import PATIENCE, Processes
 
 LIMIT = 10.0  # seconds within which a loss is noticed
 PS, WORKER = "/job:ps/replica:0/task:0", "/job:worker/replica:0/task:0"

@@ -12,7 +12,8 @@ import penstock as tf
     (2 ** 40, "int64", []), ([1, 2], "int32", [2]), ([1, 2.5], "float32", [2]), ([[1], [2]], "int32", [2, 1]), ([], "float32", [0]),
     ([[]], "float32", [1, 0]), ((1, 2), "int32", [2]), (np.float64(1), "float64", []), (np.int64(3), "int64", []), (np.arange(3), "int64", [3]),
     (np.zeros((2, 3), np.float16), "float16", [2, 3]), ([np.float32(1), np.float32(2)], "float32", [2]), (np.array(["a", "b"]), "string", [2]),
-    ([True, False], "bool", [2]),
+    ([True, False], "bool", [2]), ([np.log(2.0), 3.0], "float32", [2]), ([np.float64(1)], "float32", [1]), ([np.int64(1), 2], "int32", [2]),
+    ([np.int32(1), 2.5], "float32", [2]), ([np.int64(2 ** 40)], "int64", [1]), ([np.float16(1)], "float16", [1]), ([np.zeros(2)], "float64", [1, 2]),
 ])
 def test_types_and_shapes_of_python_values(value, dtype, shape):
     tensor = tf.convert_to_tensor(value)
@@ -107,3 +108,22 @@ def test_tensor_protos_of_repeated_values():
     proto.float_val.append(3.0)
     proto.tensor_shape.dim.add(size=4)
     assert tf.make_ndarray(proto).tolist() == [3, 3, 3, 3]
+
+
+@pytest.mark.parametrize("value, dtype, wanted", [(True, tf.float32, 1.0), ([True, False], tf.float32, [1.0, 0.0]), ([True, False], tf.int32, [1, 0]),
+                                                  (True, tf.complex64, 1 + 0j)])
+def test_truth_values_are_numbers_where_numbers_are_asked_for(value, dtype, wanted):
+    with tf.Session() as session:
+        assert session.run(tf.constant(value, dtype)).tolist() == wanted
+        assert session.run(tf.constant([2.0, 3.0]) * True).tolist() == [2.0, 3.0]
+
+
+def test_integers_beyond_all_types_are_a_type_error():
+    with pytest.raises(TypeError, match="Failed to convert"):
+        tf.constant(2 ** 64)
+
+
+def test_a_constant_without_elements_takes_any_value():
+    assert tf.constant(1.5, tf.float32, shape=[0, 3]).shape.as_list() == [0, 3]
+    with pytest.raises(ValueError, match="Too many elements"):
+        tf.constant(np.ones(2), tf.float32, shape=[0])

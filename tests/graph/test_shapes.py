@@ -134,3 +134,11 @@ def test_dimension_merge():
         Dimension(3).merge_with(4)
     with pytest.raises(ValueError):
         Dimension(-1)
+
+
+def test_dimensions_and_shapes_beside_lists():
+    assert [0] * tf.Dimension(2) == [0, 0]
+    with pytest.raises(TypeError):
+        tf.Dimension(3) * 1.5
+    assert (tf.TensorShape([1, 2]) + [3]).as_list() == [1, 2, 3]
+    assert ([None] + tf.TensorShape([3])).as_list() == [None, 3]

@@ -148,3 +148,19 @@ def test_export_runs_again_with_gradients(x):
     with tf.Graph().as_default(), tf.Session() as session:
         tf.import_graph_def(definition, name="")
         assert [session.run(["y:0", "dy:0"], {"x:0": value}) for value in (1.0, 3.0)] == wanted
+
+
+def test_a_graph_with_loops_and_gradients_is_freed():
+    import gc
+    import weakref
+
+    def build():
+        with tf.Graph().as_default() as graph, tf.Session() as session:
+            x = tf.constant(2.0)
+            y = tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, tf.cond(v > 3.0, lambda: v * x, lambda: v + x)), [0, x])[1]
+            session.run(tf.gradients(tf.gradients(y, x), x))
+            return weakref.ref(graph)
+
+    graph = build()
+    gc.collect()
+    assert graph() is None

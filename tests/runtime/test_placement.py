@@ -1,6 +1,8 @@
 """Placement and partitioning: which device an op runs on, and what crosses between devices."""
 from __future__ import annotations
 
+import logging
+
 import pytest
 
 import penstock as tf
@@ -140,3 +142,12 @@ def test_trace_names_what_ran():
         session.run(b, {x: [1.0]}, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), run_metadata=metadata)
     names = {node.node_name for device in metadata.step_stats.dev_stats for node in device.node_stats}
     assert "b" in names
+
+
+def test_log_device_placement_is_seen_without_any_set_up_of_logging(monkeypatch, capsys):
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    with tf.device("/cpu:1"):
+        a = tf.constant(3.0, name="placed")
+    with tf.Session(config=tf.ConfigProto(device_count={"CPU": 2}, log_device_placement=True)) as session:
+        session.run(a)
+    assert f"placed: (Const): {CPU % 1}" in capsys.readouterr().err

@@ -1,8 +1,8 @@
 """Queues: order, waiting, closing, cancellation; and that nothing is lost or doubled when many threads use one at once."""
 from __future__ import annotations
 
-import _thread
 import random
+import signal
 import threading
 import time
 from collections import Counter
@@ -196,7 +196,7 @@ def test_interrupt_ends_a_blocked_step():
     queue = tf.FIFOQueue(1, tf.int32, shapes=[[]])
     take, put = queue.dequeue(), queue.enqueue(7)
     with tf.Session() as session:
-        timer = threading.Timer(0.1, _thread.interrupt_main)
+        timer = threading.Timer(0.1, lambda: signal.pthread_kill(threading.main_thread().ident, signal.SIGINT))  # as Ctrl-C does
         timer.start()
         start = time.monotonic()
         with pytest.raises(KeyboardInterrupt):

@@ -39,6 +39,7 @@ TABLE = {
     "penstock.rnn.raw": "raw_rnn",
     "penstock.rnn.static": "static_rnn rnn=static_rnn static_state_saving_rnn static_bidirectional_rnn bidirectional_rnn=static_bidirectional_rnn",
     "penstock.api.rnn_cell:": "rnn_cell",
+    "penstock.api.contrib.legacy_seq2seq:": "seq2seq",
     "penstock.ops.morphology": "dilation2d erosion2d",
 }
 publish(__name__, TABLE)

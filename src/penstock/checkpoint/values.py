@@ -12,6 +12,7 @@ from typing import BinaryIO
 import google_crc32c
 import numpy as np
 
+from penstock.checkpoint.data_file import DataFile
 from penstock.checkpoint.table import read_varint, varint
 from penstock.graph import dtypes
 from penstock.graph.dtypes import DType
@@ -24,22 +25,22 @@ class Damaged(Exception):
     """Bytes are missing or are not what was written; the message says what is wrong with them."""
 
 
-def write_array(file: BinaryIO, array: np.ndarray, dtype: DType) -> tuple[int, int]:
-    """Appends an array; returns (bytes written, masked crc)."""
+def write_array(file: DataFile, array: np.ndarray, dtype: DType) -> int:
+    """Appends an array; returns the masked crc."""
     return _write_strings(file, array) if dtype is dtypes.string else _write_numbers(file, array)
 
 
-def _write_numbers(file: BinaryIO, array: np.ndarray) -> tuple[int, int]:
+def _write_numbers(file: DataFile, array: np.ndarray) -> int:
     data = as_bytes(np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False)))
     crc = 0
     for start in range(0, len(data), PIECE):
         piece = data[start:start + PIECE]
         crc = google_crc32c.extend(crc, piece)
         file.write(piece)
-    return len(data), mask(crc)
+    return mask(crc)
 
 
-def _write_strings(file: BinaryIO, array: np.ndarray) -> tuple[int, int]:
+def _write_strings(file: DataFile, array: np.ndarray) -> int:
     items: list[bytes] = list(array.reshape(-1))
     lengths = b"".join(varint(len(item)) for item in items)
     crc = google_crc32c.value(_packed_lengths([len(item) for item in items]))
@@ -49,7 +50,7 @@ def _write_strings(file: BinaryIO, array: np.ndarray) -> tuple[int, int]:
     for item in items:
         crc = google_crc32c.extend(crc, item)
         file.write(item)
-    return len(lengths) + len(checked) + sum(map(len, items)), mask(crc)
+    return mask(crc)
 
 
 def _packed_lengths(lengths: Sequence[int]) -> bytes:

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from penstock.checkpoint import bundle
+from penstock.checkpoint.data_file import DataFile
 from penstock.checkpoint.protos import BundleEntryProto
 from penstock.checkpoint.publish import data_path, publish, remove_abandoned, remove_if_there, temporary_path
 from penstock.checkpoint.slices import TensorSlice, slice_key
-from penstock.checkpoint.values import PIECE, write_array
+from penstock.checkpoint.values import write_array
 from penstock.errors import InvalidArgumentError, UnimplementedError
 from penstock.graph import dtypes
 from penstock.graph.dtypes import DType
@@ -36,9 +37,7 @@ class BundleWriter:
         self._entries: dict[bytes, Any] = {}
         os.makedirs(os.path.dirname(prefix) or ".", exist_ok=True)
         remove_abandoned(prefix)
-        self._path = temporary_path(data_path(prefix, 0, 1))
-        self._file = open(self._path, "wb", buffering=PIECE // 16)  # noqa: SIM115 (closed by __exit__)
-        self._size = 0
+        self._file = DataFile(temporary_path(data_path(prefix, 0, 1)))
 
     def add(self, name: str, array: Any, dtype: DType | None = None) -> None:
         """Appends a tensor; ``dtype`` tells a type that NumPy does not know, such as qint8."""
@@ -63,24 +62,21 @@ class BundleWriter:
         dtype = _type_of(array, dtype)
         if not dtype.is_numpy_compatible:
             raise UnimplementedError(None, None, f"A tensor of type {dtype.name} cannot be saved: {name}")
-        size, crc = write_array(self._file, array, dtype)
+        offset = self._file.size
+        crc = write_array(self._file, array, dtype)
         self._entries[key] = BundleEntryProto(dtype=dtype.as_datatype_enum, shape=TensorShape(array.shape).as_proto(),
-                                              offset=self._size, size=size, crc32c=crc)
-        self._size += size
+                                              offset=offset, size=self._file.size - offset, crc32c=crc)
 
     def __enter__(self) -> BundleWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         try:
-            with self._file:
-                if kind is None:
-                    self._file.flush()
-                    os.fsync(self._file.fileno())
             if kind is None:
-                publish(self._prefix, [self._path], self._entries)
+                self._file.close()
+                publish(self._prefix, [self._file.path], self._entries)
         finally:
-            remove_if_there(self._path)
+            self._file.discard()
 
 
 def _type_of(array: np.ndarray, dtype: DType | None) -> DType:

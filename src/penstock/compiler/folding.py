@@ -139,6 +139,11 @@ class Fold:
             half //= 2
         return b.extract_element(value, ir.Constant(ir.IntType(32), 0))
 
+    def add_element(self, b: ir.IRBuilder, accumulator: IR, buffer: IR, index: IR) -> None:
+        """Folds one element of a short row."""
+        value = b.load(b.gep(buffer, [index], source_etype=self.scalar), align=1, typ=self.scalar)
+        b.store(self.combine(b, b.load(accumulator, typ=self.wide), self._widened(b, value, self.wide)), accumulator)
+
     # --- columns ---------------------------------------------------------------------------------------------------------
 
     def add_vector(self, b: ir.IRBuilder, accumulators: IR, buffer: IR, index: IR) -> None:

@@ -19,8 +19,9 @@ from penstock.compiler import target
 from penstock.compiler.config import config
 from penstock.compiler.folding import WIDE
 from penstock.compiler.fusion_body import Body, Unsupported, single
+from penstock.compiler.grouped_loops import module_for
 from penstock.compiler.layout import Layout, plan
-from penstock.compiler.loops import ARRAY_DATA, SYMBOL, module_for
+from penstock.compiler.loops import ARRAY_DATA, SYMBOL
 from penstock.compiler.pool import pool
 from penstock.graph.dtypes import DType
 from penstock.graph.opdef import OpDef

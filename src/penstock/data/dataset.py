@@ -13,11 +13,13 @@ from penstock.data.options import Options
 from penstock.data.padding import padded_batch
 from penstock.data.seeds import seed_tensors
 from penstock.graph import dtypes as dt
+from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import to_tensor
 from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import OpDef
 from penstock.graph.scopes import colocate_with, control_dependencies, name_scope
+from penstock.graph.shape import TensorShape
 from penstock.graph.static import constant_value
 from penstock.ops import dataset_batch, dataset_cache, dataset_functions, dataset_order, dataset_parallel, dataset_shuffle, dataset_sources
 from penstock.ops.constant import identity
@@ -116,12 +118,24 @@ class Dataset:
         return Dataset(dataset_sources.TensorSliceDataset(components, output_shapes=structure.output_attrs(specs)["output_shapes"]), specs)
 
     @staticmethod
+    def from_sparse_tensor_slices(sparse_tensor: SparseTensor) -> Dataset:
+        """The rows of a sparse tensor, each as (indices, values, dense_shape)."""
+        if not isinstance(sparse_tensor, SparseTensor):
+            raise TypeError(f"`sparse_tensor` must be a `tf.SparseTensor` object. Was {sparse_tensor!r}.")
+        rank = sparse_tensor.shape.ndims
+        row_rank = None if rank is None else rank - 1
+        specs = tuple(structure.TensorSpec(dtype, TensorShape(extents)) for dtype, extents in (
+            (dt.int64, [None, row_rank]), (sparse_tensor.dtype, [None]), (dt.int64, [row_rank])))
+        parts = sparse_tensor.indices, sparse_tensor.values, sparse_tensor.dense_shape
+        return Dataset(dataset_sources.SparseTensorSliceDataset(*parts), specs)
+
+    @staticmethod
     def range(*args: Any) -> Dataset:
         """The numbers ``range(*args)``."""
         if not 1 <= len(args) <= 3:
             raise ValueError(f"Invalid arguments to RangeDataset: {args}")
-        start, stop, step = {1: (0, *args, 1), 2: (*args, 1), 3: args}[len(args)]  # type: ignore[misc]
-        specs = structure.TensorSpec(dt.int64, structure.TensorShape(()))
+        start, stop, step = {1: (0, *args, 1), 2: (*args, 1), 3: args}[len(args)]
+        specs = structure.TensorSpec(dt.int64, TensorShape(()))
         inputs = [int64(start, "start"), int64(stop, "stop"), int64(step, "step")]
         return Dataset(dataset_sources.RangeDataset(*inputs, **structure.output_attrs(specs)), specs)
 
@@ -168,12 +182,16 @@ class Dataset:
             return self._derive(dataset_parallel.ParallelMapDataset, traced.captured, parallel, specs=traced.output, f=traced.graph,
                                 preserve_cardinality=True)
 
+    map_with_legacy_function = map
+
     def filter(self, predicate: Callable[..., Any]) -> Dataset:
         """The elements for which a function is true."""
         traced = Traced(predicate, "Dataset.filter()", self._structure)
         traced.expect_scalar(dt.bool_, "`predicate`")
         with traced.waiting():
             return self._derive(dataset_functions.FilterDataset, traced.captured, predicate=traced.graph)
+
+    filter_with_legacy_function = filter
 
     def flat_map(self, map_func: Callable[..., Any]) -> Dataset:
         """The elements of the datasets that a function makes of each element."""
@@ -302,7 +320,7 @@ class Dataset:
     def make_one_shot_iterator(self) -> Iterator:
         """An iterator that goes through the dataset once and needs no initialisation. The dataset must not depend on placeholders or variables."""
         try:
-            factory = copied(self._variant_tensor, f"_make_dataset_{next(_names)}")
+            factory = copied(self._variant_tensor, f"make_dataset_{next(_names)}")
         except ValueError as error:
             if "Cannot capture a" not in str(error):
                 raise

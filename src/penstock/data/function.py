@@ -7,6 +7,7 @@ from typing import Any
 
 from penstock.data import nest, structure
 from penstock.graph.function import FuncGraph
+from penstock.graph.function_def import separate_function
 from penstock.graph.graph import default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.scopes import control_dependencies
@@ -20,7 +21,7 @@ class Traced:
         """Traces ``function`` on an element for each structure in ``inputs``; ``user`` is the method that wants it, for errors."""
         if not callable(function):
             raise TypeError(f"The function passed to {user} must be callable, not {function!r}.")
-        self.graph = _new_graph(re.sub(r"\W+", "_", user).strip("_"))
+        self.graph = separate_function(re.sub(r"\W+", "_", user).strip("_"), default_graph())
         with self.graph.as_default():
             elements = [self._arguments(each, index) for index, each in enumerate(inputs)]
             if len(elements) == 1 and type(elements[0]) is tuple:  # an element that is a plain tuple comes as arguments
@@ -31,7 +32,8 @@ class Traced:
             self.graph.outputs = [self.graph.capture(tensor) for tensor in structure.encode(self.output, result)]
 
     def _arguments(self, specs: Any, number: int) -> Any:
-        tensors = [self.graph.add_input(*spec.component, f"arg{number}_{index}") for index, spec in enumerate(nest.flatten(specs))]
+        components = [spec.component for spec in nest.flatten(specs)]
+        tensors = [self.graph.add_input(dtype, shape, f"arg{number}_{index}") for index, (dtype, shape) in enumerate(components)]
         return structure.decode(specs, tensors)
 
     @staticmethod
@@ -57,17 +59,9 @@ class Traced:
         return control_dependencies(list(self.graph.control_captures))
 
 
-def _new_graph(name: str) -> FuncGraph:
-    """A graph with a name scope of its own, so that the names of its ops are those of no other op."""
-    graph = FuncGraph(name, default_graph())
-    graph._name_stack = ""
-    graph._name_stack = graph.name = graph.unique_name(name)
-    return graph
-
-
 def copied(dataset: Tensor, name: str) -> FuncGraph:
     """A function without arguments that makes a dataset anew; ValueError if it depends on state, which a function cannot take along."""
-    graph = _new_graph(name)
+    graph = separate_function(name, default_graph())
     copies: dict[Tensor, Tensor] = {}
     nodes: dict[Operation, Operation] = {}
     for op in needed([dataset], (), ()):

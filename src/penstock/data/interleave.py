@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.data import structure
+from penstock.data import nest, structure
 from penstock.data.dataset import Dataset, dataset_structure, int64
 from penstock.data.function import Traced
 from penstock.data.seeds import seed_tensors
@@ -54,7 +54,7 @@ def _directed(selector: Dataset, datasets: list[Dataset]) -> Dataset:
     for other in datasets[1:]:
         if first.output_types != other.output_types or first.output_classes != other.output_classes:
             raise TypeError(f"All datasets must have the same type and class: {first.output_types} and {other.output_types}")
-        specs = structure.nest.map_structure(lambda mine, theirs: mine.common(theirs), specs, other._structure)
+        specs = nest.map_structure(lambda mine, theirs: mine.common(theirs), specs, other._structure)
     variant = DirectedInterleaveDataset(selector._variant_tensor, [dataset._variant_tensor for dataset in datasets], **structure.output_attrs(specs))
     return Dataset(variant, specs)
 

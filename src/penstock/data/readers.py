@@ -9,7 +9,7 @@ from penstock.data.interleave import parallel_interleave
 from penstock.data.structure import TensorSpec
 from penstock.graph import dtypes as dt
 from penstock.graph.convert import to_tensor
-from penstock.graph.node import Tensor
+from penstock.graph.node import Operation, Tensor
 from penstock.graph.shape import TensorShape
 from penstock.ops import dataset_files
 from penstock.ops.shape_ops import reshape
@@ -71,3 +71,17 @@ class FixedLengthRecordDataset(_FileDataset):
                    "buffer_size": _BUFFER_SIZE if buffer_size is None else buffer_size}
         self._read(filenames, lambda name: dataset_files.FixedLengthRecordDatasetV2(
             name, *[int64(number, label) for label, number in numbers.items()], _text(compression_type, "compression_type")), num_parallel_reads)
+
+
+class TFRecordWriter:
+    """``tf.data.experimental.TFRecordWriter``: writes a dataset of strings to a file."""
+
+    def __init__(self, filename: Any, compression_type: Any = None) -> None:
+        self._filename, self._compression = to_tensor(filename, dt.string, name="filename"), _text(compression_type, "compression_type")
+
+    def write(self, dataset: Dataset) -> Operation:
+        """The operation that writes."""
+        if dataset.output_types is not dt.string or not dataset.output_shapes.is_compatible_with([]):
+            raise TypeError(f"`dataset` must produce scalar `DT_STRING` tensors, not {dataset!r}.")
+        made: Operation = dataset_files.DatasetToTFRecord(dataset._variant_tensor, self._filename, self._compression)
+        return made

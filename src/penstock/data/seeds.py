@@ -15,12 +15,11 @@ from penstock.ops.select import where
 
 def seed_tensors(seed: Any) -> tuple[Tensor, Tensor]:
     """The inputs ``seed`` and ``seed2`` of a dataset op. Two zeros mean unseeded; if they were asked for, another second seed takes their place."""
-    given = isinstance(seed, Tensor)
-    first, second = (seeds.get_seed(0)[0], seed) if given else seeds.get_seed(seed)
-    first = to_tensor(0 if first is None else first, dt.int64, name="seed")
-    if second is None:
+    of_graph, of_op = (seeds.get_seed(0)[0], seed) if isinstance(seed, Tensor) else seeds.get_seed(seed)
+    first = to_tensor(0 if of_graph is None else of_graph, dt.int64, name="seed")
+    if of_op is None:
         return first, constant(0, dt.int64, name="seed2")
     with name_scope("seed2") as scope:
-        second = to_tensor(second, dt.int64)
+        second = to_tensor(of_op, dt.int64)
         both_zero = logical_and(equal(first, 0), equal(second, 0))
         return first, where(both_zero, constant(2**31 - 1, dt.int64), second, name=scope)

@@ -86,7 +86,7 @@ class Spec:
         return self.kind
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.component == other.component and self.shape == other.shape  # type: ignore[attr-defined]
+        return type(self) is type(other) and self.component == other.component and self.shape == other.shape
 
     def __hash__(self) -> int:
         return hash((type(self), self.dtype, self.shape))

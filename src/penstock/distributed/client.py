@@ -167,7 +167,7 @@ class RemoteSession:
         if self._session is None:
             reply = self._link.wait_for(Message("CreateSession", {}, [self._config.SerializeToString()]), START_PATIENCE)
             self._session, self._sent = reply.fields["session"], {}
-        return self._session  # type: ignore[return-value]
+        return self._session
 
     def _send(self, graph_def: GraphDef) -> str:
         digests = {node.name: hashlib.blake2b(node.SerializeToString(deterministic=True), digest_size=16).digest() for node in graph_def.node}

@@ -31,7 +31,7 @@ _DEAD_TYPE = 0
 Buffer = Any  # bytes, bytearray or memoryview
 
 
-class MalformedMessage(ValueError):  # noqa: N818 (says what it is)
+class MalformedMessage(ValueError):
     """Bytes that are no message; never a reason to stop serving."""
 
 
@@ -83,7 +83,7 @@ def _pack(value: Any) -> tuple[list[Any], list[Buffer]]:
 def _raw_bytes(array: np.ndarray) -> Buffer:
     if array.dtype.byteorder == ">":
         array = array.astype(array.dtype.newbyteorder("<"))
-    return memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 
 
 def _string_bytes(array: np.ndarray) -> bytes:

@@ -58,11 +58,12 @@ class Peers:
     def start(self, task: str, message: Message, done: Done) -> Callable[[], None]:
         """Sends a request; ``done`` gets the reply, or the error."""
         def answered(reply: Message | None, error: OpError | None) -> None:
-            if reply is not None and reply.method == ERROR:
-                reply, error = None, error_from(reply.fields)
-            elif isinstance(error, UnavailableError):
+            if isinstance(error, UnavailableError):
                 error = self._lost(task, error)
-            done(reply, error)
+            if reply is not None and reply.method == ERROR:
+                done(None, error_from(reply.fields))
+            else:
+                done(reply, error)
 
         return self._transport.start(self._address(task), message, answered)
 

@@ -118,7 +118,7 @@ class _Caller:
         self._answered = True
 
 
-class GrpcServer(grpc.GenericRpcHandler):
+class GrpcServer(grpc.GenericRpcHandler):  # type: ignore[misc] # grpc has no types
     """Listens for messages and hands them to a Service."""
 
     def __init__(self, tokens: Tokens) -> None:

@@ -14,6 +14,7 @@ from tensorboard.compat.proto.node_def_pb2 import NodeDef
 from penstock.graph import dtypes, graph
 from penstock.graph.attrs import to_proto
 from penstock.graph.function import FuncGraph
+from penstock.graph.function_def import called_functions, to_function_def
 from penstock.graph.graph import Graph
 from penstock.graph.node import Operation, Tensor
 
@@ -24,8 +25,15 @@ def export(source: Graph, from_version: int | None = None, add_shapes: bool = Fa
     """The graph, from the op made after ``from_version`` on, with the shapes of its tensors if ``add_shapes``."""
     exporter = _Exporter(source, add_shapes)
     exporter.emit(source, None, from_version)
+    return _with_functions(exporter, source, from_version)
+
+
+def _with_functions(exporter: _Exporter, source: Graph, from_version: int | None = None) -> GraphDef:
+    """The nodes, and the functions that they call."""
     graph_def = GraphDef(versions=source.graph_def_versions)
     graph_def.node.extend(exporter.nodes)
+    functions = called_functions(op for op in source._ops if from_version is None or op._id > from_version)
+    graph_def.library.function.extend(to_function_def(function) for function in functions)
     return graph_def
 
 
@@ -33,9 +41,7 @@ def export_with_names(source: Graph) -> tuple[GraphDef, Callable[[Operation | Te
     """The whole graph, and a function that says what one of its tensors (``name:index``) or operations is called in the export."""
     exporter = _Exporter(source, False)
     exporter.emit(source, None)
-    graph_def = GraphDef(versions=source.graph_def_versions)
-    graph_def.node.extend(exporter.nodes)
-    return graph_def, exporter.name_of
+    return _with_functions(exporter, source), exporter.name_of
 
 
 def _all_names(graph: Graph) -> set[str]:

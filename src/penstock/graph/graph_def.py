@@ -16,6 +16,7 @@ from penstock.errors import NotFoundError
 from penstock.graph import attrs as attr_module
 from penstock.graph.attrs import REQUIRED
 from penstock.graph.convert import to_tensor
+from penstock.graph.function_def import Library
 from penstock.graph.graph import Graph, default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import REGISTRY, OpDef
@@ -49,7 +50,7 @@ def import_graph_def(graph_def: Any, input_map: dict[Any, Any] | None = None, re
     graph = default_graph()
     with name_scope("import" if name is None else name) as scope:
         mapped = {(key.decode() if isinstance(key, bytes) else key): to_tensor(value, name="input") for key, value in (input_map or {}).items()}
-        importer = _Importer(graph, graph_def, scope, mapped)
+        importer = _Importer(graph, graph_def, scope, mapped, library=Library(graph_def, graph))
         importer.run()
     return None if wanted is None else [importer.element(text) for text in wanted]
 
@@ -70,7 +71,7 @@ def extend_graph(graph: Graph, graph_def: GraphDef, runtime_names: bool = False)
     for node in graph_def.node:
         if node.name in graph._by_name:
             raise ValueError(f"Node {node.name!r} is in the graph already")
-    importer = _Importer(graph, graph_def, "", {}, graph._by_name, runtime_names)
+    importer = _Importer(graph, graph_def, "", {}, graph._by_name, runtime_names, Library(graph_def, graph))
     with graph.as_default():
         importer.run()
     return [graph._by_name[node.name] for node in graph_def.node]
@@ -83,7 +84,8 @@ class _Importer:
     """
 
     def __init__(self, graph: Graph, graph_def: GraphDef, scope: str, mapped: dict[str, Tensor], known: dict[str, Operation] | None = None,
-                 runtime_names: bool = False) -> None:
+                 runtime_names: bool = False, library: Library | None = None) -> None:
+        self._library = library
         self._graph, self._scope, self._mapped, self._used = graph, scope, mapped, set[str]()
         self._exact = known is not None
         self._nodes: dict[str, NodeDef] = {}
@@ -193,6 +195,8 @@ class _Importer:
         stand_in = forward[0] if forward else ""  # for what comes from the next iteration, until that is there
         inputs = tuple(self._tensor(node, text if text in forward else stand_in) for text in texts)
         attributes = _attributes(definition, node)
+        if self._library is not None:
+            attributes.update((name, self._library.get(value)) for name, value in attributes.items() if definition.attrs[name].kind == "func")
         _check_inputs(definition, node, inputs, attributes)
         if self._scope or self._exact:
             full_name = self._graph._name_for(self._scope + node.name + "/")

@@ -257,6 +257,7 @@ class _Loop:
                 "output_shapes": [*self._shapes, *(tensor.shape for tensor in captured)]}, name="While")
         result = _pack(self._structure, self._leaves, [identity(tensor, name="Exit") for tensor in op.outputs[:count]])
         result = result[1] if self._counted else result
+        result = tuple(result) if self._gave_tuple else result
         return result[0] if not same_structure and len(result) == 1 else result
 
     def _variables(self, tensors: tuple[Tensor, ...]) -> tuple[Any, list[Any]]:
@@ -280,6 +281,7 @@ class _Loop:
         assert isinstance(graph, FuncGraph)
         counter, variables = self._variables(tensors)
         result = self._body(*variables)
+        self._gave_tuple = type(result) is tuple
         result = list(result) if isinstance(result, (list, tuple)) and not hasattr(result, "_fields") else [result]
         if len(variables) == 1 and len(result) != 1:
             result = [result]

@@ -11,9 +11,11 @@ from typing import IO, Any
 import numpy as np
 
 from penstock.errors import DataLossError, KernelError, invalid_argument
+from penstock.graph.opdef import op
+from penstock.ops.common import nothing
 from penstock.ops.dataset_core import Elements, Source, dataset_op, integer, scalar, text
 from penstock.ops.files import file_error
-from penstock.platform.records import RecordReader
+from penstock.platform.records import RecordReader, frame
 
 _FILES = "filenames: string, compression_type: string, buffer_size: int64"
 _FIXED = "filenames: string, header_bytes: int64, record_bytes: int64, footer_bytes: int64, buffer_size: int64"
@@ -117,3 +119,23 @@ class FixedLengthRecordDataset:
 
     def kernel(filenames, header_bytes, record_bytes, footer_bytes, buffer_size):
         return _fixed_source(filenames, header_bytes, record_bytes, footer_bytes, "")
+
+
+@op("DatasetToTFRecord", "input_dataset: variant, filename: string, compression_type: string ->")
+class DatasetToTFRecord:
+    """Writes a dataset of strings to a TFRecord file."""
+
+    stateful = blocking = True
+    shape = nothing()
+    gradient = None
+
+    def kernel(input_dataset, filename, compression_type):
+        path, compression = text(filename), _compression(compression_type)
+        pack = {"": lambda data: data, "ZLIB": zlib.compress, "GZIP": gzip.compress}[compression]
+        data = b"".join(frame(np.asarray(record, object)[()]) for (record,) in input_dataset)
+        try:
+            with open(path, "wb") as file:
+                file.write(pack(data))
+        except OSError as error:
+            raise file_error(error, path) from error
+        return ()

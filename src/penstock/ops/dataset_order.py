@@ -5,6 +5,7 @@ import itertools
 from typing import Any
 
 from penstock.errors import CancelledError, invalid_argument
+from penstock.graph.attrs import Attr
 from penstock.graph.attrs import count as length_attr
 from penstock.ops.dataset_core import OUTPUTS, Element, Elements, Source, dataset_op, integer
 from penstock.ops.dataset_shuffle import Shuffled, ShuffledRepeated
@@ -194,3 +195,4 @@ _unchanged("ModelDataset", algorithm=0, cpu_budget=0)
 _unchanged("MaxIntraOpParallelismDataset", ", max_intra_op_parallelism: int64")
 _unchanged("PrivateThreadPoolDataset", ", num_threads: int64")
 _unchanged("NonSerializableDataset")
+_unchanged("OptimizeDataset", ", optimizations: string", optimization_configs=Attr("list(string)", ()))

@@ -10,6 +10,7 @@ from penstock.graph.scopes import name_scope
 from penstock.graph.static import constant_value, constant_value_as_shape
 from penstock.ops.cast import cast
 from penstock.ops.compare import greater_equal, less
+from penstock.ops.constant import identity
 from penstock.ops.elementwise import RealDiv, maximum, minimum
 from penstock.ops.image_color import convert_image_dtype
 from penstock.ops.image_resize import resize_area, resize_bicubic, resize_bilinear, resize_nearest_neighbor

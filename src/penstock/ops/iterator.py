@@ -30,7 +30,6 @@ class Position:
     def __init__(self, container: str, name: str, types: Any, shapes: Any) -> None:
         self.container, self.name, self.types, self.shapes = container, name, tuple(types), tuple(shapes)
         self._lock = threading.Lock()
-        self._source: Source | None = None
         self._elements: Elements | None = None
         self.count = 0
 
@@ -50,15 +49,14 @@ class Position:
     def start(self, step: Any, source: Source) -> None:
         """Begins an epoch of a dataset."""
         with self._alone(step):
-            self._source, self._elements, self.count = source, iter(source), 0
+            self._elements, self.count = iter(source), 0
 
     def start_once(self, step: Any, make: Callable[[], Source]) -> None:
         """Begins with the dataset that ``make`` gives, unless there is one already."""
         if self._elements is None:
             with self._alone(step):
                 if self._elements is None:
-                    self._source = make()
-                    self._elements = iter(self._source)
+                    self._elements = iter(make())
 
     def next(self, step: Any) -> Element:
         """The next element; OutOfRangeError at the end."""
@@ -84,13 +82,13 @@ class Position:
             return element
 
     def move_to(self, step: Any, count: int) -> None:
-        """Starts over and takes ``count`` elements: restores a place, for data that come in the same order again."""
-        if self._source is None:
-            raise KernelError(FailedPreconditionError, "An iterator must be initialized before its state can be restored.")
-        self.start(step, self._source)
-        for _ in range(count):
+        """Passes over elements until ``count`` have been taken: restores a place, for data that come in the same order again."""
+        if self.count > count:
+            raise KernelError(FailedPreconditionError, f"{self.count} elements have been taken already, more than the {count} of the stored place.",
+                              "run the initializer of the iterator before you restore its place")
+        while self.count < count:
             if self.next_or_none(step) is None:
-                raise KernelError(OutOfRangeError, f"The dataset has only {self.count} elements, but {count} were taken when its state was saved.")
+                raise KernelError(OutOfRangeError, f"The dataset has only {self.count} elements, but {count} were taken when its place was stored.")
 
     @property
     def handle(self) -> bytes:

@@ -1,7 +1,7 @@
 """The operations on arrays of tensors. A handle's value is the array itself, an ``ArrayState``.
 
-``flow`` is a number without meaning that each operation takes and gives on: it says which operation comes before which. Its gradient runs the other way,
-and so says in which order the array of gradients is filled and read.
+``flow`` is a number without meaning that each operation takes and gives on: it says which operation comes before which. Its gradient runs the other
+way, and so says in which order the array of gradients is filled and read.
 """
 from __future__ import annotations
 
@@ -219,8 +219,8 @@ def _check_joinable(index: int, shape: tuple[int, ...], first: tuple[int, ...]) 
 def _nothing_to_join(array: ArrayState, dtype: Any, shape: TensorShape) -> np.ndarray:
     known = array.element_shape[1:] if array.element_shape.ndims and array.element_shape[1:].is_fully_defined() else shape
     if not known.is_fully_defined():
-        raise KernelError(UnimplementedError, f"TensorArray has size zero, but element_shape_except0 {brackets(known)} is not fully defined. Currently "
-                                              "only static shapes are supported when concatenating zero-size TensorArrays.")
+        raise KernelError(UnimplementedError, f"TensorArray has size zero, but element_shape_except0 {brackets(known)} is not fully defined. "
+                                              "Currently only static shapes are supported when concatenating zero-size TensorArrays.")
     return np.empty((0, *known.as_list()), dtype.np)
 
 
@@ -241,8 +241,8 @@ class TensorArraySplitV3:
                                    f"is: {brackets(np.shape(value))}")
         handle.reserve(len(lengths))
         if len(handle) != len(lengths):
-            raise invalid_argument(f"TensorArray's size is not equal to the size of lengths ({len(handle)} vs. {len(lengths)}), and the TensorArray is "
-                                   "not marked as dynamically resizeable")
+            raise invalid_argument(f"TensorArray's size is not equal to the size of lengths ({len(handle)} vs. {len(lengths)}), and the TensorArray "
+                                   "is not marked as dynamically resizeable")
         for index, part in enumerate(np.split(value, np.cumsum(lengths)[:-1])):
             handle.write(index, part)
         return _FLOW

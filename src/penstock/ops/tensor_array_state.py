@@ -126,8 +126,8 @@ class ArrayState:
     def _zeros(self, index: int, shape: tuple[int, ...] | None) -> Any:
         if shape is None and not self.element_shape.is_fully_defined():
             raise self._complain(f"Could not read from TensorArray index {index}.  Furthermore, the element shape is not fully defined: "
-                                 f"{brackets(self.element_shape)}.  It is possible you are working with a resizeable TensorArray and stop_gradients is "
-                                 "not allowing the gradients to be written.  If you set the full element_shape property on the forward TensorArray, "
+                                 f"{brackets(self.element_shape)}.  It is possible you are working with a resizeable TensorArray and stop_gradients "
+                                 "is not allowing the gradients to be written.  If you set the full element_shape property on the forward TensorArray, "
                                  "the proper all-zeros tensor will be returned instead of incurring this error.")
         extents = self.element_shape.as_list() if shape is None else shape
         return np.full(extents, b"", object) if self.dtype.np == object else np.zeros(extents, self.dtype.np)
@@ -146,8 +146,7 @@ class ArrayState:
             found = self._gradients.get(source)
             if found is None:
                 found = ArrayState(f"{self.name}@{source}", self.dtype, len(self._elements), self.element_shape, adds_up=True,
-                                   clear_after_read=not self._adds_up,
-                                   same_shapes=self._same_shapes)
+                                   clear_after_read=not self._adds_up, same_shapes=self._same_shapes)
                 for mine, its in zip(self._elements, found._elements):
                     its.shape = mine.shape
                 self._gradients[source] = found

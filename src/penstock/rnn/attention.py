@@ -104,7 +104,8 @@ def _prepared_memory(memory: Any, lengths: Tensor | None, check_inner: bool) -> 
     mask = sequence_mask(lengths, maxlen=shape(first)[1], dtype=first.dtype)
 
     def masked(item: Tensor) -> Tensor:
-        return item * reshape(mask, concat((shape(mask), ones(item.shape.ndims - 2, dt.int32)), 0))
+        rank = len(item.shape.as_list())
+        return item * reshape(mask, concat((shape(mask), ones([rank - 2], dt.int32)), 0))
 
     return nest.map_structure(masked, memory)
 
@@ -152,7 +153,8 @@ class LuongAttention(BaseAttention):
     def __call__(self, query: Any, state: Any) -> tuple[Any, Any]:
         """(weights, next state)."""
         with variable_scope(None, "luong_attention", [query]):
-            return self._aligned(self._score(query), state)
+            score = self._score(query)
+        return self._aligned(score, state)
 
 
 class BahdanauAttention(BaseAttention):
@@ -179,7 +181,8 @@ class BahdanauAttention(BaseAttention):
     def __call__(self, query: Any, state: Any) -> tuple[Any, Any]:
         """(weights, next state)."""
         with variable_scope(None, "bahdanau_attention", [query]):
-            return self._aligned(self._score(query), state)
+            score = self._score(query)
+        return self._aligned(score, state)
 
 
 def hardmax(logits: Any, name: str | None = None) -> Tensor:

@@ -89,8 +89,7 @@ class AttentionWrapper(RNNCell):
             raise ValueError(f"If provided, {what} must contain exactly one integer per attention_mechanism, saw: {len(given)} vs "
                              f"{len(self._mechanisms)}")
         if sizes is not None:
-            names = ["attention_layer"] if len(given) == 1 else [f"attention_layer_{i}" for i in range(len(given))]
-            return tuple(Projection(size, name, mechanism.dtype) for size, name, mechanism in zip(given, names, self._mechanisms)), sum(given)
+            return tuple(Projection(size, "attention_layer", mechanism.dtype) for size, mechanism in zip(given, self._mechanisms)), sum(given)
         shapes = [layer.compute_output_shape(TensorShape([None, self._cell.output_size + depth])) for layer, depth in zip(given, depths)]
         return given, sum(TensorShape(found).as_list()[-1] for found in shapes)
 
@@ -131,8 +130,10 @@ class AttentionWrapper(RNNCell):
                 cell_state=cell_state, time=zeros([], dtype=dt.int32), attention=zero_state_tensors(self._attention_size, batch_size, dtype),
                 alignments=self._item_or_tuple(alignments),
                 attention_state=self._item_or_tuple(mechanism.initial_state(batch_size, dtype) for mechanism in self._mechanisms),
-                alignment_history=self._item_or_tuple(
-                    TensorArray(dtype, size=0, dynamic_size=True, element_shape=alignment.shape) if self._history else () for alignment in alignments))
+                alignment_history=self._item_or_tuple(self._new_history(alignment, dtype) for alignment in alignments))
+
+    def _new_history(self, alignment: Tensor, dtype: Any) -> Any:
+        return TensorArray(dtype, size=0, dynamic_size=True, element_shape=alignment.shape) if self._history else ()
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, AttentionWrapperState]:
         """One step."""

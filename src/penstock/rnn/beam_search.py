@@ -129,9 +129,17 @@ class BeamSearchDecoder(Decoder):
 
     def _sorted(self, part: Any, parent_ids: Tensor, lengths: Tensor) -> Any:
         """The history in a TensorArray (alignments), in the order of the final beams."""
-        if not isinstance(part, TensorArray) or not part.element_shape.ndims:
+        if not isinstance(part, TensorArray) or not part.element_shape.ndims or not self._has_beams(part.element_shape):
             return part
         return gather_tree_from_array(part.stack(), parent_ids, lengths)
+
+    def _has_beams(self, element: TensorShape) -> bool:
+        """As far as it is known: elements are [batch, beam, ...], or [batch * beam, ?, ...]. TensorFlow asks for that, too."""
+        batch, extents = self._known_batch(), element.as_list()
+        if batch is None or extents[0] is None:
+            return True
+        second = extents[1] if len(extents) > 1 else None
+        return extents[0] == batch * self._width and (second is None or (extents[0] == batch and second == self._width))
 
     # --- [batch * beam, ...] for the cell, [batch, beam, ...] for the search -----------------------------------------
 

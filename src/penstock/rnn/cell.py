@@ -131,11 +131,14 @@ def _extents(given: Any, what: str) -> tuple[Any, Any]:
     if given.shape.ndims not in (0, 1):
         raise ValueError(f"{what} tensor must be either a scalar or vector, but saw tensor: {given}")
     value = constant_value(given)
-    static = None if value is None else TensorShape(np.atleast_1d(value).tolist())
-    if static is None:
-        static = TensorShape([None]) if given.shape.ndims == 0 else TensorShape([None] * given.shape.as_list()[0]) \
-            if given.shape.is_fully_defined() else TensorShape(None)
-    return expand_dims(given, 0) if given.shape.ndims == 0 else given, static
+    vector = expand_dims(given, 0) if given.shape.ndims == 0 else given
+    return vector, TensorShape(np.atleast_1d(value).tolist()) if value is not None else _of_length(vector)
+
+
+def _of_length(vector: Tensor) -> TensorShape:
+    """The shape that a vector of unknown extents stands for."""
+    rank = vector.shape.as_list()[0]
+    return TensorShape(None) if rank is None else TensorShape([None] * rank)
 
 
 def zero_state_tensors(state_size: Any, batch_size: Any, dtype: Any) -> Any:

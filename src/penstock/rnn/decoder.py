@@ -10,8 +10,7 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.shape import TensorShape
 from penstock.graph.static import constant_value
-from penstock.ops.cast import cast
-from penstock.ops.compare import logical_not, logical_or
+from penstock.ops.compare import greater_equal, logical_not, logical_or
 from penstock.ops.constant import constant
 from penstock.ops.control_flow import while_loop
 from penstock.ops.fill import fill, zeros_like
@@ -91,7 +90,7 @@ class _Loop:
         self._zero_outputs = nest.map_structure(lambda size, kind: zero_state_tensors(size, decoder.batch_size, kind),
                                                 decoder.output_size, decoder.output_dtype)
         if limit is not None:
-            self._finished = logical_or(self._finished, 0 >= limit)
+            self._finished = logical_or(self._finished, greater_equal(0, limit))
 
     def run(self, parallel_iterations: int, swap_memory: bool) -> tuple[Any, Any, Any]:
         """(outputs, state, lengths)."""
@@ -111,10 +110,8 @@ class _Loop:
 
     def _step(self, time: Any, arrays: Any, state: Any, inputs: Any, finished: Any, lengths: Any) -> tuple[Any, ...]:
         outputs, new_state, next_inputs, decoder_finished = self._decoder.step(time, inputs, state)
-        own_lengths = getattr(new_state, "lengths", None) if self._decoder.tracks_own_finished else None
         next_finished = decoder_finished if self._decoder.tracks_own_finished else logical_or(decoder_finished, finished)
-        next_lengths = cast(own_lengths, dt.int32) if own_lengths is not None else \
-            where(logical_not(finished), fill(shape(lengths), time + 1), lengths)
+        next_lengths = where(logical_not(finished), fill(shape(lengths), time + 1), lengths)
         nest.assert_same_structure(state, new_state)
         nest.assert_same_structure(arrays, outputs)
         nest.assert_same_structure(inputs, next_inputs)

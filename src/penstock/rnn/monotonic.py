@@ -67,6 +67,8 @@ def _probability(score: Any, previous: Any, noise: float, mode: str, seed: Any) 
 class _Monotonic(BaseAttention):
     """What both monotonic mechanisms share."""
 
+    _score_bias_init: float
+
     def initial_alignments(self, batch_size: Any, dtype: Any) -> Tensor:
         """All weight on the first place."""
         return one_hot(zeros((batch_size,), dtype=dt.int32), self._alignments_size, dtype=dtype)
@@ -90,7 +92,8 @@ class BahdanauMonotonicAttention(_Monotonic, BahdanauAttention):
     def __call__(self, query: Any, state: Any) -> tuple[Any, Any]:
         """(weights, next state)."""
         with variable_scope(None, "bahdanau_monotonic_attention", [query]):
-            return self._aligned(self._biased(self._score(query), query), state)
+            score = self._biased(self._score(query), query)
+        return self._aligned(score, state)
 
 
 class LuongMonotonicAttention(_Monotonic, LuongAttention):
@@ -106,4 +109,5 @@ class LuongMonotonicAttention(_Monotonic, LuongAttention):
     def __call__(self, query: Any, state: Any) -> tuple[Any, Any]:
         """(weights, next state)."""
         with variable_scope(None, "luong_monotonic_attention", [query]):
-            return self._aligned(self._biased(self._score(query), query), state)
+            score = self._biased(self._score(query), query)
+        return self._aligned(score, state)

@@ -27,8 +27,9 @@ def raw_rnn(cell: Any, loop_fn: Callable[..., Any], parallel_iterations: int | N
             scope: Any = None) -> tuple[Any, Any, Any]:
     """``tf.nn.raw_rnn``: (TensorArrays of what was emitted, the last state, the last loop state).
 
-    ``loop_fn(time, cell_output, cell_state, loop_state)`` returns (which sequences have ended, next input, next cell state, what to emit, next loop state).
-    The first call, with time 0 and None for the rest, gives the first input and state, and an example of what is emitted (None: the cell's output).
+    ``loop_fn(time, cell_output, cell_state, loop_state)`` returns (which sequences have ended, next input, next cell state, what to emit, next loop
+    state). The first call, with time 0 and None for the rest, gives the first input and state, and an example of what is emitted (None: the cell's
+    output).
     """
     assert_like_rnncell("cell", cell)
     if not callable(loop_fn):

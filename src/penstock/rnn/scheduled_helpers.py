@@ -9,7 +9,6 @@ from penstock.graph import nest
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
-from penstock.graph.shape import TensorShape
 from penstock.ops.cast import cast
 from penstock.ops.compare import logical_not, logical_or
 from penstock.ops.control_flow import cond
@@ -85,20 +84,10 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
             self._seed, self._next_inputs_fn = seed, next_inputs_fn
             super().__init__(inputs=inputs, sequence_length=sequence_length, time_major=time_major, name=name)
 
-    @property
-    def sample_ids_shape(self) -> TensorShape:
-        """A flag per sequence."""
-        return TensorShape([])
-
-    @property
-    def sample_ids_dtype(self) -> Any:
-        """Flags."""
-        return dt.bool_
-
     def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
-        """Where the output comes next."""
+        """1 where the output comes next, else 0."""
         with name_scope(name, "ScheduledOutputTrainingHelperSample", [time, outputs]):
-            return bernoulli(self._probability, self.batch_size, self._seed)
+            return cast(bernoulli(self._probability, self.batch_size, self._seed), dt.int32)
 
     def _with_auxiliary(self, values: Any, time: Any, rows: Tensor | None = None) -> Any:
         if self._auxiliary is None:
@@ -113,10 +102,11 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
             sample_ids = cast(sample_ids, dt.bool_)
 
             def sampled() -> Tensor:
-                if self._next_inputs_fn is None:
+                function = self._next_inputs_fn
+                if function is None:
                     return where(sample_ids, self._with_auxiliary(outputs, time), base)
                 chosen, other = cast(where(sample_ids), dt.int32), cast(where(logical_not(sample_ids)), dt.int32)
-                return mixed(chosen, other, lambda rows: self._with_auxiliary(self._next_inputs_fn(gather_nd(outputs, rows)), time, rows), base)
+                return mixed(chosen, other, lambda rows: self._with_auxiliary(function(gather_nd(outputs, rows)), time, rows), base)
 
             skip = logical_or(reduce_all(finished), logical_not(reduce_any(sample_ids)))
             return finished, cond(skip, lambda: base, sampled), state

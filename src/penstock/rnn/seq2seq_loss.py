@@ -6,7 +6,7 @@ from typing import Any
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.ops.cast import cast
-from penstock.ops.cross_entropy import softmax_cross_entropy_with_logits, sparse_softmax_cross_entropy_with_logits
+from penstock.ops.cross_entropy import sparse_softmax_cross_entropy_with_logits
 from penstock.ops.elementwise import div_no_nan
 from penstock.ops.reduce import reduce_sum
 from penstock.ops.shape_ops import reshape, shape
@@ -20,12 +20,11 @@ def sequence_loss(logits: Any, targets: Any, weights: Any, average_across_timest
 
     An average divides by the sum of the weights, a sum by the number of weights that are not zero.
     """
-    rank = _check(logits, targets, weights, average_across_timesteps, average_across_batch, sum_over_timesteps, sum_over_batch)
+    _check(logits, targets, weights, average_across_timesteps, average_across_batch, sum_over_timesteps, sum_over_batch)
     with name_scope(name, "sequence_loss", [logits, targets, weights]):
         classes = shape(logits)[2]
-        flat_logits, flat_targets = reshape(logits, [-1, classes]), reshape(targets, [-1] if rank == 2 else [-1, classes])
-        default = sparse_softmax_cross_entropy_with_logits if rank == 2 else softmax_cross_entropy_with_logits
-        losses = (softmax_loss_function or default)(labels=flat_targets, logits=flat_logits)
+        loss_function = softmax_loss_function or sparse_softmax_cross_entropy_with_logits
+        losses = loss_function(logits=reshape(logits, [-1, classes]), labels=reshape(targets, [-1]))
         losses *= reshape(weights, [-1])
         if average_across_timesteps and average_across_batch:
             return div_no_nan(reduce_sum(losses), reduce_sum(weights))
@@ -43,17 +42,15 @@ def sequence_loss(logits: Any, targets: Any, weights: Any, average_across_timest
         return losses
 
 
-def _check(logits: Any, targets: Any, weights: Any, average_time: bool, average_batch: bool, sum_time: bool, sum_batch: bool) -> int:
-    """ValueError unless the arguments fit together; returns the rank of the targets."""
+def _check(logits: Any, targets: Any, weights: Any, average_time: bool, average_batch: bool, sum_time: bool, sum_batch: bool) -> None:
+    """ValueError unless the arguments fit together."""
     if logits.shape.ndims != 3:
         raise ValueError("Logits must be a [batch_size x sequence_length x logits] tensor")
-    if targets.shape.ndims not in (2, 3):
-        raise ValueError("Targets must be either a [batch_size x sequence_length] tensor where each element contains the labels' index or a "
-                         "[batch_size x sequence_length x num_classes] tensor where the third axis is a one-hot representation of the labels")
+    if targets.shape.ndims != 2:
+        raise ValueError("Targets must be a [batch_size x sequence_length] tensor")
     if weights.shape.ndims != 2:
         raise ValueError("Weights must be a [batch_size x sequence_length] tensor")
     if average_time and sum_time:
         raise ValueError("average_across_timesteps and sum_over_timesteps cannot be set to True at same time.")
     if average_batch and sum_batch:
         raise ValueError("average_across_batch and sum_over_batch cannot be set to True at same time.")
-    return targets.shape.ndims

@@ -13,8 +13,9 @@ from penstock.compiler.ir import Node, Program
 from penstock.errors import InvalidArgumentError
 from penstock.graph import dtypes
 from penstock.graph.device import DeviceSpec, merge
+from penstock.platform.logging import get_logger
 
-_log = logging.getLogger("tensorflow.placement")
+_log = get_logger().getChild("placement")
 
 LOCAL_TASK = "/job:localhost/replica:0/task:0"
 

@@ -5,7 +5,6 @@ cutting and packing the graph (``compiler/ir.py``, ``devices.py``, ``partition.p
 """
 from __future__ import annotations
 
-import logging
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ from penstock.compiler import ir
 from penstock.graph import stacks
 from penstock.graph.graph import Graph, default_graph
 from penstock.graph.node import Operation, Tensor
+from penstock.platform.logging import get_logger
 from penstock.runtime import backends, partial
 from penstock.runtime.devices import Device, local_devices
 from penstock.runtime.environment import Environment
@@ -29,7 +29,7 @@ from penstock.runtime.plan import Plan
 from penstock.runtime.step import Step
 from penstock.runtime.trace import Recorder, Trace, fill_partition_graphs
 
-_log = logging.getLogger("tensorflow")
+_log = get_logger()
 
 _GROWTH_LIMIT = 10  # runs in a row, each after the graph grew, until a warning
 
@@ -45,7 +45,7 @@ class BaseSession:
         self._graph = graph or default_graph()
         self._config = config if config is not None else ConfigProto()
         self._environment = Environment(local_devices(self._config), self._config.allow_soft_placement, self._config.log_device_placement)
-        self._target = target.decode() if isinstance(target, bytes) else target or ""
+        self._target = str(target or "")
         self._remote = backends.connect(self._target, self._graph, self._config) if self._target else None
         self._plans: dict[Any, Plan] = {}
         self._plans_of = -1  # the graph's mutation count that the plans were made for

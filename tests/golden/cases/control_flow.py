@@ -129,7 +129,8 @@ def loops(tf, np):
     yield "while invariants", lambda: _flat(tf, tf.while_loop(
         lambda i, x: i < 3, lambda i, x: (i + 1, tf.concat([x, x], 0)), [tf.constant(0), tf.ones([1, 2])],
         shape_invariants=[tf.TensorShape([]), tf.TensorShape([None, 2])])[1])
-    yield "while error invariants", lambda: tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, tf.concat([x, x], 0)), [tf.constant(0), tf.ones([1, 2])])
+    yield "while error invariants", lambda: tf.while_loop(
+        lambda i, x: i < 3, lambda i, x: (i + 1, tf.concat([x, x], 0)), [tf.constant(0), tf.ones([1, 2])])
     yield "while error structure", lambda: tf.while_loop(lambda i, j: i < 3, lambda i, j: i, [tf.constant(0), tf.constant(0)])
     yield "while error callable", lambda: tf.while_loop(3, lambda i: i, [tf.constant(0)])
     yield "while error no variables", lambda: tf.while_loop(lambda: True, lambda: None, [])
@@ -252,7 +253,8 @@ def arrays(tf, np):
     yield "array error index", lambda: new(tf.float32, 3).unstack(data).read(3)
     yield "array error write index", lambda: new(tf.float32, 3).write(3, 1.0).flow
     yield "array error write twice", lambda: written(new(tf.float32, 3), (0, 1.0), (0, 2.0)).flow
-    yield "array error written after read", lambda: after(new(tf.float32, 3).unstack(data), lambda a: a.read(0), lambda a: a.write(0, [1.0, 1.0]).flow)
+    yield "array error written after read", lambda: after(
+        new(tf.float32, 3).unstack(data), lambda a: a.read(0), lambda a: a.write(0, [1.0, 1.0]).flow)
     yield "array error type", lambda: new(tf.float32, 3).write(0, tf.constant(1)).flow
     yield "array error shapes", lambda: written(new(tf.float32, 3), (0, [1.0]), (1, [1.0, 2.0])).stack()
     yield "array error shapes at run time", lambda: written(new(tf.float32, 3), (0, unknown([1.0])), (1, unknown([1.0, 2.0]))).stack()
@@ -294,7 +296,8 @@ def arrays(tf, np):
     yield "array gradient gather", gradient(lambda x: new(tf.float32, 3).unstack(x).gather([2, 0]) ** 2)
     yield "array gradient split", gradient(lambda x: new(tf.float32, 2, infer_shape=False).split(x, [1, 2]).read(1) ** 2)
     yield "array gradient write", gradient(lambda x: new(tf.float32, 2).write(0, x * x).write(1, x).stack())
-    yield "array gradient twice", gradient(lambda x: (lambda a: a.read(0) ** 2 + a.read(0) * a.read(1))(new(tf.float32, 3, clear_after_read=False).unstack(x)))
+    yield "array gradient twice", gradient(lambda x: (lambda a: a.read(0) ** 2 + a.read(0) * a.read(1))(
+        new(tf.float32, 3, clear_after_read=False).unstack(x)))
     yield "array gradient loop", gradient(in_loop)
     yield "array gradient cond", gradient(in_cond)
     yield "array gradient of its own values", gradient(own_values)
@@ -352,5 +355,4 @@ def sequences(tf, np):
 def cases(tf, np):
     """All cases."""
     for family in (conditionals, loops, arrays, sequences):
-        for pair in family(tf, np):
-            yield pair
+        yield from family(tf, np)

@@ -87,7 +87,8 @@ def _step(tf, np, make, fused=False):
             output, state = cell(x * 0.5, state)
         loss = tf.add_n([tf.reduce_sum(tf.square(t)) for t in [output] + _leaves(state)])
         trained = tf.trainable_variables()
-        return {"output": _flat(tf, output) if fused else output, "state": _flat(tf, state), "names": _names(tf), "sizes": [str(cell.state_size), str(cell.output_size)],
+        return {"output": _flat(tf, output) if fused else output, "state": _flat(tf, state), "names": _names(tf),
+                "sizes": [str(cell.state_size), str(cell.output_size)],
                 "gradients": _flat(tf, tf.gradients(loss, [x] + trained))}
     return case
 
@@ -301,5 +302,4 @@ def cases(tf, np):
             yield "dynamic lengths " + name, _dynamic(tf, np, make, sequence_length=[5, 0, 3])
             yield "static " + name, _static(tf, np, make)
             yield "static lengths " + name, _static(tf, np, make, sequence_length=[5, 1, 3])
-    for pair in unrolled(tf, np):
-        yield pair
+    yield from unrolled(tf, np)

@@ -4,11 +4,11 @@ What comes out of a loop goes through an Identity, since loops end in other ops 
 """
 
 
-def _initializer(tf, np):
+def _initializer(tf, np, scale=0.6):
     """Different numbers in every place, the same under both systems."""
     def make(shape, dtype=None, partition_info=None, **_):
         size = int(np.prod(shape)) if len(shape) else 1
-        return tf.constant(np.sin(np.arange(size) * 1.3 + len(shape)).reshape(shape) * 0.6, dtype=dtype or tf.float32)
+        return tf.constant(np.sin(np.arange(size) * 1.3 + len(shape)).reshape(shape) * scale, dtype=dtype or tf.float32)
     return make
 
 
@@ -107,7 +107,7 @@ def helpers(tf, np):
     yield "sample temperature", decoded(lambda table, x: new.SampleEmbeddingHelper(table, [0, 1, 2], 4, softmax_temperature=0.3, seed=3),
                                         maximum_iterations=5)
     yield "scheduled embedding", decoded(lambda table, x: new.ScheduledEmbeddingTrainingHelper(x, lengths, table, 0.5, seed=3, scheduling_seed=4))
-    yield "scheduled embedding never", decoded(lambda table, x: new.ScheduledEmbeddingTrainingHelper(x, lengths, table, 0.0, seed=3, scheduling_seed=4))
+    yield "scheduled embedding never", decoded(lambda table, x: new.ScheduledEmbeddingTrainingHelper(x, lengths, table, 0.0, seed=3))
     yield "scheduled output", decoded(lambda table, x: new.ScheduledOutputTrainingHelper(x, lengths, 0.5, seed=3))
     yield "scheduled output function", decoded(lambda table, x: new.ScheduledOutputTrainingHelper(x, lengths, 0.5, seed=3, next_inputs_fn=tf.tanh))
     yield "inference", decoded(lambda table, x: new.InferenceHelper(
@@ -116,7 +116,8 @@ def helpers(tf, np):
 
     def custom(table, x):
         return new.CustomHelper(
-            initialize_fn=lambda: (tf.tile([False], [3]), x[:, 0]), sample_fn=lambda time, outputs, state: tf.argmax(outputs, 1, output_type=tf.int32),
+            initialize_fn=lambda: (tf.tile([False], [3]), x[:, 0]),
+            sample_fn=lambda time, outputs, state: tf.argmax(outputs, 1, output_type=tf.int32),
             next_inputs_fn=lambda time, outputs, state, sample_ids: (tf.tile([time >= 3], [3]), outputs * 2.0, state))
     yield "custom", decoded(custom)
     yield "error lengths", decoded(lambda table, x: new.TrainingHelper(x, 3))
@@ -170,8 +171,14 @@ def attention(tf, np):
         yield "luong monotonic " + mode, attended(lambda m, mode=mode: new.LuongMonotonicAttention(5, m, mode=mode, score_bias_init=0.5))
         yield "bahdanau monotonic " + mode, attended(lambda m, mode=mode: new.BahdanauMonotonicAttention(4, m, mode=mode, normalize=True))
         yield "monotonic_attention " + mode, lambda mode=mode: _flat(tf, new.monotonic_attention(
-            tf.round(_data(tf, np, 2, 4) * 0.5 + 0.5) if mode == "hard" else _data(tf, np, 2, 4) * 0.4 + 0.5, tf.constant([[0.5, 0.5, 0.0, 0.0]] * 2), mode))
-    yield "monotonic noise", attended(lambda m: new.LuongMonotonicAttention(5, m, sigmoid_noise=1.0, sigmoid_noise_seed=5))
+            tf.round(_data(tf, np, 2, 4) * 0.5 + 0.5) if mode == "hard" else _data(tf, np, 2, 4) * 0.4 + 0.5,
+            tf.constant([[0.5, 0.5, 0.0, 0.0]] * 2), mode))
+    def noisy():
+        with tf.variable_scope("", initializer=_initializer(tf, np)):
+            mechanism = new.LuongMonotonicAttention(5, _data(tf, np, 3, 4, 6), sigmoid_noise=1.0, sigmoid_noise_seed=5, mode="recursive")
+            return mechanism(_data(tf, np, 3, 5), mechanism.initial_state(3, tf.float32))[0]
+
+    yield "monotonic noise", noisy
     yield "safe_cumprod", lambda: new.safe_cumprod(tf.constant([[0.5, 0.0, 0.3], [1.0, 0.2, 0.1]]), axis=1, exclusive=True)
     yield "hardmax", lambda: new.hardmax(_data(tf, np, 3, 4))
     yield "error units", attended(lambda m: new.LuongAttention(3, m))
@@ -225,7 +232,7 @@ def legacy(tf, np):
 
     def run(build):
         def case():
-            with tf.variable_scope("model", initializer=_initializer(tf, np)):
+            with tf.variable_scope("model", initializer=_initializer(tf, np, 1.2)):
                 outputs, state = build()
             loss = tf.add_n([tf.reduce_sum(tf.square(t)) for t in _leaves(outputs) + _leaves(state)])
             gradients = [tf.convert_to_tensor(g) for g in tf.gradients(loss, tf.trainable_variables()) if g is not None]
@@ -264,7 +271,8 @@ def legacy(tf, np):
         steps(words), steps(said), cell.BasicLSTMCell(3), 4, 5, 2, num_heads=2, initial_state_attention=True))
     yield "embedding_attention_seq2seq projection", run(lambda: old.embedding_attention_seq2seq(
         steps(words), steps(said), cell.GRUCell(3), 4, 5, 2, output_projection=projection()))
-    yield "attention_decoder", run(lambda: old.attention_decoder(inputs(3), _data(tf, np, 3, 4), _data(tf, np, 3, 5, 6), cell.GRUCell(4), output_size=3))
+    yield "attention_decoder", run(lambda: old.attention_decoder(
+        inputs(3), _data(tf, np, 3, 4), _data(tf, np, 3, 5, 6), cell.GRUCell(4), output_size=3))
     yield "one2many_rnn_seq2seq", run(lambda: old.one2many_rnn_seq2seq(
         steps(words), {"a": steps(said)}, cell.GRUCell(3), {"a": cell.GRUCell(3)}, 4, {"a": 5}, 2))
 
@@ -285,5 +293,4 @@ def legacy(tf, np):
 def cases(tf, np):
     """All cases."""
     for family in (losses, helpers, attention, beams, legacy):
-        for pair in family(tf, np):
-            yield pair
+        yield from family(tf, np)

@@ -1,7 +1,4 @@
-"""Examples of the dataset, iterator and optional ops.
-
-Ops with functions are only built here: a GraphDef does not carry the functions. That they run is what ``tests/data`` and the golden cases check.
-"""
+"""Examples of the dataset, iterator and optional ops. That datasets have the right elements is what ``tests/data`` and the golden cases check."""
 from __future__ import annotations
 
 import tempfile
@@ -56,6 +53,7 @@ NUMBER = TensorSpec(dt.int64, TensorShape(()))
 double = traced("double", lambda x: x * 2, NUMBER)
 positive = traced("positive", lambda x: x > 0, NUMBER)
 several = traced("several", Dataset.range, NUMBER)
+total = traced("total", lambda state, x: state + x, NUMBER, NUMBER)
 nothing = traced("nothing", lambda: constant(0, dt.int64))
 dataset = traced("dataset", lambda: Dataset.range(3))
 
@@ -67,11 +65,13 @@ example("TensorSliceDataset", [normal(2), ints(1, 2)], output_shapes=[[], []], g
 example("SparseTensorSliceDataset", ints(0, 1, dtype=np.int64).reshape(2, 1), normal(2), ints(3, dtype=np.int64), grad=False)
 example("RangeDataset", number(0), number(4), number(1), **NUMBERS)
 example("RandomDataset", number(3), number(4), **NUMBERS)
-example("GeneratorDataset", [], [], [], init_func=nothing, next_func=double, finalize_func=double, run=False, **NUMBERS)
+example("GeneratorDataset", [], [], [], init_func=nothing, next_func=double, finalize_func=double, **NUMBERS)
 example("TextLineDataset", strings(str(FOLDER / "lines.txt")), text(b""), number(0))
 example("TFRecordDataset", strings(str(FOLDER / "records")), text(b""), number(0))
 example("FixedLengthRecordDataset", strings(str(FOLDER / "lines.txt")), number(0), number(2), number(0), number(0))
 example("FixedLengthRecordDatasetV2", strings(str(FOLDER / "lines.txt")), number(0), number(2), number(0), number(0), text(b""))
+
+example("DatasetToTFRecord", lambda: Dataset.from_tensors("a")._variant_tensor, text(str(FOLDER / "written").encode()), text(b""))
 
 # --- transformations without functions -------------------------------------------------------------------------------
 
@@ -79,7 +79,7 @@ for op_type, *more in (("RepeatDataset", number(2)), ("TakeDataset", number(2)),
                        ("ShardDataset", number(2), number(1)), ("ShuffleDataset", number(2), number(3), number(4)),
                        ("ShuffleAndRepeatDataset", number(2), number(3), number(4), number(2)), ("IgnoreErrorsDataset",), ("UniqueDataset",),
                        ("ModelDataset",), ("NonSerializableDataset",), ("MaxIntraOpParallelismDataset", number(2)),
-                       ("PrivateThreadPoolDataset", number(2)), ("CacheDataset", text(b""))):
+                       ("PrivateThreadPoolDataset", number(2)), ("OptimizeDataset", strings("map_fusion")), ("CacheDataset", text(b""))):
     example(op_type, numbers, *more, **NUMBERS)
 example("ConcatenateDataset", numbers, numbers, **NUMBERS)
 example("ZipDataset", [numbers, numbers], output_types=[dt.int64, dt.int64], output_shapes=[[], []])
@@ -93,18 +93,18 @@ example("WindowDataset", numbers, number(2), number(1), number(1), flag(False), 
 
 # --- with functions --------------------------------------------------------------------------------------------------
 
-example("MapDataset", numbers, [], f=double, run=False, **NUMBERS)
-example("ParallelMapDataset", numbers, [], np.int32(2), f=double, run=False, **NUMBERS)
-example("MapAndBatchDataset", numbers, [], number(2), number(2), flag(False), f=double, run=False, **VECTORS)
-example("FilterDataset", numbers, [], predicate=positive, run=False, **NUMBERS)
-example("TakeWhileDataset", numbers, [], predicate=positive, run=False, **NUMBERS)
-example("FlatMapDataset", numbers, [], f=several, run=False, **NUMBERS)
-example("InterleaveDataset", numbers, [], number(2), number(1), f=several, run=False, **NUMBERS)
-example("ParallelInterleaveDatasetV2", numbers, [], number(2), number(1), number(2), f=several, run=False, **NUMBERS)
-example("ParallelInterleaveDataset", numbers, [], number(2), number(1), flag(False), number(1), number(1), f=several, run=False, **NUMBERS)
-example("ScanDataset", numbers, [number(0)], [], f=double, run=False, **NUMBERS)
-example("ReduceDataset", numbers, [number(0)], [], f=double, run=False, **NUMBERS)
-example("GroupByWindowDataset", numbers, [], [], [], key_func=double, reduce_func=several, window_size_func=double, run=False, **NUMBERS)
+example("MapDataset", numbers, [], f=double, **NUMBERS)
+example("ParallelMapDataset", numbers, [], np.int32(2), f=double, **NUMBERS)
+example("MapAndBatchDataset", numbers, [], number(2), number(2), flag(False), f=double, **VECTORS)
+example("FilterDataset", numbers, [], predicate=positive, **NUMBERS)
+example("TakeWhileDataset", numbers, [], predicate=positive, **NUMBERS)
+example("FlatMapDataset", numbers, [], f=several, **NUMBERS)
+example("InterleaveDataset", numbers, [], number(2), number(1), f=several, **NUMBERS)
+example("ParallelInterleaveDatasetV2", numbers, [], number(2), number(1), number(2), f=several, **NUMBERS)
+example("ParallelInterleaveDataset", numbers, [], number(2), number(1), flag(False), number(1), number(1), f=several, **NUMBERS)
+example("ScanDataset", numbers, [number(0)], [], f=total, **NUMBERS)
+example("ReduceDataset", numbers, [number(0)], [], f=total, **NUMBERS)
+example("GroupByWindowDataset", numbers, [], [], [], key_func=double, reduce_func=several, window_size_func=double, **NUMBERS)
 example("DatasetToSingleElement", lambda: Dataset.range(1)._variant_tensor, **NUMBERS)
 
 # --- iterators -------------------------------------------------------------------------------------------------------
@@ -126,18 +126,18 @@ def handle():
 
 for op_type in ("Iterator", "IteratorV2"):
     example(op_type, shared_name="", container="", **NUMBERS)
-example("OneShotIterator", dataset_factory=dataset, run=False, **NUMBERS)
+example("OneShotIterator", dataset_factory=dataset, **NUMBERS)
 example("MakeIterator", numbers, resource)
 for op_type in ("IteratorGetNext", "IteratorGetNextSync", "IteratorGetNextAsOptional"):
-    example(op_type, iterator, run=False, **NUMBERS)
+    example(op_type, iterator, **NUMBERS)
 example("IteratorToStringHandle", resource, exact=False)
 for op_type in ("IteratorFromStringHandle", "IteratorFromStringHandleV2"):
     example(op_type, handle, **NUMBERS)
 example("SerializeIterator", resource, dynamic=True)
-example("DeserializeIterator", iterator, lambda: REGISTRY["SerializeIterator"](iterator()), run=False)
+example("DeserializeIterator", iterator, lambda: REGISTRY["SerializeIterator"](iterator()))
 example("IteratorGetDevice", resource)
 example("_IteratorPlace", resource)
-example("_MoveIterator", iterator, number(2), run=False)
+example("_MoveIterator", iterator, number(2))
 
 # --- optionals -------------------------------------------------------------------------------------------------------
 

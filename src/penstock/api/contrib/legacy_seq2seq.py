@@ -8,5 +8,7 @@ TABLE = {
     "penstock.rnn.legacy_models": "basic_rnn_seq2seq tied_rnn_seq2seq embedding_rnn_seq2seq embedding_tied_rnn_seq2seq embedding_attention_seq2seq "
                                   "one2many_rnn_seq2seq",
     "penstock.rnn.legacy_loss": "sequence_loss sequence_loss_by_example model_with_buckets",
+    # Modules inside, which programs reach through: all names of them are here.
+    "penstock.api.contrib.legacy_seq2seq:": "python ops seq2seq",
 }
 publish(__name__, TABLE)

@@ -11,10 +11,13 @@ TABLE = {
     "penstock.rnn.wrappers": "DropoutWrapper ResidualWrapper DeviceWrapper",
     "penstock.rnn.projections": "EmbeddingWrapper InputProjectionWrapper OutputProjectionWrapper",
     "penstock.rnn.contrib_cells": "LayerNormBasicLSTMCell LSTMBlockCell GRUBlockCell GRUBlockCellV2 NASCell",
+    "penstock.rnn.linear": "_Linear=Linear _linear=linear",
     "penstock.rnn.attention_cell": "AttentionCellWrapper",
     "penstock.rnn.static": "static_rnn static_state_saving_rnn static_bidirectional_rnn",
     "penstock.rnn.stacked": "stack_bidirectional_rnn stack_bidirectional_dynamic_rnn",
     "penstock.rnn.steps": "transpose_batch_time best_effort_input_batch_size",
+    # Modules inside, which programs reach through: all names of them are here.
+    "penstock.api.contrib.rnn:": "python ops core_rnn_cell core_rnn rnn_cell rnn",
 }
 MISSING = (
     "BidirectionalGridLSTMCell CompiledWrapper Conv1DLSTMCell Conv2DLSTMCell Conv3DLSTMCell ConvLSTMCell CoupledInputForgetGateLSTMCell "

@@ -7,7 +7,7 @@ TABLE: dict[str, str] = {
     "penstock.data.dataset": "Dataset AUTOTUNE",
     "penstock.data.iterator": "Iterator",
     "penstock.data.options": "OptimizationOptions=OptionGroup ThreadingOptions=OptionGroup StatsOptions=OptionGroup",
-    "penstock.data.readers": "TextLineDataset TFRecordDataset FixedLengthRecordDataset",
+    "penstock.data.readers": "TextLineDataset TFRecordDataset FixedLengthRecordDataset TFRecordWriter",
     "penstock.data.interleave": "parallel_interleave sample_from_datasets choose_from_datasets RandomDataset",
     "penstock.data.transformations": "map_and_batch batch_and_drop_remainder padded_batch_and_drop_remainder unbatch assert_element_shape "
                                      "shuffle_and_repeat ignore_errors enumerate_dataset unique scan Counter prefetch_to_device copy_to_device "
@@ -17,5 +17,5 @@ TABLE: dict[str, str] = {
     "penstock.data.features": "parse_example_dataset make_batched_features_dataset CsvDataset make_csv_dataset",
     "penstock.data.optional": "Optional get_next_as_optional",
 }
-publish(__name__, TABLE, "python", "CheckpointInputPipelineHook LMDBDataset Reducer SqlDataset StatsAggregator TFRecordWriter dense_to_sparse_batch "
+publish(__name__, TABLE, "python", "CheckpointInputPipelineHook LMDBDataset Reducer SqlDataset StatsAggregator dense_to_sparse_batch "
                                    "group_by_reducer read_batch_features reduce_dataset sliding_window_batch sloppy_interleave")

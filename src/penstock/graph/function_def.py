@@ -1,0 +1,149 @@
+"""Functions in a GraphDef: the graphs that ops call (``Dataset.map``) as FunctionDefs of its library, and back.
+
+In a FunctionDef a tensor has another name than in a GraphDef: ``node:output:index`` with the name of the output in the op's signature, where a
+GraphDef has ``node:number``; an argument is named alone. Names of nodes are those inside of the function's own scope.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tensorboard.compat.proto.function_pb2 import FunctionDef
+from tensorboard.compat.proto.graph_pb2 import GraphDef
+from tensorboard.compat.proto.node_def_pb2 import NodeDef
+
+from penstock.errors import OpError
+from penstock.graph import dtypes
+from penstock.graph.function import FuncGraph
+from penstock.graph.graph import Graph
+from penstock.graph.node import Operation, Tensor
+from penstock.graph.opdef import REGISTRY
+from penstock.graph.shape import TensorShape, unknown_shape
+
+
+def separate_function(name: str, outer: Graph) -> FuncGraph:
+    """A new function with a name scope of its own, so that the names of its ops are those of no other op."""
+    function = FuncGraph(name, outer)
+    function._name_stack = ""
+    function._name_stack = function.name = function.unique_name(name)
+    return function
+
+
+# --- names -----------------------------------------------------------------------------------------------------------
+
+def _outputs(node: NodeDef) -> Iterator[tuple[str, int]]:
+    """(name of the output in the signature, index in it) of each output of a node."""
+    for arg in REGISTRY[node.op].outputs:
+        length = 1
+        if arg.type_list_attr is not None:
+            length = len(node.attr[arg.type_list_attr].list.type)
+        elif arg.number_attr is not None:
+            length = node.attr[arg.number_attr].i
+        yield from ((arg.name, index) for index in range(length))
+
+
+def _to_function_name(text: str, nodes: dict[str, NodeDef]) -> str:
+    name, _, number = text.partition(":")
+    if text.startswith("^") or name not in nodes:
+        return text
+    output, index = list(_outputs(nodes[name]))[int(number or 0)]
+    return f"{name}:{output}:{index}"
+
+
+def _to_graph_name(text: str, nodes: dict[str, NodeDef]) -> str:
+    name, *rest = text.split(":")
+    if len(rest) != 2 or name not in nodes:
+        return text
+    return f"{name}:{list(_outputs(nodes[name])).index((rest[0], int(rest[1])))}"
+
+
+def _inside(text: str, function: FuncGraph) -> str:
+    """A name without the scope of the function."""
+    control = "^" if text.startswith("^") else ""
+    return control + text.removeprefix(control).removeprefix(function.name + "/")
+
+
+# --- out -------------------------------------------------------------------------------------------------------------
+
+def called_functions(operations: Iterable[Operation]) -> list[FuncGraph]:
+    """The functions that are written to the library: all that these ops call, and that those call, except the bodies of conditionals and loops."""
+    found: dict[FuncGraph, None] = {}
+    stack = list(operations)
+    while stack:
+        op = stack.pop()
+        functions = [value for value in op.attrs.values() if isinstance(value, FuncGraph) and value not in found]
+        if "then_branch" not in op.attrs and "body" not in op.attrs:
+            found.update((function, None) for function in functions)
+        stack.extend(inner for function in functions for inner in function._ops)
+    return list(found)
+
+
+def to_function_def(function: FuncGraph) -> FunctionDef:
+    """A function as a proto; what it captures are further arguments."""
+    from penstock.graph.export import _Exporter  # which writes the functions of the ops that it exports
+    exporter = _Exporter(function, False)
+    exporter._names.update((tensor, f"arg_{index}") for index, tensor in enumerate(function.inputs))
+    exporter.emit(function, None)
+    for node in exporter.nodes:
+        node.name = _inside(node.name, function)
+        node.input[:] = [_inside(text, function) for text in node.input]
+    nodes = {node.name: node for node in exporter.nodes}
+    proto = FunctionDef()
+    proto.signature.name = function.name
+    for index, tensor in enumerate(function.inputs):
+        proto.signature.input_arg.add(name=f"arg_{index}", type=tensor.dtype.base_dtype.as_datatype_enum, is_ref=tensor.dtype.is_ref)
+        proto.arg_attr[index].attr["_output_shapes"].list.shape.append(tensor.shape.as_proto())
+    for index, tensor in enumerate(function.outputs):
+        proto.signature.output_arg.add(name=f"result_{index}", type=tensor.dtype.base_dtype.as_datatype_enum)
+        proto.ret[f"result_{index}"] = _to_function_name(_inside(exporter._name(tensor), function), nodes)
+    for node in exporter.nodes:
+        node.input[:] = [_to_function_name(text, nodes) for text in node.input]
+    proto.node_def.extend(exporter.nodes)
+    return proto
+
+
+# --- in --------------------------------------------------------------------------------------------------------------
+
+class Library:
+    """The functions of a GraphDef that is imported into ``graph``, each made when the first op needs it."""
+
+    def __init__(self, graph_def: GraphDef, graph: Graph) -> None:
+        self._protos = {proto.signature.name: proto for proto in graph_def.library.function}
+        self._graph = graph
+        self._functions: dict[str, Any] = {}
+
+    def get(self, name: str) -> Any:
+        """The function of this name; the name itself if there is none, or it uses what Penstock does not have: it can be imported, but not run."""
+        if name not in self._functions:
+            self._functions[name] = name  # also for a function that calls itself
+            if name in self._protos:
+                try:
+                    self._functions[name] = self._make(self._protos[name])
+                except (OpError, ValueError, KeyError):
+                    return name
+        return self._functions[name]
+
+    def _make(self, proto: FunctionDef) -> FuncGraph:
+        from penstock.graph.graph_def import _check_types, _Importer  # the importer asks this library for functions
+        nodes = {node.name: node for node in proto.node_def}
+        graph_def = GraphDef(node=proto.node_def)
+        _check_types(graph_def)
+        for node in graph_def.node:
+            node.input[:] = [_to_graph_name(text, nodes) for text in node.input]
+        function = separate_function(proto.signature.name, self._graph)
+        used = {text for node in graph_def.node for text in node.input}
+        with function.as_default():
+            arguments = {arg.name: self._argument(function, proto, index) for index, arg in enumerate(proto.signature.input_arg)}
+            mapped = {name: tensor for name, tensor in arguments.items() if name in used}
+            importer = _Importer(function, graph_def, f"{function.name}/", mapped, library=self)
+            importer.run()
+        results = [_to_graph_name(proto.ret[arg.name], nodes) for arg in proto.signature.output_arg]
+        function.outputs = [arguments[text] if text in arguments else importer.element(text) for text in results]  # type: ignore[misc]
+        return function
+
+    @staticmethod
+    def _argument(function: FuncGraph, proto: FunctionDef, index: int) -> Tensor:
+        arg = proto.signature.input_arg[index]
+        shapes = proto.arg_attr[index].attr["_output_shapes"].list.shape if index in proto.arg_attr else ()
+        dtype = dtypes.as_dtype(arg.type)
+        return function.add_input(dtype._as_ref if arg.is_ref else dtype, TensorShape(shapes[0]) if shapes else unknown_shape(), arg.name)
