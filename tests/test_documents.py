@@ -27,6 +27,12 @@ def test_first_program(capsys):
     assert "2." in out and "-3." in out
 
 
+def test_an_operation_of_your_own(capsys):
+    (program,) = re.findall(r"```python\n(import penstock as tf\n\n@tf.op.*?)```", (ROOT / "README.md").read_text(), re.S)
+    exec(compile(program, "README.md", "exec"), {})
+    assert "3., 12." in capsys.readouterr().out
+
+
 @pytest.mark.filterwarnings("ignore:Converting sparse IndexedSlices")
 def test_tree_example():
     example = runpy.run_path(str(ROOT / "examples" / "tree_lstm.py"))

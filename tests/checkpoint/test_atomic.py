@@ -1,7 +1,13 @@
 """A process that saves without pause is killed at any moment: the latest checkpoint is whole, always."""
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
+import numpy as np
 import pytest
+
+from penstock.checkpoint.writer import BundleWriter
 from support.process import python
 
 # Processes are forked from one that has imported everything, so that many can be killed. The values of a checkpoint belong together: a mixture of two
@@ -14,6 +20,7 @@ PROGRAM = """
     from penstock.checkpoint.writer import BundleWriter, merge
 
     folder, kind, times = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    os.fsync = lambda descriptor: None  # what a process has written stays written when it is killed
 
     def write(prefix, number, names):
         with BundleWriter(prefix) as writer:
@@ -73,3 +80,35 @@ def test_killed_while_saving(tmp_path, kind):
 @pytest.mark.parametrize("kind", ["new", "same", "merged"])
 def test_killed_while_saving_often(tmp_path, kind):
     assert python(PROGRAM, str(tmp_path), kind, "67").stdout == "survived 67\n"
+
+
+@pytest.fixture
+def events(monkeypatch):
+    """What happens to files, in order: (what, name without the random part)."""
+    found = []
+
+    def note(what, path):
+        found.append((what, Path(os.fspath(path)).name.partition(".tempstate")[0]))
+
+    replace, link, remove = os.replace, os.link, os.remove
+    monkeypatch.setattr(os, "fsync", lambda descriptor: note("sync", os.readlink(f"/proc/self/fd/{descriptor}")))
+    monkeypatch.setattr(os, "replace", lambda source, target: (replace(source, target), note("rename", target)))
+    monkeypatch.setattr(os, "link", lambda source, target: (link(source, target), note("link", target)))
+    monkeypatch.setattr(os, "remove", lambda path: (remove(path), note("remove", path)))
+    return found
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="the names of open files cannot be had")
+def test_order_of_writes(tmp_path, events):
+    """Against a power failure: nothing is renamed that is not on the disk, and nothing speaks of a file whose name is not."""
+    data, index, folder = "model.data-00000-of-00001", "model.index", tmp_path.name
+    new = [("sync", data), ("rename", data), ("sync", folder), ("sync", index), ("rename", index), ("sync", folder)]
+    with BundleWriter(str(tmp_path / "model")) as writer:
+        writer.add("v", np.zeros(3))
+    assert events == new
+    events.clear()
+    with BundleWriter(str(tmp_path / "model")) as writer:
+        writer.add("v", np.ones(3))
+    other, change = "model.data-00000-of-00002", [("sync", index), ("rename", index), ("sync", folder)]
+    assert events == [("sync", data), ("rename", other), ("sync", folder), *change, ("link", data), ("rename", data), ("sync", folder), *change,
+                      ("remove", other)]

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.checkpoint.snappy import decompress
@@ -18,6 +18,7 @@ def round_trip(tmp_path, contents):
     return read_table(str(path))
 
 
+@settings(deadline=None)
 @given(contents=pairs)
 def test_round_trip(tmp_path_factory, contents):
     assert round_trip(tmp_path_factory.getbasetemp(), contents) == contents
@@ -30,11 +31,13 @@ def test_several_blocks(tmp_path):
     assert round_trip(tmp_path, contents) == contents
 
 
+@settings(deadline=None)
 @given(value=st.integers(0, 2**64 - 1))
 def test_varint(value):
     assert read_varint(varint(value) + b"rest", 0) == (value, len(varint(value)))
 
 
+@settings(deadline=None)
 @given(at=st.integers(0, 10**6), byte=st.integers(1, 255))
 def test_a_changed_byte_is_noticed(tmp_path_factory, at, byte):
     contents = {b"key%d" % number: b"value" * number for number in range(40)}

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import collections
 import math
+import time
 
 import numpy as np
 import pytest
@@ -122,6 +123,19 @@ def test_names_in_functions_do_not_touch_the_graph(graph):
     assert not [op.name for op in graph.get_operations() if "arg0" in op.name]
 
 
+def test_collections_hold_nothing_of_functions():
+    def function(x):
+        tf.summary.scalar("inside", x)
+        tf.add_to_collection("mine", x)
+        return x
+    dataset = Dataset.range(3).map(function)
+    tf.summary.scalar("outside", 1.0)
+    assert tf.get_collection("mine") == [] and len(tf.get_collection(tf.GraphKeys.SUMMARIES)) == 1
+    with tf.Session() as sess:
+        sess.run(tf.summary.merge_all())
+    assert listed(dataset) == [0, 1, 2]
+
+
 def test_control_flow_inside_functions():
     def collatz(x):
         return tf.while_loop(lambda n, steps: n > 1, lambda n, steps: (tf.cond(tf.equal(n % 2, 0), lambda: n // 2, lambda: 3 * n + 1), steps + 1),
@@ -171,6 +185,28 @@ def test_a_generator_starts_anew_in_each_epoch():
 
     assert listed(Dataset.from_generator(numbers, tf.int32, []).repeat(3)) == [1, 2] * 3
     assert len(starts) == 3
+
+
+def test_a_generator_is_closed_when_it_is_given_up():
+    open_now = [0]
+
+    def numbers():
+        open_now[0] += 1
+        try:
+            yield from range(100)
+        finally:
+            open_now[0] -= 1
+
+    iterator = Dataset.from_generator(numbers, tf.int64, []).make_initializable_iterator()
+    x = iterator.get_next()
+    with tf.Session() as sess:
+        for _ in range(3):
+            sess.run(iterator.initializer)
+            assert sess.run(x) == 0
+        end = time.monotonic() + 5
+        while open_now[0] > 1 and time.monotonic() < end:
+            time.sleep(0.01)
+        assert open_now[0] == 1
 
 
 def test_an_error_in_a_generator():
@@ -254,6 +290,17 @@ def test_shuffle_without_a_seed_differs_from_run_to_run():
 def test_shuffle_keeps_its_distance():
     values = listed(Dataset.range(300).shuffle(20, seed=1))
     assert sorted(values) == list(range(300)) and all(value < place + 20 for place, value in enumerate(values))
+
+
+def test_a_huge_buffer_costs_nothing():
+    assert sorted(listed(Dataset.range(5).shuffle(10**12, seed=1))) == [0, 1, 2, 3, 4]
+
+
+def test_ignore_errors_does_not_ignore_a_deadline():
+    slow = Dataset.range(3).map(lambda v: tf.py_func(lambda value: (time.sleep(0.6), value)[1], [v], tf.int64)).prefetch(1)
+    x = slow.apply(experimental.ignore_errors()).make_one_shot_iterator().get_next()
+    with tf.Session() as sess, pytest.raises(tf.errors.DeadlineExceededError):
+        sess.run(x, options=tf.RunOptions(timeout_in_ms=100))
 
 
 def test_rejection_resample():

@@ -109,6 +109,40 @@ def test_parallel_map_is_parallel_bounded_and_in_order():
     assert no_threads_left()
 
 
+def test_an_exit_in_a_thread_reaches_the_step():
+    def leave(value):
+        raise SystemExit("enough")
+
+    for change in (lambda d: d.prefetch(1), lambda d: d):
+        with tf.Graph().as_default(), tf.Session() as sess:
+            x = change(Dataset.range(3).map(lambda v: tf.py_func(leave, [v], tf.int64), num_parallel_calls=2)).make_one_shot_iterator().get_next()
+            with pytest.raises(SystemExit, match="enough"):
+                sess.run(x)
+    assert no_threads_left()
+
+
+def test_reset_ends_a_step_that_waits():
+    go_on, errors = threading.Event(), []
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = Dataset.range(3).map(lambda v: tf.py_func(lambda value: (go_on.wait(5), value)[1], [v], tf.int64)).prefetch(1)
+        x = x.make_one_shot_iterator().get_next()
+
+        def run():
+            try:
+                sess.run(x)
+            except tf.errors.OpError as error:
+                errors.append(error)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        time.sleep(0.2)
+        tf.Session.reset("")
+        thread.join(3)
+        go_on.set()
+        assert not thread.is_alive() and isinstance(errors[0], tf.errors.CancelledError)
+    assert no_threads_left()
+
+
 def test_prefetch_overlaps():
     """Data that take 20 ms and a step that takes 20 ms go on at the same time."""
     with tf.Graph().as_default(), tf.Session() as sess:

@@ -42,7 +42,8 @@ def test_unknown_jobs_and_tasks():
 
 
 def test_addresses_and_filters():
-    assert list(tf.train.ClusterSpec(SPEC).addresses()) == ["/job:ps/replica:0/task:3", "/job:worker/replica:0/task:0", "/job:worker/replica:0/task:1"]
+    tasks = ["/job:ps/replica:0/task:3", "/job:worker/replica:0/task:0", "/job:worker/replica:0/task:1"]
+    assert list(tf.train.ClusterSpec(SPEC).addresses()) == tasks
     assert task_of("/job:ps/replica:0/task:3/device:CPU:0") == "/job:ps/replica:0/task:3"
     assert matches("/job:ps/replica:0/task:3", []) and matches("/job:ps/replica:0/task:3", ["/job:ps"])
     assert not matches("/job:worker/replica:0/task:1", ["/job:ps", "/job:worker/task:0"])

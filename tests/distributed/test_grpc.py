@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.distributed import client
+from penstock.distributed import client, shared_memory
 from penstock.distributed.messages import Message
 from penstock.distributed.security import Tokens, cluster_secret, listening_host
 from penstock.distributed.server import Server, in_process
@@ -58,8 +58,10 @@ def alive(server):
         return session.run(tf.constant(1.0) + 1.0) == 2.0
 
 
-def test_large_tensors_travel(servers):
-    """100 MB from the client to the worker, on to the ps, and all the way back."""
+@pytest.mark.parametrize("folder", [shared_memory.FOLDER, "/nowhere"], ids=["shared", "in chunks"])
+def test_large_tensors_travel(servers, monkeypatch, folder):
+    """100 MB from the client to the worker, on to the ps, and all the way back: in shared memory, and over the network."""
+    monkeypatch.setattr(shared_memory, "FOLDER", folder)
     values = np.arange(25_000_000, dtype=np.float32)
     with tf.Graph().as_default(), tf.Session(servers[1].target) as session:
         x = tf.placeholder(tf.float32, [None])
@@ -69,6 +71,7 @@ def test_large_tensors_travel(servers):
     assert got.shape == values.shape and got[-1] == 2 * values[-1] and got.flags.writeable
     np.testing.assert_array_equal(got[::100_003], 2 * values[::100_003])
     np.testing.assert_allclose(mean, values.mean(dtype=np.float64), rtol=1e-3)
+    assert not [name for name in os.listdir("/dev/shm") if name.startswith(f"penstock-{os.getpid()}-")], "shared memory was left behind"
 
 
 def test_strings_travel(servers):
@@ -85,7 +88,8 @@ def test_errors_and_devices(servers):
             v = tf.Variable(1.0, name="v")
         with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized value v"):
             session.run(v + 1.0)
-        assert [device.name for device in session.list_devices()] == ["/job:worker/replica:0/task:0/device:CPU:0", "/job:ps/replica:0/task:0/device:CPU:0"]
+        assert [device.name for device in session.list_devices()] == [
+            "/job:worker/replica:0/task:0/device:CPU:0", "/job:ps/replica:0/task:0/device:CPU:0"]
         assert session.sess_str == servers[1].target.encode()
         with pytest.raises(tf.errors.UnimplementedError, match="in parts"):
             session.partial_run_setup([v])
@@ -161,10 +165,12 @@ def test_garbage_in_calls(server, caplog):
 
 @pytest.mark.parametrize("message", [
     Message("RunStep"), Message("RunStep", {"session": 3}), Message("RunStep", {"session": "x"}), Message("Nonsense"), Message("CreateSession"),
-    Message("CreateSession", {}, [b"\xff\xff"]), Message("RegisterGraph", {"session": "s", "fetches": [], "frames": False, "isolated": False}, [b"\xff"]),
+    Message("CreateSession", {}, [b"\xff\xff"]),
+    Message("RegisterGraph", {"session": "s", "fetches": [], "frames": False, "isolated": False}, [b"\xff"]),
     Message("RegisterGraph", {"session": "s", "fetches": ["x"], "frames": False, "isolated": False}, [b""]),
     Message("RunGraph", {"handle": "x", "step": 1, "timeout_ms": 0, "trace": False, "partition_graphs": False}),
-    Message("AbortStep", {"step": 1, "error": {}}), Message("RecvTensor", {"step": "1", "key": "x"}), Message("Reset", {"containers": [1]})],
+    Message("AbortStep", {"step": 1, "error": {}}),
+    Message("RecvTensors", {"step": "1", "receiver": "x", "keys": []}), Message("Reset", {"containers": [1]})],
     ids=lambda message: message.method)
 def test_messages_that_make_no_sense(server, message):
     transport = GrpcTransport(Tokens(None))

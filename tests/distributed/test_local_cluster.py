@@ -76,7 +76,7 @@ def test_a_step_is_one_message_per_task_and_parts_are_registered_once(cluster, s
     cluster.network.counts.clear()
     for _ in range(5):
         session.run(y, {x: [[1.0, 1.0]]})
-    assert cluster.network.counts == {"RunStep": 5, "RunGraph": 15, "RecvTensor": 15}  # ps 0, ps 1, worker 1; w, b and x
+    assert cluster.network.counts == {"RunStep": 5, "RunGraph": 15, "RecvTensors": 15}  # ps 0, ps 1, worker 1; w, b and x
 
 
 def test_a_step_on_the_masters_task_is_one_round_trip(cluster, session):
@@ -165,6 +165,18 @@ def test_a_loop_on_one_task(session):
     assert session.run(gradient) == 1024.0
 
 
+def test_datasets_run_where_they_are_placed(session):
+    with tf.device("/job:ps/task:0"):
+        dataset = tf.data.Dataset.range(6).map(lambda x: x * x).batch(2)
+        iterator = dataset.make_initializable_iterator()
+        squares = iterator.get_next()
+    session.run(iterator.initializer)
+    got = [session.run(tf.identity(squares)).tolist() for _ in range(3)]
+    assert got == [[0, 1], [4, 9], [16, 25]]
+    with pytest.raises(tf.errors.OutOfRangeError):
+        session.run(squares)
+
+
 def test_a_loop_over_tasks_says_so(session):
     def body(i):
         with tf.device("/job:ps/task:0"):
@@ -191,7 +203,7 @@ def test_errors_name_class_op_and_line(session):
 
 def test_uninitialised_variables(session):
     _, _, x, y = model()
-    with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized value [wb]"):
+    with pytest.raises(tf.errors.FailedPreconditionError, match=r"uninitialized value [wb]"):
         session.run(y, {x: [[1.0, 1.0]]})
 
 
@@ -265,6 +277,8 @@ def test_only_the_needed_tasks_have_to_be_up():
         there = tf.constant(5.0)
     waiting = Call(lambda: session.run(there))
     assert not waiting.ended(0.3)
+    with pytest.raises(tf.errors.UnavailableError, match="/job:ps/replica:0/task:1"):
+        session.run(there, options=tf.RunOptions(timeout_in_ms=200))
     cluster.start("/job:ps/replica:0/task:1")
     assert waiting.ended() and waiting.result == 5.0
     session.close()

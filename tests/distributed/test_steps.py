@@ -13,14 +13,14 @@ THERE = f"{WORKER}/device:CPU:0;{PS}/device:CPU:0;y"
 
 
 class Network:
-    """Records what is asked of other tasks; ``answer`` is how they reply."""
+    """Records what is asked of other tasks, and how to answer."""
 
     def __init__(self):
         self.asked, self.given_up = {}, []
 
-    def fetch(self, task, step, key, callback):
-        self.asked[key] = (task, step, callback)
-        return lambda: self.given_up.append(key)
+    def fetch(self, task, step, keys, deliver):
+        self.asked[task] = (step, keys, deliver)
+        return lambda: self.given_up.append(task)
 
 
 @pytest.fixture
@@ -38,27 +38,36 @@ def outcomes():
     return got, lambda value, error: got.append((value, error))
 
 
-def test_a_tensor_is_taken_before_and_after_it_is_sent(steps):
-    got, callback = outcomes()
-    steps.take(1, HERE, callback)  # another task asks before this one has heard of the step
+def test_tensors_are_taken_before_and_after_they_are_sent(steps):
+    outbox = steps.outbox(1, WORKER, [HERE, HERE + "2"])  # another task asks before this one has heard of the step
     step = steps.begin(1, 0)
-    assert not got
+    assert outbox.empty
     step.rendezvous.send(HERE, 5)
-    assert got == [(5, None)]
+    assert outbox.take() == [(HERE, 5)]
     step.rendezvous.send(HERE + "2", 6)
     steps.end(1)
+    steps.taken(1)
     assert len(steps) == 1, "something is still to be taken"
-    steps.take(1, HERE + "2", callback)
-    assert got[1:] == [(6, None)] and len(steps) == 0
+    assert steps.outbox(1, WORKER, []).take() == [(HERE + "2", 6)]
+    steps.taken(1)
+    assert len(steps) == 0
+
+
+def test_all_that_is_ready_is_taken_at_once(steps):
+    step = steps.begin(1, 0)
+    for value in range(3):
+        step.rendezvous.send(f"{HERE}{value}", value)
+    assert [value for _, value in steps.outbox(1, WORKER, [f"{HERE}{value}" for value in range(3)]).take()] == [0, 1, 2]
 
 
 def test_tensors_of_other_tasks_are_fetched(steps, network):
     got, callback = outcomes()
     step = steps.begin(7, 0)
+    step.rendezvous.fetch({WORKER: [THERE]})
     step.rendezvous.recv(THERE, callback)
-    task, number, arrived = network.asked[THERE]
-    assert (task, number) == (WORKER, 7)
-    arrived("value", None)
+    number, keys, deliver = network.asked[WORKER]
+    assert (number, keys, got) == (7, [THERE], [])
+    deliver(THERE, "value", None)
     assert got == [("value", None)]
 
 
@@ -73,16 +82,20 @@ def test_a_step_runs_once(steps):
 
 def test_an_abort_ends_all_waiting(steps, network):
     lost = UnavailableError(None, None, "lost")
-    (taken, take), (received, receive) = outcomes(), outcomes()
+    received, receive = outcomes()
+    outbox = steps.outbox(1, WORKER, [HERE])
     step = steps.begin(1, 0)
-    steps.take(1, HERE, take)
+    step.rendezvous.fetch({WORKER: [THERE, THERE + "2"]})
     step.rendezvous.recv(THERE, receive)
     steps.abort(1, lost)
-    assert step.cancelled is lost and taken == [(None, lost)] and network.given_up == [THERE]
-    network.asked[THERE][2](None, AbortedError(None, None, "given up"))
-    assert received == [(None, lost)], "the reason, not its consequence"
+    assert step.cancelled is lost and network.given_up == [WORKER]
     with pytest.raises(UnavailableError):
-        steps.take(1, HERE, take)
+        outbox.take()
+    network.asked[WORKER][2]("", None, AbortedError(None, None, "given up"))
+    step.rendezvous.recv(THERE + "2", receive)
+    assert received == [(None, lost), (None, lost)], "the reason, not its consequence"
+    with pytest.raises(UnavailableError):
+        steps.outbox(1, WORKER, [HERE])
     assert len(steps) == 0
 
 
@@ -93,13 +106,24 @@ def test_an_abort_before_the_step_begins(steps):
         steps.begin(3, 0)
 
 
-def test_a_failed_part_tells_its_receivers(steps):
+def test_a_lost_sender_ends_its_receiver(steps, network):
     got, callback = outcomes()
+    lost = UnavailableError(None, None, "lost")
+    step = steps.begin(1, 0)
+    step.rendezvous.fetch({WORKER: [THERE]})
+    step.rendezvous.recv(THERE, callback)
+    network.asked[WORKER][2]("", None, lost)
+    assert got == [(None, lost)]
+
+
+def test_a_failed_part_tells_its_receivers(steps):
     bad = AbortedError(None, None, "bad")
+    outbox = steps.outbox(1, WORKER, [HERE])
     steps.begin(1, 0)
-    steps.take(1, HERE, callback)
     steps.end(1, bad)
-    assert got == [(None, bad)] and len(steps) == 0
+    with pytest.raises(AbortedError, match="bad"):
+        outbox.take()
+    assert len(steps) == 0
 
 
 def test_what_nobody_takes_is_dropped(steps, monkeypatch):

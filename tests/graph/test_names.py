@@ -127,3 +127,9 @@ def test_scope_and_op_share_names():
     tf.constant(0, name="a")
     with tf.name_scope("a") as scope:
         assert scope == "a_1/"
+
+
+def test_a_full_name_is_used_once():
+    tf.constant(0, name="a/")
+    with pytest.raises(ValueError, match="Duplicate node name in graph: 'a'"):
+        tf.constant(0, name="a/")

@@ -30,6 +30,7 @@ OURS = {
     "_FuncInput": "a parameter of the graph of a function body",
     "_IteratorPlace": "where an iterator stands, as a number that a checkpoint can hold; TensorFlow stores a variant",
     "_MoveIterator": "the way back from that number",
+    "GatherTree": "of TensorFlow, but of tf.contrib.seq2seq, whose ops are not in its core",
     "_InitializedValue": "the value of a variable, or the value it would be initialised with",
     "_ResourceInitializedValue": "the same for a resource variable",
 }

@@ -6,6 +6,7 @@ import os
 import sys
 
 import numpy as np
+from google.protobuf import text_format
 
 INPUTS = np.array([[3.0, 1.0], [-3.0, 0.5], [0.25, 2.0]], np.float32)
 TEXT = [b"one", b"", b"t\x00wo"]
@@ -133,6 +134,10 @@ def read_models(tf, folder, noted):
             definition.ParseFromString(file.read())
         (y,) = tf.import_graph_def(definition, return_elements=["y:0"], name="")
         close(sess.run(y, {"x:0": INPUTS}), noted["y:0"], "frozen")
+    with tf.Graph().as_default(), session(tf) as sess, open(os.path.join(folder, "graph.pbtxt")) as file:
+        y, init = tf.import_graph_def(text_format.Parse(file.read(), tf.GraphDef()), return_elements=["y:0", "init"], name="")
+        sess.run(init)
+        assert sess.run(y, {"x:0": INPUTS}).shape == noted["y:0"].shape
 
 
 if __name__ == "__main__":

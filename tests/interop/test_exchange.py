@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from support.process import environment
 
 SCRIPT = str(Path(__file__).with_name("exchange.py"))

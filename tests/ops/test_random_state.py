@@ -56,3 +56,12 @@ def test_graph_seed_depends_on_the_number_of_ops():
                 tf.constant(1.0)
             return sess.run(tf.random_uniform([2]))
     assert np.array_equal(draw(False), draw(False)) and not np.array_equal(draw(False), draw(True))
+
+
+def test_random_flips_take_the_seed_that_tensorflow_gives_them():
+    """By the count of ops before it, among them the node where TensorFlow checks the rank: seed2 was recorded from it."""
+    with tf.Graph().as_default() as graph:
+        tf.set_random_seed(1)
+        tf.image.random_flip_left_right(tf.ones([3, 3, 3]))
+        drawn = graph.get_operation_by_name("random_flip_left_right/random_uniform/RandomUniform")
+    assert drawn.get_attr("seed2") == 5

@@ -132,7 +132,7 @@ def test_closed_queue(make):
         assert session.run(queue.is_closed())
         with pytest.raises(tf.errors.CancelledError, match=r"'_\d+_q' is closed\."):
             session.run(queue.enqueue(3))
-        with pytest.raises(tf.errors.OutOfRangeError, match=r"Queue '_\d+_q' is closed and has insufficient elements \(requested 3, current size 2\)"):
+        with pytest.raises(tf.errors.OutOfRangeError, match=r"'_\d+_q' is closed and has insufficient elements \(requested 3, current size 2\)"):
             session.run(queue.dequeue_many(3))
         assert sorted(session.run(queue.dequeue_up_to(3))) == [1, 2]
         with pytest.raises(tf.errors.OutOfRangeError):

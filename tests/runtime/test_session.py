@@ -407,3 +407,18 @@ def test_concurrent_increments_with_a_lock_are_not_lost(session):
     for thread in threads:
         thread.join()
     assert session.run(v) == 200
+
+
+def test_a_feed_by_a_name_that_is_not_there():
+    with tf.Session() as session, pytest.raises(TypeError, match="Cannot interpret feed_dict key as Tensor: The name 'b:0' refers to a Tensor"):
+        session.run(tf.constant(1), {"b:0": 5})
+
+
+def test_waiting_for_a_fed_placeholder():
+    x = tf.placeholder(tf.float32, [])
+    with tf.control_dependencies([x]):
+        y = tf.constant(3.0)
+    with tf.Session() as session:
+        assert session.run(y, {x: 1.0}) == 3
+        with pytest.raises(tf.errors.InvalidArgumentError, match="must feed a value"):
+            session.run(y)

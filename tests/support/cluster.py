@@ -39,7 +39,7 @@ class LocalCluster:
 
     def start(self, task: str, config: Any = None) -> None:
         """(Re)starts a task, which begins without variables."""
-        peers = Peers(self.spec.addresses(), self.network.transport(task))
+        peers = Peers(self.spec.addresses(), self.network.transport(task), task)
         worker = Worker(task, config, peers.fetch)
         self.workers[task] = worker
         self.network.listen(task, Service(Master(worker, peers), worker, lambda: self.network.kill(task)))

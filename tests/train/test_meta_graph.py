@@ -117,11 +117,27 @@ def test_the_initialized_value_is_a_conditional_for_others(tmp_path):
 
 
 def test_collections_with_protos_of_their_own():
-    collection_protos.register_proto_function("shouted", tf.train.SaverDef, lambda item, export_scope: tf.train.SaverDef(save_tensor_name=item.upper()),
-                                              lambda proto, import_scope: proto.save_tensor_name)
+    collection_protos.register_proto_function(
+        "shouted", tf.train.SaverDef, lambda item, export_scope: tf.train.SaverDef(save_tensor_name=item.upper()),
+        lambda proto, import_scope: proto.save_tensor_name)
     with tf.Graph().as_default():
         tf.add_to_collection("shouted", "hello")
         exported = tf.train.export_meta_graph()
     with tf.Graph().as_default():
         tf.train.import_meta_graph(exported)
         assert tf.get_collection("shouted") == ["HELLO"]
+
+
+def test_queue_runners():
+    with tf.Graph().as_default():
+        queue = tf.FIFOQueue(10, tf.int32, name="queue")
+        tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue(7)]))
+        tf.identity(queue.dequeue(), name="next")
+        exported = tf.train.export_meta_graph()
+    with tf.Graph().as_default(), tf.Session() as sess:
+        tf.train.import_meta_graph(exported)
+        coordinator = tf.train.Coordinator()
+        threads = tf.train.start_queue_runners(sess, coordinator)
+        assert sess.run("next:0") == 7
+        coordinator.request_stop()
+        coordinator.join(threads)

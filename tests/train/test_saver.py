@@ -1,12 +1,17 @@
 """tf.train.Saver: what is saved under which names, what is kept, what errors say."""
 from __future__ import annotations
 
+import errno
 import os
+import tracemalloc
 
 import numpy as np
 import pytest
 
 import penstock as tf
+from penstock.checkpoint.bundle import BundleReader
+from penstock.checkpoint.data_file import DataFile
+from penstock.checkpoint.writer import BundleWriter
 from penstock.train.saver_builder import BaseSaverBuilder
 
 
@@ -195,9 +200,31 @@ def test_damage_is_reported_and_nothing_is_restored(tmp_path):
     with tf.Graph().as_default(), tf.Session() as sess:
         a, b = tf.Variable([0.0, 0.0], name="a"), tf.Variable([0.0], name="b")
         sess.run(tf.global_variables_initializer())
-        with pytest.raises(tf.errors.DataLossError, match="model.data-00000-of-00001, tensor b"):
+        with pytest.raises(tf.errors.DataLossError, match=r"model\.data-00000-of-00001, tensor b"):
             tf.train.Saver([a, b]).restore(sess, path)
         assert sess.run(a).tolist() == [0, 0]
+
+
+def test_a_full_disk_leaves_the_old_checkpoint(tmp_path, monkeypatch):
+    path = saved(tmp_path, v=[1.0, 2.0])
+    before = files(tmp_path)
+
+    def full(self, data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(DataFile, "write", full)
+    with pytest.raises(tf.errors.ResourceExhaustedError, match="No space left on device"):
+        saved(tmp_path, v=[3.0, 4.0])
+    assert files(tmp_path) == before and tf.train.load_variable(path, "v").tolist() == [1, 2]
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path):
+    old, fresh = tmp_path / "model.index.tempstate0123", tmp_path / "model.data-00000-of-00001.tempstate4567"
+    for left in (old, fresh):
+        left.touch()
+    os.utime(old, (0, 0))
+    saved(tmp_path, v=1.0)
+    assert not old.exists() and fresh.exists()  # the fresh one may have somebody who writes it
 
 
 def test_saving_again_while_a_restored_value_is_held(tmp_path):
@@ -253,3 +280,56 @@ def test_init_from_checkpoint(tmp_path):
             tf.train.init_from_checkpoint(path, {"other": a})
         with pytest.raises(ValueError, match="Couldn't find"):
             tf.train.init_from_checkpoint(str(tmp_path / ".."), {"other": a})
+
+
+# --- beginning with an old model -------------------------------------------------------------------------------------
+
+def test_warm_start(tmp_path):
+    path = saved(tmp_path, **{"w": [1.0, 2.0], "old/b": [3.0], "rest": [4.0]})
+    with tf.Graph().as_default(), tf.Session() as sess:
+        w, b, rest = tf.get_variable("w", [2]), tf.get_variable("b", [1], use_resource=True), tf.get_variable("rest", [1], trainable=False)
+        tf.train.warm_start(path, var_name_to_prev_var_name={"b": "old/b"})
+        sess.run([w.initializer, b.initializer])
+        assert sess.run(w).tolist() == [1, 2] and sess.run(b).tolist() == [3]
+        tf.train.warm_start(str(tmp_path), vars_to_warm_start=["rest"])
+        sess.run(rest.initializer)
+        assert sess.run(rest).tolist() == [4]
+        with pytest.raises(ValueError, match="not warm-started: other"):
+            tf.train.warm_start(path, var_name_to_prev_var_name={"other": "w"})
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_warm_start_with_another_vocabulary(tmp_path, parts):
+    (tmp_path / "old").write_text("a\nb\nc\n")
+    (tmp_path / "new").write_text("c\nd\na\n")
+    path = saved(tmp_path, table=[[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
+    with tf.Graph().as_default(), tf.Session() as sess:
+        table = tf.get_variable("table", [4, 2], partitioner=tf.fixed_size_partitioner(parts))
+        info = tf.train.VocabInfo(str(tmp_path / "new"), 3, 1, str(tmp_path / "old"), backup_initializer=tf.constant_initializer(9.0))
+        tf.train.warm_start(path, var_name_to_vocab_info={"table": info})
+        sess.run(tf.global_variables_initializer())
+        assert sess.run(tf.convert_to_tensor(table))[:, 0].tolist() == [3, 9, 1, 9]
+
+
+def test_waiting_for_checkpoints(tmp_path):
+    folder = str(tmp_path)
+    assert list(tf.train.checkpoints_iterator(folder, timeout=0)) == []
+    path = saved(tmp_path, v=1.0)
+    asked = []
+    seen = list(tf.train.checkpoints_iterator(folder, timeout=0, timeout_fn=lambda: asked.append(1) or len(asked) > 2))
+    assert seen == [path] and len(asked) == 3
+
+
+def test_large_variables_are_not_copied(tmp_path):
+    """While 32 MB are saved, or read, hardly any memory is needed beside them."""
+    value = np.ones(4 << 20)
+    tracemalloc.start()
+    try:
+        with BundleWriter(str(tmp_path / "model")) as writer:
+            writer.add("v", value)
+        assert tracemalloc.get_traced_memory()[1] < 2 << 20
+        tracemalloc.reset_peak()
+        assert len(BundleReader(str(tmp_path / "model")).read("v")) == len(value)
+        assert tracemalloc.get_traced_memory()[1] < value.nbytes + (2 << 20)
+    finally:
+        tracemalloc.stop()

@@ -71,9 +71,23 @@ def _exists(path: str) -> bool:
         return _is_python_module(rest)
     if package == "core":
         return _proto(path) is not None or not path.endswith("_pb2")
-    if package in root.MISSING:
-        raise _not_here(path, package)
+    missing = _missing(path)
+    if missing is not None:
+        raise _not_here(path, missing)
     return _namespace(path) is not None
+
+
+def _missing(path: str) -> str | None:
+    """The part on the way to a public namespace that Penstock does not have: ``contrib.slim`` for ``contrib.slim.nets``."""
+    found, parts = root, path.split(".")
+    for length, part in enumerate(parts, 1):
+        if part in getattr(found, "MISSING", ()):
+            return ".".join(parts[:length])
+        origin = getattr(found, "ORIGINS", {}).get(part, "")
+        if not origin.endswith(":"):
+            return None
+        found = resolve(origin)
+    return None
 
 
 def _check_part(path: str) -> None:

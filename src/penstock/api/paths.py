@@ -8,7 +8,7 @@ TensorFlow's generated functions: ``tensorflow.python.ops.gen_nn_ops.max_pool_gr
 from __future__ import annotations
 
 # The namespaces that are searched for a name, in this order.
-NAMESPACES = ("root nn math train image strings linalg sparse sets random initializers summary io debugging bitwise signal graph_util "  # noqa: SIM905
+NAMESPACES = ("root nn math train image strings linalg sparse sets random initializers summary io debugging bitwise signal graph_util "
               "python_io queue manip test dtypes").split()
 
 # Modules of TensorFlow 1.15 (and some of older versions) without a special rule. The generated ones, gen_*_ops, are a rule of their own.
@@ -44,6 +44,8 @@ MODULES = {
     "framework.ops": "penstock.api.root penstock.graph.scopes penstock.graph.graph penstock.graph.convert penstock.graph.composite",
     "framework.test_util": "penstock.testing.case penstock.testing.devices penstock.testing.graphs",
     "ops.control_flow_ops": "penstock.ops.misc",
+    "ops.critical_section_ops": "penstock.ops.critical_section",
+    "ops.data_flow_ops": "penstock.ops.queue_classes penstock.ops.accumulator_classes penstock.ops.barrier penstock.ops.staging_classes",
     "ops.gradient_checker": "penstock.testing.gradient_checker",
     "ops.gradients": "penstock.gradients",
     "ops.gradients_impl": "penstock.gradients",
@@ -52,6 +54,7 @@ MODULES = {
     "ops.image_ops_impl": "penstock.api.image",
     "ops.init_ops": "penstock.variables.initializers",
     "ops.linalg_ops": "penstock.api.linalg",
+    "ops.lookup_ops": "penstock.train.lookup penstock.train.index_tables",
     "ops.map_fn": "penstock.ops.functional_loops",
     "ops.math_ops": "penstock.api.root penstock.api.math",
     "ops.nn": "penstock.api.nn",
@@ -88,15 +91,20 @@ MODULES = {
     "saved_model.tag_constants": "penstock.saved_model.tag_constants",
     "saved_model.utils": "penstock.saved_model.signatures",
     "saved_model.utils_impl": "penstock.saved_model.signatures",
-    "training.checkpoint_management": "penstock.checkpoint.state",
+    "training.checkpoint_management": "penstock.checkpoint.state penstock.checkpoint.waiting",
     "training.checkpoint_state_pb2": "penstock.checkpoint.protos",
     "training.checkpoint_utils": "penstock.checkpoint.inspection penstock.train.restore_init",
     "training.saver": "penstock.train.saver penstock.train.saver_builder penstock.train.saveable penstock.checkpoint.state",
+    "training.warm_starting_util": "penstock.train.warm_start",
     "training.saving.saveable_object": "penstock.train.saveable",
     "training.saving.saveable_object_util": "penstock.train.saveable",
+    "training.coordinator": "penstock.train.coordinator",
+    "training.input": "penstock.train.input penstock.train.batching",
     "training.learning_rate_decay": "penstock.train.decay",
     "training.moving_averages": "penstock.train.moving_averages",
     "training.optimizer": "penstock.train.optimizer",
+    "training.queue_runner": "penstock.train.queue_runner",
+    "training.queue_runner_impl": "penstock.train.queue_runner",
     "training.slot_creator": "penstock.train.slots",
     "data.ops.dataset_ops": "penstock.api.data penstock.data.dataset",
     "data.ops.iterator_ops": "penstock.data.iterator penstock.data.dataset",

@@ -16,6 +16,7 @@ TABLE: dict[str, str] = {
     "penstock.train.global_step": "global_step get_global_step create_global_step get_or_create_global_step assert_global_step",
     "penstock.train.coordinator": "Coordinator LooperThread",
     "penstock.train.queue_runner": "QueueRunner add_queue_runner start_queue_runners",
+    "penstock.train.queue_runner:": "queue_runner",
     "penstock.train.input": "match_filenames_once limit_epochs input_producer string_input_producer range_input_producer slice_input_producer",
     "penstock.train.batching": "batch maybe_batch batch_join maybe_batch_join shuffle_batch maybe_shuffle_batch shuffle_batch_join "
                                "maybe_shuffle_batch_join",
@@ -25,7 +26,9 @@ TABLE: dict[str, str] = {
     "penstock.checkpoint.inspection": "CheckpointReader NewCheckpointReader=new_checkpoint_reader load_checkpoint load_variable list_variables",
     "penstock.train.saver": "Saver export_meta_graph import_meta_graph",
     "penstock.train.meta_graph": "write_graph",
+    "penstock.checkpoint.waiting": "checkpoints_iterator",
     "penstock.train.restore_init": "init_from_checkpoint",
+    "penstock.train.warm_start": "warm_start VocabInfo",
     "penstock.graph.input_proto": "QueueRunnerDef",
     "penstock.graph.example_proto": "BytesList FloatList Int64List Feature Features FeatureList FeatureLists Example SequenceExample",
     "penstock.train.device_setter": "replica_device_setter",

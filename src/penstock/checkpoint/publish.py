@@ -11,6 +11,7 @@ of the same files (hard links), the index says the usual number, and the other n
 from __future__ import annotations
 
 import contextlib
+import errno
 import glob
 import os
 import shutil
@@ -79,6 +80,9 @@ def sync_folder(path: str) -> None:
     folder = os.open(os.path.dirname(path) or ".", os.O_RDONLY)
     try:
         os.fsync(folder)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some file systems of networks keep names in order without being asked
+            raise
     finally:
         os.close(folder)
 

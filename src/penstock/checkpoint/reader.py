@@ -66,7 +66,7 @@ class Checkpoint:
         if stored.parts:
             return self._collect(name, stored, part)
         whole = self._read_part(name, None)
-        return whole if part.covers(full_shape) else whole[part.index()].copy()
+        return whole if part.covers(full_shape) else whole[part.place()].copy()
 
     def _collect(self, name: str, stored: Stored, wanted: TensorSlice) -> np.ndarray:
         """``wanted``, put together from the parts that have some of it."""
@@ -75,7 +75,7 @@ class Checkpoint:
         for part in stored.parts:
             common = part.intersection(wanted)
             if common is not None:
-                result[common.within(wanted).index()] = self._read_part(name, part)[common.within(part).index()]
+                result[common.within(wanted).place()] = self._read_part(name, part)[common.within(part).place()]
                 missing -= math.prod(common.shape(stored.shape))
         if missing:
             raise DataLossError(None, None, f"Tensor {name} in {self.path} is incomplete: {missing} of its {result.size} elements are in no part")

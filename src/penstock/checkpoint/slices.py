@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from penstock.checkpoint.protos import TensorSliceProto
-from penstock.errors import InvalidArgumentError
+from penstock.errors import InvalidArgumentError, OpError
 
 WHOLE = -1  # as a length: all of the axis
 
@@ -28,7 +28,7 @@ class TensorSlice(NamedTuple):
         """True if the part is all of a tensor of shape ``full``."""
         return self.shape(full) == tuple(full)
 
-    def index(self) -> tuple[slice, ...]:
+    def place(self) -> tuple[slice, ...]:
         """What to write in brackets behind an array to get this part."""
         return tuple(slice(None) if length == WHOLE else slice(start, start + length) for start, length in zip(self.starts, self.lengths))
 
@@ -98,7 +98,7 @@ def parse_shape_and_slice(spec: str) -> tuple[tuple[int, ...], TensorSlice]:
     return shape, part
 
 
-def _bad(spec: str, why: str) -> InvalidArgumentError:
+def _bad(spec: str, why: str) -> OpError:
     return InvalidArgumentError(None, None, f"Shape and slice of a tensor in a checkpoint, {spec!r}: {why}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 def decompress(data: bytes) -> bytes:
     """The bytes that were compressed; ValueError or IndexError if ``data`` is damaged.
 
-    >>> decompress(bytes([6, 4, 97, 98, 9, 2]))  # six bytes: the two literals, then four from two bytes back
+    >>> decompress(bytes([6, 4, 97, 98, 1, 2]))  # six bytes: the two literals, then four from two bytes back
     b'ababab'
     """
     length, position = _length(data)

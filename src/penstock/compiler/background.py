@@ -9,6 +9,7 @@ import logging
 import os
 import queue
 import threading
+import time
 
 from penstock.compiler.config import config
 from penstock.compiler.fusion_body import Body, Unsupported
@@ -25,11 +26,15 @@ class Compiler:
     def __init__(self) -> None:
         self._done: dict[str, NativeKernel | None] = {}
         self.reasons: dict[str, str] = {}  # why a body has no kernel
-        self._waiting: queue.SimpleQueue[Body] = queue.SimpleQueue()
-        self._scheduled: set[str] = set()
+        self._closing = False
+        self._start()
+
+    def _start(self) -> None:
+        """No thread, nothing to do. Also in a forked process: the thread stays with the parent, what it had not finished is asked for again."""
+        self._waiting: queue.SimpleQueue[Body | None] = queue.SimpleQueue()  # None: time to go
+        self._scheduled = set(self._done)
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._closing = False
 
     def kernel_for(self, body: Body) -> NativeKernel | None:
         """The kernel, or None if it is not ready or cannot be had."""
@@ -43,12 +48,15 @@ class Compiler:
         return None
 
     def _compile(self, body: Body) -> NativeKernel | None:
+        kernel: NativeKernel | None = None
         try:
-            kernel: NativeKernel | None = compile(body)
+            kernel = compile(body)
         except Unsupported as reason:
-            kernel = None
             self.reasons[body.key()] = str(reason)
             _log.info("NumPy runs %s: %s", " ".join(each.definition.type for each in body.instructions), reason)
+        except Exception as error:  # a bug here must cost speed, not the user's program
+            self.reasons[body.key()] = repr(error)
+            _log.exception("a kernel could not be compiled; NumPy runs it")
         return self._done.setdefault(body.key(), kernel)
 
     def _schedule(self, body: Body) -> None:
@@ -62,7 +70,7 @@ class Compiler:
                 self._thread.start()
 
     def _serve(self) -> None:
-        while True:
+        while not self._closing:
             try:
                 body = self._waiting.get(timeout=_IDLE)
             except queue.Empty:
@@ -71,45 +79,29 @@ class Compiler:
                         self._thread = None
                         return
                 continue
-            if self._closing:
-                return
-            try:
+            if body is not None and not self._closing:
                 self._compile(body)
-            except Exception as error:  # a bug here must cost speed, not the user's program
-                self._done[body.key()] = None
-                self.reasons[body.key()] = repr(error)
-                _log.exception("a kernel could not be compiled; NumPy runs it")
 
     def wait(self, timeout: float) -> bool:
         """Waits until all that was asked for is compiled; False if that takes longer."""
-        deadline = threading.Event()
-        timer = 0.0
-        while any(key not in self._done for key in list(self._scheduled)):
-            if timer >= timeout:
+        deadline = time.monotonic() + timeout
+        while not self._scheduled <= self._done.keys():
+            if time.monotonic() > deadline:
                 return False
-            deadline.wait(0.005)
-            timer += 0.005
+            time.sleep(0.005)
         return True
 
     def close(self) -> None:
         """Starts no more compilations, and waits for the one that runs."""
         self._closing = True
         thread = self._thread
-        if thread is not None and thread is not threading.current_thread():
-            self._waiting.put(Body.__new__(Body))  # wakes it up
+        if thread is not None:
+            self._waiting.put(None)
             thread.join(_EXIT)
 
 
 compiler = Compiler()
 kernel_for = compiler.kernel_for
 atexit.register(compiler.close)
-
-
-def _after_fork() -> None:
-    """The thread stays with the parent; what it had not finished is scheduled again when it is asked for."""
-    compiler._lock, compiler._thread, compiler._waiting = threading.Lock(), None, queue.SimpleQueue()
-    compiler._scheduled = set(compiler._done)
-
-
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(after_in_child=compiler._start)

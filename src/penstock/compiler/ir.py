@@ -60,17 +60,17 @@ class Program:
 
 def check(program: Program) -> None:
     """Raises AssertionError if the program breaks a rule: the legality check after every pass."""
-    placed: set[Node] = set()
+    placed: dict[Node, int] = {}  # with the number of their outputs
     for node in program.nodes:
         for producer, index in node.inputs:
             assert producer in placed or producer.definition.control_flow == "next", f"{node.name} runs before its input {producer.name}"
-            assert index < len(producer.output_dtypes), f"{producer.name} has no output {index}"
+            assert index < placed.get(producer, 1), f"{producer.name} has no output {index}"
         for other in node.control:
             assert other in placed, f"{node.name} runs before {other.name}, which it waits for"
         assert node not in placed, f"{node.name} stands in the program twice"
-        placed.add(node)
+        placed[node] = len(node.output_dtypes)
     for node, index in program.fetches:
-        assert node in placed and index < len(node.output_dtypes), f"the fetch {node.name}:{index} is not computed"
+        assert index < placed.get(node, 0), f"the fetch {node.name}:{index} is not computed"
 
 
 def prune(fetches: Sequence[Tensor], targets: Iterable[Operation], feeds: Sequence[Tensor]) -> Program:
@@ -82,7 +82,7 @@ def prune(fetches: Sequence[Tensor], targets: Iterable[Operation], feeds: Sequen
         nodes[operation] = Node(operation.definition, operation.name, operation.attrs, device=operation.device, origin=operation)
     for operation, node in nodes.items():
         node.inputs = [(fed[tensor], 0) if tensor in fed else (nodes[tensor.op], tensor.value_index) for tensor in operation._inputs]
-        node.control = [nodes[other] for other in operation._control_inputs]
+        node.control = [nodes[other] for other in operation._control_inputs if other in nodes]
     args = list(fed.values())
     return Program([*args, *nodes.values()], args,
                    [(fed[tensor], 0) if tensor in fed else (nodes[tensor.op], tensor.value_index) for tensor in fetches])
@@ -95,4 +95,6 @@ def functions_of(node: Node | Operation) -> list[FuncGraph]:
 
 def blocks(node: Node | Operation) -> bool:
     """True if the node may wait: its own kernel, or a kernel in a function that it calls."""
-    return node.definition.blocking or any(blocks(op) for function in functions_of(node) for op in function.get_operations())
+    if node.definition.blocking or node.definition.calls_later:
+        return node.definition.blocking
+    return any(blocks(op) for function in functions_of(node) for op in function.get_operations())

@@ -22,6 +22,7 @@ from penstock.compiler.fusion_body import Body, Unsupported, single
 from penstock.compiler.grouped_loops import module_for
 from penstock.compiler.layout import Layout, plan
 from penstock.compiler.loops import ARRAY_DATA, SYMBOL
+from penstock.compiler.pieces import try_lowering
 from penstock.compiler.pool import pool
 from penstock.graph.dtypes import DType
 from penstock.graph.opdef import OpDef
@@ -55,7 +56,7 @@ def why_not(definition: OpDef, attrs: dict[str, Any], input_dtypes: Sequence[DTy
     key = body.key()
     if key not in _reasons:
         try:
-            module_for(body)
+            try_lowering(body.instructions[0], body.input_dtypes)
             _reasons[key] = None
         except Unsupported as reason:
             _reasons[key] = str(reason)

@@ -1,7 +1,7 @@
 """The parts that kernels are made of, as LLVM IR: the body over plain arrays, copies to buffers, and where inputs are at an index."""
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from llvmlite import ir
@@ -61,6 +61,14 @@ def lower(b: VectorBuilder, instruction: Instruction, operands: list[Value]) -> 
         raise Unsupported(f"{definition.type}: {reason}") from None
     except NotImplementedError as reason:
         raise Unsupported(f"{definition.type}: {reason}") from reason
+
+
+def try_lowering(instruction: Instruction, dtypes: Sequence[DType]) -> None:
+    """Raises Unsupported if an instruction cannot be part of a body; the code that it would be is thrown away."""
+    kinds = [vector(scalar_type(dtype)) for dtype in dtypes]
+    function = ir.Function(ir.Module(), ir.FunctionType(VOID, kinds), "trial")
+    builder = VectorBuilder(ir.IRBuilder(function.append_basic_block()))
+    lower(builder, instruction, [Value(argument, dtype) for argument, dtype in zip(function.args, dtypes)])
 
 
 class Pieces:

@@ -41,6 +41,10 @@ class Pool:
     """Grows to as many threads as calls ask for."""
 
     def __init__(self) -> None:
+        self.start()
+
+    def start(self) -> None:
+        """No threads yet. Also called in a forked process: the threads stay with the parent."""
         self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._threads = 0
@@ -74,4 +78,4 @@ class Pool:
 
 pool = Pool()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=pool.__init__)  # type: ignore[misc]  # the threads stay with the parent
+    os.register_at_fork(after_in_child=pool.start)

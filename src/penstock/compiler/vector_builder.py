@@ -35,7 +35,9 @@ class Value:
 
 
 def scalar_type(dtype: DType) -> ir.Type:
-    """The LLVM type of one element while it is computed with."""
+    """The LLVM type of one element while it is computed with. Raises Unsupported."""
+    if dtype is dt.float16 and not target.has_half():
+        raise Unsupported("this CPU has no conversions of float16")
     if dtype in (dt.float32, *NARROW):
         return ir.FloatType()
     if dtype is dt.float64:
@@ -112,8 +114,6 @@ class VectorBuilder:
         b, wide = self.builder, vector(ir.FloatType())
         if dtype is dt.bfloat16:
             return b.bitcast(b.shl(b.zext(bits, vector(ir.IntType(32))), splat(ir.IntType(32), 16)), wide)
-        if not target.has_half():
-            raise Unsupported("this CPU has no conversions of float16")
         return b.fpext(b.bitcast(bits, vector(ir.HalfType())), wide)
 
     def narrow(self, value: IR, dtype: DType) -> IR:
@@ -121,8 +121,6 @@ class VectorBuilder:
         b, word = self.builder, ir.IntType(32)
         short = vector(ir.IntType(16))
         if dtype is dt.float16:
-            if not target.has_half():
-                raise Unsupported("this CPU has no conversions of float16")
             return b.bitcast(b.fptrunc(value, vector(ir.HalfType())), short)
         bits = b.bitcast(value, vector(word))
         even = b.and_(b.lshr(bits, splat(word, 16)), splat(word, 1))

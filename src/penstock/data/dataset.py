@@ -172,8 +172,15 @@ class Dataset:
 
     # --- transformations ---------------------------------------------------------------------------------------------
 
-    def map(self, map_func: Callable[..., Any], num_parallel_calls: Any = None) -> Dataset:
-        """The results of a function on each element, in the order of the elements; ``num_parallel_calls`` of them are computed at once."""
+    def map(self, map_func: Callable[..., Any], num_parallel_calls: Any = None, *, num_threads: Any = None,
+            output_buffer_size: Any = None) -> Dataset:
+        """The results of a function on each element, in the order of the elements; ``num_parallel_calls`` of them are computed at once.
+
+        ``num_threads`` and ``output_buffer_size`` are what TensorFlow 1.3 called ``num_parallel_calls`` and a ``prefetch`` after it.
+        """
+        if output_buffer_size is not None:
+            return self.map(map_func, num_parallel_calls or num_threads).prefetch(output_buffer_size)
+        num_parallel_calls = num_threads if num_parallel_calls is None else num_parallel_calls
         traced = Traced(map_func, "Dataset.map()", self._structure)
         with traced.waiting():
             if num_parallel_calls is None:

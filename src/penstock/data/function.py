@@ -30,6 +30,7 @@ class Traced:
             result = self._checked(tuple(result) if isinstance(result, list) else result, user)
             self.output = structure.structure_of(result)
             self.graph.outputs = [self.graph.capture(tensor) for tensor in structure.encode(self.output, result)]
+        _leave_collections(self.graph)
 
     def _arguments(self, specs: Any, number: int) -> Any:
         components = [spec.component for spec in nest.flatten(specs)]
@@ -57,6 +58,12 @@ class Traced:
     def waiting(self) -> Any:
         """A ``with`` block for the op that calls the function: it waits for what the function's ops wait for."""
         return control_dependencies(list(self.graph.control_captures))
+
+
+def _leave_collections(function: FuncGraph) -> None:
+    """Takes out of the collections, which are those of the graph around, what is a part of the function: nobody outside can use its summaries."""
+    for items in function._collections.values():
+        items[:] = [item for item in items if getattr(item, "graph", None) is not function]
 
 
 def copied(dataset: Tensor, name: str) -> FuncGraph:

@@ -86,7 +86,7 @@ def _array(part: Any, spec: Any, value: Any) -> np.ndarray:
     except (TypeError, ValueError):
         raise TypeError(f"`generator` yielded an element that could not be converted to the expected type. The expected type was {spec.dtype.name}, "
                         f"but the yielded element was {value}.") from None
-    if not spec.shape.is_compatible_with(array.shape):
+    if array.shape != spec.shape.extents and not spec.shape.is_compatible_with(array.shape):
         raise ValueError(f"`generator` yielded an element of shape {array.shape} where an element of shape {spec.shape} was expected.")
     return array
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from penstock.data import nest
-from penstock.data.dataset import Dataset, dataset_structure
+from penstock.data.dataset import Dataset, dataset_structure, trace_with_state
 from penstock.data.function import Traced
 from penstock.data.interleave import Transformation
 from penstock.data.structure import DatasetSpec, TensorSpec
@@ -19,7 +19,7 @@ from penstock.graph.shape import TensorShape, as_shape
 from penstock.ops.cast import cast
 from penstock.ops.checks import assert_less
 from penstock.ops.constant import constant, identity
-from penstock.ops.dataset_batch import GroupByWindowDataset
+from penstock.ops.dataset_group import GroupByReducerDataset, GroupByWindowDataset
 from penstock.ops.pack import stack
 from penstock.ops.reduce import reduce_sum
 
@@ -44,6 +44,29 @@ def group_by_window(key_func: Callable[..., Any], reduce_func: Callable[[Any, Da
         with key.waiting(), reduce.waiting(), size.waiting():
             return dataset._derive(GroupByWindowDataset, key.captured, reduce.captured, size.captured, key_func=key.graph, reduce_func=reduce.graph,
                                    window_size_func=size.graph, specs=dataset_structure(reduce, "group_by_window"))
+    return transform
+
+
+class Reducer:
+    """How ``group_by_reducer`` makes one element of many: ``init_func(key)``, ``reduce_func(state, element)``, ``finalize_func(state)``."""
+
+    def __init__(self, init_func: Callable[..., Any], reduce_func: Callable[..., Any], finalize_func: Callable[..., Any]) -> None:
+        self.init_func, self.reduce_func, self.finalize_func = init_func, reduce_func, finalize_func
+
+
+def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> Transformation:
+    """One element for each key, in the order of the keys: what the reducer makes of all elements that have it."""
+    user = "tf.data.experimental.group_by_reducer()"
+
+    def transform(dataset: Dataset) -> Dataset:
+        key = Traced(key_func, user, dataset._structure)
+        key.expect_scalar(dt.int64, "`key_func`")
+        begin = Traced(reducer.init_func, user, _KEY)
+        reduce = trace_with_state(reducer.reduce_func, user, begin.output, dataset._structure, lambda result: result)
+        finish = Traced(reducer.finalize_func, user, reduce.state)
+        with key.waiting(), begin.waiting(), reduce.waiting(), finish.waiting():
+            return dataset._derive(GroupByReducerDataset, key.captured, begin.captured, reduce.captured, finish.captured, specs=finish.output,
+                                   key_func=key.graph, init_func=begin.graph, reduce_func=reduce.graph, finalize_func=finish.graph)
     return transform
 
 

@@ -104,8 +104,9 @@ def connection(target: str) -> Any:
 class RemoteSession:
     """A session on a master; see ``backends.Backend``.
 
-    Nodes are sent once, before the first step after they were made. If the program changed a node that was sent already (graph surgery, or a loop that got a gradient), all of
-    the graph goes to a new session of the master; variables are not touched by that, they belong to their tasks.
+    Nodes are sent once, before the first step after they were made. If the program changed a node that was sent already
+    (graph surgery, or a loop that got a gradient), all of the graph goes to a new session of the master; variables are
+    not touched by that, they belong to their tasks.
     """
 
     def __init__(self, link: Any, graph: Graph, config: Any) -> None:
@@ -177,6 +178,8 @@ class RemoteSession:
         session = self._open()
         new = GraphDef(versions=graph_def.versions)
         new.node.extend(node for node in graph_def.node if node.name not in self._sent)
+        if any(value.HasField("func") for node in new.node for value in node.attr.values()):
+            new.library.CopyFrom(graph_def.library)
         if new.node:
             self._link.call(Message("ExtendSession", {"session": session}, [new.SerializeToString()]))
             self._sent = digests

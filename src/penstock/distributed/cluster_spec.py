@@ -14,7 +14,8 @@ from penstock.graph.device import DeviceSpec
 class ClusterSpec:
     """The addresses of the tasks of each job.
 
-    Made from a dict of jobs, whose tasks are a list of addresses or a dict {index: address}; from a ClusterDef; or from another ClusterSpec.
+    Made from a dict of jobs, whose tasks are a list of addresses or a dict {index: address}; from a ClusterDef; or from
+    another ClusterSpec.
 
     >>> spec = ClusterSpec({"ps": ["a:1", "b:1"], "worker": {3: "c:1"}})
     >>> spec.jobs, spec.num_tasks("ps"), spec.task_indices("worker"), spec.task_address("ps", 1)
@@ -152,4 +153,5 @@ def tf_config(environment: Mapping[str, str] | None = None) -> tuple[ClusterSpec
         task = config.get("task", {})
         return ClusterSpec(config.get("cluster", {})), str(task.get("type", "")), int(task.get("index", 0))
     except (ValueError, TypeError, AttributeError) as error:
-        raise ValueError(f"TF_CONFIG is no JSON of the form {{'cluster': {{job: [addresses]}}, 'task': {{'type': job, 'index': 0}}}}: {error}") from None
+        raise ValueError("TF_CONFIG is no JSON of the form {'cluster': {job: [addresses]}, 'task': {'type': job, 'index': 0}}: "
+                         f"{error}") from None

@@ -39,7 +39,8 @@ class Master:
         """The session with this handle; AbortedError if there is none."""
         found = self._sessions.get(handle)
         if found is None:
-            raise AbortedError(None, None, f"Session {handle} is not found on {self._worker.task}: the task was restarted, or the session was closed.")
+            raise AbortedError(None, None, f"Session {handle} is not found on {self._worker.task}: the task was restarted, or the session was "
+                               "closed.")
         return found
 
     def close_session(self, handle: str) -> None:

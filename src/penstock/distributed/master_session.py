@@ -1,7 +1,7 @@
 """A client's session on a master: its graph, the plans made of it, and the steps under way.
 
-A plan is made once per (feeds, fetches, targets): prune, place over the devices of the tasks, cut by task, register each part with its task. A step then costs one message
-per task, none for the part on the master's own task.
+A plan is made once per (feeds, fetches, targets): prune, place over the devices of the tasks, cut by task, register
+each part with its task. A step then costs one message per task, none for the part on the master's own task.
 """
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ class MasterSession:
     def run(self, names: tuple[Sequence[str], Sequence[str], Sequence[str]], values: list[Any], timeout_ms: int = 0, trace: bool = False,
             partition_graphs: bool = False, caller: Any = None) -> tuple[list[Any], RunMetadata | None]:
         """Runs a step; ``names`` are the feeds, the fetches and the targets, ``values`` what is fed."""
-        plan = self._plan(names)
+        patience = min(START_PATIENCE, timeout_ms / 1000) if timeout_ms else START_PATIENCE
+        plan = self._plan(names, patience)
         order = RunOrder(secrets.randbits(53), timeout_ms or self._config.operation_timeout_in_ms, trace, partition_graphs)
         step = StepRun(plan, self._worker, self._peers, order)
         self._steps[order.step] = step
@@ -96,10 +97,14 @@ class MasterSession:
         own, filters = self._worker.task, list(self._config.device_filters)
         return [own, *(task for task in self._peers.addresses if task != own and matches(task, filters))]
 
-    def _devices_of(self, task: str) -> list[Device]:
+    def _check_open(self) -> None:
+        if self._closed is not None:
+            raise self._closed
+
+    def _devices_of(self, task: str, patience: float = START_PATIENCE) -> list[Device]:
         found = self._devices.get(task)
         if found is None:
-            reply = self._peers.wait_for(task, Message("GetStatus"), START_PATIENCE)
+            reply = self._peers.wait_for(task, Message("GetStatus"), patience, self._check_open)
             found = [Device(name, incarnation=reply.fields["incarnation"]) for name in reply.fields["devices"]]
             if any(task_of(device.name) != task for device in found):
                 raise errors.InternalError(None, None, f"{self._peers.addresses[task]} is {reply.fields['devices']}, not {task}: is the same cluster "
@@ -107,7 +112,7 @@ class MasterSession:
             self._devices[task] = found
         return found
 
-    def _candidates(self, program: ir.Program) -> list[Device]:
+    def _candidates(self, program: ir.Program, patience: float) -> list[Device]:
         """The devices of those tasks that nodes of a program name, in the order of preference: nobody else has to be up."""
         needed = {self._worker.task}
         for name in {node.device for node in program.nodes}:
@@ -116,22 +121,21 @@ class MasterSession:
             fitting = [task for task in self._tasks() if wanted.fits(DeviceSpec.from_string(task))]
             alone = fitting[:1] == [self._worker.task] and not spec.device_index
             needed.update(fitting[:1] if alone else fitting)
-        return [device for task in self._tasks() if task in needed for device in self._devices_of(task)]
+        return [device for task in self._tasks() if task in needed for device in self._devices_of(task, patience)]
 
     # --- plans -------------------------------------------------------------------------------------------------------
 
-    def _plan(self, names: tuple[Sequence[str], Sequence[str], Sequence[str]]) -> Plan:
+    def _plan(self, names: tuple[Sequence[str], Sequence[str], Sequence[str]], patience: float) -> Plan:
         feeds, fetches, targets = (tuple(part) for part in names)
         key = (feeds, fetches, targets)
         plan = self._plans.get(key)
         if plan is None:
             with self._lock:
                 program = self._program(feeds, fetches, targets)
-            place(program, self._candidates(program), self._config.allow_soft_placement, self._config.log_device_placement)
+            place(program, self._candidates(program, patience), self._config.allow_soft_placement, self._config.log_device_placement)
             plan = self._register(split(program))
             with self._lock:
-                if self._closed is not None:
-                    raise self._closed
+                self._check_open()
                 plan = self._plans.setdefault(key, plan)
         return plan
 

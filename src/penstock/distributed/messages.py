@@ -1,10 +1,12 @@
 """The messages between clients and tasks, as bytes and back.
 
-    message = "PSK1", header length (u32), total length (u64), header (JSON), then blobs and tensors, each at a multiple of 64 bytes
+    message = "PSK1", header length (u32), total length (u64), header (JSON), then blobs and tensors, each at a multiple
+    of 64 bytes
 
-The header names the method, its fields, and what follows: the sizes of the blobs, and (type, shape, size) of each tensor. A tensor is its raw little-endian
-bytes; one of strings is the lengths of its elements (u64) and then the elements. Nothing in a message is executed or unpickled, and nothing is
-allocated because a message says so: every declared size must agree with the bytes that are there, else ``MalformedMessage``.
+The header names the method, its fields, and what follows: the sizes of the blobs, and (type, shape, size) of each
+tensor. A tensor is its raw little-endian bytes; one of strings is the lengths of its elements (u64) and then the
+elements. Nothing in a message is executed or unpickled, and nothing is allocated because a message says so: every
+declared size must agree with the bytes that are there, else ``MalformedMessage``.
 """
 from __future__ import annotations
 

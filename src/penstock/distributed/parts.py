@@ -1,7 +1,8 @@
-"""A step's program, cut by task, on its way from the master to the workers: what each task runs, is fed and is asked for.
+"""A step's program, cut by task, on its way from the master to the workers: what each task runs, is fed and is asked
+for.
 
-A part travels as a GraphDef with its Send and Recv nodes; the worker makes it a Program again. Parts keep the names of their nodes, so that a node has the same
-state (its random numbers, say) in all the steps of a session.
+A part travels as a GraphDef with its Send and Recv nodes; the worker makes it a Program again. Parts keep the names of
+their nodes, so that a node has the same state (its random numbers, say) in all the steps of a session.
 """
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from penstock.compiler import ir
 from penstock.compiler.ir import Node, Program
 from penstock.distributed.cluster_spec import task_of
 from penstock.errors import InvalidArgumentError, UnimplementedError
+from penstock.graph.function_def import called_functions, to_function_def
 from penstock.graph.graph import Graph
 from penstock.graph.graph_def import extend_graph
 from penstock.ops.transfer import Arg
@@ -35,10 +37,12 @@ class Part:
     frames: bool = False  # tensors that come from other tasks may be dead
 
     def graph_def(self) -> GraphDef:
-        """The nodes as a proto."""
+        """The nodes as a proto, with the functions that they call."""
         proto = GraphDef()
         for node in self.nodes:
             proto.node.append(node.node_def)
+        own = [node.origin for node in self.nodes if node.origin is not None and node.origin.definition is node.definition]
+        proto.library.function.extend(to_function_def(function) for function in called_functions(own))
         return proto
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from penstock.distributed.messages import ERROR, Message, error_from
+from penstock.distributed.steps import Deliver
 from penstock.errors import OpError, UnavailableError, exception_type_from_error_code
-from penstock.runtime.rendezvous import Callback
 
 _log = logging.getLogger("tensorflow")
 _PATIENCE = 10.0  # seconds of waiting for a task until that is logged
@@ -16,11 +16,15 @@ _PATIENCE = 10.0  # seconds of waiting for a task until that is logged
 Done = Callable[[Message | None, OpError | None], None]
 
 
+def nothing() -> None:
+    """Does nothing."""
+
+
 class Transport(Protocol):
     """How messages reach an address.
 
-    A call that fails raises, or hands to ``done``, an OpError: UnavailableError if nobody answers there or the connection is lost. A request is delivered at
-    most once. ``done`` is called exactly once, from any thread.
+    A call that fails raises, or hands to ``done``, an OpError: UnavailableError if nobody answers there or the
+    connection is lost. A request is delivered at most once. ``done`` is called exactly once, from any thread.
     """
 
     def call(self, address: str, message: Message, timeout: float | None = None, wait: bool = False) -> Message:
@@ -33,8 +37,8 @@ class Transport(Protocol):
 class Peers:
     """Calls tasks by their names; errors that come back name the task."""
 
-    def __init__(self, addresses: dict[str, str], transport: Transport) -> None:
-        self.addresses, self._transport = addresses, transport
+    def __init__(self, addresses: dict[str, str], transport: Transport, own: str = "") -> None:
+        self.addresses, self.own, self._transport = addresses, own, transport
 
     def call(self, task: str, message: Message, timeout: float | None = None) -> Message:
         """The reply of a task; raises the error that it answers with."""
@@ -43,8 +47,11 @@ class Peers:
         except UnavailableError as error:
             raise self._lost(task, error) from None
 
-    def wait_for(self, task: str, message: Message, patience: float) -> Message:
-        """The reply of a task that may not have started yet; UnavailableError after ``patience`` seconds."""
+    def wait_for(self, task: str, message: Message, patience: float, check: Callable[[], None] = nothing) -> Message:
+        """The reply of a task that may not have started yet; UnavailableError after ``patience`` seconds.
+
+        ``check`` is called now and then while it waits, and may raise to end that.
+        """
         end = time.monotonic() + patience
         while True:
             left = end - time.monotonic()
@@ -53,6 +60,7 @@ class Peers:
             except UnavailableError as error:
                 if left <= _PATIENCE:
                     raise self._lost(task, error) from None
+                check()
                 _log.info("still waiting for %s at %s", task, self._address(task))
 
     def start(self, task: str, message: Message, done: Done) -> Callable[[], None]:
@@ -67,12 +75,9 @@ class Peers:
 
         return self._transport.start(self._address(task), message, answered)
 
-    def fetch(self, task: str, step: int, key: str, callback: Callback) -> Callable[[], None]:
-        """Asks a task for a tensor of a step."""
-        def arrived(reply: Message | None, error: OpError | None) -> None:
-            callback(None if reply is None else reply.tensors[0], error)
-
-        return self.start(task, Message("RecvTensor", {"step": step, "key": key}), arrived)
+    def fetch(self, task: str, step: int, keys: list[str], deliver: Deliver) -> Callable[[], None]:
+        """Asks a task for tensors of a step, until all have come."""
+        return _Fetching(self, task, step, keys, deliver).give_up
 
     def _address(self, task: str) -> str:
         return self.addresses[task]
@@ -82,15 +87,41 @@ class Peers:
         return exception_type_from_error_code(error.error_code)(None, None, text)
 
 
+class _Fetching:
+    """Asks again and again: each reply brings what is ready by then."""
+
+    def __init__(self, peers: Peers, task: str, step: int, keys: list[str], deliver: Deliver) -> None:
+        self._peers, self._task, self._step, self._deliver = peers, task, step, deliver
+        self._missing = set(keys)
+        self._given_up = False
+        self._cancel: Callable[[], None] = nothing
+        self._ask(keys)
+
+    def _ask(self, keys: list[str]) -> None:
+        message = Message("RecvTensors", {"step": self._step, "receiver": self._peers.own, "keys": keys})
+        self._cancel = self._peers.start(self._task, message, self._answered)
+
+    def _answered(self, reply: Message | None, error: OpError | None) -> None:
+        if reply is None:
+            self._deliver("", None, error)
+            return
+        for key, value in zip(reply.fields["keys"], reply.tensors):
+            self._missing.discard(key)
+            self._deliver(key, value, None)
+        if self._missing and not self._given_up:
+            self._ask([])
+
+    def give_up(self) -> None:
+        """Whatever still comes is not wanted any more."""
+        self._given_up = True
+        self._cancel()
+
+
 def checked(reply: Message) -> Message:
     """A reply; raises the error that it carries."""
     if reply.method == ERROR:
         raise error_from(reply.fields)
     return reply
-
-
-def give_up_nothing() -> None:
-    """For requests that are answered already."""
 
 
 def ignore(reply: Any, error: Any) -> None:

@@ -1,7 +1,9 @@
-"""Who may talk to a server. A cluster has a secret, from PENSTOCK_CLUSTER_SECRET or a file of mode 0600 that PENSTOCK_CLUSTER_SECRET_FILE names.
+"""Who may talk to a server. A cluster has a secret, from PENSTOCK_CLUSTER_SECRET or a file of mode 0600 that
+PENSTOCK_CLUSTER_SECRET_FILE names.
 
-A call carries a token: the time, and an HMAC of the time and the method under the secret. The secret itself never travels, and a token that was overheard is good
-for one method and five minutes. Without a secret a server listens on the loopback interface only.
+A call carries a token: the time, and an HMAC of the time and the method under the secret. The secret itself never
+travels, and a token that was overheard is good for one method and five minutes. Without a secret a server listens on
+the loopback interface only.
 """
 from __future__ import annotations
 

@@ -11,12 +11,14 @@ from tensorboard.compat.proto.config_pb2 import ConfigProto
 
 from penstock import errors
 from penstock.distributed.cluster_spec import ClusterSpec, task_name
+from penstock.distributed.grpc_server import GrpcServer
 from penstock.distributed.master import Master
 from penstock.distributed.peers import Peers
 from penstock.distributed.security import LOOPBACK, Tokens, cluster_secret, listening_host
 from penstock.distributed.server_def import ServerDef
 from penstock.distributed.service import Service
-from penstock.distributed.transport_grpc import GrpcServer, GrpcTransport
+from penstock.distributed.shared_memory import sweep
+from penstock.distributed.transport_grpc import GrpcTransport
 from penstock.distributed.worker import Worker
 
 _log = logging.getLogger("tensorflow")
@@ -25,7 +27,8 @@ in_process: dict[str, Service] = {}  # address -> the service of a server in thi
 
 
 class Server:
-    """A task: ``Server(cluster, job_name="ps", task_index=0)``. It serves until ``stop``, SIGTERM (while it is joined) or the end of the process.
+    """A task: ``Server(cluster, job_name="ps", task_index=0)``. It serves until ``stop``, SIGTERM (while it is joined)
+    or the end of the process.
 
     >>> server = Server.create_local_server()
     >>> server.target.startswith("grpc://localhost:")
@@ -45,6 +48,7 @@ class Server:
         self._task = task_name(definition.job_name, definition.task_index)
         secret = cluster_secret()
         tokens = Tokens(secret)
+        sweep()
         self._grpc = GrpcServer(tokens)
         host, _, port = address.rpartition(":")
         if secret is None and host not in LOOPBACK:
@@ -52,7 +56,7 @@ class Server:
         self._port = self._grpc.bind(listening_host(host, secret), int(port))
         self._transport = GrpcTransport(tokens)
         self._addresses = {address if self._port == int(port) else f"{host}:{self._port}", f"localhost:{self._port}", f"127.0.0.1:{self._port}"}
-        peers = Peers(cluster.addresses(), self._transport)
+        peers = Peers(cluster.addresses(), self._transport, self._task)
         self._worker = Worker(self._task, definition.default_session_config, peers.fetch)
         self._master = Master(self._worker, peers)
         self._stopped = threading.Event()

@@ -1,6 +1,7 @@
 """ServerDef, the protocol buffer that describes one task of a cluster, wire-compatible with TensorFlow's.
 
-Its parts are tensorboard's ClusterDef and ConfigProto, so it is added to their pool, under the package that they have there.
+Its parts are tensorboard's ClusterDef and ConfigProto, so it is added to their pool, under the package that they have
+there.
 """
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
-"""What a server answers: each message goes to a method of its master or its worker, and comes back as a reply or an error.
+"""What a server answers: each message goes to a method of its master or its worker, and comes back as a reply or an
+error.
 
-Whatever arrives, ``handle`` returns a reply: the fields of a message are checked here, at the border, and an error never ends the server.
+Whatever arrives, ``handle`` returns a reply: the fields of a message are checked here, at the border, and an error
+never ends the server.
 """
 from __future__ import annotations
 
 import logging
-import queue
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -36,7 +37,7 @@ class Service:
         self._methods: dict[str, Callable[[Message, Caller], Message]] = {
             "CreateSession": self._create_session, "ExtendSession": self._extend_session, "RunStep": self._run_step,
             "CloseSession": self._close_session, "ListDevices": self._list_devices, "ResetAll": self._reset_all, "Stop": self._stop_server,
-            "GetStatus": self._get_status, "RegisterGraph": self._register_graph, "RunGraph": self._run_graph, "RecvTensor": self._recv_tensor,
+            "GetStatus": self._get_status, "RegisterGraph": self._register_graph, "RunGraph": self._run_graph, "RecvTensors": self._recv_tensors,
             "AbortStep": self._abort_step, "EndSession": self._end_session, "Reset": self._reset}
 
     def handle(self, message: Message, caller: Caller) -> Message:
@@ -109,14 +110,13 @@ class Service:
         results, metadata = self._worker.run(_field(message, "handle", str), message.tensors, order)
         return Message("ok", {}, [] if metadata is None else [metadata.SerializeToString()], results)
 
-    def _recv_tensor(self, message: Message, caller: Caller) -> Message:
-        arrived: queue.SimpleQueue[tuple[Any, Any]] = queue.SimpleQueue()
-        caller.on_gone(lambda: arrived.put((None, errors.CancelledError(None, None, "the receiver is gone"))))
-        self._worker.send(_field(message, "step", int), _field(message, "key", str), lambda value, error: arrived.put((value, error)))
-        value, error = arrived.get()
-        if error is not None:
-            raise error
-        return Message("ok", {}, [], [value])
+    def _recv_tensors(self, message: Message, caller: Caller) -> Message:
+        step = _field(message, "step", int)
+        outbox = self._worker.outbox(step, _field(message, "receiver", str), _names(message, "keys"))
+        caller.on_gone(lambda: outbox.put("", None, errors.CancelledError(None, None, "the receiver is gone")))
+        ready = outbox.take()
+        self._worker.steps.taken(step)
+        return Message("ok", {"keys": [key for key, _ in ready]}, [], [value for _, value in ready])
 
     def _abort_step(self, message: Message, caller: Caller) -> Message:
         self._worker.abort(_field(message, "step", int), error_from(_field(message, "error", dict)))

@@ -12,9 +12,10 @@ from penstock.distributed import step_state
 from penstock.distributed.messages import Message, error_fields
 from penstock.distributed.peers import Peers, ignore
 from penstock.distributed.worker import RunOrder, Worker
-from penstock.errors import CancelledError, InternalError, OpError
+from penstock.errors import CancelledError, DeadlineExceededError, InternalError, OpError
 
 _PATIENCE = 5.0  # seconds that aborted tasks get to answer
+_LATE = 1.0  # seconds after its deadline until the master ends a step itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +116,15 @@ class StepRun:
             elif instruction.task == self._worker.task:
                 self._worker.abort(self._order.step, instruction.error)
             else:
-                self._peers.start(instruction.task, Message("AbortStep", {"step": self._order.step, "error": error_fields(instruction.error)}), ignore)
+                message = Message("AbortStep", {"step": self._order.step, "error": error_fields(instruction.error)})
+                self._peers.start(instruction.task, message, ignore)
 
     def _wait(self) -> None:
         """Until the step is over. A task that is lost is noticed by the transport; a part that waits ends by its deadline or by an abort."""
-        self._failed.wait()
+        limit = self._order.timeout_ms / 1000 + _LATE if self._order.timeout_ms else None
+        if not self._failed.wait(limit):  # tasks keep the time themselves, unless they are too busy to
+            self.cancel(DeadlineExceededError(None, None, (
+                f"the step did not end within {self._order.timeout_ms} ms; {list(self._state.running)} still run")))
         if not self._over.wait(_PATIENCE):
             self._event(step_state.PatienceOver())
 

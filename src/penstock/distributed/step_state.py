@@ -1,7 +1,8 @@
 """The master's side of one step, without threads, clocks or sockets: events in, instructions out.
 
-Each task runs its part. The first failure, or a cancellation by the client, is the error of the step: every task that still runs is told to abort, and the step
-ends when all have answered, or when the patience with them is over. Later errors are consequences of the first and are dropped.
+Each task runs its part. The first failure, or a cancellation by the client, is the error of the step: every task that
+still runs is told to abort, and the step ends when all have answered, or when the patience with them is over. Later
+errors are consequences of the first and are dropped.
 
 >>> state = StepState(["ps", "worker"])
 >>> state.handle(Done("ps"))

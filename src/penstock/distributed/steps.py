@@ -1,8 +1,9 @@
 """The steps of a worker: each has a rendezvous in which the tasks of a cluster meet.
 
-Contract. A step is known by a number that its master chose. Its rendezvous is there from the first moment somebody speaks of it, be it the master that starts the
-step here or another task that wants a tensor of it, until the part has run here and every tensor that others want has been taken, or until the
-step is aborted. A step runs once: its number is refused afterwards, so that a request that arrives twice does nothing twice.
+Contract. A step is known by a number that its master chose. Its rendezvous is there from the first moment somebody
+speaks of it, be it the master that starts the step here or another task that wants a tensor of it, until the part has
+run here and every tensor that others want has been taken, or until the step is aborted. A step runs once: its number is
+refused afterwards, so that a request that arrives twice does nothing twice.
 """
 from __future__ import annotations
 
@@ -12,58 +13,45 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from penstock.distributed.cluster_spec import task_of
 from penstock.errors import AbortedError, OpError
-from penstock.runtime.rendezvous import Callback, Rendezvous
+from penstock.runtime.rendezvous import Rendezvous
 from penstock.runtime.step import Step
 
-Fetch = Callable[[str, int, str, Callback], Callable[[], None]]  # (task, step, key, callback) -> how to give up
+Deliver = Callable[[str, Any, "BaseException | None"], None]  # (key, value, None), or ("", None, error) for all that is still to come
+Fetch = Callable[[str, int, list[str], Deliver], Callable[[], None]]  # (task, step, keys, deliver) -> how to give up
 _REMEMBERED = 10_000  # numbers of steps that have ended
 _FORGOTTEN_AFTER = 120.0  # seconds: what was left over from a step whose master and receivers are gone
 
 
 class StepRendezvous(Rendezvous):
-    """A rendezvous in which what another task sends is fetched from that task."""
+    """A rendezvous into which the tensors of other tasks are fetched when the step begins, all of a task by one call."""
 
-    def __init__(self, task: str, number: int, fetch: Fetch) -> None:
+    def __init__(self, number: int, fetch: Fetch) -> None:
         super().__init__()
-        self._task, self._number, self._fetch = task, number, fetch
-        self._calls: dict[str, Callable[[], None]] = {}  # key -> how to give up on it
+        self._number, self._fetch = number, fetch
+        self._calls: list[Callable[[], None]] = []  # how to give up on what is still to come
 
-    def recv(self, key: str, callback: Callback) -> None:
-        """Calls back with the value for ``key``, wherever it comes from."""
-        sender = task_of(key.partition(";")[0])
-        if sender == self._task:
-            super().recv(key, callback)
-            return
-        with self._lock:
-            error = self._error
-        if error is not None:
-            callback(None, error)
-            return
-
-        def arrived(value: Any, failure: BaseException | None) -> None:
+    def fetch(self, keys: dict[str, list[str]]) -> None:
+        """Asks each task of {task: keys} for its tensors; they are sent into this rendezvous as they come."""
+        for task, wanted in keys.items():
+            give_up = self._fetch(task, self._number, wanted, self._arrived)
             with self._lock:
-                self._calls.pop(key, None)
-            callback(value, (self._error or failure) if failure is not None else None)
+                aborted = self._error is not None
+                self._calls.append(give_up)
+            if aborted:
+                give_up()
 
-        give_up = self._fetch(sender, self._number, key, arrived)
-        with self._lock:
-            aborted = self._error is not None
-            if not aborted:
-                self._calls[key] = give_up
-        if aborted:
-            give_up()
-
-    def take(self, key: str, callback: Callback) -> None:
-        """Calls back with what this task sends under ``key``: for another task."""
-        super().recv(key, callback)
+    def _arrived(self, key: str, value: Any, error: BaseException | None) -> None:
+        if error is None:
+            self.send(key, value)
+        else:
+            self.abort(error)  # the first error is kept: what is given up after an abort does not hide its reason
 
     def abort(self, error: BaseException) -> None:
         """Ends all waiting with an error, here and at other tasks."""
         super().abort(error)
         with self._lock:
-            calls, self._calls = list(self._calls.values()), {}
+            calls, self._calls = self._calls, []
         for give_up in calls:
             give_up()
 
@@ -73,13 +61,49 @@ class StepRendezvous(Rendezvous):
         return not self._values and not self._waiting
 
 
+class Outbox:
+    """What one other task wants of a step here: it comes for it again and again, and gets all that is ready each time."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._ready: list[tuple[str, Any]] = []
+        self._error: BaseException | None = None
+
+    def put(self, key: str, value: Any, error: BaseException | None) -> None:
+        """A tensor is ready, or the step has failed."""
+        with self._changed:
+            self._error = self._error or error
+            if error is None:
+                self._ready.append((key, value))
+            self._changed.notify_all()
+
+    def take(self) -> list[tuple[str, Any]]:
+        """Waits until something is ready and takes all that is; raises the error of the step. Every step ends, so this does."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._ready or self._error is not None)
+            if self._error is not None:
+                raise self._error
+            ready, self._ready = self._ready, []
+            return ready
+
+    @property
+    def empty(self) -> bool:
+        """True if nothing waits to be taken."""
+        return not self._ready
+
+
 class _Entry:
-    __slots__ = ("rendezvous", "running", "since", "started", "step")
+    __slots__ = ("outboxes", "rendezvous", "running", "since", "started", "step")
 
     def __init__(self, rendezvous: StepRendezvous) -> None:
         self.rendezvous, self.since = rendezvous, time.monotonic()
         self.started = self.running = False
         self.step: Step | None = None
+        self.outboxes: dict[str, Outbox] = {}
+
+    @property
+    def over(self) -> bool:
+        return self.started and not self.running and self.rendezvous.empty and all(outbox.empty for outbox in self.outboxes.values())
 
 
 class Steps:
@@ -111,23 +135,26 @@ class Steps:
             if entry is None:
                 return
             entry.running, entry.step, entry.since = False, None, time.monotonic()
-            if error is not None or entry.rendezvous.empty:
+            if error is not None or entry.over:
                 self._close(number, error)
         if error is not None:
             entry.rendezvous.abort(error)
 
-    def take(self, number: int, key: str, callback: Callback) -> None:
-        """Another task wants a tensor."""
+    def outbox(self, number: int, receiver: str, keys: list[str]) -> Outbox:
+        """Where ``receiver`` gets its tensors of a step; ``keys`` are further ones that it wants."""
         with self._lock:
             entry = self._entry(number)
-        entry.rendezvous.take(key, lambda value, error: self._taken(number, value, error, callback))
+            outbox = entry.outboxes.setdefault(receiver, Outbox())
+        for key in keys:
+            entry.rendezvous.recv(key, lambda value, error, key=key: outbox.put(key, value, error))  # type: ignore[misc]
+        return outbox
 
-    def _taken(self, number: int, value: Any, error: BaseException | None, callback: Callback) -> None:
+    def taken(self, number: int) -> None:
+        """Something was taken out of an outbox: perhaps the last that a step had left."""
         with self._lock:
             entry = self._entries.get(number)
-            if entry is not None and entry.started and not entry.running and entry.rendezvous.empty:
+            if entry is not None and entry.over:
                 self._close(number, None)
-        callback(value, error)
 
     def abort(self, number: int, error: OpError) -> None:
         """Ends a step, whether it has begun or not: who waits for it gets ``error``."""
@@ -156,7 +183,7 @@ class Steps:
             raise self._ended[number] or AbortedError(None, None, f"step {number} has run on {self._task} already")
         entry = self._entries.get(number)
         if entry is None:
-            entry = self._entries[number] = _Entry(StepRendezvous(self._task, number, self._fetch))
+            entry = self._entries[number] = _Entry(StepRendezvous(number, self._fetch))
         return entry
 
     def _close(self, number: int, error: OpError | None) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from penstock.distributed.messages import Message, decode, encode
-from penstock.distributed.peers import Done, checked
+from penstock.distributed.peers import Done, checked, nothing
 from penstock.distributed.service import Service
 from penstock.errors import CancelledError, OpError, UnavailableError
 from penstock.runtime.threads import POOL
@@ -77,7 +77,7 @@ class LocalNetwork:
                 self._calls.add(call)
         if service is None:
             call.finish(None, UnavailableError(None, None, f"nobody listens at {address}"))
-            return lambda: None
+            return nothing
         request = b"".join(encode(message))
 
         def work() -> None:

@@ -1,7 +1,9 @@
-"""The worker: what a task does for the masters of a cluster. It keeps registered parts of graphs, runs them, and hands their tensors to other tasks.
+"""The worker: what a task does for the masters of a cluster. It keeps registered parts of graphs, runs them, and hands
+their tensors to other tasks.
 
-No sockets here: ``service.py`` maps messages to these methods, and ``fetch`` is how tensors of other tasks are asked for. Variables, queues and tables live in the
-task's containers and are shared by all sessions by name; what belongs to a session (random states) goes with it.
+No sockets here: ``service.py`` maps messages to these methods, and ``fetch`` is how tensors of other tasks are asked
+for. Variables, queues and tables live in the task's containers and are shared by all sessions by name; what belongs to
+a session (random states) goes with it.
 """
 from __future__ import annotations
 
@@ -15,15 +17,16 @@ from typing import Any
 from tensorboard.compat.proto.config_pb2 import RunMetadata
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 
+from penstock.compiler.ir import Program
 from penstock.distributed.cluster_spec import task_of
 from penstock.distributed.parts import program_of
-from penstock.distributed.steps import Fetch, Steps
+from penstock.distributed.steps import Fetch, Outbox, Steps
 from penstock.errors import AbortedError, InternalError, InvalidArgumentError, KernelError, OpError
+from penstock.ops.transfer import Recv, rendezvous_key
 from penstock.runtime.devices import Device, local_devices
 from penstock.runtime.environment import Environment
 from penstock.runtime.executor import execute
 from penstock.runtime.failures import describe
-from penstock.runtime.rendezvous import Callback
 from penstock.runtime.resources import Resources
 from penstock.runtime.trace import Trace, fill_partition_graphs
 
@@ -49,7 +52,7 @@ class Worker:
         self.resources = Resources()
         self.steps = Steps(task, fetch)
         self._sessions: dict[str, Environment] = {}
-        self._graphs: dict[str, tuple[str, Any, int]] = {}  # handle -> (session, plan, number of feeds)
+        self._graphs: dict[str, tuple[str, Any, int, dict[str, list[str]]]] = {}  # handle -> (session, plan, number of feeds, tensors of others)
         self._numbers = itertools.count()
         self._lock = threading.Lock()
 
@@ -67,8 +70,16 @@ class Worker:
                 environment = self._sessions[session] = Environment(self.devices, resources=Resources() if isolated else self.resources)
             plan = environment.pack(program, frames)
             handle = f"{self.incarnation:x}-{next(self._numbers)}"  # a handle of an earlier incarnation is never found
-            self._graphs[handle] = session, plan, len(program.args)
+            self._graphs[handle] = session, plan, len(program.args), self._received(program)
         return handle
+
+    def _received(self, program: Program) -> dict[str, list[str]]:
+        """The keys of the tensors that come from other tasks, by task."""
+        keys: dict[str, list[str]] = {}
+        for node in program.nodes:
+            if node.definition is Recv and task_of(node.attrs["send_device"]) != self.task:
+                keys.setdefault(task_of(node.attrs["send_device"]), []).append(rendezvous_key(node.attrs))
+        return keys
 
     def end_session(self, session: str) -> None:
         """Forgets the parts of a session and what belongs to it alone."""
@@ -88,13 +99,14 @@ class Worker:
         if registered is None:
             raise AbortedError(None, None, f"Graph handle {handle} is not found on {self.task}: the task was restarted since it was registered, and "
                                "the variables it held are lost. Restore or initialise them.")
-        _, plan, wanted = registered
+        _, plan, wanted, received = registered
         if len(feeds) != wanted:
             raise InvalidArgumentError(None, None, f"part {handle} takes {wanted} feeds, not {len(feeds)}")
         step = self.steps.begin(order.step, order.timeout_ms)
         failure: OpError | None = None
         try:
             trace = Trace() if order.trace else None
+            step.rendezvous.fetch(received)  # type: ignore[attr-defined]
             slots = execute(plan, feeds, step, trace)
             results = [_fetched(slots[part][slot], node) for part, slot, node in plan.fetch_places]
             return results, _metadata(plan, trace, order)
@@ -108,9 +120,9 @@ class Worker:
         finally:
             self.steps.end(order.step, failure)
 
-    def send(self, step: int, key: str, callback: Callback) -> None:
-        """Another task asks for a tensor: calls back when it is there."""
-        self.steps.take(step, key, callback)
+    def outbox(self, step: int, receiver: str, keys: list[str]) -> Outbox:
+        """Another task asks for tensors: where it gets them."""
+        return self.steps.outbox(step, receiver, keys)
 
     def abort(self, step: int, error: OpError) -> None:
         """The master gives up a step."""

@@ -148,8 +148,8 @@ def as_attr(declared: Any) -> Attr:
     """The Attr for what stands in a declaration: an Attr, a set of DTypes, or a default value."""
     if isinstance(declared, Attr):
         return declared
-    if isinstance(declared, frozenset):
-        return Attr("type", allowed=declared)
+    if isinstance(declared, (frozenset, set, list, tuple)) and all(isinstance(choice, DType) for choice in declared):
+        return Attr("type", allowed=frozenset(declared))
     for python_type, kind in ((bool, "bool"), (int, "int"), (float, "float"), (str, "string"), (DType, "type"), (TensorShape, "shape")):
         if isinstance(declared, python_type):
             return Attr(kind, declared)

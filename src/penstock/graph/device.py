@@ -47,7 +47,7 @@ class DeviceSpec:
                 else:
                     raise ValueError
             except ValueError:
-                raise ValueError(f"Unknown attribute: '{part}' in '{spec}'") from None
+                raise ValueError(f"Unknown attribute: '{key}' in '{spec}'") from None
         DeviceSpec.__init__(self, job, replica, task, device_type, device_index)
         return self
 

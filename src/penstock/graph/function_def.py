@@ -5,6 +5,7 @@ GraphDef has ``node:number``; an argument is named alone. Names of nodes are tho
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -104,6 +105,12 @@ def to_function_def(function: FuncGraph) -> FunctionDef:
 
 # --- in --------------------------------------------------------------------------------------------------------------
 
+class MissingFunction(str):
+    """The name of a function that could not be imported, and the ``reason``: an op that calls it can be imported, but not run."""
+
+    reason = "it is not in the library of the GraphDef"
+
+
 class Library:
     """The functions of a GraphDef that is imported into ``graph``, each made when the first op needs it."""
 
@@ -113,14 +120,14 @@ class Library:
         self._functions: dict[str, Any] = {}
 
     def get(self, name: str) -> Any:
-        """The function of this name; the name itself if there is none, or it uses what Penstock does not have: it can be imported, but not run."""
+        """The function of this name; a MissingFunction if there is none, or it uses what Penstock does not have."""
         if name not in self._functions:
-            self._functions[name] = name  # also for a function that calls itself
+            missing = self._functions[name] = MissingFunction(name)  # also for a function that calls itself
             if name in self._protos:
                 try:
                     self._functions[name] = self._make(self._protos[name])
-                except (OpError, ValueError, KeyError):
-                    return name
+                except (OpError, ValueError, KeyError) as error:
+                    missing.reason = str(error)
         return self._functions[name]
 
     def _make(self, proto: FunctionDef) -> FuncGraph:
@@ -130,7 +137,7 @@ class Library:
         _check_types(graph_def)
         for node in graph_def.node:
             node.input[:] = [_to_graph_name(text, nodes) for text in node.input]
-        function = separate_function(proto.signature.name, self._graph)
+        function = separate_function(re.sub(r"\W+", "_", proto.signature.name).strip("_"), self._graph)
         used = {text for node in graph_def.node for text in node.input}
         with function.as_default():
             arguments = {arg.name: self._argument(function, proto, index) for index, arg in enumerate(proto.signature.input_arg)}

@@ -171,6 +171,8 @@ class Graph:
     def _name_for(self, name: str) -> str:
         """The full name of a new op: ``name`` ends in "/" if it is full and reserved already."""
         if name and name[-1] == "/":
+            if name[:-1] in self._by_name:
+                raise ValueError(f"Duplicate node name in graph: '{name[:-1]}'")
             return name[:-1]
         if not VALID_OP_NAME.match(name) and not (self._name_stack and VALID_SCOPE_NAME.match(name)):
             raise ValueError(f"'{name}' is not a valid node name")

@@ -58,12 +58,13 @@ PROPERTIES = {
     "control_flow": "",  # switch, merge, enter, exit, next, trigger: scheduled by frames and dead tensors
     "forwards_reference": False,  # given a reference, it hands it on: whoever uses its output reads the variable then
     "passes_references": False,  # an input may be a reference: the kernel reads it where it wants the value
+    "calls_later": False,  # the functions in its attributes run when its kernel has returned: a dataset is made now, its elements later
     "allows_uninitialized": False,  # a Ref input may point at a variable without a value
 }
 
 REGISTRY: dict[str, OpDef] = {}
 _MISSING = object()
-_MAX_OUTPUTS = 1 << 20  # of one op: a number beyond that is a mistake, and would fill the memory with Tensors
+_MAX_OUTPUTS = 1 << 16  # of one op: a number beyond that is a mistake, and would fill the memory with Tensors
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,7 @@ class OpDef:
     forwards_reference: bool
     control_flow: str
     allows_uninitialized: bool
+    calls_later: bool
 
     def _parse(self, text: str) -> Arg:
         name, _, spec = (part.strip() for part in text.partition(":"))

@@ -114,7 +114,7 @@ def to_array(value: Any, dtype: DType | None = None, shape: Any = None) -> np.nd
         dtype = dtypes.as_dtype(dtype).base_dtype
     full_shape = None if shape is None else as_shape(shape)
     if dtype is not None and full_shape is not None and full_shape.num_elements() == 0 and not isinstance(value, np.ndarray):
-        return np.empty(full_shape.as_list(), dtype.np)  # whatever the value: there is no element to hold it
+        return np.empty(full_shape.as_list(), dtype.np)  # type: ignore[arg-type]  # whatever the value: there is no element to hold it
     array = value if isinstance(value, (np.ndarray, np.generic)) else None
     array = _from_python(value, dtype) if array is None else _from_numpy(np.asarray(array), dtype)
     return array if full_shape is None else _fill(array, full_shape)

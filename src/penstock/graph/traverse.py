@@ -21,8 +21,13 @@ def needed(fetches: Iterable[Tensor], targets: Iterable[Operation], fed: Collect
         found.add(operation)
         stack.extend(tensor.op for tensor in operation._inputs if tensor not in fed)
         if control:
-            stack.extend(operation._control_inputs)
+            stack.extend(other for other in operation._control_inputs if not _is_fed(other, fed))
     return in_order(found)
+
+
+def _is_fed(operation: Operation, fed: Collection[Tensor]) -> bool:
+    """True for a placeholder (or a like source) whose value is given: who waits for it need not wait, and it cannot run."""
+    return not operation._inputs and not operation.definition.blocking and bool(operation.outputs) and all(t in fed for t in operation.outputs)
 
 
 def in_order(operations: set[Operation]) -> list[Operation]:

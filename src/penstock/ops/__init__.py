@@ -123,6 +123,7 @@ from penstock.ops import (  # noqa: F401
     dataset_cache,
     dataset_files,
     dataset_functions,
+    dataset_group,
     dataset_order,
     dataset_parallel,
     dataset_shuffle,

@@ -16,6 +16,7 @@ from penstock.graph.attrs import BOOL, INT, Attr, count
 from penstock.graph.opdef import op
 from penstock.graph.seeds import get_seed
 from penstock.graph.shape import TensorShape
+from penstock.ops.files import file_error, path_of
 from penstock.ops.philox import Philox
 from penstock.ops.random import generator
 
@@ -250,22 +251,35 @@ class FixedUnigramCandidateSampler:
         _check_true(true_classes, num_true)
         sampler = ctx.state.get("fixed")
         if sampler is None:
-            weights = _fixed_weights(vocab_file, unigrams, distortion, num_reserved_ids, num_shards, shard)
-            if len(weights) != range_max:
-                raise invalid_argument(f"range is {range_max} must be equal to the number of loaded weights, {len(weights)}")
+            weights = _fixed_weights(vocab_file, unigrams, distortion, num_reserved_ids, num_shards, shard, range_max)
             sampler = ctx.state["fixed"] = FixedUnigram(weights)
         return _candidates(sampler, ctx, true_classes, num_sampled, unique, seed, seed2)
 
 
-def _fixed_weights(vocab_file: str, unigrams: Any, distortion: float, reserved: int, shards: int, shard: int) -> np.ndarray:
+def _fixed_weights(vocab_file: str, unigrams: Any, distortion: float, reserved: int, shards: int, shard: int, range_max: int) -> np.ndarray:
     """The weights of the classes of one shard; reserved classes come first and are never drawn."""
     if bool(vocab_file) == bool(unigrams):
         raise invalid_argument("Must provide either vocab_file or unigrams.")
+    if reserved < 0 or shard >= shards:
+        raise invalid_argument(f"num_reserved_ids must not be negative, and shard less than num_shards, got {reserved}, {shard} and {shards}")
     if vocab_file:
-        with open(vocab_file) as lines:
-            unigrams = [float(line.rsplit(",", 1)[-1]) for line in lines if line.strip()]
+        unigrams = _last_column(path_of(vocab_file))
+    loaded = len(range(shard, reserved + len(unigrams), shards))
+    if loaded != range_max:
+        raise invalid_argument(f"range is {range_max} must be equal to the number of loaded weights, {loaded}")
     weights = np.concatenate([np.zeros(reserved), np.asarray(unigrams, np.float64) ** distortion])
     return weights[shard::shards]
+
+
+def _last_column(path: str) -> list[float]:
+    """The numbers in the last column of a file of comma-separated values."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as lines:
+            return [float(line.rsplit(",", 1)[-1]) for line in lines if line.strip()]
+    except OSError as error:
+        raise file_error(error, path) from None
+    except ValueError as error:
+        raise invalid_argument(f"{path}: the last column must hold weights: {error}") from None
 
 
 @op("AllCandidateSampler", _SIGNATURE, num_true=count(1), num_sampled=count(1), unique=BOOL, seed=0, seed2=0)

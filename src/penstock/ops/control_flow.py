@@ -16,6 +16,7 @@ from penstock.graph.shape import TensorShape, as_shape
 from penstock.ops.compare import logical_and
 from penstock.ops.constant import constant, identity
 from penstock.ops.functional import If, While
+from penstock.ops.passing import stop_gradient
 
 # --- leaves of a structure that are made of tensors ------------------------------------------------------------------
 
@@ -188,7 +189,8 @@ def while_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: An
     """``tf.while_loop``: calls ``body`` on the loop variables as long as ``cond`` says so; returns the last ones.
 
     Loop variables may be any nest of tensors, SparseTensors and TensorArrays. A variable keeps its shape unless ``shape_invariants`` says what of it
-    may change. ``parallel_iterations`` and ``swap_memory`` are accepted; they change no result.
+    may change. With ``back_prop=False`` no gradient goes into the loop. ``parallel_iterations`` and ``swap_memory`` are accepted; they change no
+    result.
 
     >>> import penstock as tf
     >>> with tf.Graph().as_default(), tf.Session() as sess:
@@ -204,7 +206,8 @@ def while_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: An
     if not loop_vars and not isinstance(loop_vars, Tensor):
         raise ValueError("No loop variables provided")
     with name_scope(name, "while", nest.flatten(loop_vars)):
-        return _Loop(cond, body, loop_vars, shape_invariants, maximum_iterations, parallel_iterations).build(return_same_structure)
+        loop = _Loop(cond, body, loop_vars, shape_invariants, maximum_iterations, parallel_iterations)
+        return loop.build(return_same_structure, identity if back_prop else stop_gradient)
 
 
 class _Loop:
@@ -243,8 +246,8 @@ class _Loop:
                                  f"It enters the loop with shape {tensor.shape}, but the specified shape invariant is {shape}.")
         return result
 
-    def build(self, same_structure: bool) -> Any:
-        """The op and its results."""
+    def build(self, same_structure: bool, leave: Callable[..., Tensor]) -> Any:
+        """The op and its results, each of which leaves the loop through an op that ``leave`` makes."""
         arguments = [(tensor.dtype.base_dtype, shape, "loop_var") for tensor, shape in zip(self._start, self._shapes)]
         test, _ = trace("while_cond", self._trace_cond, arguments)
         step, _ = trace("while_body", self._trace_body, arguments)
@@ -255,7 +258,7 @@ class _Loop:
             op = While.node([[*self._start, *captured]], {
                 "cond": test, "body": step, "parallel_iterations": self._parallel,
                 "output_shapes": [*self._shapes, *(tensor.shape for tensor in captured)]}, name="While")
-        result = _pack(self._structure, self._leaves, [identity(tensor, name="Exit") for tensor in op.outputs[:count]])
+        result = _pack(self._structure, self._leaves, [leave(tensor, name="Exit") for tensor in op.outputs[:count]])
         result = result[1] if self._counted else result
         result = tuple(result) if self._gave_tuple else result
         return result[0] if not same_structure and len(result) == 1 else result

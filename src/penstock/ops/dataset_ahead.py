@@ -32,7 +32,7 @@ class _Place:
 
     def __init__(self) -> None:
         self.result: Any = _EMPTY
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
 
     @property
     def done(self) -> bool:
@@ -64,7 +64,7 @@ class _Line:
             self._places.append(_Place())
             return self._places[-1]
 
-    def fill(self, place: _Place, result: Any = _EMPTY, error: Exception | None = None) -> None:
+    def fill(self, place: _Place, result: Any = _EMPTY, error: BaseException | None = None) -> None:
         """Puts a result, an error or the end in its place."""
         with self._changed:
             place.result, place.error = result, error
@@ -81,10 +81,12 @@ class _Line:
         unregister = step.on_cancel(self._wake)
         try:
             with self._changed:
-                self._changed.wait_for(lambda: step.cancelled is not None or self._is_ready(), step.remaining())
-                if not self._is_ready():
-                    raise step.cancelled or KernelError(DeadlineExceededError, "Timed out waiting for an element that is made in the background.")
-                return self._first()
+                self._changed.wait_for(lambda: self._stopped or step.cancelled is not None or self._is_ready(), step.remaining())
+                if self._is_ready():
+                    return self._first()
+                if self._stopped or step.cancelled is not None:
+                    raise step.cancelled or self.step.cancelled
+                raise KernelError(DeadlineExceededError, "Timed out waiting for an element that is made in the background.")
         finally:
             unregister()
 
@@ -153,12 +155,12 @@ class _Work:
             except StopIteration:
                 line.fill(place, _END)
                 return
-            except Exception as error:
+            except BaseException as error:  # whatever it is: somebody waits for it
                 line.fill(place, error=error.with_traceback(None))  # a traceback would keep this thread's frames alive
                 return
         try:
             result = element if self._function is None else self._function(*element)
-        except Exception as error:
+        except BaseException as error:
             line.fill(place, error=error.with_traceback(None))
         else:
             line.fill(place, result)

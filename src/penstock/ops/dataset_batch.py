@@ -1,4 +1,4 @@
-"""Datasets whose elements are made of several elements of another, or of parts of one: batch, padded_batch, unbatch, window, group_by_window."""
+"""Datasets whose elements are made of several elements of another, or of parts of one: batch, padded_batch, unbatch, window."""
 from __future__ import annotations
 
 import itertools
@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import DataLossError, KernelError, invalid_argument
-from penstock.graph.attrs import FUNC, Attr, type_list
+from penstock.graph.attrs import Attr, type_list
 from penstock.graph.attrs import count as length_attr
-from penstock.ops.dataset_core import OUTPUTS, Caller, Element, Elements, Source, dataset_op, integer, positive, rows, scalar
-from penstock.ops.dataset_functions import dataset_of
+from penstock.ops.dataset_core import OUTPUTS, Element, Elements, Source, dataset_op, positive, rows, scalar
 
 _INPUT = "input_dataset: variant"
 _PADDED = f"{_INPUT}, batch_size: int64, padded_shapes: N * int64, padding_values: Toutput_types"
@@ -167,13 +166,14 @@ class UnbatchDataset:
 
 # --- datasets of datasets --------------------------------------------------------------------------------------------
 
-def _in_memory(elements: list[Element]) -> Source:
+def in_memory(elements: list[Element]) -> Source:
+    """A dataset of these elements."""
     return Source(lambda: iter(elements))
 
 
 def _columns(elements: list[Element], components: int) -> Element:
     """One dataset per component."""
-    return tuple([_in_memory([(element[index],) for element in elements]) for index in range(components)])
+    return tuple([in_memory([(element[index],) for element in elements]) for index in range(components)])
 
 
 class _Window:
@@ -208,55 +208,3 @@ class WindowDataset:
     def kernel(input_dataset, size, shift, stride, drop_remainder, output_types):
         numbers = [positive(value, f"Window {name}") for name, value in (("size", size), ("shift", shift), ("stride", stride))]
         return Source(lambda: _Window(iter(input_dataset), len(output_types), *numbers, bool(drop_remainder)))
-
-
-class _GroupByWindow:
-    """Collects elements by key; a group that is full is handed to ``reduce``, whose dataset comes next. At the end, groups leave by key."""
-
-    def __init__(self, elements: Elements, key: Caller, reduce: Caller, window_size: Caller) -> None:
-        self._elements, self._key, self._reduce, self._window_size = elements, key, reduce, window_size
-        self._groups: dict[int, list[Element]] = {}
-        self._sizes: dict[int, int] = {}
-        self._current: Elements = iter(())
-
-    def __iter__(self) -> _GroupByWindow:
-        return self
-
-    def __next__(self) -> Element:
-        while True:
-            for element in self._current:
-                return element
-            key = self._fill_group()
-            if key is None:
-                raise StopIteration
-            self._current = iter(dataset_of(self._reduce(np.int64(key), _in_memory(self._groups.pop(key)))))
-
-    def _fill_group(self) -> int | None:
-        """Reads until a group is full, or to the end; the key of a group that is to leave."""
-        for element in self._elements:
-            key = integer(self._key(*element)[0])
-            if key not in self._sizes:
-                self._sizes[key] = integer(self._window_size(np.int64(key))[0])
-                if self._sizes[key] <= 0:
-                    raise invalid_argument("Window size must be greater than zero, but got {}.".format(self._sizes.pop(key)))
-            group = self._groups.setdefault(key, [])
-            group.append(element)
-            if len(group) >= self._sizes[key]:
-                return key
-        return min(self._groups, default=None)
-
-
-_GROUPED = ("key_func_other_arguments: Tkey_func_other_arguments, reduce_func_other_arguments: Treduce_func_other_arguments, "
-            "window_size_func_other_arguments: Twindow_size_func_other_arguments")
-
-
-@dataset_op("GroupByWindowDataset", f"{_INPUT}, {_GROUPED}", key_func=FUNC, reduce_func=FUNC, window_size_func=FUNC,
-            Tkey_func_other_arguments=type_list(), Treduce_func_other_arguments=type_list(), Twindow_size_func_other_arguments=type_list(), **OUTPUTS)
-class GroupByWindowDataset:
-    """What a function makes of groups of elements that have the same key."""
-
-    def kernel(input_dataset, key_func_other_arguments, reduce_func_other_arguments, window_size_func_other_arguments, ctx, key_func, reduce_func,
-               window_size_func):
-        functions = [Caller(ctx, key_func, key_func_other_arguments), Caller(ctx, reduce_func, reduce_func_other_arguments),
-                     Caller(ctx, window_size_func, window_size_func_other_arguments)]
-        return Source(lambda: _GroupByWindow(iter(input_dataset), *functions))

@@ -41,8 +41,7 @@ class Caller:
 
     def __init__(self, ctx: Any, function: Any, captured: list[Any]) -> None:
         if not isinstance(function, FuncGraph):
-            raise KernelError(NotFoundError, f"Function {function} is not defined.",
-                              "build the pipeline in this program: an imported graph has no functions")
+            raise KernelError(NotFoundError, f"Function {function} is not defined: {getattr(function, 'reason', 'it is not part of the graph')}")
         self._ctx, self._function = ctx, function
         self._captured = [value.read() if hasattr(value, "read") and not tensor.dtype.is_ref and tensor.dtype is not resource else value
                           for tensor, value in zip(function.inputs[len(function.inputs) - len(captured):], captured)]
@@ -54,6 +53,7 @@ class Caller:
 def dataset_op(op_type: str, inputs: str = "", output: str = "handle", **declared: Any) -> Callable[[type], OpDef]:
     """``@op`` for an op whose only output is a dataset: it says of all of them what is the same."""
     def register(body: type) -> OpDef:
+        body.calls_later = True  # type: ignore[attr-defined]
         body.stateful = True  # type: ignore[attr-defined]  (a dataset has state: its cache, its random numbers; no two are one)
         body.shape, body.gradient = fixed(), None  # type: ignore[attr-defined]
         body.passes_references = "Targuments" in declared  # type: ignore[attr-defined]  (functions read variables whenever they run)

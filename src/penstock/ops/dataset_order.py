@@ -4,13 +4,14 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from penstock.errors import CancelledError, invalid_argument
+from penstock.errors import CancelledError, DeadlineExceededError, KernelError, OpError, invalid_argument
 from penstock.graph.attrs import Attr
 from penstock.graph.attrs import count as length_attr
 from penstock.ops.dataset_core import OUTPUTS, Element, Elements, Source, dataset_op, integer
 from penstock.ops.dataset_shuffle import Shuffled, ShuffledRepeated
 
 _INPUT = "input_dataset: variant"
+_OF_THE_STEP = (CancelledError, DeadlineExceededError)  # errors that are not of an element
 
 
 class _Repeat:
@@ -142,10 +143,9 @@ class _IgnoreErrors:
         while True:
             try:
                 return next(self._elements)
-            except (StopIteration, CancelledError):
-                raise
-            except Exception:
-                continue
+            except (OpError, KernelError) as error:
+                if issubclass(getattr(error, "error_class", type(error)), _OF_THE_STEP):
+                    raise
 
 
 @dataset_op("IgnoreErrorsDataset", _INPUT, **OUTPUTS)

@@ -22,7 +22,7 @@ class _Shuffle:
         self._source, self._size, self._epochs_left = source, size, count
         self._random = random_words(*seeds)
         self._elements: Elements | None = None
-        self._buffer: list[Element | None] = [None] * size
+        self._buffer: list[Element | None] = []  # grows to ``size``
         self._held = 0
         self._slices: deque[list[int]] = deque([[0, 0]])
 
@@ -58,9 +58,8 @@ class _Shuffle:
                 self._elements = None
                 continue
             piece = self._slices[-1]
-            if len(self._buffer) < self._size:
-                self._buffer.extend([None] * (self._size - len(self._buffer)))
-            self._buffer[piece[1] % self._size] = element
+            place = piece[1] % self._size
+            self._buffer[place:place + 1] = [element]  # at its end, this appends
             piece[1] += 1
             self._held += 1
 

@@ -2,6 +2,9 @@
 from __future__ import annotations
 
 import itertools
+import logging
+import sys
+import threading
 from typing import Any
 
 import numpy as np
@@ -12,6 +15,7 @@ from penstock.ops.dataset_core import OUTPUTS, Caller, Element, Source, dataset_
 from penstock.ops.philox import Philox
 
 _COMPONENTS = {"Toutput_types": type_list(1), "output_shapes": Attr("list(shape)", minimum=1)}
+_log = logging.getLogger("tensorflow")
 _WORDS = 1024  # blocks of random numbers that are made at once
 
 
@@ -61,9 +65,9 @@ class RangeDataset:
 class _Generated:
     """What ``next_func`` gives until it says that the end is reached; ``finalize_func`` then runs, or when nobody refers to this any more."""
 
-    def __init__(self, begin: Caller, following: Caller, finish: Caller) -> None:
-        self._following, self._finish = following, finish
-        self._begin, self._state = begin, None  # type: ignore[var-annotated]
+    def __init__(self, ctx: Any, begin: Caller, following: Caller, finish: Caller) -> None:
+        self._ctx, self._begin, self._following, self._finish = ctx, begin, following, finish
+        self._state: Element | None = None
         self._ended = False
 
     def __iter__(self) -> _Generated:
@@ -83,6 +87,20 @@ class _Generated:
         self._finish(*self._state)
         raise StopIteration
 
+    def __del__(self) -> None:
+        if self._state is not None and not self._ended and not sys.is_finalizing():
+            # A finalizer must not wait, and the function may.
+            arguments = (self._ctx, self._finish, self._state)
+            threading.Thread(target=_finish_later, args=arguments, name="penstock-data", daemon=True).start()
+
+
+def _finish_later(ctx: Any, finish: Caller, state: Element) -> None:
+    with ctx.detached_step().working():
+        try:
+            finish(*state)
+        except OpError as error:  # of no use to anybody any more; often its graph, with the Python function in it, is gone
+            _log.debug("A dataset that was given up could not be closed: %s", error)
+
 
 @dataset_op("GeneratorDataset",
             "init_func_other_args: Tinit_func_args, next_func_other_args: Tnext_func_args, finalize_func_other_args: Tfinalize_func_args",
@@ -95,7 +113,7 @@ class GeneratorDataset:
         begin = Caller(ctx, init_func, init_func_other_args)
         following = Caller(ctx, next_func, next_func_other_args)
         finish = Caller(ctx, finalize_func, finalize_func_other_args)
-        return Source(lambda: _Generated(begin, following, finish))
+        return Source(lambda: _Generated(ctx, begin, following, finish))
 
 
 def random_words(seed: int, seed2: int) -> Any:

@@ -340,10 +340,12 @@ def _noise(images: np.ndarray, shape: tuple[int, ...], uniform: bool, noise: str
     if noise == "zero":
         return np.zeros(shape, np.float32)
     rng = np.random.default_rng()
-    if uniform and noise != "gaussian":
-        low, high = (images.min(), images.max()) if images.size else (0, 1)
-        return rng.uniform(low, high, shape).astype(np.float32)
-    return rng.normal(images.mean(), images.std(), shape).astype(np.float32)
+    gaussian = noise == "gaussian" or not uniform
+    unit = rng.standard_normal(shape, np.float32) if gaussian else rng.random(shape, np.float32)
+    if not images.size:
+        return unit
+    start, spread = (images.mean(), images.std()) if gaussian else (images.min(), images.max() - images.min())
+    return start + spread * unit
 
 
 def extract_glimpse(input: Any, size: Any, offsets: Any, centered: bool = True, normalized: bool = True, uniform_noise: bool = True,

@@ -151,8 +151,12 @@ class EncodePng:
     """A picture [height, width, 1 to 4] as a PNG file."""
 
     ranks = {"image": 3}
-    shape = fixed()
     gradient = None
+
+    def shape(compression):
+        if not -1 <= compression <= 9:
+            raise ValueError(f"compression should be in [-1,9], got {compression}")
+        return []
 
     def kernel(image, compression):
         if image.ndim != 3 or not image.size:

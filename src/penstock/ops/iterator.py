@@ -126,7 +126,7 @@ IteratorV2 = op("IteratorV2", "-> handle: resource", shared_name=STRING, contain
 class OneShotIterator:
     """An iterator that starts by itself, on the dataset that a function makes, and goes through it once."""
 
-    stateful = True
+    stateful = calls_later = True
     shape = fixed()
     gradient = None
 

@@ -1,6 +1,7 @@
 """Mutex operations. The state is a ``penstock.runtime.mutexes.Mutex``."""
 from __future__ import annotations
 
+from penstock.errors import invalid_argument
 from penstock.graph.opdef import op
 from penstock.ops.common import fixed, nothing
 from penstock.ops.handles import SHARING, made, plain
@@ -28,7 +29,10 @@ class MutexLock:
     gradient = None
 
     def kernel(mutex, ctx):
-        return plain(mutex).lock(ctx.step)
+        held = plain(mutex)
+        if not isinstance(held, mutexes.Mutex):
+            raise invalid_argument(f"Trying to access a resource of the wrong kind: this op cannot use a {type(held).__name__}")
+        return held.lock(ctx.step)
 
 
 @op("ConsumeMutexLock", "mutex_lock: variant ->")

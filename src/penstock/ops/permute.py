@@ -61,6 +61,7 @@ class Transpose:
     """The axes in another order."""
 
     aliases = rearranges = True
+    ranks = {"perm": 1}
 
     def shape(x, perm):
         return _transposed(x, perm)
@@ -77,6 +78,7 @@ class ConjugateTranspose:
     """The complex conjugate, with its axes in another order."""
 
     aliases = True  # of what is not complex
+    ranks = {"perm": 1}
 
     def shape(x, perm):
         return _transposed(x, perm)

@@ -7,6 +7,7 @@ from penstock.errors import invalid_argument
 from penstock.graph import dtypes as dt
 from penstock.graph.attrs import Attr, one_of, types
 from penstock.graph.opdef import op
+from penstock.graph.shape import TensorShape
 from penstock.ops import pooling_core as core
 from penstock.ops.common import INDEX, REAL
 from penstock.ops.conv_shape import check_rank
@@ -59,7 +60,8 @@ class MaxPoolWithArgmax:
 class MaxPoolGradWithArgmax:
     """The gradient of MaxPoolWithArgmax: each element of ``grad`` goes to its index."""
 
-    def shape(input):
+    def shape(input, grad, argmax, ksize, strides, padding):
+        TensorShape(core.pool_shape(input.shape, 4, ksize, strides, padding)).merge_with(grad.shape).merge_with(argmax.shape)
         return check_rank(input.shape, 4)
 
     @in_float32
@@ -80,10 +82,8 @@ class MaxPoolGradWithArgmax:
 class MaxPoolGradGradWithArgmax:
     """The elements of ``grad`` at the indices."""
 
-    ranks = {"argmax": 4}
-
-    def shape(input, ksize, strides, padding):
-        return core.pool_shape(input.shape, 4, ksize, strides, padding)
+    def shape(input, argmax, ksize, strides, padding):
+        return TensorShape(core.pool_shape(input.shape, 4, ksize, strides, padding)).merge_with(argmax.shape)
 
     def kernel(input, grad, argmax, include_batch_in_index):
         core.check_like("grad", grad, input.shape)

@@ -183,6 +183,8 @@ def _round_trip(input: np.ndarray, low: Any, high: Any, bits: int, signed: bool,
     scale = min(by_low, by_high)
     if not np.isfinite(scale):
         return np.zeros_like(input)
+    if scale == 0:  # an infinite range
+        return np.full_like(input, np.nan)
     if clamp:
         x = np.clip(x, smallest / scale, largest / scale)
     steps = np.floor(x * scale + 0.5) if half_up else np.rint(x * scale)

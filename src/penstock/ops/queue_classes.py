@@ -12,6 +12,7 @@ from penstock.graph.node import Operation, Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.seeds import get_seed
 from penstock.graph.shape import TensorShape, as_shape, scalar, unknown_shape
+from penstock.graph.static import constant_value
 from penstock.ops import queue as ops
 from penstock.ops.gather import gather
 
@@ -95,11 +96,14 @@ class QueueBase:
 
     def dequeue_many(self, n: Any, name: str | None = None) -> Any:
         """``n`` elements, stacked along a new first axis."""
-        return self._returned(ops.QueueDequeueManyV2(self._queue_ref, n, component_types=self._dtypes, name=name or f"{self._name}_DequeueMany"))
+        tensors = ops.QueueDequeueManyV2(self._queue_ref, n, component_types=self._dtypes, name=name or f"{self._name}_DequeueMany")
+        count = constant_value(tensors[0].op.inputs[1])
+        return self._returned(tensors, TensorShape([None if count is None else int(count)]))
 
     def dequeue_up_to(self, n: Any, name: str | None = None) -> Any:
         """``n`` elements, or fewer if the queue is closed and has no more, stacked along a new first axis."""
-        return self._returned(ops.QueueDequeueUpToV2(self._queue_ref, n, component_types=self._dtypes, name=name or f"{self._name}_DequeueUpTo"))
+        tensors = ops.QueueDequeueUpToV2(self._queue_ref, n, component_types=self._dtypes, name=name or f"{self._name}_DequeueUpTo")
+        return self._returned(tensors, TensorShape([None]))
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
         """An operation that closes the queue."""
@@ -136,7 +140,9 @@ class QueueBase:
             vals = [vals]
         return [to_tensor(value, dtype, f"component_{index}") for index, (value, dtype) in enumerate(zip(vals, self._dtypes))]
 
-    def _returned(self, tensors: list[Tensor]) -> Any:
+    def _returned(self, tensors: list[Tensor], batch: TensorShape = scalar()) -> Any:
+        for tensor, shape in zip(tensors, self._shapes):  # the handle alone does not tell them if it was chosen from a list
+            tensor.set_shape(batch.concatenate(shape))
         if self._names:
             return dict(zip(self._names, tensors))
         return tensors[0] if len(tensors) == 1 else tensors

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -12,7 +13,7 @@ from penstock.checkpoint.reader import Checkpoint, open_checkpoint
 from penstock.checkpoint.slices import parse_shape_and_slice
 from penstock.checkpoint.version1 import write_version1
 from penstock.checkpoint.writer import BundleWriter, merge
-from penstock.errors import KernelError, OpError, invalid_argument
+from penstock.errors import KernelError, OpError, ResourceExhaustedError, invalid_argument
 from penstock.graph.attrs import TYPE, type_list
 from penstock.graph.dtypes import DType
 from penstock.graph.node import Tensor
@@ -31,6 +32,8 @@ def _errors_of(path: str) -> Iterator[None]:
     except OpError as error:
         raise KernelError(type(error), error.message) from None
     except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise KernelError(ResourceExhaustedError, f"{path}: {error.strerror}", hint="make room, or keep fewer checkpoints (max_to_keep)") from error
         raise file_error(error, str(error.filename or path)) from error
 
 

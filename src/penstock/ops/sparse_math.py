@@ -256,8 +256,9 @@ class SparseDenseCwiseAdd:
 
 # --- the larger, the smaller of two ----------------------------------------------------------------------------------
 
-def _pair_shape(a_indices: Tensor, a_values: Tensor, a_shape: Tensor) -> list[TensorShape]:
+def _pair_shape(a_indices: Tensor, a_values: Tensor, a_shape: Tensor, b_indices: Tensor, b_values: Tensor, b_shape: Tensor) -> list[TensorShape]:
     entries_shape(a_indices, a_values, a_shape)
+    entries_shape(b_indices, b_values, b_shape)
     return [unknown_shape(2), unknown_shape(1)]
 
 

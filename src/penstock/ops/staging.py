@@ -16,6 +16,7 @@ from penstock.runtime import staging
 _LIMITS: dict[str, Any] = {"capacity": Attr("int", 0, minimum=0), "memory_limit": Attr("int", 0, minimum=0), **SHARING}
 _FULL = {**_LIMITS, "dtypes": type_list(1)}
 _BARE = {**_LIMITS, "dtypes": type_list(0)}
+_RANKS = {"index": 0, "key": 0, "indices": 1}
 _AREA = ("ctx", "container", "shared_name", "capacity", "memory_limit")
 
 
@@ -29,7 +30,8 @@ def _define(op_type: str, signature: str, summary: str, parameters: tuple[str, .
     """Registers an op whose kernel takes these parameters."""
     kernel.parameters = parameters
     return op(op_type, signature, **declared)(type(op_type, (), {
-        "__doc__": summary, "__module__": __name__, "stateful": True, "blocking": blocking, "shape": shape, "gradient": None, "kernel": kernel}))
+        "__doc__": summary, "__module__": __name__, "stateful": True, "blocking": blocking, "shape": shape, "gradient": None, "kernel": kernel,
+        "ranks": {name: _RANKS[name] for name in parameters if name in _RANKS}}))
 
 
 def _unknown_list(before: int = 0) -> Any:

@@ -1,4 +1,9 @@
-"""Splitting and regular expressions: ``tf.string_split``, ``tf.regex_replace`` and their kin."""
+"""Splitting and regular expressions: ``tf.string_split``, ``tf.regex_replace`` and their kin.
+
+Patterns are matched by Python's ``re``, which tries one way after the other. Unlike TensorFlow's matcher, whose time is linear, it
+can take a time that is exponential in the length of a string, if a pattern repeats what is itself repeated, such as ``(a*)*b``. A step
+cannot be stopped while it matches: patterns must not come from people who are not trusted.
+"""
 from __future__ import annotations
 
 import functools

@@ -103,7 +103,7 @@ class ImageSummary:
         count, height, width, depth = tensor.shape
         if depth not in (1, 3, 4) or not height or not width:
             raise invalid_argument(f"Tensor must be 4-D with last dim 1, 3, or 4, and not empty: {list(tensor.shape)}")
-        name = np.asarray(tag)[()].decode()
+        name = _text(np.asarray(tag)[()])
         summary = Summary()
         for index in range(min(count, max_images)):
             pixels = tensor[index] if tensor.dtype == np.uint8 else _to_bytes(tensor[index].astype(np.float32), bad_color)
@@ -142,7 +142,7 @@ class AudioSummaryV2:
         if rate <= 0:
             raise invalid_argument("sample_rate must be > 0")
         clips = tensor if tensor.ndim == 3 else tensor[..., None]
-        name = np.asarray(tag)[()].decode()
+        name = _text(np.asarray(tag)[()])
         summary = Summary()
         for index in range(min(len(clips), max_outputs)):
             summary.value.add(tag=f"{name}/audio" + (f"/{index}" if max_outputs > 1 else ""), audio=Summary.Audio(
@@ -169,8 +169,11 @@ class TensorSummaryV2:
     shape = fixed()
 
     def kernel(tag, tensor, serialized_summary_metadata):
-        value = Summary.Value(tag=np.asarray(tag)[()].decode(), tensor=array_to_proto(np.asarray(tensor)))
-        value.metadata.ParseFromString(np.asarray(serialized_summary_metadata)[()])
+        value = Summary.Value(tag=_text(np.asarray(tag)[()]), tensor=array_to_proto(np.asarray(tensor)))
+        try:
+            value.metadata.ParseFromString(np.asarray(serialized_summary_metadata)[()])
+        except DecodeError:
+            raise invalid_argument("Could not parse serialized_summary_metadata") from None
         return _serialized(Summary(value=[value]))
 
     gradient = None

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import KernelError, invalid_argument
+from penstock.graph import dtypes
 from penstock.graph.dtypes import DType
 from penstock.graph.shape import TensorShape
 
@@ -127,10 +128,10 @@ class ArrayState:
         if shape is None and not self.element_shape.is_fully_defined():
             raise self._complain(f"Could not read from TensorArray index {index}.  Furthermore, the element shape is not fully defined: "
                                  f"{brackets(self.element_shape)}.  It is possible you are working with a resizeable TensorArray and stop_gradients "
-                                 "is not allowing the gradients to be written.  If you set the full element_shape property on the forward TensorArray, "
-                                 "the proper all-zeros tensor will be returned instead of incurring this error.")
+                                 "is not allowing the gradients to be written.  If you set the full element_shape property on the forward "
+                                 "TensorArray, the proper all-zeros tensor will be returned instead of incurring this error.")
         extents = self.element_shape.as_list() if shape is None else shape
-        return np.full(extents, b"", object) if self.dtype.np == object else np.zeros(extents, self.dtype.np)
+        return np.full(extents, b"", object) if self.dtype is dtypes.string else np.zeros(extents, self.dtype.np)
 
     def elements(self, indices: Sequence[int]) -> list[Any]:
         """Several elements."""

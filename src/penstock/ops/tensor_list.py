@@ -16,7 +16,7 @@ from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape
 from penstock.graph.static import constant_value_as_shape
-from penstock.ops.common import INDEX, fixed
+from penstock.ops.common import INDEX, at_most, fixed
 
 
 def add_lists(one: Any, other: Any) -> Any:
@@ -74,13 +74,15 @@ def _fits(shape: tuple[int, ...], wanted: list[int]) -> bool:
 class TensorListPopBack:
     """The list without its last element, and that element. A list of gradients that was never filled gives zeros."""
 
+    ranks = {"element_shape": at_most(1)}
+
     def shape(element_shape):
         return [TensorShape(()), constant_value_as_shape(element_shape) if element_shape.shape.ndims == 1 else TensorShape(None)]
 
     def kernel(input_handle, element_shape, element_dtype):
         if len(input_handle) != 2:
             extents = np.asarray(element_shape)
-            if extents.ndim == 0 or (extents < 0).any():
+            if extents.ndim != 1 or (extents < 0).any():
                 raise invalid_argument("Trying to pop from an empty list.")
             return (), np.zeros(extents, element_dtype.np)
         if element_dtype.is_numpy_compatible and np.asarray(input_handle[1]).dtype != element_dtype.np:

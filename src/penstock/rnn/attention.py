@@ -58,10 +58,11 @@ class BaseAttention(AttentionMechanism):
         if not callable(probability_fn):
             raise TypeError(f"probability_fn must be callable, saw type: {type(probability_fn).__name__}")
         if score_mask_value is None:
-            score_mask_value = self.dtype.as_numpy_dtype(-np.inf)
+            score_mask_value = np.array(-np.inf, self.dtype.np)[()]
         with name_scope(name, "BaseAttentionMechanismInit", nest.flatten(memory)):
             lengths = None if memory_sequence_length is None else to_tensor(memory_sequence_length, name="memory_sequence_length")
-            self._probability_fn = lambda score, previous: probability_fn(_masked_score(score, lengths, score_mask_value), previous)
+            self._probability_fn: Callable[[Any, Any], Any] = lambda score, previous: probability_fn(
+                _masked_score(score, lengths, score_mask_value), previous)
             self._values = _prepared_memory(memory, lengths, check_inner_dims_defined)
             self._keys = self._values if memory_layer is None else memory_layer(self._values)
             if custom_key_value_fn is not None:
@@ -70,13 +71,40 @@ class BaseAttention(AttentionMechanism):
             self._batch_size = shape(self._keys)[0] if batch is None else batch
             self._alignments_size = shape(self._keys)[1] if steps is None else steps
 
-    memory_layer = property(lambda self: self._memory_layer, doc="What makes keys of values.")
-    query_layer = property(lambda self: self._query_layer, doc="What a query goes through.")
-    values = property(lambda self: self._values, doc="The memory, with zeros past the ends of its sequences.")
-    keys = property(lambda self: self._keys, doc="What queries are compared to.")
-    batch_size = property(lambda self: self._batch_size, doc="How many sequences the memory has.")
-    alignments_size = property(lambda self: self._alignments_size, doc="How many steps the memory has.")
-    state_size = property(lambda self: self._alignments_size, doc="The state is the last alignments.")
+    @property
+    def memory_layer(self) -> Any:
+        """What makes keys of values."""
+        return self._memory_layer
+
+    @property
+    def query_layer(self) -> Any:
+        """What a query goes through."""
+        return self._query_layer
+
+    @property
+    def values(self) -> Any:
+        """The memory, with zeros past the ends of its sequences."""
+        return self._values
+
+    @property
+    def keys(self) -> Any:
+        """What queries are compared to."""
+        return self._keys
+
+    @property
+    def batch_size(self) -> Any:
+        """How many sequences the memory has."""
+        return self._batch_size
+
+    @property
+    def alignments_size(self) -> Any:
+        """How many steps the memory has."""
+        return self._alignments_size
+
+    @property
+    def state_size(self) -> Any:
+        """The state is the last alignments."""
+        return self._alignments_size
 
     def initial_alignments(self, batch_size: Any, dtype: Any) -> Tensor:
         """The weights before the first step: zeros."""

@@ -22,7 +22,7 @@ from penstock.rnn.cell import RNNCell, assert_like_rnncell, zero_state_tensors
 from penstock.rnn.dense import Projection
 
 
-class AttentionWrapperState(namedtuple("AttentionWrapperState", (  # noqa: PYI024 (TensorFlow's class)
+class AttentionWrapperState(namedtuple("AttentionWrapperState", (
         "cell_state", "attention", "time", "alignments", "alignment_history", "attention_state"))):
     """``tf.contrib.seq2seq.AttentionWrapperState``: the state of an AttentionWrapper."""
 

@@ -11,7 +11,7 @@ from penstock.rnn.cell import assert_like_rnncell
 from penstock.rnn.decoder import Decoder
 from penstock.rnn.helpers import Helper
 
-BasicDecoderOutput = namedtuple("BasicDecoderOutput", ("rnn_output", "sample_id"))  # noqa: PYI024 (parts are tensors, sizes or types)
+BasicDecoderOutput = namedtuple("BasicDecoderOutput", ("rnn_output", "sample_id"))
 
 
 def output_size_of(cell: Any, output_layer: Any) -> Any:

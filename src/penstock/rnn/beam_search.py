@@ -32,7 +32,7 @@ from penstock.rnn.cell import assert_like_rnncell
 from penstock.rnn.decoder import Decoder
 from penstock.rnn.helpers import embedding_function
 
-FinalBeamSearchDecoderOutput = namedtuple(  # noqa: PYI024 (parts are tensors, sizes or types)
+FinalBeamSearchDecoderOutput = namedtuple(
     "FinalBeamSearchDecoderOutput", ("predicted_ids", "beam_search_decoder_output"))
 
 

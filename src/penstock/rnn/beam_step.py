@@ -31,9 +31,9 @@ from penstock.ops.sorting import top_k
 from penstock.ops.tensor_array_class import TensorArray
 from penstock.rnn.attention_wrapper import AttentionWrapperState
 
-BeamSearchDecoderState = namedtuple(  # noqa: PYI024 (parts are tensors, sizes or types)
+BeamSearchDecoderState = namedtuple(
     "BeamSearchDecoderState", ("cell_state", "log_probs", "finished", "lengths", "accumulated_attention_probs"))
-BeamSearchDecoderOutput = namedtuple("BeamSearchDecoderOutput", ("scores", "predicted_ids", "parent_ids"))  # noqa: PYI024
+BeamSearchDecoderOutput = namedtuple("BeamSearchDecoderOutput", ("scores", "predicted_ids", "parent_ids"))
 
 
 class BeamStep:

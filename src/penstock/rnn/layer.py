@@ -14,7 +14,7 @@ def snake_case(name: str) -> str:
     """The name of a class as the name of a scope.
 
     >>> snake_case("BasicLSTMCell"), snake_case("_Private")
-    ('basic_lstm_cell', 'private_private')
+    ('basic_lstm_cell', 'private__private')
     """
     spaced = re.sub("([a-z])([A-Z])", r"\1_\2", re.sub("(.)([A-Z][a-z0-9]+)", r"\1_\2", name)).lower()
     return "private" + spaced if spaced.startswith("_") else spaced

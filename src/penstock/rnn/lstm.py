@@ -20,7 +20,7 @@ from penstock.variables.initializers import Zeros
 from penstock.variables.partitioned import fixed_size_partitioner
 
 
-class LSTMStateTuple(namedtuple("LSTMStateTuple", ("c", "h"))):  # noqa: PYI024 (TensorFlow's class; its parts are tensors, or sizes)
+class LSTMStateTuple(namedtuple("LSTMStateTuple", ("c", "h"))):
     """``tf.nn.rnn_cell.LSTMStateTuple``: what the cell remembers, and its last output."""
 
     __slots__ = ()

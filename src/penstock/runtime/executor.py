@@ -46,7 +46,7 @@ def execute(plan: Plan | FramePlan, feeds: list[Any], step: Step, record: Record
 
 def call(plan: Plan | FramePlan, arguments: list[Any], step: Step) -> list[Any]:
     """Runs the plan of a function as a part of ``step``; returns its outputs as they are."""
-    if isinstance(plan, Plan) and plan.simple:
+    if isinstance(plan, Plan) and (plan.simple or (plan.waits_once and step.deadline is None)):
         slots = [[None] * part.size for part in plan.parts]
         for values, part, places in zip(slots, plan.parts, plan.feed_places):
             for feed, slot in places:

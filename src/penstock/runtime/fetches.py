@@ -134,7 +134,7 @@ def _feed_tensor(graph: Graph, key: Any) -> Tensor:
     try:
         element = graph.as_graph_element(key, allow_tensor=True, allow_operation=False)
     except (KeyError, ValueError, TypeError) as error:
-        raise TypeError(f"Cannot interpret feed_dict key as Tensor: {error}") from None
+        raise TypeError(f"Cannot interpret feed_dict key as Tensor: {error.args[0]}") from None  # a KeyError's own text has quotes
     assert isinstance(element, Tensor)
     return element
 

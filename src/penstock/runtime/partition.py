@@ -1,6 +1,7 @@
 """Cuts a placed program into one program per device, or per task; every edge that is cut becomes a Send and a Recv.
 
-A master cuts by task; each task then cuts its own part by device. A tensor that several nodes of the other side use travels once. A control edge travels as an empty tensor.
+A master cuts by task; each task then cuts its own part by device. A tensor that several nodes of the other side use
+travels once. A control edge travels as an empty tensor.
 """
 from __future__ import annotations
 
@@ -26,21 +27,21 @@ class Partition:
 def partition(program: Program, side: Callable[[str], str] = str) -> list[Partition]:
     """One Partition per device that has nodes, in the order of their names; the nodes of each in a runnable order.
 
-    With ``side``, a function of a device's name such as the task it belongs to, one per side: only edges between two sides are cut.
+    With ``side``, a function of a device's name such as the task it belongs to, one per side: only edges between two
+    sides are cut.
     """
     parts: dict[str, Partition] = {}
     sent: dict[tuple[Node, int, str], Node] = {}
     side_of = {node: side(node.device) for node in program.nodes}
 
-    def crosses(producer: Node, own: str) -> bool:
-        return side_of[producer] != own
+    def brought(producer: Node, index: int, to: Node) -> tuple[Node, int]:
+        here, there = side_of[producer], side_of[to]
+        return (producer, index) if here == there else (_transfer(producer, index, to.device, here, there, parts, sent), 0)
 
     for node in program.nodes:
-        own = side_of[node]
-        part = parts.setdefault(own, Partition(own))
-        node.inputs = [(_transfer(producer, index, node.device, side_of[producer], own, parts, sent), 0) if crosses(producer, own) else (producer, index)
-                       for producer, index in node.inputs]
-        node.control = [_transfer(other, -1, node.device, side_of[other], own, parts, sent) if crosses(other, own) else other for other in node.control]
+        part = parts.setdefault(side_of[node], Partition(side_of[node]))
+        node.inputs = [brought(producer, index, node) for producer, index in node.inputs]
+        node.control = [brought(other, -1, node)[0] for other in node.control]
         part.nodes.append(node)
     return [parts[name] for name in sorted(parts)]
 

@@ -89,6 +89,7 @@ class Plan:
             self.feed_places.append([(node.attrs["index"], slot) for slot, node in enumerate(args)])
         self.fetch_places = [self._find(edge) for edge in program.fetches]
         self.simple = len(self.parts) <= 1 and all(part.serial for part in self.parts)
+        self.waits_once = len(self.parts) <= 1 and sum(sum(part.waits) for part in self.parts) <= 1  # nothing could go on meanwhile
 
     def _find(self, edge: tuple[Node, int]) -> tuple[int, Slot, Node]:
         for index, part in enumerate(self.parts):

@@ -154,9 +154,9 @@ class Resources:
                 del self._table[key]
         return bool(keys)
 
-    def clear(self, containers: Iterable[str] = ()) -> None:
+    def clear(self, containers: Iterable[str] | None = None) -> None:
         """Forgets the resources of these containers; of all, if none is named. What has a ``release`` (threads to stop) is told."""
-        chosen = set(containers)
+        chosen = set(containers or ())
         with self._lock:
             gone = [value for key, value in self._table.items() if not chosen or key[0] in chosen]
             self._table = {key: value for key, value in self._table.items() if chosen and key[0] not in chosen}

@@ -53,7 +53,7 @@ class Table:
         result = np.empty((len(items), *shape), dtype.np)
         if items:
             result[...] = items if shape or dtype.np != np.dtype(object) else np.array([*items, None], object)[:-1]
-        return result.reshape(*batch, *shape)
+        return result.reshape((*batch, *shape))
 
     # --- operations --------------------------------------------------------------------------------------------------
 

@@ -17,15 +17,16 @@ def wait_for(changed: threading.Condition, step: Any, advance: Callable[[], bool
             changed.notify_all()
 
     with changed:
-        if advance():  # the usual case, for which no callback is registered
+        if step.cancelled is None and advance():  # the usual case, for which no callback is registered
             return
     unregister = step.on_cancel(wake)
     try:
         with changed:
-            while not advance():
-                if step.cancelled is not None:
-                    raise step.cancelled
+            while step.cancelled is None:  # looked at first: a step that has ended takes nothing any more
+                if advance():
+                    return
                 changed.wait()
+            raise step.cancelled
     finally:
         unregister()
 

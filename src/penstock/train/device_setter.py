@@ -28,10 +28,12 @@ Strategy = Callable[[Operation], int]
 
 def replica_device_setter(ps_tasks: int = 0, ps_device: str = "/job:ps", worker_device: str = "/job:worker", merge_devices: bool = True,
                           cluster: Any = None, ps_ops: Collection[str] | None = None, ps_strategy: Strategy | None = None) -> Any:
-    """A device function that puts variables on parameter servers and all other ops on the worker; None if there is no ps task.
+    """A device function that puts variables on parameter servers and all other ops on the worker; None if there is no
+    ps task.
 
-    The tasks are counted in ``cluster`` if it is given. ``ps_strategy`` says which task an op of a type in ``ps_ops`` goes to: one after the other by default. What a
-    ``tf.device`` block inside says stays; with ``merge_devices``, missing parts of the name are filled in.
+    The tasks are counted in ``cluster`` if it is given. ``ps_strategy`` says which task an op of a type in ``ps_ops``
+    goes to: one after the other by default. What a ``tf.device`` block inside says stays; with ``merge_devices``,
+    missing parts of the name are filled in.
     """
     if cluster is not None:
         spec = cluster if isinstance(cluster, ClusterSpec) else ClusterSpec(cluster)

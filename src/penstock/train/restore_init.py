@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.checkpoint.inspection import CheckpointReader, checkpoint_path, load_checkpoint
+from penstock.graph.node import Tensor
 from penstock.graph.scopes import colocate_with, control_dependencies, device
 from penstock.graph.shape import as_shape
 from penstock.ops.constant import constant
@@ -88,12 +89,17 @@ def _set_initializer(reader: CheckpointReader, path: str, name: str, variable: A
 
 def _restore_on_init(variable: Variable, path: str, name: str, spec: str) -> None:
     """Makes reading from the file what the initializer does."""
-    with device(variable.device or "/device:CPU:0"), device("/device:CPU:0"), variable.graph.as_default(), control_dependencies(None):
+    with variable.graph.as_default(), device(variable.device), device("/device:CPU:0"), control_dependencies(None):
         (value,) = RestoreV2(constant(path), [name], [spec], dtypes=[variable.dtype.base_dtype], name="checkpoint_initializer")
-        value.set_shape(variable.shape)
-    with colocate_with(variable.op), control_dependencies(None):
+    value.set_shape(variable.shape)
+    replace_initializer(variable, value)
+
+
+def replace_initializer(variable: Variable, value: Tensor) -> None:
+    """Makes ``value`` the initial value of a variable that exists already."""
+    with variable.graph.as_default(), colocate_with(variable.op), control_dependencies(None):
         if isinstance(variable, ResourceVariable):
-            variable._initializer_op = AssignVariableOp(variable.handle, value, name=f"{variable.op.name.rpartition('/')[2]}/checkpoint_assign")
+            variable._initializer_op = AssignVariableOp(variable.handle, value)
         else:
             variable._initializer_op = Assign(variable._as_graph_element(), value).op
     variable._initial_value = value

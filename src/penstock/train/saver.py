@@ -12,10 +12,12 @@ from tensorboard.compat.proto.saver_pb2 import SaverDef
 from penstock import errors
 from penstock.checkpoint import state
 from penstock.graph.graph import default_graph
+from penstock.graph.input_proto import QueueRunnerDef
 from penstock.graph.keys import GraphKeys
 from penstock.platform import logging
 from penstock.train import meta_graph
 from penstock.train.global_step import global_step as read_global_step
+from penstock.train.queue_runner import QueueRunner
 from penstock.train.saveable import all_saveable_objects
 from penstock.train.saver_builder import BaseSaverBuilder, BulkSaverBuilder
 from penstock.variables.naming import prepend_name_scope, strip_name_scope
@@ -278,4 +280,6 @@ def import_meta_graph_with_return_elements(meta_graph_or_file: Any, clear_device
     return None, elements
 
 
+meta_graph.register_proto_function(GraphKeys.QUEUE_RUNNERS, proto_type=QueueRunnerDef, to_proto=QueueRunner.to_proto,
+                                   from_proto=QueueRunner.from_proto)
 meta_graph.register_proto_function(GraphKeys.SAVERS, proto_type=SaverDef, to_proto=Saver.to_proto, from_proto=Saver.from_proto)

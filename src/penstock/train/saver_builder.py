@@ -26,7 +26,7 @@ from penstock.ops.save_restore import MergeV2Checkpoints, RestoreV2, SaveSlices,
 from penstock.ops.shape_ops import shape as shape_of
 from penstock.ops.strings import string_join
 from penstock.train import saveable as saveable_module
-from penstock.train.saveable import SaveableObject
+from penstock.train.saveable import SaveableObject as Saveable
 
 
 class BaseSaverBuilder:
@@ -42,7 +42,7 @@ class BaseSaverBuilder:
 
     # --- what is written and read ------------------------------------------------------------------------------------
 
-    def save_op(self, filename_tensor: Tensor, saveables: list[SaveableObject]) -> Operation:
+    def save_op(self, filename_tensor: Tensor, saveables: list[Saveable]) -> Operation:
         """An operation that writes all ``saveables``."""
         specs = [spec for saveable in saveables for spec in saveable.specs]
         names, slices, tensors = [spec.name for spec in specs], [spec.slice_spec for spec in specs], [spec.tensor for spec in specs]
@@ -52,7 +52,7 @@ class BaseSaverBuilder:
             return SaveV2(filename_tensor, names, slices, tensors)
         raise RuntimeError(f"Unexpected write_version: {self._write_version}")
 
-    def bulk_restore(self, filename_tensor: Tensor, saveables: list[SaveableObject], preferred_shard: int,
+    def bulk_restore(self, filename_tensor: Tensor, saveables: list[Saveable], preferred_shard: int,
                      restore_sequentially: bool) -> list[Tensor]:
         """The values of all tensors of ``saveables``, in order; here each is read by itself."""
         tensors: list[Tensor] = []
@@ -61,7 +61,7 @@ class BaseSaverBuilder:
                 tensors.extend(self.restore_op(filename_tensor, saveable, preferred_shard))
         return tensors
 
-    def restore_op(self, filename_tensor: Tensor, saveable: SaveableObject, preferred_shard: int) -> list[Tensor]:
+    def restore_op(self, filename_tensor: Tensor, saveable: Saveable, preferred_shard: int) -> list[Tensor]:
         """The values of the tensors of one of the ``saveables``."""
         return [_restore_v2(filename_tensor, [spec])[0] for spec in saveable.specs]
 
@@ -71,10 +71,10 @@ class BaseSaverBuilder:
 
     # --- saving ------------------------------------------------------------------------------------------------------
 
-    def _add_save_ops(self, filename_tensor: Tensor, saveables: list[SaveableObject]) -> Tensor:
+    def _add_save_ops(self, filename_tensor: Tensor, saveables: list[Saveable]) -> Tensor:
         return with_dependencies([self.save_op(filename_tensor, saveables)], filename_tensor)
 
-    def _add_sharded_save_ops(self, filename_tensor: Tensor, per_device: list[tuple[str, list[SaveableObject]]]) -> Tensor:
+    def _add_sharded_save_ops(self, filename_tensor: Tensor, per_device: list[tuple[str, list[Saveable]]]) -> Tensor:
         """One file per device, in a folder of its own until all are there."""
         if self._write_version == SaverDef.V1:
             return self._add_sharded_save_ops_v1(filename_tensor, per_device)
@@ -90,7 +90,7 @@ class BaseSaverBuilder:
             with control_dependencies([merge]):
                 return identity(filename_tensor)
 
-    def _add_sharded_save_ops_v1(self, filename_tensor: Tensor, per_device: list[tuple[str, list[SaveableObject]]]) -> Tensor:
+    def _add_sharded_save_ops_v1(self, filename_tensor: Tensor, per_device: list[tuple[str, list[Saveable]]]) -> Tensor:
         num_shards = constant(len(per_device), dtypes.int32, name="num_shards")
         saves = []
         for shard, (where, saveables) in enumerate(per_device):
@@ -101,7 +101,7 @@ class BaseSaverBuilder:
 
     # --- restoring ---------------------------------------------------------------------------------------------------
 
-    def _add_restore_ops(self, filename_tensor: Tensor, saveables: list[SaveableObject], restore_sequentially: bool, reshape: bool,
+    def _add_restore_ops(self, filename_tensor: Tensor, saveables: list[Saveable], restore_sequentially: bool, reshape: bool,
                          preferred_shard: int = -1, name: str = "restore_all") -> Operation:
         tensors = self.bulk_restore(filename_tensor, saveables, preferred_shard, restore_sequentially)
         restored: list[Any] = []
@@ -114,7 +114,7 @@ class BaseSaverBuilder:
                 restored.append(saveable.restore(values, shapes))
         return group(*restored, name=name)
 
-    def _add_sharded_restore_ops(self, filename_tensor: Tensor, per_device: list[tuple[str, list[SaveableObject]]], restore_sequentially: bool,
+    def _add_sharded_restore_ops(self, filename_tensor: Tensor, per_device: list[tuple[str, list[Saveable]]], restore_sequentially: bool,
                                  reshape: bool) -> Operation:
         shards = []
         for shard, (where, saveables) in enumerate(per_device):
@@ -122,9 +122,9 @@ class BaseSaverBuilder:
                 shards.append(self._add_restore_ops(filename_tensor, saveables, restore_sequentially, reshape, shard, "restore_shard"))
         return group(*shards, name="restore_all")
 
-    def _group_by_device(self, saveables: Iterable[SaveableObject]) -> list[tuple[str, list[SaveableObject]]]:
+    def _group_by_device(self, saveables: Iterable[Saveable]) -> list[tuple[str, list[Saveable]]]:
         """(device, what is on it), in the order of devices; all tensors of one object must be on one device."""
-        found: dict[str, list[SaveableObject]] = {}
+        found: dict[str, list[Saveable]] = {}
         for saveable in saveables:
             where = {task_and_device(str(spec.device)) for spec in saveable.specs}
             if len(where) > 1:
@@ -163,7 +163,7 @@ class BaseSaverBuilder:
 class BulkSaverBuilder(BaseSaverBuilder):
     """Reads everything with one operation, in the order of the file."""
 
-    def bulk_restore(self, filename_tensor: Tensor, saveables: list[SaveableObject], preferred_shard: int,
+    def bulk_restore(self, filename_tensor: Tensor, saveables: list[Saveable], preferred_shard: int,
                      restore_sequentially: bool) -> list[Tensor]:
         """The values of all tensors of ``saveables``, in order."""
         with device("/device:CPU:0"):

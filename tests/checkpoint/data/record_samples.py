@@ -2,8 +2,6 @@
 
 What the files hold is defined here without TensorFlow, so that the tests can import it.
 """
-from __future__ import absolute_import, print_function
-
 import os
 import shutil
 

@@ -204,6 +204,12 @@ def loops(tf, np):
     yield "while gradient stop", stop
     yield "while gradient in cond", loop_in_cond
     yield "while gradient gather", gather_in_loop
+    def no_back_prop():
+        x = tf.constant(1.5)
+        y = tf.while_loop(lambda i, t: i < 3, lambda i, t: (i + 1, t * x), [tf.constant(0), x], back_prop=False)[1]
+        return _flat(tf, y, *tf.gradients(y, x))
+
+    yield "while no back_prop", no_back_prop
     yield "while sparse", sparse_variable
     yield "while side effects", side_effects
 
@@ -290,6 +296,17 @@ def arrays(tf, np):
         _, array = tf.while_loop(lambda i, a: i < 6, lambda i, a: (i + 1, a.write(i, a.read(i - 1) * a.read(i - 2) + x[2])), [tf.constant(2), array])
         return array.stack()
 
+    def out_of_cond(x):
+        array = new(tf.float32, 2)
+        array = tf.cond(tf.reduce_sum(x) > 0.0, lambda: array.write(0, x * x), lambda: array.write(0, x))
+        return array.write(1, x).stack()
+
+    def made_in_loop(x):
+        return tf.while_loop(lambda i, t: i < 3, lambda i, t: (i + 1, tf.reduce_mean(new(tf.float32, 3).unstack(t).stack() ** 2) * x),
+                             [tf.constant(0), x])[1]
+
+    yield "array gradient out of cond", gradient(out_of_cond)
+    yield "array gradient made in a loop", gradient(made_in_loop)
     yield "array gradient read", gradient(lambda x: new(tf.float32, 3).unstack(x).read(1) ** 2)
     yield "array gradient stack", gradient(lambda x: new(tf.float32, 3).unstack(x).stack() ** 2)
     yield "array gradient concat", gradient(lambda x: new(tf.float32, 3).unstack(x).concat() ** 2)

@@ -145,6 +145,8 @@ def cases(tf, np):
                 lambda batch: data.from_tensors(tf.reduce_join(tf.as_string(batch), separator=" "))))
     yield "group_by_window", lambda: elements(data.range(10).apply(more.group_by_window(lambda x: x % 3, lambda k, w: w.batch(2), 2)), 6)
     yield "group_by_window_reverse", lambda: elements(data.range(5).apply(more.group_by_window(lambda x: -x, lambda k, w: w.batch(2), 2)), 5)
+    yield "group_by_reducer", lambda: elements(data.range(10).apply(more.group_by_reducer(lambda x: -(x % 3), more.Reducer(
+        lambda key: (key, 0.5), lambda state, x: (state[0] + x, state[1] * 2.0), lambda total, power: (total, power)))), 3)
     yield "bucket", lambda: elements(data.range(1, 9).map(lambda n: tf.fill([n], n)).apply(more.bucket_by_sequence_length(
         lambda x: tf.shape(x)[0], [3, 6], [2, 2, 2])), 4)
     yield "bucket_boundary", lambda: elements(data.range(1, 5).map(lambda n: tf.fill([n], n)).apply(more.bucket_by_sequence_length(

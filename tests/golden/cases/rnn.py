@@ -71,6 +71,8 @@ def cells(tf, np):
         ("nas projection", lambda: contrib.NASCell(3, num_proj=2, use_bias=True)),
         ("input_projection", lambda: contrib.InputProjectionWrapper(cell.GRUCell(3), 4, activation=tf.nn.relu)),
         ("output_projection", lambda: contrib.OutputProjectionWrapper(cell.BasicLSTMCell(3), 4)),
+        ("ugrnn", lambda: contrib.UGRNNCell(3)),
+        ("ugrnn initializer", lambda: contrib.UGRNNCell(3, initializer=tf.constant_initializer(0.3), forget_bias=0.5)),
         ("attention_cell", lambda: contrib.AttentionCellWrapper(cell.GRUCell(3), 4)),
         ("attention_cell lstm", lambda: contrib.AttentionCellWrapper(cell.LSTMCell(3), 2, attn_size=5, attn_vec_size=4)),
         ("attention_cell one tensor", lambda: contrib.AttentionCellWrapper(cell.GRUCell(3), 4, state_is_tuple=False)),
@@ -263,6 +265,30 @@ def unrolled(tf, np):
         dx = tf.gradients(outputs, x)[0]
         return _flat(tf, tf.gradients(tf.square(dx), x))
 
+    def step(one, *shape):
+        def case():
+            with tf.variable_scope("model", initializer=start):
+                cell_ = one()
+                x = _data(tf, np, *shape)
+                output, state = cell_(x, cell_.zero_state(shape[0], tf.float32))
+                output, state = cell_(x * 0.5, state)
+            return output, _flat(tf, state), _names(tf), _flat(tf, tf.gradients(output, [x] + tf.trainable_variables()))
+        return case
+
+    contrib = tf.contrib.rnn
+
+    def highway(coupled):
+        def case():
+            with tf.variable_scope("model", initializer=start):
+                output, state = contrib.HighwayWrapper(cell.GRUCell(2), coupled)(_data(tf, np, 3, 2), _data(tf, np, 3, 2))
+            return output, _flat(tf, state), _names(tf), _flat(tf, tf.gradients(output, tf.trainable_variables()))
+        return case
+
+    yield "step conv1d lstm", step(lambda: contrib.Conv1DLSTMCell(input_shape=[4, 2], output_channels=3, kernel_shape=[3]), 2, 4, 2)
+    yield "step conv2d lstm", step(lambda: contrib.Conv2DLSTMCell(input_shape=[4, 3, 2], output_channels=3, kernel_shape=[3, 3]), 2, 4, 3, 2)
+    yield "step highway", highway(True)
+    yield "step highway uncoupled", highway(False)
+    yield "step conv lstm no bias", step(lambda: contrib.ConvLSTMCell(2, [4, 3, 2], 3, [2, 2], use_bias=False), 2, 4, 3, 2)
     yield "dynamic time_major", time_major
     yield "dynamic given state", given_state
     yield "dynamic unknown shapes", unknown_shapes

@@ -9,7 +9,6 @@ from penstock.ops.constant import constant
 from penstock.ops.tensor_list import EmptyTensorList, TensorListPushBack
 from support.examples import example, normal, strings, variable
 
-
 EMPTY, NEVER = FuncGraph("empty", Graph()), FuncGraph("never", Graph())
 with NEVER.as_default():
     NEVER.outputs.append(constant(False))

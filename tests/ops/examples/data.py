@@ -105,6 +105,7 @@ example("ParallelInterleaveDataset", numbers, [], number(2), number(1), flag(Fal
 example("ScanDataset", numbers, [number(0)], [], f=total, **NUMBERS)
 example("ReduceDataset", numbers, [number(0)], [], f=total, **NUMBERS)
 example("GroupByWindowDataset", numbers, [], [], [], key_func=double, reduce_func=several, window_size_func=double, **NUMBERS)
+example("GroupByReducerDataset", numbers, [], [], [], [], key_func=double, init_func=double, reduce_func=total, finalize_func=double, **NUMBERS)
 example("DatasetToSingleElement", lambda: Dataset.range(1)._variant_tensor, **NUMBERS)
 
 # --- iterators -------------------------------------------------------------------------------------------------------

@@ -117,8 +117,8 @@ for suffix in ("", "V2"):
     example("InitializeTable" + suffix, static, KEYS, VALUES, types=(), grad=False)
     example("InitializeTableFromTextFile" + suffix, static, np.array(b"vocabulary.txt", object), key_index=-2, value_index=-1, run=False)
 example("LookupTableRemoveV2", fresh("MutableHashTableV2", **TABLE), KEYS, types=(), grad=False)
-example("LookupTableFindV2", ready("MutableHashTableV2", lambda handle: REGISTRY["LookupTableInsertV2"](handle, constant(KEYS), constant(VALUES)), **TABLE),
-        strings("a", "z"), np.array(-1, np.int64), types=(), grad=False, dynamic=True)
+with_entries = ready("MutableHashTableV2", lambda handle: REGISTRY["LookupTableInsertV2"](handle, constant(KEYS), constant(VALUES)), **TABLE)
+example("LookupTableFindV2", with_entries, strings("a", "z"), np.array(-1, np.int64), types=(), grad=False, dynamic=True)
 example("MutableDenseHashTable", np.array(0, np.int64), value_dtype=dt.float64, value_shape=[2], run=False)
 example("MutableDenseHashTableV2", np.array(0, np.int64), np.array(-1, np.int64), value_dtype=dt.float64, value_shape=[2], run=False)
 

@@ -5,10 +5,10 @@ import os
 import tempfile
 
 import numpy as np
-from support.examples import example, normal, strings
 
 import penstock as tf
 from penstock.checkpoint.writer import BundleWriter
+from support.examples import example, normal, strings
 
 FOLDER = os.path.join(tempfile.gettempdir(), f"penstock_example_{os.getpid()}_checkpoints")
 VALUES = {"a": normal(2, 3), "table": normal(4, 2)}

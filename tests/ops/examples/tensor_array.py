@@ -44,3 +44,4 @@ example("TensorArrayConcatV3", _filled, FLOW, dtype=dtypes.float64, element_shap
 example("TensorArraySplitV3", _array, normal(4, 2), np.array([1, 3, 0]), FLOW, grad=False, types=())
 example("TensorArraySizeV3", _array, FLOW)
 example("TensorArrayCloseV3", _array)
+example("GatherTree", np.array([[[1, 2]], [[3, 4]]], np.int32), np.array([[[0, 0]], [[1, 0]]], np.int32), np.array([2], np.int32), np.int32(9))

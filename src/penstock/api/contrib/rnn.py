@@ -11,17 +11,17 @@ TABLE = {
     "penstock.rnn.wrappers": "DropoutWrapper ResidualWrapper DeviceWrapper",
     "penstock.rnn.projections": "EmbeddingWrapper InputProjectionWrapper OutputProjectionWrapper",
     "penstock.rnn.contrib_cells": "LayerNormBasicLSTMCell LSTMBlockCell GRUBlockCell GRUBlockCellV2 NASCell",
-    "penstock.rnn.linear": "_Linear=Linear _linear=linear",
+    "penstock.rnn.more_cells": "ConvLSTMCell Conv1DLSTMCell Conv2DLSTMCell Conv3DLSTMCell UGRNNCell IndRNNCell HighwayWrapper",
     "penstock.rnn.attention_cell": "AttentionCellWrapper",
     "penstock.rnn.static": "static_rnn static_state_saving_rnn static_bidirectional_rnn",
     "penstock.rnn.stacked": "stack_bidirectional_rnn stack_bidirectional_dynamic_rnn",
     "penstock.rnn.steps": "transpose_batch_time best_effort_input_batch_size",
     # Modules inside, which programs reach through: all names of them are here.
-    "penstock.api.contrib.rnn:": "python ops core_rnn_cell core_rnn rnn_cell rnn",
+    "penstock.api.contrib.rnn:": "python ops core_rnn rnn_cell rnn",
+    "penstock.rnn.core_rnn_cell:": "core_rnn_cell",
 }
 MISSING = (
-    "BidirectionalGridLSTMCell CompiledWrapper Conv1DLSTMCell Conv2DLSTMCell Conv3DLSTMCell ConvLSTMCell CoupledInputForgetGateLSTMCell "
-    "FusedRNNCell FusedRNNCellAdaptor GLSTMCell GridLSTMCell HighwayWrapper IndRNNCell IndyGRUCell IndyLSTMCell IntersectionRNNCell "
-    "LSTMBlockFusedCell LSTMBlockWrapper PhasedLSTMCell SRUCell TimeFreqLSTMCell TimeReversedFusedRNN UGRNNCell"
+    "BidirectionalGridLSTMCell CompiledWrapper CoupledInputForgetGateLSTMCell FusedRNNCell FusedRNNCellAdaptor GLSTMCell GridLSTMCell IndyGRUCell "
+    "IndyLSTMCell IntersectionRNNCell LSTMBlockFusedCell LSTMBlockWrapper PhasedLSTMCell SRUCell TimeFreqLSTMCell TimeReversedFusedRNN"
 )
 publish(__name__, TABLE, missing=MISSING)

@@ -13,10 +13,10 @@ TABLE: dict[str, str] = {
                                      "enumerate_dataset unique take_while scan Counter prefetch_to_device copy_to_device get_single_element "
                                      "rejection_resample make_saveable_from_iterator",
     "penstock.data.readers": "TFRecordWriter",
-    "penstock.data.grouping": "group_by_window bucket_by_sequence_length",
+    "penstock.data.grouping": "group_by_window group_by_reducer Reducer bucket_by_sequence_length",
     "penstock.data.features": "parse_example_dataset make_batched_features_dataset CsvDataset make_csv_dataset",
     "penstock.data.optional": "Optional get_next_as_optional",
 }
-publish(__name__, TABLE, missing="CheckpointInputPipelineHook RaggedTensorStructure Reducer SqlDataset StatsAggregator "
-                                 "TensorArrayStructure bytes_produced_stats cardinality dense_to_sparse_batch from_variant group_by_reducer "
+publish(__name__, TABLE, missing="CheckpointInputPipelineHook RaggedTensorStructure SqlDataset StatsAggregator "
+                                 "TensorArrayStructure bytes_produced_stats cardinality dense_to_sparse_batch from_variant "
                                  "latency_stats service to_variant")

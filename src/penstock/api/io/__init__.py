@@ -13,6 +13,7 @@ TABLE: dict[str, str] = {
     "penstock.ops.queue_classes": "PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue",
     "penstock.train.input": "match_filenames_once",
     "penstock.platform.tf_record": "TFRecordCompressionType TFRecordOptions TFRecordWriter tf_record_iterator",
+    "penstock.train.meta_graph": "write_graph",
     "penstock.ops.files": "read_file write_file matching_files",
 }
 publish(__name__, TABLE, "gfile")

@@ -13,9 +13,9 @@ TABLE: dict[str, str] = {
                                      "shuffle_and_repeat ignore_errors enumerate_dataset unique scan Counter prefetch_to_device copy_to_device "
                                      "get_single_element rejection_resample make_saveable_from_iterator PrivateThreadPool "
                                      "override_threadpool",
-    "penstock.data.grouping": "group_by_window bucket_by_sequence_length",
+    "penstock.data.grouping": "group_by_window group_by_reducer Reducer bucket_by_sequence_length",
     "penstock.data.features": "parse_example_dataset make_batched_features_dataset CsvDataset make_csv_dataset",
     "penstock.data.optional": "Optional get_next_as_optional",
 }
-publish(__name__, TABLE, "python", "CheckpointInputPipelineHook LMDBDataset Reducer SqlDataset StatsAggregator dense_to_sparse_batch "
-                                   "group_by_reducer read_batch_features reduce_dataset sliding_window_batch sloppy_interleave")
+publish(__name__, TABLE, "python", "CheckpointInputPipelineHook LMDBDataset SqlDataset StatsAggregator dense_to_sparse_batch "
+                                   "read_batch_features reduce_dataset sliding_window_batch sloppy_interleave")
