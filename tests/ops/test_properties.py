@@ -195,3 +195,14 @@ def test_pad_and_tile(axes):
     check_all_ways(lambda x: tf.pad(x, paddings), [array], np.pad(array, paddings))
     multiples = paddings[:, 0]
     check_all_ways(lambda x: tf.tile(x, multiples), [array], np.tile(array, tuple(multiples)))
+
+
+@pytest.mark.parametrize("make", [lambda: tf.constant([1.0]), lambda: tf.Variable([1.0]), lambda: [1]])
+def test_logical_reductions_refuse_numbers(make):
+    with pytest.raises(TypeError, match="bool"):
+        tf.reduce_any(make())
+
+
+def test_logical_reductions_take_arrays_and_empty_lists():
+    with tf.Session() as session:
+        assert session.run([tf.reduce_any(np.array([0.0, 2.0])), tf.reduce_all([])]) == [True, True]

@@ -1,8 +1,8 @@
 """When kernels are compiled, and how many threads run one: from the environment, changeable by a program.
 
-    PENSTOCK_COMPILE=background   NumPy runs until a kernel is ready (the default)
+    PENSTOCK_COMPILE=off          NumPy only (the default, as long as the compiler covers little more than elementwise ops)
     PENSTOCK_COMPILE=eager        the first step waits for the compiler: same numbers in every step
-    PENSTOCK_COMPILE=off          NumPy only
+    PENSTOCK_COMPILE=background   NumPy runs until a kernel is ready
     PENSTOCK_THREADS=4            threads that share a large kernel (default: the CPUs that this process may use)
 """
 from __future__ import annotations
@@ -18,7 +18,7 @@ def _cpus() -> int:
 
 
 def _mode() -> str:
-    mode = os.environ.get("PENSTOCK_COMPILE", "background")
+    mode = os.environ.get("PENSTOCK_COMPILE", "off")
     if mode not in MODES:
         raise ValueError(f"PENSTOCK_COMPILE={mode}: it can be {', '.join(MODES)}")
     return mode

@@ -12,19 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from penstock.compiler.background import kernel_for
+from penstock.compiler.failure import InnerFailure
 from penstock.compiler.fusion_body import Body, Instruction
 from penstock.compiler.ir import Node, Program
+from penstock.compiler.native import why_not
 from penstock.ops.transfer import Fused
 
 _LARGEST = 48  # nodes of a group: a longer body would spill registers
-
-
-class InnerFailure(Exception):
-    """A kernel inside a fused group failed: says which one, and on what."""
-
-    def __init__(self, node: Node, inputs: list[Any], error: Exception) -> None:
-        super().__init__(str(error))
-        self.node, self.inputs, self.error = node, inputs, error
 
 
 class Group:
@@ -39,12 +34,12 @@ class Group:
     def run(self, arrays: list[Any]) -> Any:
         """The root's value."""
         if self._native is None:
-            self._native = _native_kernel(self.body)
-        if self._native is not False and self._native is not None:
+            self._native = kernel_for(self.body)
+        if self._native is not None:
             try:
                 shape = np.broadcast_shapes(*[array.shape for array in arrays])
                 return self._native(arrays, shape)[0]
-            except ValueError:  # shapes that do not fit together: the NumPy kernels say which op they do not fit
+            except (TypeError, ValueError):  # inputs that do not fit together: the NumPy kernels say which op they do not fit
                 return self._interpret(arrays)
         return self._interpret(arrays)
 
@@ -57,11 +52,6 @@ class Group:
             except Exception as error:
                 raise InnerFailure(node, inputs, error) from error
         return values[-1]
-
-
-def _native_kernel(body: Body) -> Any:
-    from penstock.compiler.background import kernel_for  # brings in LLVM: only when something is fused
-    return kernel_for(body)
 
 
 def fuse(program: Program) -> None:
@@ -88,7 +78,20 @@ def fuse(program: Program) -> None:
 
 def _fusible(node: Node) -> bool:
     definition = node.definition
-    return definition.elementwise and definition.lower is not None and not definition.stateful and len(node.output_dtypes) == 1
+    if not definition.elementwise or definition.lower is None or definition.stateful or len(node.output_dtypes) != 1:
+        return False
+    if len(node.inputs) > 1 and not getattr(definition.shape, "broadcasts", False) and not _same_shapes(node):
+        return False  # it demands equal shapes, which a fused loop does not check
+    return why_not(definition, node.attrs, [producer.output_dtypes[index].base_dtype for producer, index in node.inputs]) is None
+
+
+def _same_shapes(node: Node) -> bool:
+    shapes = [tensor.shape for tensor in node.origin._inputs] if node.origin is not None else []
+    return bool(shapes) and all(shape.is_fully_defined() and shape == shapes[0] for shape in shapes)
+
+
+def _shape(node: Node) -> Any:
+    return node.origin.outputs[0].shape.extents if node.origin is not None and node.origin.outputs else None
 
 
 def _grow(root: Node, users: dict[Node, list[Node]], pinned: set[Node], taken: set[Node], position: dict[Node, int]) -> set[Node]:
@@ -99,7 +102,9 @@ def _grow(root: Node, users: dict[Node, list[Node]], pinned: set[Node], taken: s
     seen = {producer for _, producer in waiting}
     while waiting and len(members) < _LARGEST:
         _, node = heapq.heappop(waiting)
-        if node in pinned or node in taken or node.device != root.device or not _fusible(node) or any(user not in members for user in users[node]):
+        if node in pinned or node in taken or node.device != root.device or _shape(node) != _shape(root):
+            continue  # of another shape: it would be computed once per element of the root
+        if not _fusible(node) or any(user not in members for user in users[node]):
             continue
         members.add(node)
         for producer, _ in node.inputs:
@@ -118,8 +123,8 @@ def _fused(root: Node, members: list[Node]) -> Node:
     types = tuple(producer.output_dtypes[index].base_dtype for producer, index in edges)
     body = Body(types, tuple(Instruction(node.definition, node.attrs, each) for node, each in zip(members, operands)), (ids[root, 0],))
     control = list(dict.fromkeys(other for node in members for other in node.control if other not in inside))
-    return Node(Fused, root.name, {"Tin": types, "T": root.output_dtypes[0], "names": tuple(node.name for node in members)}, edges, control, root.device,
-                root.origin, payload=Group(members, operands, body))
+    attrs = {"Tin": types, "T": root.output_dtypes[0], "names": tuple(node.name for node in members)}
+    return Node(Fused, root.name, attrs, edges, control, root.device, root.origin, payload=Group(members, operands, body))
 
 
 def _rewire(program: Program, replaced: dict[Node, Node], taken: set[Node]) -> None:

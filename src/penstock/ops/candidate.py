@@ -252,6 +252,8 @@ class FixedUnigramCandidateSampler:
         sampler = ctx.state.get("fixed")
         if sampler is None:
             weights = _fixed_weights(vocab_file, unigrams, distortion, num_reserved_ids, num_shards, shard, range_max)
+            if not np.isfinite(weights).all() or (unique and np.count_nonzero(weights) < num_sampled):
+                raise invalid_argument(f"{num_sampled} candidates (unique: {unique}) cannot be drawn by these unigrams and distortion {distortion}")
             sampler = ctx.state["fixed"] = FixedUnigram(weights)
         return _candidates(sampler, ctx, true_classes, num_sampled, unique, seed, seed2)
 

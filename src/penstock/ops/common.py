@@ -37,8 +37,11 @@ def like(argument: str) -> ShapeFunction:
 def broadcasting(*arguments: str) -> ShapeFunction:
     """The output has the shape that these inputs broadcast to."""
     if len(arguments) == 2:
-        return _named(lambda a, b: broadcast(a.shape, b.shape), *arguments)
-    return _named(lambda *tensors: broadcast_all(tensor.shape for tensor in tensors), *arguments)
+        function = _named(lambda a, b: broadcast(a.shape, b.shape), *arguments)
+    else:
+        function = _named(lambda *tensors: broadcast_all(tensor.shape for tensor in tensors), *arguments)
+    function.broadcasts = True  # type: ignore[attr-defined]
+    return function
 
 
 def fixed(*extents: int | None) -> ShapeFunction:

@@ -31,12 +31,6 @@ def _normal_equations(matrix: np.ndarray, rhs: np.ndarray, penalty: float) -> np
     return transposed @ np.linalg.solve(gram, rhs)
 
 
-def _shortest(matrix: np.ndarray, rhs: np.ndarray) -> np.ndarray:
-    if not matrix.size:  # NumPy's result has another shape then
-        return np.zeros((matrix.shape[1], rhs.shape[1]), rhs.dtype)
-    return np.linalg.lstsq(matrix, rhs, rcond=None)[0]
-
-
 @op("MatrixSolveLs", "matrix: T, rhs: T, l2_regularizer: double -> output: T", T=LAPACK_TYPES, fast=True)
 class MatrixSolveLs:
     """x that minimises |matrix @ x - rhs|² + l2_regularizer |x|²; without ``fast`` the shortest of the minimisers."""
@@ -50,10 +44,12 @@ class MatrixSolveLs:
         check_system(matrix, rhs)
         if l2_regularizer < 0:
             raise invalid_argument(f"l2_regularizer must be >= 0, is {l2_regularizer}")
+        if not matrix.size:
+            return np.zeros((*matrix.shape[:-2], matrix.shape[-1], rhs.shape[-1]), matrix.dtype)
         if fast:
             solve = lambda a, b: _normal_equations(a, b, float(l2_regularizer))
         else:
-            solve = lambda a, b: each(_shortest, a, b)
+            solve = lambda a, b: each(lambda *system: np.linalg.lstsq(*system, rcond=None)[0], a, b)
         return in_lapack(solve, matrix, rhs, error=_NOT_POSITIVE)
 
     def gradient(op, dy):

@@ -49,7 +49,7 @@ def each(function: Callable[..., Any], *batches: np.ndarray) -> np.ndarray:
         return np.zeros_like(batches[-1])
     if not batch:
         return function(*batches)
-    flat = [array.reshape((-1, *array.shape[-2:])) for array in batches]
+    flat = [array.reshape((int(np.prod(array.shape[:-2])), *array.shape[-2:])) for array in batches]
     results = np.stack([function(*matrices) for matrices in zip(*flat)])
     return results.reshape(batch + results.shape[1:])
 

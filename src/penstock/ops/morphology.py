@@ -29,6 +29,8 @@ def _dilated_shape(op_type: str, input: Any, filter: Any, strides: tuple, rates:
     """The shape of a dilation's output."""
     check_strides(op_type, 4, strides, rates, "NHWC")
     given, filters = check_rank(input.shape, 4), check_rank(filter.shape, 3).extents
+    if 0 in filters[:2]:
+        raise ValueError(f"filter must not be empty, but has the shape {filter.shape}")
     inner = [output_extent(given.extents[i + 1], filters[i], strides[i + 1], rates[i + 1], padding) for i in range(2)]
     return TensorShape([given.extents[0], *inner, *given[3:].merge_with(filters[2:]).extents])
 

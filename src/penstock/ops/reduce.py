@@ -299,7 +299,8 @@ def _reduction(definition: Any, public_name: str, what: str) -> Any:
 def reduce_by(definition: Any, input_tensor: Any, axis: Any = None, keepdims: bool = False,
               name: str | None = None) -> Tensor:
     """A reduction op over ``axis``, or over all axes."""
-    x = to_tensor(input_tensor, bool_ if definition.inputs[0].dtype is bool_ else None, "input")
+    typed = isinstance(input_tensor, Tensor) or hasattr(input_tensor, "_as_graph_element")  # then the op itself refuses a wrong type
+    x = to_tensor(input_tensor, bool_ if definition.inputs[0].dtype is bool_ and not typed else None, "input")
     result = definition(x, reduction_axes(x, axis), keep_dims=keepdims, name=name)
     if axis is None and not keepdims:
         result.set_shape(())

@@ -33,7 +33,7 @@ def _errors_of(path: str) -> Iterator[None]:
         raise KernelError(type(error), error.message) from None
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise KernelError(ResourceExhaustedError, f"{path}: {error.strerror}", hint="make room, or keep fewer checkpoints (max_to_keep)") from error
+            raise KernelError(ResourceExhaustedError, f"{path}: {error.strerror}", "make room, or keep fewer checkpoints: max_to_keep") from error
         raise file_error(error, str(error.filename or path)) from error
 
 

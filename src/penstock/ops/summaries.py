@@ -97,7 +97,12 @@ class ImageSummary:
     """Up to ``max_images`` pictures of a batch, as PNG."""
 
     ranks = {"tag": 0, "tensor": 4}
-    shape = fixed()
+
+    def shape(tensor, bad_color):
+        depth = tensor.shape.with_rank(4).extents[3]
+        if bad_color.ndim != 1 or (depth is not None and len(bad_color) < depth):
+            raise ValueError(f"bad_color must be a vector with an element per channel, but has the shape {list(bad_color.shape)}")
+        return []
 
     def kernel(tag, tensor, max_images, bad_color):
         count, height, width, depth = tensor.shape

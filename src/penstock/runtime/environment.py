@@ -5,6 +5,7 @@ import threading
 from typing import Any
 
 from penstock.compiler import ir
+from penstock.compiler.config import config
 from penstock.graph.function import FuncGraph
 from penstock.runtime.devices import Device, place
 from penstock.runtime.resources import Resources
@@ -30,8 +31,11 @@ class Environment:
         """Packs a program whose nodes have their devices already; ``frames`` if tensors that come from elsewhere may be dead."""
         from penstock.runtime.frames import FramePlan  # a plan's kernels call back into this environment
         from penstock.runtime.plan import Plan
-        ir.check(program)
         has_frames = frames or any(node.definition.control_flow for node in program.nodes)
+        if config.mode != "off" and not has_frames:
+            from penstock.compiler.fuse import fuse  # brings in LLVM
+            fuse(program)
+        ir.check(program)
         return FramePlan(program, self) if has_frames else Plan(program, self)
 
     def function(self, graph: FuncGraph, device: str) -> Any:

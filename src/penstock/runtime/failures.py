@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock import errors
+from penstock.compiler.failure import InnerFailure
 from penstock.compiler.ir import Node
 from penstock.errors import KernelError, OpError
 from penstock.runtime.recheck import complaint
@@ -16,6 +17,8 @@ def describe(error: Exception, node: Node, inputs: list[Any]) -> OpError:
     """The error for people: what happened, in which op on which device, with which inputs, made where, and what to try."""
     if isinstance(error, OpError):
         return error
+    if isinstance(error, InnerFailure):
+        return describe(error.error, error.node, error.inputs)
     hint, cause = "", error.__cause__ if isinstance(error, KernelError) else error
     if isinstance(error, (AttributeError, TypeError)) and (kind := _wrong_kind(error, inputs)) is not None:
         error, cause = errors.invalid_argument(f"Trying to access a resource of the wrong kind: this op cannot use a {kind}"), None

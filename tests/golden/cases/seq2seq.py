@@ -215,6 +215,29 @@ def beams(tf, np):
     yield "beam coverage", searched(2, attend=True, coverage_penalty_weight=0.5)
     yield "beam no reordering", searched(4, reorder_tensor_arrays=False)
     yield "beam error coverage", searched(2, coverage_penalty_weight=0.5)
+    def sorted_history():
+        with tf.variable_scope("model", initializer=_initializer(tf, np)):
+            table = tf.get_variable("table", [6, 3])
+            memory = new.tile_batch(tf.placeholder_with_default(_data(tf, np, 2, 3, 4), [2, None, 4]), 2)
+            one = new.AttentionWrapper(cell.GRUCell(6), new.LuongAttention(6, memory), attention_layer_size=6, alignment_history=True)
+            decoder = new.BeamSearchDecoder(one, table, [0, 1], 5, one.zero_state(4, tf.float32), 2)
+            outputs, last, _ = new.dynamic_decode(decoder, maximum_iterations=7)
+        return _flat(tf, [outputs.predicted_ids, last.cell_state.alignment_history])
+
+    def skip_connection():
+        one = tf.contrib.rnn.ConvLSTMCell(2, [4, 3, 2], 3, [2, 2], skip_connection=True)
+        with tf.variable_scope("model", initializer=_initializer(tf, np)):
+            return _flat(tf, one(_data(tf, np, 2, 4, 3, 2), one.zero_state(2, tf.float32))[0])
+
+    def auxiliary():
+        with tf.variable_scope("model", initializer=_initializer(tf, np)):
+            helper = new.ScheduledOutputTrainingHelper(_data(tf, np, 3, 4, 5), [4, 1, 2], 0.5, seed=3, auxiliary_inputs=_data(tf, np, 3, 4, 2))
+            outputs, _, _ = new.dynamic_decode(new.BasicDecoder(cell.GRUCell(5), helper, _data(tf, np, 3, 5)))
+        return _flat(tf, list(outputs))
+
+    yield "beam sorted history", sorted_history
+    yield "conv lstm skip connection", skip_connection
+    yield "scheduled output auxiliary", auxiliary
     yield "tile_batch", lambda: new.tile_batch(_data(tf, np, 2, 3), 3)
     yield "tile_batch structure", lambda: _flat(tf, new.tile_batch((_data(tf, np, 2, 3), tf.constant([1, 2])), 2))
     steps = np.array([[[1, 2, 3]], [[4, 5, 6]], [[7, 8, 9]], [[0, 0, 0]]], np.int32)
