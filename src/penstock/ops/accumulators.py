@@ -40,7 +40,7 @@ class _Dense:
     def kernel(ctx, dtype, shape, container, shared_name, reduction_type):
         return _accumulator(ctx, accumulators.DenseAccumulator, dtype, shape, container, shared_name, reduction_type)
 
-    shape = fixed(2)  # TensorFlow's handles are two strings
+    shape = fixed()
 
 
 _, ResourceConditionalAccumulator = two_forms("ConditionalAccumulator", "-> handle: HANDLE", _Dense, _FORM, **_CREATION)
@@ -56,7 +56,7 @@ class SparseConditionalAccumulator:
     def kernel(ctx, dtype, shape, container, shared_name, reduction_type):
         return _accumulator(ctx, accumulators.SparseAccumulator, dtype, shape, container, shared_name, reduction_type)
 
-    shape = fixed(2)
+    shape = fixed()
 
 
 class _Apply:

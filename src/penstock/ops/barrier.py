@@ -26,7 +26,7 @@ class BarrierOp:
     """A barrier: elements whose components arrive one by one."""
 
     stateful = True
-    shape = fixed(2)  # TensorFlow's handle is two strings
+    shape = fixed()
     gradient = None
 
     def kernel(ctx, component_types, shapes, container, shared_name):

@@ -119,6 +119,15 @@ def _described(handle: Tensor, key_dtype: DType | None = None, value_dtype: DTyp
     return key_shape, attrs.get("value_shape", scalar())
 
 
+def _typed(handle: Any, key_dtype: DType, value_dtype: DType) -> Any:
+    """The table; InvalidArgumentError if its keys or values have other types than the node expects."""
+    table = plain(handle)
+    if (table.key_dtype, table.value_dtype) != (key_dtype, value_dtype):
+        raise invalid_argument(f"Table '{table.name}' maps {table.key_dtype.name} to {table.value_dtype.name}, not {key_dtype.name} to "
+                               f"{value_dtype.name}")
+    return table
+
+
 def _batch(keys: Tensor, key_shape: TensorShape) -> TensorShape:
     if keys.shape.ndims is None or key_shape.ndims is None:
         return unknown_shape()
@@ -138,8 +147,8 @@ class _Find:
         key_shape, value_shape = _described(table_handle, Tin, Tout)
         return _batch(keys, key_shape).concatenate(value_shape)
 
-    def kernel(table_handle, keys, default_value):
-        return plain(table_handle).find(keys, default_value)
+    def kernel(table_handle, keys, default_value, Tin, Tout):
+        return _typed(table_handle, Tin, Tout).find(keys, default_value)
 
 
 class _Insert:
@@ -152,8 +161,8 @@ class _Insert:
         _batch(keys, _described(table_handle, Tin, Tout)[0])
         return []
 
-    def kernel(table_handle, keys, values):
-        plain(table_handle).insert(keys, values)
+    def kernel(table_handle, keys, values, Tin, Tout):
+        _typed(table_handle, Tin, Tout).insert(keys, values)
         return ()
 
 
@@ -167,8 +176,8 @@ class _Import:
         _batch(keys, _described(table_handle, Tin, Tout)[0])
         return []
 
-    def kernel(table_handle, keys, values):
-        plain(table_handle).replace(keys, values)
+    def kernel(table_handle, keys, values, Tin, Tout):
+        _typed(table_handle, Tin, Tout).replace(keys, values)
         return ()
 
 
@@ -181,8 +190,8 @@ class _Export:
     def shape(table_handle, Tkeys, Tvalues):
         return [TensorShape([None]).concatenate(shape) for shape in _described(table_handle, Tkeys, Tvalues)]
 
-    def kernel(table_handle):
-        return plain(table_handle).export()
+    def kernel(table_handle, Tkeys, Tvalues):
+        return _typed(table_handle, Tkeys, Tvalues).export()
 
 
 class _Size:
@@ -228,8 +237,8 @@ class _Initialize:
     shape = nothing()
     gradient = None
 
-    def kernel(table_handle, keys, values):
-        plain(table_handle).initialize(keys, values)
+    def kernel(table_handle, keys, values, Tkey, Tval):
+        _typed(table_handle, Tkey, Tval).initialize(keys, values)
         return ()
 
 

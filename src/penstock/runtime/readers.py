@@ -9,6 +9,8 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
+from google.protobuf.message import DecodeError
+
 from penstock.errors import DataLossError, KernelError, OpError, UnimplementedError, invalid_argument
 from penstock.graph.input_proto import ReaderBaseState
 from penstock.platform.gfile import opened
@@ -67,7 +69,7 @@ class Reader:
             record = next(self._current, None)
         except OpError as error:
             self._current = None
-            raise KernelError(type(error), error.message) from error
+            raise KernelError(type(error), error.message) from None
         if record is not None:
             self.records_produced += 1
         if record is None or self.one_per_unit:
@@ -94,8 +96,8 @@ class Reader:
             raise KernelError(UnimplementedError, "Reader RestoreState")
         try:
             state = ReaderBaseState.FromString(data)
-        except Exception as error:
-            raise invalid_argument(f"Could not parse state for {self.name}: {data[:100]!r}") from error
+        except DecodeError:
+            raise invalid_argument(f"Could not parse state for {self.name}: {data[:100]!r}") from None
         if min(state.work_started, state.work_finished, state.num_records_produced) < 0 or state.work_started < state.work_finished:
             raise invalid_argument(f"Unexpected negative or inconsistent numbers when restoring in {self.name}: {state}")
         self.units_started, self.units_completed = state.work_started, state.work_finished

@@ -39,7 +39,7 @@ def _lines(path: bytes) -> Iterator[bytes]:
             for line in file:
                 yield line.removesuffix(b"\n").removesuffix(b"\r")
     except OpError as error:
-        raise KernelError(type(error), error.message) from error
+        raise KernelError(type(error), error.message) from None
 
 
 def _field(line: bytes, fields: list[bytes], number: int, column: int, dtype: DType) -> Any:

@@ -157,6 +157,8 @@ class DenseTable(Table):
     def __init__(self, name: str, key_dtype: DType, value_dtype: DType, value_shape: tuple[int, ...], empty_key: Any,
                  deleted_key: Any = None) -> None:
         super().__init__(name, key_dtype, value_dtype, value_shape, np.shape(empty_key))
+        if not np.size(empty_key):
+            raise invalid_argument(f"Empty key must have elements, got shape {_brackets(self.key_shape)}")
         (empty,) = self._keys(empty_key)
         self._reserved = {empty: "empty_key"}
         if deleted_key is not None:
