@@ -8,6 +8,7 @@ once, and appends their states. The work is proportional to the number of nodes,
 the trees of a batch may all be different. ``tf.while_loop`` differentiates it.
 """
 import numpy as np
+
 import penstock as tf
 
 UNITS = 16

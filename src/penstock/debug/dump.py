@@ -200,7 +200,7 @@ def has_inf_or_nan(datum: Any, tensor: Any) -> bool:
     return array.dtype.kind in "fc" and not bool(np.isfinite(array).all())
 
 
-def LocalCLIDebugWrapperSession(*args: Any, **kwargs: Any) -> Any:  # noqa: N802 (TensorFlow's name)
+def LocalCLIDebugWrapperSession(*args: Any, **kwargs: Any) -> Any:
     """TensorFlow's debugger on a terminal: not in Penstock."""
     raise NotImplementedError("The interactive screen of tfdbg is not in this version of Penstock: use tf_debug.DumpingDebugWrapperSession and search its "
                               "dumps with tf_debug.DebugDumpDir(folder).find(tf_debug.has_inf_or_nan).")

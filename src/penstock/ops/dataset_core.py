@@ -90,3 +90,15 @@ def scalar(item: Any) -> np.ndarray:
 def rows(arrays: list[np.ndarray]) -> Elements:
     """The slices of all arrays along their first axis."""
     return zip(*[map(scalar, array) if array.dtype == object and array.ndim == 1 else array for array in arrays])
+
+
+def check_element(element: Any, output_types: Any, output_shapes: Any) -> None:
+    """InvalidArgumentError unless an element is of the types and shapes that the op says."""
+    if len(element) != len(output_types):
+        raise invalid_argument(f"Number of components does not match: expected {len(output_types)} types but got {len(element)}.")
+    for index, (value, dtype, shape) in enumerate(zip(element, output_types, output_shapes)):
+        found = getattr(value, "dtype", dtype.np)
+        if dtype.is_numpy_compatible and found != dtype.np:
+            raise invalid_argument(f"Data type mismatch at component {index}: expected {dtype.name} but got {found}.")
+        if hasattr(value, "shape") and not shape.is_compatible_with(value.shape):
+            raise invalid_argument(f"Incompatible shapes at component {index}: expected {shape} but got {list(value.shape)}.")

@@ -6,7 +6,7 @@ from typing import Any
 from penstock.errors import invalid_argument
 from penstock.graph.attrs import FUNC, type_list
 from penstock.graph.opdef import op
-from penstock.ops.dataset_core import ARGUMENTS, OUTPUTS, Caller, Element, Elements, Source, dataset_op, positive
+from penstock.ops.dataset_core import ARGUMENTS, OUTPUTS, Caller, Element, Elements, Source, check_element, dataset_op, positive
 from penstock.ops.functional import is_true
 
 _INPUT = "input_dataset: variant, other_arguments: Targuments"
@@ -214,11 +214,12 @@ class DatasetToSingleElement:
     def shape(output_shapes):
         return list(output_shapes)
 
-    def kernel(dataset):
+    def kernel(dataset, output_types, output_shapes):
         elements = iter(dataset)
         found = next(elements, None)
         if found is None:
             raise invalid_argument("Dataset was empty.")
         if next(elements, None) is not None:
             raise invalid_argument("Dataset had more than one element.")
+        check_element(found, output_types, output_shapes)
         return found

@@ -16,7 +16,7 @@ from penstock.graph.attrs import FUNC, STRING, Attr
 from penstock.graph.opdef import op
 from penstock.graph.shape import unknown_shape
 from penstock.ops.common import fixed, nothing
-from penstock.ops.dataset_core import OUTPUTS, Caller, Element, Elements, Source, scalar, text
+from penstock.ops.dataset_core import OUTPUTS, Caller, Element, Elements, Source, check_element, scalar, text
 from penstock.ops.dataset_functions import dataset_of
 
 _FROM_HANDLE = {"output_types": Attr("list(type)", ()), "output_shapes": Attr("list(shape)", ())}
@@ -158,10 +158,9 @@ class _GetNext:
     def shape(output_shapes):
         return list(output_shapes)
 
-    def kernel(iterator, ctx, output_types):
+    def kernel(iterator, ctx, output_types, output_shapes):
         element = iterator.next(ctx.step)
-        if len(element) != len(output_types):
-            raise invalid_argument(f"Number of components does not match: expected {len(output_types)} types but got {len(element)}.")
+        check_element(element, output_types, output_shapes)
         return element
 
 

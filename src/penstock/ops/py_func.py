@@ -5,7 +5,7 @@ them weakly, the graph strongly.
 """
 from __future__ import annotations
 
-import itertools
+import secrets
 import traceback
 import weakref
 from collections.abc import Callable
@@ -26,7 +26,6 @@ _ERRORS = (((TypeError, ValueError), errors.InvalidArgumentError), (StopIteratio
            (MemoryError, errors.ResourceExhaustedError), (NotImplementedError, errors.UnimplementedError),
            (Exception, errors.UnknownError))
 _NAMES = {"float32": "float", "float64": "double", "float16": "half"}  # of types, in messages
-_counter = itertools.count()
 _functions: weakref.WeakValueDictionary[str, _Function] = weakref.WeakValueDictionary()
 
 
@@ -140,7 +139,7 @@ def py_func(func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True
 
 
 def _node(func: Callable[..., Any], inputs: list[Any], types: list[dtypes.DType], stateful: bool, name: str | None) -> Operation:
-    token = f"pyfunc_{next(_counter)}"
+    token = f"pyfunc_{secrets.token_hex(8)}"  # not to be guessed: a graph from elsewhere must not reach this program's functions
     function = _functions[token] = _Function(func)
     definition = PyFunc if stateful else PyFuncStateless
     node = definition.node([inputs], {"token": token, "Tout": types}, name)

@@ -72,3 +72,24 @@ def _stand_in(graph: Graph, edge: tuple[Node, int], value: Any) -> Tensor:
     if producer.origin is not None and producer.definition is not Arg:
         made._handle_data = producer.origin.outputs[index]._handle_data  # of a resource: the type and shape of what it refers to
     return made
+
+
+def result_checked(node: Node, kernel: Kernel) -> Kernel:
+    """The kernel, behind a check that it gives as many outputs, of the types and shapes, as its op declares."""
+    wanted = [(dtype.base_dtype, node.origin.outputs[index].shape if node.origin is not None else TensorShape(None))
+              for index, dtype in enumerate(node.output_dtypes)]
+
+    def run_and_check(*inputs: Any) -> Any:
+        result = kernel(*inputs)
+        outputs = [result] if len(wanted) == 1 else list(result or ())
+        if len(outputs) != len(wanted):
+            raise invalid_argument(f"the kernel gave {len(outputs)} outputs, its signature has {len(wanted)}")
+        for index, (value, (dtype, shape)) in enumerate(zip(outputs, wanted)):
+            if dtype.is_numpy_compatible and not hasattr(value, "lock"):  # (a reference holds its own type)
+                found = np.asarray(value)
+                if found.dtype != dtype.np or not shape.is_compatible_with(found.shape):
+                    raise invalid_argument(f"output {index} of the kernel is {found.dtype}{list(found.shape)}, declared are {dtype.name} and {shape}",
+                                           hint="have the kernel return an array of the declared type, and the shape function tell the truth")
+        return result
+
+    return run_and_check

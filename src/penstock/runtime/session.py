@@ -45,7 +45,9 @@ class BaseSession:
         self._graph = graph or default_graph()
         self._config = config if config is not None else ConfigProto()
         self._environment = Environment(local_devices(self._config), self._config.allow_soft_placement, self._config.log_device_placement)
-        self._target = str(target or "")
+        if not isinstance(target, (str, bytes)):
+            raise TypeError(f"target must be a string, but got {type(target)}")
+        self._target = target.decode() if isinstance(target, bytes) else target
         self._remote = backends.connect(self._target, self._graph, self._config) if self._target else None
         self._plans: dict[Any, Plan] = {}
         self._plans_of = -1  # the graph's mutation count that the plans were made for
