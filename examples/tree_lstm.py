@@ -3,9 +3,9 @@
     python examples/tree_lstm.py
 
 The recipe, for any recursive structure: number the nodes of all trees of a batch level by level, leaves first, so that children come before
-their parents. The graph then has one loop over levels; each iteration gathers the states of the children that the level needs, computes all its nodes at
-once, and appends their states. The work is proportional to the number of nodes, the number of iterations is the height of the tallest tree, and
-the trees of a batch may all be different. ``tf.while_loop`` differentiates it.
+their parents. The graph then has one loop over levels; each iteration gathers the states of the children that the level needs, computes all its
+nodes at once, and appends their states. The work is proportional to the number of nodes, the number of iterations is the height of the tallest
+tree, and the trees of a batch may all be different. ``tf.while_loop`` differentiates it.
 """
 import numpy as np
 

@@ -19,7 +19,7 @@ from penstock.graph.graph import Graph, default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import lookup
 from penstock.graph.shape import TensorShape
-from penstock.ops.constant import constant
+from penstock.ops.constant import constant, identity
 from penstock.ops.control_flow import share_inputs
 from penstock.ops.elementwise import add
 from penstock.ops.fill import zeros, zeros_like
@@ -129,7 +129,7 @@ def if_gradient(op: Operation, dys: Sequence[Any]) -> list[Any]:
         node = If.node([op._inputs[0], captured], {"then_branch": graphs[0], "else_branch": graphs[1],
                                                    "Tout": [tensor.dtype.base_dtype for tensor in graphs[0].outputs]}, name="If")
         for index, tensor in zip(wanted, node.outputs):
-            result[1 + index] = tensor
+            result[1 + index] = identity(tensor, name="Merge")  # the name that an export can keep, as tf.cond does it
     return result
 
 
@@ -274,7 +274,7 @@ class _BackwardLoop:
             tensor._handle_data = start._handle_data
         result: list[Any] = [None] * len(self.op._inputs)
         for i, tensor in zip(self.indices, node.outputs[1:]):
-            result[i] = None if i in self.untouched else tensor
+            result[i] = None if i in self.untouched else identity(tensor, name="Exit")  # as above
         return result
 
 

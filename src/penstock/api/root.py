@@ -32,7 +32,8 @@ TABLE = {
     "penstock.graph.stacks": "get_default_session=default_session",
     "penstock.graph.keys": "GraphKeys",
     "penstock.graph.graph_def": "import_graph_def",
-    "penstock.gradients": "gradients RegisterGradient NotDifferentiable NoGradient no_gradient=NotDifferentiable AggregationMethod UnconnectedGradients",
+    "penstock.gradients": "gradients RegisterGradient NotDifferentiable NoGradient no_gradient=NotDifferentiable AggregationMethod "
+                          "UnconnectedGradients",
     "penstock.custom_gradient": "custom_gradient hessians",
     "penstock.runtime.session": "Session InteractiveSession",
     # protocol buffers

@@ -27,9 +27,10 @@ _DEBUG_OP = "DebugIdentity"
 class DumpingDebugWrapperSession:
     """``tf_debug.DumpingDebugWrapperSession(sess, session_root)``: runs like ``sess``, and dumps what it computed."""
 
-    def __init__(self, sess: Any, session_root: str, watch_fn: Any = None, thread_name_filter: str | None = None, pass_through_operrors: Any = None) -> None:
+    def __init__(self, sess: Any, session_root: str, watch_fn: Any = None, thread_name_filter: str | None = None,
+                 pass_through_operrors: Any = None) -> None:
         if watch_fn is not None or thread_name_filter is not None:
-            raise NotImplementedError("DumpingDebugWrapperSession watches every tensor of every thread; watch_fn and thread_name_filter are not there")
+            raise NotImplementedError("DumpingDebugWrapperSession watches every tensor of every thread: it takes no watch_fn and thread_name_filter")
         self._session, self._root = sess, os.fspath(session_root)
         os.makedirs(self._root, exist_ok=True)
 
@@ -147,7 +148,8 @@ class DebugDumpDir:
 
     def get_tensors(self, node_name: str, output_slot: int, debug_op: str, device_name: str | None = None) -> list[np.ndarray]:
         """The values of one output."""
-        values = [datum.get_tensor() for datum in self._data if (datum.node_name, datum.output_slot, datum.debug_op) == (node_name, output_slot, debug_op)]
+        wanted = (node_name, output_slot, debug_op)
+        values = [datum.get_tensor() for datum in self._data if (datum.node_name, datum.output_slot, datum.debug_op) == wanted]
         if not values:
             raise ValueError(f"Watch key \"{node_name}:{output_slot}:{debug_op}\" does not exist in the debug dump")
         return values
@@ -202,5 +204,5 @@ def has_inf_or_nan(datum: Any, tensor: Any) -> bool:
 
 def LocalCLIDebugWrapperSession(*args: Any, **kwargs: Any) -> Any:
     """TensorFlow's debugger on a terminal: not in Penstock."""
-    raise NotImplementedError("The interactive screen of tfdbg is not in this version of Penstock: use tf_debug.DumpingDebugWrapperSession and search its "
-                              "dumps with tf_debug.DebugDumpDir(folder).find(tf_debug.has_inf_or_nan).")
+    raise NotImplementedError("The interactive screen of tfdbg is not in this version of Penstock: use tf_debug.DumpingDebugWrapperSession and "
+                              "search its dumps with tf_debug.DebugDumpDir(folder).find(tf_debug.has_inf_or_nan).")

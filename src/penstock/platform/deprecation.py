@@ -42,7 +42,8 @@ def deprecated(date: str | None, instructions: str, warn_once: bool = True) -> C
 def deprecated_args(date: str | None, instructions: str, *deprecated_arg_names_or_tuples: Any, **kwargs: Any) -> Callable[[Any], Any]:
     """A decorator for arguments that will be removed; a tuple ``(name, value)`` says which value does not count as use."""
     once = kwargs.get("warn_once", True)
-    harmless: dict[str, Any] = dict(entry if isinstance(entry, tuple) else (entry, inspect.Parameter.empty) for entry in deprecated_arg_names_or_tuples)
+    harmless: dict[str, Any] = dict(
+        entry if isinstance(entry, tuple) else (entry, inspect.Parameter.empty) for entry in deprecated_arg_names_or_tuples)
 
     def decorate(func: Callable[..., Any]) -> Callable[..., Any]:
         signature = inspect.signature(func)
