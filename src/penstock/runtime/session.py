@@ -37,7 +37,7 @@ _GROWTH_LIMIT = 10  # runs in a row, each after the graph grew, until a warning
 class BaseSession:
     """What Session and InteractiveSession share."""
 
-    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+    def __init__(self, target: Any = "", graph: Graph | None = None, config: Any = None) -> None:
         if graph is not None and not isinstance(graph, Graph):
             raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
         if config is not None and not isinstance(config, ConfigProto):
@@ -273,7 +273,7 @@ def _entered(session: Session) -> Iterator[Session]:
 class InteractiveSession(BaseSession):
     """A session that is the default from its creation to its ``close()``: for shells and notebooks."""
 
-    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+    def __init__(self, target: Any = "", graph: Graph | None = None, config: Any = None) -> None:
         super().__init__(target, graph, config)
         stacks.sessions.items.append(self)
         self._graph_context = self._graph.as_default() if graph is not None else None
