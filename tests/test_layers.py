@@ -37,7 +37,7 @@ STATE = ("runtime.accumulators runtime.barriers runtime.mutexes runtime.queue_ki
          "runtime.table_files runtime.tables runtime.waiting").split()
 # (file, module above it): why.
 EXCEPTIONS = {
-    ("ops/functional.py", "penstock.function_gradients"): "a loop's gradient comes from its body's: it calls differentiation itself",
+    ("ops/flow/functional.py", "penstock.function_gradients"): "a loop's gradient comes from its body's: it calls differentiation itself",
 }
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names.split()}
 FACE = LEVEL["api"]  # `import penstock as tf`: the public face

@@ -13,10 +13,10 @@ from penstock.graph.graph import default_graph
 from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
+from penstock.ops.array.pack import stack
+from penstock.ops.array.passing import IdentityN
+from penstock.ops.array.shape_ops import reshape
 from penstock.ops.constant import identity
-from penstock.ops.pack import stack
-from penstock.ops.passing import IdentityN
-from penstock.ops.shape_ops import reshape
 
 _numbers = itertools.count(1)
 

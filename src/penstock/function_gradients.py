@@ -19,12 +19,12 @@ from penstock.graph.graph import Graph, default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import lookup
 from penstock.graph.shape import TensorShape
+from penstock.ops.array.fill import zeros, zeros_like
 from penstock.ops.constant import constant, identity
-from penstock.ops.control_flow import share_inputs
-from penstock.ops.elementwise import add
-from penstock.ops.fill import zeros, zeros_like
-from penstock.ops.functional import If, While
-from penstock.ops.tensor_list import TensorListPopBack, TensorListPushBack, element_shape_tensor, empty_like, empty_list
+from penstock.ops.flow.control_flow import share_inputs
+from penstock.ops.flow.functional import If, While
+from penstock.ops.flow.tensor_list import TensorListPopBack, TensorListPushBack, element_shape_tensor, empty_like, empty_list
+from penstock.ops.math.elementwise import add
 
 
 class _Backward(FuncGraph):

@@ -18,12 +18,12 @@ from penstock.graph.opdef import REGISTRY
 from penstock.graph.scopes import name_scope
 from penstock.graph.stacks import gradient_calls
 from penstock.graph.traverse import needed
+from penstock.ops.array.fill import fill, zeros_like
+from penstock.ops.array.pack import concat
+from penstock.ops.array.shape_ops import shape
 from penstock.ops.constant import constant
-from penstock.ops.elementwise import AddN
-from penstock.ops.fill import fill, zeros_like
-from penstock.ops.misc import tuple_
-from penstock.ops.pack import concat
-from penstock.ops.shape_ops import shape
+from penstock.ops.flow.misc import tuple_
+from penstock.ops.math.elementwise import AddN
 
 GradientFunction = Callable[..., Any]
 
@@ -269,7 +269,7 @@ def _sum(grads: list[Any]) -> Any:
 def _concatenate(slices: list[IndexedSlices]) -> IndexedSlices:
     """The sum of IndexedSlices: the same index may stand in several of them."""
     if len({part.indices.dtype for part in slices}) > 1:
-        from penstock.ops.cast import cast  # a rare case; keeps the module's imports short
+        from penstock.ops.math.cast import cast  # a rare case; keeps the module's imports short
         slices = [IndexedSlices(part.values, cast(part.indices, dtypes.int64), part.dense_shape) for part in slices]
     dense = next((part.dense_shape for part in slices if part.dense_shape is not None), None)
     return IndexedSlices(concat([part.values for part in slices], 0), concat([part.indices for part in slices], 0), dense)

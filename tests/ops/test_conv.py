@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.ops import im2col
-from penstock.ops.windows import windows
+from penstock.ops.nn import im2col
+from penstock.ops.nn.windows import windows
 
 RANDOM = np.random.RandomState(3)
 

@@ -14,8 +14,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from penstock.ops import distributions
-from penstock.ops.philox import CHUNK, Philox, philox4x32
+from penstock.ops.random import distributions
+from penstock.ops.random.philox import CHUNK, Philox, philox4x32
 
 GOLDEN = dict(np.load(Path(__file__).parent / "data" / "philox.npz"))
 SEEDS = GOLDEN["seeds"].tolist()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.ops import pictures
+from penstock.ops.image import pictures
 
 PIXELS = np.arange(60, dtype=np.uint8).reshape(4, 5, 3) * 4
 PNG = pictures.encode_png(PIXELS, -1)

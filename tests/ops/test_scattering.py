@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import KernelError
-from penstock.ops.scattering import HOW, scatter, scatter_nd
+from penstock.ops.state.scattering import HOW, scatter, scatter_nd
 
 STEPS = {"Update": lambda a, b: b, "Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": np.divide, "Min": np.minimum, "Max": np.maximum}
 

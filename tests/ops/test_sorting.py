@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.ops.sorting import TopKV2
+from penstock.ops.array.sorting import TopKV2
 
 
 @pytest.mark.parametrize("k", [0, 1, 2, 5, 40])

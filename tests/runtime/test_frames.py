@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.ops import primitives as p
+from penstock.ops.flow import primitives as p
 
 
 def counting_loop(limit, dead_start=None):

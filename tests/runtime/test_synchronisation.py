@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.ops.barrier import Barrier
-from penstock.ops.staging_classes import MapStagingArea
+from penstock.ops.queues.barrier import Barrier
+from penstock.ops.queues.staging_classes import MapStagingArea
 
 SHORT = tf.RunOptions(timeout_in_ms=50)
 LONG = tf.RunOptions(timeout_in_ms=20000)

@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 
 import penstock as tf
-from penstock.ops.control_flow import cond, while_loop
+from penstock.ops.flow.control_flow import cond, while_loop
 
 KINDS = pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
 

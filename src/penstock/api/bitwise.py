@@ -4,6 +4,6 @@ from __future__ import annotations
 from penstock.api._table import publish
 
 TABLE = {
-    "penstock.ops.bitwise": "bitwise_and bitwise_or bitwise_xor invert left_shift right_shift",
+    "penstock.ops.math.bitwise": "bitwise_and bitwise_or bitwise_xor invert left_shift right_shift",
 }
 publish(__name__, TABLE)

@@ -4,10 +4,10 @@ from __future__ import annotations
 from penstock.api._table import publish
 
 TABLE = {
-    "penstock.ops.shape_ops": "reshape",
-    "penstock.ops.permute": "reverse roll tile",
-    "penstock.ops.gather": "gather_nd",
-    "penstock.ops.scatter_nd": "scatter_nd",
-    "penstock.ops.space": "batch_to_space_nd space_to_batch_nd",
+    "penstock.ops.array.shape_ops": "reshape",
+    "penstock.ops.array.permute": "reverse roll tile",
+    "penstock.ops.array.gather": "gather_nd",
+    "penstock.ops.array.scatter_nd": "scatter_nd",
+    "penstock.ops.array.space": "batch_to_space_nd space_to_batch_nd",
 }
 publish(__name__, TABLE)

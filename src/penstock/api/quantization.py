@@ -4,7 +4,7 @@ from __future__ import annotations
 from penstock.api._table import publish
 
 TABLE = {
-    "penstock.ops.quantize": "fake_quant_with_min_max_args fake_quant_with_min_max_args_gradient fake_quant_with_min_max_vars "
+    "penstock.ops.array.quantize": "fake_quant_with_min_max_args fake_quant_with_min_max_args_gradient fake_quant_with_min_max_vars "
                              "fake_quant_with_min_max_vars_gradient fake_quant_with_min_max_vars_per_channel "
                              "fake_quant_with_min_max_vars_per_channel_gradient quantize_and_dequantize",
 }

@@ -47,96 +47,98 @@ TABLE = {
     "tensorboard.compat.proto.histogram_pb2": "HistogramProto",
     # operations
     "penstock.ops.constant": "constant placeholder placeholder_with_default identity",
-    "penstock.ops.elementwise": "add subtract sub=subtract multiply mul=multiply div_no_nan realdiv maximum minimum "
+    "penstock.ops.math.elementwise": "add subtract sub=subtract multiply mul=multiply div_no_nan realdiv maximum minimum "
                                 "squared_difference negative neg=negative sign square abs add_n accumulate_n",
-    "penstock.ops.division": "div divide truediv floordiv floor_div floormod mod truncatediv truncatemod",
-    "penstock.ops.powers": "pow sqrt rsqrt reciprocal inv exp expm1 log log1p",
-    "penstock.ops.trigonometry": "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh sigmoid",
-    "penstock.ops.rounding": "floor ceil rint round",
-    "penstock.ops.special": "erf erfc lgamma digamma polygamma zeta igamma igammac betainc",
-    "penstock.ops.cast": "cast saturate_cast to_float to_double to_int32 to_int64 to_bfloat16 to_complex64 "
+    "penstock.ops.math.division": "div divide truediv floordiv floor_div floormod mod truncatediv truncatemod",
+    "penstock.ops.math.powers": "pow sqrt rsqrt reciprocal inv exp expm1 log log1p",
+    "penstock.ops.math.trigonometry": "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh sigmoid",
+    "penstock.ops.math.rounding": "floor ceil rint round",
+    "penstock.ops.math.special": "erf erfc lgamma digamma polygamma zeta igamma igammac betainc",
+    "penstock.ops.math.cast": "cast saturate_cast to_float to_double to_int32 to_int64 to_bfloat16 to_complex64 "
                          "to_complex128 bitcast complex real imag conj angle complex_abs",
-    "penstock.ops.compare": "equal not_equal less less_equal greater greater_equal logical_and logical_or "
+    "penstock.ops.math.compare": "equal not_equal less less_equal greater greater_equal logical_and logical_or "
                             "logical_not logical_xor is_nan is_inf is_finite",
-    "penstock.ops.reduce": "reduce_sum reduce_mean reduce_prod reduce_max reduce_min reduce_all reduce_any",
-    "penstock.ops.statistics": "reduce_logsumexp count_nonzero",
-    "penstock.ops.argmax": "argmax argmin arg_max arg_min",
-    "penstock.ops.cumulative": "cumsum cumprod",
-    "penstock.ops.sequences": "range linspace lin_space",
-    "penstock.ops.segment": "segment_sum segment_mean segment_prod segment_max segment_min unsorted_segment_sum "
+    "penstock.ops.math.reduce": "reduce_sum reduce_mean reduce_prod reduce_max reduce_min reduce_all reduce_any",
+    "penstock.ops.math.statistics": "reduce_logsumexp count_nonzero",
+    "penstock.ops.math.argmax": "argmax argmin arg_max arg_min",
+    "penstock.ops.math.cumulative": "cumsum cumprod",
+    "penstock.ops.math.sequences": "range linspace lin_space",
+    "penstock.ops.math.segment": "segment_sum segment_mean segment_prod segment_max segment_min unsorted_segment_sum "
                             "unsorted_segment_prod unsorted_segment_max unsorted_segment_min",
-    "penstock.ops.segment_sparse": "sparse_segment_sum sparse_segment_mean sparse_segment_sqrt_n "
+    "penstock.ops.math.segment_sparse": "sparse_segment_sum sparse_segment_mean sparse_segment_sqrt_n "
                                    "unsorted_segment_mean unsorted_segment_sqrt_n",
-    "penstock.ops.clip": "clip_by_value clip_by_norm clip_by_average_norm clip_by_global_norm global_norm",
-    "penstock.ops.counting": "bincount confusion_matrix histogram_fixed_width histogram_fixed_width_bins",
-    "penstock.ops.math": "scalar_mul log_sigmoid lbeta",
+    "penstock.ops.math.clip": "clip_by_value clip_by_norm clip_by_average_norm clip_by_global_norm global_norm",
+    "penstock.ops.math.counting": "bincount confusion_matrix histogram_fixed_width histogram_fixed_width_bins",
+    "penstock.ops.math.math": "scalar_mul log_sigmoid lbeta",
     # linear algebra, sparse tensors
-    "penstock.ops.matmul": "matmul sparse_matmul batch_matmul",
-    "penstock.ops.einsum": "einsum tensordot",
-    "penstock.ops.diag": "diag diag_part matrix_diag batch_matrix_diag=matrix_diag matrix_diag_part batch_matrix_diag_part=matrix_diag_part "
+    "penstock.ops.linalg.matmul": "matmul sparse_matmul batch_matmul",
+    "penstock.ops.linalg.einsum": "einsum tensordot",
+    "penstock.ops.linalg.diag": "diag diag_part matrix_diag batch_matrix_diag=matrix_diag matrix_diag_part batch_matrix_diag_part=matrix_diag_part "
                          "matrix_set_diag batch_matrix_set_diag=matrix_set_diag matrix_band_part batch_matrix_band_part=matrix_band_part trace eye",
-    "penstock.ops.linalg": "matrix_inverse batch_matrix_inverse=matrix_inverse matrix_determinant batch_matrix_determinant=matrix_determinant "
+    "penstock.ops.linalg.linalg": "matrix_inverse batch_matrix_inverse=matrix_inverse matrix_determinant batch_matrix_determinant=matrix_determinant "
                            "log_matrix_determinant cholesky batch_cholesky=cholesky cholesky_solve batch_cholesky_solve=cholesky_solve matrix_solve "
                            "batch_matrix_solve=matrix_solve matrix_triangular_solve batch_matrix_triangular_solve=matrix_triangular_solve",
-    "penstock.ops.least_squares": "matrix_solve_ls batch_matrix_solve_ls=matrix_solve_ls",
-    "penstock.ops.decompositions": "qr svd batch_svd=svd self_adjoint_eig batch_self_adjoint_eig=self_adjoint_eig self_adjoint_eigvals "
+    "penstock.ops.linalg.least_squares": "matrix_solve_ls batch_matrix_solve_ls=matrix_solve_ls",
+    "penstock.ops.linalg.decompositions": "qr svd batch_svd=svd self_adjoint_eig batch_self_adjoint_eig=self_adjoint_eig self_adjoint_eigvals "
                                    "batch_self_adjoint_eigvals=self_adjoint_eigvals",
-    "penstock.ops.matrix_functions": "norm cross matrix_square_root",
-    "penstock.ops.sparse_serialize": "serialize_sparse serialize_many_sparse deserialize_many_sparse",
-    "penstock.ops.sparse_functions": "sparse_placeholder sparse_to_dense sparse_tensor_to_dense sparse_to_indicator sparse_reorder sparse_reshape "
+    "penstock.ops.linalg.matrix_functions": "norm cross matrix_square_root",
+    "penstock.ops.sparse.sparse_serialize": "serialize_sparse serialize_many_sparse deserialize_many_sparse",
+    "penstock.ops.sparse.sparse_functions": "sparse_placeholder sparse_to_dense sparse_tensor_to_dense sparse_to_indicator "
+                                            "sparse_reorder sparse_reshape "
                                      "sparse_concat sparse_split sparse_slice sparse_fill_empty_rows sparse_retain sparse_reset_shape sparse_merge "
                                      "sparse_transpose sparse_mask sparse_tensor_dense_matmul sparse_add sparse_reduce_sum sparse_reduce_max "
                                      "sparse_reduce_sum_sparse sparse_reduce_max_sparse sparse_softmax sparse_maximum sparse_minimum",
     "penstock.graph.seeds": "get_seed set_random_seed",
-    "penstock.ops.random": "random_uniform random_normal truncated_normal random_shuffle multinomial random_poisson",
-    "penstock.ops.random_gamma": "random_gamma",
-    "penstock.ops.random_extra": "random_crop",
-    "penstock.ops.misc": "no_op group tuple=tuple_ Assert timestamp",
-    "penstock.ops.py_func": "py_func numpy_function",
+    "penstock.ops.random.random": "random_uniform random_normal truncated_normal random_shuffle multinomial random_poisson",
+    "penstock.ops.random.random_gamma": "random_gamma",
+    "penstock.ops.random.random_extra": "random_crop",
+    "penstock.ops.flow.misc": "no_op group tuple=tuple_ Assert timestamp",
+    "penstock.ops.flow.py_func": "py_func numpy_function",
     "penstock.ops.custom": "op",
-    "penstock.ops.tensor_array_class": "TensorArray",
-    "penstock.ops.functional_loops": "map_fn foldl foldr scan",
-    "penstock.ops.queue_classes": "FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue",
+    "penstock.ops.flow.tensor_array_class": "TensorArray",
+    "penstock.ops.flow.functional_loops": "map_fn foldl foldr scan",
+    "penstock.ops.queues.queue_classes": "FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue",
     "penstock.train.lookup": "tables_initializer initialize_all_tables",
-    "penstock.ops.accumulator_classes": "ConditionalAccumulator ConditionalAccumulatorBase SparseConditionalAccumulator",
-    "penstock.ops.critical_section": "CriticalSection",
-    "penstock.ops.reader_classes": "FixedLengthRecordReader IdentityReader ReaderBase TFRecordReader TextLineReader WholeFileReader",
-    "penstock.ops.parsing": "FixedLenFeature VarLenFeature SparseFeature FixedLenSequenceFeature parse_example parse_single_example "
+    "penstock.ops.queues.accumulator_classes": "ConditionalAccumulator ConditionalAccumulatorBase SparseConditionalAccumulator",
+    "penstock.ops.queues.critical_section": "CriticalSection",
+    "penstock.ops.queues.reader_classes": "FixedLengthRecordReader IdentityReader ReaderBase TFRecordReader TextLineReader WholeFileReader",
+    "penstock.ops.text.parsing": "FixedLenFeature VarLenFeature SparseFeature FixedLenSequenceFeature parse_example parse_single_example "
                             "parse_single_sequence_example",
-    "penstock.ops.decoding": "decode_raw decode_csv serialize_tensor parse_tensor",
-    "penstock.ops.files": "read_file write_file matching_files",
-    "penstock.ops.strings": "string_join string_to_number string_to_hash_bucket string_to_hash_bucket_fast string_to_hash_bucket_strong as_string "
+    "penstock.ops.text.decoding": "decode_raw decode_csv serialize_tensor parse_tensor",
+    "penstock.ops.text.files": "read_file write_file matching_files",
+    "penstock.ops.text.strings": "string_join string_to_number string_to_hash_bucket string_to_hash_bucket_fast "
+                                 "string_to_hash_bucket_strong as_string "
                             "substr reduce_join string_strip encode_base64 decode_base64",
-    "penstock.ops.string_functions": "string_split regex_replace",
-    "penstock.ops.printing": "Print print=print_v2",
-    "penstock.ops.checks": "assert_equal assert_none_equal assert_less assert_less_equal assert_greater assert_greater_equal assert_positive "
+    "penstock.ops.text.string_functions": "string_split regex_replace",
+    "penstock.ops.flow.printing": "Print print=print_v2",
+    "penstock.ops.flow.checks": "assert_equal assert_none_equal assert_less assert_less_equal assert_greater assert_greater_equal assert_positive "
                            "assert_negative assert_non_negative assert_non_positive assert_near is_non_decreasing is_strictly_increasing "
                            "assert_type assert_integer is_numeric_tensor assert_same_float_dtype assert_proper_iterable",
-    "penstock.ops.check_shapes": "assert_rank assert_rank_at_least assert_rank_in assert_scalar verify_tensor_all_finite add_check_numerics_ops",
-    "penstock.ops.shape_ops": "shape shape_n size rank reshape squeeze expand_dims broadcast_dynamic_shape broadcast_static_shape",
-    "penstock.ops.fill": "fill zeros ones zeros_like ones_like one_hot",
-    "penstock.ops.pack": "concat concat_v2=concat stack pack=stack unstack unpack=unstack split parallel_stack",
-    "penstock.ops.pad": "pad",
-    "penstock.ops.permute": "transpose matrix_transpose batch_matrix_transpose=matrix_transpose invert_permutation reverse reverse_v2=reverse "
+    "penstock.ops.flow.check_shapes": "assert_rank assert_rank_at_least assert_rank_in assert_scalar verify_tensor_all_finite add_check_numerics_ops",
+    "penstock.ops.array.shape_ops": "shape shape_n size rank reshape squeeze expand_dims broadcast_dynamic_shape broadcast_static_shape",
+    "penstock.ops.array.fill": "fill zeros ones zeros_like ones_like one_hot",
+    "penstock.ops.array.pack": "concat concat_v2=concat stack pack=stack unstack unpack=unstack split parallel_stack",
+    "penstock.ops.array.pad": "pad",
+    "penstock.ops.array.permute": "transpose matrix_transpose batch_matrix_transpose=matrix_transpose invert_permutation reverse reverse_v2=reverse "
                             "reverse_sequence roll tile broadcast_to",
-    "penstock.ops.slicing": "slice=slice_ strided_slice",
-    "penstock.ops.gather": "gather gather_v2=gather gather_nd batch_gather boolean_mask unravel_index",
-    "penstock.ops.scatter_nd": "scatter_nd tensor_scatter_update tensor_scatter_add tensor_scatter_sub "
+    "penstock.ops.array.slicing": "slice=slice_ strided_slice",
+    "penstock.ops.array.gather": "gather gather_v2=gather gather_nd batch_gather boolean_mask unravel_index",
+    "penstock.ops.array.scatter_nd": "scatter_nd tensor_scatter_update tensor_scatter_add tensor_scatter_sub "
                                "tensor_scatter_nd_update=tensor_scatter_update tensor_scatter_nd_add=tensor_scatter_add "
                                "tensor_scatter_nd_sub=tensor_scatter_sub",
-    "penstock.ops.select": "where where_v2 select=where",
-    "penstock.ops.passing": "stop_gradient check_numerics ensure_shape identity_n guarantee_const",
-    "penstock.ops.array": "meshgrid sequence_mask repeat",
-    "penstock.ops.unique": "unique unique_with_counts setdiff1d listdiff edit_distance",
-    "penstock.ops.sorting": "sort argsort searchsorted",
-    "penstock.ops.partition": "dynamic_partition dynamic_stitch",
-    "penstock.ops.space": "space_to_depth depth_to_space space_to_batch space_to_batch_nd batch_to_space batch_to_space_nd "
+    "penstock.ops.array.select": "where where_v2 select=where",
+    "penstock.ops.array.passing": "stop_gradient check_numerics ensure_shape identity_n guarantee_const",
+    "penstock.ops.array.array": "meshgrid sequence_mask repeat",
+    "penstock.ops.array.unique": "unique unique_with_counts setdiff1d listdiff edit_distance",
+    "penstock.ops.array.sorting": "sort argsort searchsorted",
+    "penstock.ops.array.partition": "dynamic_partition dynamic_stitch",
+    "penstock.ops.array.space": "space_to_depth depth_to_space space_to_batch space_to_batch_nd batch_to_space batch_to_space_nd "
                           "required_space_to_batch_paddings",
-    "penstock.ops.patches": "extract_image_patches extract_volume_patches",
-    "penstock.ops.quantize": "fake_quant_with_min_max_args fake_quant_with_min_max_args_gradient fake_quant_with_min_max_vars "
+    "penstock.ops.array.patches": "extract_image_patches extract_volume_patches",
+    "penstock.ops.array.quantize": "fake_quant_with_min_max_args fake_quant_with_min_max_args_gradient fake_quant_with_min_max_vars "
                              "fake_quant_with_min_max_vars_gradient fake_quant_with_min_max_vars_per_channel "
                              "fake_quant_with_min_max_vars_per_channel_gradient",
-    "penstock.ops.control_flow": "cond case while_loop",
+    "penstock.ops.flow.control_flow": "cond case while_loop",
     "penstock.graph.function": "init_scope",
     "penstock.summary.summary": "scalar_summary histogram_summary image_summary audio_summary merge_summary=merge merge_all_summaries=merge_all",
     # state

@@ -4,10 +4,10 @@ from __future__ import annotations
 from penstock.api._table import publish
 
 TABLE: dict[str, str] = {
-    "penstock.ops.strings": "join=string_join to_number=string_to_number to_hash_bucket=string_to_hash_bucket "
+    "penstock.ops.text.strings": "join=string_join to_number=string_to_number to_hash_bucket=string_to_hash_bucket "
                             "to_hash_bucket_fast=string_to_hash_bucket_fast to_hash_bucket_strong=string_to_hash_bucket_strong as_string substr "
                             "reduce_join strip=string_strip length=string_length lower=string_lower upper=string_upper",
-    "penstock.ops.string_functions": "split=string_split_v2 regex_replace regex_full_match",
-    "penstock.ops.printing": "format=string_format",
+    "penstock.ops.text.string_functions": "split=string_split_v2 regex_replace regex_full_match",
+    "penstock.ops.flow.printing": "format=string_format",
 }
 publish(__name__, TABLE)

@@ -21,13 +21,13 @@ from penstock.graph.opdef import OpDef
 from penstock.graph.scopes import colocate_with, control_dependencies, name_scope
 from penstock.graph.shape import TensorShape
 from penstock.graph.static import constant_value
-from penstock.ops import dataset_batch, dataset_cache, dataset_functions, dataset_order, dataset_parallel, dataset_shuffle, dataset_sources
+from penstock.ops.array.shape_ops import shape
 from penstock.ops.constant import identity
-from penstock.ops.elementwise import maximum
-from penstock.ops.files import matching_files
-from penstock.ops.iterator import IteratorV2, MakeIterator, OneShotIterator
-from penstock.ops.misc import Assert
-from penstock.ops.shape_ops import shape
+from penstock.ops.data import dataset_batch, dataset_cache, dataset_functions, dataset_order, dataset_parallel, dataset_shuffle, dataset_sources
+from penstock.ops.data.iterator import IteratorV2, MakeIterator, OneShotIterator
+from penstock.ops.flow.misc import Assert
+from penstock.ops.math.elementwise import maximum
+from penstock.ops.text.files import matching_files
 
 AUTOTUNE = -1
 _names = itertools.count()

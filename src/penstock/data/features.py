@@ -12,8 +12,8 @@ from penstock.data.transformations import ignore_errors as without_errors
 from penstock.data.transformations import shuffle_and_repeat
 from penstock.graph import dtypes as dt
 from penstock.ops.constant import constant
-from penstock.ops.decoding import decode_csv
-from penstock.ops.parsing import parse_example
+from penstock.ops.text.decoding import decode_csv
+from penstock.ops.text.parsing import parse_example
 from penstock.platform import gfile
 
 _NUMBERS = ((int, dt.int32), (int, dt.int64), (float, dt.float32), (float, dt.float64), (str, dt.string))

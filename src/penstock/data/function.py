@@ -84,7 +84,7 @@ def copied(dataset: Tensor, name: str) -> FuncGraph:
 def _check_without_state(op: Operation) -> None:
     if op.type in ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault", "_FuncInput"):
         raise ValueError(f"Cannot capture a placeholder (name:{op.name}, type:{op.type}) by value.")
-    if op.definition.stateful and not op.definition.__module__.startswith("penstock.ops.dataset_") and op.type not in _HARMLESS:
+    if op.definition.stateful and not op.definition.__module__.startswith("penstock.ops.data.dataset_") and op.type not in _HARMLESS:
         raise ValueError(f"Cannot capture a stateful node (name:{op.name}, type:{op.type}) by value.")
 
 

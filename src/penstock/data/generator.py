@@ -18,8 +18,8 @@ from penstock.graph import dtypes as dt
 from penstock.graph.convert import to_tensor
 from penstock.graph.shape import TensorShape
 from penstock.ops.common import strings
-from penstock.ops.dataset_sources import GeneratorDataset
-from penstock.ops.py_func import py_func
+from penstock.ops.data.dataset_sources import GeneratorDataset
+from penstock.ops.flow.py_func import py_func
 
 
 class _Running:

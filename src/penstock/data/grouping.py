@@ -16,12 +16,12 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import control_dependencies
 from penstock.graph.shape import TensorShape, as_shape
-from penstock.ops.cast import cast
-from penstock.ops.checks import assert_less
+from penstock.ops.array.pack import stack
 from penstock.ops.constant import constant, identity
-from penstock.ops.dataset_group import GroupByReducerDataset, GroupByWindowDataset
-from penstock.ops.pack import stack
-from penstock.ops.reduce import reduce_sum
+from penstock.ops.data.dataset_group import GroupByReducerDataset, GroupByWindowDataset
+from penstock.ops.flow.checks import assert_less
+from penstock.ops.math.cast import cast
+from penstock.ops.math.reduce import reduce_sum
 
 _USER = "tf.data.experimental.group_by_window()"
 _KEY = TensorSpec(dt.int64, TensorShape(()))

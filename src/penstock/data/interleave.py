@@ -14,13 +14,13 @@ from penstock.data.structure import TensorSpec
 from penstock.graph import dtypes as dt
 from penstock.graph.convert import to_tensor
 from penstock.graph.shape import TensorShape
-from penstock.ops.cast import cast
-from penstock.ops.dataset_order import DirectedInterleaveDataset
-from penstock.ops.dataset_parallel import ParallelInterleaveDataset
-from penstock.ops.dataset_sources import RandomDataset as RandomDatasetOp
-from penstock.ops.powers import log
-from penstock.ops.random_stateless import stateless_multinomial
-from penstock.ops.shape_ops import expand_dims, squeeze
+from penstock.ops.array.shape_ops import expand_dims, squeeze
+from penstock.ops.data.dataset_order import DirectedInterleaveDataset
+from penstock.ops.data.dataset_parallel import ParallelInterleaveDataset
+from penstock.ops.data.dataset_sources import RandomDataset as RandomDatasetOp
+from penstock.ops.math.cast import cast
+from penstock.ops.math.powers import log
+from penstock.ops.random.random_stateless import stateless_multinomial
 
 Transformation = Callable[[Dataset], Dataset]
 _NUMBER = TensorSpec(dt.int64, TensorShape(()))

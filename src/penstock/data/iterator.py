@@ -9,7 +9,7 @@ from penstock.graph import dtypes as dt
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.scopes import colocate_with, name_scope
-from penstock.ops.iterator import IteratorFromStringHandleV2, IteratorGetNext, IteratorToStringHandle, IteratorV2, MakeIterator
+from penstock.ops.data.iterator import IteratorFromStringHandleV2, IteratorGetNext, IteratorToStringHandle, IteratorV2, MakeIterator
 
 _MANY_CALLS = 32
 _MANY_CALLS_WARNING = (

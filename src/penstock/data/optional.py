@@ -6,7 +6,7 @@ from typing import Any
 from penstock.data import structure
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
-from penstock.ops.optional import IteratorGetNextAsOptional, OptionalFromValue, OptionalGetValue, OptionalHasValue, OptionalNone
+from penstock.ops.data.optional import IteratorGetNextAsOptional, OptionalFromValue, OptionalGetValue, OptionalHasValue, OptionalNone
 
 
 class Optional:

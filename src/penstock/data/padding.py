@@ -12,7 +12,7 @@ from penstock.graph.node import Tensor
 from penstock.graph.shape import TensorShape, as_shape
 from penstock.graph.static import constant_value, constant_value_as_shape
 from penstock.ops.constant import constant
-from penstock.ops.dataset_batch import PaddedBatchDatasetV2
+from penstock.ops.data.dataset_batch import PaddedBatchDatasetV2
 
 
 def padded_batch(dataset: Any, batch_size: Any, padded_shapes: Any, padding_values: Any, drop_remainder: Any) -> Any:

@@ -11,8 +11,8 @@ from penstock.graph import dtypes as dt
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.shape import TensorShape
-from penstock.ops import dataset_files
-from penstock.ops.shape_ops import reshape
+from penstock.ops.array.shape_ops import reshape
+from penstock.ops.data import dataset_files
 
 _BUFFER_SIZE = 256 * 1024
 _LINE = TensorSpec(dt.string, TensorShape(()))

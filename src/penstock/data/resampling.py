@@ -10,11 +10,11 @@ from penstock.data.transformations import scan
 from penstock.graph import dtypes as dt
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
-from penstock.ops.cast import cast
-from penstock.ops.fill import one_hot, ones_like
-from penstock.ops.gather import gather
-from penstock.ops.random import random_uniform
-from penstock.ops.reduce import reduce_max, reduce_sum
+from penstock.ops.array.fill import one_hot, ones_like
+from penstock.ops.array.gather import gather
+from penstock.ops.math.cast import cast
+from penstock.ops.math.reduce import reduce_max, reduce_sum
+from penstock.ops.random.random import random_uniform
 
 _PRIOR = 10  # elements of each class that count as seen before the first one: early estimates are rough
 _TINY = 1e-30

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from penstock.graph.node import Tensor
-from penstock.ops.iterator import IteratorPlace, MoveIterator
+from penstock.ops.data.iterator import IteratorPlace, MoveIterator
 from penstock.train.saveable import SaveableObject, SaveSpec
 
 

@@ -8,9 +8,9 @@ from penstock.graph import seeds
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
-from penstock.ops.compare import equal, logical_and
+from penstock.ops.array.select import where
 from penstock.ops.constant import constant
-from penstock.ops.select import where
+from penstock.ops.math.compare import equal, logical_and
 
 
 def seed_tensors(seed: Any) -> tuple[Tensor, Tensor]:

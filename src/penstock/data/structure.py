@@ -17,7 +17,7 @@ from penstock.graph.node import Operation, Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape, as_shape, unknown_shape
 from penstock.ops.constant import identity
-from penstock.ops.sparse_serialize import DeserializeSparse, serialize_many_sparse, serialize_sparse
+from penstock.ops.sparse.sparse_serialize import DeserializeSparse, serialize_many_sparse, serialize_sparse
 
 
 class Spec:

@@ -14,8 +14,8 @@ from penstock.graph import dtypes as dt
 from penstock.graph.convert import to_tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import as_shape
-from penstock.ops import dataset_functions, dataset_order, dataset_parallel, dataset_shuffle
-from penstock.ops.passing import ensure_shape
+from penstock.ops.array.passing import ensure_shape
+from penstock.ops.data import dataset_functions, dataset_order, dataset_parallel, dataset_shuffle
 
 # --- batches ---------------------------------------------------------------------------------------------------------
 

@@ -14,8 +14,8 @@ from penstock.graph import dtypes as dt
 from penstock.graph.attrs import TYPE, Attr, count, types
 from penstock.graph.opdef import op
 from penstock.graph.tensor_proto import array_to_proto
-from penstock.ops import pictures
 from penstock.ops.common import REAL, fixed
+from penstock.ops.image import pictures
 
 
 def _serialized(summary: Summary) -> np.ndarray:

@@ -12,19 +12,19 @@ from penstock.graph import nest
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import control_dependencies, name_scope
-from penstock.ops.argmax import argmax
-from penstock.ops.array import sequence_mask
-from penstock.ops.checks import assert_positive
-from penstock.ops.elementwise import square
-from penstock.ops.fill import one_hot, ones, ones_like
-from penstock.ops.matmul import matmul
-from penstock.ops.pack import concat
-from penstock.ops.powers import rsqrt
-from penstock.ops.reduce import reduce_sum
-from penstock.ops.select import where
-from penstock.ops.shape_ops import expand_dims, reshape, shape, squeeze
-from penstock.ops.softmax import softmax
-from penstock.ops.trigonometry import tanh
+from penstock.ops.array.array import sequence_mask
+from penstock.ops.array.fill import one_hot, ones, ones_like
+from penstock.ops.array.pack import concat
+from penstock.ops.array.select import where
+from penstock.ops.array.shape_ops import expand_dims, reshape, shape, squeeze
+from penstock.ops.flow.checks import assert_positive
+from penstock.ops.linalg.matmul import matmul
+from penstock.ops.math.argmax import argmax
+from penstock.ops.math.elementwise import square
+from penstock.ops.math.powers import rsqrt
+from penstock.ops.math.reduce import reduce_sum
+from penstock.ops.math.trigonometry import tanh
+from penstock.ops.nn.softmax import softmax
 from penstock.rnn.cell import zero_state_tensors
 from penstock.rnn.dense import Projection
 from penstock.variables.initializers import Constant, Ones, Zeros

@@ -4,13 +4,13 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.graph import nest
-from penstock.ops.convolution import conv2d
-from penstock.ops.pack import concat
-from penstock.ops.reduce import reduce_sum
-from penstock.ops.shape_ops import expand_dims, reshape
-from penstock.ops.slicing import slice_
-from penstock.ops.softmax import softmax
-from penstock.ops.trigonometry import tanh
+from penstock.ops.array.pack import concat
+from penstock.ops.array.shape_ops import expand_dims, reshape
+from penstock.ops.array.slicing import slice_
+from penstock.ops.math.reduce import reduce_sum
+from penstock.ops.math.trigonometry import tanh
+from penstock.ops.nn.convolution import conv2d
+from penstock.ops.nn.softmax import softmax
 from penstock.rnn.cell import RNNCell, assert_like_rnncell
 from penstock.rnn.linear import Linear
 from penstock.variables.scope import get_variable, variable_scope

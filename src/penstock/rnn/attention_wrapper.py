@@ -10,13 +10,13 @@ from penstock.graph import nest
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import control_dependencies, name_scope
 from penstock.graph.shape import TensorShape
-from penstock.ops.checks import assert_equal
+from penstock.ops.array.fill import zeros
+from penstock.ops.array.pack import concat
+from penstock.ops.array.shape_ops import expand_dims, shape, squeeze
 from penstock.ops.constant import identity
-from penstock.ops.fill import zeros
-from penstock.ops.matmul import matmul
-from penstock.ops.pack import concat
-from penstock.ops.shape_ops import expand_dims, shape, squeeze
-from penstock.ops.tensor_array_class import TensorArray
+from penstock.ops.flow.checks import assert_equal
+from penstock.ops.flow.tensor_array_class import TensorArray
+from penstock.ops.linalg.matmul import matmul
 from penstock.rnn.attention import AttentionMechanism
 from penstock.rnn.cell import RNNCell, assert_like_rnncell, zero_state_tensors
 from penstock.rnn.dense import Projection

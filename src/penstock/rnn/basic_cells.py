@@ -4,10 +4,10 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.graph.shape import TensorShape
-from penstock.ops.bias import bias_add
-from penstock.ops.matmul import matmul
-from penstock.ops.pack import concat, split
-from penstock.ops.trigonometry import sigmoid
+from penstock.ops.array.pack import concat, split
+from penstock.ops.linalg.matmul import matmul
+from penstock.ops.math.trigonometry import sigmoid
+from penstock.ops.nn.bias import bias_add
 from penstock.rnn.cell import Activation, LayerRNNCell, activation_function
 from penstock.variables.initializers import Constant, Zeros
 

@@ -13,22 +13,22 @@ from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape
 from penstock.graph.static import constant_value
-from penstock.ops.cast import cast
-from penstock.ops.compare import equal, logical_not, logical_or
-from penstock.ops.division import div, floordiv, mod
-from penstock.ops.elementwise import minimum
-from penstock.ops.fill import fill, one_hot, ones_like
-from penstock.ops.gather import gather
-from penstock.ops.pack import concat
-from penstock.ops.permute import tile
-from penstock.ops.powers import log
-from penstock.ops.reduce import reduce_mean, reduce_sum
-from penstock.ops.select import where
-from penstock.ops.sequences import range as range_
-from penstock.ops.shape_ops import expand_dims, reshape, shape
-from penstock.ops.softmax import log_softmax
-from penstock.ops.sorting import top_k
-from penstock.ops.tensor_array_class import TensorArray
+from penstock.ops.array.fill import fill, one_hot, ones_like
+from penstock.ops.array.gather import gather
+from penstock.ops.array.pack import concat
+from penstock.ops.array.permute import tile
+from penstock.ops.array.select import where
+from penstock.ops.array.shape_ops import expand_dims, reshape, shape
+from penstock.ops.array.sorting import top_k
+from penstock.ops.flow.tensor_array_class import TensorArray
+from penstock.ops.math.cast import cast
+from penstock.ops.math.compare import equal, logical_not, logical_or
+from penstock.ops.math.division import div, floordiv, mod
+from penstock.ops.math.elementwise import minimum
+from penstock.ops.math.powers import log
+from penstock.ops.math.reduce import reduce_mean, reduce_sum
+from penstock.ops.math.sequences import range as range_
+from penstock.ops.nn.softmax import log_softmax
 from penstock.rnn.attention_wrapper import AttentionWrapperState
 
 BeamSearchDecoderState = namedtuple(

@@ -12,12 +12,12 @@ from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape, as_shape
 from penstock.graph.static import constant_value
-from penstock.ops import activations
-from penstock.ops.fill import zeros
-from penstock.ops.pack import concat
-from penstock.ops.shape_ops import expand_dims, shape
-from penstock.ops.softmax import softmax
-from penstock.ops.trigonometry import sigmoid, tanh
+from penstock.ops.array.fill import zeros
+from penstock.ops.array.pack import concat
+from penstock.ops.array.shape_ops import expand_dims, shape
+from penstock.ops.math.trigonometry import sigmoid, tanh
+from penstock.ops.nn import activations
+from penstock.ops.nn.softmax import softmax
 from penstock.rnn.layer import Layer
 from penstock.variables.scope import get_variable_scope, variable_scope
 

@@ -5,14 +5,14 @@ import numbers
 from typing import Any
 
 from penstock.graph import dtypes
-from penstock.ops.activations import relu
-from penstock.ops.bias import bias_add
-from penstock.ops.dropout import dropout
-from penstock.ops.matmul import matmul
-from penstock.ops.normalization import batch_normalization, moments
-from penstock.ops.pack import concat, split
-from penstock.ops.passing import stop_gradient
-from penstock.ops.trigonometry import sigmoid, tanh
+from penstock.ops.array.pack import concat, split
+from penstock.ops.array.passing import stop_gradient
+from penstock.ops.linalg.matmul import matmul
+from penstock.ops.math.trigonometry import sigmoid, tanh
+from penstock.ops.nn.activations import relu
+from penstock.ops.nn.bias import bias_add
+from penstock.ops.nn.dropout import dropout
+from penstock.ops.nn.normalization import batch_normalization, moments
 from penstock.rnn.basic_cells import GRUCell, input_depth
 from penstock.rnn.cell import LayerRNNCell, RNNCell
 from penstock.rnn.lstm import LSTMCell, LSTMStateTuple

@@ -10,14 +10,14 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.shape import TensorShape
 from penstock.graph.static import constant_value
-from penstock.ops.compare import greater_equal, logical_not, logical_or
+from penstock.ops.array.fill import fill, zeros_like
+from penstock.ops.array.select import where
+from penstock.ops.array.shape_ops import shape
 from penstock.ops.constant import constant
-from penstock.ops.control_flow import while_loop
-from penstock.ops.fill import fill, zeros_like
-from penstock.ops.reduce import reduce_all
-from penstock.ops.select import where
-from penstock.ops.shape_ops import shape
-from penstock.ops.tensor_array_class import TensorArray
+from penstock.ops.flow.control_flow import while_loop
+from penstock.ops.flow.tensor_array_class import TensorArray
+from penstock.ops.math.compare import greater_equal, logical_not, logical_or
+from penstock.ops.math.reduce import reduce_all
 from penstock.rnn.cell import zero_state_tensors
 from penstock.rnn.steps import transpose_batch_time
 from penstock.variables.scope import variable_scope

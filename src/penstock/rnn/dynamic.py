@@ -9,17 +9,17 @@ from penstock.graph.convert import convert_to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import control_dependencies, name_scope
 from penstock.graph.shape import TensorShape
-from penstock.ops.compare import equal
+from penstock.ops.array.fill import zeros
+from penstock.ops.array.pack import stack
+from penstock.ops.array.permute import reverse, reverse_sequence
+from penstock.ops.array.shape_ops import shape
 from penstock.ops.constant import constant, identity
-from penstock.ops.control_flow import while_loop
-from penstock.ops.elementwise import maximum, minimum
-from penstock.ops.fill import zeros
-from penstock.ops.misc import Assert
-from penstock.ops.pack import stack
-from penstock.ops.permute import reverse, reverse_sequence
-from penstock.ops.reduce import reduce_all, reduce_max, reduce_min
-from penstock.ops.shape_ops import shape
-from penstock.ops.tensor_array_class import TensorArray
+from penstock.ops.flow.control_flow import while_loop
+from penstock.ops.flow.misc import Assert
+from penstock.ops.flow.tensor_array_class import TensorArray
+from penstock.ops.math.compare import equal
+from penstock.ops.math.elementwise import maximum, minimum
+from penstock.ops.math.reduce import reduce_all, reduce_max, reduce_min
 from penstock.rnn.cell import assert_like_rnncell, concat_sizes
 from penstock.rnn.steps import MaskedStep, best_effort_input_batch_size, check_sequence_length, infer_state_dtype, transpose_batch_time
 from penstock.variables.scope import variable_scope

@@ -10,17 +10,17 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape, as_shape
-from penstock.ops.argmax import argmax
-from penstock.ops.cast import cast
-from penstock.ops.compare import equal
-from penstock.ops.control_flow import cond
-from penstock.ops.embedding import embedding_lookup
-from penstock.ops.fill import zeros_like
-from penstock.ops.permute import tile
-from penstock.ops.random import multinomial
-from penstock.ops.reduce import reduce_all
-from penstock.ops.shape_ops import reshape, shape, size
-from penstock.ops.tensor_array_class import TensorArray
+from penstock.ops.array.fill import zeros_like
+from penstock.ops.array.permute import tile
+from penstock.ops.array.shape_ops import reshape, shape, size
+from penstock.ops.flow.control_flow import cond
+from penstock.ops.flow.tensor_array_class import TensorArray
+from penstock.ops.math.argmax import argmax
+from penstock.ops.math.cast import cast
+from penstock.ops.math.compare import equal
+from penstock.ops.math.reduce import reduce_all
+from penstock.ops.random.random import multinomial
+from penstock.ops.sparse.embedding import embedding_lookup
 from penstock.rnn.steps import transpose_batch_time
 
 

@@ -8,17 +8,17 @@ from penstock.graph import dtypes as dt
 from penstock.graph import nest
 from penstock.graph.convert import to_tensor
 from penstock.graph.shape import TensorShape
-from penstock.ops.argmax import argmax
-from penstock.ops.bias import xw_plus_b
-from penstock.ops.convolution import conv2d
-from penstock.ops.embedding import embedding_lookup
-from penstock.ops.fill import zeros
-from penstock.ops.pack import concat, stack
-from penstock.ops.passing import stop_gradient
-from penstock.ops.reduce import reduce_sum
-from penstock.ops.shape_ops import reshape, shape
-from penstock.ops.softmax import softmax
-from penstock.ops.trigonometry import tanh
+from penstock.ops.array.fill import zeros
+from penstock.ops.array.pack import concat, stack
+from penstock.ops.array.passing import stop_gradient
+from penstock.ops.array.shape_ops import reshape, shape
+from penstock.ops.math.argmax import argmax
+from penstock.ops.math.reduce import reduce_sum
+from penstock.ops.math.trigonometry import tanh
+from penstock.ops.nn.bias import xw_plus_b
+from penstock.ops.nn.convolution import conv2d
+from penstock.ops.nn.softmax import softmax
+from penstock.ops.sparse.embedding import embedding_lookup
 from penstock.rnn.linear import Linear
 from penstock.variables.scope import get_variable, get_variable_scope, variable_scope
 

@@ -8,10 +8,10 @@ from typing import Any
 from penstock.graph import dtypes as dt
 from penstock.graph import nest
 from penstock.graph.node import Tensor
-from penstock.ops.control_flow import cond
-from penstock.ops.embedding import embedding_lookup
-from penstock.ops.pack import concat
-from penstock.ops.shape_ops import reshape
+from penstock.ops.array.pack import concat
+from penstock.ops.array.shape_ops import reshape
+from penstock.ops.flow.control_flow import cond
+from penstock.ops.sparse.embedding import embedding_lookup
 from penstock.rnn.legacy_decoders import (
     LoopFunction,
     check_projection,

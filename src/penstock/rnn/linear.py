@@ -4,9 +4,9 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.graph import nest
-from penstock.ops.bias import bias_add
-from penstock.ops.matmul import matmul
-from penstock.ops.pack import concat
+from penstock.ops.array.pack import concat
+from penstock.ops.linalg.matmul import matmul
+from penstock.ops.nn.bias import bias_add
 from penstock.variables.initializers import Zeros
 from penstock.variables.scope import get_variable, get_variable_scope, variable_scope
 

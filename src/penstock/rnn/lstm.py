@@ -5,14 +5,14 @@ from collections import namedtuple
 from typing import Any
 
 from penstock.graph import dtypes
-from penstock.ops.bias import bias_add
-from penstock.ops.clip import clip_by_value
+from penstock.ops.array.pack import concat, split
+from penstock.ops.array.slicing import slice_
 from penstock.ops.constant import constant
-from penstock.ops.elementwise import add, multiply
-from penstock.ops.matmul import matmul
-from penstock.ops.pack import concat, split
-from penstock.ops.slicing import slice_
-from penstock.ops.trigonometry import sigmoid
+from penstock.ops.linalg.matmul import matmul
+from penstock.ops.math.clip import clip_by_value
+from penstock.ops.math.elementwise import add, multiply
+from penstock.ops.math.trigonometry import sigmoid
+from penstock.ops.nn.bias import bias_add
 from penstock.platform import logging
 from penstock.rnn.basic_cells import input_depth
 from penstock.rnn.cell import LayerRNNCell, activation_function

@@ -10,17 +10,17 @@ from penstock.graph import dtypes as dt
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
-from penstock.ops.cast import cast
-from penstock.ops.clip import clip_by_value
-from penstock.ops.cumulative import cumprod, cumsum
-from penstock.ops.fill import one_hot, ones, zeros
-from penstock.ops.functional_loops import scan
-from penstock.ops.pack import concat
-from penstock.ops.permute import transpose
-from penstock.ops.powers import exp, log
-from penstock.ops.random import random_normal
-from penstock.ops.shape_ops import reshape, shape
-from penstock.ops.trigonometry import sigmoid
+from penstock.ops.array.fill import one_hot, ones, zeros
+from penstock.ops.array.pack import concat
+from penstock.ops.array.permute import transpose
+from penstock.ops.array.shape_ops import reshape, shape
+from penstock.ops.flow.functional_loops import scan
+from penstock.ops.math.cast import cast
+from penstock.ops.math.clip import clip_by_value
+from penstock.ops.math.cumulative import cumprod, cumsum
+from penstock.ops.math.powers import exp, log
+from penstock.ops.math.trigonometry import sigmoid
+from penstock.ops.random.random import random_normal
 from penstock.rnn.attention import BahdanauAttention, BaseAttention, LuongAttention
 from penstock.rnn.dense import Projection
 from penstock.variables.initializers import Constant

@@ -6,11 +6,11 @@ from typing import Any
 
 from penstock.graph import nest
 from penstock.graph.shape import TensorShape
-from penstock.ops.bias import bias_add, xw_plus_b
-from penstock.ops.convolution import conv1d, conv2d, conv3d
-from penstock.ops.matmul import matmul
-from penstock.ops.pack import concat, split
-from penstock.ops.trigonometry import sigmoid, tanh
+from penstock.ops.array.pack import concat, split
+from penstock.ops.linalg.matmul import matmul
+from penstock.ops.math.trigonometry import sigmoid, tanh
+from penstock.ops.nn.bias import bias_add, xw_plus_b
+from penstock.ops.nn.convolution import conv1d, conv2d, conv3d
 from penstock.rnn.basic_cells import input_depth
 from penstock.rnn.cell import LayerRNNCell, RNNCell, activation_function
 from penstock.rnn.linear import Linear

@@ -6,8 +6,8 @@ from typing import Any
 from penstock.graph import nest
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
-from penstock.ops.pack import concat
-from penstock.ops.slicing import slice_
+from penstock.ops.array.pack import concat
+from penstock.ops.array.slicing import slice_
 from penstock.platform import logging
 from penstock.rnn.cell import RNNCell, assert_like_rnncell
 from penstock.variables.scope import variable_scope

@@ -5,8 +5,8 @@ import math
 from typing import Any
 
 from penstock.graph.scopes import device
-from penstock.ops.embedding import embedding_lookup
-from penstock.ops.shape_ops import reshape
+from penstock.ops.array.shape_ops import reshape
+from penstock.ops.sparse.embedding import embedding_lookup
 from penstock.rnn.cell import RNNCell, activation_function, assert_like_rnncell
 from penstock.rnn.linear import Linear
 from penstock.variables.initializers import RandomUniform

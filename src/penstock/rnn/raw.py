@@ -11,14 +11,14 @@ from penstock.graph.node import Tensor
 from penstock.graph.scopes import colocate_with
 from penstock.graph.shape import TensorShape, dimension_at_index
 from penstock.graph.static import constant_value_as_shape
-from penstock.ops.compare import logical_not, logical_or
+from penstock.ops.array.fill import zeros
+from penstock.ops.array.select import where
+from penstock.ops.array.shape_ops import shape
 from penstock.ops.constant import constant
-from penstock.ops.control_flow import while_loop
-from penstock.ops.fill import zeros
-from penstock.ops.reduce import reduce_all
-from penstock.ops.select import where
-from penstock.ops.shape_ops import shape
-from penstock.ops.tensor_array_class import TensorArray
+from penstock.ops.flow.control_flow import while_loop
+from penstock.ops.flow.tensor_array_class import TensorArray
+from penstock.ops.math.compare import logical_not, logical_or
+from penstock.ops.math.reduce import reduce_all
 from penstock.rnn.cell import assert_like_rnncell, concat_sizes
 from penstock.variables.scope import variable_scope
 

@@ -9,17 +9,17 @@ from penstock.graph import nest
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
-from penstock.ops.cast import cast
-from penstock.ops.compare import logical_not, logical_or
-from penstock.ops.control_flow import cond
-from penstock.ops.fill import fill
-from penstock.ops.gather import gather_nd
-from penstock.ops.pack import concat
-from penstock.ops.random import random_uniform
-from penstock.ops.reduce import reduce_all, reduce_any
-from penstock.ops.scatter_nd import scatter_nd
-from penstock.ops.select import where
-from penstock.ops.shape_ops import shape
+from penstock.ops.array.fill import fill
+from penstock.ops.array.gather import gather_nd
+from penstock.ops.array.pack import concat
+from penstock.ops.array.scatter_nd import scatter_nd
+from penstock.ops.array.select import where
+from penstock.ops.array.shape_ops import shape
+from penstock.ops.flow.control_flow import cond
+from penstock.ops.math.cast import cast
+from penstock.ops.math.compare import logical_not, logical_or
+from penstock.ops.math.reduce import reduce_all, reduce_any
+from penstock.ops.random.random import random_uniform
 from penstock.rnn.helpers import TrainingHelper, categorical, embedding_function, unstacked
 from penstock.rnn.steps import transpose_batch_time
 

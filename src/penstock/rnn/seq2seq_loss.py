@@ -5,12 +5,12 @@ from typing import Any
 
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
-from penstock.ops.cast import cast
-from penstock.ops.cross_entropy import sparse_softmax_cross_entropy_with_logits
-from penstock.ops.elementwise import div_no_nan
-from penstock.ops.reduce import reduce_sum
-from penstock.ops.shape_ops import reshape, shape
-from penstock.ops.statistics import count_nonzero
+from penstock.ops.array.shape_ops import reshape, shape
+from penstock.ops.math.cast import cast
+from penstock.ops.math.elementwise import div_no_nan
+from penstock.ops.math.reduce import reduce_sum
+from penstock.ops.math.statistics import count_nonzero
+from penstock.ops.nn.cross_entropy import sparse_softmax_cross_entropy_with_logits
 
 
 def sequence_loss(logits: Any, targets: Any, weights: Any, average_across_timesteps: bool = True, average_across_batch: bool = True,

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.ops.pack import concat
+from penstock.ops.array.pack import concat
 from penstock.rnn.dynamic import bidirectional_dynamic_rnn
 from penstock.rnn.static import static_bidirectional_rnn
 from penstock.variables.scope import variable_scope

@@ -8,12 +8,12 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import control_dependencies
 from penstock.graph.shape import unknown_shape
+from penstock.ops.array.fill import zeros
+from penstock.ops.array.pack import concat, stack, unstack
+from penstock.ops.array.permute import reverse_sequence
+from penstock.ops.array.shape_ops import shape
 from penstock.ops.constant import identity
-from penstock.ops.fill import zeros
-from penstock.ops.pack import concat, stack, unstack
-from penstock.ops.permute import reverse_sequence
-from penstock.ops.reduce import reduce_max, reduce_min
-from penstock.ops.shape_ops import shape
+from penstock.ops.math.reduce import reduce_max, reduce_min
 from penstock.rnn.cell import assert_like_rnncell, concat_sizes
 from penstock.rnn.dynamic import start_state
 from penstock.rnn.steps import MaskedStep, check_sequence_length, infer_state_dtype

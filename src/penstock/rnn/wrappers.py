@@ -12,12 +12,12 @@ from penstock.graph.node import Tensor
 from penstock.graph.scopes import device, name_scope
 from penstock.graph.shape import as_shape
 from penstock.graph.static import constant_value
-from penstock.ops.division import div
-from penstock.ops.dropout import dropout
-from penstock.ops.pack import concat
-from penstock.ops.random import random_uniform
-from penstock.ops.rounding import floor
-from penstock.ops.tensor_array_class import TensorArray
+from penstock.ops.array.pack import concat
+from penstock.ops.flow.tensor_array_class import TensorArray
+from penstock.ops.math.division import div
+from penstock.ops.math.rounding import floor
+from penstock.ops.nn.dropout import dropout
+from penstock.ops.random.random import random_uniform
 from penstock.rnn.cell import RNNCell, assert_like_rnncell
 from penstock.rnn.lstm import LSTMStateTuple
 

@@ -6,7 +6,7 @@ from typing import Any
 from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Operation
 from penstock.graph.scopes import control_dependencies, get_collection
-from penstock.ops.misc import group
+from penstock.ops.flow.misc import group
 from penstock.variables.initialization import local_variables_initializer
 
 

@@ -17,12 +17,12 @@ from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape, as_shape
 from penstock.graph.static import constant_value
-from penstock.ops.cast import cast
-from penstock.ops.control_flow import cond
-from penstock.ops.elementwise import maximum
-from penstock.ops.misc import no_op
-from penstock.ops.partition import dynamic_partition
-from penstock.ops.queue_classes import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffleQueue
+from penstock.ops.array.partition import dynamic_partition
+from penstock.ops.flow.control_flow import cond
+from penstock.ops.flow.misc import no_op
+from penstock.ops.math.cast import cast
+from penstock.ops.math.elementwise import maximum
+from penstock.ops.queues.queue_classes import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffleQueue
 from penstock.summary import summary
 from penstock.train.batching_sparse import SparseStore
 from penstock.train.queue_runner import QueueRunner, add_queue_runner

@@ -8,13 +8,13 @@ from penstock.graph.composite import SparseTensor
 from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.static import constant_value
-from penstock.ops.control_flow import cond
-from penstock.ops.fill import fill
-from penstock.ops.gather import gather
-from penstock.ops.misc import with_dependencies
-from penstock.ops.shape_ops import expand_dims, squeeze
-from penstock.ops.sparse_functions import sparse_retain
-from penstock.ops.sparse_serialize import TakeManySparseFromTensorsMap, add_many_sparse_to_tensors_map, add_sparse_to_tensors_map
+from penstock.ops.array.fill import fill
+from penstock.ops.array.gather import gather
+from penstock.ops.array.shape_ops import expand_dims, squeeze
+from penstock.ops.flow.control_flow import cond
+from penstock.ops.flow.misc import with_dependencies
+from penstock.ops.sparse.sparse_functions import sparse_retain
+from penstock.ops.sparse.sparse_serialize import TakeManySparseFromTensorsMap, add_many_sparse_to_tensors_map, add_sparse_to_tensors_map
 
 
 class SparseStore:

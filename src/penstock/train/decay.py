@@ -7,17 +7,17 @@ from typing import Any
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
-from penstock.ops.cast import cast
-from penstock.ops.compare import equal, less_equal
+from penstock.ops.array.fill import ones_like
+from penstock.ops.array.select import where
 from penstock.ops.constant import identity
-from penstock.ops.division import div
-from penstock.ops.elementwise import add, minimum, multiply
-from penstock.ops.fill import ones_like
-from penstock.ops.powers import exp, log, pow, sqrt
-from penstock.ops.random import random_normal
-from penstock.ops.rounding import ceil, floor
-from penstock.ops.select import where
-from penstock.ops.trigonometry import cos
+from penstock.ops.math.cast import cast
+from penstock.ops.math.compare import equal, less_equal
+from penstock.ops.math.division import div
+from penstock.ops.math.elementwise import add, minimum, multiply
+from penstock.ops.math.powers import exp, log, pow, sqrt
+from penstock.ops.math.rounding import ceil, floor
+from penstock.ops.math.trigonometry import cos
+from penstock.ops.random.random import random_normal
 
 
 def _step(global_step: Any, dtype: Any) -> Tensor:

@@ -8,15 +8,15 @@ from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.scopes import name_scope
-from penstock.ops.cast import cast
-from penstock.ops.compare import not_equal
+from penstock.ops.array.select import where_v2
+from penstock.ops.array.shape_ops import size
 from penstock.ops.constant import constant
-from penstock.ops.elementwise import Add
-from penstock.ops.misc import no_op
-from penstock.ops.select import where_v2
-from penstock.ops.sequences import range as range_
-from penstock.ops.shape_ops import size
-from penstock.ops.strings import AsString, StringToHashBucketFast, StringToHashBucketStrong
+from penstock.ops.flow.misc import no_op
+from penstock.ops.math.cast import cast
+from penstock.ops.math.compare import not_equal
+from penstock.ops.math.elementwise import Add
+from penstock.ops.math.sequences import range as range_
+from penstock.ops.text.strings import AsString, StringToHashBucketFast, StringToHashBucketStrong
 from penstock.train.lookup import (
     HashTable,
     KeyValueTensorInitializer,

@@ -11,8 +11,8 @@ from penstock.graph.dtypes import DType
 from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.scopes import add_to_collection, colocate_with, get_collection, name_scope
-from penstock.ops import tables as ops
-from penstock.ops.misc import group, no_op
+from penstock.ops.flow.misc import group, no_op
+from penstock.ops.queues import tables as ops
 from penstock.train.saveable import SaveableObject, SaveSpec
 
 

@@ -8,11 +8,11 @@ from penstock.graph.graph import default_graph
 from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import colocate_with, control_dependencies, name_scope
-from penstock.ops.cast import cast
-from penstock.ops.division import div
-from penstock.ops.elementwise import minimum
-from penstock.ops.misc import group
-from penstock.ops.powers import pow
+from penstock.ops.flow.misc import group
+from penstock.ops.math.cast import cast
+from penstock.ops.math.division import div
+from penstock.ops.math.elementwise import minimum
+from penstock.ops.math.powers import pow
 from penstock.train import slots
 from penstock.variables.assign import assign_add, assign_sub
 from penstock.variables.initialization import moving_average_variables, trainable_variables

@@ -12,10 +12,10 @@ from penstock.graph.graph import default_graph
 from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.scopes import colocate_with, control_dependencies, name_scope
-from penstock.ops.misc import group, tuple_
-from penstock.ops.segment import unsorted_segment_sum
-from penstock.ops.shape_ops import shape
-from penstock.ops.unique import unique
+from penstock.ops.array.shape_ops import shape
+from penstock.ops.array.unique import unique
+from penstock.ops.flow.misc import group, tuple_
+from penstock.ops.math.segment import unsorted_segment_sum
 from penstock.train import slots
 from penstock.variables.assign import assign_add
 from penstock.variables.initialization import trainable_variables

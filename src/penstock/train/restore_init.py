@@ -8,9 +8,9 @@ from penstock.graph.node import Tensor
 from penstock.graph.scopes import colocate_with, control_dependencies, device
 from penstock.graph.shape import as_shape
 from penstock.ops.constant import constant
-from penstock.ops.resource import AssignVariableOp
-from penstock.ops.save_restore import RestoreV2
-from penstock.ops.state import Assign
+from penstock.ops.state.resource import AssignVariableOp
+from penstock.ops.state.save_restore import RestoreV2
+from penstock.ops.state.state import Assign
 from penstock.platform import logging
 from penstock.variables.partitioned import PartitionedVariable
 from penstock.variables.resource_variable import ResourceVariable

@@ -1,4 +1,4 @@
-"""The optimizers of ``tf.train``: each is a rule of ``ops/training.py`` with its slots and hyperparameters."""
+"""The optimizers of ``tf.train``: each is a rule of ``ops/state/training.py`` with its slots and hyperparameters."""
 from __future__ import annotations
 
 from typing import Any
@@ -12,10 +12,10 @@ from penstock.graph.graph import default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import lookup
 from penstock.graph.scopes import colocate_with, control_dependencies
-from penstock.ops.cast import cast
-from penstock.ops.elementwise import multiply
-from penstock.ops.misc import group
-from penstock.ops.powers import sqrt
+from penstock.ops.flow.misc import group
+from penstock.ops.math.cast import cast
+from penstock.ops.math.elementwise import multiply
+from penstock.ops.math.powers import sqrt
 from penstock.train.optimizer import Optimizer
 from penstock.variables.assign import assign, assign_sub, scatter_add, scatter_sub
 from penstock.variables.initializers import Constant, Ones

@@ -7,11 +7,11 @@ from typing import Any
 from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.scopes import device, get_collection
+from penstock.ops.array.passing import EnsureShape
+from penstock.ops.array.shape_ops import reshape
 from penstock.ops.constant import identity
-from penstock.ops.passing import EnsureShape
-from penstock.ops.resource import AssignVariableOp
-from penstock.ops.shape_ops import reshape
-from penstock.ops.state import Assign
+from penstock.ops.state.resource import AssignVariableOp
+from penstock.ops.state.state import Assign
 from penstock.variables.partitioned import PartitionedVariable
 from penstock.variables.resource_variable import ResourceVariable
 from penstock.variables.variable import Variable

@@ -19,12 +19,12 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.device import DeviceSpec
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.scopes import control_dependencies, device, name_scope
+from penstock.ops.array.pack import stack
+from penstock.ops.array.shape_ops import shape as shape_of
 from penstock.ops.constant import constant, identity, placeholder_with_default
-from penstock.ops.misc import group, with_dependencies
-from penstock.ops.pack import stack
-from penstock.ops.save_restore import MergeV2Checkpoints, RestoreV2, SaveSlices, SaveV2, ShardedFilename, ShardedFilespec
-from penstock.ops.shape_ops import shape as shape_of
-from penstock.ops.strings import string_join
+from penstock.ops.flow.misc import group, with_dependencies
+from penstock.ops.state.save_restore import MergeV2Checkpoints, RestoreV2, SaveSlices, SaveV2, ShardedFilename, ShardedFilespec
+from penstock.ops.text.strings import string_join
 from penstock.train import saveable as saveable_module
 from penstock.train.saveable import SaveableObject as Saveable
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from penstock.graph.dtypes import DType
 from penstock.graph.scopes import colocate_with
-from penstock.ops.fill import zeros
-from penstock.ops.shape_ops import shape as shape_of
+from penstock.ops.array.fill import zeros
+from penstock.ops.array.shape_ops import shape as shape_of
 from penstock.variables.initializers import Zeros
 from penstock.variables.resource_variable import ResourceVariable
 from penstock.variables.scope import get_variable, get_variable_scope, variable_scope

@@ -12,10 +12,10 @@ from penstock.graph import dtypes
 from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import get_collection, name_scope
-from penstock.ops.fill import zeros
-from penstock.ops.gather import gather
-from penstock.ops.save_restore import RestoreV2
-from penstock.ops.select import where_v2
+from penstock.ops.array.fill import zeros
+from penstock.ops.array.gather import gather
+from penstock.ops.array.select import where_v2
+from penstock.ops.state.save_restore import RestoreV2
 from penstock.platform import logging
 from penstock.train.restore_init import init_from_checkpoint, replace_initializer
 from penstock.variables.partitioned import full_extents

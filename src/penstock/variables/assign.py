@@ -7,11 +7,11 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import REGISTRY
 from penstock.graph.scopes import name_scope
-from penstock.ops.array import meshgrid
-from penstock.ops.pack import stack
-from penstock.ops.sequences import range as ranges
-from penstock.ops.shape_ops import shape
-from penstock.ops.state import Assign, AssignAdd, AssignSub, CountUpTo, IsVariableInitialized
+from penstock.ops.array.array import meshgrid
+from penstock.ops.array.pack import stack
+from penstock.ops.array.shape_ops import shape
+from penstock.ops.math.sequences import range as ranges
+from penstock.ops.state.state import Assign, AssignAdd, AssignSub, CountUpTo, IsVariableInitialized
 from penstock.variables.variable import Variable
 
 

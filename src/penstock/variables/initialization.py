@@ -9,12 +9,12 @@ import numpy as np
 from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.scopes import colocate_with, control_dependencies, device, get_collection, name_scope
-from penstock.ops.compare import LogicalNot
+from penstock.ops.array.gather import boolean_mask
+from penstock.ops.array.pack import stack
+from penstock.ops.array.shape_ops import rank_internal
 from penstock.ops.constant import constant
-from penstock.ops.gather import boolean_mask
-from penstock.ops.misc import group, no_op
-from penstock.ops.pack import stack
-from penstock.ops.shape_ops import rank_internal
+from penstock.ops.flow.misc import group, no_op
+from penstock.ops.math.compare import LogicalNot
 from penstock.variables.assign import is_variable_initialized
 from penstock.variables.variable import Variable
 

@@ -15,14 +15,14 @@ from penstock.graph import dtypes
 from penstock.graph.dtypes import DType
 from penstock.graph.node import Tensor
 from penstock.graph.shape import as_shape
+from penstock.ops.array.fill import ones, zeros
+from penstock.ops.array.permute import matrix_transpose
+from penstock.ops.array.shape_ops import reshape
 from penstock.ops.constant import constant
-from penstock.ops.decompositions import qr
-from penstock.ops.diag import diag_part, eye
-from penstock.ops.elementwise import sign
-from penstock.ops.fill import ones, zeros
-from penstock.ops.permute import matrix_transpose
-from penstock.ops.random import random_normal, random_uniform, truncated_normal
-from penstock.ops.shape_ops import reshape
+from penstock.ops.linalg.decompositions import qr
+from penstock.ops.linalg.diag import diag_part, eye
+from penstock.ops.math.elementwise import sign
+from penstock.ops.random.random import random_normal, random_uniform, truncated_normal
 
 _TRUNCATED_STDDEV = 0.87962566103423978  # of a standard normal distribution cut off at two standard deviations
 

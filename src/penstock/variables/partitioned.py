@@ -11,8 +11,8 @@ from penstock.graph.dtypes import DType
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape, as_shape
+from penstock.ops.array.pack import concat, split
 from penstock.ops.constant import identity
-from penstock.ops.pack import concat, split
 from penstock.variables.variable import Variable
 
 

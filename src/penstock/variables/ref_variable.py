@@ -13,8 +13,8 @@ from penstock.graph.opdef import REGISTRY
 from penstock.graph.scopes import colocate_with, device, name_scope
 from penstock.graph.shape import TensorShape, as_shape, unknown_shape
 from penstock.ops.constant import identity
-from penstock.ops.slice_assign import StridedSliceAssign
-from penstock.ops.state import Assign, CountUpTo, InitializedValue, IsVariableInitialized, VariableV2
+from penstock.ops.state.slice_assign import StridedSliceAssign
+from penstock.ops.state.state import Assign, CountUpTo, InitializedValue, IsVariableInitialized, VariableV2
 from penstock.variables.dependencies import guarded
 from penstock.variables.naming import prepend_name_scope
 from penstock.variables.variable import Variable, beside, check_initial_shape, decide_arguments, own_name

@@ -14,7 +14,7 @@ from penstock.graph.opdef import REGISTRY
 from penstock.graph.scopes import colocate_with, control_dependencies, device, name_scope
 from penstock.graph.shape import TensorShape, as_shape, unknown_shape
 from penstock.ops.constant import identity
-from penstock.ops.resource import (
+from penstock.ops.state.resource import (
     AssignVariableOp,
     ReadVariableOp,
     ResourceCountUpTo,
@@ -25,7 +25,7 @@ from penstock.ops.resource import (
     handle_data,
     variable_handle,
 )
-from penstock.ops.slice_assign import ResourceStridedSliceAssign
+from penstock.ops.state.slice_assign import ResourceStridedSliceAssign
 from penstock.variables.dependencies import guarded
 from penstock.variables.naming import prepend_name_scope
 from penstock.variables.variable import Variable, beside, check_initial_shape, decide_arguments, own_name

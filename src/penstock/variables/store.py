@@ -138,7 +138,7 @@ class VariableStore:
         info = PartitionInfo(full_shape, offset)
         if initializer is not None and not callable(initializer):
             with name_scope(part_name + "/PartitionedInitializer/"):
-                from penstock.ops.slicing import slice_  # only constants that are cut into parts need it
+                from penstock.ops.array.slicing import slice_  # only constants that are cut into parts need it
                 initializer, shape = slice_(initializer, offset, extents), None
         variable = self._single(part_name, shape, dtype, initializer, regularizer, reuse, info, rest)
         variable._set_save_slice_info(SaveSliceInfo(name, full_shape, offset, extents))

@@ -19,9 +19,9 @@ from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.shape import TensorShape
 from penstock.graph.stacks import default_session
-from penstock.ops import operators
-from penstock.ops.gather import GatherNd, GatherV2
-from penstock.ops.slicing import slice_helper
+from penstock.ops.array.gather import GatherNd, GatherV2
+from penstock.ops.array.slicing import slice_helper
+from penstock.ops.math import operators
 from penstock.variables import creators, save_slice
 from penstock.variables.modes import VariableAggregation, VariableSynchronization, decide_trainable
 from penstock.variables.naming import prepend_name_scope, strip_name_scope

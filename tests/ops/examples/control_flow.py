@@ -6,7 +6,7 @@ from penstock.graph.function import FuncGraph
 from penstock.graph.graph import Graph
 from penstock.graph.shape import TensorShape
 from penstock.ops.constant import constant
-from penstock.ops.tensor_list import EmptyTensorList, TensorListPushBack
+from penstock.ops.flow.tensor_list import EmptyTensorList, TensorListPushBack
 from support.examples import example, normal, strings, variable
 
 EMPTY, NEVER = FuncGraph("empty", Graph()), FuncGraph("never", Graph())

@@ -1,7 +1,7 @@
 """Images. Resizing gives float32 whatever comes in, so its gradients are checked against TensorFlow (golden cases) and not numerically here."""
 import numpy as np
 
-from penstock.ops import pictures
+from penstock.ops.image import pictures
 from support.examples import example, integers, ints, uniform
 
 PIXELS = integers(5, 4, 3, high=256, dtype=np.uint8)

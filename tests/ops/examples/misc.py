@@ -6,7 +6,7 @@ from penstock.graph.graph import Graph
 from penstock.graph.opdef import REGISTRY
 from penstock.graph.scopes import control_dependencies
 from penstock.ops.constant import constant, identity
-from penstock.ops.py_func import py_func
+from penstock.ops.flow.py_func import py_func
 from support.examples import example, normal, strings
 
 example("NoOp")

@@ -2,7 +2,7 @@
 import numpy as np
 
 from penstock.graph.composite import SparseTensor
-from penstock.ops.sparse_serialize import serialize_many_sparse, serialize_sparse
+from penstock.ops.sparse.sparse_serialize import serialize_many_sparse, serialize_sparse
 from support.examples import example, ints, normal, positive, strings
 
 ROWS = np.array([[0, 1], [1, 0], [1, 4], [3, 2]])

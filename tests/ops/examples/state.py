@@ -2,7 +2,7 @@
 import numpy as np
 
 from penstock.graph import dtypes
-from penstock.ops.state import TemporaryVariable
+from penstock.ops.state.state import TemporaryVariable
 from support.examples import example, ints, normal, positive, resource, variable
 
 # --- references ------------------------------------------------------------------------------------------------------

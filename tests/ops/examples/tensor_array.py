@@ -4,7 +4,7 @@ import numpy as np
 from penstock.graph import dtypes
 from penstock.graph.scopes import control_dependencies
 from penstock.ops.constant import identity
-from penstock.ops.tensor_array import TensorArraySplitV3, TensorArrayV3
+from penstock.ops.flow.tensor_array import TensorArraySplitV3, TensorArrayV3
 from support.examples import example, normal
 
 FLOW = np.float32(0)

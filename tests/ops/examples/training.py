@@ -9,7 +9,7 @@ SCALARS = {"lr": 0.1, "alpha": 0.1, "momentum": 0.9, "rho": 0.9, "epsilon": 0.01
            "beta2_power": 0.98, "l1": 0.05, "l2": 0.1, "l2_shrinkage": 0.2, "lr_power": -0.5, "sign_decay": 0.8, "beta": 0.9, "logbase": 1.0}
 FLOATS = ["float16", "float32", "float64"]
 
-for op_type in sorted(name for name, definition in REGISTRY.items() if definition.__module__ == "penstock.ops.training"):
+for op_type in sorted(name for name, definition in REGISTRY.items() if definition.__module__ == "penstock.ops.state.training"):
     definition = REGISTRY[op_type]
     holder = resource if op_type.startswith("Resource") else variable
     sparse = "Sparse" in op_type

@@ -14,7 +14,7 @@ TABLE = {
     "penstock.rnn.attention_wrapper": "AttentionWrapper AttentionWrapperState",
     "penstock.rnn.beam_search": "BeamSearchDecoder FinalBeamSearchDecoderOutput tile_batch",
     "penstock.rnn.beam_step": "BeamSearchDecoderOutput BeamSearchDecoderState",
-    "penstock.ops.gather_tree": "gather_tree",
+    "penstock.ops.nn.gather_tree": "gather_tree",
     # Modules inside, which programs reach through: all names of them are here.
     "penstock.api.contrib.seq2seq:": "python ops attention_wrapper basic_decoder beam_search_decoder decoder helper loss",
 }

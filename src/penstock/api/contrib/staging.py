@@ -3,5 +3,5 @@ from __future__ import annotations
 
 from penstock.api._table import publish
 
-TABLE: dict[str, str] = {"penstock.ops.staging_classes": "StagingArea"}
+TABLE: dict[str, str] = {"penstock.ops.queues.staging_classes": "StagingArea"}
 publish(__name__, TABLE)

@@ -1,0 +1,1 @@
+"""Shapes, slices, gathers, concatenation: ops that arrange elements."""

@@ -1,0 +1,225 @@
+"""Datasets that call a function for each element: map, filter, flat_map, interleave, scan, reduce."""
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.errors import invalid_argument
+from penstock.graph.attrs import FUNC, type_list
+from penstock.graph.opdef import op
+from penstock.ops.data.dataset_core import ARGUMENTS, OUTPUTS, Caller, Element, Elements, Source, check_element, dataset_op, positive
+from penstock.ops.flow.functional import is_true
+
+_INPUT = "input_dataset: variant, other_arguments: Targuments"
+_FUNCTION = {"f": FUNC, **ARGUMENTS, **OUTPUTS}
+
+
+class _Iterator:
+    """The iterators of this file: ``next`` is all they add."""
+
+    def __init__(self, elements: Elements, function: Caller) -> None:
+        self._elements, self._function = elements, function
+
+    def __iter__(self) -> Any:
+        return self
+
+
+class _Map(_Iterator):
+    def __next__(self) -> Element:
+        return self._function(*next(self._elements))
+
+
+@dataset_op("MapDataset", _INPUT, **_FUNCTION, use_inter_op_parallelism=True, preserve_cardinality=False)
+class MapDataset:
+    """The results of a function on each element."""
+
+    def kernel(input_dataset, other_arguments, ctx, f):
+        function = Caller(ctx, f, other_arguments)
+        return Source(lambda: _Map(iter(input_dataset), function))
+
+
+class _Filter(_Iterator):
+    def __next__(self) -> Element:
+        while True:
+            element = next(self._elements)
+            if is_true(self._function(*element)[0]):
+                return element
+
+
+@dataset_op("FilterDataset", _INPUT, predicate=FUNC, **ARGUMENTS, **OUTPUTS)
+class FilterDataset:
+    """The elements for which a function says true."""
+
+    def kernel(input_dataset, other_arguments, ctx, predicate):
+        function = Caller(ctx, predicate, other_arguments)
+        return Source(lambda: _Filter(iter(input_dataset), function))
+
+
+class _TakeWhile(_Iterator):
+    _ended = False
+
+    def __next__(self) -> Element:
+        if self._ended:
+            raise StopIteration
+        element = next(self._elements)
+        if not is_true(self._function(*element)[0]):
+            self._ended = True
+            raise StopIteration
+        return element
+
+
+@dataset_op("TakeWhileDataset", _INPUT, predicate=FUNC, **ARGUMENTS, **OUTPUTS)
+class TakeWhileDataset:
+    """The elements up to the first one for which a function says false."""
+
+    def kernel(input_dataset, other_arguments, ctx, predicate):
+        function = Caller(ctx, predicate, other_arguments)
+        return Source(lambda: _TakeWhile(iter(input_dataset), function))
+
+
+class _FlatMap(_Iterator):
+    _current: Elements = iter(())
+
+    def __next__(self) -> Element:
+        while True:
+            try:
+                return next(self._current)
+            except StopIteration:
+                self._current = iter(())  # an error in what follows must not end in this one again
+            self._current = iter(dataset_of(self._function(*next(self._elements))))
+
+
+def dataset_of(result: Element) -> Source:
+    """The dataset that a function returned."""
+    (dataset,) = result
+    return dataset if isinstance(dataset, Source) else dataset[()]
+
+
+@dataset_op("FlatMapDataset", _INPUT, **_FUNCTION)
+class FlatMapDataset:
+    """The elements of the datasets that a function gives, one dataset after the other."""
+
+    def kernel(input_dataset, other_arguments, ctx, f):
+        function = Caller(ctx, f, other_arguments)
+        return Source(lambda: _FlatMap(iter(input_dataset), function))
+
+
+class Interleave(_Iterator):
+    """Takes ``block_length`` elements in turn from ``cycle_length`` datasets at a time; an ended one makes room for the next."""
+
+    def __init__(self, elements: Elements, function: Caller, cycle_length: int, block_length: int) -> None:
+        super().__init__(elements, function)
+        self._cycle: list[Elements | None] = [None] * cycle_length
+        self._block_length = block_length
+        self._place = self._taken = 0
+        self._ended = False  # of the input
+
+    def __next__(self) -> Element:
+        while not self._ended or any(current is not None for current in self._cycle):
+            current = self._cycle[self._place]
+            if current is None:
+                if not self._open():
+                    self._skip()
+            elif self._taken == self._block_length:
+                self._advance()
+            else:
+                try:
+                    element = next(current)
+                except StopIteration:
+                    self._end_turn()
+                else:
+                    self._taken += 1
+                    return element
+        raise StopIteration
+
+    def _advance(self) -> None:
+        self._place, self._taken = (self._place + 1) % len(self._cycle), 0
+
+    _skip = _advance  # a place where no dataset is left
+
+    def _end_turn(self) -> None:
+        """The dataset whose turn it is has ended."""
+        self._cycle[self._place] = None
+        self._advance()
+
+    def _open(self) -> bool:
+        """Starts the next dataset at this place; False if there is none."""
+        if not self._ended:
+            try:
+                self._cycle[self._place] = self._start(dataset_of(self._function(*next(self._elements))))
+            except StopIteration:
+                self._ended = True
+        return not self._ended
+
+    def _start(self, dataset: Source) -> Elements:
+        return iter(dataset)
+
+
+@dataset_op("InterleaveDataset", f"{_INPUT}, cycle_length: int64, block_length: int64", **_FUNCTION)
+class InterleaveDataset:
+    """Blocks of elements, in turn, of several of the datasets that a function gives."""
+
+    def kernel(input_dataset, other_arguments, cycle_length, block_length, ctx, f):
+        function = Caller(ctx, f, other_arguments)
+        cycle, block = positive(cycle_length, "cycle_length"), positive(block_length, "block_length")
+        return Source(lambda: Interleave(iter(input_dataset), function, cycle, block))
+
+
+class _Scan(_Iterator):
+    def __init__(self, elements: Elements, function: Caller, state: Element) -> None:
+        super().__init__(elements, function)
+        self._state = state
+
+    def __next__(self) -> Element:
+        results = self._function(*self._state, *next(self._elements))
+        self._state = results[:len(self._state)]
+        return results[len(self._state):]
+
+
+@dataset_op("ScanDataset", "input_dataset: variant, initial_state: Tstate, other_arguments: Targuments", **_FUNCTION, Tstate=type_list(1),
+            preserve_cardinality=False)
+class ScanDataset:
+    """The results of a function on a state and each element; it also gives the next state."""
+
+    def kernel(input_dataset, initial_state, other_arguments, ctx, f):
+        function = Caller(ctx, f, other_arguments)
+        return Source(lambda: _Scan(iter(input_dataset), function, tuple(initial_state)))
+
+
+@op("ReduceDataset", "input_dataset: variant, initial_state: Tstate, other_arguments: Targuments -> components: output_types", **_FUNCTION,
+    Tstate=type_list(1), use_inter_op_parallelism=True)
+class ReduceDataset:
+    """The state after a function has been called on it and each element of the dataset."""
+
+    stateful = blocking = passes_references = True
+    gradient = None
+
+    def shape(output_shapes):
+        return list(output_shapes)
+
+    def kernel(input_dataset, initial_state, other_arguments, ctx, f):
+        function = Caller(ctx, f, other_arguments)
+        state = tuple(value.read() if hasattr(value, "lock") else value for value in initial_state)
+        for element in input_dataset:
+            state = function(*state, *element)
+        return state
+
+
+@op("DatasetToSingleElement", "dataset: variant -> components: output_types", **OUTPUTS)
+class DatasetToSingleElement:
+    """The only element of a dataset."""
+
+    stateful = blocking = True
+    gradient = None
+
+    def shape(output_shapes):
+        return list(output_shapes)
+
+    def kernel(dataset, output_types, output_shapes):
+        elements = iter(dataset)
+        found = next(elements, None)
+        if found is None:
+            raise invalid_argument("Dataset was empty.")
+        if next(elements, None) is not None:
+            raise invalid_argument("Dataset had more than one element.")
+        check_element(found, output_types, output_shapes)
+        return found

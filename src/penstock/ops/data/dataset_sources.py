@@ -1,0 +1,131 @@
+"""Datasets made of tensors, of numbers, and of what functions give."""
+from __future__ import annotations
+
+import itertools
+import logging
+import sys
+import threading
+from typing import Any
+
+import numpy as np
+
+from penstock.errors import OpError, OutOfRangeError, invalid_argument
+from penstock.graph.attrs import FUNC, TYPE, Attr, type_list
+from penstock.ops.data.dataset_core import OUTPUTS, Caller, Element, Source, dataset_op, integer, rows
+from penstock.ops.random.philox import Philox
+
+_COMPONENTS = {"Toutput_types": type_list(1), "output_shapes": Attr("list(shape)", minimum=1)}
+_log = logging.getLogger("tensorflow")
+_WORDS = 1024  # blocks of random numbers that are made at once
+
+
+@dataset_op("TensorDataset", "components: Toutput_types", **_COMPONENTS)
+class TensorDataset:
+    """One element: the components."""
+
+    def kernel(components):
+        element = tuple(components)
+        return Source(lambda: iter([element]))
+
+
+@dataset_op("TensorSliceDataset", "components: Toutput_types", **_COMPONENTS)
+class TensorSliceDataset:
+    """The slices of the components along their first axis."""
+
+    def kernel(components):
+        arrays = [np.asarray(component) for component in components]
+        if len({len(array) for array in arrays}) > 1:
+            raise invalid_argument(f"All components must have the same size in the 0th dimension, not {[len(array) for array in arrays]}")
+        return Source(lambda: rows(arrays))
+
+
+@dataset_op("SparseTensorSliceDataset", "indices: int64, values: Tvalues, dense_shape: int64", Tvalues=TYPE)
+class SparseTensorSliceDataset:
+    """The rows of a sparse tensor, each as its indices, values and shape."""
+
+    def kernel(indices, values, dense_shape):
+        if len(indices) and (np.diff(indices[:, 0]) < 0).any():
+            raise invalid_argument("The indices of a SparseTensor must be in order along the batch dimension")
+        ends = np.cumsum(np.bincount(indices[:, 0], minlength=int(dense_shape[0])))
+        starts = np.concatenate([[0], ends[:-1]]) if len(ends) else []
+        return Source(lambda: ((indices[start:end, 1:], values[start:end], dense_shape[1:]) for start, end in zip(starts, ends)))
+
+
+@dataset_op("RangeDataset", "start: int64, stop: int64, step: int64", **OUTPUTS)
+class RangeDataset:
+    """The numbers from start to stop."""
+
+    def kernel(start, stop, step):
+        if integer(step) == 0:
+            raise invalid_argument("step must be a non-zero integer.")
+        numbers = range(integer(start), integer(stop), integer(step))
+        return Source(lambda: ((np.int64(number),) for number in numbers))
+
+
+class _Generated:
+    """What ``next_func`` gives until it says that the end is reached; ``finalize_func`` then runs, or when nobody refers to this any more."""
+
+    def __init__(self, ctx: Any, begin: Caller, following: Caller, finish: Caller) -> None:
+        self._ctx, self._begin, self._following, self._finish = ctx, begin, following, finish
+        self._state: Element | None = None
+        self._ended = False
+
+    def __iter__(self) -> _Generated:
+        return self
+
+    def __next__(self) -> Element:
+        if self._ended:
+            raise StopIteration
+        if self._state is None:
+            self._state = self._begin()
+        try:
+            return self._following(*self._state)
+        except OpError as error:
+            if not isinstance(error, OutOfRangeError):
+                raise
+        self._ended = True
+        self._finish(*self._state)
+        raise StopIteration
+
+    def __del__(self) -> None:
+        if self._state is not None and not self._ended and not sys.is_finalizing():
+            # A finalizer must not wait, and the function may.
+            arguments = (self._ctx, self._finish, self._state)
+            threading.Thread(target=_finish_later, args=arguments, name="penstock-data", daemon=True).start()
+
+
+def _finish_later(ctx: Any, finish: Caller, state: Element) -> None:
+    with ctx.detached_step().working():
+        try:
+            finish(*state)
+        except OpError as error:  # of no use to anybody any more; often its graph, with the Python function in it, is gone
+            _log.debug("A dataset that was given up could not be closed: %s", error)
+
+
+@dataset_op("GeneratorDataset",
+            "init_func_other_args: Tinit_func_args, next_func_other_args: Tnext_func_args, finalize_func_other_args: Tfinalize_func_args",
+            init_func=FUNC, next_func=FUNC, finalize_func=FUNC, Tinit_func_args=type_list(), Tnext_func_args=type_list(),
+            Tfinalize_func_args=type_list(), **OUTPUTS)
+class GeneratorDataset:
+    """What a function gives, called with the state that another one made, until it raises OutOfRangeError."""
+
+    def kernel(init_func_other_args, next_func_other_args, finalize_func_other_args, ctx, init_func, next_func, finalize_func):
+        begin = Caller(ctx, init_func, init_func_other_args)
+        following = Caller(ctx, next_func, next_func_other_args)
+        finish = Caller(ctx, finalize_func, finalize_func_other_args)
+        return Source(lambda: _Generated(ctx, begin, following, finish))
+
+
+def random_words(seed: int, seed2: int) -> Any:
+    """The 32-bit numbers of TensorFlow's generator for these seeds, one after the other; without seeds, unpredictable ones."""
+    generator = Philox.for_op(seed, seed2)
+    return itertools.chain.from_iterable(generator.reserve(_WORDS).blocks(_WORDS).reshape(-1).tolist() for _ in itertools.repeat(None))
+
+
+@dataset_op("RandomDataset", "seed: int64, seed2: int64", **OUTPUTS)
+class RandomDataset:
+    """Random numbers of 32 bits, without end."""
+
+    def kernel(seed, seed2):
+        seeds = integer(seed), integer(seed2)
+        return Source(lambda: ((np.int64(word),) for word in random_words(*seeds)))

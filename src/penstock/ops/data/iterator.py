@@ -1,0 +1,269 @@
+"""Iterators: a place in the data, kept between steps.
+
+What travels along the handle edges is a ``Position``: the resource that MakeIterator starts and IteratorGetNext moves on.
+"""
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from penstock.errors import DeadlineExceededError, FailedPreconditionError, KernelError, OutOfRangeError, invalid_argument
+from penstock.graph.attrs import FUNC, STRING, Attr
+from penstock.graph.opdef import op
+from penstock.graph.shape import unknown_shape
+from penstock.ops.common import fixed, nothing
+from penstock.ops.data.dataset_core import OUTPUTS, Caller, Element, Elements, Source, check_element, scalar, text
+from penstock.ops.data.dataset_functions import dataset_of
+
+_FROM_HANDLE = {"output_types": Attr("list(type)", ()), "output_shapes": Attr("list(shape)", ())}
+_KIND = "Iterator"
+_PATIENCE = 0.1  # seconds between two looks whether the step was cancelled
+
+
+class Position:
+    """Where an iterator stands in which dataset; ``count`` elements have been taken."""
+
+    def __init__(self, container: str, name: str, types: Any, shapes: Any) -> None:
+        self.container, self.name, self.types, self.shapes = container, name, tuple(types), tuple(shapes)
+        self._lock = threading.Lock()
+        self._elements: Elements | None = None
+        self.count = 0
+
+    @contextmanager
+    def _alone(self, step: Any) -> Generator[None, None, None]:
+        """Waits until no other step moves the iterator, or this step ends."""
+        while not self._lock.acquire(timeout=_PATIENCE):
+            if step.cancelled is not None:
+                raise step.cancelled
+            if step.remaining() == 0.0:
+                raise KernelError(DeadlineExceededError, f"Timed out waiting for the iterator '{self.name}', which another step uses.")
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def start(self, step: Any, source: Source) -> None:
+        """Begins an epoch of a dataset."""
+        with self._alone(step):
+            self._elements, self.count = iter(source), 0
+
+    def start_once(self, step: Any, make: Callable[[], Source]) -> None:
+        """Begins with the dataset that ``make`` gives, unless there is one already."""
+        if self._elements is None:
+            with self._alone(step):
+                if self._elements is None:
+                    self._elements = iter(make())
+
+    def next(self, step: Any) -> Element:
+        """The next element; OutOfRangeError at the end."""
+        element = self.next_or_none(step)
+        if element is None:
+            raise KernelError(OutOfRangeError, "End of sequence")
+        return element
+
+    def next_or_none(self, step: Any) -> Element | None:
+        """The next element; None at the end."""
+        with self._alone(step):
+            if self._elements is None:
+                raise KernelError(FailedPreconditionError, "GetNext() failed because the iterator has not been initialized. Ensure that you have run "
+                                                           "the initializer operation for this iterator before getting the next element.")
+            try:
+                element = next(self._elements)
+            except StopIteration:
+                return None
+            except Exception:
+                self.count += 1  # an element that could not be made was taken too
+                raise
+            self.count += 1
+            return element
+
+    def move_to(self, step: Any, count: int) -> None:
+        """Passes over elements until ``count`` have been taken: restores a place, for data that come in the same order again."""
+        if self.count > count:
+            raise KernelError(FailedPreconditionError, f"{self.count} elements have been taken already, more than the {count} of the stored place.",
+                              "run the initializer of the iterator before you restore its place")
+        while self.count < count:
+            if self.next_or_none(step) is None:
+                raise KernelError(OutOfRangeError, f"The dataset has only {self.count} elements, but {count} were taken when its place was stored.")
+
+    @property
+    def handle(self) -> bytes:
+        """A string that names this resource within its task."""
+        return f"{self.container}|{self.name}".encode()
+
+
+def _position(ctx: Any, container: str, name: str, types: Any, shapes: Any) -> Position:
+    found: Position = ctx.resources.lookup_or_create(container, name, _KIND, lambda: Position(container, name, types, shapes))
+    if found.types != tuple(types):
+        raise invalid_argument(f"the iterator '{name}' has elements of types {_names(found.types)}, not {_names(types)}")
+    return found
+
+
+def _names(types: Any) -> str:
+    return ", ".join(dtype.name for dtype in types)
+
+
+class _Iterator:
+    """An iterator that MakeIterator starts."""
+
+    stateful = True
+    shape = fixed()
+    gradient = None
+
+    def kernel(ctx, shared_name, container, output_types, output_shapes):
+        return _position(ctx, container, shared_name or ctx.op.name, output_types, output_shapes)
+
+
+Iterator = op("Iterator", "-> handle: resource", shared_name=STRING, container=STRING, **OUTPUTS)(_Iterator)
+IteratorV2 = op("IteratorV2", "-> handle: resource", shared_name=STRING, container=STRING, **OUTPUTS)(_Iterator)
+
+
+@op("OneShotIterator", "-> handle: resource", dataset_factory=FUNC, **OUTPUTS, container="", shared_name="")
+class OneShotIterator:
+    """An iterator that starts by itself, on the dataset that a function makes, and goes through it once."""
+
+    stateful = calls_later = True
+    shape = fixed()
+    gradient = None
+
+    def kernel(ctx, dataset_factory, output_types, output_shapes, container, shared_name):
+        position = _position(ctx, container, shared_name or ctx.op.name, output_types, output_shapes)
+        position.start_once(ctx.step, lambda: dataset_of(Caller(ctx, dataset_factory, [])()))
+        return position
+
+
+@op("MakeIterator", "dataset: variant, iterator: resource ->")
+class MakeIterator:
+    """Starts an iterator at the beginning of a dataset."""
+
+    stateful = True
+    shape = nothing()
+    gradient = None
+
+    def kernel(dataset, iterator, ctx):
+        iterator.start(ctx.step, dataset)
+        return ()
+
+
+class _GetNext:
+    """The next element of an iterator. It may have to wait, but not for anything in its own step, so it needs no thread of its own."""
+
+    stateful = True
+    gradient = None
+
+    def shape(output_shapes):
+        return list(output_shapes)
+
+    def kernel(iterator, ctx, output_types, output_shapes):
+        element = iterator.next(ctx.step)
+        check_element(element, output_types, output_shapes)
+        return element
+
+
+IteratorGetNext = op("IteratorGetNext", "iterator: resource -> components: output_types", **OUTPUTS)(_GetNext)
+IteratorGetNextSync = op("IteratorGetNextSync", "iterator: resource -> components: output_types", **OUTPUTS)(_GetNext)
+
+
+@op("IteratorToStringHandle", "resource_handle: resource -> string_handle: string")
+class IteratorToStringHandle:
+    """A string that names an iterator: fed to IteratorFromStringHandle, it chooses it."""
+
+    stateful = True
+    shape = fixed()
+    gradient = None
+
+    def kernel(resource_handle):
+        return scalar(resource_handle.handle)
+
+
+class _FromStringHandle:
+    """The iterator that a string names."""
+
+    stateful = True
+    ranks = {"string_handle": 0}
+    shape = fixed()
+    gradient = None
+
+    def kernel(string_handle, ctx, output_types, output_shapes):
+        container, separator, name = text(string_handle).partition("|")
+        if not separator:
+            raise invalid_argument(f"Could not parse string_handle as a valid ResourceHandle: {text(string_handle)!r}")
+        found = ctx.resources.lookup(container, name, _KIND)
+        if output_types and found.types != tuple(output_types):
+            raise invalid_argument(f"the iterator '{name}' has elements of types {_names(found.types)}, but {_names(output_types)} are expected")
+        for mine, wanted in zip(found.shapes, output_shapes):
+            if not mine.is_compatible_with(wanted):
+                raise invalid_argument(f"the iterator '{name}' has elements of shape {mine}, but {wanted} is expected")
+        return found
+
+
+IteratorFromStringHandle = op("IteratorFromStringHandle", "string_handle: string -> resource_handle: resource", **_FROM_HANDLE)(_FromStringHandle)
+IteratorFromStringHandleV2 = op("IteratorFromStringHandleV2", "string_handle: string -> resource_handle: resource", **_FROM_HANDLE)(_FromStringHandle)
+
+
+@op("SerializeIterator", "resource_handle: resource -> serialized: variant")
+class SerializeIterator:
+    """The place of an iterator, as a number of elements: it can be stored in a checkpoint."""
+
+    stateful = True
+    gradient = None
+
+    def shape():
+        return unknown_shape()
+
+    def kernel(resource_handle):
+        return scalar(np.int64(resource_handle.count))
+
+
+@op("DeserializeIterator", "resource_handle: resource, serialized: variant ->")
+class DeserializeIterator:
+    """Moves an iterator, which has been started, to a stored place."""
+
+    stateful = blocking = True
+    shape = nothing()
+    gradient = None
+
+    def kernel(resource_handle, serialized, ctx):
+        resource_handle.move_to(ctx.step, int(np.asarray(serialized).reshape(-1)[0]))
+        return ()
+
+
+@op("IteratorGetDevice", "resource: resource -> device: string")
+class IteratorGetDevice:
+    """The device that an iterator lives on."""
+
+    stateful = True
+    shape = fixed()
+    gradient = None
+
+    def kernel(resource, ctx):
+        return scalar((ctx.device or "").encode())
+
+
+@op("_IteratorPlace", "iterator: resource -> count: int64")
+class IteratorPlace:
+    """How many elements have been taken from an iterator."""
+
+    stateful = True
+    shape = fixed()
+    gradient = None
+
+    def kernel(iterator):
+        return np.int64(iterator.count)
+
+
+@op("_MoveIterator", "iterator: resource, count: int64 ->")
+class MoveIterator:
+    """Moves an iterator, which has been started, to the place after ``count`` elements."""
+
+    stateful = blocking = True
+    shape = nothing()
+    gradient = None
+
+    def kernel(iterator, count, ctx):
+        iterator.move_to(ctx.step, int(count))
+        return ()

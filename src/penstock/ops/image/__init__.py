@@ -1,0 +1,1 @@
+"""Pictures: codecs, colours, resizing, boxes."""

@@ -1,0 +1,296 @@
+"""``tf.image``: geometry of images, composed of other operations. Images are [height, width, channels], or batches of them with an axis in front."""
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.graph import dtypes as dt
+from penstock.graph.convert import to_tensor
+from penstock.graph.node import Tensor
+from penstock.graph.scopes import name_scope
+from penstock.graph.static import constant_value, constant_value_as_shape
+from penstock.ops.array.pack import stack
+from penstock.ops.array.pad import pad
+from penstock.ops.array.permute import reverse, transpose
+from penstock.ops.array.select import where
+from penstock.ops.array.shape_ops import expand_dims, reshape, shape, squeeze
+from penstock.ops.array.slicing import slice_
+from penstock.ops.constant import identity
+from penstock.ops.flow.misc import Assert, with_dependencies
+from penstock.ops.image.image_color import convert_image_dtype
+from penstock.ops.image.image_resize import resize_area, resize_bicubic, resize_bilinear, resize_nearest_neighbor
+from penstock.ops.math.cast import cast
+from penstock.ops.math.compare import greater_equal, less
+from penstock.ops.math.elementwise import RealDiv, maximum, minimum
+from penstock.ops.math.powers import rsqrt
+from penstock.ops.math.reduce import reduce_mean, reduce_prod
+from penstock.ops.math.rounding import round as round_
+from penstock.ops.math.statistics import reduce_std
+from penstock.ops.random.random import random_uniform
+
+
+class ResizeMethod:
+    """How ``resize_images`` makes a pixel from those around it."""
+
+    BILINEAR = 0
+    NEAREST_NEIGHBOR = 1
+    BICUBIC = 2
+    AREA = 3
+
+
+_RESIZERS = {ResizeMethod.BILINEAR: resize_bilinear, ResizeMethod.NEAREST_NEIGHBOR: resize_nearest_neighbor,
+             ResizeMethod.BICUBIC: resize_bicubic, ResizeMethod.AREA: resize_area}
+
+
+def _batched(image: Tensor) -> tuple[Tensor, bool]:
+    """(a batch of images, whether an axis was added to make it one)."""
+    ndims = image.shape.ndims
+    if ndims == 3:
+        return expand_dims(image, 0), True
+    if ndims in (None, 4):
+        image.set_shape([None] * 4)
+        return image, False
+    raise ValueError("'image' must have either 3 or 4 dimensions.")
+
+
+def _extents(image: Tensor) -> list[Any]:
+    """The extents of an image: numbers where they are known, else scalar tensors."""
+    known = image.shape.as_list()
+    dynamic = shape(image) if None in known else None
+    return [extent if extent is not None else dynamic[axis] for axis, extent in enumerate(known)]
+
+
+def resize_images(images: Any, size: Any, method: Any = ResizeMethod.BILINEAR, align_corners: bool = False, preserve_aspect_ratio: bool = False,
+                  name: str | None = None) -> Tensor:
+    """``tf.image.resize_images``: images of another size; float32, except from ``NEAREST_NEIGHBOR`` or if the size stays as it is."""
+    with name_scope(name, "resize", [images, size]):
+        images, added = _batched(to_tensor(images, None, "images"))
+        size = to_tensor(size, dt.int32, "size")
+        if not size.shape.is_compatible_with([2]):
+            raise ValueError("'size' must be a 1-D Tensor of 2 elements: new_height, new_width")
+        if preserve_aspect_ratio:
+            size = _fitted(images, size)
+        wanted = constant_value_as_shape(size)
+        if wanted.is_fully_defined() and wanted.as_list() == images.shape.as_list()[1:3]:
+            return squeeze(images, axis=[0]) if added else images
+        resizer = _RESIZERS.get(method)
+        if resizer is None:
+            raise ValueError("Resize method is not implemented.")
+        images = resizer(images, size, align_corners=align_corners)
+        return squeeze(images, axis=[0]) if added else images
+
+
+def _fitted(images: Tensor, size: Tensor) -> Tensor:
+    """The largest size within ``size`` that has the images' proportions."""
+    current = cast(shape(images)[1:3], dt.float32)
+    factors = cast(size, dt.float32) / current
+    return cast(round_(current * minimum(factors[0], factors[1])), dt.int32)
+
+
+def crop_to_bounding_box(image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any) -> Tensor:
+    """``tf.image.crop_to_bounding_box``: the part of the image at this place and of this size."""
+    with name_scope(None, "crop_to_bounding_box", [image]):
+        image, added = _batched(to_tensor(image, None, "image"))
+        _, height, width, _ = _extents(image)
+        checks = [*_check(offset_width, 0, "offset_width must be >= 0."), *_check(offset_height, 0, "offset_height must be >= 0."),
+                  *_check(target_width, 1, "target_width must be > 0."), *_check(target_height, 1, "target_height must be > 0."),
+                  *_check(width, target_width + offset_width, "width must be >= target + offset."),
+                  *_check(height, target_height + offset_height, "height must be >= target + offset.")]
+        image = with_dependencies(checks, image) if checks else image
+        cropped = slice_(image, _vector(0, offset_height, offset_width, 0), _vector(-1, target_height, target_width, -1))
+        cropped.set_shape([image.shape[0], _known(target_height), _known(target_width), image.shape[3]])
+        return squeeze(cropped, axis=[0]) if added else cropped
+
+
+def _vector(*parts: Any) -> Any:
+    return stack(list(parts)) if any(isinstance(part, Tensor) for part in parts) else list(parts)
+
+
+def _known(extent: Any) -> int | None:
+    value = constant_value(extent) if isinstance(extent, Tensor) else extent
+    return None if value is None else int(value)
+
+
+def _check(value: Any, least: Any, message: str) -> list[Any]:
+    """Raises if ``value < least`` is known now; otherwise the operation that checks it when it runs, if one is needed."""
+    known, bound = _known(value), _known(least)
+    if known is not None and bound is not None:
+        if known < bound:
+            raise ValueError(message)
+        return []
+    return [Assert(greater_equal(value, least), [message])]
+
+
+def pad_to_bounding_box(image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any) -> Tensor:
+    """``tf.image.pad_to_bounding_box``: the image at this place of a larger one that is zero elsewhere."""
+    with name_scope(None, "pad_to_bounding_box", [image]):
+        image, added = _batched(to_tensor(image, None, "image"))
+        _, height, width, _ = _extents(image)
+        after_height, after_width = target_height - offset_height - height, target_width - offset_width - width
+        checks = [*_check(offset_height, 0, "offset_height must be >= 0"), *_check(offset_width, 0, "offset_width must be >= 0"),
+                  *_check(after_width, 0, "width must be <= target - offset"), *_check(after_height, 0, "height must be <= target - offset")]
+        image = with_dependencies(checks, image) if checks else image
+        paddings = reshape(_vector(0, 0, offset_height, after_height, offset_width, after_width, 0, 0), [4, 2])
+        padded = pad(image, paddings)
+        padded.set_shape([image.shape[0], _known(target_height), _known(target_width), image.shape[3]])
+        return squeeze(padded, axis=[0]) if added else padded
+
+
+def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -> Tensor:
+    """``tf.image.resize_image_with_crop_or_pad``: the middle of the image, or the image in the middle, without resampling."""
+    with name_scope(None, "resize_image_with_crop_or_pad", [image]):
+        image, added = _batched(to_tensor(image, None, "image"))
+        for value, label in ((target_width, "target_width"), (target_height, "target_height")):
+            for check in _check(value, 1, f"{label} must be > 0."):
+                image = with_dependencies([check], image)
+        _, height, width, _ = _extents(image)
+        down, across = target_height - height, target_width - width
+        cropped = crop_to_bounding_box(image, _at_least_0(_half(-down)), _at_least_0(_half(-across)),
+                                       _smaller(target_height, height), _smaller(target_width, width))
+        resized = pad_to_bounding_box(cropped, _at_least_0(_half(down)), _at_least_0(_half(across)), target_height, target_width)
+        return squeeze(resized, axis=[0]) if added else resized
+
+
+def _half(difference: Any) -> Any:
+    return difference // 2
+
+
+def _at_least_0(value: Any) -> Any:
+    return maximum(value, 0) if isinstance(value, Tensor) else max(value, 0)
+
+
+def _smaller(a: Any, b: Any) -> Any:
+    return minimum(a, b) if isinstance(a, Tensor) or isinstance(b, Tensor) else min(a, b)
+
+
+def resize_image_with_pad(image: Any, target_height: int, target_width: int, method: Any = ResizeMethod.BILINEAR,
+                          align_corners: bool = False) -> Tensor:
+    """``tf.image.resize_image_with_pad``: the image, resized with its proportions kept, in the middle of zeros."""
+    with name_scope(None, "resize_image_with_pad", [image]):
+        image, added = _batched(to_tensor(image, None, "image"))
+        resized = resize_images(image, [target_height, target_width], method, align_corners, preserve_aspect_ratio=True)
+        _, height, width, _ = _extents(resized)
+        padded = pad_to_bounding_box(resized, (target_height - height) // 2, (target_width - width) // 2, target_height, target_width)
+        return squeeze(padded, axis=[0]) if added else padded
+
+
+def central_crop(image: Any, central_fraction: float) -> Tensor:
+    """``tf.image.central_crop``: the middle, as a fraction of height and width."""
+    with name_scope(None, "central_crop", [image]):
+        image = to_tensor(image, None, "image")
+        if not 0.0 < central_fraction <= 1.0:
+            raise ValueError("central_fraction must be within (0, 1]")
+        if central_fraction == 1.0:
+            return image
+        if image.shape.ndims not in (3, 4):
+            raise ValueError("`image` should either be a Tensor with rank = 3 or rank = 4.")
+        leading = [0] * (image.shape.ndims - 3)
+        height, width = _extents(image)[-3:-1]
+        top, left = _margin(height, central_fraction), _margin(width, central_fraction)
+        begin = _vector(*leading, top, left, 0)
+        size = _vector(*[-1 for _ in leading], height - top * 2, width - left * 2, -1)
+        return slice_(image, begin, size)
+
+
+def _margin(extent: Any, fraction: float) -> Any:
+    if isinstance(extent, int):
+        return int((extent - extent * fraction) / 2)
+    exact = cast(extent, dt.float64)
+    return cast((exact - exact * fraction) / 2, dt.int32)
+
+
+# --- turning ---------------------------------------------------------------------------------------------------------
+
+def _flip(image: Any, axis: int, default_name: str) -> Tensor:
+    """Reverses one of the axes (height 0, width 1) of an image or a batch."""
+    with name_scope(None, default_name, [image]):
+        return _reversed(_checked(image), axis)
+
+
+def _checked(image: Any) -> Tensor:
+    """The image behind the node where TensorFlow's check of its rank stands: later ops that take their seed from the count of ops
+    before them then draw TensorFlow's numbers."""
+    return identity(to_tensor(image, None, "image"), name="control_dependency")
+
+
+def _reversed(image: Tensor, axis: int) -> Tensor:
+    if image.shape.ndims not in (None, 3, 4):
+        raise ValueError("'image' must have either 3 or 4 dimensions.")
+    return reverse(image, [axis - 3 if image.shape.ndims is None else axis + image.shape.ndims - 3])
+
+
+def flip_left_right(image: Any) -> Tensor:
+    """``tf.image.flip_left_right``: the mirror image."""
+    return _flip(image, 1, "flip_left_right")
+
+
+def flip_up_down(image: Any) -> Tensor:
+    """``tf.image.flip_up_down``: the image upside down."""
+    return _flip(image, 0, "flip_up_down")
+
+
+def _random_flip(image: Any, axis: int, seed: int | None, default_name: str) -> Tensor:
+    """Flips the image, or each image of a batch on its own, with probability one half."""
+    with name_scope(None, default_name, [image]) as scope:
+        image = _checked(image)
+        batched = image.shape.ndims == 4
+        draws = random_uniform(shape(image)[:1] if batched else [], 0, 1.0, seed=seed)
+        # Batches use round(), single images "less than one half", as TensorFlow does: the same seeds flip the same images.
+        chosen = less(draws, 0.5) if not batched else greater_equal(round_(draws), 1.0)
+        return where(chosen, _reversed(image, axis), image, name=scope)
+
+
+def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
+    """``tf.image.random_flip_left_right``: the mirror image, in one of two cases."""
+    return _random_flip(image, 1, seed, "random_flip_left_right")
+
+
+def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
+    """``tf.image.random_flip_up_down``: the image upside down, in one of two cases."""
+    return _random_flip(image, 0, seed, "random_flip_up_down")
+
+
+def _order(image: Tensor) -> list[int]:
+    """The axes with height and width exchanged."""
+    ndims = image.shape.ndims
+    if ndims not in (3, 4):
+        raise ValueError("'image' must have either 3 or 4 dimensions.")
+    return [1, 0, 2] if ndims == 3 else [0, 2, 1, 3]
+
+
+def transpose_image(image: Any, name: str | None = None) -> Tensor:
+    """``tf.image.transpose_image``: height and width exchanged."""
+    with name_scope(name, "transpose", [image]):
+        image = to_tensor(image, None, "image")
+        return transpose(image, _order(image), name="transpose_image")
+
+
+def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
+    """``tf.image.rot90``: the image turned by ``k`` quarters against the clock."""
+    with name_scope(name, "rot90", [image, k]):
+        image, turns = to_tensor(image, None, "image"), _known(k)
+        if turns is None:
+            raise NotImplementedError("rot90 needs a number of turns that is known while the graph is built")
+        swap = _order(image)
+        if turns % 4 == 1:
+            return transpose(_reversed(image, 1), swap)
+        if turns % 4 == 2:
+            return _reversed(_reversed(image, 1), 0)
+        return _reversed(transpose(image, swap), 1) if turns % 4 == 3 else image
+
+
+# --- values ----------------------------------------------------------------------------------------------------------
+
+def per_image_standardization(image: Any) -> Tensor:
+    """``tf.image.per_image_standardization``: each image with mean 0 and deviation 1 (at most scaled by the root of its size)."""
+    with name_scope(None, "per_image_standardization", [image]) as scope:
+        image = to_tensor(image, None, "image")
+        original = image.dtype.base_dtype
+        if original not in (dt.float16, dt.float32):
+            image = convert_image_dtype(image, dt.float32)
+        count = reduce_prod(shape(image)[-3:])
+        mean = reduce_mean(image, axis=[-1, -2, -3], keepdims=True)
+        deviation = reduce_std(image, axis=[-1, -2, -3], keepdims=True)
+        least = rsqrt(cast(count, image.dtype))  # a uniform image would be divided by zero
+        result = RealDiv(image - mean, maximum(deviation, least), name=scope)
+        return convert_image_dtype(result, original, saturate=True)
+

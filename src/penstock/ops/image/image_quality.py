@@ -1,0 +1,97 @@
+"""How images differ from each other and within themselves: ``tf.image.psnr``, ``ssim``, ``total_variation``, ``image_gradients``."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from penstock.graph import dtypes as dt
+from penstock.graph.convert import to_tensor
+from penstock.graph.node import Tensor
+from penstock.graph.scopes import name_scope
+from penstock.ops.array.pack import concat
+from penstock.ops.array.shape_ops import reshape, shape
+from penstock.ops.image.image_color import convert_image_dtype
+from penstock.ops.math.cast import cast
+from penstock.ops.math.elementwise import abs as abs_
+from penstock.ops.math.elementwise import squared_difference
+from penstock.ops.math.powers import log
+from penstock.ops.math.reduce import reduce_mean, reduce_sum
+from penstock.ops.nn.space_to_batch_conv import depthwise_conv2d
+
+
+def total_variation(images: Any, name: str | None = None) -> Tensor:
+    """``tf.image.total_variation``: the sum of the absolute differences of neighbouring pixels, per image."""
+    with name_scope(name, "total_variation"):
+        images = to_tensor(images)
+        ndims = images.shape.ndims
+        if ndims not in (3, 4):
+            raise ValueError("'images' must be either 3 or 4-dimensional.")
+        down, across = ((images[1:] - images[:-1], images[:, 1:] - images[:, :-1]) if ndims == 3 else
+                        (images[:, 1:] - images[:, :-1], images[:, :, 1:] - images[:, :, :-1]))
+        axes = None if ndims == 3 else [1, 2, 3]
+        return reduce_sum(abs_(down), axes) + reduce_sum(abs_(across), axes)
+
+
+def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
+    """``tf.image.image_gradients``: the differences to the next pixel, downwards and to the right; 0 at the last row and column."""
+    image = to_tensor(image)
+    if image.shape.ndims != 4:
+        raise ValueError(f"image_gradients expects a 4D tensor [batch_size, h, w, d], not {image.shape}.")
+    extents = shape(image)
+    batch, height, width, depth = (extents[axis] for axis in range(4))
+    down, across = image[:, 1:] - image[:, :-1], image[:, :, 1:] - image[:, :, :-1]
+    zeros_row, zeros_column = image[:, :1] * 0, image[:, :, :1] * 0
+    down = reshape(concat([down, zeros_row], 1), [batch, height, width, depth])
+    across = reshape(concat([across, zeros_column], 2), [batch, height, width, depth])
+    for result in (down, across):
+        result.set_shape(image.shape)
+    return down, across
+
+
+def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Tensor:
+    """``tf.image.psnr``: the peak signal-to-noise ratio in decibels, per image."""
+    with name_scope(name, "PSNR", [a, b]):
+        a, b = to_tensor(a), to_tensor(b)
+        limit = convert_image_dtype(cast(max_val, a.dtype.base_dtype), dt.float32)
+        a, b = convert_image_dtype(a, dt.float32), convert_image_dtype(b, dt.float32)
+        error = reduce_mean(squared_difference(a, b), [-3, -2, -1])
+        return 20 * log(limit) / math.log(10.0) - (10 / math.log(10)) * log(error)
+
+
+def _window(size: int, sigma: float, channels: int) -> np.ndarray:
+    """A Gaussian [size, size, channels, 1] that sums to 1 for each channel."""
+    squares = -0.5 * ((np.arange(size) - (size - 1) / 2) / sigma) ** 2
+    weights = np.exp(squares[:, None] + squares[None, :])
+    return np.repeat((weights / weights.sum())[:, :, None, None], channels, axis=2).astype(np.float32)
+
+
+def _similarities(x: Tensor, y: Tensor, limit: Tensor, size: int, sigma: float, k1: float, k2: float) -> tuple[Tensor, Tensor]:
+    """(similarity of structure and luminance, of structure and contrast alone), per image and channel."""
+    channels = x.shape[-1].value
+    if channels is None:
+        raise ValueError("ssim needs images with a known number of channels")
+    window = _window(size, sigma, channels)
+
+    def mean(image: Tensor) -> Tensor:
+        leading = shape(image)[:-3]
+        flat = reshape(image, concat([[-1], shape(image)[-3:]], 0))
+        result = depthwise_conv2d(flat, window, strides=[1, 1, 1, 1], padding="VALID")
+        return reshape(result, concat([leading, shape(result)[1:]], 0))
+
+    c1, c2 = (k1 * limit) ** 2, (k2 * limit) ** 2
+    mean_x, mean_y = mean(x), mean(y)
+    product, squares = mean_x * mean_y * 2.0, mean_x ** 2 + mean_y ** 2
+    contrast = (mean(x * y) * 2.0 - product + c2) / (mean(x ** 2 + y ** 2) - squares + c2)
+    luminance = (product + c1) / (squares + c1)
+    return reduce_mean(luminance * contrast, [-3, -2]), reduce_mean(contrast, [-3, -2])
+
+
+def ssim(img1: Any, img2: Any, max_val: Any, filter_size: int = 11, filter_sigma: float = 1.5, k1: float = 0.01, k2: float = 0.03) -> Tensor:
+    """``tf.image.ssim``: the structural similarity (Wang et al., 2004) of two images or batches of them, averaged over channels."""
+    with name_scope(None, "SSIM", [img1, img2]):
+        img1, img2 = to_tensor(img1), to_tensor(img2)
+        limit = convert_image_dtype(cast(max_val, img1.dtype.base_dtype), dt.float32)
+        first, second = convert_image_dtype(img1, dt.float32), convert_image_dtype(img2, dt.float32)
+        return reduce_mean(_similarities(first, second, limit, filter_size, filter_sigma, k1, k2)[0], [-1])

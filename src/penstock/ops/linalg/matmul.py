@@ -1,0 +1,227 @@
+"""Products of matrices and of batches of matrices: BLAS does the work, through ``np.matmul`` on transposed views."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penstock.errors import invalid_argument
+from penstock.graph import dtypes as dt
+from penstock.graph.attrs import types
+from penstock.graph.convert import to_tensor
+from penstock.graph.node import Tensor
+from penstock.graph.opdef import op
+from penstock.graph.scopes import name_scope
+from penstock.graph.shape import TensorShape, broadcast, unknown_shape
+from penstock.ops.array.shape_ops import expand_dims, squeeze
+from penstock.ops.common import INDEX, INEXACT
+from penstock.ops.linalg.matrix_shape import extents_of, same_extent, shape_text
+from penstock.ops.math.broadcast_gradient import reduce_to
+from penstock.ops.math.cast import cast, conj
+from penstock.ops.precision import widen
+
+PRODUCT_TYPES = INEXACT | INDEX
+
+
+def _extents(tensor: Tensor, swap: bool, rank: int | None = 2) -> tuple[int | None, ...] | None:
+    """The extents of a matrix, or with ``rank=None`` of a batch of them, as they enter the product; None if unknown."""
+    extents = tensor.shape.extents if rank is not None else extents_of(tensor)
+    if extents is None:
+        return None if rank is None else (None,) * rank
+    if rank is not None and len(extents) != rank:
+        raise ValueError(f"Shape must be rank {rank} but is rank {len(extents)}")
+    return (*extents[:-2], extents[-1], extents[-2]) if swap else extents
+
+
+def _matrix_shape(a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool) -> TensorShape:
+    (rows, left), (right, columns) = _extents(a, transpose_a), _extents(b, transpose_b)  # type: ignore[misc]
+    same_extent(left, right)
+    return TensorShape._of((rows, columns))
+
+
+def _batch_extents(x: Tensor, y: Tensor, adj_x: bool, adj_y: bool) -> tuple[TensorShape, TensorShape, tuple] | None:
+    """The batch shapes of the two factors and the shape of one product; None if a rank is unknown."""
+    p, q = _extents(x, adj_x, None), _extents(y, adj_y, None)
+    if p is None or q is None:
+        return None
+    same_extent(p[-1], q[-2])
+    return TensorShape._of(p[:-2]), TensorShape._of(q[:-2]), (p[-2], q[-1])
+
+
+def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """``np.matmul`` in which the small float types are summed in float32."""
+    return np.matmul(widen(a), widen(b)).astype(a.dtype, copy=False)
+
+
+def adjoint_view(matrix: np.ndarray) -> np.ndarray:
+    """The conjugate transposes of a batch of matrices; for real ones that is a view."""
+    swapped = np.swapaxes(matrix, -1, -2)
+    return swapped.conj() if np.iscomplexobj(matrix) else swapped
+
+
+def _matrix_product(a: np.ndarray, b: np.ndarray, transpose_a: bool, transpose_b: bool) -> np.ndarray:
+    for index, factor in enumerate((a, b)):
+        if np.ndim(factor) != 2:
+            raise invalid_argument(f"In[{index}] is not a matrix. Instead it has shape {shape_text(factor)}")
+    if a.shape[0 if transpose_a else 1] != b.shape[1 if transpose_b else 0]:
+        raise invalid_argument(f"Matrix size-incompatible: In[0]: {shape_text(a)}, In[1]: {shape_text(b)}")
+    return _product(a.T if transpose_a else a, b.T if transpose_b else b)
+
+
+def _batch_product(x: np.ndarray, y: np.ndarray, adj_x: bool, adj_y: bool) -> np.ndarray:
+    for index, factor in enumerate((x, y)):
+        if np.ndim(factor) < 2:
+            raise invalid_argument(f"In[{index}] ndims must be >= 2: {np.ndim(factor)}")
+    p, q = adjoint_view(x) if adj_x else x, adjoint_view(y) if adj_y else y
+    if p.shape[-1] != q.shape[-2]:
+        raise invalid_argument(f"In[0] mismatch In[1] shape: {p.shape[-1]} vs. {q.shape[-2]}: "
+                               f"{shape_text(x)} {shape_text(y)} {int(adj_x)} {int(adj_y)}")
+    return _product(p, q)
+
+
+@op("MatMul", "a: T, b: T -> product: T", transpose_a=False, transpose_b=False, T=PRODUCT_TYPES)
+class MatMul:
+    """The product of two matrices, each transposed first if asked for."""
+
+    shape = _matrix_shape
+
+    def kernel(a, b, transpose_a, transpose_b):
+        return _matrix_product(a, b, transpose_a, transpose_b)
+
+    def gradient(op, dy):
+        a, b = (conj(tensor) for tensor in op.inputs)
+        ta, tb = op.attrs["transpose_a"], op.attrs["transpose_b"]
+        grad_a = MatMul(b, dy, transpose_a=tb, transpose_b=True) if ta else MatMul(dy, b, transpose_b=not tb)
+        grad_b = MatMul(dy, a, transpose_a=True, transpose_b=ta) if tb else MatMul(a, dy, transpose_a=not ta)
+        return [grad_a, grad_b]
+
+
+def _batch_gradient(op, dy):
+    """Gradients of a batched product, before the batches are summed over broadcast axes."""
+    x, y = op.inputs
+    adj_x, adj_y = op.attrs["adj_x"], op.attrs["adj_y"]
+    grad_x = matmul(y, dy, adjoint_a=adj_y, adjoint_b=True) if adj_x else matmul(dy, y, adjoint_b=not adj_y)
+    grad_y = matmul(dy, x, adjoint_a=True, adjoint_b=adj_x) if adj_y else matmul(x, dy, adjoint_a=not adj_x)
+    return [grad_x, grad_y]
+
+
+@op("BatchMatMul", "x: T, y: T -> output: T", T=PRODUCT_TYPES, adj_x=False, adj_y=False)
+class BatchMatMul:
+    """Products of matrices in two batches of the same shape."""
+
+    def shape(x, y, adj_x, adj_y):
+        known = _batch_extents(x, y, adj_x, adj_y)
+        if known is None:
+            return unknown_shape()
+        batch_x, batch_y, product = known
+        return batch_x.merge_with(batch_y).concatenate(product)
+
+    def kernel(x, y, adj_x, adj_y):
+        if np.shape(x)[:-2] != np.shape(y)[:-2]:
+            raise invalid_argument("In[0] and In[1] must have the same batch dimensions: "
+                                   f"In[0]: {shape_text(x)}, In[1]: {shape_text(y)}")
+        return _batch_product(x, y, adj_x, adj_y)
+
+    gradient = _batch_gradient
+
+
+@op("BatchMatMulV2", "x: T, y: T -> output: T", T=PRODUCT_TYPES, adj_x=False, adj_y=False)
+class BatchMatMulV2:
+    """Products of matrices in two batches that are broadcast against each other."""
+
+    def shape(x, y, adj_x, adj_y):
+        known = _batch_extents(x, y, adj_x, adj_y)
+        if known is None:
+            return unknown_shape()
+        batch_x, batch_y, product = known
+        return broadcast(batch_x, batch_y).concatenate(product)
+
+    def kernel(x, y, adj_x, adj_y):
+        try:
+            np.broadcast_shapes(np.shape(x)[:-2], np.shape(y)[:-2])
+        except ValueError:
+            raise invalid_argument("In[0] and In[1] must have compatible batch dimensions: "
+                                   f"{shape_text(x)} vs. {shape_text(y)}") from None
+        return _batch_product(x, y, adj_x, adj_y)
+
+    def gradient(op, dy):
+        return [reduce_to(grad, tensor) for grad, tensor in zip(_batch_gradient(op, dy), op.inputs)]
+
+
+_FLOAT_OR_BFLOAT16 = types(dt.float32, dt.bfloat16, default=dt.float32)
+
+
+@op("SparseMatMul", "a: Ta, b: Tb -> product: float", transpose_a=False, transpose_b=False, a_is_sparse=False,
+    b_is_sparse=False, Ta=_FLOAT_OR_BFLOAT16, Tb=_FLOAT_OR_BFLOAT16)
+class SparseMatMul:
+    """The product of two dense matrices of which one may hold many zeros; here that is a hint that nothing follows."""
+
+    shape = _matrix_shape
+
+    def kernel(a, b, transpose_a, transpose_b):
+        return _matrix_product(np.asarray(a, np.float32), np.asarray(b, np.float32), transpose_a, transpose_b)
+
+    def gradient(op, dy):
+        (a, b), ta, tb = op.inputs, op.attrs["transpose_a"], op.attrs["transpose_b"]
+        product = SparseMatMul
+        grad_a = product(b, dy, transpose_a=tb, transpose_b=True) if ta else product(dy, b, transpose_b=not tb)
+        grad_b = product(dy, a, transpose_a=True, transpose_b=ta) if tb else product(a, dy, transpose_a=not ta)
+        return [cast(grad_a, a.dtype.base_dtype), cast(grad_b, b.dtype.base_dtype)]
+
+
+def matmul(a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False, adjoint_a: bool = False,
+           adjoint_b: bool = False, a_is_sparse: bool = False, b_is_sparse: bool = False,
+           name: str | None = None) -> Tensor:
+    """``tf.matmul``: ``a @ b``, for matrices and for batches of matrices, whose batch dimensions broadcast.
+
+    >>> matmul([[1.0, 2.0]], [[3.0, 4.0]], transpose_b=True).shape.as_list()
+    [1, 1]
+    """
+    if transpose_a and adjoint_a:
+        raise ValueError("Only one of transpose_a and adjoint_a can be True.")
+    if transpose_b and adjoint_b:
+        raise ValueError("Only one of transpose_b and adjoint_b can be True.")
+    with name_scope(name, "MatMul", [a, b]) as scope:
+        a, b = to_tensor(a, None, "a"), to_tensor(b, None, "b")
+        if not (a_is_sparse or b_is_sparse) and any(t.shape.ndims is None or t.shape.ndims > 2 for t in (a, b)):
+            return BatchMatMulV2(conj(a) if transpose_a else a, conj(b) if transpose_b else b,
+                                 adj_x=adjoint_a or transpose_a, adj_y=adjoint_b or transpose_b, name=scope)
+        a, b = conj(a) if adjoint_a else a, conj(b) if adjoint_b else b
+        transposed = {"transpose_a": transpose_a or adjoint_a, "transpose_b": transpose_b or adjoint_b}
+        if _wants_sparse(a, b, a_is_sparse or b_is_sparse):
+            return _sparse_matmul(a, b, a_is_sparse=a_is_sparse, b_is_sparse=b_is_sparse, name=scope, **transposed)
+        return MatMul(a, b, name=scope, **transposed)
+
+
+def _wants_sparse(a: Tensor, b: Tensor, hinted: bool) -> bool:
+    """SparseMatMul takes what is hinted to be sparse, and the mixed products of float32 and bfloat16."""
+    found = {a.dtype.base_dtype, b.dtype.base_dtype}
+    return found <= {dt.float32, dt.bfloat16} and (hinted or len(found) == 2)
+
+
+def _sparse_matmul(a: Tensor, b: Tensor, **attributes: Any) -> Tensor:
+    product = SparseMatMul(a, b, **attributes)
+    if a.dtype.base_dtype is b.dtype.base_dtype is dt.bfloat16:
+        return cast(product, dt.bfloat16)
+    return product
+
+
+def sparse_matmul(a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False, a_is_sparse: bool = False,
+                  b_is_sparse: bool = False, name: str | None = None) -> Tensor:
+    """``tf.sparse_matmul``: the product of two dense matrices with many zeros, in float32."""
+    return SparseMatMul(a, b, transpose_a=transpose_a, transpose_b=transpose_b, a_is_sparse=a_is_sparse,
+                        b_is_sparse=b_is_sparse, name=name)
+
+
+def batch_matmul(x: Any, y: Any, adj_x: bool = False, adj_y: bool = False, name: str | None = None) -> Tensor:
+    """``tf.batch_matmul``, the old name of ``tf.matmul`` for batches."""
+    return BatchMatMulV2(x, y, adj_x=adj_x, adj_y=adj_y, name=name)
+
+
+def matvec(a: Any, b: Any, transpose_a: bool = False, adjoint_a: bool = False, a_is_sparse: bool = False,
+           b_is_sparse: bool = False, name: str | None = None) -> Tensor:
+    """``tf.linalg.matvec``: matrix times vector, batched."""
+    with name_scope(name, "MatVec", [a, b]):
+        product = matmul(a, expand_dims(b, axis=-1), transpose_a=transpose_a, adjoint_a=adjoint_a,
+                         a_is_sparse=a_is_sparse, b_is_sparse=b_is_sparse)
+        return squeeze(product, axis=-1)

@@ -1,0 +1,1 @@
+"""Elementwise math, reductions, scans and segments."""

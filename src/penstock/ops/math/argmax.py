@@ -1,0 +1,91 @@
+"""Where the extremes are: ArgMax and ArgMin."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penstock.errors import invalid_argument
+from penstock.graph.attrs import types
+from penstock.graph.dtypes import int32, int64
+from penstock.graph.node import Tensor
+from penstock.graph.opdef import op
+from penstock.graph.static import constant_value
+from penstock.ops.array.shape_ops import one_name
+from penstock.ops.common import NUMERIC, canonical_axis
+from penstock.ops.demands import check_rank, want_rank
+
+_TYPES = {"T": NUMERIC, "Tidx": types(int32, int64, default=int32), "output_type": types(int32, int64, default=int64)}
+
+
+def _without_axis(input, dimension):
+    want_rank(0, dimension=dimension)
+    extents = input.shape.extents
+    if extents is None:
+        return None
+    axis = constant_value(dimension)
+    if axis is None:
+        return [None] * (len(extents) - 1)
+    axis = canonical_axis(int(axis), len(extents), "Dimension")
+    return [*extents[:axis], *extents[axis + 1:]]
+
+
+def _find(function, x, dimension, dtype):
+    check_rank(0, dimension=dimension)
+    x = np.asarray(x)
+    if not -x.ndim <= dimension < x.ndim:
+        raise invalid_argument(f"Expected dimension in the range [{-x.ndim}, {x.ndim}), but got {dimension}")
+    axis = int(dimension) % x.ndim
+    if x.shape[axis] == 0:
+        raise invalid_argument(f"Reduction axis {axis} is empty in shape {list(x.shape)}")
+    return np.asarray(function(x, axis=axis)).astype(dtype.np)
+
+
+@op("ArgMax", "input: T, dimension: Tidx -> output: output_type", **_TYPES)
+class ArgMax:
+    """The index of the largest element along an axis; the first one of several."""
+
+    ranks = {"dimension": 0}
+    shape = _without_axis
+
+    def kernel(input, dimension, output_type):
+        return _find(np.argmax, input, dimension, output_type)
+
+    gradient = None
+
+
+@op("ArgMin", "input: T, dimension: Tidx -> output: output_type", **_TYPES)
+class ArgMin:
+    """The index of the smallest element along an axis; the first one of several."""
+
+    ranks = {"dimension": 0}
+    shape = _without_axis
+
+    def kernel(input, dimension, output_type):
+        return _find(np.argmin, input, dimension, output_type)
+
+    gradient = None
+
+
+def argmax(input: Any, axis: Any = None, name: str | None = None, dimension: Any = None,
+           output_type: Any = int64) -> Tensor:
+    """``tf.argmax``: the index of the largest element along ``axis`` (0 if it is not given)."""
+    axis = one_name("axis", axis, "dimension", dimension)
+    return ArgMax(input, 0 if axis is None else axis, output_type=output_type, name=name)
+
+
+def argmin(input: Any, axis: Any = None, name: str | None = None, dimension: Any = None,
+           output_type: Any = int64) -> Tensor:
+    """``tf.argmin``: the index of the smallest element along ``axis`` (0 if it is not given)."""
+    axis = one_name("axis", axis, "dimension", dimension)
+    return ArgMin(input, 0 if axis is None else axis, output_type=output_type, name=name)
+
+
+def arg_max(input: Any, dimension: Any, output_type: Any = int64, name: str | None = None) -> Tensor:
+    """``tf.arg_max``, the old spelling of ``argmax``."""
+    return ArgMax(input, dimension, output_type=output_type, name=name)
+
+
+def arg_min(input: Any, dimension: Any, output_type: Any = int64, name: str | None = None) -> Tensor:
+    """``tf.arg_min``, the old spelling of ``argmin``."""
+    return ArgMin(input, dimension, output_type=output_type, name=name)

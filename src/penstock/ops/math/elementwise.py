@@ -1,0 +1,407 @@
+"""Arithmetic, elementwise and with broadcasting: sums, products, quotients, extremes, signs.
+
+Gradients of complex numbers follow TensorFlow's convention: the gradient of a holomorphic f is dy * conj(f').
+"""
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from penstock.errors import invalid_argument
+from penstock.graph.attrs import SHAPE, count
+from penstock.graph.composite import IndexedSlices, SparseTensor
+from penstock.graph.convert import to_tensor
+from penstock.graph.dtypes import bfloat16, string, uint16, uint32, uint64, variant
+from penstock.graph.node import Tensor
+from penstock.graph.opdef import op
+from penstock.graph.scopes import name_scope
+from penstock.graph.shape import unknown_shape
+from penstock.ops.array.fill import zeros_like
+from penstock.ops.array.select import where
+from penstock.ops.common import FLOATS, INDEX, INEXACT, INTS_SIGNED, NUMERIC, broadcasting, like
+from penstock.ops.constant import identity
+from penstock.ops.demands import check_same_shape, merged
+from penstock.ops.flow.tensor_list import add_lists
+from penstock.ops.math.broadcast_gradient import reduce_both
+from penstock.ops.math.cast import ComplexAbs, conj
+from penstock.ops.math.compare import GreaterEqual, LessEqual
+from penstock.ops.public import function
+
+ARITHMETIC = NUMERIC - {uint32, uint64}
+SIGNED = INEXACT | INDEX
+NO_BFLOAT16 = INEXACT - {bfloat16}
+
+
+def _sum(x, y, T):
+    if T is string:
+        return np.add(np.asarray(x, object), np.asarray(y, object))
+    return np.add(x, y)
+
+
+@op("Add", "x: T, y: T -> z: T", T=(ARITHMETIC - {uint16}) | {string})
+class Add:
+    """x + y; strings are joined."""
+
+    elementwise = True
+    shape = broadcasting("x", "y")
+    kernel = _sum
+
+    def lower(b, x, y):
+        return b.add(x, y)
+
+    def gradient(op, dy):
+        return reduce_both(op, dy, dy)
+
+
+@op("AddV2", "x: T, y: T -> z: T", T=ARITHMETIC - {uint16})
+class AddV2:
+    """x + y."""
+
+    elementwise = commutative = True
+    shape = broadcasting("x", "y")
+
+    def kernel(x, y):
+        return np.add(x, y)
+
+    def lower(b, x, y):
+        return b.add(x, y)
+
+    def gradient(op, dy):
+        return reduce_both(op, dy, dy)
+
+
+@op("Sub", "x: T, y: T -> z: T", T=ARITHMETIC)
+class Sub:
+    """x - y."""
+
+    elementwise = True
+    shape = broadcasting("x", "y")
+
+    def kernel(x, y):
+        return np.subtract(x, y)
+
+    def lower(b, x, y):
+        return b.sub(x, y)
+
+    def gradient(op, dy):
+        return reduce_both(op, dy, Neg(dy))
+
+
+@op("Mul", "x: T, y: T -> z: T", T=ARITHMETIC)
+class Mul:
+    """x * y."""
+
+    elementwise = commutative = True
+    shape = broadcasting("x", "y")
+
+    def kernel(x, y):
+        return np.multiply(x, y)
+
+    def lower(b, x, y):
+        return b.mul(x, y)
+
+    def gradient(op, dy):
+        x, y = op.inputs
+        return reduce_both(op, Mul(dy, conj(y)), Mul(dy, conj(x)))
+
+
+@op("MulNoNan", "x: T, y: T -> z: T", T=NO_BFLOAT16)
+class MulNoNan:
+    """x * y, and 0 where y is 0 even if x is infinite or not a number."""
+
+    elementwise = True
+    shape = broadcasting("x", "y")
+
+    def kernel(x, y):
+        return np.where(np.equal(y, 0), np.result_type(x).type(0), np.multiply(x, y))
+
+    def lower(b, x, y):
+        return b.select(b.eq(y, 0), b.constant(0), b.mul(x, y))
+
+    def gradient(op, dy):
+        x, y = op.inputs
+        return reduce_both(op, MulNoNan(dy, y), MulNoNan(x, dy))
+
+
+@op("RealDiv", "x: T, y: T -> z: T", T=ARITHMETIC)
+class RealDiv:
+    """x / y."""
+
+    elementwise = True
+    shape = broadcasting("x", "y")
+
+    def kernel(x, y):
+        return np.divide(x, y).astype(np.result_type(x), copy=False)
+
+    def lower(b, x, y):
+        return b.div(x, y)
+
+    def gradient(op, dy):
+        x, y = op.inputs
+        return quotient_gradient(op, RealDiv, dy, x, y)
+
+
+def quotient_gradient(op, divide, dy, x, y):
+    """The gradients of ``divide(x, y)``."""
+    x, y = conj(x), conj(y)
+    return reduce_both(op, divide(dy, y), Mul(dy, divide(divide(Neg(x), y), y)))
+
+
+@op("DivNoNan", "x: T, y: T -> z: T", T=NO_BFLOAT16)
+class DivNoNan:
+    """x / y, and 0 where y is 0."""
+
+    elementwise = True
+    shape = broadcasting("x", "y")
+
+    def kernel(x, y):
+        zero = np.equal(y, 0)
+        dtype = np.result_type(x).type
+        return np.where(zero, dtype(0), np.divide(x, np.where(zero, dtype(1), y)))
+
+    def lower(b, x, y):
+        return b.select(b.eq(y, 0), b.constant(0), b.div(x, y))
+
+    def gradient(op, dy):
+        x, y = op.inputs
+        return quotient_gradient(op, DivNoNan, dy, x, y)
+
+
+def _choose(op, dy, chosen):
+    """The gradient goes to x where ``chosen`` holds, else to y."""
+    zeros = zeros_like(dy)
+    return reduce_both(op, where(chosen, dy, zeros), where(chosen, zeros, dy))
+
+
+@op("Maximum", "x: T, y: T -> z: T", T=FLOATS | INDEX)
+class Maximum:
+    """The larger of x and y."""
+
+    elementwise = commutative = True
+    shape = broadcasting("x", "y")
+
+    def kernel(x, y):
+        return np.maximum(x, y)
+
+    def lower(b, x, y):
+        return b.maximum(x, y)
+
+    def gradient(op, dy):
+        return _choose(op, dy, GreaterEqual(*op.inputs))
+
+
+@op("Minimum", "x: T, y: T -> z: T", T=FLOATS | INDEX)
+class Minimum:
+    """The smaller of x and y."""
+
+    elementwise = commutative = True
+    shape = broadcasting("x", "y")
+
+    def kernel(x, y):
+        return np.minimum(x, y)
+
+    def lower(b, x, y):
+        return b.minimum(x, y)
+
+    def gradient(op, dy):
+        return _choose(op, dy, LessEqual(*op.inputs))
+
+
+@op("SquaredDifference", "x: T, y: T -> z: T", T=SIGNED)
+class SquaredDifference:
+    """(x - y) * conj(x - y)."""
+
+    elementwise = commutative = True
+    shape = broadcasting("x", "y")
+
+    def kernel(x, y):
+        difference = np.subtract(x, y)
+        return np.multiply(difference, np.conj(difference) if difference.dtype.kind == "c" else difference)
+
+    def lower(b, x, y):
+        difference = b.sub(x, y)
+        return b.mul(difference, b.conj(difference))
+
+    def gradient(op, dy):
+        x, y = op.inputs
+        grad = Mul(Mul(to_tensor(2, dy.dtype.base_dtype), dy), Sub(x, y))
+        return reduce_both(op, grad, Neg(grad))
+
+
+def _total(inputs):
+    check_same_shape(*inputs)
+    result = np.array(inputs[0])
+    for array in inputs[1:]:
+        result += array
+    return result
+
+
+def _lower_total(b, inputs):
+    total = inputs[0]
+    for value in inputs[1:]:
+        total = b.add(total, value)
+    return total
+
+
+@op("AddN", "inputs: N * T -> sum: T", N=count(1), T=NUMERIC | {variant})
+class AddN:
+    """The sum of tensors of one shape."""
+
+    elementwise = commutative = True
+
+    def shape(inputs):
+        return merged(inputs)
+
+    def kernel(inputs):
+        return functools.reduce(add_lists, inputs) if isinstance(inputs[0], tuple) else _total(inputs)
+
+    lower = _lower_total
+
+    def gradient(op, dy):
+        return [dy] * len(op.inputs)
+
+
+@op("AccumulateNV2", "inputs: N * T -> sum: T", N=count(1), T=NUMERIC, shape=SHAPE)
+class AccumulateNV2:
+    """The sum of tensors of a shape that is known beforehand."""
+
+    elementwise = commutative = True
+
+    def shape(inputs, shape):
+        return merged(inputs).merge_with(shape)
+
+    def kernel(inputs, shape):
+        if not shape.is_compatible_with(np.shape(inputs[0])):
+            raise invalid_argument(f"The inputs have shape {list(np.shape(inputs[0]))}, which is not {shape}")
+        return _total(inputs)
+
+    lower = _lower_total
+
+    def gradient(op, dy):
+        return [dy] * len(op.inputs)
+
+
+@op("Neg", "x: T -> y: T", T=SIGNED)
+class Neg:
+    """-x."""
+
+    elementwise = True
+    shape = like("x")
+
+    def kernel(x):
+        return np.negative(x)
+
+    def lower(b, x):
+        return b.neg(x)
+
+    def gradient(op, dy):
+        return -dy  # of IndexedSlices too
+
+
+@op("Abs", "x: T -> y: T", T=FLOATS | INTS_SIGNED)
+class Abs:
+    """The absolute value."""
+
+    elementwise = True
+    shape = like("x")
+
+    def kernel(x):
+        return np.abs(x)
+
+    def lower(b, x):
+        return b.abs(x)
+
+    def gradient(op, dy):
+        return Mul(dy, Sign(op.inputs[0]))
+
+
+@op("Sign", "x: T -> y: T", T=SIGNED)
+class Sign:
+    """-1, 0 or 1; x / abs(x) for complex numbers."""
+
+    elementwise = True
+    shape = like("x")
+
+    def kernel(x):
+        return np.sign(x)
+
+    def lower(b, x):
+        return b.sign(x)
+
+    def gradient(op, dy):
+        return zeros_like(op.inputs[0])
+
+
+@op("Square", "x: T -> y: T", T=SIGNED)
+class Square:
+    """x * x."""
+
+    elementwise = True
+    shape = like("x")
+
+    def kernel(x):
+        return np.multiply(x, x)
+
+    def lower(b, x):
+        return b.mul(x, x)
+
+    def gradient(op, dy):
+        x = conj(op.inputs[0])
+        return Mul(dy, Mul(x, to_tensor(2, x.dtype.base_dtype)))
+
+
+add = function(Add, "add")
+subtract = function(Sub, "subtract")
+multiply = function(Mul, "multiply")
+multiply_no_nan = function(MulNoNan, "multiply_no_nan", "multiply_no_nan")
+div_no_nan = function(DivNoNan, "div_no_nan", "div_no_nan")
+realdiv = function(RealDiv, "realdiv")
+maximum = function(Maximum, "maximum")
+minimum = function(Minimum, "minimum")
+squared_difference = function(SquaredDifference, "squared_difference")
+negative = function(Neg, "negative", sparse=True)
+sign = function(Sign, "sign", sparse=True)
+square = function(Square, "square", sparse=True)
+
+
+def abs(x: Any, name: str | None = None) -> Any:
+    """``tf.abs``: the absolute value; of complex numbers too."""
+    if isinstance(x, SparseTensor):
+        return SparseTensor(x.indices, abs(x.values, name), x.dense_shape)
+    with name_scope(name, "Abs", [x]) as scope:
+        x = to_tensor(x, None, "x")
+        if x.dtype.is_complex:
+            return ComplexAbs(x, Tout=x.dtype.base_dtype.real_dtype, name=scope)
+        return Abs(x, name=scope)
+
+
+def _check_summands(inputs: Any) -> list[Any]:
+    if not isinstance(inputs, (list, tuple)) or not inputs:
+        raise ValueError("inputs must be a list of at least one Tensor/IndexedSlices with the same dtype and shape")
+    first = next((x for x in inputs if isinstance(x, Tensor)), None)
+    dtype = None if first is None else first.dtype.base_dtype
+    return [x if isinstance(x, (Tensor, IndexedSlices)) else to_tensor(x, dtype) for x in inputs]
+
+
+def add_n(inputs: Any, name: str | None = None) -> Tensor:
+    """``tf.add_n``: the sum of a list of tensors of one shape."""
+    inputs = [to_tensor(x) for x in _check_summands(inputs)]
+    if len(inputs) > 1:
+        return AddN(inputs, name=name)
+    return identity(inputs[0], name) if name else inputs[0]
+
+
+def accumulate_n(inputs: Any, shape: Any = None, tensor_dtype: Any = None, name: str | None = None) -> Tensor:
+    """``tf.accumulate_n``: the sum of a list of tensors, of which ``shape`` says more than they do themselves."""
+    inputs = [to_tensor(x) for x in _check_summands(inputs)]
+    dtype = inputs[0].dtype.base_dtype
+    if any(x.dtype.base_dtype is not dtype for x in inputs) or (tensor_dtype is not None and dtype != tensor_dtype):
+        raise TypeError(f"accumulate_n needs tensors of one type, tensor_dtype: {tensor_dtype or dtype}, not "
+                        f"{[x.dtype.name for x in inputs]}")
+    known = unknown_shape() if shape is None else unknown_shape().merge_with(shape)
+    known = known.merge_with(merged(inputs))
+    if len(inputs) > 1:
+        return AccumulateNV2(inputs, shape=known, name=name)
+    return identity(inputs[0], name) if name else inputs[0]

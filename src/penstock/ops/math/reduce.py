@@ -1,0 +1,322 @@
+"""Reductions over axes: sums, means, products, extremes, logic, norms."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penstock.errors import invalid_argument
+from penstock.graph.attrs import types
+from penstock.graph.convert import to_tensor
+from penstock.graph.dtypes import bfloat16, bool_, float16, int32, int64
+from penstock.graph.node import Tensor
+from penstock.graph.opdef import op
+from penstock.graph.shape import TensorShape, unknown_shape
+from penstock.graph.static import constant_value
+from penstock.ops.array.fill import ones_like
+from penstock.ops.array.shape_ops import Rank, Shape, Size, one_name, reshape, size
+from penstock.ops.common import NUMERIC
+from penstock.ops.constant import constant
+from penstock.ops.math.cast import cast, conj
+from penstock.ops.math.compare import Equal
+from penstock.ops.math.division import FloorDiv, FloorMod, truncated_quotient
+from penstock.ops.math.elementwise import AddV2, Maximum, Mul, RealDiv
+
+AXES = types(int32, int64, default=int32)
+
+
+# --- axes and shapes -------------------------------------------------------------------------------------------------
+
+def reduced_shape(input, reduction_indices, keep_dims):
+    """The shape of a reduction, as far as its axes are known."""
+    extents = input.shape.extents
+    if reduction_indices.shape.ndims not in (None, 0, 1):
+        raise ValueError(f"reduction_indices must be a scalar or a vector, not of shape {reduction_indices.shape}")
+    axes = constant_value(reduction_indices)
+    if extents is None:
+        return None
+    if axes is None:
+        if keep_dims:
+            return unknown_shape(len(extents))
+        return TensorShape(()) if not extents else None
+    axes = {_static_axis(int(axis), len(extents)) for axis in np.ravel(axes)}
+    if keep_dims:
+        return [1 if axis in axes else extent for axis, extent in enumerate(extents)]
+    return [extent for axis, extent in enumerate(extents) if axis not in axes]
+
+
+def _static_axis(axis: int, rank: int) -> int:
+    if not -rank <= axis < rank:
+        raise ValueError(f"Invalid reduction dimension {axis} for input with {rank} dimensions.")
+    return axis % rank
+
+
+def axes_of(x: Any, axes: Any) -> tuple[int, ...]:
+    """The axes of a reduction, checked and without repetitions; at run time."""
+    rank, found = np.ndim(x), set()
+    for axis in np.ravel(axes):
+        if not -rank <= axis < rank:
+            raise invalid_argument(f"Invalid reduction dimension ({axis} for input with {rank} dimension(s)")
+        found.add(int(axis) % rank)
+    return tuple(sorted(found))
+
+
+def _wide(x: np.ndarray) -> np.ndarray:
+    """Half precision is accumulated in float32."""
+    return x.astype(np.float32) if x.dtype in (float16.np, bfloat16.np) else x
+
+
+def _accumulate(ufunc: np.ufunc, x: Any, axes: Any, keep: bool) -> Any:
+    """A ufunc reduction whose result has the type of ``x``."""
+    x = np.asarray(x)
+    wide = _wide(x)
+    result = ufunc.reduce(wide, axis=axes_of(x, axes), dtype=wide.dtype, keepdims=keep)
+    return result if wide is x else np.asarray(result).astype(x.dtype)
+
+
+def _extreme(ufunc: np.ufunc, x: Any, axes: Any, keep: bool, worst: Any) -> Any:
+    """A maximum or minimum; of no elements it is the worst value of the type."""
+    x = np.asarray(x)
+    axes = axes_of(x, axes)
+    if x.size:
+        return ufunc.reduce(x, axis=axes, keepdims=keep)
+    extents = [1 if axis in axes else extent for axis, extent in enumerate(x.shape) if keep or axis not in axes]
+    return np.full(extents, worst(x.dtype), x.dtype)
+
+
+def _worst(dtype: np.dtype, largest: bool) -> Any:
+    if dtype.kind in "iu":
+        return np.iinfo(dtype).max if largest else np.iinfo(dtype).min
+    return np.inf if largest else -np.inf
+
+
+# --- gradients -------------------------------------------------------------------------------------------------------
+
+def kept_shape(op) -> Any:
+    """The shape of the output as if ``keep_dims`` had been given: an array if it is known, else a tensor."""
+    x, axes = op.inputs
+    known = reduced_shape(x, axes, True)
+    known = None if known is None else TensorShape(known)
+    if known is not None and known.is_fully_defined():
+        return np.array(known.as_list(), np.int32)
+    extents = Shape(x)
+    known_axes = constant_value(axes)
+    if x.shape.ndims is not None and known_axes is not None:
+        kept = np.ones(x.shape.ndims, np.int32)
+        kept[np.ravel(known_axes)] = 0
+        return AddV2(Mul(extents, kept), 1 - kept)
+    return _stitched_shape(extents, axes)
+
+
+def _stitched_shape(extents: Tensor, axes: Tensor) -> Tensor:
+    """``extents`` with 1 at ``axes``, neither of which is known."""
+    from penstock.ops.array.partition import dynamic_stitch
+    from penstock.ops.math.sequences import range  # these are made by arithmetic: they stand above
+    rank = Size(extents)
+    axes = FloorMod(reshape(cast(axes, int32), [-1]), rank)
+    return dynamic_stitch([range(rank), axes], [extents, ones_like(axes)])
+
+
+def _spread(op, dy):
+    """``dy`` in the shape of the input: once per element that was reduced."""
+    from penstock.ops.array.permute import BroadcastTo  # it is differentiated by a sum: it stands above
+    x = op.inputs[0]
+    if not op.attrs["keep_dims"]:
+        dy = reshape(dy, kept_shape(op))
+    wanted = np.array(x.shape.as_list(), np.int32) if x.shape.is_fully_defined() else Shape(x)
+    return BroadcastTo(dy, wanted)
+
+
+def _count(op) -> Any:
+    """How many elements go into one of the output: a number if it is known, else a tensor."""
+    x, y = op.inputs[0].shape.num_elements(), op.outputs[0].shape.num_elements()
+    if x is not None and y is not None:
+        return constant(x // max(y, 1), int32)
+    sizes = size(op.inputs[0]), size(op.outputs[0])
+    return FloorDiv(sizes[0], Maximum(sizes[1], 1))
+
+
+def _extreme_gradient(op, dy):
+    """Shared equally among the elements that are the extreme."""
+    x, axes = op.inputs
+    y = op.outputs[0]
+    if not op.attrs["keep_dims"]:
+        shape = kept_shape(op)
+        y, dy = reshape(y, shape), reshape(dy, shape)
+    winners = cast(Equal(y, x), dy.dtype)
+    return [Mul(RealDiv(winners, Sum(winners, axes, keep_dims=True)), dy), None]
+
+
+# --- the ops ---------------------------------------------------------------------------------------------------------
+
+@op("Sum", "input: T, reduction_indices: Tidx -> output: T", keep_dims=False, T=NUMERIC, Tidx=AXES)
+class Sum:
+    """The sum over axes."""
+
+    shape = reduced_shape
+
+    def kernel(input, reduction_indices, keep_dims):
+        return _accumulate(np.add, input, reduction_indices, keep_dims)
+
+    def gradient(op, dy):
+        return [_spread(op, dy), None]
+
+
+@op("Mean", "input: T, reduction_indices: Tidx -> output: T", keep_dims=False, T=NUMERIC, Tidx=AXES)
+class Mean:
+    """The mean over axes; of integers it is rounded towards zero."""
+
+    shape = reduced_shape
+
+    def kernel(input, reduction_indices, keep_dims):
+        x = np.asarray(input)
+        total = np.add.reduce(_wide(x), axis=axes_of(x, reduction_indices), dtype=_wide(x).dtype, keepdims=keep_dims)
+        number = x.size // max(total.size, 1)
+        if x.dtype.kind in "iu":
+            return truncated_quotient(total, x.dtype.type(max(number, 1)))
+        return np.asarray(np.divide(total, total.dtype.type(number))).astype(x.dtype, copy=False)
+
+    def gradient(op, dy):
+        return [RealDiv(_spread(op, dy), cast(_count(op), dy.dtype)), None]
+
+
+@op("Prod", "input: T, reduction_indices: Tidx -> output: T", keep_dims=False, T=NUMERIC, Tidx=AXES)
+class Prod:
+    """The product over axes."""
+
+    shape = reduced_shape
+
+    def kernel(input, reduction_indices, keep_dims):
+        return _accumulate(np.multiply, input, reduction_indices, keep_dims)
+
+    def gradient(op, dy):
+        from penstock.ops.math.cumulative import products_of_others  # made of cumulative products, which are above
+        x, axes = op.inputs
+        return [Mul(_spread(op, dy), conj(products_of_others(x, axes))), None]
+
+
+@op("Max", "input: T, reduction_indices: Tidx -> output: T", keep_dims=False, T=NUMERIC, Tidx=AXES)
+class Max:
+    """The largest element over axes."""
+
+    shape = reduced_shape
+
+    def kernel(input, reduction_indices, keep_dims):
+        return _extreme(np.maximum, input, reduction_indices, keep_dims, lambda dtype: _worst(dtype, False))
+
+    gradient = _extreme_gradient
+
+
+@op("Min", "input: T, reduction_indices: Tidx -> output: T", keep_dims=False, T=NUMERIC, Tidx=AXES)
+class Min:
+    """The smallest element over axes."""
+
+    shape = reduced_shape
+
+    def kernel(input, reduction_indices, keep_dims):
+        return _extreme(np.minimum, input, reduction_indices, keep_dims, lambda dtype: _worst(dtype, True))
+
+    gradient = _extreme_gradient
+
+
+@op("All", "input: bool, reduction_indices: Tidx -> output: bool", keep_dims=False, Tidx=AXES)
+class All:
+    """True if all elements over axes are true."""
+
+    shape = reduced_shape
+
+    def kernel(input, reduction_indices, keep_dims):
+        return np.logical_and.reduce(np.asarray(input), axis=axes_of(input, reduction_indices), keepdims=keep_dims)
+
+    gradient = None
+
+
+@op("Any", "input: bool, reduction_indices: Tidx -> output: bool", keep_dims=False, Tidx=AXES)
+class AnyOp:
+    """True if any element over axes is true."""
+
+    shape = reduced_shape
+
+    def kernel(input, reduction_indices, keep_dims):
+        return np.logical_or.reduce(np.asarray(input), axis=axes_of(input, reduction_indices), keepdims=keep_dims)
+
+    gradient = None
+
+
+@op("EuclideanNorm", "input: T, reduction_indices: Tidx -> output: T", keep_dims=False, T=NUMERIC, Tidx=AXES)
+class EuclideanNorm:
+    """The square root of the sum of squares over axes."""
+
+    shape = reduced_shape
+
+    def kernel(input, reduction_indices, keep_dims):
+        x = np.asarray(input)
+        wide = _wide(x)
+        squares = np.multiply(wide, np.conj(wide)) if wide.dtype.kind == "c" else np.multiply(wide, wide)
+        total = np.add.reduce(squares, axis=axes_of(x, reduction_indices), dtype=wide.dtype, keepdims=keep_dims)
+        return np.asarray(np.sqrt(total)).astype(x.dtype)
+
+    def gradient(op, dy):
+        x, y = op.inputs[0], op.outputs[0]
+        if not op.attrs["keep_dims"]:
+            y, dy = reshape(y, kept_shape(op)), reshape(dy, kept_shape(op))
+        return [Mul(RealDiv(x, y), dy), None]
+
+
+# --- public functions ------------------------------------------------------------------------------------------------
+
+def reduction_axes(x: Tensor, axis: Any) -> Any:
+    """``axis``, or all axes of ``x`` if it is None."""
+    if axis is not None:
+        return axis
+    if x.shape.ndims is not None:
+        return constant(np.arange(x.shape.ndims, dtype=np.int32))
+    from penstock.ops.math.sequences import range  # a range is made by arithmetic: it stands above
+    return range(0, Rank(x))
+
+
+def old_arguments(keepdims: Any, keep_dims: Any, axis: Any, reduction_indices: Any) -> tuple[bool, Any]:
+    """(keepdims, axis) of the new or the old names of the arguments; giving both is an error."""
+    keepdims = one_name("keepdims", keepdims, "keep_dims", keep_dims)
+    axis = one_name("axis", axis, "reduction_indices", reduction_indices)
+    return bool(keepdims), axis
+
+
+def _reduction(definition: Any, public_name: str, what: str) -> Any:
+    def reduction(input_tensor: Any, axis: Any = None, keepdims: Any = None, name: str | None = None,
+                  reduction_indices: Any = None, keep_dims: Any = None) -> Tensor:
+        keepdims, axis = old_arguments(keepdims, keep_dims, axis, reduction_indices)
+        return reduce_by(definition, input_tensor, axis, keepdims, name)
+
+    reduction.__name__ = reduction.__qualname__ = public_name
+    reduction.__doc__ = f"""``tf.{public_name}``: {what} over ``axis`` (an int, a list of them, or None for all axes).
+
+    With ``keepdims`` the reduced axes stay, with extent 1. ``keep_dims`` and ``reduction_indices`` are the old names.
+    """
+    return reduction
+
+
+def reduce_by(definition: Any, input_tensor: Any, axis: Any = None, keepdims: bool = False,
+              name: str | None = None) -> Tensor:
+    """A reduction op over ``axis``, or over all axes."""
+    typed = isinstance(input_tensor, Tensor) or hasattr(input_tensor, "_as_graph_element")  # then the op itself refuses a wrong type
+    x = to_tensor(input_tensor, bool_ if definition.inputs[0].dtype is bool_ and not typed else None, "input")
+    result = definition(x, reduction_axes(x, axis), keep_dims=keepdims, name=name)
+    if axis is None and not keepdims:
+        result.set_shape(())
+    return result
+
+
+reduce_sum = _reduction(Sum, "reduce_sum", "the sum")
+reduce_mean = _reduction(Mean, "reduce_mean", "the mean")
+reduce_prod = _reduction(Prod, "reduce_prod", "the product")
+reduce_max = _reduction(Max, "reduce_max", "the maximum")
+reduce_min = _reduction(Min, "reduce_min", "the minimum")
+reduce_all = _reduction(All, "reduce_all", "the logical and")
+reduce_any = _reduction(AnyOp, "reduce_any", "the logical or")
+
+
+def reduce_euclidean_norm(input_tensor: Any, axis: Any = None, keepdims: bool = False,
+                          name: str | None = None) -> Tensor:
+    """``tf.math.reduce_euclidean_norm``: the square root of the sum of squares."""
+    return reduce_by(EuclideanNorm, input_tensor, axis, bool(keepdims), name)

@@ -1,0 +1,98 @@
+"""``tf.TextLineReader`` and its kin: readers as Python objects that add operations to the graph."""
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+from penstock.graph.node import Operation, Tensor
+from penstock.ops.queues import readers as ops
+from penstock.platform.tf_record import TFRecordOptions
+
+_Read = namedtuple("ReaderReadV2", ["key", "value"])  # fetching them gives this type, under TensorFlow's name
+_ReadUpTo = namedtuple("ReaderReadUpToV2", ["keys", "values"])
+
+
+class ReaderBase:
+    """What all readers have: they take file names from a queue and give the records of the files."""
+
+    def __init__(self, reader_ref: Tensor, supports_serialize: bool = False) -> None:
+        self._reader_ref, self._supports_serialize = reader_ref, supports_serialize
+
+    @property
+    def reader_ref(self) -> Tensor:
+        """The handle of the reader."""
+        return self._reader_ref
+
+    @property
+    def supports_serialize(self) -> bool:
+        """True if the reader's state can be saved."""
+        return self._supports_serialize
+
+    def read(self, queue: Any, name: str | None = None) -> Any:
+        """(key, value) of the next record; waits at ``queue`` (a queue or its handle) for the name of the next file when it needs one."""
+        return _Read(*ops.ReaderReadV2(self._reader_ref, _handle(queue), name=name))
+
+    def read_up_to(self, queue: Any, num_records: Any, name: str | None = None) -> Any:
+        """(keys, values) of up to ``num_records`` records; fewer at the end of a file."""
+        return _ReadUpTo(*ops.ReaderReadUpToV2(self._reader_ref, _handle(queue), num_records, name=name))
+
+    def num_records_produced(self, name: str | None = None) -> Tensor:
+        """How many records the reader has produced."""
+        return ops.ReaderNumRecordsProducedV2(self._reader_ref, name=name)
+
+    def num_work_units_completed(self, name: str | None = None) -> Tensor:
+        """How many files the reader has read to the end."""
+        return ops.ReaderNumWorkUnitsCompletedV2(self._reader_ref, name=name)
+
+    def serialize_state(self, name: str | None = None) -> Tensor:
+        """The state of the reader as a string."""
+        return ops.ReaderSerializeStateV2(self._reader_ref, name=name)
+
+    def restore_state(self, state: Any, name: str | None = None) -> Operation:
+        """An operation that puts the reader into a saved state."""
+        return ops.ReaderRestoreStateV2(self._reader_ref, state, name=name)
+
+    def reset(self, name: str | None = None) -> Operation:
+        """An operation that puts the reader back to its beginning."""
+        return ops.ReaderResetV2(self._reader_ref, name=name)
+
+
+def _handle(queue: Any) -> Tensor:
+    return queue if isinstance(queue, Tensor) else queue.queue_ref
+
+
+class WholeFileReader(ReaderBase):
+    """``tf.WholeFileReader``: a file is a record, its name the key."""
+
+    def __init__(self, name: str | None = None) -> None:
+        super().__init__(ops.WholeFileReaderV2(name=name), supports_serialize=True)
+
+
+class IdentityReader(ReaderBase):
+    """``tf.IdentityReader``: what is in the queue is the record."""
+
+    def __init__(self, name: str | None = None) -> None:
+        super().__init__(ops.IdentityReaderV2(name=name), supports_serialize=True)
+
+
+class TextLineReader(ReaderBase):
+    """``tf.TextLineReader``: a line is a record."""
+
+    def __init__(self, skip_header_lines: int | None = None, name: str | None = None) -> None:
+        super().__init__(ops.TextLineReaderV2(skip_header_lines=skip_header_lines, name=name))
+
+
+class TFRecordReader(ReaderBase):
+    """``tf.TFRecordReader``: records of TFRecord files."""
+
+    def __init__(self, name: str | None = None, options: Any = None) -> None:
+        super().__init__(ops.TFRecordReaderV2(compression_type=TFRecordOptions.get_compression_type_string(options), name=name))
+
+
+class FixedLengthRecordReader(ReaderBase):
+    """``tf.FixedLengthRecordReader``: records of a fixed number of bytes."""
+
+    def __init__(self, record_bytes: int, header_bytes: int | None = None, footer_bytes: int | None = None, hop_bytes: int | None = None,
+                 name: str | None = None, encoding: str | None = None) -> None:
+        super().__init__(ops.FixedLengthRecordReaderV2(record_bytes=record_bytes, header_bytes=header_bytes, footer_bytes=footer_bytes,
+                                                       hop_bytes=hop_bytes, encoding=encoding, name=name))

@@ -1,0 +1,265 @@
+"""Lookup-table operations, most in two forms (see ``handles.py``). The state of a table is a ``penstock.runtime.tables.Table``."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penstock.errors import invalid_argument
+from penstock.graph.attrs import TYPE, Attr
+from penstock.graph.dtypes import DType
+from penstock.graph.node import Tensor
+from penstock.graph.opdef import op
+from penstock.graph.shape import TensorShape, scalar, unknown_shape
+from penstock.ops.common import fixed, nothing
+from penstock.ops.queues.handles import SHARING, made, plain, two_forms
+from penstock.ops.text.files import text
+from penstock.runtime import table_files, tables
+
+_CREATION: dict[str, Any] = {**SHARING, "use_node_name_sharing": False, "key_dtype": TYPE, "value_dtype": TYPE}
+_KIND = "LookupTable"  # of resource: tables of all kinds share their names
+
+
+def _checked(table: Any, key_dtype: DType, value_dtype: DType) -> Any:
+    """A table that was made or found; InvalidArgumentError if it has other types than the node asks for."""
+    if (table.key_dtype, table.value_dtype) != (key_dtype, value_dtype):
+        raise invalid_argument(f"Conflicting key/value dtypes {key_dtype.name}->{value_dtype.name} with {table.key_dtype.name}-"
+                               f"{table.value_dtype.name} for table {table.name}")
+    return table
+
+
+class _HashTable:
+    """A table that an initializer fills once."""
+
+    stateful = True
+    shape = fixed()
+    gradient = None
+
+    def kernel(ctx, container, shared_name, key_dtype, value_dtype):
+        table = made(ctx, _KIND, container, shared_name, lambda name: tables.StaticTable(name, key_dtype, value_dtype))
+        return _checked(table, key_dtype, value_dtype)
+
+
+class _MutableHashTable:
+    """A table of scalars that steps may change."""
+
+    stateful = True
+    shape = fixed()
+    gradient = None
+
+    def kernel(ctx, container, shared_name, key_dtype, value_dtype):
+        table = made(ctx, _KIND, container, shared_name, lambda name: tables.Table(name, key_dtype, value_dtype))
+        return _checked(table, key_dtype, value_dtype)
+
+
+class _MutableHashTableOfTensors:
+    """A table of vectors that steps may change."""
+
+    stateful = True
+    shape = fixed()
+    gradient = None
+
+    def kernel(ctx, container, shared_name, key_dtype, value_dtype, value_shape):
+        if value_shape.ndims != 1:
+            raise invalid_argument(f"Default value must be a vector, got shape {value_shape}")
+        table = made(ctx, _KIND, container, shared_name, lambda name: tables.Table(name, key_dtype, value_dtype, value_shape.extents))
+        return _checked(table, key_dtype, value_dtype)
+
+
+_, HashTableV2 = two_forms("HashTable", "-> table_handle: HANDLE", _HashTable, **_CREATION)
+_, MutableHashTableV2 = two_forms("MutableHashTable", "-> table_handle: HANDLE", _MutableHashTable, **_CREATION)
+_, MutableHashTableOfTensorsV2 = two_forms("MutableHashTableOfTensors", "-> table_handle: HANDLE", _MutableHashTableOfTensors, **_CREATION,
+                                           value_shape=scalar())
+
+_DENSE: dict[str, Any] = {**_CREATION, "value_shape": scalar(), "initial_num_buckets": 131072, "max_load_factor": float(np.float32(0.8))}
+
+
+def _dense(ctx: Any, sharing: tuple[str, str], dtypes: tuple[DType, DType], value_shape: TensorShape, buckets: int, *reserved: Any) -> Any:
+    if buckets < 4 or buckets & (buckets - 1):
+        raise invalid_argument(f"Number of buckets must be at least 4 and a power of 2, got: {buckets}")
+    table = made(ctx, _KIND, *sharing, lambda name: tables.DenseTable(name, *dtypes, value_shape.extents or (), *reserved))
+    return _checked(table, *dtypes)
+
+
+@op("MutableDenseHashTable", "empty_key: key_dtype -> table_handle: Ref(string)", **_DENSE)
+class MutableDenseHashTable:
+    """A table of tensors that steps may change; ``empty_key`` may not be used as a key."""
+
+    stateful = True
+    shape = fixed()
+    gradient = None
+
+    def kernel(empty_key, ctx, container, shared_name, key_dtype, value_dtype, value_shape, initial_num_buckets):
+        return _dense(ctx, (container, shared_name), (key_dtype, value_dtype), value_shape, initial_num_buckets, empty_key)
+
+
+@op("MutableDenseHashTableV2", "empty_key: key_dtype, deleted_key: key_dtype -> table_handle: resource", **_DENSE)
+class MutableDenseHashTableV2:
+    """A table of tensors that steps may change; ``empty_key`` and ``deleted_key`` may not be used as keys."""
+
+    stateful = True
+    shape = fixed()
+    gradient = None
+
+    def kernel(empty_key, deleted_key, ctx, container, shared_name, key_dtype, value_dtype, value_shape, initial_num_buckets):
+        return _dense(ctx, (container, shared_name), (key_dtype, value_dtype), value_shape, initial_num_buckets, empty_key, deleted_key)
+
+
+# --- reading and writing ---------------------------------------------------------------------------------------------
+
+def _described(handle: Tensor, key_dtype: DType | None = None, value_dtype: DType | None = None) -> tuple[TensorShape, TensorShape]:
+    """The shapes of a key and of a value, as far as the handle's own node tells them; ValueError if its types are others."""
+    attrs = handle.op.attrs
+    if "key_dtype" not in attrs:
+        return unknown_shape(), unknown_shape()
+    for expected, found in ((attrs["key_dtype"], key_dtype), (attrs["value_dtype"], value_dtype)):
+        if found is not None and found is not expected:
+            raise ValueError(f"Trying to read value with wrong dtype. Expected {expected.name} got {found.name}")
+    key_shape = handle.op.inputs[0].shape if handle.op.inputs else scalar()
+    return key_shape, attrs.get("value_shape", scalar())
+
+
+def _typed(handle: Any, key_dtype: DType, value_dtype: DType) -> Any:
+    """The table; InvalidArgumentError if its keys or values have other types than the node expects."""
+    table = plain(handle)
+    if (table.key_dtype, table.value_dtype) != (key_dtype, value_dtype):
+        raise invalid_argument(f"Table '{table.name}' maps {table.key_dtype.name} to {table.value_dtype.name}, not {key_dtype.name} to "
+                               f"{value_dtype.name}")
+    return table
+
+
+def _batch(keys: Tensor, key_shape: TensorShape) -> TensorShape:
+    if keys.shape.ndims is None or key_shape.ndims is None:
+        return unknown_shape()
+    rank = keys.shape.ndims - key_shape.ndims
+    if rank < 0 or not keys.shape[rank:].is_compatible_with(key_shape):
+        raise ValueError(f"Keys of shape {keys.shape} for a table whose keys have shape {key_shape}")
+    return keys.shape[:rank]
+
+
+class _Find:
+    """The values of keys; ``default_value`` for those that are not in the table."""
+
+    stateful = True
+    gradient = None
+
+    def shape(table_handle, keys, Tin, Tout):
+        key_shape, value_shape = _described(table_handle, Tin, Tout)
+        return _batch(keys, key_shape).concatenate(value_shape)
+
+    def kernel(table_handle, keys, default_value, Tin, Tout):
+        return _typed(table_handle, Tin, Tout).find(keys, default_value)
+
+
+class _Insert:
+    """Adds entries, or changes the values of keys that are there."""
+
+    stateful = True
+    gradient = None
+
+    def shape(table_handle, keys, Tin, Tout):
+        _batch(keys, _described(table_handle, Tin, Tout)[0])
+        return []
+
+    def kernel(table_handle, keys, values, Tin, Tout):
+        _typed(table_handle, Tin, Tout).insert(keys, values)
+        return ()
+
+
+class _Import:
+    """Replaces all entries of a table."""
+
+    stateful = True
+    gradient = None
+
+    def shape(table_handle, keys, Tin, Tout):
+        _batch(keys, _described(table_handle, Tin, Tout)[0])
+        return []
+
+    def kernel(table_handle, keys, values, Tin, Tout):
+        _typed(table_handle, Tin, Tout).replace(keys, values)
+        return ()
+
+
+class _Export:
+    """All keys and values of a table."""
+
+    stateful = True
+    gradient = None
+
+    def shape(table_handle, Tkeys, Tvalues):
+        return [TensorShape([None]).concatenate(shape) for shape in _described(table_handle, Tkeys, Tvalues)]
+
+    def kernel(table_handle, Tkeys, Tvalues):
+        return _typed(table_handle, Tkeys, Tvalues).export()
+
+
+class _Size:
+    """The number of entries."""
+
+    stateful = True
+    shape = fixed()
+    gradient = None
+
+    def kernel(table_handle):
+        return np.int64(len(plain(table_handle)))
+
+
+_ENTRIES = "table_handle: HANDLE, keys: Tin, values: Tout ->"
+_IN_OUT: dict[str, Any] = {"Tin": TYPE, "Tout": TYPE}
+_, LookupTableFindV2 = two_forms("LookupTableFind", "table_handle: HANDLE, keys: Tin, default_value: Tout -> values: Tout", _Find, **_IN_OUT)
+_, LookupTableInsertV2 = two_forms("LookupTableInsert", _ENTRIES, _Insert, **_IN_OUT)
+_, LookupTableImportV2 = two_forms("LookupTableImport", _ENTRIES, _Import, **_IN_OUT)
+_, LookupTableExportV2 = two_forms("LookupTableExport", "table_handle: HANDLE -> keys: Tkeys, values: Tvalues", _Export, Tkeys=TYPE, Tvalues=TYPE)
+_, LookupTableSizeV2 = two_forms("LookupTableSize", "table_handle: HANDLE -> size: int64", _Size)
+
+
+@op("LookupTableRemoveV2", "table_handle: resource, keys: Tin ->", Tin=TYPE)
+class LookupTableRemoveV2:
+    """Removes entries; keys that are not there are no error."""
+
+    stateful = True
+    shape = nothing()
+    gradient = None
+
+    def kernel(table_handle, keys):
+        plain(table_handle).remove(keys)
+        return ()
+
+
+# --- initializers ----------------------------------------------------------------------------------------------------
+
+class _Initialize:
+    """Fills a table that is filled once."""
+
+    stateful = True
+    ranks = {"keys": 1}
+    shape = nothing()
+    gradient = None
+
+    def kernel(table_handle, keys, values, Tkey, Tval):
+        _typed(table_handle, Tkey, Tval).initialize(keys, values)
+        return ()
+
+
+class _InitializeFromTextFile:
+    """Fills a table from the lines of a file; an index is a column, -1 the number of the line, -2 the whole line."""
+
+    stateful = blocking = True
+    ranks = {"filename": 0}
+    shape = nothing()
+    gradient = None
+
+    def kernel(table_handle, filename, key_index, value_index, vocab_size, delimiter):
+        if len(delimiter) != 1:
+            raise invalid_argument(f"delimiter should be only 1 char, not {delimiter!r}")
+        table = plain(table_handle)
+        table.initialize(*table_files.read_entries(text(filename), (key_index, value_index), (table.key_dtype, table.value_dtype), delimiter,
+                                                   vocab_size))
+        return ()
+
+
+_, InitializeTableV2 = two_forms("InitializeTable", "table_handle: HANDLE, keys: Tkey, values: Tval ->", _Initialize, Tkey=TYPE, Tval=TYPE)
+_, InitializeTableFromTextFileV2 = two_forms(
+    "InitializeTableFromTextFile", "table_handle: HANDLE, filename: string ->", _InitializeFromTextFile, key_index=Attr("int", minimum=-2),
+    value_index=Attr("int", minimum=-2), vocab_size=Attr("int", -1, minimum=-1), delimiter="\t")

@@ -1,0 +1,1 @@
+"""Random numbers: TensorFlow's own for the same seeds."""

@@ -1,0 +1,1 @@
+"""SparseTensors, IndexedSlices, sets and embeddings."""

@@ -1,0 +1,1 @@
+"""Variables: reading, writing, training, saving."""

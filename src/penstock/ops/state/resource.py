@@ -1,0 +1,344 @@
+"""Variables as resources: a handle names the variable, and only explicit ops read or write it.
+
+A resource edge carries the resource itself, here a ``runtime.resources.Ref``. What the handle refers to, (dtype, shape), is known while the graph
+is built: see ``handle_data``. A write is an op without outputs; what must see it waits for it.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penstock.errors import FailedPreconditionError, KernelError, NotFoundError, invalid_argument
+from penstock.graph import dtypes as dt
+from penstock.graph.attrs import INT, SHAPE, TYPE, types
+from penstock.graph.composite import IndexedSlices
+from penstock.graph.dtypes import DType
+from penstock.graph.node import Tensor
+from penstock.graph.opdef import OpDef, op
+from penstock.graph.shape import TensorShape, unknown_shape
+from penstock.ops.array.gather import GatherNd, GatherV2
+from penstock.ops.array.shape_ops import reshape
+from penstock.ops.common import INDEX, NUMERIC, at_least, fixed, nothing
+from penstock.ops.constant import constant
+from penstock.ops.state.scattering import check_scatter, check_scatter_nd, merge, scatter, scatter_nd, shown
+from penstock.ops.state.state import count_up
+
+KIND = "Var"  # of resource, in the table of the task
+
+
+@op("VarHandleOp", "-> resource: resource", container="", shared_name="", dtype=TYPE, shape=SHAPE)
+class VarHandleOp:
+    """The handle of a variable, which is made without a value the first time."""
+
+    stateful = True
+    shape = fixed()
+
+    def kernel(ctx, container, shared_name, dtype):
+        return ctx.resources.variable(container, shared_name or ctx.op.name, KIND, dtype)
+
+    gradient = None
+
+
+def handle_data(handle: Tensor) -> tuple[DType | None, TensorShape]:
+    """(dtype, shape) of what a resource handle refers to, as far as it is known: found by following the handle to the op that made it."""
+    while True:
+        if handle._handle_data is not None:
+            return handle._handle_data
+        made_by = handle.op
+        if made_by.definition is VarHandleOp:
+            return made_by.attrs["dtype"], made_by.attrs["shape"]
+        if not made_by.definition.aliases:
+            return None, unknown_shape()
+        handle = made_by.inputs[0]
+
+
+def handle_shape(handle: Tensor) -> TensorShape:
+    """The shape of the variable that a handle refers to."""
+    return handle_data(handle)[1]
+
+
+def checked_shape(handle: Tensor, dtype: DType) -> TensorShape:
+    """The shape of the variable that a handle refers to; ValueError if the variable is known to have another type."""
+    kept, shape = handle_data(handle)
+    if kept is not None and kept is not dtype:
+        raise ValueError(f"Trying to use a variable with wrong dtype. Expected {kept.name} got {dtype.name}")
+    return shape
+
+
+def variable_handle(dtype: Any, shape: Any, name: str | None = None, shared_name: str = "", container: str = "") -> Tensor:
+    """A handle that knows what it refers to."""
+    handle = VarHandleOp(dtype=dtype, shape=shape, shared_name=shared_name, container=container, name=name)
+    handle._handle_data = (handle.op.attrs["dtype"], handle.op.attrs["shape"])
+    return handle
+
+
+def read(resource: Any) -> np.ndarray:
+    """The value of a resource variable; FailedPreconditionError if it has none."""
+    if not resource.initialized:
+        raise KernelError(FailedPreconditionError,
+                          f"Error while reading resource variable {resource.name} from Container: localhost. This could mean that the variable "
+                          f"was uninitialized. Not found: Resource localhost/{resource.name}/{KIND} does not exist.")
+    return resource.read()
+
+
+def _existing(resource: Any) -> Any:
+    """A resource variable that is about to be updated; NotFoundError if there is nothing to update."""
+    if not resource.initialized:
+        raise KernelError(NotFoundError, f"Resource localhost/{resource.name}/{KIND} does not exist.")
+    return resource
+
+
+@op("ReadVariableOp", "resource: resource -> value: dtype", dtype=TYPE)
+class ReadVariableOp:
+    """The value that the variable has when this op runs."""
+
+    stateful = True
+
+    def shape(resource, dtype):
+        return checked_shape(resource, dtype)
+
+    def kernel(resource):
+        return read(resource)
+
+    def gradient(op, dy):
+        return dy  # the handle stands for the value
+
+
+@op("VarIsInitializedOp", "resource: resource -> is_initialized: bool")
+class VarIsInitializedOp:
+    """True once the variable has a value."""
+
+    stateful = True
+    shape = fixed()
+
+    def kernel(resource):
+        return np.bool_(resource.initialized)
+
+    gradient = None
+
+
+@op("_ResourceInitializedValue", "resource: resource, initial_value: dtype -> output: dtype", dtype=TYPE)
+class ResourceInitializedValue:
+    """The value of a variable if it has one, else ``initial_value``."""
+
+    stateful = True
+
+    def shape(resource, initial_value, dtype):
+        kept = checked_shape(resource, dtype)
+        return kept if kept.is_fully_defined() else initial_value.shape
+
+    def kernel(resource, initial_value):
+        with resource.lock:
+            return resource.read() if resource.initialized else initial_value
+
+    gradient = None
+
+
+@op("VariableShape", "input: resource -> output: out_type", out_type=types(dt.int32, dt.int64, default=dt.int32))
+class VariableShape:
+    """The shape of the variable's value."""
+
+    stateful = True
+
+    def shape(input):
+        return [handle_shape(input).ndims]
+
+    def static(input):
+        extents = handle_shape(input).extents
+        return None if extents is None else np.array([-1 if extent is None else extent for extent in extents], np.int32)
+
+    def kernel(input, out_type):
+        return np.array(read(input).shape, out_type.np)
+
+    gradient = None
+
+
+@op("DestroyResourceOp", "resource: resource ->", ignore_lookup_error=True)
+class DestroyResourceOp:
+    """Forgets a resource."""
+
+    stateful = True
+    shape = nothing()
+
+    def kernel(resource, ctx, ignore_lookup_error):
+        if not ignore_lookup_error and not getattr(resource, "initialized", True):
+            _existing(resource)
+        ctx.resources.remove(resource)
+        if hasattr(resource, "clear"):
+            resource.clear()
+        return ()
+
+    gradient = None
+
+
+@op("AssignVariableOp", "resource: resource, value: dtype ->", dtype=TYPE)
+class AssignVariableOp:
+    """Replaces the value of a variable."""
+
+    stateful = True
+
+    def shape(resource, value, dtype):
+        merge(checked_shape(resource, dtype), value.shape)
+        return []
+
+    def kernel(resource, value):
+        resource.assign(value)
+        return ()
+
+    gradient = None
+
+
+def _check_update(resource: Any, value: Any) -> None:
+    current = _existing(resource).read().shape
+    if current != np.shape(value):
+        raise invalid_argument(f"Cannot update variable with shape {shown(current)} using a Tensor with shape {shown(np.shape(value))}, "
+                               "shapes must be equal.")
+
+
+@op("AssignAddVariableOp", "resource: resource, value: dtype ->", dtype=TYPE)
+class AssignAddVariableOp:
+    """Adds to a variable."""
+
+    stateful = True
+
+    def shape(resource, value, dtype):
+        merge(checked_shape(resource, dtype), value.shape)
+        return []
+
+    def kernel(resource, value):
+        _check_update(resource, value)
+        resource.apply(np.add, value)
+        return ()
+
+    gradient = None
+
+
+@op("AssignSubVariableOp", "resource: resource, value: dtype ->", dtype=TYPE)
+class AssignSubVariableOp:
+    """Subtracts from a variable."""
+
+    stateful = True
+
+    def shape(resource, value, dtype):
+        merge(checked_shape(resource, dtype), value.shape)
+        return []
+
+    def kernel(resource, value):
+        _check_update(resource, value)
+        resource.apply(np.subtract, value)
+        return ()
+
+    gradient = None
+
+
+@op("ResourceCountUpTo", "resource: resource -> output: T", limit=INT, T=INDEX)
+class ResourceCountUpTo:
+    """The value of a scalar variable before it is incremented; fails once the limit is reached."""
+
+    stateful = True
+
+    def shape(resource, T):
+        return merge(checked_shape(resource, T), TensorShape(()))
+
+    def kernel(resource, limit):
+        return count_up(_existing(resource), limit)
+
+    gradient = None
+
+
+# --- sparse reads and updates ----------------------------------------------------------------------------------------
+
+@op("ResourceGather", "resource: resource, indices: Tindices -> output: dtype", batch_dims=0, validate_indices=True, dtype=TYPE, Tindices=INDEX)
+class ResourceGather:
+    """Rows of a variable, read without reading the rest."""
+
+    stateful = True
+
+    def shape(resource, indices, batch_dims, dtype):
+        kept = checked_shape(resource, dtype)
+        if kept.ndims is None or indices.shape.ndims is None:
+            return unknown_shape()
+        kept = kept.with_rank_at_least(batch_dims + 1)
+        return kept[:batch_dims].concatenate(indices.shape[batch_dims:]).concatenate(kept[batch_dims + 1:])
+
+    def kernel(resource, indices, batch_dims):
+        return GatherV2.kernel(read(resource), indices, np.int32(batch_dims), batch_dims)
+
+    def gradient(op, dy):
+        handle, indices = op.inputs
+        row = handle_shape(handle)[1:]
+        if not row.is_fully_defined():
+            whole = VariableShape(handle)
+            return [IndexedSlices(reshape(dy, _leading_axis_free(whole)), reshape(indices, [-1]), whole), None]
+        values = reshape(dy, [-1, *row.as_list()])
+        extent = handle_shape(handle).extents[0]
+        whole = VariableShape(handle) if extent is None else constant([extent, *row.as_list()], dt.int32)
+        return [IndexedSlices(values, reshape(indices, [-1]), whole), None]
+
+
+def _leading_axis_free(shape: Tensor) -> Tensor:
+    """The shape with -1 in front: the number of rows is what it turns out to be."""
+    from penstock.ops.array.array import concat  # above this module in the order of the families
+    return concat([[-1], shape[1:]], 0)  # type: ignore[index]
+
+
+@op("ResourceGatherNd", "resource: resource, indices: Tindices -> output: dtype", dtype=TYPE, Tindices=INDEX)
+class ResourceGatherNd:
+    """Slices of a variable, each named by an index vector."""
+
+    ranks = {"indices": at_least(1)}
+    stateful = True
+
+    def shape(resource, indices, dtype):
+        kept, found = checked_shape(resource, dtype), indices.shape
+        if kept.ndims is None or found.ndims is None or found.extents[-1] is None:
+            return unknown_shape()
+        return found[:-1].concatenate(kept[found.extents[-1]:])
+
+    def kernel(resource, indices):
+        return GatherNd.kernel(read(resource), indices)
+
+    def gradient(op, dy):
+        from penstock.ops.array.scatter_nd import scatter_nd as scatter_nd_values  # shares its name with the NumPy helper above
+        return [scatter_nd_values(op.inputs[1], dy, VariableShape(op.inputs[0], out_type=op.inputs[1].dtype)), None]
+
+
+def _scatter_op(op_type: str, handle: str, dtype: str, allowed: Any, summary: str, **declared: Any) -> OpDef:
+    """An op of the family ``ResourceScatter<how>`` and ``ResourceScatterNd<how>``; the two spell their arguments differently."""
+    nd = op_type.startswith("ResourceScatterNd")
+    write, check, how = (scatter_nd, check_scatter_nd, op_type[17:]) if nd else (scatter, check_scatter, op_type[15:])
+
+    def shape(ref, indices, updates):
+        check(checked_shape(ref, updates.dtype.base_dtype), indices.shape, updates.shape)
+        return []
+
+    def kernel(ref, indices, updates):
+        with _existing(ref).lock:
+            write(ref.mutable(), indices, updates, how)
+        return ()
+
+    shape.parameters = kernel.parameters = (handle, "indices", "updates")
+    body = type(op_type, (), {"__doc__": summary, "__module__": __name__, "stateful": True, "shape": shape, "kernel": kernel, "gradient": None,
+                              "ranks": {"indices": at_least(1), "updates": at_least(1)} if nd else {}})
+    return op(op_type, f"{handle}: resource, indices: Tindices, updates: {dtype} ->", **{dtype: allowed}, Tindices=INDEX, **declared)(body)
+
+
+def _rows(how: str, allowed: Any, summary: str) -> OpDef:
+    return _scatter_op("ResourceScatter" + how, "resource", "dtype", allowed, summary)
+
+
+def _slices(how: str, summary: str) -> OpDef:
+    return _scatter_op("ResourceScatterNd" + how, "ref", "T", TYPE, summary, use_locking=True)
+
+
+ResourceScatterUpdate = _rows("Update", TYPE, "Replaces rows of a variable.")
+ResourceScatterAdd = _rows("Add", NUMERIC, "Adds to rows of a variable; a row that is named twice gets both updates.")
+ResourceScatterSub = _rows("Sub", NUMERIC, "Subtracts from rows of a variable.")
+ResourceScatterMul = _rows("Mul", NUMERIC, "Multiplies rows of a variable.")
+ResourceScatterDiv = _rows("Div", NUMERIC, "Divides rows of a variable.")
+ResourceScatterMin = _rows("Min", NUMERIC, "Replaces elements of rows of a variable by smaller updates.")
+ResourceScatterMax = _rows("Max", NUMERIC, "Replaces elements of rows of a variable by larger updates.")
+ResourceScatterNdUpdate = _slices("Update", "Replaces slices of a variable, each named by an index vector.")
+ResourceScatterNdAdd = _slices("Add", "Adds to slices of a variable, each named by an index vector.")
+ResourceScatterNdSub = _slices("Sub", "Subtracts from slices of a variable, each named by an index vector.")

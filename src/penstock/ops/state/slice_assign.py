@@ -1,0 +1,57 @@
+"""``variable[...].assign(value)``: writing a slice of a variable, with the index arithmetic of StridedSlice."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penstock.errors import unimplemented
+from penstock.graph.attrs import TYPE
+from penstock.graph.opdef import op
+from penstock.ops.array.slicing import MASKS, strided_index
+from penstock.ops.common import INDEX, like
+from penstock.ops.state.resource import checked_shape
+from penstock.ops.state.scattering import shown
+
+
+def _write(ref: Any, begin: Any, end: Any, strides: Any, value: Any, masks: tuple[int, ...]) -> None:
+    with ref.lock:
+        array = ref.mutable()
+        target = array[strided_index(array.ndim, begin, end, strides, array.shape, *masks)]
+        if target.shape != np.shape(value):
+            raise unimplemented(f"sliced l-value shape {shown(target.shape)} does not match r-value shape {shown(np.shape(value))}. "
+                                "Automatic broadcasting not yet implemented.")
+        target[...] = value
+
+
+@op("StridedSliceAssign", "ref: Ref(T), begin: Index, end: Index, strides: Index, value: T -> output_ref: Ref(T)", T=TYPE, Index=INDEX, **MASKS)
+class StridedSliceAssign:
+    """Replaces a slice of a variable."""
+
+    ranks = {"begin": 1, "end": 1, "strides": 1}
+    stateful = True
+    shape = like("ref")
+
+    def kernel(ref, begin, end, strides, value, begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask):
+        _write(ref, begin, end, strides, value, (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask))
+        return ref
+
+    gradient = None
+
+
+@op("ResourceStridedSliceAssign", "ref: resource, begin: Index, end: Index, strides: Index, value: T ->", T=TYPE, Index=INDEX, **MASKS)
+class ResourceStridedSliceAssign:
+    """Replaces a slice of a variable."""
+
+    ranks = {"begin": 1, "end": 1, "strides": 1}
+    stateful = True
+
+    def shape(ref, T):
+        checked_shape(ref, T)
+        return []
+
+    def kernel(ref, begin, end, strides, value, begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask):
+        _write(ref, begin, end, strides, value, (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask))
+        return ()
+
+    gradient = None

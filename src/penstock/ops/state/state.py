@@ -1,0 +1,240 @@
+"""Variables as references: the ops that make, write and inspect them.
+
+An edge of a ref type carries a ``runtime.resources.Ref``, the holder of the value. Where it goes into an argument that is not a ref, the executor
+reads it first; a kernel with a ``Ref`` argument gets the holder itself, writes to it and passes it on, so that an update can be fetched and chained.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penstock.errors import KernelError, OutOfRangeError, invalid_argument
+from penstock.graph import dtypes as dt
+from penstock.graph.attrs import INT, SHAPE, STRING, TYPE
+from penstock.graph.opdef import OpDef, op
+from penstock.graph.shape import TensorShape, unknown_shape
+from penstock.ops.common import FLOATS, INDEX, NUMERIC, at_least, fixed, like
+from penstock.ops.state.scattering import check_scatter, check_scatter_nd, merge, scatter, scatter_nd, shown
+
+KIND = "Variable"  # of resource, in the table of the task
+
+
+def _variable_kernel(ctx, dtype, container, shared_name):
+    return ctx.resources.variable(container, shared_name or ctx.op.name, KIND, dtype)
+
+
+@op("VariableV2", "-> ref: Ref(dtype)", shape=SHAPE, dtype=TYPE, container="", shared_name="")
+class VariableV2:
+    """A variable: state that lives as long as its session, or its parameter server."""
+
+    stateful = True
+
+    def shape(shape):
+        return shape
+
+    kernel = _variable_kernel
+    gradient = None
+
+
+@op("Variable", "-> ref: Ref(dtype)", shape=SHAPE, dtype=TYPE, container="", shared_name="")
+class Variable:
+    """A variable in graphs of the first releases, where an empty shape meant an unknown one."""
+
+    stateful = True
+
+    def shape(shape):
+        return unknown_shape() if shape.ndims == 0 else shape
+
+    kernel = _variable_kernel
+    gradient = None
+
+
+@op("TemporaryVariable", "-> ref: Ref(dtype)", shape=SHAPE, dtype=TYPE, var_name="")
+class TemporaryVariable:
+    """A variable that lives inside one step, until DestroyTemporaryVariable takes its value."""
+
+    stateful = True
+
+    def shape(shape):
+        return shape
+
+    def kernel(ctx, shape, dtype, var_name):
+        if not shape.is_fully_defined():
+            raise invalid_argument(f"a temporary variable needs a shape without unknown extents, not {shape}")
+        ref = ctx.resources.temporary(var_name or ctx.op.name, dtype)
+        ref.assign(np.zeros(shape.as_list(), dtype.np))
+        return ref
+
+    gradient = None
+
+
+@op("DestroyTemporaryVariable", "ref: Ref(T) -> value: T", T=TYPE, var_name=STRING)
+class DestroyTemporaryVariable:
+    """The last value of a TemporaryVariable."""
+
+    stateful = True
+    shape = like("ref")
+
+    def kernel(ref):
+        return ref.read()
+
+    gradient = None
+
+
+@op("IsVariableInitialized", "ref: Ref(dtype) -> is_initialized: bool", dtype=TYPE)
+class IsVariableInitialized:
+    """True once the variable has a value."""
+
+    stateful = allows_uninitialized = True
+    shape = fixed()
+
+    def kernel(ref):
+        return np.bool_(ref.initialized)
+
+    gradient = None
+
+
+@op("_InitializedValue", "ref: Ref(T), initial_value: T -> output: T", T=TYPE)
+class InitializedValue:
+    """The value of a variable if it has one, else ``initial_value``."""
+
+    stateful = allows_uninitialized = True
+
+    def shape(ref, initial_value):
+        return ref.shape if ref.shape.is_fully_defined() else initial_value.shape
+
+    def kernel(ref, initial_value):
+        with ref.lock:
+            return ref.read() if ref.initialized else initial_value
+
+    gradient = None
+
+
+@op("Assign", "ref: Ref(T), value: T -> output_ref: Ref(T)", T=TYPE, validate_shape=True, use_locking=True)
+class Assign:
+    """Replaces the value of a variable."""
+
+    stateful = allows_uninitialized = True
+
+    def shape(ref, value, validate_shape):
+        return merge(ref.shape, value.shape) if validate_shape else value.shape
+
+    def kernel(ref, value, ctx, validate_shape):
+        with ref.lock:
+            if validate_shape:
+                _check_assigned_shape(ref, np.shape(value), ctx)
+            ref.assign(value)
+        return ref
+
+    gradient = None
+
+
+def _check_assigned_shape(ref: Any, found: tuple[int, ...], ctx: Any) -> None:
+    """Against the value that is there; against the declared shape as long as there is none."""
+    if ref.value is not None:
+        fits, wanted = ref.value.shape == found, ref.value.shape
+    else:
+        declared = ctx.op.inputs[0].shape
+        fits, wanted = declared.is_compatible_with(found), declared.extents
+    if not fits:
+        raise invalid_argument(f"Assign requires shapes of both tensors to match. lhs shape= {shown(wanted)} rhs shape= {shown(found)}")
+
+
+def check_same_size(ref: Any, value: Any) -> None:
+    """InvalidArgumentError unless an elementwise update fits the variable; it does not broadcast."""
+    if ref.read().shape != np.shape(value):
+        raise invalid_argument("Parameters and update must be the same size")
+
+
+@op("AssignAdd", "ref: Ref(T), value: T -> output_ref: Ref(T)", T=NUMERIC, use_locking=False)
+class AssignAdd:
+    """Adds to a variable."""
+
+    stateful = True
+
+    def shape(ref, value):
+        return merge(ref.shape, value.shape)
+
+    def kernel(ref, value):
+        check_same_size(ref, value)
+        ref.apply(np.add, value)
+        return ref
+
+    gradient = None
+
+
+@op("AssignSub", "ref: Ref(T), value: T -> output_ref: Ref(T)", T=NUMERIC, use_locking=False)
+class AssignSub:
+    """Subtracts from a variable."""
+
+    stateful = True
+
+    def shape(ref, value):
+        return merge(ref.shape, value.shape)
+
+    def kernel(ref, value):
+        check_same_size(ref, value)
+        ref.apply(np.subtract, value)
+        return ref
+
+    gradient = None
+
+
+def count_up(ref: Any, limit: int) -> Any:
+    """The value of a counter, which goes up by one; OutOfRangeError at the limit."""
+    with ref.lock:
+        value = ref.read()[()]
+        if value >= limit:
+            raise KernelError(OutOfRangeError, f"Reached limit of {limit}")
+        ref.assign(value + 1)
+    return value
+
+
+@op("CountUpTo", "ref: Ref(T) -> output: T", limit=INT, T=INDEX)
+class CountUpTo:
+    """The value of a scalar variable before it is incremented; fails once the limit is reached."""
+
+    stateful = True
+
+    def shape(ref):
+        return merge(ref.shape, TensorShape(()))
+
+    def kernel(ref, limit):
+        return count_up(ref, limit)
+
+    gradient = None
+
+
+# --- sparse updates --------------------------------------------------------------------------------------------------
+
+def _scatter_op(op_type: str, types: Any, use_locking: bool, summary: str) -> OpDef:
+    """An op of the family ``Scatter<how>`` and ``ScatterNd<how>``, which differ in what writes and in what checks the shapes."""
+    nd = op_type.startswith("ScatterNd")
+    write, check, how = (scatter_nd, check_scatter_nd, op_type[9:]) if nd else (scatter, check_scatter, op_type[7:])
+
+    def shape(ref, indices, updates):
+        return check(ref.shape, indices.shape, updates.shape)
+
+    def kernel(ref, indices, updates):
+        with ref.lock:
+            write(ref.mutable(), indices, updates, how)
+        return ref
+
+    body = type(op_type, (), {"__doc__": summary, "__module__": __name__, "stateful": True, "shape": shape, "kernel": kernel, "gradient": None,
+                              "ranks": {"indices": at_least(1), "updates": at_least(1)} if nd else {}})
+    return op(op_type, "ref: Ref(T), indices: Tindices, updates: T -> output_ref: Ref(T)",
+              T=types, Tindices=INDEX, use_locking=use_locking)(body)
+
+
+_ORDERED = FLOATS | {dt.int32, dt.int64}
+ScatterUpdate = _scatter_op("ScatterUpdate", TYPE, True, "Replaces rows of a variable.")
+ScatterAdd = _scatter_op("ScatterAdd", NUMERIC, False, "Adds to rows of a variable; a row that is named twice gets both updates.")
+ScatterSub = _scatter_op("ScatterSub", NUMERIC, False, "Subtracts from rows of a variable.")
+ScatterMul = _scatter_op("ScatterMul", NUMERIC, False, "Multiplies rows of a variable.")
+ScatterDiv = _scatter_op("ScatterDiv", NUMERIC, False, "Divides rows of a variable.")
+ScatterMin = _scatter_op("ScatterMin", _ORDERED, False, "Replaces elements of rows of a variable by smaller updates.")
+ScatterMax = _scatter_op("ScatterMax", _ORDERED, False, "Replaces elements of rows of a variable by larger updates.")
+ScatterNdUpdate = _scatter_op("ScatterNdUpdate", TYPE, True, "Replaces slices of a variable, each named by an index vector.")
+ScatterNdAdd = _scatter_op("ScatterNdAdd", NUMERIC, False, "Adds to slices of a variable, each named by an index vector.")
+ScatterNdSub = _scatter_op("ScatterNdSub", NUMERIC, False, "Subtracts from slices of a variable, each named by an index vector.")

@@ -1,0 +1,1 @@
+"""Strings, parsing and files."""
