@@ -68,7 +68,7 @@ class MasterSession:
         try:
             return step.run(values)
         except (errors.AbortedError, errors.UnavailableError):
-            self._forget_plans_of(step.lost)
+            self._forget_plans()
             raise
         finally:
             self._steps.pop(order.step, None)
@@ -159,7 +159,10 @@ class MasterSession:
                           [part.graph_def().SerializeToString()])
         return self._peers.call(part.task, message, _CALL_PATIENCE).fields["handle"]
 
-    def _forget_plans_of(self, task: str | None) -> None:
-        """A task was lost: if it comes back it does not know its parts any more."""
+    def _forget_plans(self) -> None:
+        """A task was lost: if it comes back it does not know its parts any more.
+
+        Which one it was is not always known: a part may fail because another task did not answer it. So all parts are registered anew.
+        """
         with self._lock:
-            self._plans = {key: plan for key, plan in self._plans.items() if all(part.task != task for part in plan)}
+            self._plans = {}

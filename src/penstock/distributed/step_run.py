@@ -40,7 +40,6 @@ class StepRun:
         self._give_up: list[Callable[[], None]] = []
         self._values: dict[int, Any] = {}
         self._metadata: list[RunMetadata] = []
-        self.lost: str | None = None  # the task whose failure ended the step
 
     def run(self, feeds: list[Any]) -> tuple[list[Any], RunMetadata | None]:
         """The fetches, and what the tasks tell of the step; raises the error that ended it."""
@@ -105,8 +104,6 @@ class StepRun:
     def _event(self, event: step_state.Event) -> None:
         with self._lock:
             instructions = self._state.handle(event)
-            if isinstance(event, step_state.Failed) and self._state.error is event.error:
-                self.lost = event.task
         if self._state.error is not None:
             self._failed.set()
         for instruction in instructions:
