@@ -192,7 +192,15 @@ def test_closing_the_session_ends_a_blocked_step():
     assert isinstance(results[0], tf.errors.CancelledError)
 
 
-def test_interrupt_ends_a_blocked_step():
+@pytest.fixture
+def interruptible():
+    """Ctrl-C raises KeyboardInterrupt, also where the tests run in the background and the shell has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_interrupt_ends_a_blocked_step(interruptible):
     queue = tf.FIFOQueue(1, tf.int32, shapes=[[]])
     take, put = queue.dequeue(), queue.enqueue(7)
     with tf.Session() as session:
