@@ -13,10 +13,13 @@ from penstock.graph.graph import default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.scopes import control_dependencies, name_scope
 from penstock.graph.shape import TensorShape, as_shape
+from penstock.ops.array.pack import stack
 from penstock.ops.array.passing import stop_gradient
 from penstock.ops.constant import constant, identity
 from penstock.ops.flow.functional import If, While
-from penstock.ops.math.compare import logical_and
+from penstock.ops.flow.misc import Assert, with_dependencies
+from penstock.ops.math.compare import logical_and, logical_not
+from penstock.ops.math.reduce import reduce_any
 
 # --- leaves of a structure that are made of tensors ------------------------------------------------------------------
 
@@ -145,19 +148,19 @@ def case(pred_fn_pairs: Any, default: Callable[[], Any] | None = None, exclusive
             raise TypeError("Each entry in pred_fn_pairs must be a 2-tuple")
         if not callable(pair[1]):
             raise TypeError("fn for each entry in pred_fn_pairs must be callable.")
-    from penstock.ops.flow.misc import Assert, with_dependencies  # used here only
+    if not pairs and default is None:
+        raise ValueError("tf.case needs at least one pair or a default")
     with name_scope(name, "case", [pred for pred, _ in pairs]):
-        preds = [to_tensor(pred) for pred, _ in pairs]
+        preds, branches = [to_tensor(pred) for pred, _ in pairs], [branch for _, branch in pairs]
         checks = []
         if exclusive:
             overlap = [logical_and(one, other) for index, one in enumerate(preds) for other in preds[index + 1:]]
             checks = [Assert(_none_of(overlap), ["More than one condition evaluated as True but exclusive=True. Conditions:", *preds])]
-        if default is None:
-            *pairs, (last, default) = pairs
+        if default is None:  # the last branch, then: the check says that one of them is to run
             checks.append(Assert(_any_of(preds), ["None of the conditions evaluated as True. Conditions:", *preds]))
-            del last
+            default = branches.pop()
         function = default
-        for (pred, _), (_, branch) in zip(reversed(list(zip(preds, pairs))), reversed(pairs)):
+        for pred, branch in reversed(list(zip(preds, branches))):
             function = _chain(pred, branch, function, strict)
         if not checks:
             return function()
@@ -171,13 +174,10 @@ def _chain(pred: Tensor, branch: Callable[[], Any], rest: Callable[[], Any], str
 
 
 def _any_of(preds: list[Tensor]) -> Tensor:
-    from penstock.ops.array.pack import stack  # used by the checks of case() only
-    from penstock.ops.math.reduce import reduce_any
     return reduce_any(stack(preds))
 
 
 def _none_of(preds: list[Tensor]) -> Tensor:
-    from penstock.ops.math.compare import logical_not  # used by the checks of case() only
     return logical_not(_any_of(preds)) if preds else constant(True)
 
 
