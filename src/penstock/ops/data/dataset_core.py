@@ -62,8 +62,11 @@ def dataset_op(op_type: str, inputs: str = "", output: str = "handle", **declare
 
 
 def integer(value: Any) -> int:
-    """A scalar input as an int."""
-    return int(np.asarray(value)[()])
+    """A scalar input as an int; InvalidArgumentError if it is none."""
+    array = np.asarray(value)
+    if array.ndim:
+        raise invalid_argument(f"a scalar is needed, not an array of shape {list(array.shape)}")
+    return int(array[()])
 
 
 def positive(value: Any, name: str) -> int:
