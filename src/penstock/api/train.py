@@ -38,4 +38,11 @@ TABLE: dict[str, str] = {
     "tensorboard.compat.proto.cluster_pb2": "ClusterDef JobDef",
     "tensorboard.compat.proto.saver_pb2": "SaverDef",
 }
-publish(__name__, TABLE)
+# Built later: monitored sessions and their hooks, synchronous replicas.
+MISSING = (
+    "MonitoredTrainingSession MonitoredSession SingularMonitoredSession SessionManager Scaffold Supervisor ChiefSessionCreator WorkerSessionCreator "
+    "SessionCreator SessionRunHook SessionRunArgs SessionRunContext SessionRunValues StopAtStepHook LoggingTensorHook CheckpointSaverHook "
+    "CheckpointSaverListener SummarySaverHook StepCounterHook NanTensorHook NanLossDuringTrainingError GlobalStepWaiterHook FinalOpsHook FeedFnHook "
+    "ProfilerHook SecondOrStepTimer SyncReplicasOptimizer experimental"
+)
+publish(__name__, TABLE, missing=MISSING)

@@ -6,6 +6,7 @@ the same. Until the native kernel is ready, and for types and ops that it does n
 """
 from __future__ import annotations
 
+import contextlib
 import heapq
 from collections.abc import Callable
 from typing import Any
@@ -36,11 +37,9 @@ class Group:
         if self._native is None:
             self._native = kernel_for(self.body)
         if self._native is not None:
-            try:
-                shape = np.broadcast_shapes(*[array.shape for array in arrays])
-                return self._native(arrays, shape)[0]
-            except (TypeError, ValueError):  # inputs that do not fit together: the NumPy kernels say which op they do not fit
-                return self._interpret(arrays)
+            # Inputs that do not fit together are left to the NumPy kernels, which say which op they do not fit.
+            with contextlib.suppress(TypeError, ValueError):
+                return self._native(arrays, np.broadcast_shapes(*[array.shape for array in arrays]))[0]
         return self._interpret(arrays)
 
     def _interpret(self, arrays: list[Any]) -> Any:
