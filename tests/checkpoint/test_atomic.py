@@ -20,7 +20,6 @@ PROGRAM = """
     from penstock.checkpoint.writer import BundleWriter, merge
 
     folder, kind, times = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    os.fsync = lambda descriptor: None  # what a process has written stays written when it is killed
 
     def write(prefix, number, names):
         with BundleWriter(prefix) as writer:
@@ -90,6 +89,7 @@ def events(monkeypatch):
     def note(what, path):
         found.append((what, Path(os.fspath(path)).name.partition(".tempstate")[0]))
 
+    monkeypatch.setenv("PENSTOCK_FSYNC", "1")
     replace, link, remove = os.replace, os.link, os.remove
     monkeypatch.setattr(os, "fsync", lambda descriptor: note("sync", os.readlink(f"/proc/self/fd/{descriptor}")))
     monkeypatch.setattr(os, "replace", lambda source, target: (replace(source, target), note("rename", target)))

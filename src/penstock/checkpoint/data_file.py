@@ -1,39 +1,106 @@
-"""DataFile: a file with the values of a checkpoint, while it is written."""
+"""DataFile: a file with the values of a checkpoint, while it is written.
+
+Copying into the file takes longer than everything else, so a thread of its own does that, in the order of the calls, while the caller computes checksums. Pieces
+are handed over by reference: a gigabyte that is written needs no second gigabyte.
+"""
 from __future__ import annotations
 
 import os
+import queue
+import threading
 from typing import Any
 
-from penstock.checkpoint.publish import remove_if_there
+from penstock.checkpoint.publish import on_disk, remove_if_there
 
-_BUFFER = 64 << 10  # bytes; larger pieces go to the file without a copy
-_AHEAD = 32 << 20  # bytes, after which the disk may begin: waiting for it at the end then takes little time
+_SMALL = 1 << 20  # bytes; what is smaller is collected first
+_WAITING = 4  # pieces that may wait for the thread
 
 
 class DataFile:
-    """A new file, written from front to end. ``close`` waits until it is on the disk, ``discard`` removes it."""
+    """A new file, written from front to end. ``close`` ends it, ``discard`` removes it.
+
+    What is given to ``write`` must not change until ``close``.
+    """
 
     def __init__(self, path: str) -> None:
         self.path, self.size = path, 0
-        self._file = open(path, "wb", buffering=_BUFFER)  # noqa: SIM115 (closed by close or discard)
-        self._sent = 0
+        self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
+        self._collected = bytearray()
+        self._pieces: queue.Queue[Any] = queue.Queue(_WAITING)
+        self._thread: threading.Thread | None = None
+        self._error: OSError | None = None
 
     def write(self, data: Any) -> None:
         """Appends bytes, or an array of them."""
-        self._file.write(data)
         self.size += len(data)
-        if self.size - self._sent >= _AHEAD and hasattr(os, "posix_fadvise"):
-            # "We do not need these pages": Linux begins to write them out, and so the disk works while we do.
-            os.posix_fadvise(self._file.fileno(), self._sent, self.size - self._sent, os.POSIX_FADV_DONTNEED)
-            self._sent = self.size
+        if len(data) < _SMALL:
+            self._collected += data
+            if len(self._collected) < _SMALL:
+                return
+            data = None
+        self._hand_over_collected()
+        if data is not None:
+            self._hand_over(data)
 
     def close(self) -> None:
-        """Ends the file and waits for the disk."""
-        with self._file:
-            self._file.flush()
-            os.fsync(self._file.fileno())
+        """Ends the file; raises what went wrong with it."""
+        self._hand_over_collected()
+        self._end_thread()
+        if self._error is not None:
+            raise self._error
+        on_disk(self._descriptor)
+        self._close_descriptor()
 
     def discard(self) -> None:
         """Removes the file, if it has not been renamed by now."""
-        self._file.close()
+        self._end_thread()
+        self._close_descriptor()
         remove_if_there(self.path)
+
+    def _hand_over_collected(self) -> None:
+        if self._collected:
+            collected, self._collected = self._collected, bytearray()
+            self._hand_over(collected)
+
+    def _hand_over(self, data: Any) -> None:
+        if self._error is not None:
+            raise self._error
+        if self._thread is None and self.size >= _SMALL:
+            self._start_thread()
+        if self._thread is None:
+            self._write_now(data)
+        else:
+            self._pieces.put(data)
+
+    def _start_thread(self) -> None:
+        thread = threading.Thread(target=self._write_pieces, name="checkpoint writer", daemon=True)
+        try:
+            thread.start()
+            self._thread = thread
+        except RuntimeError:  # the interpreter is about to end: threads can no longer be started, but a save can still be finished
+            self._thread = None
+
+    def _write_pieces(self) -> None:
+        """The thread: after an error it goes on taking pieces, so that nobody waits for it in vain."""
+        while (data := self._pieces.get()) is not None:
+            if self._error is None:
+                try:
+                    self._write_now(data)
+                except OSError as error:
+                    self._error = error
+
+    def _write_now(self, data: Any) -> None:
+        rest = memoryview(data)
+        while len(rest):
+            rest = rest[os.write(self._descriptor, rest):]
+
+    def _end_thread(self) -> None:
+        if self._thread is not None:
+            self._pieces.put(None)
+            self._thread.join()
+            self._thread = None
+
+    def _close_descriptor(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1

@@ -1,7 +1,11 @@
 """How a new checkpoint takes the place of an old one.
 
-What must stay true: whenever the process is killed or the power fails, what ``PREFIX.index`` describes is a whole checkpoint, the old one or the new
-one. So data reaches the disk before an index that speaks of it, and renaming the index is the moment of change.
+What must stay true: whenever the process is killed, what ``PREFIX.index`` describes is a whole checkpoint, the old one or the new one. So data is
+complete before an index speaks of it, and renaming the index is the moment of change.
+
+A process that is killed loses nothing that it has written; a machine whose power fails loses what the operating system has not brought to the disk yet.
+By default nobody waits for that, as in TensorFlow. PENSTOCK_FSYNC=1 makes every save wait, at each step of the order above, and so the promise holds
+for power failures too.
 
 A checkpoint under a new name is simple: its data files take their names, then its index. One that replaces another of the same name cannot just
 rename two files, for in between the old index would describe new data. The number of shards, which is part of the names of the data files, helps: the
@@ -28,6 +32,17 @@ from penstock.checkpoint.table import build_table
 HEADER_KEY = b""
 _BUNDLE_VERSION = 1
 _ABANDONED = 600  # seconds without a write, after which a temporary file has nobody who writes it
+
+
+def waits_for_disk() -> bool:
+    """Is PENSTOCK_FSYNC set?"""
+    return os.environ.get("PENSTOCK_FSYNC", "0") not in ("", "0")
+
+
+def on_disk(descriptor: int) -> None:
+    """Waits, if that is wanted, until an open file is on the disk."""
+    if waits_for_disk():
+        os.fsync(descriptor)
 
 
 def index_path(prefix: str) -> str:
@@ -60,7 +75,7 @@ def write_atomically(path: str, contents: bytes) -> None:
         with open(temporary, "wb") as file:
             file.write(contents)
             file.flush()
-            os.fsync(file.fileno())
+            on_disk(file.fileno())
         os.replace(temporary, path)
     except BaseException:
         remove_if_there(temporary)
@@ -76,7 +91,9 @@ def remove_if_there(*paths: str) -> None:
 
 
 def sync_folder(path: str) -> None:
-    """Waits until the names of the files beside ``path`` are on the disk."""
+    """Waits, if that is wanted, until the names of the files beside ``path`` are on the disk."""
+    if not waits_for_disk():
+        return
     folder = os.open(os.path.dirname(path) or ".", os.O_RDONLY)
     try:
         os.fsync(folder)
@@ -131,7 +148,7 @@ def _link(source: str, target: str) -> None:
     except OSError:
         shutil.copyfile(source, temporary)
         with open(temporary, "rb") as file:
-            os.fsync(file.fileno())
+            on_disk(file.fileno())
     os.replace(temporary, target)
 
 

@@ -18,7 +18,8 @@ from penstock.graph import dtypes
 from penstock.graph.dtypes import DType
 from penstock.platform.records import mask
 
-PIECE = 1 << 20  # bytes between two looks at the crc: they are still in the cache when they are written
+PIECE = 1 << 20  # bytes between two looks at the crc: they are still in the cache when they are checked
+_WRITTEN = 8 << 20  # bytes that are written at once, while the crc of the next ones is computed
 
 
 class Damaged(Exception):
@@ -33,10 +34,10 @@ def write_array(file: DataFile, array: np.ndarray, dtype: DType) -> int:
 def _write_numbers(file: DataFile, array: np.ndarray) -> int:
     data = as_bytes(np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False)))
     crc = 0
-    for start in range(0, len(data), PIECE):
-        piece = data[start:start + PIECE]
-        crc = google_crc32c.extend(crc, piece)
+    for start in range(0, len(data), _WRITTEN):
+        piece = data[start:start + _WRITTEN]
         file.write(piece)
+        crc = google_crc32c.extend(crc, piece)
     return mask(crc)
 
 

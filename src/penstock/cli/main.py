@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 USAGE = """\
 commands:
   run       run a TensorFlow 1 program: penstock run prog.py --its --own --flags
+  launch    run one as a cluster of tasks: penstock launch --ps 1 --workers 2 prog.py
+  status    what a running cluster does: penstock status grpc://localhost:2222
   demo      learn to read handwritten digits, in less than a minute
   inspect   what is in a checkpoint, a SavedModel or a graph: penstock inspect model.ckpt
   cache     show or clear the compiled kernels that are kept on disk
@@ -18,6 +20,18 @@ commands:
 
 def _run(argv: list[str]) -> int:
     from penstock.cli.run import main  # commands are imported when they are called: `version` should not wait for the others
+
+    return main(argv)
+
+
+def _launch(argv: list[str]) -> int:
+    from penstock.cli.launch import main  # as above
+
+    return main(argv)
+
+
+def _status(argv: list[str]) -> int:
+    from penstock.cli.status import main  # as above
 
     return main(argv)
 
@@ -48,7 +62,8 @@ def _version(argv: list[str]) -> int:
     return 0
 
 
-COMMANDS: dict[str, Callable[[list[str]], int]] = {"run": _run, "demo": _demo, "inspect": _inspect, "cache": _cache, "version": _version}
+COMMANDS: dict[str, Callable[[list[str]], int]] = {"run": _run, "launch": _launch, "status": _status, "demo": _demo, "inspect": _inspect, "cache": _cache,
+                                                      "version": _version}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -19,11 +19,13 @@ from typing import Any
 
 from penstock.api.alias import install_as_tensorflow
 from penstock.cli import era, python2
+from penstock.distributed.launch_guard import wait_at_gate
 
 
 def main(argv: list[str]) -> int:
     """Runs a program. Returns when it comes to its end; whatever it raises passes through."""
     options = _parse(argv)
+    wait_at_gate()
     install_as_tensorflow()
     if options.era:
         era.activate()

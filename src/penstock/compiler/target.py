@@ -33,6 +33,11 @@ def _machine() -> Any:
     return _new_machine()
 
 
+def triple() -> str:
+    """LLVM's name of this platform: x86_64-unknown-linux-gnu."""
+    return str(binding.get_default_triple())
+
+
 @functools.cache
 def cpu() -> str:
     """LLVM's name of this CPU."""
@@ -96,12 +101,15 @@ def _generate(text: str, machine: Any) -> bytes:
 class Library:
     """Linked code; it stays in memory as long as this object."""
 
-    def __init__(self, code: bytes, symbol: str) -> None:
+    def __init__(self, code: bytes, *symbols: str) -> None:
         name = f"penstock{next(_libraries)}"
         with _lock:
-            builder = binding.JITLibraryBuilder().add_object_img(code).export_symbol(symbol).add_current_process()
+            builder = binding.JITLibraryBuilder().add_object_img(code).add_current_process()
+            for symbol in symbols:
+                builder = builder.export_symbol(symbol)
             try:
                 self._tracker = builder.link(_linker(), name)
             except RuntimeError as error:
                 raise Unsupported(f"the machine code does not link: {error}") from error
-        self.address = int(self._tracker[symbol])
+        self.addresses = {symbol: int(self._tracker[symbol]) for symbol in symbols}
+        self.address = self.addresses[symbols[0]]

@@ -24,6 +24,8 @@ TensorShape accepts), or a list of shapes if calling the op gives a list. Kernel
 (flat, if there is a list output). Kernels never write to their inputs. ``static``, if it is there, gets the input Tensors and returns the output's
 value as far as it is known without running (an int array with -1 for unknown elements, or None): shapes are computed from it.
 
+``native(emit, ...)``, if it is there, says how the op runs as native code when all shapes are known: see ``compiler/emitter.py``.
+
 ``ranks``, if it is there, says which ranks inputs must have: ``ranks = {"axis": 0}``; a range of ranks
 is a ``range`` (see ``at_least`` in ``ops/common.py``). They are checked before the shape function is called, and
 again before the kernel is, if they were not known then.
@@ -60,6 +62,7 @@ PROPERTIES = {
     "passes_references": False,  # an input may be a reference: the kernel reads it where it wants the value
     "calls_later": False,  # the functions in its attributes run when its kernel has returned: a dataset is made now, its elements later
     "allows_uninitialized": False,  # a Ref input may point at a variable without a value
+    "updates": (),  # names of the inputs (references, resources) whose variables it writes; ``lower`` gives their new elements, in this order
 }
 
 REGISTRY: dict[str, OpDef] = {}
@@ -97,6 +100,7 @@ class OpDef:
         self.outputs = tuple(self._parse(text) for text in outputs.split(",") if text.strip())
         self.kernel: Callable[..., Any] | None = body.__dict__.get("kernel")
         self.lower: Callable[..., Any] | None = body.__dict__.get("lower")
+        self.native: Callable[..., Any] | None = body.__dict__.get("native")
         self.static: Callable[..., Any] | None = body.__dict__.get("static")
         self._gradient: object = body.__dict__.get("gradient", _MISSING)
         for name, default in PROPERTIES.items():
@@ -123,6 +127,7 @@ class OpDef:
     control_flow: str
     allows_uninitialized: bool
     calls_later: bool
+    updates: tuple[str, ...]
 
     def _parse(self, text: str) -> Arg:
         name, _, spec = (part.strip() for part in text.partition(":"))
@@ -147,7 +152,7 @@ class OpDef:
         for name in names:
             if name in self._input_index:
                 found.append(self._input_index[name])
-            elif name in self.attrs or name in ("ctx", "b"):
+            elif name in self.attrs or name in ("ctx", "b", "emit"):
                 found.append(name)
             else:
                 raise TypeError(f"op {self.type}: '{name}' of {function.__name__} is neither an input nor an attribute")
@@ -408,6 +413,14 @@ class OpDef:
         if not self._simple:
             return lambda *flat: _pick(function, self.arguments(flat, op.attrs), order)
         return function if order == list(range(len(self.inputs))) else lambda *flat: _pick(function, flat, order)
+
+    def emit(self, emitter: Any, flat: Sequence[Any], attributes: dict[str, Any]) -> list[Any]:
+        """Calls ``native`` for flat inputs; the outputs, flat."""
+        assert self.native is not None
+        values = self.arguments(flat, attributes)
+        found = self.native(*[emitter if name == "emit" else values[name] if isinstance(name, int) else attributes[name]
+                              for name in self._parameters(self.native)])
+        return list(found) if isinstance(found, (tuple, list)) else [] if found is None else [found]
 
     @functools.cached_property
     def _kernel_parameters(self) -> list[int | str]:

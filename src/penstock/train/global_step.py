@@ -7,9 +7,12 @@ from penstock.graph import dtypes
 from penstock.graph.graph import Graph, default_graph
 from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Tensor
+from penstock.graph.scopes import control_dependencies
 from penstock.variables.initializers import Zeros
 from penstock.variables.scope import get_variable
 from penstock.variables.variable import Variable
+
+_READS = "_global_step_read_op_cache"  # the collection of the tensor that hooks fetch
 
 
 def global_step(sess: Any, global_step_tensor: Any) -> int:
@@ -49,6 +52,22 @@ def get_or_create_global_step(graph: Graph | None = None) -> Any:
     graph = graph or default_graph()
     found = get_global_step(graph)
     return create_global_step(graph) if found is None else found
+
+
+def global_step_read(hook: str, graph: Graph | None = None) -> Tensor:
+    """A tensor with the value of the global step, for hooks to fetch; RuntimeError if there is no step.
+
+    It is a copy: what a run fetches is the value at one moment, even if the variable is changed in that run. One per graph.
+    """
+    graph = graph or default_graph()
+    reads = graph.get_collection_ref(_READS)
+    if not reads:
+        step = get_global_step(graph)
+        if step is None:
+            raise RuntimeError(f"Global step should be created to use {hook}.")
+        with graph.as_default(), control_dependencies(None), graph.name_scope(None), graph.name_scope(step.op.name + "/"):
+            reads.append(step + 0)
+    return reads[0]
 
 
 def assert_global_step(global_step_tensor: Any) -> None:

@@ -1,0 +1,194 @@
+"""One task of a cluster that is measured: a ps, or a worker that runs steps and prints how long they took, as JSON.
+
+Usage: python cluster_task.py FRAMEWORK JOB INDEX SETTINGS     (SETTINGS: JSON, see ``cluster.py``)
+
+A worker prints "ready" when its graph has run once, and begins when it reads a line, so that all workers begin
+together. This file also runs inside TensorFlow's Python, so it keeps to the standard library and NumPy.
+"""
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import threading
+import time
+
+ROWS, WIDTH = 32, 64  # the rows of an embedding that a step uses, and how long they are
+
+
+def load(framework):
+    """The framework's TensorFlow 1 interface, in graph mode."""
+    if framework == "penstock":
+        return importlib.import_module("penstock")
+    tf = importlib.import_module("tensorflow.compat.v1")
+    tf.disable_v2_behavior()
+    return tf
+
+
+# --- models: (variables, their gradients) on the worker --------------------------------------------------------------
+
+def ps_device(index):
+    """The device of a parameter server."""
+    return f"/job:ps/task:{index}/device:CPU:0"
+
+
+def shards(tf, count, shape):
+    """One variable on each ps."""
+    variables = []
+    for index in range(count):
+        with tf.device(ps_device(index)):
+            variables.append(tf.get_variable(f"shard_{index}", shape, initializer=tf.zeros_initializer()))
+    return variables
+
+
+def dense(tf, settings, floats):
+    """All of the parameters are read and updated."""
+    variables = shards(tf, settings["ps"], [floats])
+    return variables, [variable * 1e-6 for variable in variables]
+
+
+def sparse(tf, settings, rows):
+    """A few rows of an embedding, which is spread over the parameter servers, are read and updated."""
+    count = settings["ps"]
+    variables = shards(tf, count, [rows // count, WIDTH])
+    gradients = []
+    for index, variable in enumerate(variables):
+        ids = tf.random_uniform([ROWS // count], 0, rows // count, tf.int32, seed=index + 1)
+        with tf.device(ps_device(index)):
+            found = tf.gather(variable, ids)
+        gradients.append(tf.IndexedSlices(found * 1e-6, ids))
+    return variables, gradients
+
+
+def model_of(tf, settings):
+    """The variables of the model and a gradient for each."""
+    kind, size = settings["model"], settings["size"]
+    if kind == "scalar":
+        return dense(tf, settings, 1)
+    if kind == "dense":
+        return dense(tf, settings, size // 4 // settings["ps"])
+    return sparse(tf, settings, size)
+
+
+def asynchronous(tf, settings):
+    """(what to initialise, the step, None): each worker updates as it likes."""
+    if settings["model"] == "null":
+        steps = []
+        for index in range(settings["ps"]):
+            with tf.device(ps_device(index)):
+                steps.append(tf.no_op())
+        return tf.no_op(), tf.group(*steps), None
+    variables, gradients = model_of(tf, settings)
+    updates = []
+    for variable, gradient in zip(variables, gradients):
+        if isinstance(gradient, tf.IndexedSlices):
+            updates.append(tf.scatter_sub(variable, gradient.indices, gradient.values).op)
+        else:
+            updates.append(tf.assign_sub(variable, gradient).op)
+    return tf.global_variables_initializer(), tf.group(*updates), None
+
+
+def synchronous(tf, settings):
+    """(what to initialise, the step, the chief's step): gradients are averaged over all workers but the backups, as SyncReplicasOptimizer does it."""
+    variables, gradients = model_of(tf, settings)
+    needed = settings["workers"] - settings["backup"]
+    with tf.device(ps_device(0)):
+        step = tf.get_variable("step", [], tf.int64, initializer=tf.zeros_initializer())
+        tokens = tf.FIFOQueue(-1, tf.int64, [[]], shared_name="tokens")
+        local = tf.placeholder_with_default(tf.constant(0, tf.int64), [])
+    given, applied = [], []
+    for index, (variable, gradient) in enumerate(zip(variables, gradients)):
+        with tf.device(ps_device(index)):
+            if isinstance(gradient, tf.IndexedSlices):
+                sums = tf.SparseConditionalAccumulator(tf.float32, variable.shape, shared_name=f"sum_{index}")
+                given.append(sums.apply_indexed_slices_grad(gradient, local))
+                mean = sums.take_indexed_slices_grad(needed)
+                applied.append((sums, tf.scatter_sub(variable, mean.indices, mean.values).op))
+            else:
+                sums = tf.ConditionalAccumulator(tf.float32, variable.shape, shared_name=f"sum_{index}")
+                given.append(sums.apply_grad(gradient, local))
+                applied.append((sums, tf.assign_sub(variable, sums.take_grad(needed)).op))
+    with tf.control_dependencies(given), tf.device(ps_device(0)):
+        token = tokens.dequeue()
+    with tf.control_dependencies([update for _, update in applied]), tf.device(ps_device(0)):
+        new = tf.assign_add(step, 1)
+        raised = [sums.set_global_step(new) for sums, _ in applied]
+        with tf.control_dependencies(raised):
+            chief = tokens.enqueue_many(tf.fill([settings["workers"]], new)) if not settings["backup"] else tokens.enqueue_many(
+                tf.fill([settings["workers"]], new))
+    return tf.global_variables_initializer(), (token, local), chief
+
+
+# --- tasks -----------------------------------------------------------------------------------------------------------
+
+def wait_for_line():
+    """Until the one who measures says go."""
+    print("ready", flush=True)
+    sys.stdin.readline()
+
+
+def timed_steps(run, seconds, delay):
+    """Runs steps for so many seconds; the time that each took."""
+    times = []
+    end = time.perf_counter() + seconds
+    last = time.perf_counter()
+    while last < end:
+        if delay:
+            time.sleep(delay)
+        run()
+        now = time.perf_counter()
+        times.append(now - last)
+        last = now
+    return times
+
+
+def work(tf, server, index, settings):
+    """A worker: build, initialise, warm up, wait for the others, run."""
+    build = synchronous if settings["sync"] else asynchronous
+    with tf.device(f"/job:worker/task:{index}/device:CPU:0"):
+        initialise, step, chief = build(tf, settings)
+    session = tf.Session(server.target)
+    if index == 0:
+        session.run(initialise)
+    wait_for_line()
+    if chief is not None:
+        token, local = step
+        state = {"step": 0}
+        if index == 0:
+            threading.Thread(target=coordinate, args=(tf, session, chief), daemon=True).start()
+
+        def run():
+            state["step"] = int(session.run(token, {local: state["step"]}))
+    else:
+        def run():
+            session.run(step)
+    timed_steps(run, settings["warmup"], 0.0)
+    delay = settings["straggler"] if index == settings["workers"] - 1 else 0.0
+    times = timed_steps(run, settings["seconds"], delay)
+    print(json.dumps({"times": times, "version": tf.__version__}), flush=True)
+    sys.stdin.readline()  # others may still need this task's steps
+
+
+def coordinate(tf, session, chief):
+    """The chief's thread: takes averages, applies them and lets the workers go on, until the session ends."""
+    try:
+        while True:
+            session.run(chief)
+    except tf.errors.OpError:
+        return
+
+
+def main():
+    """Starts the task."""
+    framework, job, index, settings = sys.argv[1], sys.argv[2], int(sys.argv[3]), json.loads(sys.argv[4])
+    tf = load(framework)
+    server = tf.train.Server(tf.train.ClusterSpec(settings["cluster"]), job_name=job, task_index=index)
+    if job == "ps":
+        print("ready", flush=True)
+        server.join()
+    else:
+        work(tf, server, index, settings)
+
+
+if __name__ == "__main__":
+    main()

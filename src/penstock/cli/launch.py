@@ -1,0 +1,101 @@
+"""``penstock launch --ps 1 --workers 2 program.py args...``: a cluster of tasks, all running one TensorFlow 1 program."""
+from __future__ import annotations
+
+import argparse
+import os
+import secrets
+import sys
+
+from penstock.distributed.launch_plan import CLASSIC_FLAGS, Plan
+
+EPILOG = """\
+Every task runs `penstock run PROGRAM ...` with TF_CONFIG set, so that `import tensorflow` gives Penstock. The job is done when all workers have
+ended with code 0; then the ps are stopped. Its exit code is 0, that of the worker that failed for good, or 130 after Ctrl-C.
+
+  penstock launch --ps 1 --workers 2 train.py --steps 1000
+  penstock launch --ps 2 --workers 4 --flags old_train.py           # with --job_name, --task_index, --ps_hosts, --worker_hosts
+  penstock launch --ps 1 --workers 2 --flags-as "--role={job} --n={index} --servers={ps_hosts}" train.py
+  penstock launch --ps 1 --chief --workers 2 --evaluator estimator.py
+"""
+
+
+def main(argv: list[str]) -> int:
+    """Launches a job; returns its exit code."""
+    parser = _parser()
+    options = parser.parse_args(argv)
+    plan = _plan(options)
+    if not plan.tasks():
+        parser.error("there is no task to start")
+    secret = _secret(options.secret_file) if options.secret_file else None
+    if options.ray:
+        return _launch_on_ray(plan, options, secret)
+    from penstock.distributed.launch_local import launch  # the engine that was asked for
+
+    return launch(plan, options.max_restarts, options.grace, secret, options.color)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="penstock launch", description="Run a TensorFlow 1 program as the tasks of a cluster.", epilog=EPILOG,
+                                     allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
+    tasks = parser.add_argument_group("tasks")
+    tasks.add_argument("--ps", type=_count, default=0, metavar="N", help="parameter servers (default: %(default)s)")
+    tasks.add_argument("--workers", type=_count, default=1, metavar="N", help="workers (default: %(default)s); worker 0 is the chief by convention")
+    tasks.add_argument("--chief", action="store_true", help="a chief of its own, beside the workers")
+    tasks.add_argument("--evaluator", action="store_true", help="an evaluator, as estimators know it; it is no part of the cluster")
+    tasks.add_argument("--flags", action="store_const", const=CLASSIC_FLAGS, default="", help=f"add {CLASSIC_FLAGS.replace('%', '%%')}")
+    tasks.add_argument("--flags-as", dest="flags", metavar="TEXT", help="add these arguments; {job}, {index}, {ps_hosts}, {worker_hosts} and "
+                                                                        "{chief_hosts} are filled in")
+    running = parser.add_argument_group("running")
+    running.add_argument("--max-restarts", type=_count, default=3, metavar="N", help="how often a task that fails is started again (default: %(default)s)")
+    running.add_argument("--grace", type=float, default=5.0, metavar="S", help="seconds that a task gets to end by itself (default: %(default)g)")
+    running.add_argument("--secret-file", metavar="FILE", help="the cluster's secret; made if it is not there. With PENSTOCK_CLUSTER_SECRET_FILE=FILE "
+                                                               "`penstock status` can then ask the tasks (default: a secret that only they know)")
+    running.add_argument("--color", choices=["auto", "always", "never"], default="auto", help="of the tasks' names (default: on a terminal, unless "
+                                                                                              "NO_COLOR is set)")
+    running.add_argument("--no-era", action="store_true", help="as in `penstock run`")
+    ray = parser.add_argument_group("many machines, with Ray (pip install penstock[ray])")
+    ray.add_argument("--ray", action="store_true", help="start the tasks as actors of a Ray cluster")
+    ray.add_argument("--ray-address", default="auto", metavar="ADDRESS", help="of the Ray cluster (default: the one that this machine is in)")
+    ray.add_argument("--cpus", type=float, default=1.0, metavar="N", help="CPUs of each task (default: %(default)g)")
+    ray.add_argument("--strategy", default="SPREAD", choices=["SPREAD", "PACK", "STRICT_SPREAD", "STRICT_PACK"], help="of the placement group (default: "
+                                                                                                                       "%(default)s)")
+    parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as in `python -m`")
+    parser.add_argument("program", metavar="PROGRAM")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...")
+    return parser
+
+
+def _count(text: str) -> int:
+    count = int(text)
+    if count < 0:
+        raise argparse.ArgumentTypeError(f"{count} is less than 0")
+    return count
+
+
+def _plan(options: argparse.Namespace) -> Plan:
+    program = [*(["--no-era"] if options.no_era else []), *(["-m"] if options.module else []), options.program, *options.arguments]
+    return Plan(program, options.ps, options.workers, options.chief, options.evaluator, options.flags or "")
+
+
+def _secret(path: str) -> str:
+    """The secret in a file, which is made with a new one if need be."""
+    try:
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    except FileExistsError:
+        from penstock.distributed.security import read_secret  # checks the mode
+
+        return read_secret(path)
+    secret = secrets.token_hex(32)
+    with open(descriptor, "w", encoding="ascii") as file:
+        file.write(secret + "\n")
+    return secret
+
+
+def _launch_on_ray(plan: Plan, options: argparse.Namespace, secret: str | None) -> int:
+    try:
+        from penstock.distributed import ray as engine  # Ray is an extra
+    except ModuleNotFoundError as error:
+        print(f"penstock launch: {error}. Install it with: pip install 'penstock[ray]'", file=sys.stderr)
+        return 2
+    return engine.launch(plan, address=options.ray_address, cpus=options.cpus, strategy=options.strategy, max_restarts=options.max_restarts,
+                         grace=options.grace, secret=secret, color=options.color)

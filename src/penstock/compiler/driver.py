@@ -1,0 +1,256 @@
+"""The native driver: walks the table of a step, and spreads the parts of its calls over the team's threads. Written in LLVM IR.
+
+A *run* is described by the words of its header (``HEADER``). First the cells of arrays that the caller brings along are filled in, then the calls of the
+table are made one after the other. A call with several parts is written on the *board* (``BOARD``), where the team's threads see it; the caller
+works on it too. A ticket holds the call's generation, its number of parts and the next part to be taken, all in one word, so that taking a part
+is one compare-and-swap that cannot succeed for a call that has ended. If another run has the board, the caller does all parts itself.
+
+A thread of the team looks at the board as long as a run is under way, and a little longer; then it returns, to be parked by Python.
+"""
+from __future__ import annotations
+
+from penstock.compiler import target
+
+HEADER = ("bindings", "binding_table", "ids", "cells", "calls", "call_table", "status", "board", "times")
+BINDING = ("cell", "id", "offset")
+CALL = ("function", "words", "stride", "parts")
+BOARD = ("ticket", "function", "words", "stride", "done", "busy", "runs", "stop")
+MOST_PARTS = (1 << 20) - 1
+_PATIENCE = 20_000  # looks at an idle board before a thread goes to sleep: some 200 us
+_LINE = 64  # bytes between the words of the board: each on a cache line of its own
+
+
+def _offset(name: str) -> int:
+    return BOARD.index(name) * _LINE
+
+
+BOARD_BYTES = len(BOARD) * _LINE
+
+_TEXT = """
+{hint}
+declare i32 @{yield}()
+
+define internal void @pause(i64 %n) {{
+  {pause}
+  %low = and i64 %n, 1023
+  %often = icmp eq i64 %low, 1023
+  br i1 %often, label %give, label %out
+give:
+  %ignored = call i32 @{yield}()
+  br label %out
+out:
+  ret void
+}}
+
+; takes one part of the call on the board and runs it; 0 if there is none
+define internal i1 @take(ptr %board) {{
+  %done = getelementptr i8, ptr %board, i64 {done}
+  %ticket = load atomic i64, ptr %board acquire, align 8
+  %next = and i64 %ticket, 1048575
+  %shifted = lshr i64 %ticket, 20
+  %parts = and i64 %shifted, 1048575
+  %some = icmp ult i64 %next, %parts
+  br i1 %some, label %try, label %none
+try:
+  %after = add i64 %ticket, 1
+  %swap = cmpxchg ptr %board, i64 %ticket, i64 %after acq_rel acquire
+  %mine = extractvalue {{ i64, i1 }} %swap, 1
+  br i1 %mine, label %run, label %taken
+run:
+  %at_function = getelementptr i8, ptr %board, i64 {function}
+  %function = load ptr, ptr %at_function
+  %at_words = getelementptr i8, ptr %board, i64 {words}
+  %words = load ptr, ptr %at_words
+  %at_stride = getelementptr i8, ptr %board, i64 {stride}
+  %stride = load i64, ptr %at_stride
+  %offset = mul i64 %stride, %next
+  %part = getelementptr i8, ptr %words, i64 %offset
+  call void %function(ptr %part)
+  %was = atomicrmw add ptr %done, i64 1 acq_rel
+  ret i1 1
+taken:
+  ret i1 1
+none:
+  ret i1 0
+}}
+
+; what a thread of the team does
+define void @serve(ptr %board) {{
+entry:
+  %at_runs = getelementptr i8, ptr %board, i64 {runs}
+  %at_stop = getelementptr i8, ptr %board, i64 {stop}
+  br label %look
+look:
+  %idle = phi i64 [ 0, %entry ], [ 0, %worked ], [ %longer, %wait ]
+  %found = call i1 @take(ptr %board)
+  br i1 %found, label %worked, label %nothing
+worked:
+  br label %look
+nothing:
+  %runs = load atomic i64, ptr %at_runs monotonic, align 8
+  %running = icmp sgt i64 %runs, 0
+  %more = add i64 %idle, 1
+  %longer = select i1 %running, i64 0, i64 %more
+  %stop = load atomic i64, ptr %at_stop monotonic, align 8
+  %stopped = icmp ne i64 %stop, 0
+  %tired = icmp ugt i64 %longer, {patience}
+  %leave = or i1 %stopped, %tired
+  br i1 %leave, label %out, label %wait
+wait:
+  call void @pause(i64 %more)
+  br label %look
+out:
+  ret void
+}}
+
+; a call of several parts
+define internal void @share(ptr %function, ptr %words, i64 %stride, i64 %parts, ptr %board) {{
+entry:
+  %at_busy = getelementptr i8, ptr %board, i64 {busy}
+  %swap = cmpxchg ptr %at_busy, i64 0, i64 1 acq_rel acquire
+  %mine = extractvalue {{ i64, i1 }} %swap, 1
+  br i1 %mine, label %publish, label %alone
+publish:
+  %at_function = getelementptr i8, ptr %board, i64 {function}
+  %at_words = getelementptr i8, ptr %board, i64 {words}
+  %at_stride = getelementptr i8, ptr %board, i64 {stride}
+  %at_done = getelementptr i8, ptr %board, i64 {done}
+  store ptr %function, ptr %at_function
+  store ptr %words, ptr %at_words
+  store i64 %stride, ptr %at_stride
+  store atomic i64 0, ptr %at_done monotonic, align 8
+  %old = load atomic i64, ptr %board monotonic, align 8
+  %generation = lshr i64 %old, 40
+  %newer = add i64 %generation, 1
+  %high = shl i64 %newer, 40
+  %middle = shl i64 %parts, 20
+  %ticket = or i64 %high, %middle
+  store atomic i64 %ticket, ptr %board release, align 8
+  br label %work
+work:
+  %found = call i1 @take(ptr %board)
+  br i1 %found, label %work, label %wait
+wait:
+  %n = phi i64 [ 0, %work ], [ %more, %again ]
+  %done = load atomic i64, ptr %at_done acquire, align 8
+  %all = icmp eq i64 %done, %parts
+  br i1 %all, label %free, label %again
+again:
+  %more = add i64 %n, 1
+  call void @pause(i64 %more)
+  br label %wait
+free:
+  store atomic i64 0, ptr %at_busy release, align 8
+  ret void
+alone:
+  %index = phi i64 [ 0, %entry ], [ %following, %alone ]
+  %offset = mul i64 %stride, %index
+  %part = getelementptr i8, ptr %words, i64 %offset
+  call void %function(ptr %part)
+  %following = add i64 %index, 1
+  %over = icmp eq i64 %following, %parts
+  br i1 %over, label %out, label %alone
+out:
+  ret void
+}}
+
+; a whole run; the index of the call that failed, or -1
+define i64 @run(ptr %header) {{
+entry:
+  %at_binding_table = getelementptr i64, ptr %header, i64 1
+  %at_ids = getelementptr i64, ptr %header, i64 2
+  %at_cells = getelementptr i64, ptr %header, i64 3
+  %at_calls = getelementptr i64, ptr %header, i64 4
+  %at_call_table = getelementptr i64, ptr %header, i64 5
+  %at_status = getelementptr i64, ptr %header, i64 6
+  %at_board = getelementptr i64, ptr %header, i64 7
+  %at_times = getelementptr i64, ptr %header, i64 8
+  %bindings = load i64, ptr %header
+  %binding_table = load ptr, ptr %at_binding_table
+  %ids = load ptr, ptr %at_ids
+  %cells = load ptr, ptr %at_cells
+  %calls = load i64, ptr %at_calls
+  %call_table = load ptr, ptr %at_call_table
+  %status = load ptr, ptr %at_status
+  %board = load ptr, ptr %at_board
+  %times = load ptr, ptr %at_times
+  %timed = icmp ne ptr %times, null
+  %at_runs = getelementptr i8, ptr %board, i64 {runs}
+  %before = atomicrmw add ptr %at_runs, i64 1 acq_rel
+  store i64 0, ptr %status
+  br label %bind
+bind:
+  %b = phi i64 [ 0, %entry ], [ %b_next, %bind_one ]
+  %b_more = icmp slt i64 %b, %bindings
+  br i1 %b_more, label %bind_one, label %steps
+bind_one:
+  %b_row = mul i64 %b, 24
+  %at_cell = getelementptr i8, ptr %binding_table, i64 %b_row
+  %at_id = getelementptr i8, ptr %at_cell, i64 8
+  %at_offset = getelementptr i8, ptr %at_cell, i64 16
+  %cell = load i64, ptr %at_cell
+  %id = load i64, ptr %at_id
+  %offset = load i64, ptr %at_offset
+  %at_object = getelementptr i64, ptr %ids, i64 %id
+  %object = load ptr, ptr %at_object
+  %at_data = getelementptr i8, ptr %object, i64 {array_data}
+  %data = load i64, ptr %at_data
+  %address = add i64 %data, %offset
+  %at_target = getelementptr i64, ptr %cells, i64 %cell
+  store i64 %address, ptr %at_target
+  %b_next = add i64 %b, 1
+  br label %bind
+steps:
+  %i = phi i64 [ 0, %bind ], [ %i_next, %after ]
+  br i1 %timed, label %stamp, label %test
+stamp:
+  %now = call i64 @llvm.readcyclecounter()
+  %at_time = getelementptr i64, ptr %times, i64 %i
+  store i64 %now, ptr %at_time
+  br label %test
+test:
+  %i_more = icmp slt i64 %i, %calls
+  br i1 %i_more, label %step, label %finish
+step:
+  %row = mul i64 %i, 32
+  %at_function = getelementptr i8, ptr %call_table, i64 %row
+  %at_words = getelementptr i8, ptr %at_function, i64 8
+  %at_stride = getelementptr i8, ptr %at_function, i64 16
+  %at_parts = getelementptr i8, ptr %at_function, i64 24
+  %function = load ptr, ptr %at_function
+  %words = load ptr, ptr %at_words
+  %stride = load i64, ptr %at_stride
+  %parts = load i64, ptr %at_parts
+  %single = icmp eq i64 %parts, 1
+  br i1 %single, label %one, label %many
+one:
+  call void %function(ptr %words)
+  br label %after
+many:
+  call void @share(ptr %function, ptr %words, i64 %stride, i64 %parts, ptr %board)
+  br label %after
+after:
+  %i_next = add i64 %i, 1
+  %failed = load i64, ptr %status
+  %ok = icmp eq i64 %failed, 0
+  br i1 %ok, label %steps, label %finish
+finish:
+  %result = phi i64 [ -1, %test ], [ %i, %after ]
+  %last = atomicrmw add ptr %at_runs, i64 -1 acq_rel
+  ret i64 %result
+}}
+
+declare i64 @llvm.readcyclecounter()
+"""
+
+_HINTS = {"x86": ("llvm.x86.sse2.pause()", ""), "arm": ("llvm.aarch64.hint(i32 1)", "i32")}  # to the CPU: this loop waits
+
+
+def text() -> str:
+    """The module, for this machine."""
+    triple = target.triple()
+    hint, kind = _HINTS["x86" if triple.startswith(("x86_64", "i686")) else "arm"] if not triple.startswith("ppc") else ("", "")
+    declared = f"declare void @{hint.partition('(')[0]}({kind})" if hint else ""
+    words: dict[str, object] = {name: _offset(name) for name in BOARD}
+    words["yield"] = "SwitchToThread" if "windows" in triple else "sched_yield"
+    return _TEXT.format(**words, patience=_PATIENCE, array_data=object.__basicsize__, pause=f"call void @{hint}" if hint else "", hint=declared)

@@ -1,0 +1,98 @@
+"""The emitter: what an op's ``native`` and the fusion pass say to the compiler when all shapes are known.
+
+    def native(emit, tensor, paddings, ...):   # on an op: named inputs are Arrays, attributes are themselves
+        if paddings.known is None:
+            emit.unsupported("the paddings are computed in the step")
+        result = emit.empty(shape, tensor.dtype)
+        emit.call(code, [tensor, result], parts, label="pad")
+        return result
+
+``native`` returns the Array of its output, a tuple of them for several outputs. It may return a view of an input (``emit.view``). It is called once per
+combination of shapes; kernels are keyed by structure, and take extents and strides as numbers (``emit.call``'s parts).
+"""
+from __future__ import annotations
+
+import functools
+import struct
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from penstock.compiler.calls import Array, Buffer, Call, Code, Unsupported, row_major
+from penstock.compiler.fusion_body import Body
+from penstock.compiler.grouped_loops import module_for
+from penstock.compiler.layout import plan
+
+if TYPE_CHECKING:
+    from penstock.compiler.moves import Moves
+
+
+class Emitter:
+    """Collects the calls of a region. ``threads`` is how many parts of a call can run at once."""
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        self.calls: list[Call] = []
+        self.nodes: list[Any] = []  # those being emitted: they go into the calls
+        self.status = Array(Buffer("arena", 64), np.dtype(np.int64), (1,), (8,))  # a kernel that stores 1 here ends the step: the node has failed
+
+    def unsupported(self, reason: str) -> NoReturn:
+        """This node cannot be native; NumPy runs it. The reason is shown by ``penstock explain``."""
+        raise Unsupported(reason)
+
+    def empty(self, shape: Sequence[int], dtype: Any) -> Array:
+        """A new contiguous array in the arena (64-byte aligned), of unknown contents."""
+        dtype = np.dtype(dtype)
+        shape = tuple(int(extent) for extent in shape)
+        array = Array(Buffer("arena", 0), dtype, shape, row_major(shape, dtype.itemsize))
+        array.buffer.nbytes = array.nbytes
+        return array
+
+    def constant(self, value: np.ndarray) -> Array:
+        """An array with these contents, never to be written to."""
+        value = np.asarray(value, order="C")
+        return Array(Buffer("constant", value.nbytes, value), value.dtype, value.shape, value.strides, 0, value)
+
+    def view(self, array: Array, shape: Sequence[int], strides: Sequence[int] | None = None, offset: int = 0) -> Array:
+        """Other axes over the same memory; ``offset`` in bytes from the array's first element. Without strides: a reshape, of a contiguous array."""
+        shape = tuple(int(extent) for extent in shape)
+        if strides is None:
+            assert array.contiguous
+            strides = row_major(shape, array.dtype.itemsize)
+        return Array(array.buffer, array.dtype, shape, tuple(strides), array.offset + offset)
+
+    def contiguous(self, array: Array) -> Array:
+        """The array itself, or a copy in which the elements lie in C order."""
+        if array.contiguous:
+            return array
+        result = self.empty(array.shape, array.dtype)
+        self.copy(array, result)
+        return result
+
+    def copy(self, source: Array, target: Array) -> None:
+        """Copies elements; both may be views, the source is broadcast to the target's shape."""
+        self.move.copy(source, target)
+
+    @functools.cached_property
+    def move(self) -> Moves:
+        """Data movement."""
+        from penstock.compiler.moves import Moves  # families of kernels stand above: they call back
+        return Moves(self)
+
+    def elementwise(self, body: Body, inputs: Sequence[Array], outputs: Sequence[Array], label: str) -> None:
+        """A fused loop (without a reduction) over the outputs' shape; inputs are broadcast, outputs contiguous."""
+        layout = plan(outputs[0].shape, [(array.shape, array.strides) for array in inputs], None, self.threads)
+        if layout.parts:
+            self.call(body_code(body), [*inputs, *outputs], list(layout.parts), label, len(outputs), layout.elements * len(body.instructions))
+
+    def call(self, code: Code, operands: Sequence[Array], parts: Sequence[bytes | Sequence[int]], label: str, writes: int = 1, flops: int = 0) -> None:
+        """One kernel. A part is its words after the operands: ints, or bytes; parts run at the same time. The last ``writes`` operands are written."""
+        packed = [part if isinstance(part, bytes) else struct.pack(f"{len(part)}q", *part) for part in parts]
+        if packed:
+            self.calls.append(Call(code, list(operands), packed, label, writes, flops, list(self.nodes)))
+
+
+def body_code(body: Body) -> Code:
+    """The loop of a fused body."""
+    return Code.of("body " + body.key(), lambda: module_for(body))

@@ -1,0 +1,193 @@
+"""A table of native calls over a planned arena: what a region runs.
+
+The arena is planned by liveness: buffers whose lives do not overlap share memory. An *instance* of a table has an arena and words of its own, so that
+several steps can run at the same time; instances are kept for the steps that follow.
+"""
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from penstock.compiler.calls import ARRAY_DATA, Array, Buffer, Call
+from penstock.compiler.driver import HEADER, MOST_PARTS
+from penstock.compiler.emitter import Emitter
+from penstock.compiler.team import native_driver, team
+from penstock.graph.opdef import OpDef
+
+ALIGNMENT = 64
+GUARD = 0  # bytes between buffers, filled with a pattern that tests look at
+
+
+class Table:
+    """Calls, the arrays that a caller brings along, and where in the arena all others are."""
+
+    def __init__(self, emitter: Emitter, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        self.calls, self.threads, self.status = emitter.calls, emitter.threads, emitter.status
+        for kind, arrays in (("input", inputs), ("output", outputs)):
+            for position, array in enumerate(arrays):
+                array.buffer.kind, array.buffer.position = kind, position
+        self.inputs, self.outputs = list(inputs), list(outputs)
+        self.parallel = any(len(call.parts) > 1 for call in self.calls)
+        self.offsets, self.arena_bytes = plan_arena(self.calls, self.status.buffer)
+        self._idle: list[Instance] = []
+
+    @property
+    def ready(self) -> bool:
+        """True if every kernel is compiled."""
+        return all(call.code.ready for call in self.calls)
+
+    def compile(self) -> None:
+        """Compiles what is not compiled. Raises Unsupported."""
+        for call in self.calls:
+            call.code.compile()
+
+    def run(self, arrays: Sequence[np.ndarray]) -> Call | None:
+        """Runs all calls over these arrays, inputs first, then outputs: C-contiguous, of the shapes and types that were said. The call that failed, or None."""
+        try:
+            instance = self._idle.pop()
+        except IndexError:
+            instance = Instance(self)
+        try:
+            failed = instance.run(arrays)
+        finally:
+            self._idle.append(instance)
+        return None if failed < 0 else self.calls[failed]
+
+    def timed(self, arrays: Sequence[np.ndarray]) -> list[int]:
+        """Runs all calls; the clock cycles of each."""
+        return Instance(self).timed(arrays)
+
+
+def plan_arena(calls: Sequence[Call], status: Buffer) -> tuple[dict[Buffer, int], int]:
+    """An offset for each buffer of the arena, and the arena's size: the largest buffers first, each at the lowest place that is free during its life."""
+    lives: dict[Buffer, tuple[int, int]] = {status: (0, len(calls))}
+    for index, call in enumerate(calls):
+        for array in call.operands:
+            if array.buffer.kind == "arena" and array.buffer is not status:
+                first, _ = lives.get(array.buffer, (index, index))
+                lives[array.buffer] = (first, index)
+    offsets: dict[Buffer, int] = {}
+    placed: list[tuple[int, int, int, int]] = []  # start, end in memory; first, last in time
+    total = 0
+    for buffer in sorted(lives, key=lambda each: -each.nbytes):
+        first, last = lives[buffer]
+        size = -(-max(buffer.nbytes, 1) // ALIGNMENT) * ALIGNMENT + GUARD
+        start = 0
+        for begin, end, other_first, other_last in sorted(block for block in placed if block[2] <= last and first <= block[3]):
+            if start + size <= begin:
+                break
+            start = max(start, end)
+        offsets[buffer] = start
+        placed.append((start, start + size, first, last))
+        total = max(total, start + size)
+    return offsets, total
+
+
+class Instance:
+    """The memory of one running step: arena, cells (the addresses of all arrays), words (the arguments of all calls), header."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table  # keeps the code in memory
+        self._arena = np.empty(table.arena_bytes + ALIGNMENT, np.uint8)
+        self._base = -(-self._arena.__array_interface__["data"][0] // ALIGNMENT) * ALIGNMENT
+        self._cells: dict[tuple[Buffer, int], int] = {}
+        self._bindings: list[int] = []
+        self._constants: list[np.ndarray] = []
+        operands = [array for call in table.calls for array in call.operands]
+        self._cell_memory = np.zeros(len(operands) + 1, np.int64)
+        self._cells_at = self._cell_memory.__array_interface__["data"][0]
+        self._words = self._fill(table.calls)
+        arrays = len(table.inputs) + len(table.outputs)
+        self._ids = ctypes.create_string_buffer(8 * max(arrays, 1))
+        self._pack = struct.Struct(f"{arrays}n").pack_into
+        self._binding_table = np.array(self._bindings or [0], np.int64)
+        self._call_table = self._table_of(table.calls)
+        self._run = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(native_driver().addresses["run"])
+        self._header = np.zeros(len(HEADER), np.int64)
+        self._header[:] = (len(self._bindings) // 3, _address(self._binding_table), ctypes.addressof(self._ids), self._cells_at, len(table.calls),
+                           _address(self._call_table), self._base + table.offsets[table.status.buffer], team.board, 0)
+        self._at = _address(self._header)
+
+    def _cell(self, array: Array) -> int:
+        """The index of the cell that holds the address of the array's first element."""
+        buffer, key = array.buffer, (array.buffer, array.offset)
+        cell = self._cells.get(key)
+        if cell is None:
+            cell = self._cells[key] = len(self._cells)
+            if buffer.kind == "arena":
+                self._cell_memory[cell] = self._base + self._table.offsets[buffer] + array.offset
+            elif buffer.kind == "constant":
+                assert buffer.value is not None
+                self._constants.append(buffer.value)
+                self._cell_memory[cell] = _address(buffer.value) + array.offset
+            else:
+                position = buffer.position + (len(self._table.inputs) if buffer.kind == "output" else 0)
+                self._bindings += [cell, position, array.offset]
+        return cell
+
+    def _fill(self, calls: Sequence[Call]) -> np.ndarray:
+        pieces = []
+        for call in calls:
+            head = struct.pack(f"{len(call.operands)}q", *[self._cells_at + 8 * self._cell(array) - ARRAY_DATA for array in call.operands])
+            longest = max(map(len, call.parts))
+            pieces += [head + part + bytes(longest - len(part)) for part in call.parts]
+        return np.frombuffer(bytearray(b"".join(pieces) or bytes(8)), np.int64)
+
+    def _table_of(self, calls: Sequence[Call]) -> np.ndarray:
+        rows, at = [], _address(self._words)
+        for call in calls:
+            stride = 8 * len(call.operands) + max(map(len, call.parts))
+            assert len(call.parts) <= MOST_PARTS
+            rows += [call.code.address, at, stride, len(call.parts)]
+            at += stride * len(call.parts)
+        return np.array(rows or [0], np.int64)
+
+    def run(self, arrays: Sequence[np.ndarray]) -> int:
+        """The index of the call that failed, or -1."""
+        table = self._table
+        if table.parallel:
+            team.wake(table.threads)
+        self._pack(self._ids, 0, *map(id, arrays))
+        return int(self._run(self._at))
+
+    def timed(self, arrays: Sequence[np.ndarray]) -> list[int]:
+        """Runs; the clock cycles of each call."""
+        stamps = np.zeros(len(self._table.calls) + 1, np.int64)
+        self._header[HEADER.index("times")] = _address(stamps)
+        try:
+            self.run(arrays)
+        finally:
+            self._header[HEADER.index("times")] = 0
+        return np.diff(stamps).tolist()
+
+
+def _address(array: np.ndarray) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def run_op(definition: OpDef, inputs: Sequence[np.ndarray], attrs: dict[str, Any], threads: int = 2, known: Sequence[int] | None = None) -> list[np.ndarray]:
+    """Runs one op natively, through its ``native``: for tests and for trying things out. ``known``: which inputs it may look at (default: small int ones)."""
+    emitter = Emitter(threads)
+    arrays = []
+    for position, value in enumerate(inputs):
+        value = np.asarray(value)
+        array = Array(Buffer("input", value.nbytes), value.dtype, value.shape, value.strides)
+        if value.size <= 64 and value.dtype.kind in "iub" if known is None else position in known:
+            array.known = value
+        arrays.append(array)
+    emitted = [emitter.contiguous(array) for array in definition.emit(emitter, arrays, attrs)]
+    outputs = []
+    for array in emitted:
+        fresh = emitter.empty(array.shape, array.dtype)
+        emitter.copy(array, fresh)
+        outputs.append(fresh)
+    table = Table(emitter, arrays, outputs)
+    results = [np.empty(array.shape, array.dtype) for array in outputs]
+    failed = table.run([*map(np.asarray, inputs), *results])
+    if failed is not None:
+        raise ValueError(f"the call '{failed.label}' refused its inputs")
+    return results

@@ -1,0 +1,33 @@
+"""A region while it is made native: its nodes as items, the edges between them as values whose shapes are known."""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from penstock.compiler.calls import Array
+from penstock.compiler.ir import Node
+from penstock.graph.dtypes import DType
+
+
+@dataclass(eq=False, slots=True)
+class Value:
+    """An edge."""
+
+    shape: tuple[int, ...]
+    dtype: DType
+    known: np.ndarray | None = None  # its value, if that is known while code is made
+    item: Item | None = None  # the producer; None: an input of the region
+    users: list[Item] = field(default_factory=list)
+    wanted: bool = False  # needed outside of the region: it has to exist in memory
+    array: Array | None = None  # where it is, once that is decided
+
+
+@dataclass(eq=False, slots=True)
+class Item:
+    """A node."""
+
+    node: Node
+    inputs: list[Value]
+    outputs: list[Value]
+    after: list[Item] = field(default_factory=list)  # what has to run before: control dependencies, reads and writes of variables
