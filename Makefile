@@ -36,7 +36,7 @@ lint: $(INSTALLED)  ## style (ruff) and types (mypy)
 	$(BIN)/ruff check
 	$(BIN)/mypy
 
-bench: $(INSTALLED)  ## the benchmarks, beside TensorFlow where PENSTOCK_TF_PYTHON or .venv has it
+bench: $(INSTALLED)  ## the benchmarks, beside TensorFlow, PyTorch and JAX; ARGS="--cases mlp,lstm --rounds 3" takes less time
 	$(BIN)/python benchmarks/run.py $(ARGS)
 
 # TensorFlow 1.15 where there is a Python 3.7 for it, else TensorFlow 2, through compat.v1. PENSTOCK_TF_PYTHON names one that is there already.

@@ -1,6 +1,6 @@
 """The microbenchmark of the OSDI paper: steps per second of a cluster of ps and worker processes, beside real TensorFlow: `python benchmarks/cluster.py`.
 
-Models without computation (the paper's section 6.2): null (a step on every ps, no tensors), scalar, dense (all
+Models without computation (the paper's section 6.2): null (a scalar of every ps is read), scalar, dense (all
 parameters are read and updated) and sparse (32 rows of an embedding), asynchronous and synchronous, 1 to 8 workers; and
 a synchronous one with a straggler, with and without backup workers. The rounds of the two frameworks are interleaved, and
 each number is the best of its rounds. TensorFlow is looked for in the Python that ``--peer`` or PENSTOCK_TF_PYTHON names.

@@ -63,7 +63,7 @@ def sparse(tf, settings, rows):
 def model_of(tf, settings):
     """The variables of the model and a gradient for each."""
     kind, size = settings["model"], settings["size"]
-    if kind == "scalar":
+    if kind in ("null", "scalar"):
         return dense(tf, settings, 1)
     if kind == "dense":
         return dense(tf, settings, size // 4 // settings["ps"])
@@ -72,13 +72,9 @@ def model_of(tf, settings):
 
 def asynchronous(tf, settings):
     """(what to initialise, the step, None): each worker updates as it likes."""
-    if settings["model"] == "null":
-        steps = []
-        for index in range(settings["ps"]):
-            with tf.device(ps_device(index)):
-                steps.append(tf.no_op())
-        return tf.no_op(), tf.group(*steps), None
     variables, gradients = model_of(tf, settings)
+    if settings["model"] == "null":
+        return tf.global_variables_initializer(), tf.add_n(gradients).op, None
     updates = []
     for variable, gradient in zip(variables, gradients):
         if isinstance(gradient, tf.IndexedSlices):
@@ -114,8 +110,7 @@ def synchronous(tf, settings):
         new = tf.assign_add(step, 1)
         raised = [sums.set_global_step(new) for sums, _ in applied]
         with tf.control_dependencies(raised):
-            chief = tokens.enqueue_many(tf.fill([settings["workers"]], new)) if not settings["backup"] else tokens.enqueue_many(
-                tf.fill([settings["workers"]], new))
+            chief = tokens.enqueue_many(tf.fill([settings["workers"]], new))
     return tf.global_variables_initializer(), (token, local), chief
 
 
@@ -155,7 +150,7 @@ def work(tf, server, index, settings):
         token, local = step
         state = {"step": 0}
         if index == 0:
-            threading.Thread(target=coordinate, args=(tf, session, chief), daemon=True).start()
+            threading.Thread(target=repeat, args=(tf, lambda: session.run(chief)), daemon=True).start()
 
         def run():
             state["step"] = int(session.run(token, {local: state["step"]}))
@@ -166,14 +161,16 @@ def work(tf, server, index, settings):
     delay = settings["straggler"] if index == settings["workers"] - 1 else 0.0
     times = timed_steps(run, settings["seconds"], delay)
     print(json.dumps({"times": times, "version": tf.__version__}), flush=True)
-    sys.stdin.readline()  # others may still need this task's steps
+    if chief is not None:  # others may still need the steps of this worker
+        threading.Thread(target=repeat, args=(tf, run), daemon=True).start()
+    sys.stdin.readline()
 
 
-def coordinate(tf, session, chief):
-    """The chief's thread: takes averages, applies them and lets the workers go on, until the session ends."""
+def repeat(tf, run):
+    """Runs steps until the session ends."""
     try:
         while True:
-            session.run(chief)
+            run()
     except tf.errors.OpError:
         return
 

@@ -1,129 +1,126 @@
-"""A table of what Penstock itself costs, beside real TensorFlow where that is installed: `make bench`.
+"""The benchmarks, beside TensorFlow, PyTorch and JAX: `make bench`.
 
-Each number is the minimum over several rounds, each in a fresh process; the rounds of the two frameworks are
-interleaved, so that a busy moment of the machine hits both. TensorFlow is looked for in the Python that the variable
-PENSTOCK_TF_PYTHON names (TensorFlow 1, or 2 through `compat.v1`), else in the current one.
+    make bench                                        every case, every framework
+    make bench ARGS="--cases mlp,lstm --peers jax"    some of them
+    make bench ARGS="--rounds 9 --write"              and writes the table to benchmarks/RESULTS.md
+
+Each framework runs in a process and an environment of its own (`peers.py`). The processes of a case are made ready together and then measure in turns,
+so that a busy moment of the machine hits all; the minimum counts. The figure of a case is Penstock's time over the best other one's.
 """
 from __future__ import annotations
 
 import argparse
-import importlib.util
-import json
-import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
 
-HERE = Path(__file__).parent
-SOURCE = HERE.parent / "src"
-TIMEOUT = 300  # seconds for one process
-UNITS = ((1, "s"), (1e-3, "ms"), (1e-6, "µs"))
-
-ROWS = {
-    "import": "import, in a fresh process",
-    "build": "build a graph of 10,000 operations",
-    "null_step": "a null step (feed, add, fetch)",
-    "save": "save 1 GB, and be sure of it",
-    "write": "save 1 GB, not waiting for the disk",
-    "restore": "restore 1 GB",
-}
-
-SCRIPTS = dict.fromkeys(("save", "write", "restore"), "checkpoint.py")  # where a measurement is, if not in core.py
+import table
+from cases import CASES, Case
+from peers import KINDS, PEERS, Peer
+from processes import BenchmarkFailed, Worker, measure_afresh
 
 
-class Framework(NamedTuple):
-    """A framework and the Python that has it."""
+class Run:
+    """What was found so far."""
 
-    name: str
-    python: str
+    def __init__(self, rounds: int, seconds: float) -> None:
+        self.rounds, self.seconds = rounds, seconds
+        self.versions: dict[str, str] = {}
+        self.failed = False
+
+    def case(self, case: Case, peers: list[Peer]) -> dict[str, float]:
+        """The best figure of each peer."""
+        return self._afresh(case, peers) if case.script else self._in_turns(case, peers)
+
+    def _afresh(self, case: Case, peers: list[Peer]) -> dict[str, float]:
+        best: dict[str, float] = {}
+        for number in range(self.rounds):
+            for peer in list(peers):
+                self._progress(f"{case.label}: round {number + 1} of {self.rounds}, {peer.label}")
+                try:
+                    found = measure_afresh(peer, case.script, case.name)
+                except (BenchmarkFailed, OSError, subprocess.CalledProcessError) as error:
+                    self._complain(error)
+                    peers.remove(peer)
+                    continue
+                self.versions[peer.name] = found["version"]
+                best[peer.name] = min(found["seconds"], best.get(peer.name, float("inf")))
+        return best
+
+    def _in_turns(self, case: Case, peers: list[Peer]) -> dict[str, float]:
+        workers: list[Worker] = []
+        best: dict[str, float] = {}
+        try:
+            for peer in peers:
+                self._progress(f"{case.label}: {peer.label} gets ready")
+                self._start(workers, peer, case)
+            for number in range(self.rounds):
+                for worker in list(workers):
+                    self._progress(f"{case.label}: round {number + 1} of {self.rounds}, {worker.peer.label}")
+                    try:
+                        best[worker.peer.name] = min(worker.round(self.seconds), best.get(worker.peer.name, float("inf")))
+                    except (BenchmarkFailed, OSError) as error:
+                        self._complain(error)
+                        workers.remove(worker)
+        finally:
+            for worker in workers:
+                worker.close()
+        return best
+
+    def _start(self, workers: list[Worker], peer: Peer, case: Case) -> None:
+        try:
+            worker = Worker(peer, case.name)
+        except (BenchmarkFailed, OSError, subprocess.CalledProcessError) as error:
+            self._complain(error)
+            return
+        workers.append(worker)
+        self.versions[peer.name] = worker.about["version"]
+        sizes = {other.peer.label: other.about["parameters"] for other in workers}
+        if len(set(sizes.values())) > 1:
+            self._complain(f"{case.name}: not the same model, by their parameters: {sizes}")
+
+    def _complain(self, error: object) -> None:
+        self.failed = True
+        self._progress("")
+        print(f"failed: {error}", file=sys.stderr, flush=True)
+
+    @staticmethod
+    def _progress(text: str) -> None:
+        """A line that the next one replaces; only for somebody who looks at it."""
+        if sys.stderr.isatty():
+            print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 
-class BenchmarkFailed(Exception):
-    """A measuring process ended without a result; the message has its last words."""
-
-
-def find_frameworks() -> list[Framework]:
-    """Penstock, and TensorFlow if there is one."""
-    frameworks = [Framework("penstock", sys.executable)]
-    peer = os.environ.get("PENSTOCK_TF_PYTHON")
-    if peer is None and importlib.util.find_spec("tensorflow"):
-        peer = sys.executable
-    if peer:
-        frameworks.append(Framework("tensorflow", peer))
-    return frameworks
-
-
-def environment(framework: Framework) -> dict[str, str]:
-    """Penstock comes from this checkout; TensorFlow must not see our path, and shall be quiet."""
-    env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-    env.pop("PYTHONPATH", None)
-    if framework.name == "penstock":
-        env["PYTHONPATH"] = str(SOURCE)
-    return env
-
-
-def measure(framework: Framework, measurement: str) -> dict:
-    """One round: measure in a fresh process and return what it printed."""
-    command = [framework.python, str(HERE / SCRIPTS.get(measurement, "core.py")), framework.name, measurement]
-    done = subprocess.run(command, env=environment(framework), capture_output=True, text=True, timeout=TIMEOUT)
-    if done.returncode != 0:
-        last_words = "\n".join(done.stderr.strip().splitlines()[-5:])
-        raise BenchmarkFailed(f"{framework.name}, {measurement}:\n{last_words}")
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-def best_of(frameworks: list[Framework], measurement: str, rounds: int) -> dict[str, dict]:
-    """The fastest round of each framework."""
-    best: dict[str, dict] = {}
-    for _ in range(rounds):
-        for framework in frameworks:
-            result = measure(framework, measurement)
-            if framework.name not in best or result["seconds"] < best[framework.name]["seconds"]:
-                best[framework.name] = result
-    return best
-
-
-def format_time(seconds: float) -> str:
-    """Three digits and a unit: 1.23 s, 45.6 ms, 789 µs."""
-    scale, unit = next((pair for pair in UNITS if seconds >= pair[0]), UNITS[-1])
-    value = seconds / scale
-    return f"{value:.{2 - (value >= 10) - (value >= 100)}f} {unit}"
-
-
-def print_row(label: str, cells: list[str]) -> None:
-    """A line of the table."""
-    print(f"{label:<36}" + "".join(f"{cell:>18}" for cell in cells), flush=True)
+def _names(text: str, known: dict) -> list[str]:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"{', '.join(unknown)}: not among {', '.join(known)}")
+    return names
 
 
 def main() -> int:
-    """Measure all rows and print them; the exit code is 1 if one failed."""
-    parser = argparse.ArgumentParser(description="What Penstock itself costs, beside TensorFlow.")
-    parser.add_argument("--rounds", type=int, default=5, help="processes per number (default: %(default)s)")
-    parser.add_argument("--only", choices=ROWS, help="one row of the table")
+    """Measures all cases and prints them; the exit code is 1 if something failed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", type=lambda text: _names(text, CASES), default=list(CASES), help="names, with commas: " + ", ".join(CASES))
+    parser.add_argument("--peers", type=lambda text: _names(text, PEERS), default=list(PEERS), help="names, with commas: " + ", ".join(PEERS))
+    parser.add_argument("--rounds", type=int, default=5, help="turns of each framework (default: %(default)s)")
+    parser.add_argument("--seconds", type=float, default=1.0, help="how long a turn runs, at least one step (default: %(default)s)")
+    parser.add_argument("--write", action="store_true", help="write the table to benchmarks/RESULTS.md")
     args = parser.parse_args()
-
-    frameworks = find_frameworks()
-    headed, failed = False, False
-    for measurement in [args.only] if args.only else ROWS:
-        try:
-            best = best_of(frameworks, measurement, args.rounds)
-        except (BenchmarkFailed, subprocess.TimeoutExpired, OSError) as error:
-            print(f"failed: {error}", file=sys.stderr)
-            failed = True
-            continue
-        if not headed:
-            names = [f"{name} {result['version']}" for name, result in best.items()]
-            print_row(f"minimum of {args.rounds} rounds", names + ["ratio"] * (len(best) > 1))
-            headed = True
-        times = [result["seconds"] for result in best.values()]
-        ratio = [f"{times[0] / times[1]:.2f}x"] if len(times) > 1 else []
-        print_row(ROWS[measurement], [format_time(seconds) for seconds in times] + ratio)
-    if len(frameworks) == 1:
-        print("(TensorFlow is not installed here; PENSTOCK_TF_PYTHON=/path/to/python names one that has it.)")
-    else:
-        print("(ratio: Penstock's time over TensorFlow's; below 1 is faster)")
-    return int(failed)
+    run, results, wanted = Run(args.rounds, args.seconds), {}, {*args.peers, "penstock"}
+    columns = [name for name in PEERS if name in wanted and any(name in KINDS[CASES[case].peers] for case in args.cases)]
+    print(table.line(table.heads(columns)), flush=True)
+    for name in args.cases:
+        case = CASES[name]
+        results[name] = run.case(case, [PEERS[peer] for peer in KINDS[case.peers] if peer in wanted])
+        run._progress("")
+        print(table.line(table.row(case, results[name], columns)), flush=True)
+    print(f"minimum of {args.rounds} rounds; " + ", ".join(f"{PEERS[name].label} {version}" for name, version in run.versions.items()))
+    print("ratio: Penstock's figure over the best other one; below 1 is better. aim: the ratio to reach (to dream of)")
+    if args.write:
+        table.write(Path(__file__).with_name("RESULTS.md"), results, run.versions, args.rounds)
+    return int(run.failed)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ HERE = Path(__file__).parent
 # The folder says what its tests need; a test may carry a marker of its own instead.
 MARKERS = {"graph": "graph", "ops": "process", "golden": "process", "runtime": "process", "distributed": "cluster", "playground": "browser"}
 NEEDS = set(MARKERS.values())
-POOLED = ("penstock-kernel",)  # threads of a pool that ends them by itself when they are idle
+POOLED = ("penstock-kernel", "penstock-team",)  # threads of a pool that ends them by itself when they are idle
 
 
 def pytest_collection_modifyitems(items):

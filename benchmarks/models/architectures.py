@@ -4,7 +4,7 @@ The networks are those that convnet-benchmarks made common: no dropout, no local
 """
 from __future__ import annotations
 
-from typing import NamedTuple, Union
+from typing import NamedTuple
 
 CLASSES = 1000
 RATE = 0.01  # of every optimizer
@@ -53,9 +53,6 @@ class Residual(NamedTuple):
     shortcut: tuple = ()
 
 
-Layer = Union[Conv, Pool, Mean, Dense, Parallel, Residual]
-
-
 class Net(NamedTuple):
     """A network and the height and width of its pictures."""
 
@@ -99,7 +96,7 @@ CHAIN_ELEMENTS = 1 << 22
 CHAIN_OPS = 500
 ROWS, COLUMNS, IDS = 1_000_000, 64, 4096  # of the embedding
 LOOP_TURNS, LOOP_SIZE = 1000, 32
-QUEUE_BATCH, QUEUE_SIZE = 64, 512
+QUEUE_BATCH, QUEUE_SIZE, QUEUE_CAPACITY = 64, 512, 4  # a queue so short that its filling counts
 MATMUL = 2048
 
 

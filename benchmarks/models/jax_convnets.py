@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+
 from models import data
 from models.architectures import NETS, Conv, Dense, Mean, Parallel, Pool, Step
 

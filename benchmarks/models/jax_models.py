@@ -6,6 +6,7 @@ import functools
 import jax
 import jax.numpy as jnp
 from jax import lax
+
 from models import architectures as sizes
 from models import data, jax_convnets
 from models.architectures import RATE, Step

@@ -40,7 +40,8 @@ class Builder:
     def conv(self, layer, x):
         """Convolution, bias or batch normalization, ReLU."""
         tf = self.tf
-        y = tf.nn.conv2d(x, self.variable([layer.size, layer.size, int(x.shape[3]), layer.filters]), [1, layer.stride, layer.stride, 1], layer.padding)
+        kernel = self.variable([layer.size, layer.size, int(x.shape[3]), layer.filters])
+        y = tf.nn.conv2d(x, kernel, [1, layer.stride, layer.stride, 1], layer.padding)
         if layer.norm:
             y = tf.nn.fused_batch_norm(y, self.variable([layer.filters]), self.variable([layer.filters]))[0]
         else:

@@ -165,7 +165,7 @@ def loop_gradient(tf):
 def queue(tf):
     """Two runner threads fill a queue; a step takes a batch and multiplies it."""
     batch, size = sizes.QUEUE_BATCH, sizes.QUEUE_SIZE
-    values = tf.FIFOQueue(32, [tf.float32], [[batch, size]])
+    values = tf.FIFOQueue(sizes.QUEUE_CAPACITY, [tf.float32], [[batch, size]])
     enqueue = values.enqueue([tf.random_uniform([batch, size])])
     tf.train.add_queue_runner(tf.train.QueueRunner(values, [enqueue] * 2))
     w = tf.get_variable("w", initializer=data.normal(size, size))
@@ -196,6 +196,6 @@ def load(framework):
 
 
 def make(case, framework):
-    """The step of a case under ``penstock`` or ``tensorflow``, and the framework's version."""
+    """The step of a case under ``penstock`` or ``tensorflow``."""
     tf = load(framework)
     return MODELS[case](tf) if case in MODELS else tf_convnets.make(tf, case)

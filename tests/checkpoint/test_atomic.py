@@ -24,7 +24,7 @@ PROGRAM = """
     def write(prefix, number, names):
         with BundleWriter(prefix) as writer:
             for name in names:
-                writer.add(name, np.full(20000, number))
+                writer.add(name, np.full(200000 if name == "a" else 20000, number))  # a: enough for the thread that writes
 
     def save(number):
         prefix = f"{folder}/model-{number}" if kind == "new" else f"{folder}/model"
@@ -57,7 +57,7 @@ PROGRAM = """
 
     def number_in_latest():
         reader = CheckpointReader(latest_checkpoint(folder))
-        found = np.unique([reader.get_tensor(name) for name in "abc"])
+        found = np.unique(np.concatenate([reader.get_tensor(name) for name in "abc"]))
         assert len(found) == 1, f"a mixture: {found}"
         return int(found[0])
 

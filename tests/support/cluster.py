@@ -39,10 +39,15 @@ class LocalCluster:
 
     def start(self, task: str, config: Any = None) -> None:
         """(Re)starts a task, which begins without variables."""
-        peers = Peers(self.spec.addresses(), self.network.transport(task), task)
+        self.join(task, self.spec, config=config)
+
+    def join(self, task: str, spec: ClusterSpec, address: str = "", config: Any = None) -> None:
+        """Starts a task with a cluster, and perhaps at an address, that the others were not given."""
+        address = address or task
+        peers = Peers(spec.addresses(), self.network.transport(address), task)
         worker = Worker(task, config, peers.fetch)
         self.workers[task] = worker
-        self.network.listen(task, Service(Master(worker, peers), worker, lambda: self.network.kill(task)))
+        self.network.listen(address, Service(Master(worker, peers), worker, lambda: self.network.kill(address)))
 
     def session(self, task: str, graph: Any = None, config: Any = None) -> LocalSession:
         """A client's session on the master of a task."""
@@ -58,7 +63,7 @@ class _Link:
 
     def __init__(self, cluster: LocalCluster, task: str) -> None:
         self._task = task
-        self._peers = Peers(cluster.spec.addresses(), cluster.network.transport("client"))
+        self._peers = Peers({task: task}, cluster.network.transport("client"))
 
     def call(self, message: Message, timeout: float | None = None) -> Message:
         return self._peers.call(self._task, message, timeout)

@@ -32,17 +32,22 @@ TABLE: dict[str, str] = {
     "penstock.graph.input_proto": "QueueRunnerDef",
     "penstock.graph.example_proto": "BytesList FloatList Int64List Feature Features FeatureList FeatureLists Example SequenceExample",
     "penstock.train.device_setter": "replica_device_setter",
+    "penstock.train.session_run_hook": "SessionRunHook SessionRunArgs SessionRunContext SessionRunValues",
+    "penstock.train.hook_timers": "SecondOrStepTimer",
+    "penstock.train.basic_hooks": "StopAtStepHook LoggingTensorHook NanTensorHook NanLossDuringTrainingError GlobalStepWaiterHook FinalOpsHook FeedFnHook",
+    "penstock.train.file_hooks": "CheckpointSaverHook CheckpointSaverListener SummarySaverHook StepCounterHook",
+    "penstock.debug.profiler_hook": "ProfilerHook",
+    "penstock.train.scaffold": "Scaffold SessionCreator ChiefSessionCreator WorkerSessionCreator",
+    "penstock.train.session_manager": "SessionManager",
+    "penstock.train.monitored_session": "MonitoredSession SingularMonitoredSession",
+    "penstock.train.monitored_training": "MonitoredTrainingSession",
+    "penstock.train.supervisor": "Supervisor",
+    "penstock.train.sync_replicas": "SyncReplicasOptimizer",
     "penstock.distributed.cluster_spec": "ClusterSpec",
     "penstock.distributed.server": "Server",
     "penstock.distributed.server_def": "ServerDef",
     "tensorboard.compat.proto.cluster_pb2": "ClusterDef JobDef",
     "tensorboard.compat.proto.saver_pb2": "SaverDef",
 }
-# Built later: monitored sessions and their hooks, synchronous replicas.
-MISSING = (
-    "MonitoredTrainingSession MonitoredSession SingularMonitoredSession SessionManager Scaffold Supervisor ChiefSessionCreator WorkerSessionCreator "
-    "SessionCreator SessionRunHook SessionRunArgs SessionRunContext SessionRunValues StopAtStepHook LoggingTensorHook CheckpointSaverHook "
-    "CheckpointSaverListener SummarySaverHook StepCounterHook NanTensorHook NanLossDuringTrainingError GlobalStepWaiterHook FinalOpsHook FeedFnHook "
-    "ProfilerHook SecondOrStepTimer SyncReplicasOptimizer experimental"
-)
+MISSING = "experimental"
 publish(__name__, TABLE, missing=MISSING)

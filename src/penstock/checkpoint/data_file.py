@@ -1,7 +1,7 @@
 """DataFile: a file with the values of a checkpoint, while it is written.
 
-Copying into the file takes longer than everything else, so a thread of its own does that, in the order of the calls, while the caller computes checksums. Pieces
-are handed over by reference: a gigabyte that is written needs no second gigabyte.
+Copying into the file takes longer than everything else, so a thread of its own does that, in the order of the calls, while the caller computes
+checksums. Pieces are handed over by reference: a gigabyte that is written needs no second gigabyte.
 """
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class DataFile:
         """Appends bytes, or an array of them."""
         self.size += len(data)
         if len(data) < _SMALL:
-            self._collected += data
+            self._collected.extend(memoryview(data))
             if len(self._collected) < _SMALL:
                 return
             data = None

@@ -3,9 +3,9 @@
 What must stay true: whenever the process is killed, what ``PREFIX.index`` describes is a whole checkpoint, the old one or the new one. So data is
 complete before an index speaks of it, and renaming the index is the moment of change.
 
-A process that is killed loses nothing that it has written; a machine whose power fails loses what the operating system has not brought to the disk yet.
-By default nobody waits for that, as in TensorFlow. PENSTOCK_FSYNC=1 makes every save wait, at each step of the order above, and so the promise holds
-for power failures too.
+A process that is killed loses nothing that it has written; a machine whose power fails loses what the operating system has not brought to the disk
+yet. By default nobody waits for that, as in TensorFlow. PENSTOCK_FSYNC=1 makes every save wait, at each step of the order above, and so the promise
+holds for power failures too.
 
 A checkpoint under a new name is simple: its data files take their names, then its index. One that replaces another of the same name cannot just
 rename two files, for in between the old index would describe new data. The number of shards, which is part of the names of the data files, helps: the

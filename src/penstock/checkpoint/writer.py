@@ -23,6 +23,8 @@ from penstock.graph.shape import TensorShape
 class BundleWriter:
     """Use it in a ``with`` block: at its end the checkpoint is there, whole; after an error in the block, nothing has changed.
 
+    Arrays are written while the block goes on: they must not change inside it.
+
     >>> import numpy as np, tempfile
     >>> from penstock.checkpoint.bundle import BundleReader
     >>> with tempfile.TemporaryDirectory() as folder:

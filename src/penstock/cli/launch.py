@@ -5,6 +5,8 @@ import argparse
 import os
 import secrets
 import sys
+from collections.abc import Callable
+from typing import Any
 
 from penstock.distributed.launch_plan import CLASSIC_FLAGS, Plan
 
@@ -37,32 +39,40 @@ def main(argv: list[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="penstock launch", description="Run a TensorFlow 1 program as the tasks of a cluster.", epilog=EPILOG,
                                      allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
-    tasks = parser.add_argument_group("tasks")
-    tasks.add_argument("--ps", type=_count, default=0, metavar="N", help="parameter servers (default: %(default)s)")
-    tasks.add_argument("--workers", type=_count, default=1, metavar="N", help="workers (default: %(default)s); worker 0 is the chief by convention")
-    tasks.add_argument("--chief", action="store_true", help="a chief of its own, beside the workers")
-    tasks.add_argument("--evaluator", action="store_true", help="an evaluator, as estimators know it; it is no part of the cluster")
-    tasks.add_argument("--flags", action="store_const", const=CLASSIC_FLAGS, default="", help=f"add {CLASSIC_FLAGS.replace('%', '%%')}")
-    tasks.add_argument("--flags-as", dest="flags", metavar="TEXT", help="add these arguments; {job}, {index}, {ps_hosts}, {worker_hosts} and "
-                                                                        "{chief_hosts} are filled in")
-    running = parser.add_argument_group("running")
-    running.add_argument("--max-restarts", type=_count, default=3, metavar="N", help="how often a task that fails is started again (default: %(default)s)")
-    running.add_argument("--grace", type=float, default=5.0, metavar="S", help="seconds that a task gets to end by itself (default: %(default)g)")
-    running.add_argument("--secret-file", metavar="FILE", help="the cluster's secret; made if it is not there. With PENSTOCK_CLUSTER_SECRET_FILE=FILE "
-                                                               "`penstock status` can then ask the tasks (default: a secret that only they know)")
-    running.add_argument("--color", choices=["auto", "always", "never"], default="auto", help="of the tasks' names (default: on a terminal, unless "
-                                                                                              "NO_COLOR is set)")
-    running.add_argument("--no-era", action="store_true", help="as in `penstock run`")
-    ray = parser.add_argument_group("many machines, with Ray (pip install penstock[ray])")
-    ray.add_argument("--ray", action="store_true", help="start the tasks as actors of a Ray cluster")
-    ray.add_argument("--ray-address", default="auto", metavar="ADDRESS", help="of the Ray cluster (default: the one that this machine is in)")
-    ray.add_argument("--cpus", type=float, default=1.0, metavar="N", help="CPUs of each task (default: %(default)g)")
-    ray.add_argument("--strategy", default="SPREAD", choices=["SPREAD", "PACK", "STRICT_SPREAD", "STRICT_PACK"], help="of the placement group (default: "
-                                                                                                                       "%(default)s)")
+    _add_tasks(parser.add_argument_group("tasks").add_argument)
+    _add_running(parser.add_argument_group("running").add_argument)
+    _add_ray(parser.add_argument_group("many machines, with Ray (pip install penstock[ray])").add_argument)
     parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as in `python -m`")
     parser.add_argument("program", metavar="PROGRAM")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...")
     return parser
+
+
+def _add_tasks(add: Callable[..., Any]) -> None:
+    add("--ps", type=_count, default=0, metavar="N", help="parameter servers (default: %(default)s)")
+    add("--workers", type=_count, default=1, metavar="N", help="workers (default: %(default)s); worker 0 is the chief by convention")
+    add("--chief", action="store_true", help="a chief of its own, beside the workers")
+    add("--evaluator", action="store_true", help="an evaluator, as estimators know it; it is no part of the cluster")
+    add("--flags", action="store_const", const=CLASSIC_FLAGS, default="", help=f"add {CLASSIC_FLAGS}")
+    add("--flags-as", dest="flags", metavar="TEXT", help="add these arguments, in which {job}, {index}, {ps_hosts}, {worker_hosts} and "
+                                                         "{chief_hosts} are filled in")
+
+
+def _add_running(add: Callable[..., Any]) -> None:
+    add("--max-restarts", type=_count, default=3, metavar="N", help="how often a task that fails is started again (default: %(default)s)")
+    add("--grace", type=float, default=5.0, metavar="S", help="seconds that a task gets to end by itself (default: %(default)g)")
+    add("--secret-file", metavar="FILE", help="the cluster's secret; made if it is not there. With PENSTOCK_CLUSTER_SECRET_FILE=FILE "
+                                              "`penstock status` can then ask the tasks (default: a secret that only they know)")
+    add("--color", choices=["auto", "always", "never"], default="auto", help="of the tasks' names (default: on a terminal, unless NO_COLOR is set)")
+    add("--no-era", action="store_true", help="as in `penstock run`")
+
+
+def _add_ray(add: Callable[..., Any]) -> None:
+    add("--ray", action="store_true", help="start the tasks as actors of a Ray cluster")
+    add("--ray-address", default="auto", metavar="ADDRESS", help="of the Ray cluster (default: the one that this machine is in)")
+    add("--cpus", type=float, default=1.0, metavar="N", help="CPUs of each task (default: %(default)g)")
+    add("--strategy", choices=["SPREAD", "PACK", "STRICT_SPREAD", "STRICT_PACK"], default="SPREAD",
+        help="of the placement group (default: %(default)s)")
 
 
 def _count(text: str) -> int:

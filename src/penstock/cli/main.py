@@ -62,8 +62,8 @@ def _version(argv: list[str]) -> int:
     return 0
 
 
-COMMANDS: dict[str, Callable[[list[str]], int]] = {"run": _run, "launch": _launch, "status": _status, "demo": _demo, "inspect": _inspect, "cache": _cache,
-                                                      "version": _version}
+COMMANDS: dict[str, Callable[[list[str]], int]] = {
+    "run": _run, "launch": _launch, "status": _status, "demo": _demo, "inspect": _inspect, "cache": _cache, "version": _version}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

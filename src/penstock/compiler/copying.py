@@ -19,6 +19,7 @@ from penstock.compiler.writer import Writer, word
 
 _SHORT = 32  # bytes: shorter rows cost less without the call of memcpy
 LARGE = 1 << 18  # bytes from which on several threads pay
+_ROWS = 128  # of the target that are written to by turns: as many memory pages, and a cache line of each
 _NUMBERS = ("source_start", "target_start", "inner", "inner_source", "inner_target", "middle", "middle_source", "middle_target", "rank")
 
 
@@ -133,10 +134,12 @@ def _swap(w: Writer, source: IR, target: IR, itemsize: int) -> None:
         return (w.at(source, b.add(b.mul(i, w.inner_source), b.mul(m, w.middle_source))),
                 w.at(target, b.add(b.mul(i, w.inner_target), b.mul(m, w.middle_target))))
 
-    with w.range(inner, 0, 2 * tile) as i_block, w.range(middle, 0, 2 * tile) as m_block:
-        with w.range(w.least(b.add(m_block, number(2 * tile)), middle), m_block, tile) as m:
-            with w.range(w.least(b.add(i_block, number(2 * tile)), inner), i_block, tile) as i:
-                _transpose_tile(w, *places(i, m), tile, itemsize)
+    def upto(start: IR, step: int, stop: IR) -> IR:
+        return w.least(b.add(start, number(step)), stop)
+
+    with w.range(middle, 0, _ROWS) as rows, w.range(inner, 0, 2 * tile) as i_block, w.range(upto(rows, _ROWS, middle), rows, 2 * tile) as m_block:
+        with w.range(upto(m_block, 2 * tile, middle), m_block, tile) as m, w.range(upto(i_block, 2 * tile, inner), i_block, tile) as i:
+            _transpose_tile(w, *places(i, m), tile, itemsize)
 
     def single(i: IR, m: IR) -> None:
         origin, place = places(i, m)

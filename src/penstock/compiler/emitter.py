@@ -25,6 +25,8 @@ from penstock.compiler.grouped_loops import module_for
 from penstock.compiler.layout import plan
 
 if TYPE_CHECKING:
+    from penstock.compiler.blocks import Blocks
+    from penstock.compiler.contractions import Contractions
     from penstock.compiler.moves import Moves
 
 
@@ -40,6 +42,12 @@ class Emitter:
     def unsupported(self, reason: str) -> NoReturn:
         """This node cannot be native; NumPy runs it. The reason is shown by ``penstock explain``."""
         raise Unsupported(reason)
+
+    def known(self, array: Array) -> np.ndarray:
+        """The value of an argument that shapes depend on. Raises Unsupported if it is computed in the step."""
+        if array.known is None:
+            self.unsupported("an argument that shapes depend on is computed in the step")
+        return array.known
 
     def empty(self, shape: Sequence[int], dtype: Any) -> Array:
         """A new contiguous array in the arena (64-byte aligned), of unknown contents."""
@@ -79,6 +87,18 @@ class Emitter:
         """Data movement."""
         from penstock.compiler.moves import Moves  # families of kernels stand above: they call back
         return Moves(self)
+
+    @functools.cached_property
+    def blocks(self) -> Blocks:
+        """Blocks of space moved to the depth or the batch, and back."""
+        from penstock.compiler.blocks import Blocks  # as above
+        return Blocks(self)
+
+    @functools.cached_property
+    def contract(self) -> Contractions:
+        """Products of matrices, and convolutions."""
+        from penstock.compiler.contractions import Contractions  # as above
+        return Contractions(self)
 
     def elementwise(self, body: Body, inputs: Sequence[Array], outputs: Sequence[Array], label: str) -> None:
         """A fused loop (without a reduction) over the outputs' shape; inputs are broadcast, outputs contiguous."""

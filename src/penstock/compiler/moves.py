@@ -15,13 +15,6 @@ from penstock.compiler.views import reshaped_strides, seen_through
 _SMALL = 1 << 16  # bytes: padding is written together with everything else, and the inside again
 
 
-def known(emit: Any, array: Array) -> np.ndarray:
-    """The value of an argument that says where elements go; Unsupported if it is computed in the step."""
-    if array.known is None:
-        emit.unsupported("an argument that shapes depend on is computed in the step")
-    return array.known
-
-
 class Moves:
     """The methods are named after what they do to their first argument."""
 
@@ -32,7 +25,7 @@ class Moves:
 
     def view(self, function: Callable[..., Any], array: Array, *arguments: Any) -> Any:
         """What a NumPy function that returns views makes of the array; Arrays among the arguments have to be known."""
-        plain = [known(self.emit, each) if isinstance(each, Array) else each for each in arguments]
+        plain = [self.emit.known(each) if isinstance(each, Array) else each for each in arguments]
         return seen_through(array, lambda shadow: function(shadow, *plain))
 
     def reshape(self, array: Array, shape: Sequence[int]) -> Array:
@@ -139,6 +132,16 @@ class Moves:
                 if widths[axis][side]:
                     self.copy(*self.view(_images, result, widths, axis, side, edge), "mirror_pad")
         return result
+
+    def roll(self, array: Array, shifts: np.ndarray, axes: np.ndarray) -> Array:
+        """Shifted along axes, around the ends."""
+        if not array.rank or np.size(shifts) != np.size(axes) or any(not -array.rank <= axis < array.rank for axis in np.ravel(axes)):
+            self.emit.unsupported("the shifts do not fit")
+        for shift, axis in zip(np.ravel(shifts).tolist(), np.ravel(axes).tolist()):
+            extent = array.shape[axis]
+            if extent and shift % extent:
+                array = self.concat(self.view(np.split, array, [extent - shift % extent], axis)[::-1], axis, "roll")
+        return array
 
     def tile(self, array: Array, multiples: Sequence[int]) -> Array:
         """Repeated along each axis: an axis becomes two, of which the first is broadcast."""

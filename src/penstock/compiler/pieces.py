@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from llvmlite import ir
 
 from penstock.compiler.fusion_body import Body, Instruction, Unsupported
+from penstock.compiler.nest import Step, result_types
 from penstock.compiler.vector_builder import NARROW, Value, VectorBuilder, scalar_type
 from penstock.compiler.vectors import I8, I64, IR, LANES, POINTER, splat, vector
 from penstock.graph.dtypes import DType
@@ -47,28 +48,30 @@ def memory_type(dtype: DType) -> ir.Type:
     return ir.IntType(16) if dtype in NARROW else I8 if dtype.is_bool else scalar
 
 
-def lower(b: VectorBuilder, instruction: Instruction, operands: list[Value]) -> Value:
-    """One instruction by the op's own ``lower``."""
-    definition, attrs = instruction.definition, instruction.attrs
-    if definition.lower is None or len(definition.outputs) != 1 or definition.outputs[0].is_list:
+def lower(b: VectorBuilder, step: Step | Instruction, operands: Sequence[Value]) -> list[Value]:
+    """One step by the op's own ``lower``; its results."""
+    definition, attrs = step.definition, step.attrs
+    if definition.lower is None:
         raise Unsupported(f"op {definition.type} has no lowering")
     arguments = definition.arguments(operands, attrs)
     getters = definition._parameters(definition.lower)
     try:
         result = definition.lower(*[b if name == "b" else arguments[name] if isinstance(name, int) else attrs[name] for name in getters])
-        return b.typed(result, instruction.dtype)
+        dtypes = result_types(definition, attrs, len(definition.updates))
+        return [b.typed(each, dtype) for each, dtype in zip(result if isinstance(result, tuple) else [result], dtypes, strict=True)]
     except Unsupported as reason:
         raise Unsupported(f"{definition.type}: {reason}") from None
     except NotImplementedError as reason:
         raise Unsupported(f"{definition.type}: {reason}") from reason
 
 
-def try_lowering(instruction: Instruction, dtypes: Sequence[DType]) -> None:
-    """Raises Unsupported if an instruction cannot be part of a body; the code that it would be is thrown away."""
+def try_lowering(instruction: Step | Instruction, dtypes: Sequence[DType]) -> int:
+    """How many LLVM instructions a step is; the code is thrown away. Raises Unsupported if it cannot be part of a kernel."""
     kinds = [vector(scalar_type(dtype)) for dtype in dtypes]
     function = ir.Function(ir.Module(), ir.FunctionType(VOID, kinds), "trial")
     builder = VectorBuilder(ir.IRBuilder(function.append_basic_block()))
     lower(builder, instruction, [Value(argument, dtype) for argument, dtype in zip(function.args, dtypes)])
+    return sum(len(block.instructions) for block in function.blocks)
 
 
 class Pieces:
@@ -98,7 +101,7 @@ class Pieces:
             values = [self._load(v, b.gep(pointer, [index], source_etype=memory_type(dtype)), dtype)
                       for pointer, dtype in zip(function.args, self.inputs)]
             for instruction in self.body.instructions:
-                values.append(lower(v, instruction, [values[operand] for operand in instruction.operands]))
+                values += lower(v, instruction, [values[operand] for operand in instruction.operands])
             for pointer, output in zip(function.args[len(self.inputs):], self.body.outputs):
                 element = self._to_memory(v, values[output])
                 b.store(element, b.gep(pointer, [index], source_etype=element.type.element), align=1)

@@ -45,17 +45,17 @@ class Table:
         for call in self.calls:
             call.code.compile()
 
-    def run(self, arrays: Sequence[np.ndarray]) -> Call | None:
-        """Runs all calls over these arrays, inputs first, then outputs: C-contiguous, of the shapes and types that were said. The call that failed, or None."""
+    def run(self, arrays: Sequence[np.ndarray]) -> Failure | None:
+        """Runs all calls over these arrays, inputs first, then outputs: C-contiguous, of the shapes and types that were said. None, or what failed."""
         try:
             instance = self._idle.pop()
         except IndexError:
             instance = Instance(self)
-        try:
-            failed = instance.run(arrays)
-        finally:
-            self._idle.append(instance)
-        return None if failed < 0 else self.calls[failed]
+        failed = instance.run(arrays)
+        if failed >= 0:
+            return Failure(self.calls[failed], instance)
+        self._idle.append(instance)
+        return None
 
     def timed(self, arrays: Sequence[np.ndarray]) -> list[int]:
         """Runs all calls; the clock cycles of each."""
@@ -154,6 +154,11 @@ class Instance:
         self._pack(self._ids, 0, *map(id, arrays))
         return int(self._run(self._at))
 
+    def read(self, array: Array) -> np.ndarray:
+        """A copy of an array, as the last run left it."""
+        memory = (ctypes.c_char * max(array.buffer.nbytes - array.offset, 1)).from_address(int(self._cell_memory[self._cell(array)]))
+        return np.ndarray(array.shape, array.dtype, memory, 0, array.strides).copy()
+
     def timed(self, arrays: Sequence[np.ndarray]) -> list[int]:
         """Runs; the clock cycles of each call."""
         stamps = np.zeros(len(self._table.calls) + 1, np.int64)
@@ -163,6 +168,17 @@ class Instance:
         finally:
             self._header[HEADER.index("times")] = 0
         return np.diff(stamps).tolist()
+
+
+class Failure:
+    """A call that refused its inputs, and the memory in which they still are."""
+
+    def __init__(self, call: Call, instance: Instance) -> None:
+        self.call, self._instance = call, instance
+
+    def value(self, array: Array) -> np.ndarray:
+        """What an array holds."""
+        return self._instance.read(array)
 
 
 def _address(array: np.ndarray) -> int:
@@ -189,5 +205,5 @@ def run_op(definition: OpDef, inputs: Sequence[np.ndarray], attrs: dict[str, Any
     results = [np.empty(array.shape, array.dtype) for array in outputs]
     failed = table.run([*map(np.asarray, inputs), *results])
     if failed is not None:
-        raise ValueError(f"the call '{failed.label}' refused its inputs")
+        raise ValueError(f"the call '{failed.call.label}' refused its inputs")
     return results

@@ -63,6 +63,13 @@ def has_half() -> bool:
     return "+f16c" in features().split(",") or binding.get_default_triple().startswith(("aarch64", "arm64"))
 
 
+@functools.cache
+def has_masks(size: int) -> bool:
+    """True if vectors of elements of this size can be loaded and stored under a mask."""
+    known = features().split(",")
+    return "+avx512bw" in known or (size >= 4 and ("+avx2" in known or "+avx512f" in known))
+
+
 def version() -> str:
     """Of the compiler."""
     return f"llvmlite {llvmlite.__version__} LLVM {'.'.join(map(str, binding.llvm_version_info))}"

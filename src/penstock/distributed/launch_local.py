@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
+from penstock.distributed import launch_state as life
 from penstock.distributed.launch_guard import Guard, kill_group
 from penstock.distributed.launch_logs import Lines, Printer
 from penstock.distributed.launch_plan import GUESTS, Plan, Task, environment
-from penstock.distributed.launch_state import ENDED, RUNNING, Begin, Event, Exited, Finish, Instruction, Interrupt, LaunchState, Note, Signal, Start, Tick
 
 _BEAT = 0.1  # seconds between two looks at the processes
 _READ = 1 << 16
@@ -31,7 +31,7 @@ def launch(plan: Plan, max_restarts: int = 3, grace: float = 5.0, secret: str | 
 
     The cluster's secret is ``secret``, or that of this process's environment, or a new one.
     """
-    return _Launch(plan, LaunchState(plan.tasks(), max_restarts, grace), secret or given_secret() or secrets.token_hex(32),
+    return _Launch(plan, life.LaunchState(plan.tasks(), max_restarts, grace), secret or given_secret() or secrets.token_hex(32),
                    Printer(out or sys.stdout, err or sys.stderr, plan.tasks(), color)).run()
 
 
@@ -44,7 +44,8 @@ def given_secret() -> str | None:
 
 
 def free_ports(count: int, host: str = "127.0.0.1") -> list[int]:
-    """Ports that nobody listens on, outside the range from which outgoing connections take theirs: a task that is started again must get its own back."""
+    """Ports that nobody listens on, outside the range from which outgoing connections take theirs:
+    a task that is started again must get its own back."""
     lowest = _first_ephemeral_port()
     found: list[int] = []
     for port in random.SystemRandom().sample(range(lowest // 2, lowest), lowest - lowest // 2):
@@ -102,7 +103,7 @@ class _Output:
     def close(self, selector: selectors.BaseSelector) -> None:
         """Prints what is left. A process that it started may still hold the pipe: nobody waits for that."""
         for pipe, (stream, lines) in self._pipes.items():
-            if pipe in selector.get_map():  # type: ignore[comparison-overlap]
+            if pipe in selector.get_map():
                 selector.unregister(pipe)  # type: ignore[arg-type]
                 for line in lines.feed(pipe.read() or b"") + lines.rest():  # type: ignore[union-attr]
                     self._printer.line(self._task, stream, line)
@@ -112,7 +113,7 @@ class _Output:
 class _Launch:
     """One job."""
 
-    def __init__(self, plan: Plan, state: LaunchState, secret: str, printer: Printer) -> None:
+    def __init__(self, plan: Plan, state: life.LaunchState, secret: str, printer: Printer) -> None:
         self._plan, self._state, self._secret, self._printer = plan, state, secret, printer
         members = [task for task in plan.tasks() if task.job not in GUESTS]
         self._cluster = plan.cluster({task: f"127.0.0.1:{port}" for task, port in zip(members, free_ports(len(members)))})
@@ -126,7 +127,7 @@ class _Launch:
         self._printer.note(", ".join(f"{job} {' '.join(addresses)}" for job, addresses in self._cluster.items()))
         with Guard() as self._guard, _caught(self._interrupts), self._selector:
             try:
-                self._happened(Begin())
+                self._happened(life.Begin())
                 while self._code is None:
                     self._look()
             finally:
@@ -139,12 +140,12 @@ class _Launch:
             if not key.data.read(key.fileobj):
                 self._selector.unregister(key.fileobj)
         if self._interrupts:
-            self._happened(Interrupt(self._interrupts.pop(0)))
+            self._happened(life.Interrupt(self._interrupts.pop(0)))
         for task, (process, output) in list(self._running.items()):
             if process.poll() is not None:
                 self._end(task, process, output)
-                self._happened(Exited(task, process.returncode))
-        self._happened(Tick())
+                self._happened(life.Exited(task, process.returncode))
+        self._happened(life.Tick())
         self._printer.status(self._status_line())
 
     def _end(self, task: Task, process: subprocess.Popen[bytes], output: _Output) -> None:
@@ -152,18 +153,18 @@ class _Launch:
         self._guard.gone(process)
         output.close(self._selector)
 
-    def _happened(self, event: Event) -> None:
+    def _happened(self, event: life.Event) -> None:
         for instruction in self._state.handle(event, time.monotonic()):
             self._do(instruction)
 
-    def _do(self, instruction: Instruction) -> None:
-        if isinstance(instruction, Start):
+    def _do(self, instruction: life.Instruction) -> None:
+        if isinstance(instruction, life.Start):
             self._start(instruction.task)
-        elif isinstance(instruction, Signal):
+        elif isinstance(instruction, life.Signal):
             self._signal(instruction)
-        elif isinstance(instruction, Note):
+        elif isinstance(instruction, life.Note):
             self._printer.note(instruction.text)
-        elif isinstance(instruction, Finish):
+        elif isinstance(instruction, life.Finish):
             self._code = instruction.code
 
     def _start(self, task: Task) -> None:
@@ -173,7 +174,7 @@ class _Launch:
         output.register(self._selector)
         self._running[task] = process, output
 
-    def _signal(self, instruction: Signal) -> None:
+    def _signal(self, instruction: life.Signal) -> None:
         """A request goes to the program, which knows its own helpers; what kills goes to all of them."""
         if instruction.task not in self._running:
             return
@@ -194,7 +195,7 @@ class _Launch:
         parts = []
         for job in dict.fromkeys(task.job for task in statuses):
             states = [status for task, status in statuses.items() if task.job == job]
-            up, done = states.count(RUNNING), states.count(ENDED)
+            up, done = states.count(life.RUNNING), states.count(life.ENDED)
             parts.append(f"{job} {up}/{len(states)} up" + (f", {done} done" if done else ""))
         minutes, seconds = divmod(int(time.monotonic() - self._started), 60)
         restarts = f" · {self._state.restarts} restarts" if self._state.restarts else ""

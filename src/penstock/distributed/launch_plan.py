@@ -9,14 +9,15 @@ import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 CLASSIC_FLAGS = "--job_name={job} --task_index={index} --ps_hosts={ps_hosts} --worker_hosts={worker_hosts}"
 GUESTS = ("evaluator",)  # jobs that are launched, but have no server and so no place in the cluster
 SERVING = ("ps",)  # jobs that run for as long as others need them
 
 
-class Task(NamedTuple):
+@dataclass(frozen=True)
+class Task:
     """One process of a job."""
 
     job: str

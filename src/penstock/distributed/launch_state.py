@@ -10,7 +10,6 @@ from __future__ import annotations
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Union
 
 from penstock.distributed.launch_plan import Task
 
@@ -75,8 +74,8 @@ class Finish:
     code: int
 
 
-Event = Union[Begin, Exited, Interrupt, Tick]
-Instruction = Union[Start, Signal, Note, Finish]
+Event = Begin | Exited | Interrupt | Tick
+Instruction = Start | Signal | Note | Finish
 
 
 @dataclass

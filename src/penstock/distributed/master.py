@@ -23,14 +23,14 @@ class Master:
     """The sessions of one server."""
 
     def __init__(self, worker: Worker, peers: Peers) -> None:
-        self._worker, self._peers = worker, peers
+        self._worker, self.peers = worker, peers
         self._sessions: dict[str, MasterSession] = {}
         self._lock = threading.Lock()
 
     def create_session(self, config: ConfigProto) -> str:
         """A new session without a graph; returns its handle."""
         handle = f"{self._worker.task}-{secrets.token_hex(8)}"
-        session = MasterSession(handle, config, self._worker, self._peers)
+        session = MasterSession(handle, config, self._worker, self.peers)
         with self._lock:
             self._sessions[handle] = session
         return handle
@@ -43,6 +43,11 @@ class Master:
                                "closed.")
         return found
 
+    def sessions(self) -> list[MasterSession]:
+        """All sessions that are open."""
+        with self._lock:
+            return list(self._sessions.values())
+
     def close_session(self, handle: str) -> None:
         """Ends a session: its steps are cancelled, its parts forgotten. Variables stay."""
         with self._lock:
@@ -54,9 +59,9 @@ class Master:
         """Closes all sessions, then clears containers on every task of the cluster."""
         self.close(AbortedError(None, None, "The session was closed by Session.reset."))
         self._worker.reset(containers)
-        for task in self._peers.addresses:
+        for task in self.peers.addresses:
             if task != self._worker.task:
-                self._peers.call(task, Message("Reset", {"containers": containers}), _RESET_PATIENCE)
+                self.peers.call(task, Message("Reset", {"containers": containers}), _RESET_PATIENCE)
 
     def close(self, error: Any) -> None:
         """Ends all sessions."""

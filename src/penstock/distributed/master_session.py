@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import secrets
 import threading
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from tensorboard.compat.proto.graph_pb2 import GraphDef
 
 from penstock import errors
 from penstock.compiler import ir
+from penstock.distributed.activity import Activity
 from penstock.distributed.cluster_spec import matches, task_of
 from penstock.distributed.messages import Message
 from penstock.distributed.parts import Part, split
@@ -44,6 +46,7 @@ class MasterSession:
         self._lock = threading.Lock()  # guards the graph and the plans
         self._steps: dict[int, StepRun] = {}
         self._closed: errors.OpError | None = None
+        self._activity = Activity()
 
     def extend(self, graph_def: GraphDef) -> None:
         """Adds nodes to the graph."""
@@ -66,12 +69,20 @@ class MasterSession:
         if caller is not None:
             caller.on_gone(lambda: step.cancel(errors.CancelledError(None, None, "the client is gone")))
         try:
-            return step.run(values)
+            results = step.run(values)
+            self._activity.count()
+            return results
         except (errors.AbortedError, errors.UnavailableError):
             self._forget_plans()
             raise
         finally:
             self._steps.pop(order.step, None)
+
+    def description(self) -> dict[str, Any]:
+        """What the session does, for people."""
+        activity = self._activity
+        return {"session": self._handle, "uptime": round(time.monotonic() - activity.since, 1), "steps": activity.total, "running": len(self._steps),
+                "steps_per_second": round(activity.rate(), 2), "plans": len(self._plans)}
 
     def close(self, error: errors.OpError) -> None:
         """Ends the session and the steps under way."""
@@ -149,13 +160,15 @@ class MasterSession:
         return ir.prune(tensors[0], operations, tensors[1])
 
     def _register(self, parts: list[Part]) -> Plan:
-        return [PlannedPart(part.task, self._register_part(part), part.feeds, part.results) for part in parts]
+        addresses = {part.task: self._peers.address(part.task) for part in parts}  # a task may not know another one that joined later
+        return [PlannedPart(part.task, self._register_part(part, addresses), part.feeds, part.results) for part in parts]
 
-    def _register_part(self, part: Part) -> str:
+    def _register_part(self, part: Part, addresses: dict[str, str]) -> str:
         isolated = self._config.isolate_session_state
         if part.task == self._worker.task:
             return self._worker.register(self._handle, part.graph_def(), part.fetches, part.frames, isolated)
-        message = Message("RegisterGraph", {"session": self._handle, "fetches": part.fetches, "frames": part.frames, "isolated": isolated},
+        message = Message("RegisterGraph", {"session": self._handle, "fetches": part.fetches, "frames": part.frames, "isolated": isolated,
+                                            "addresses": addresses},
                           [part.graph_def().SerializeToString()])
         return self._peers.call(part.task, message, _CALL_PATIENCE).fields["handle"]
 

@@ -39,11 +39,27 @@ class Peers:
 
     def __init__(self, addresses: dict[str, str], transport: Transport, own: str = "") -> None:
         self.addresses, self.own, self._transport = addresses, own, transport
+        self._learned: dict[str, str] = {}  # tasks that are not in the cluster as it was given to this one
+
+    def learn(self, addresses: dict[str, str]) -> None:
+        """Where tasks are that joined later. What was given at the start stays: it may be another, better way to the same task."""
+        self._learned.update({task: address for task, address in addresses.items() if task not in self.addresses})
+
+    def known(self) -> dict[str, str]:
+        """All tasks that can be called."""
+        return {**self._learned, **self.addresses}
+
+    def address(self, task: str) -> str:
+        """Where a task is; UnavailableError if nobody has said so."""
+        found = self.addresses.get(task) or self._learned.get(task)
+        if found is None:
+            raise UnavailableError(None, None, f"{task} is not in the cluster that this task was given, and has not joined it")
+        return found
 
     def call(self, task: str, message: Message, timeout: float | None = None) -> Message:
         """The reply of a task; raises the error that it answers with."""
         try:
-            return checked(self._transport.call(self._address(task), message, timeout))
+            return checked(self._transport.call(self.address(task), message, timeout))
         except UnavailableError as error:
             raise self._lost(task, error) from None
 
@@ -56,12 +72,12 @@ class Peers:
         while True:
             left = end - time.monotonic()
             try:
-                return checked(self._transport.call(self._address(task), message, max(0.01, min(left, _PATIENCE)), wait=True))
+                return checked(self._transport.call(self.address(task), message, max(0.01, min(left, _PATIENCE)), wait=True))
             except UnavailableError as error:
                 if left <= _PATIENCE:
                     raise self._lost(task, error) from None
                 check()
-                _log.info("still waiting for %s at %s", task, self._address(task))
+                _log.info("still waiting for %s at %s", task, self.address(task))
 
     def start(self, task: str, message: Message, done: Done) -> Callable[[], None]:
         """Sends a request; ``done`` gets the reply, or the error."""
@@ -73,17 +89,14 @@ class Peers:
             else:
                 done(reply, error)
 
-        return self._transport.start(self._address(task), message, answered)
+        return self._transport.start(self.address(task), message, answered)
 
     def fetch(self, task: str, step: int, keys: list[str], deliver: Deliver) -> Callable[[], None]:
         """Asks a task for tensors of a step, until all have come."""
         return _Fetching(self, task, step, keys, deliver).give_up
 
-    def _address(self, task: str) -> str:
-        return self.addresses[task]
-
     def _lost(self, task: str, error: OpError) -> OpError:
-        text = error.message if task in error.message else f"{task} at {self._address(task)} cannot be reached: {error.message}"
+        text = error.message if task in error.message else f"{task} at {self.address(task)} cannot be reached: {error.message}"
         return exception_type_from_error_code(error.error_code)(None, None, text)
 
 

@@ -15,6 +15,7 @@ from tensorboard.compat.proto.config_pb2 import ConfigProto
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 
 from penstock import errors
+from penstock.distributed import administration
 from penstock.distributed.master import Master
 from penstock.distributed.messages import MalformedMessage, Message, error_from, error_message
 from penstock.distributed.worker import RunOrder, Worker
@@ -38,7 +39,8 @@ class Service:
             "CreateSession": self._create_session, "ExtendSession": self._extend_session, "RunStep": self._run_step,
             "CloseSession": self._close_session, "ListDevices": self._list_devices, "ResetAll": self._reset_all, "Stop": self._stop_server,
             "GetStatus": self._get_status, "RegisterGraph": self._register_graph, "RunGraph": self._run_graph, "RecvTensors": self._recv_tensors,
-            "AbortStep": self._abort_step, "EndSession": self._end_session, "Reset": self._reset}
+            "AbortStep": self._abort_step, "EndSession": self._end_session, "Reset": self._reset,
+            **administration.handlers(master, worker)}
 
     def handle(self, message: Message, caller: Caller) -> Message:
         """The reply to a message."""
@@ -49,6 +51,7 @@ class Service:
         try:
             return method(message, caller)
         except errors.OpError as error:
+            self._worker.activity.failed(message.method, error)
             return error_message(error)
         except (MalformedMessage, DecodeError, KeyError) as error:
             _log.warning("refused a malformed %s: %r", message.method, error)
@@ -99,6 +102,7 @@ class Service:
         return Message("ok", {"devices": [device.name for device in self._worker.devices], "incarnation": self._worker.incarnation})
 
     def _register_graph(self, message: Message, caller: Caller) -> Message:
+        self._master.peers.learn(administration.checked_addresses(message.fields.get("addresses", {})))
         handle = self._worker.register(_field(message, "session", str), GraphDef.FromString(_blob(message)), _names(message, "fetches"),
                                        _field(message, "frames", bool), _field(message, "isolated", bool))
         return Message("ok", {"handle": handle})

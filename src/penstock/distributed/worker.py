@@ -18,6 +18,7 @@ from tensorboard.compat.proto.config_pb2 import RunMetadata
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 
 from penstock.compiler.ir import Program
+from penstock.distributed.activity import Activity
 from penstock.distributed.cluster_spec import task_of
 from penstock.distributed.parts import program_of
 from penstock.distributed.steps import Fetch, Outbox, Steps
@@ -51,6 +52,7 @@ class Worker:
         self.devices: list[Device] = local_devices(config, task, self.incarnation)
         self.resources = Resources()
         self.steps = Steps(task, fetch)
+        self.activity = Activity()
         self._sessions: dict[str, Environment] = {}
         self._graphs: dict[str, tuple[str, Any, int, dict[str, list[str]]]] = {}  # handle -> (session, plan, number of feeds, tensors of others)
         self._numbers = itertools.count()
@@ -109,6 +111,7 @@ class Worker:
             step.rendezvous.fetch(received)  # type: ignore[attr-defined]
             slots = execute(plan, feeds, step, trace)
             results = [_fetched(slots[part][slot], node) for part, slot, node in plan.fetch_places]
+            self.activity.count()
             return results, _metadata(plan, trace, order)
         except OpError as error:
             failure = error

@@ -62,6 +62,8 @@ PROPERTIES = {
     "passes_references": False,  # an input may be a reference: the kernel reads it where it wants the value
     "calls_later": False,  # the functions in its attributes run when its kernel has returned: a dataset is made now, its elements later
     "allows_uninitialized": False,  # a Ref input may point at a variable without a value
+    "shape_only": False,  # the outputs depend on the inputs' shapes, not on their elements
+    "snapshot": False,  # the output is the value that the variable (its first input) has at this moment
     "updates": (),  # names of the inputs (references, resources) whose variables it writes; ``lower`` gives their new elements, in this order
 }
 
@@ -128,6 +130,8 @@ class OpDef:
     allows_uninitialized: bool
     calls_later: bool
     updates: tuple[str, ...]
+    shape_only: bool
+    snapshot: bool
 
     def _parse(self, text: str) -> Arg:
         name, _, spec = (part.strip() for part in text.partition(":"))

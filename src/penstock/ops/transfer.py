@@ -8,6 +8,7 @@ from typing import Any
 
 from penstock.graph.attrs import INT, STRING, STRINGS, TYPE, TYPES
 from penstock.graph.opdef import op
+from penstock.graph.shape import TensorShape
 from penstock.ops.common import nothing, unknown
 
 
@@ -58,12 +59,16 @@ class Recv:
     gradient = None
 
 
-@op("_Fused", "inputs: Tin -> output: T", Tin=TYPES, T=TYPE, names=STRINGS)
-class Fused:
-    """A group of elementwise nodes as one loop: see compiler/fuse.py."""
+@op("_Region", "inputs: Tin -> outputs: Tout", Tin=TYPES, Tout=TYPES, names=STRINGS)
+class Region:
+    """Nodes that run together, as native code: see compiler/regions.py."""
 
-    shape = unknown()
+    stateful = passes_references = True
+
+    def shape(Tout):
+        return [TensorShape(None)] * len(Tout)
+
     gradient = None
 
     def kernel(inputs, ctx):
-        return ctx.node.payload.run(inputs)
+        return ctx.node.payload.run(inputs, ctx)

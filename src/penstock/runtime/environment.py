@@ -15,28 +15,26 @@ class Environment:
     """Makes plans; keeps the resources of the task and the private state of its nodes."""
 
     def __init__(self, devices: list[Device], soft_placement: bool = False, log_placement: bool = False,
-                 resources: Resources | None = None) -> None:
+                 resources: Resources | None = None, threads: int = 0) -> None:
+        self.threads = threads or config.threads  # that share a large kernel
         self.devices, self.soft_placement, self.log_placement = devices, soft_placement, log_placement
         self.resources = Resources() if resources is None else resources  # those of a task are shared by its sessions
         self.states: dict[str, dict[str, Any]] = {}  # per stateful node: random generators, ...
         self._functions: dict[tuple[FuncGraph, str], tuple[int, Any]] = {}
         self._lock = threading.Lock()
 
-    def plan(self, program: ir.Program) -> Any:
-        """Places a program and packs it for the executor."""
+    def plan(self, program: ir.Program, native: bool = True) -> Any:
+        """Places a program and packs it for the executor; without ``native``, every node runs by itself."""
         place(program, self.devices, self.soft_placement, self.log_placement)
-        return self.pack(program)
+        return self.pack(program, native=native)
 
-    def pack(self, program: ir.Program, frames: bool = False) -> Any:
+    def pack(self, program: ir.Program, frames: bool = False, native: bool = True) -> Any:
         """Packs a program whose nodes have their devices already; ``frames`` if tensors that come from elsewhere may be dead."""
         from penstock.runtime.frames import FramePlan  # a plan's kernels call back into this environment
         from penstock.runtime.plan import Plan
         has_frames = frames or any(node.definition.control_flow for node in program.nodes)
-        if config.mode != "off" and not has_frames:
-            from penstock.compiler.fuse import fuse  # brings in LLVM
-            fuse(program)
         ir.check(program)
-        return FramePlan(program, self) if has_frames else Plan(program, self)
+        return FramePlan(program, self) if has_frames else Plan(program, self, native and config.mode != "off")
 
     def function(self, graph: FuncGraph, device: str) -> Any:
         """The plan of a function that a node on ``device`` calls, made at the first call."""

@@ -38,7 +38,7 @@ def execute(plan: Plan | FramePlan, feeds: list[Any], step: Step, record: Record
     if plan.simple and record is None and step.deadline is None:
         with working_for(step):
             for part, values in zip(plan.parts, slots):
-                _run_in_order(part, values)
+                run_in_order(part, values)
         return slots
     _run_together([_DeviceRun(part, values, step, record) for part, values in zip(plan.parts, slots)], step)
     return slots
@@ -51,7 +51,7 @@ def call(plan: Plan | FramePlan, arguments: list[Any], step: Step) -> list[Any]:
         for values, part, places in zip(slots, plan.parts, plan.feed_places):
             for feed, slot in places:
                 values[slot] = arguments[feed]
-            _run_in_order(part, values)
+            run_in_order(part, values)
         return [slots[part][slot] for part, slot, _ in plan.fetch_places]
     inner = Step(parent=step)
     unregister = step.on_cancel(lambda: inner.cancel(step.cancelled or errors.CancelledError(None, None, "the step was cancelled")))
@@ -62,7 +62,7 @@ def call(plan: Plan | FramePlan, arguments: list[Any], step: Step) -> list[Any]:
     return [slots[part][slot] for part, slot, _ in plan.fetch_places]
 
 
-def _run_in_order(part: PartitionPlan, slots: list[Any]) -> None:
+def run_in_order(part: PartitionPlan, slots: list[Any]) -> None:
     """The whole of a step in which nothing waits: nodes stand in a runnable order already."""
     index = 0
     try:

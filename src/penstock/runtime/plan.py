@@ -4,13 +4,13 @@ Values live in numbered slots; a node is an integer; the tables below are indexe
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Collection, Container
 from typing import Any
 
 from penstock.compiler.ir import Node, Program, blocks
 from penstock.ops.transfer import Recv, rendezvous_key
 from penstock.runtime.environment import Environment
-from penstock.runtime.partition import Partition, partition
+from penstock.runtime.partition import partition
 from penstock.runtime.recheck import checked, result_checked
 from penstock.runtime.step import KernelContext
 
@@ -26,9 +26,9 @@ class PartitionPlan:
     ``uses`` how many nodes read a slot. ``waits[i]`` says that the kernel may block; ``receives[i]`` is the rendezvous key of a Recv, else None.
     """
 
-    def __init__(self, part: Partition, environment: Environment, fetched: set[tuple[Node, int]], arg_slots: dict[Node, Slot]) -> None:
-        self.device, self.all_nodes = part.device, part.nodes
-        self.nodes = [node for node in part.nodes if node not in arg_slots]
+    def __init__(self, nodes: list[Node], device: str, environment: Environment, fetched: set[tuple[Node, int]], arg_slots: dict[Node, Slot]) -> None:
+        self.device, self.all_nodes = device, nodes
+        self.nodes = [node for node in nodes if node not in arg_slots]
         index_of = {node: index for index, node in enumerate(self.nodes)}
         self.slots: dict[tuple[Node, int], Slot] = {(node, 0): slot for node, slot in arg_slots.items()}
         self.outputs: list[Any] = []
@@ -36,7 +36,8 @@ class PartitionPlan:
         for node in self.nodes:
             self._allocate(node)
         self.inputs = [tuple(self.slots[edge] for edge in node.inputs) for node in self.nodes]
-        self.references = [references_of(node, arg_slots) for node in self.nodes]
+        fed = {node for node in arg_slots if not node.output_dtypes[0].is_ref}
+        self.references = [references_of(node, fed) for node in self.nodes]
         self.kernels = [kernel_of(node, environment) for node in self.nodes]
         self.receives = [rendezvous_key(node.attrs) if node.definition is Recv else None for node in self.nodes]
         self.waits = [blocks(node) for node in self.nodes]
@@ -78,16 +79,19 @@ class PartitionPlan:
 class Plan:
     """A program, placed and cut, with the slots of its feeds and fetches."""
 
-    def __init__(self, program: Program, environment: Environment) -> None:
+    def __init__(self, program: Program, environment: Environment, native: bool = False) -> None:
         parts = partition(program)
-        fetched = set(program.fetches)
+        fetches = program.fetches
         self.parts: list[PartitionPlan] = []
         self.feed_places: list[list[tuple[int, Slot]]] = []  # per part: (which feed, its slot)
         for part in parts:
             args = [node for node in part.nodes if node in program.args]
-            self.parts.append(PartitionPlan(part, environment, fetched, {node: slot for slot, node in enumerate(args)}))
+            nodes, moved = with_regions(part.nodes, fetches, args, environment) if native else (part.nodes, {})
+            fetches = [moved.get(edge, edge) for edge in fetches]
+            slots = {node: slot for slot, node in enumerate(args)}
+            self.parts.append(PartitionPlan(nodes, part.device, environment, set(fetches), slots))
             self.feed_places.append([(node.attrs["index"], slot) for slot, node in enumerate(args)])
-        self.fetch_places = [self._find(edge) for edge in program.fetches]
+        self.fetch_places = [self._find(edge) for edge in fetches]
         self.simple = len(self.parts) <= 1 and all(part.serial for part in self.parts)
         self.waits_once = len(self.parts) <= 1 and sum(sum(part.waits) for part in self.parts) <= 1  # nothing could go on meanwhile
 
@@ -96,6 +100,18 @@ class Plan:
             if edge in part.slots:
                 return index, part.slots[edge], edge[0]
         raise AssertionError(f"{edge[0].name} is in no partition")
+
+
+def with_regions(nodes: list[Node], kept: Collection[tuple[Node, int]], args: Collection[Node], environment: Environment,
+                 excluded: Collection[str] = ()) -> tuple[list[Node], dict[tuple[Node, int], tuple[Node, int]]]:
+    """The nodes of a partition, those that can be native gathered into regions; and where outputs that were moved are now."""
+    from penstock.compiler.regions import RegionBody, form  # brings in LLVM
+    from penstock.runtime.region import RegionRun
+    nodes, moved = form(nodes, kept, args, excluded)
+    for node in nodes:
+        if isinstance(node.payload, RegionBody):
+            node.payload = RegionRun(node.payload, environment)
+    return nodes, moved
 
 
 def references_of(node: Node, args: Container[Node]) -> tuple[int, ...]:

@@ -164,5 +164,10 @@ class Resources:
             if hasattr(resource, "release"):
                 resource.release()
 
+    def items(self) -> list[tuple[tuple[str, str, str], Any]]:
+        """((container, name, kind), resource) of all that are in the table."""
+        with self._lock:
+            return list(self._table.items())
+
     def __len__(self) -> int:
         return len(self._table)

@@ -44,7 +44,8 @@ class BaseSession:
             raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
         self._graph = graph or default_graph()
         self._config = config if config is not None else ConfigProto()
-        self._environment = Environment(local_devices(self._config), self._config.allow_soft_placement, self._config.log_device_placement)
+        self._environment = Environment(local_devices(self._config), self._config.allow_soft_placement, self._config.log_device_placement,
+                                        threads=self._config.intra_op_parallelism_threads)
         if not isinstance(target, (str, bytes)):
             raise TypeError(f"target must be a string, but got {type(target)}")
         self._target = target.decode() if isinstance(target, bytes) else target
@@ -55,6 +56,7 @@ class BaseSession:
         self._lock = threading.Lock()
         self._steps: set[Step] = set()
         self._closed = False
+        self._before_close: dict[Callable[[], None], None] = {}
         self._seen_ops, self._growth = 0, 0
         self._partial_runs: dict[str, partial.PartialRun] = {}
         _open_sessions.add(self)
@@ -84,12 +86,13 @@ class BaseSession:
         self._check_open()
         wanted = Fetches(self._graph, fetches)
         feeds = expand_feeds(self._graph, feed_dict or {})
-        return wanted.build(self._execute(self._plan(wanted, tuple(feeds)), feeds, Step(), record))
+        return wanted.build(self._execute(self._plan(wanted, tuple(feeds), native=False), feeds, Step(), record))
 
     def _run(self, wanted: Fetches, feeds: dict[Tensor, Any], options: Any, run_metadata: Any) -> list[Any]:
         if self._remote is not None:
             return self._remote.run(wanted, feeds, options, run_metadata)
-        plan = self._plan(wanted, tuple(feeds))
+        seen = options is not None and (options.trace_level > RunOptions.NO_TRACE or options.output_partition_graphs)
+        plan = self._plan(wanted, tuple(feeds), native=not seen)  # a step that is looked at runs node by node
         step = Step((options.timeout_in_ms if options is not None else 0) or self._config.operation_timeout_in_ms)
         trace = Trace() if options is not None and run_metadata is not None and options.trace_level > RunOptions.NO_TRACE else None
         results = self._execute(plan, feeds, step, trace)
@@ -129,15 +132,15 @@ class BaseSession:
             found = self._fetches[key] = Fetches(self._graph, fetches)
         return found
 
-    def _plan(self, wanted: Fetches, feeds: tuple[Tensor, ...]) -> Plan:
+    def _plan(self, wanted: Fetches, feeds: tuple[Tensor, ...], native: bool = True) -> Plan:
         graph = self._graph
         if self._plans_of != graph._mutations:
             self._plans, self._plans_of = {}, graph._mutations
-        key = (*wanted.tensors, None, *wanted.targets, None, *feeds)
+        key = (*wanted.tensors, None, *wanted.targets, native, *feeds)
         plan = self._plans.get(key)
         if plan is None:
             self._notice_growth()
-            plan = self._plans[key] = self._environment.plan(ir.prune(wanted.tensors, wanted.targets, feeds))
+            plan = self._plans[key] = self._environment.plan(ir.prune(wanted.tensors, wanted.targets, feeds), native)
         else:
             self._growth = 0
         return plan
@@ -223,8 +226,19 @@ class BaseSession:
         if not self._graph._ops:
             raise RuntimeError("The Session graph is empty.  Add operations to the graph before calling run().")
 
+    def before_close(self, function: Callable[[], None]) -> None:
+        """Has ``close`` call ``function`` first, once, while the session still runs: for work in other threads that needs it to the end."""
+        self._before_close[function] = None
+
     def close(self) -> None:
         """Ends the session: steps under way are cancelled, its variables and queues are freed."""
+        try:
+            while self._before_close:
+                self._before_close.popitem()[0]()
+        finally:
+            self._end()
+
+    def _end(self) -> None:
         if self._remote is not None and not self._closed:
             self._remote.close()
         self._closed = True

@@ -10,6 +10,7 @@ from typing import Any
 
 from tensorboard.compat.proto.event_pb2 import Event, SessionLog, TaggedRunMetadata
 from tensorboard.compat.proto.graph_pb2 import GraphDef
+from tensorboard.compat.proto.meta_graph_pb2 import MetaGraphDef
 from tensorboard.compat.proto.summary_pb2 import Summary
 
 from penstock.graph.graph import Graph
@@ -83,6 +84,12 @@ class FileWriter:
         if not isinstance(graph_def, GraphDef):
             raise TypeError(f"The passed graph must be an instance of `Graph` or the deprecated `GraphDef`, not {type(graph_def).__name__}")
         self._add(Event(graph_def=graph_def.SerializeToString()), global_step)
+
+    def add_meta_graph(self, meta_graph_def: Any, global_step: Any = None) -> None:
+        """Adds a graph with its collections, a MetaGraphDef."""
+        if not isinstance(meta_graph_def, MetaGraphDef):
+            raise TypeError(f"meta_graph_def must be type MetaGraphDef, saw type: {type(meta_graph_def)}")
+        self._add(Event(meta_graph_def=meta_graph_def.SerializeToString()), global_step)
 
     def add_run_metadata(self, run_metadata: Any, tag: str, global_step: Any = None) -> None:
         """Adds the statistics of a step, shown on the graph page under ``tag``."""

@@ -12,7 +12,7 @@ from penstock.variables.initializers import Zeros
 from penstock.variables.scope import get_variable
 from penstock.variables.variable import Variable
 
-_READS = "_global_step_read_op_cache"  # the collection of the tensor that hooks fetch
+_READS = "global_step_read_op_cache"  # the collection of the tensor that hooks fetch
 
 
 def global_step(sess: Any, global_step_tensor: Any) -> int:

@@ -20,6 +20,7 @@ from penstock.train.global_step import global_step as read_global_step
 from penstock.train.queue_runner import QueueRunner
 from penstock.train.saveable import all_saveable_objects
 from penstock.train.saver_builder import BaseSaverBuilder, BulkSaverBuilder
+from penstock.train.saver_snapshot import SAVED, SNAPSHOT, Background
 from penstock.variables.naming import prepend_name_scope, strip_name_scope
 
 _HOUR = 3600.0
@@ -39,20 +40,25 @@ class Saver:
     ...     os.path.basename(path), sess.run(w)
     array([0., 0.], dtype=float32)
     ('model-7', array([1., 2.], dtype=float32))
+
+    ``asynchronous=True`` is Penstock's own: ``save`` then takes a snapshot of the variables, which needs no copies, and returns; a thread writes it
+    while training goes on. The checkpoint is there after ``wait()``. The next ``save``, ``restore`` and the end of the session wait by themselves, and
+    raise what went wrong.
     """
 
     def __init__(self, var_list: Any = None, reshape: bool = False, sharded: bool = False, max_to_keep: int | None = 5,
                  keep_checkpoint_every_n_hours: float = 10000.0, name: str | None = None, restore_sequentially: bool = False,
                  saver_def: SaverDef | None = None, builder: BaseSaverBuilder | None = None, defer_build: bool = False, allow_empty: bool = False,
                  write_version: int = SaverDef.V2, pad_step_number: bool = False, save_relative_paths: bool = False,
-                 filename: str | None = None) -> None:
+                 filename: str | None = None, asynchronous: bool = False) -> None:
         if defer_build and var_list:
             raise ValueError("If `var_list` is provided then build cannot be deferred. Either set defer_build=False or var_list=None.")
         self._var_list, self._reshape, self._sharded, self._max_to_keep = var_list, reshape, sharded, max_to_keep
         self._keep_hours, self._name, self._restore_sequentially = keep_checkpoint_every_n_hours, name, restore_sequentially
         self.saver_def, self._builder, self._allow_empty = saver_def, builder, allow_empty
         self._write_version, self._pad_step_number, self._filename = write_version, pad_step_number, filename
-        self._save_relative_paths = save_relative_paths
+        self._save_relative_paths, self._asynchronous = save_relative_paths, asynchronous
+        self._background = Background()
         self._is_built = self._is_empty = False
         self._last_checkpoints: list[tuple[str, float]] = []
         self._checkpoints_to_be_deleted: list[tuple[str, float]] = []
@@ -78,7 +84,7 @@ class Saver:
             self.saver_def = builder._build_internal(
                 self._var_list, reshape=self._reshape, sharded=self._sharded, max_to_keep=self._max_to_keep,
                 keep_checkpoint_every_n_hours=self._keep_hours, name=self._name, restore_sequentially=self._restore_sequentially,
-                filename=self._filename)
+                filename=self._filename, **({"asynchronous": True} if self._asynchronous else {}))
         elif self._name:
             self.saver_def = _scoped(self.saver_def, lambda text: prepend_name_scope(text, self._name))
         _check(self.saver_def)
@@ -91,7 +97,7 @@ class Saver:
              save_debug_info: bool = False) -> str | None:
         """Saves the variables as ``save_path`` (with ``-STEP`` behind it if there is a ``global_step``); returns the name of the checkpoint.
 
-        When it returns, the checkpoint is on the disk, and ``tf.train.latest_checkpoint`` finds it.
+        When it returns, the checkpoint is complete, and ``tf.train.latest_checkpoint`` finds it; that of an asynchronous saver is after ``wait()``.
         """
         if not self._is_built:
             raise RuntimeError("`build()` should be called before save if defer_build==True")
@@ -100,17 +106,48 @@ class Saver:
         save_path, latest_filename = os.fspath(save_path), latest_filename or "checkpoint"
         if os.path.dirname(latest_filename):
             raise ValueError("'latest_filename' must not contain path components")
+        self.wait()
         checkpoint_file = self._file_for(sess, save_path, global_step, latest_filename)
-        path = None if self._is_empty else self._run_save(sess, checkpoint_file, save_path)
+
+        def finish(path: str) -> None:
+            if write_state:
+                self._record(path)
+                state.update_checkpoint_state(os.path.dirname(save_path), path, self.last_checkpoints, latest_filename,
+                                              save_relative_paths=self._save_relative_paths)
+                self._delete_old(meta_graph_suffix)
+
+        beside = self._asynchronous and not self._is_empty
+        path: str | None = None
+        if beside:
+            self._run_snapshot(sess)
+            path = checkpoint_file
+        elif not self._is_empty:
+            path = self._run_save(sess, checkpoint_file, save_path)
         if write_meta_graph:
             with sess.graph.as_default():
                 self.export_meta_graph(state.meta_graph_filename(checkpoint_file, meta_graph_suffix), strip_default_attrs=strip_default_attrs)
-        if path is not None and write_state:
-            self._record(path)
-            state.update_checkpoint_state(os.path.dirname(save_path), path, self.last_checkpoints, latest_filename,
-                                          save_relative_paths=self._save_relative_paths)
-            self._delete_old(meta_graph_suffix)
+        if beside:
+            self._background.start(lambda: finish(self._run_save(sess, checkpoint_file, save_path)))
+        elif path is not None:
+            finish(path)
         return path
+
+    def wait(self) -> None:
+        """Returns when the checkpoint that an asynchronous ``save`` began is complete; raises what went wrong with it."""
+        self._background.wait()
+
+    def _run_snapshot(self, sess: Any) -> None:
+        try:
+            snapshot = sess.graph.get_operation_by_name(self._beside(SNAPSHOT))
+        except KeyError:
+            raise ValueError("This saver cannot save asynchronously: its nodes were made by one that is not asynchronous") from None
+        if hasattr(sess, "before_close"):
+            sess.before_close(self.wait)
+        sess.run(snapshot)
+
+    def _beside(self, name: str) -> str:
+        """The name of a node in the scope of this saver's nodes."""
+        return self.as_saver_def().filename_tensor_name.rpartition("/")[0] + "/" + name
 
     def _file_for(self, sess: Any, save_path: str, global_step: Any, latest_filename: str) -> str:
         if global_step is not None:
@@ -122,8 +159,9 @@ class Saver:
 
     def _run_save(self, sess: Any, checkpoint_file: str, save_path: str) -> str:
         saver_def = self.as_saver_def()
+        tensor = f"{self._beside(SAVED)}:0" if self._asynchronous else saver_def.save_tensor_name
         try:
-            saved = sess.run(saver_def.save_tensor_name, {saver_def.filename_tensor_name: checkpoint_file})
+            saved = sess.run(tensor, {saver_def.filename_tensor_name: checkpoint_file})
         except (errors.FailedPreconditionError, errors.NotFoundError) as error:
             parent = os.path.dirname(save_path)
             if parent and not os.path.isdir(parent):
@@ -162,6 +200,7 @@ class Saver:
         if save_path is None:
             raise ValueError("Can't load save_path when it is None.")
         save_path = os.fspath(save_path)
+        self.wait()
         if not state.checkpoint_exists(save_path):
             raise ValueError(f"The passed save_path is not a valid checkpoint: {save_path}")
         logging.info("Restoring parameters from %s", save_path)

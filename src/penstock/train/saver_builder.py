@@ -5,6 +5,8 @@
     save/control_dependency       the path again, once that is done: running it saves
     save/RestoreV2, save/Assign   one reads, one per variable assigns
     save/restore_all              running it restores
+
+An asynchronous saver has some more, which ``saver_snapshot.py`` tells of.
 """
 from __future__ import annotations
 
@@ -27,6 +29,7 @@ from penstock.ops.state.save_restore import MergeV2Checkpoints, RestoreV2, SaveS
 from penstock.ops.text.strings import string_join
 from penstock.train import saveable as saveable_module
 from penstock.train.saveable import SaveableObject as Saveable
+from penstock.train.saver_snapshot import SAVED, add_snapshot_ops
 
 
 class BaseSaverBuilder:
@@ -90,6 +93,15 @@ class BaseSaverBuilder:
             with control_dependencies([merge]):
                 return identity(filename_tensor)
 
+    def _add_asynchronous_ops(self, filename_tensor: Tensor, saveables: list[Saveable], sharded: bool) -> None:
+        """The same again, in two operations: taking a snapshot, and saving that."""
+        _, copies = add_snapshot_ops(saveables, lambda where: cpu_of(where) if where else "")
+        if sharded:
+            saved = self._add_sharded_save_ops(filename_tensor, self._group_by_device(copies))
+        else:
+            saved = self._add_save_ops(filename_tensor, copies)
+        identity(saved, name=SAVED)
+
     def _add_sharded_save_ops_v1(self, filename_tensor: Tensor, per_device: list[tuple[str, list[Saveable]]]) -> Tensor:
         num_shards = constant(len(per_device), dtypes.int32, name="num_shards")
         saves = []
@@ -143,7 +155,8 @@ class BaseSaverBuilder:
 
     def _build_internal(self, names_to_saveables: Any, reshape: bool = False, sharded: bool = False, max_to_keep: int | None = 5,
                         keep_checkpoint_every_n_hours: float = 10000.0, name: str | None = None, restore_sequentially: bool = False,
-                        filename: str | None = "model", build_save: bool = True, build_restore: bool = True) -> SaverDef:
+                        filename: str | None = "model", build_save: bool = True, build_restore: bool = True,
+                        asynchronous: bool = False) -> SaverDef:
         saveables = saveable_module.saveable_objects(names_to_saveables)
         with name_scope(name, "save", [spec.tensor for saveable in saveables for spec in saveable.specs]):
             path = placeholder_with_default(filename or "model", shape=(), name="filename")
@@ -155,6 +168,8 @@ class BaseSaverBuilder:
             else:
                 save = self._add_save_ops(path, saveables) if build_save else None
                 restore = self._add_restore_ops(path, saveables, restore_sequentially, reshape) if build_restore else None
+            if asynchronous:
+                self._add_asynchronous_ops(path, saveables, sharded)
         return SaverDef(filename_tensor_name=path.name, save_tensor_name="" if save is None else save.name,
                         restore_op_name="" if restore is None else restore.name, max_to_keep=max_to_keep or 0, sharded=sharded,
                         keep_checkpoint_every_n_hours=keep_checkpoint_every_n_hours, version=self._write_version)

@@ -40,6 +40,9 @@ class Fill:
         value = as_array(value)
         return np.full(extents, value.reshape(()), value.dtype)
 
+    def native(emit, dims, value):
+        return emit.move.broadcast(value, emit.known(dims))
+
     def gradient(op, dy):
         from penstock.ops.math.reduce import reduce_sum  # reductions stand above
         return [None, reduce_sum(dy)]
@@ -64,6 +67,9 @@ class ZerosLike:
     def lower(b, x):
         return b.constant(0)
 
+    def native(emit, x):
+        return emit.move.full(x.shape, 0, x.dtype)
+
     gradient = None
 
 
@@ -79,6 +85,9 @@ class OnesLike:
 
     def lower(b, x):
         return b.constant(1)
+
+    def native(emit, x):
+        return emit.move.full(x.shape, 1, x.dtype)
 
     gradient = None
 

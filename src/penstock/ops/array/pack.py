@@ -145,6 +145,9 @@ class Concat:
     def kernel(concat_dim, values):
         return _concat_kernel(values, concat_dim)
 
+    def native(emit, concat_dim, values):
+        return emit.move.concat(values, int(emit.known(concat_dim)))
+
     def gradient(op, dy):
         return [None, *_concat_gradient(list(op.inputs[1:]), op.inputs[0], dy)]
 
@@ -161,6 +164,9 @@ class ConcatV2:
 
     def kernel(values, axis):
         return _concat_kernel(values, axis)
+
+    def native(emit, values, axis):
+        return emit.move.concat(values, int(emit.known(axis)))
 
     def gradient(op, dy):
         return [*_concat_gradient(list(op.inputs[:-1]), op.inputs[-1], dy), None]
@@ -236,6 +242,9 @@ class Pack:
                                        f"values[{index}].shape = {shape_text(array)}")
         return np.stack(arrays, axis)
 
+    def native(emit, values, axis):
+        return emit.move.pack(values, axis)
+
     def gradient(op, dy):
         return unstack(dy, num=op.attrs["N"], axis=op.attrs["axis"])
 
@@ -263,6 +272,9 @@ class Unpack:
         front = np.moveaxis(value, axis, 0)
         return tuple(front[index, ...] for index in range(num))
 
+    def native(emit, value, num, axis):
+        return emit.move.view(Unpack.kernel, value, num, axis)
+
     def gradient(op, *dys):
         return stack(list(dys), axis=op.attrs["axis"])
 
@@ -280,6 +292,9 @@ class ParallelConcat:
 
     def kernel(values):
         return _concat_kernel(values, 0)
+
+    def native(emit, values):
+        return emit.move.concat(values, 0)
 
     gradient = None
 
@@ -349,6 +364,9 @@ class Split:
                                    f"(size = {value.shape[axis]}) and num_split {num_split}")
         return tuple(part.copy() for part in np.split(value, num_split, axis))
 
+    def native(emit, split_dim, value, num_split):
+        return emit.move.view(lambda whole, axis: np.split(whole, num_split, int(axis)), value, split_dim)
+
     def gradient(op, *dys):
         return [None, concat(list(dys), op.inputs[0])]
 
@@ -383,6 +401,9 @@ class SplitV:
         except ValueError as error:
             raise invalid_argument(str(error)) from None
         return tuple(np.split(value, np.cumsum(sizes)[:-1], axis))
+
+    def native(emit, value, size_splits, split_dim, num_split):
+        return emit.move.view(SplitV.kernel, value, size_splits, split_dim, num_split)
 
     def gradient(op, *dys):
         return [concat(list(dys), op.inputs[2]), None, None]

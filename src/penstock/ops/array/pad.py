@@ -80,6 +80,9 @@ class Pad:
         input = as_array(input)
         return surrounded(input, _checked(input, paddings), b"" if input.dtype == object else 0)
 
+    def native(emit, input, paddings):
+        return emit.move.pad(input, emit.known(paddings), emit.move.full((), 0, input.dtype))
+
     def gradient(op, dy):
         return [_inner(op, dy), None]
 
@@ -96,6 +99,9 @@ class PadV2:
     def kernel(input, paddings, constant_values):
         input = as_array(input)
         return surrounded(input, _checked(input, paddings), as_array(constant_values).reshape(()))
+
+    def native(emit, input, paddings, constant_values):
+        return emit.move.pad(input, emit.known(paddings), constant_values)
 
     def gradient(op, dy):
         from penstock.ops.math.reduce import reduce_sum  # reductions stand above
@@ -116,6 +122,9 @@ class MirrorPad:
         for axis, ((before, after), extent) in enumerate(zip(pairs, input.shape)):
             _check_mirror(before, after, extent, axis, mode)
         return np.pad(input, pairs, mode=mode.lower()) if input.ndim else input
+
+    def native(emit, input, paddings, mode):
+        return emit.move.mirror_pad(input, emit.known(paddings), int(mode == "REFLECT"))
 
     def gradient(op, dy):
         return [MirrorPadGrad(dy, op.inputs[1], mode=op.attrs["mode"]), None]

@@ -27,6 +27,9 @@ class StopGradient:
     def lower(b, input):
         return input
 
+    def native(emit, input):
+        return input
+
     gradient = None
 
 
@@ -46,6 +49,9 @@ class PreventGradient:
         return input
 
     def lower(b, input):
+        return input
+
+    def native(emit, input):
         return input
 
     def gradient(op, dy):
@@ -93,6 +99,9 @@ class Snapshot:
     def lower(b, input):
         return input
 
+    def native(emit, input):
+        return emit.move.copied(input)
+
     def gradient(op, dy):
         return dy
 
@@ -129,6 +138,9 @@ class EnsureShape:
             raise invalid_argument(f"Shape of tensor {shape_text(input)} is not compatible with expected shape {shape}.")
         return input
 
+    def native(emit, input, shape):
+        return input if shape.is_compatible_with(input.shape) else emit.unsupported(f"the shape is not compatible with {shape}")
+
     def gradient(op, dy):
         return dy
 
@@ -146,6 +158,9 @@ class IdentityN:
         return [tensor.shape for tensor in input]
 
     def kernel(input):
+        return tuple(input)
+
+    def native(emit, input):
         return tuple(input)
 
     def gradient(op, *dys):

@@ -69,6 +69,9 @@ class Transpose:
     def kernel(x, perm):
         return _transpose(x, perm)
 
+    def native(emit, x, perm):
+        return emit.move.view(_transpose, x, perm)
+
     def gradient(op, dy):
         return [transpose(dy, inverse(op.inputs[1])), None]
 
@@ -86,6 +89,9 @@ class ConjugateTranspose:
     def kernel(x, perm):
         moved = _transpose(x, perm)
         return np.conj(moved) if moved.dtype.kind == "c" else moved
+
+    def native(emit, x, perm):
+        return emit.move.view(_transpose, x, perm) if x.dtype.kind != "c" else emit.unsupported("complex numbers")
 
     def gradient(op, dy):
         return [transpose(dy, inverse(op.inputs[1]), conjugate=True), None]
@@ -161,6 +167,9 @@ class Reverse:
                                    f"{len(dims)} values")
         return np.flip(tensor, tuple(np.flatnonzero(dims).tolist()))
 
+    def native(emit, tensor, dims):
+        return emit.move.view(Reverse.kernel, tensor, dims)
+
     def gradient(op, dy):
         return [Reverse(dy, op.inputs[1]), None]
 
@@ -189,6 +198,9 @@ class ReverseV2:
         if len({each % rank for each in axes}) != len(axes):
             raise invalid_argument(f"axis {axes} specified more than once.")
         return np.flip(tensor, tuple(axes))
+
+    def native(emit, tensor, axis):
+        return emit.move.view(ReverseV2.kernel, tensor, axis)
 
     def gradient(op, dy):
         return [ReverseV2(dy, op.inputs[1]), None]
@@ -267,6 +279,9 @@ class Roll:
                 raise invalid_argument(f"axis {each} is out of range")
         return np.roll(input, tuple(shifts), tuple(axes))
 
+    def native(emit, input, shift, axis):
+        return emit.move.roll(input, emit.known(shift), emit.known(axis))
+
     def gradient(op, dy):
         return [Roll(dy, -op.inputs[1], op.inputs[2]), None, None]
 
@@ -304,6 +319,9 @@ class Tile:
             if factor < 0:
                 raise invalid_argument(f"Expected multiples[{axis}] >= 0, but got {factor}")
         return np.tile(input, times)
+
+    def native(emit, input, multiples):
+        return emit.move.tile(input, emit.known(multiples))
 
     def gradient(op, dy):
         """The gradients of all copies are summed: each axis is split into (copy, place)."""
@@ -355,6 +373,9 @@ class BroadcastTo:
             return np.array(np.broadcast_to(input, tuple(shape.tolist())), order="C")
         except ValueError:
             raise invalid_argument(f"Incompatible shapes: {shape_text(input)} vs. [{','.join(map(str, shape))}]") from None
+
+    def native(emit, input, shape):
+        return emit.move.broadcast(input, emit.known(shape))
 
     def gradient(op, dy):
         return [reduce_to(to_tensor(dy), op.inputs[0]), None]

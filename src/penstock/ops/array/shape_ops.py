@@ -60,6 +60,8 @@ def known_shape(tensor: Tensor) -> TensorShape:
 class Shape:
     """The extents of a tensor as a vector."""
 
+    shape_only = True
+
     def shape(input):
         return [input.shape.ndims]
 
@@ -77,6 +79,8 @@ class Shape:
 class ShapeN:
     """The shapes of several tensors."""
 
+    shape_only = True
+
     def shape(input):
         return [[tensor.shape.ndims] for tensor in input]
 
@@ -90,6 +94,7 @@ class ShapeN:
 class Size:
     """The number of elements of a tensor."""
 
+    shape_only = True
     shape = fixed()
 
     def static(input):
@@ -106,6 +111,7 @@ class Size:
 class Rank:
     """The number of axes of a tensor."""
 
+    shape_only = True
     shape = fixed()
 
     def static(input):
@@ -198,6 +204,9 @@ class Reshape:
         _check_reshape(tensor.size, extents)
         return tensor.reshape(extents)
 
+    def native(emit, tensor, shape):
+        return emit.move.reshape(tensor, emit.known(shape))
+
     def gradient(op, dy):
         return [reshape(dy, shape(op.inputs[0])), None]
 
@@ -283,6 +292,9 @@ class Squeeze:
                 raise invalid_argument(f"Can not squeeze dim[{axis}], expected a dimension of 1, got {input.shape[axis]}")
         return input.squeeze(tuple(axes))
 
+    def native(emit, input, squeeze_dims):
+        return emit.move.view(Squeeze.kernel, input, squeeze_dims)
+
     def gradient(op, dy):
         return reshape(dy, shape(op.inputs[0]))
 
@@ -319,6 +331,9 @@ class ExpandDims:
         if not -rank - 1 <= axis <= rank:
             raise invalid_argument(f"Tried to expand dim index {axis} for tensor with {rank} dimensions.")
         return np.expand_dims(input, axis)
+
+    def native(emit, input, dim):
+        return emit.move.view(ExpandDims.kernel, input, dim)
 
     def gradient(op, dy):
         return [reshape(dy, shape(op.inputs[0])), None]

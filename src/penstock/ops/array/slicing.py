@@ -60,6 +60,9 @@ class Slice:
             index.append(slice(start, stop))
         return input[tuple(index)]
 
+    def native(emit, input, begin, size):
+        return emit.move.view(Slice.kernel, input, begin, size)
+
     def gradient(op, dy):
         from penstock.ops.array.pack import stack
         from penstock.ops.array.pad import Pad  # padding is differentiated by slicing: both stand above
@@ -203,6 +206,9 @@ class StridedSlice:
         return input[strided_index(input.ndim, begin, end, strides, input.shape, begin_mask, end_mask, ellipsis_mask, new_axis_mask,
                                     shrink_axis_mask)]
 
+    def native(emit, input, begin, end, strides, begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask):
+        return emit.move.view(StridedSlice.kernel, input, begin, end, strides, begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
+
     def gradient(op, dy):
         source, begin, end, strides = op.inputs
         masks = {name: op.attrs[name] for name in MASKS}
@@ -244,6 +250,11 @@ class StridedSliceGrad:
             raise invalid_argument(f"shape of dy was {shape_text(dy)} instead of {shape_text(target)}")
         target[...] = dy
         return result
+
+    def native(emit, shape, begin, end, strides, dy, begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask):
+        bounds = emit.known(begin), emit.known(end), emit.known(strides)
+        masks = begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask
+        return emit.move.placed(emit.known(shape), dy, lambda whole: StridedSlice.kernel(whole, *bounds, *masks), "slice_gradient")
 
     def gradient(op, dy):
         begin, end, strides = op.inputs[1:4]

@@ -84,6 +84,9 @@ class SpaceToDepth:
     def kernel(input, block_size, data_format):
         return _channels_last(_space_to_depth, input, block_size, data_format)
 
+    def native(emit, input, block_size, data_format):
+        return emit.blocks.space_to_depth(input, block_size, data_format)
+
     def gradient(op, dy):
         return DepthToSpace(dy, block_size=op.attrs["block_size"], data_format=op.attrs["data_format"])
 
@@ -98,6 +101,9 @@ class DepthToSpace:
 
     def kernel(input, block_size, data_format):
         return _channels_last(_depth_to_space, input, block_size, data_format)
+
+    def native(emit, input, block_size, data_format):
+        return emit.blocks.depth_to_space(input, block_size, data_format)
 
     def gradient(op, dy):
         return SpaceToDepth(dy, block_size=op.attrs["block_size"], data_format=op.attrs["data_format"])
@@ -212,6 +218,9 @@ class SpaceToBatchND:
     def kernel(input, block_shape, paddings):
         return _space_to_batch(input, block_shape.tolist(), paddings)
 
+    def native(emit, input, block_shape, paddings):
+        return emit.blocks.space_to_batch(input, emit.known(block_shape).tolist(), emit.known(paddings))
+
     def gradient(op, dy):
         return [BatchToSpaceND(dy, op.inputs[1], op.inputs[2]), None, None]
 
@@ -227,6 +236,9 @@ class BatchToSpaceND:
 
     def kernel(input, block_shape, crops):
         return _batch_to_space(input, block_shape.tolist(), crops)
+
+    def native(emit, input, block_shape, crops):
+        return emit.blocks.batch_to_space(input, emit.known(block_shape).tolist(), emit.known(crops))
 
     def gradient(op, dy):
         return [SpaceToBatchND(dy, op.inputs[1], op.inputs[2]), None, None]
@@ -245,6 +257,9 @@ class SpaceToBatch:
     def kernel(input, paddings, block_size):
         return _space_to_batch(input, [block_size] * 2, paddings)
 
+    def native(emit, input, paddings, block_size):
+        return emit.blocks.space_to_batch(input, [block_size] * 2, emit.known(paddings))
+
     def gradient(op, dy):
         return [BatchToSpace(dy, op.inputs[1], block_size=op.attrs["block_size"]), None]
 
@@ -261,6 +276,9 @@ class BatchToSpace:
 
     def kernel(input, crops, block_size):
         return _batch_to_space(input, [block_size] * 2, crops)
+
+    def native(emit, input, crops, block_size):
+        return emit.blocks.batch_to_space(input, [block_size] * 2, emit.known(crops))
 
     def gradient(op, dy):
         return [SpaceToBatch(dy, op.inputs[1], block_size=op.attrs["block_size"]), None]

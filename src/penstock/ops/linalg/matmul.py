@@ -88,6 +88,9 @@ class MatMul:
     def kernel(a, b, transpose_a, transpose_b):
         return _matrix_product(a, b, transpose_a, transpose_b)
 
+    def native(emit, a, b, transpose_a, transpose_b):
+        return emit.contract.matmul(a, b, transpose_a, transpose_b)
+
     def gradient(op, dy):
         a, b = (conj(tensor) for tensor in op.inputs)
         ta, tb = op.attrs["transpose_a"], op.attrs["transpose_b"]
@@ -122,6 +125,9 @@ class BatchMatMul:
                                    f"In[0]: {shape_text(x)}, In[1]: {shape_text(y)}")
         return _batch_product(x, y, adj_x, adj_y)
 
+    def native(emit, x, y, adj_x, adj_y):
+        return emit.contract.matmul(x, y, adj_x, adj_y)
+
     gradient = _batch_gradient
 
 
@@ -143,6 +149,9 @@ class BatchMatMulV2:
             raise invalid_argument("In[0] and In[1] must have compatible batch dimensions: "
                                    f"{shape_text(x)} vs. {shape_text(y)}") from None
         return _batch_product(x, y, adj_x, adj_y)
+
+    def native(emit, x, y, adj_x, adj_y):
+        return emit.contract.matmul(x, y, adj_x, adj_y)
 
     def gradient(op, dy):
         return [reduce_to(grad, tensor) for grad, tensor in zip(_batch_gradient(op, dy), op.inputs)]

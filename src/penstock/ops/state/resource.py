@@ -93,13 +93,16 @@ def _existing(resource: Any) -> Any:
 class ReadVariableOp:
     """The value that the variable has when this op runs."""
 
-    stateful = True
+    stateful = snapshot = True
 
     def shape(resource, dtype):
         return checked_shape(resource, dtype)
 
     def kernel(resource):
         return read(resource)
+
+    def native(emit, resource):
+        return resource  # the compiler copies it before it is written to
 
     def gradient(op, dy):
         return dy  # the handle stands for the value

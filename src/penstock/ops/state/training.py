@@ -228,7 +228,8 @@ def _kernel(rule: Rule, slots: int, names: list[str], grad_name: str, resource: 
         def apply(*arrays: Any) -> None:
             rule(*arrays[:-1], **hyper, **{rule_grad: arrays[-1]})
 
-        for ref in refs:
+        held = sorted(refs, key=id)  # everybody takes several locks in this order
+        for ref in held:
             ref.lock.acquire()
         try:
             arrays = [ref.mutable() for ref in refs]
@@ -238,7 +239,7 @@ def _kernel(rule: Rule, slots: int, names: list[str], grad_name: str, resource: 
             else:
                 _update(arrays, apply, grad)
         finally:
-            for ref in refs:
+            for ref in held:
                 ref.lock.release()
         return None if resource else refs[0]
 

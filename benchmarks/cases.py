@@ -1,0 +1,53 @@
+"""The rows of the benchmark table: what is measured, in which frameworks, and which ratio to the best of them is the aim."""
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Case(NamedTuple):
+    """A row. ``aim`` and ``stretch`` are Penstock's time over the best peer's; in seconds if ``absolute``."""
+
+    name: str
+    label: str
+    aim: float | None = None
+    stretch: float | None = None
+    absolute: bool = False
+    peers: str = "all"  # all; convnet: also channels-last; tf: the TensorFlow 1 API only; plain: one TensorFlow; numpy: NumPy itself
+    script: str = ""  # measured in fresh processes by this file, instead of steps of one process
+    unit: str = "s"
+
+
+CASES = {case.name: case for case in (
+    Case("alexnet_16", "AlexNet, batch 16", 1.0, 0.7, peers="convnet"),
+    Case("overfeat_8", "Overfeat, batch 8", 1.0, 0.7, peers="convnet"),
+    Case("vgg_8", "OxfordNet (VGG-A), batch 8", 1.0, 0.6, peers="convnet"),
+    Case("googlenet_8", "GoogLeNet, batch 8", 1.0, 0.75, peers="convnet"),
+    Case("googlenet_forward_1", "GoogLeNet forward, batch 1", 1.0, 0.8, peers="convnet"),
+    Case("resnet_4", "ResNet-18-like, batch norm, 64x64, batch 4", 1.0, 0.75, peers="convnet"),
+    Case("softmax", "softmax regression, batch 10, Adagrad, fed", 0.5, 0.25),
+    Case("mlp", "MLP 784-512-512-10, batch 128, Adam", 0.9, 0.75),
+    Case("lstm", "LSTM LM 2x200, 20 steps, batch 20", 0.9, 0.7),
+    Case("transformer", "Transformer, 2 blocks, T=128, D=256, batch 8", 0.9, 0.7),
+    Case("elementwise", "elementwise chain over 4M floats, 3 gradients", 1.0, 0.7),
+    Case("dependent", "500 dependent ops on 16 floats, with gradient", 1.0, 0.5),
+    Case("embedding", "embedding 1,000,000 x 64, 4096 ids, sparse SGD", 0.9, 0.5),
+    Case("null", "null step: feed a scalar, add, fetch", 10e-6, 5e-6, absolute=True),
+    Case("loop", "while loop, 1000 turns of tanh(x @ w), 32x32"),
+    Case("loop_gradient", "the same loop with its gradient", 1.0),
+    Case("queue", "FIFOQueue, two runners, matmul of a batch", 1.0, peers="tf"),
+    Case("matmul", "matmul 2048 x 2048, beside NumPy's BLAS", 1 / 0.95, peers="numpy"),
+    Case("import", "import, in a fresh process", peers="plain", script="core.py"),
+    Case("build", "build a graph of 10,000 operations", peers="plain", script="core.py"),
+    Case("plan", "first run of a graph of 10,000 operations", peers="plain", script="startup.py"),
+    Case("mlp_first", "MLP: first result, kernel cache empty", peers="plain", script="startup.py"),
+    Case("mlp_cold", "MLP: first compiled step, kernel cache empty", 1.0, absolute=True, peers="plain", script="startup.py"),
+    Case("mlp_warm", "MLP: first compiled step, kernel cache full", 1.0, absolute=True, peers="plain", script="startup.py"),
+    Case("googlenet_first", "GoogLeNet b8: first result, kernel cache empty", peers="plain", script="startup.py"),
+    Case("googlenet_cold", "GoogLeNet b8: first compiled step, cache empty", 15.0, absolute=True, peers="plain", script="startup.py"),
+    Case("googlenet_warm", "GoogLeNet b8: first compiled step, cache full", 1.0, absolute=True, peers="plain", script="startup.py"),
+    Case("mlp_memory", "MLP: memory that training adds at its peak", 1.0, peers="plain", script="startup.py", unit="B"),
+    Case("googlenet_memory", "GoogLeNet b8: memory that training adds", 1.0, peers="plain", script="startup.py", unit="B"),
+    Case("save", "save 1 GB, and be sure of it", peers="plain", script="checkpoint.py"),
+    Case("write", "save 1 GB, not waiting for the disk", peers="plain", script="checkpoint.py"),
+    Case("restore", "restore 1 GB", peers="plain", script="checkpoint.py"),
+)}

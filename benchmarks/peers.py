@@ -1,0 +1,82 @@
+"""The frameworks that Penstock is compared with, and the Pythons that have them.
+
+A variable of the environment can name a Python that has a framework already; otherwise one is made, once, in the user's cache folder:
+
+    PENSTOCK_TF_PYTHON      TensorFlow 2.21
+    PENSTOCK_TORCH_PYTHON   PyTorch 2.13
+    PENSTOCK_JAX_PYTHON     JAX 0.10
+
+pip's own settings hold (PIP_EXTRA_INDEX_URL, ...): where they lead to a build of PyTorch for CPUs only, that is the one which is installed.
+"""
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+SOURCE = Path(__file__).parent.parent / "src"
+
+
+class Peer(NamedTuple):
+    """A column of the table: a module of ``models``, in which variant, run by which Python in which environment."""
+
+    name: str
+    label: str
+    module: str
+    variant: str
+    python_variable: str = ""
+    packages: tuple[str, ...] = ()
+    settings: tuple[tuple[str, str], ...] = ()
+
+
+_TENSORFLOW = ("PENSTOCK_TF_PYTHON", ("tensorflow-cpu==2.21.*",))
+_TORCH = ("PENSTOCK_TORCH_PYTHON", ("torch==2.13.*", "numpy"))
+
+PEERS = {peer.name: peer for peer in (
+    Peer("penstock", "Penstock", "tf_models", "penstock", settings=(("PENSTOCK_COMPILE", "eager"),)),
+    Peer("tf", "TF", "tf_models", "tensorflow", *_TENSORFLOW, settings=(("TF_ENABLE_ONEDNN_OPTS", "0"),)),
+    Peer("onednn", "TF+oneDNN", "tf_models", "tensorflow", *_TENSORFLOW, settings=(("TF_ENABLE_ONEDNN_OPTS", "1"),)),
+    Peer("torch", "PyTorch", "torch_models", "eager", *_TORCH),
+    Peer("nhwc", "PyTorch NHWC", "torch_models", "channels_last", *_TORCH),
+    Peer("jax", "JAX", "jax_models", "jit", "PENSTOCK_JAX_PYTHON", ("jax[cpu]==0.10.*",), (("JAX_PLATFORMS", "cpu"),)),
+    Peer("numpy", "NumPy", "numpy_models", "blas"),
+)}
+
+KINDS = {  # which peers a case has
+    "all": ("penstock", "tf", "onednn", "torch", "jax"),
+    "convnet": ("penstock", "tf", "onednn", "torch", "nhwc", "jax"),
+    "tf": ("penstock", "tf", "onednn"),
+    "plain": ("penstock", "onednn"),
+    "numpy": ("penstock", "numpy", "tf", "onednn", "torch", "jax"),
+}
+
+
+def environment(peer: Peer) -> dict[str, str]:
+    """The variables of a peer's process. Penstock comes from this checkout, which the others must not see."""
+    env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    env.pop("PYTHONPATH", None)
+    env.update((name, value) for name, value in peer.settings if peer.name != "penstock" or name not in os.environ)
+    if peer.name == "penstock":
+        env["PYTHONPATH"] = str(SOURCE)
+    return env
+
+
+def python_of(peer: Peer) -> str:
+    """The Python that has a peer: the named one, or one that is made now."""
+    if not peer.python_variable:
+        return sys.executable
+    return os.environ.get(peer.python_variable) or str(_make(peer))
+
+
+def _make(peer: Peer) -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    folder = Path(base) / "penstock-benchmarks" / "-".join(peer.packages[0].replace("[cpu]", "").replace("*", "x").split("=="))
+    python, done = folder / "bin" / "python", folder / ".installed"
+    if not done.exists():
+        print(f"Installing {' '.join(peer.packages)} into {folder} ...", file=sys.stderr, flush=True)
+        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+        subprocess.run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *peer.packages], check=True)
+        done.touch()
+    return python

@@ -1,0 +1,79 @@
+"""First steps and peak memory. One process measures one thing in one framework and prints it as JSON, as core.py does.
+
+Usage: python startup.py FRAMEWORK MEASUREMENT     (FRAMEWORK: penstock or tensorflow)
+
+``first`` is what a user waits for who starts a program for the first time: no kernel is on disk, and compiling may go on in the background.
+``cold`` is the first step that is compiled, with nothing on disk; ``warm`` the same in a later process. Building the graph counts in neither.
+"""
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+import core
+
+CASES = {"mlp": "mlp", "googlenet": "googlenet_8"}
+
+
+def first_step(framework, case):
+    """Seconds of the first step of a new session, which has initialized its variables."""
+    from models import tf_models
+
+    step = tf_models.make(CASES[case], framework)
+    start = time.perf_counter()
+    step.run()
+    return time.perf_counter() - start
+
+
+def _with_cache(mode, times):
+    """A measurement in a process whose kernels are compiled in a mode and kept in a folder that is empty before the first of some runs."""
+    def measure(framework, case):
+        with tempfile.TemporaryDirectory() as folder:
+            env = {**os.environ, "PENSTOCK_CACHE_DIR": folder, "PENSTOCK_COMPILE": mode}
+            for _ in range(times):
+                found = subprocess.run([sys.executable, __file__, framework, f"{case}_step"], env=env, check=True, stdout=subprocess.PIPE, text=True)
+        return float(core.json.loads(found.stdout.splitlines()[-1])["seconds"])
+    return measure
+
+
+def memory(framework, case):
+    """Bytes by which the process grows, at most, from the imported framework through three training steps: the model's own numbers included."""
+    from models import tf_models
+
+    tf_models.load(framework)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    step = tf_models.make(CASES[case], framework)
+    for _ in range(3):
+        step.run()
+    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+
+
+def plan(framework):
+    """Seconds of the first run of a graph of 10,000 operations: a third of them constants, the others small sums and products."""
+    tf = core.load(framework)
+    with tf.Graph().as_default(), tf.Session() as session:
+        value = x = tf.placeholder(tf.float32, [4])
+        for index in range(core.GRAPH_OPS // 3):
+            value = (value + float(index % 7)) * x
+        start = time.perf_counter()
+        session.run(value, {x: [0.5, 0.25, 0.125, 0.0]})
+        return time.perf_counter() - start
+
+
+def _of(measure, case):
+    def named(framework):
+        return measure(framework, case)
+    return named
+
+
+KINDS = {"step": first_step, "first": _with_cache("background", 1), "cold": _with_cache("eager", 1), "warm": _with_cache("eager", 2),
+         "memory": memory}
+core.MEASUREMENTS = {f"{case}_{kind}": _of(measure, case) for case in CASES for kind, measure in KINDS.items()} | {"plan": plan}
+
+if __name__ == "__main__":
+    core.importlib.import_module(sys.argv[1])
+    core.main(*sys.argv[1:])

@@ -1,0 +1,228 @@
+"""Regions: which nodes of a partition run together as native code.
+
+A node can be in a region if its op has ``native``, or a ``lower`` for the types at hand, or if it computes with shapes alone. A region is as large as it can be
+without waiting for something that it does not need: it never depends on itself by way of a node outside, and all its members wait for the
+same blocking nodes (a dequeue, a tensor from another device). Each region becomes one node.
+"""
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+
+from penstock.compiler.ir import Node, functions_of
+from penstock.compiler.native import why_not
+from penstock.compiler.specialise import pure
+from penstock.graph import dtypes
+from penstock.graph.dtypes import DType
+from penstock.ops.transfer import Arg, Region
+
+Edge = tuple[Node, int]
+_FEWEST = 2  # nodes that compute something: a region of fewer is not worth a call
+
+
+@dataclass(eq=False, slots=True)
+class RegionBody:
+    """The inside of a region: copies of its nodes, whose inputs from outside are stand-ins."""
+
+    nodes: list[Node]
+    args: list[Node]  # stand-ins, one per input
+    outputs: list[Edge]
+
+
+def form(nodes: list[Node], kept: Collection[Edge], args: Collection[Node], excluded: Collection[str] = ()) -> tuple[list[Node], dict[Edge, Edge]]:
+    """The nodes with regions in place of their members, and where the outputs of members are now.
+
+    ``kept`` are outputs that the caller wants, ``args`` nodes that are fed, ``excluded`` the names of nodes that must stay outside.
+    """
+    members, folded = _assign(nodes, args, excluded)
+    bodies: dict[object, list[Node]] = {}
+    for node, key in members.items():
+        bodies.setdefault(key, []).append(node)
+    for key, body in list(bodies.items()):
+        if sum(map(_computes, body)) < _FEWEST:
+            del bodies[key]
+            members = {node: other for node, other in members.items() if other is not key}
+    place = {node: index for index, node in enumerate(nodes)}
+    bodies = {key: sorted(_with_folded(body, folded), key=place.__getitem__) for key, body in bodies.items()}
+    outside = sorted(_with_folded([node for node in nodes if node not in members and node not in folded], folded, [node for node, _ in kept]),
+                     key=place.__getitem__)
+    needed = _needed_outside([outside, *bodies.values()], members, kept)
+    made: dict[object, Node] = {}
+    moved: dict[Edge, Edge] = {}
+    for key, body in bodies.items():
+        mine = [edge for edge in needed if members.get(edge[0]) is key]
+        made[key] = _region(body, mine)
+        moved.update({edge: (made[key], index) for index, edge in enumerate(mine)})
+    for node in (*outside, *made.values()):
+        node.inputs = [moved.get(edge, edge) for edge in node.inputs]
+        node.control = list(dict.fromkeys(made[members[other]] if other in members else other for other in node.control))
+    used = {producer for node in (*outside, *made.values()) for producer in (*(producer for producer, _ in node.inputs), *node.control)}
+    had_users = {producer for node in nodes for producer, _ in node.inputs}
+    outside = [node for node in outside if node in used or node not in had_users or not node.definition.forwards_reference or _is_kept(node, kept)]
+    position = {node: place[node] for node in outside} | {made[key]: place[body[-1]] for key, body in bodies.items()}
+    return _sorted(position), moved
+
+
+def _is_kept(node: Node, kept: Collection[Edge]) -> bool:
+    return any(edge[0] is node for edge in kept)
+
+
+# --- who is in which region ------------------------------------------------------------------------------------------------------------------
+
+
+def _assign(nodes: list[Node], args: Collection[Node], excluded: Collection[str]) -> tuple[dict[Node, object], set[Node]]:
+    """A key per member of a region: how often the path to it has left native code, and which blocking nodes it waits for.
+
+    And the nodes that compute with shapes and constants alone: every region that needs one has its own copy, whose value is then known.
+    """
+    level: dict[Node, int] = {}
+    waits: dict[Node, int] = {}
+    folded: set[Node] = set()
+    inside: dict[Node, object] = {}
+    keys: dict[tuple[int, int], object] = {}
+    blockers = 0
+    for node in nodes:
+        before = [*(producer for producer, _ in node.inputs), *node.control]
+        waits[node] = _union(waits[other] for other in before if other in waits)
+        level[node] = max([level[other] for other in before if other in level], default=0)
+        if node in args or node.name in excluded:
+            pass
+        elif _folds(node, folded):
+            folded.add(node)
+            continue
+        elif _capable(node):
+            inside[node] = keys.setdefault((level[node], waits[node]), object())
+            continue
+        level[node] = max([level[other] + (other in inside or other in folded) for other in before if other in level], default=0)
+        if node.definition.blocking:
+            waits[node] |= 1 << blockers
+            blockers += 1
+    return inside, folded
+
+
+def _with_folded(body: list[Node], folded: set[Node], more: Iterable[Node] = ()) -> set[Node]:
+    """The nodes, and what they need of the folded ones."""
+    found = set(body)
+    waiting = [producer for node in body for producer in (*(producer for producer, _ in node.inputs), *node.control)] + list(more)
+    while waiting:
+        node = waiting.pop()
+        if node in folded and node not in found:
+            found.add(node)
+            waiting += [*(producer for producer, _ in node.inputs), *node.control]
+    return found
+
+
+def _union(masks: Iterable[int]) -> int:
+    result = 0
+    for mask in masks:
+        result |= mask
+    return result
+
+
+def _folds(node: Node, folded: set[Node]) -> bool:
+    """Does the node compute with shapes and constants alone?"""
+    definition = node.definition
+    if not pure(definition) or node.control or not all(_plain(dtype) for dtype in node.output_dtypes):
+        return False
+    return definition.shape_only or all(producer in folded for producer, _ in node.inputs)
+
+
+def _capable(node: Node) -> bool:
+    """Can the node be in a region? (Which shapes it can handle is seen later.)"""
+    definition = node.definition
+    if definition.blocking or definition.control_flow or functions_of(node):
+        return False
+    if definition.forwards_reference and _reference_source(node) is not None:
+        return False
+    inputs = [producer.output_dtypes[index] for producer, index in node.inputs]
+    if not all(_plain(dtype) or dtype is dtypes.resource for dtype in inputs) or not all(_plain(dtype) for dtype in node.output_dtypes):
+        return False
+    if definition.native is not None:
+        return True
+    if definition.lower is None or not (definition.elementwise or definition.updates):
+        return False
+    return bool(definition.updates) or why_not(definition, node.attrs, [dtype.base_dtype for dtype in inputs]) is None
+
+
+def _plain(dtype: DType) -> bool:
+    base = dtype.base_dtype
+    return base.is_floating or base.is_bool or (base.is_integer and not base.is_quantized)
+
+
+def _reference_source(node: Node) -> Edge | None:
+    """The variable whose reference a node hands on, if it does."""
+    edge: Edge = (node, 0)
+    while not edge[0].output_dtypes[edge[1]].is_ref:
+        if not edge[0].definition.forwards_reference or not edge[0].inputs:
+            return None
+        edge = edge[0].inputs[0]
+    return edge
+
+
+def _computes(node: Node) -> bool:
+    return not (node.definition.shape_only or not node.inputs or node.definition.aliases or node.definition.snapshot)
+
+
+def _needed_outside(groups: list[list[Node]], members: dict[Node, object], kept: Collection[Edge]) -> list[Edge]:
+    """Outputs of members that other regions, nodes outside or the caller use."""
+    wanted = dict.fromkeys(edge for edge in kept if edge[0] in members)
+    for group in groups:
+        mine = set(group)
+        wanted.update(dict.fromkeys(edge for node in group for edge in node.inputs if edge[0] in members and edge[0] not in mine))
+    return list(wanted)
+
+
+# --- making the node -------------------------------------------------------------------------------------------------------------------------
+
+
+def _region(members: list[Node], outputs: list[Edge]) -> Node:
+    inside = {node: replace(node) for node in members}
+    stand_ins: dict[Edge, Node] = {}
+    for copy in inside.values():
+        copy.inputs = [(inside[producer], index) if producer in inside else (_stand_in(producer, index, stand_ins), 0) for producer, index in copy.inputs]
+        copy.control = [inside[other] for other in copy.control if other in inside]
+    control = list(dict.fromkeys(other for node in members for other in node.control if other not in inside))
+    body = RegionBody(list(inside.values()), list(stand_ins.values()), [(inside[node], index) for node, index in outputs])
+    attrs = {"Tin": tuple(node.attrs["T"] for node in stand_ins.values()), "Tout": tuple(node.output_dtypes[index] for node, index in outputs),
+             "names": tuple(node.name for node in members)}
+    last = members[-1]
+    return Node(Region, f"{last.name}/_region", attrs, list(stand_ins), control, last.device, last.origin, payload=body)
+
+
+def _stand_in(producer: Node, index: int, stand_ins: dict[Edge, Node]) -> Node:
+    """The argument for a value from outside; for the reading of a variable, the variable itself."""
+    edge: Edge = (producer, index)
+    source = _reference_source(producer) if producer.definition.forwards_reference and not producer.output_dtypes[index].is_ref else None
+    edge = source or edge
+    found = stand_ins.get(edge)
+    if found is None:
+        node, output = edge
+        attrs = {"T": node.output_dtypes[output], "index": len(stand_ins)}
+        found = stand_ins[edge] = Node(Arg, f"_input_{len(stand_ins)}_{node.name}", attrs, device=node.device, origin=node.origin, payload=output)
+    return found
+
+
+def _sorted(position: dict[Node, int]) -> list[Node]:
+    """All nodes in a runnable order, as near to their old positions as possible."""
+    users: dict[Node, list[Node]] = {node: [] for node in position}
+    left = dict.fromkeys(position, 0)
+    for node in position:
+        for other in {*(producer for producer, _ in node.inputs), *node.control}:
+            if other in position:
+                users[other].append(node)
+                left[node] += 1
+    order = itertools.count()
+    ready = [(place, next(order), node) for node, place in position.items() if not left[node]]
+    heapq.heapify(ready)
+    result: list[Node] = []
+    while ready:
+        _, _, node = heapq.heappop(ready)
+        result.append(node)
+        for user in users[node]:
+            left[user] -= 1
+            if not left[user]:
+                heapq.heappush(ready, (position[user], next(order), user))
+    assert len(result) == len(position), "regions depend on each other in a circle"
+    return result

@@ -1,0 +1,178 @@
+"""Runs a region: by native code once there is some for the shapes at hand, by its nodes' NumPy kernels until then.
+
+A region that turns out to hold a node which cannot be native is cut around it: it then runs as smaller regions with that node between them.
+"""
+from __future__ import annotations
+
+import logging
+import operator
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from penstock.compiler.background import background
+from penstock.compiler.calls import Unsupported
+from penstock.compiler.config import config
+from penstock.compiler.failure import InnerFailure
+from penstock.compiler.regions import RegionBody
+from penstock.compiler.specialise import Demoted, Specialisation
+from penstock.compiler.table import Failure
+from penstock.errors import KernelError, invalid_argument
+from penstock.graph import dtypes
+
+_log = logging.getLogger(__name__)
+_MOST = 32  # specialisations that a region keeps
+_WARM = 2  # calls with the same shapes before a compilation is worth its time
+_RELIED_ON = operator.attrgetter("__class__", "dtype", "shape", "strides")  # of an array: what native code takes for granted
+
+
+class RegionRun:
+    """A region of one plan."""
+
+    def __init__(self, body: RegionBody, environment: Any) -> None:
+        self.body, self._environment = body, environment
+        types = [node.attrs["T"] for node in body.args]
+        self._refs = [position for position, dtype in enumerate(types) if dtype.is_ref or dtype is dtypes.resource]
+        self._ready: dict[Any, _Ready] = {}
+        self._calls: dict[Any, int] = {}  # by signature, until it is worth a compilation
+        self._lock = threading.Lock()
+        self._plan: Any = None  # of the nodes, for NumPy
+        self.demoted: dict[str, str] = {}  # names of nodes that are not native, and why
+
+    def run(self, inputs: list[Any], ctx: Any) -> list[Any]:
+        """The outputs."""
+        values = inputs
+        if self._refs:
+            values = list(inputs)
+            try:
+                for position in self._refs:
+                    values[position] = inputs[position].read()
+            except (AttributeError, KernelError):  # no variable, or one without a value: the node that wants it says so
+                return self._interpret(inputs)
+        try:
+            signature = tuple(map(_RELIED_ON, values))
+        except AttributeError:  # no arrays
+            return self._interpret(inputs)
+        ready = self._ready.get(signature)
+        if ready is None:
+            ready = self._prepare(signature, values)
+        if ready is not None:
+            found = ready.run(values if values is not inputs else list(inputs), inputs, self._environment)
+            if found is not None:
+                return found
+        del values
+        return self._interpret(inputs)
+
+    # --- making native code --------------------------------------------------------------------------------------------------------------
+
+    def _prepare(self, signature: Any, values: Sequence[Any]) -> _Ready | None:
+        """Native code for these arrays, if there is some now; sees to it that there will be."""
+        mode = config.mode
+        if mode == "off" or self.demoted:
+            return None
+        arrays = [np.asarray(value) for value in values]
+        if mode == "eager":
+            with self._lock:
+                if signature not in self._ready and not self.demoted:
+                    self._build(signature, arrays)
+            return self._ready.get(signature)
+        count = self._calls[signature] = self._calls.get(signature, 0) + 1
+        if count == _WARM and len(self._calls) <= 4 * _MOST:
+            shapes = [np.broadcast_to(np.empty((), array.dtype), array.shape) for array in arrays]
+            background.submit(lambda: self._build(signature, shapes))
+        return None
+
+    def _build(self, signature: Any, arrays: list[np.ndarray]) -> None:
+        shapes = [(array.shape, dtypes.as_dtype(array.dtype)) for array in arrays]
+        body = self.body
+        try:
+            made = Specialisation(body.nodes, [(node, 0) for node in body.args], body.outputs, shapes, self._environment.threads)
+            made.table.compile()
+        except Demoted as why:
+            self._cut(why.node.name, why.reason)
+            return
+        except Unsupported as why:
+            self._cut(body.nodes[-1].name, str(why))
+            return
+        if len(self._ready) >= _MOST:
+            self._ready.pop(next(iter(self._ready)))
+        self._ready[signature] = _Ready(made, signature)
+
+    def _cut(self, name: str, reason: str) -> None:
+        _log.info("NumPy runs %s: %s", name, reason)
+        self._plan = None
+        self.demoted[name] = reason
+
+    # --- NumPy ---------------------------------------------------------------------------------------------------------------------------
+
+    def _interpret(self, inputs: list[Any]) -> list[Any]:
+        from penstock.runtime.executor import run_in_order  # the executor runs the node that asks for this
+        from penstock.runtime.plan import PartitionPlan, with_regions
+        plan = self._plan
+        if plan is None:
+            body = self.body
+            nodes, outputs = body.nodes, body.outputs
+            if self.demoted:
+                nodes, moved = with_regions(nodes, outputs, body.args, self._environment, self.demoted)
+                outputs = [moved.get(edge, edge) for edge in outputs]
+            slots = {node: slot for slot, node in enumerate(body.args)}
+            part = PartitionPlan(nodes, body.nodes[0].device, self._environment, set(outputs), slots)
+            plan = self._plan = (part, [part.slots[edge] for edge in outputs])
+        part, places = plan
+        values = [*inputs, *[None] * (part.size - len(inputs))]
+        run_in_order(part, values)
+        return [values[slot] for slot in places]
+
+
+class _Ready:
+    """Native code for one signature."""
+
+    def __init__(self, made: Specialisation, signature: Any) -> None:
+        self._made, self._table = made, made.table
+        self._fresh, self._results, self._updated = made.fresh, made.results, made.updated
+        self._signature = signature
+        expected = [value.array for value in made.inputs]
+        self._fix = [position for position, ((kind, _, _, strides), array) in enumerate(zip(signature, expected))
+                     if kind is not np.ndarray or array is None or strides != array.strides]
+
+    def run(self, values: list[Any], inputs: list[Any], environment: Any) -> list[Any] | None:
+        """The outputs; None if a variable has changed its shape at this very moment. ``values`` is used up."""
+        for position in self._fix:
+            values[position] = np.ascontiguousarray(values[position]).reshape(np.shape(values[position]))
+        if not self._updated:
+            return self._call(values, inputs, environment)
+        refs = sorted([inputs[position] for position in self._updated], key=id)
+        for ref in refs:
+            ref.lock.acquire()
+        try:
+            for position in self._updated:
+                values[position] = None  # the reference to it would make the update copy
+                values[position] = array = inputs[position].mutable()
+                if _RELIED_ON(array) != self._signature[position]:
+                    return None
+            return self._call(values, inputs, environment)
+        finally:
+            for ref in refs:
+                ref.lock.release()
+
+    def _call(self, values: list[Any], inputs: list[Any], environment: Any) -> list[Any]:
+        outputs = [np.empty(shape, dtype) for shape, dtype in self._fresh]
+        values += outputs
+        failure = self._table.run(values)
+        if failure is not None:
+            self._fail(failure, inputs, environment)
+        return [outputs[what] if kind == "output" else what if kind == "known" else inputs[what] for kind, what in self._results]
+
+    def _fail(self, failure: Failure, inputs: list[Any], environment: Any) -> None:
+        """Has the node's own kernel say what is wrong with its inputs."""
+        from penstock.runtime.plan import kernel_of
+        item = failure.call.nodes[0]
+        given = dict(zip(self._made.inputs, inputs))
+        arguments = [given[value] if value in given and hasattr(given[value], "lock") else failure.value(value.array) for value in item.inputs]
+        try:
+            kernel_of(item.node, environment)(*arguments)
+            raise invalid_argument("native code refused its inputs")
+        except Exception as error:
+            raise InnerFailure(item.node, arguments, error) from error

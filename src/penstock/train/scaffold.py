@@ -1,0 +1,200 @@
+"""Scaffold and session creators: which operations make a graph ready for training, and how a session for it is made."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.checkpoint.state import latest_checkpoint
+from penstock.graph.graph import default_graph
+from penstock.graph.keys import GraphKeys
+from penstock.ops.flow.misc import group
+from penstock.platform import logging
+from penstock.summary.summary import merge_all
+from penstock.train.lookup import tables_initializer
+from penstock.train.saver import Saver
+from penstock.train.session_manager import SessionManager
+from penstock.variables.initialization import (
+    global_variables,
+    global_variables_initializer,
+    local_variables_initializer,
+    report_uninitialized_variables,
+)
+
+USE_DEFAULT: Any = object()
+
+
+class Scaffold:
+    """``tf.train.Scaffold``: the operations that a training session needs. Those that are not given are taken from their collections or made.
+
+    >>> import penstock as tf
+    >>> with tf.Graph().as_default():
+    ...     v = tf.Variable(1.0)
+    ...     scaffold = tf.train.Scaffold(init_fn=lambda scaffold, session: v.load(5.0, session))
+    ...     with tf.train.MonitoredTrainingSession(scaffold=scaffold) as sess:
+    ...         sess.run(v)
+    np.float32(5.0)
+    """
+
+    def __init__(self, init_op: Any = None, init_feed_dict: Any = None, init_fn: Callable[[Scaffold, Any], None] | None = None, ready_op: Any = None,
+                 ready_for_local_init_op: Any = None, local_init_op: Any = None, summary_op: Any = None, saver: Saver | None = None,
+                 copy_from_scaffold: Scaffold | None = None) -> None:
+        source = copy_from_scaffold
+        if source is not None and not isinstance(source, Scaffold):
+            raise TypeError("copy_from_scaffold is not a Scaffold instance.")
+
+        def given(value: Any, name: str) -> Any:
+            return getattr(source, name) if value is None and source is not None else value
+
+        self._user_init_fn = given(init_fn, "_user_init_fn")
+        self._init_fn = None if self._user_init_fn is None else lambda sess: self._user_init_fn(self, sess)
+        self._init_op, self._init_feed_dict = given(init_op, "_init_op"), given(init_feed_dict, "_init_feed_dict")
+        self._ready_op, self._ready_for_local_init_op = given(ready_op, "_ready_op"), given(ready_for_local_init_op, "_ready_for_local_init_op")
+        self._local_init_op, self._summary_op = given(local_init_op, "_local_init_op"), given(summary_op, "_summary_op")
+        self._saver = given(saver, "_saver")
+
+    def finalize(self) -> Scaffold:
+        """Makes what is missing, and finalizes the graph."""
+        if self._init_op is None:
+            self._init_op = self.get_or_default("init_op", GraphKeys.INIT_OP, self.default_init_op)
+        if self._ready_op is None:
+            self._ready_op = self.get_or_default("ready_op", GraphKeys.READY_OP, report_uninitialized_variables)
+        if self._ready_for_local_init_op is None:
+            self._ready_for_local_init_op = self.get_or_default(
+                "ready_for_local_init_op", GraphKeys.READY_FOR_LOCAL_INIT_OP, lambda: report_uninitialized_variables(global_variables()))
+        if self._local_init_op is None:
+            self._local_init_op = self.get_or_default("local_init_op", GraphKeys.LOCAL_INIT_OP, self.default_local_init_op)
+        if self._summary_op is None:
+            self._summary_op = self.get_or_default("summary_op", GraphKeys.SUMMARY_OP, merge_all)
+        if self._saver is None:
+            self._saver = self.get_or_default("saver", GraphKeys.SAVERS, lambda: Saver(sharded=True, allow_empty=True))
+        self._saver.build()
+        default_graph().finalize()
+        logging.info("Graph was finalized.")
+        return self
+
+    @staticmethod
+    def get_or_default(arg_name: str, collection_key: str, default_constructor: Callable[[], Any]) -> Any:
+        """The one item of a collection; if there is none, what ``default_constructor`` makes, which joins the collection."""
+        graph = default_graph()
+        found = graph.get_collection(collection_key)
+        if len(found) > 1:
+            raise RuntimeError(f"More than one item in the collection \"{collection_key}\". Please indicate which one to use by passing it to the "
+                               f"tf.Scaffold constructor as:  tf.Scaffold({arg_name}=item to use)")
+        if found:
+            return found[0]
+        made = default_constructor()
+        if made is not None:
+            graph.add_to_collection(collection_key, made)
+        return made
+
+    @staticmethod
+    def default_init_op() -> Any:
+        """Initializes all global variables."""
+        return group(global_variables_initializer(), *default_graph().get_collection("saved_model_initializers"))
+
+    @staticmethod
+    def default_local_init_op() -> Any:
+        """Initializes all local variables and tables."""
+        return group(local_variables_initializer(), tables_initializer())
+
+    @property
+    def init_fn(self) -> Callable[[Any], None] | None:
+        """Called with the session after ``init_op``."""
+        return self._init_fn
+
+    @property
+    def init_op(self) -> Any:
+        """Initializes the variables if there is no checkpoint."""
+        return self._init_op
+
+    @property
+    def init_feed_dict(self) -> Any:
+        """Fed to ``init_op``."""
+        return self._init_feed_dict
+
+    @property
+    def ready_op(self) -> Any:
+        """The names of variables that have no value."""
+        return self._ready_op
+
+    @property
+    def ready_for_local_init_op(self) -> Any:
+        """The names of global variables that have no value."""
+        return self._ready_for_local_init_op
+
+    @property
+    def local_init_op(self) -> Any:
+        """Initializes what belongs to this process."""
+        return self._local_init_op
+
+    @property
+    def summary_op(self) -> Any:
+        """All summaries as one; None if there are none."""
+        return self._summary_op
+
+    @property
+    def saver(self) -> Any:
+        """Saves and restores the variables."""
+        return self._saver
+
+
+class SessionCreator:
+    """``tf.train.SessionCreator``: makes the sessions of a monitored session."""
+
+    def create_session(self) -> Any:
+        """A new session whose variables have values."""
+        raise NotImplementedError(f"create_session is not implemented for {type(self).__name__}")
+
+
+class _ScaffoldedCreator(SessionCreator):
+    """Finalizes a scaffold; its operations tell a SessionManager what to do."""
+
+    def __init__(self, scaffold: Scaffold | None, master: str, config: Any) -> None:
+        self._scaffold, self._master, self._config = scaffold or Scaffold(), master, config
+        self._manager: SessionManager | None = None
+
+    def _session_manager(self) -> SessionManager:
+        scaffold = self._scaffold
+        if self._manager is None:
+            scaffold.finalize()
+            self._manager = SessionManager(local_init_op=scaffold.local_init_op, ready_op=scaffold.ready_op,
+                                           ready_for_local_init_op=scaffold.ready_for_local_init_op, graph=default_graph())
+        return self._manager
+
+    @property
+    def ready_op(self) -> Any:
+        """The names of variables that have no value."""
+        return self._scaffold.ready_op
+
+
+class ChiefSessionCreator(_ScaffoldedCreator):
+    """``tf.train.ChiefSessionCreator``: restores the latest checkpoint, or initializes the variables."""
+
+    def __init__(self, scaffold: Scaffold | None = None, master: str = "", config: Any = None, checkpoint_dir: str | None = None,
+                 checkpoint_filename_with_path: str | None = None) -> None:
+        super().__init__(scaffold, master, config)
+        self._checkpoint_dir, self._checkpoint_file = checkpoint_dir, checkpoint_filename_with_path
+        self._sessions = 0
+
+    def create_session(self) -> Any:
+        """A session with restored or initialized variables."""
+        manager, scaffold = self._session_manager(), self._scaffold
+        self._sessions += 1
+        if self._sessions > 1 and not self._checkpoint_file and not (self._checkpoint_dir and latest_checkpoint(self._checkpoint_dir)):
+            logging.warning("A session was lost and there is no checkpoint to restore: all variables are initialized again and training starts over. "
+                            "With a checkpoint_dir it would go on.")
+        return manager.prepare_session(
+            self._master, saver=scaffold.saver, checkpoint_dir=self._checkpoint_dir, checkpoint_filename_with_path=self._checkpoint_file,
+            config=self._config, init_op=scaffold.init_op, init_feed_dict=scaffold.init_feed_dict, init_fn=scaffold.init_fn)
+
+
+class WorkerSessionCreator(_ScaffoldedCreator):
+    """``tf.train.WorkerSessionCreator``: waits until the chief has given the variables values."""
+
+    def __init__(self, scaffold: Scaffold | None = None, master: str = "", config: Any = None, max_wait_secs: float = 30 * 60) -> None:
+        super().__init__(scaffold, master, config)
+        self._max_wait_secs = max_wait_secs
+
+    def create_session(self) -> Any:
+        """A session with the variables of the chief."""
+        return self._session_manager().wait_for_session(self._master, config=self._config, max_wait_secs=self._max_wait_secs)
