@@ -47,7 +47,7 @@ CASES = {case.name: case for case in (
     Case("googlenet_warm", "GoogLeNet b8: first compiled step, cache full", 1.0, absolute=True, peers="plain", script="startup.py"),
     Case("mlp_memory", "MLP: memory that training adds at its peak", 1.0, peers="plain", script="startup.py", unit="B"),
     Case("googlenet_memory", "GoogLeNet b8: memory that training adds", 1.0, peers="plain", script="startup.py", unit="B"),
-    Case("save", "save 1 GB, and be sure of it", peers="plain", script="checkpoint.py"),
-    Case("write", "save 1 GB, not waiting for the disk", peers="plain", script="checkpoint.py"),
+    Case("save", "save 1 GB", peers="plain", script="checkpoint.py"),
+    Case("sync", "save 1 GB, wait for the disk (TF: not)", peers="plain", script="checkpoint.py"),
     Case("restore", "restore 1 GB", peers="plain", script="checkpoint.py"),
 )}

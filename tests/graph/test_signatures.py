@@ -27,6 +27,8 @@ OURS = {
     "_Retval": "the runtime's own: where a fetched value leaves a step",
     "_Send": "the runtime's own: one end of an edge between devices",
     "_Recv": "the runtime's own: the other end",
+    "_AccumulatorNumDropped": "the gradients that came too late; TensorFlow drops them without a word",
+    "_ResourceAccumulatorNumDropped": "the same for a resource handle",
     "_FuncInput": "a parameter of the graph of a function body",
     "_IteratorPlace": "where an iterator stands, as a number that a checkpoint can hold; TensorFlow stores a variant",
     "_MoveIterator": "the way back from that number",

@@ -82,20 +82,21 @@ def row_major(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
 class Code:
     """A compiled function, or the promise of one: ``key`` names its structure, ``build()`` gives the LLVM IR of a module that defines ``symbol``.
 
-    Equal keys, equal code: the key must tell everything that ``build`` depends on. ``Code.of`` shares one object per key in this process.
+    Equal keys, equal code: the key must tell everything that ``build`` depends on, but for this package's own sources. If it cannot (it depends on code of
+    the user's), ``complete`` is false. ``Code.of`` shares one object per key in this process.
     """
 
     _known: dict[str, Code] = {}
 
-    def __init__(self, key: str, build: Callable[[], str], symbol: str = "kernel") -> None:
-        self.key, self._build, self.symbol = key, build, symbol
+    def __init__(self, key: str, build: Callable[[], str], symbol: str = "kernel", complete: bool = True) -> None:
+        self.key, self._build, self.symbol, self._complete = key, build, symbol, complete
         self._library: target.Library | None = None
 
     @classmethod
-    def of(cls, key: str, build: Callable[[], str], symbol: str = "kernel") -> Code:
+    def of(cls, key: str, build: Callable[[], str], symbol: str = "kernel", complete: bool = True) -> Code:
         """The code of this key."""
         found = cls._known.get(key)
-        return found if found is not None else cls._known.setdefault(key, cls(key, build, symbol))
+        return found if found is not None else cls._known.setdefault(key, cls(key, build, symbol, complete))
 
     @property
     def ready(self) -> bool:
@@ -105,7 +106,8 @@ class Code:
     def compile(self) -> None:
         """Compiles and links it, by way of the cache on disk. Raises Unsupported."""
         if self._library is None:
-            self._library = target.Library(target.object_code(self._build()), self.symbol)
+            code = target.object_code_for(self.key, self._build) if self._complete else target.object_code(self._build())
+            self._library = target.Library(code, self.symbol)
 
     @functools.cached_property
     def address(self) -> int:

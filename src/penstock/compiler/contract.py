@@ -49,6 +49,12 @@ class Products:
         self._emit(a, b, result, epilogue or Epilogue())
         return result
 
+    def batch_matmul(self, x: Array, y: Array, adj_x: bool, adj_y: bool) -> Array:
+        """The products of two batches of the same shape."""
+        if x.shape[:-2] != y.shape[:-2]:
+            self.b.unsupported("the batches differ")
+        return self.matmul(x, y, adj_x, adj_y)
+
     def _usable(self, array: Array) -> Array:
         """The matrices with one axis contiguous, as they are or copied."""
         size, (rows, columns), (down, right) = array.dtype.itemsize, array.shape[-2:], array.strides[-2:]

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 from penstock.compiler.contract import Products
+from penstock.compiler.convolution import Convolutions
 
 
-class Contractions(Products):
-    """``matmul``."""
+class Contractions(Products, Convolutions):
+    """Products of matrices; convolutions and their gradients."""

@@ -27,6 +27,7 @@ from penstock.compiler.layout import plan
 if TYPE_CHECKING:
     from penstock.compiler.blocks import Blocks
     from penstock.compiler.contractions import Contractions
+    from penstock.compiler.indexing import Indexing
     from penstock.compiler.moves import Moves
 
 
@@ -95,6 +96,12 @@ class Emitter:
         return Blocks(self)
 
     @functools.cached_property
+    def index(self) -> Indexing:
+        """Reading and writing by index."""
+        from penstock.compiler.indexing import Indexing  # as above
+        return Indexing(self)
+
+    @functools.cached_property
     def contract(self) -> Contractions:
         """Products of matrices, and convolutions."""
         from penstock.compiler.contractions import Contractions  # as above
@@ -115,4 +122,5 @@ class Emitter:
 
 def body_code(body: Body) -> Code:
     """The loop of a fused body."""
-    return Code.of("body " + body.key(), lambda: module_for(body))
+    ours = all(each.definition.__module__.startswith("penstock.") for each in body.instructions)
+    return Code.of("body " + body.key(), lambda: module_for(body), complete=ours)

@@ -70,6 +70,10 @@ class Moves:
         self.copy(array, result, label)
         return result
 
+    def zeros(self, shape: Sequence[int], dtype: np.dtype) -> Array:
+        """New memory, full of zeros, to be written to."""
+        return self.copied(self.full(shape, 0, dtype), "zeros")
+
     def rearranged(self, array: Array, split: Sequence[int], order: Sequence[int], shape: Sequence[int], label: str) -> Array:
         """Reshaped to ``split``, transposed to ``order``, reshaped to ``shape``."""
         parts = self.reshape(array, split)

@@ -17,7 +17,7 @@ from llvmlite import ir
 
 from penstock.compiler.accumulators import Folding, RowAccumulator
 from penstock.compiler.elements import Elements, lanes_below, load_uniform, store_lane
-from penstock.compiler.nest import Fold, Nest, Step
+from penstock.compiler.nest import Nest, Step
 from penstock.compiler.pieces import VOID, advance, loop, lower, memory_type, number
 from penstock.compiler.spills import spills
 from penstock.compiler.vector_builder import Value, VectorBuilder
@@ -158,10 +158,8 @@ class NestKernel:
         folds = [start for start in nest.folds if nest.phases[start] == index + 1]
         for start in folds:
             self.rows[start].start(b)
-        spilled = [each for each in self.spilled if nest.phases[each] <= index]
-        before = {each for each in spilled if self._spill_loop(each) < index}
-        ready = nest.ready(index) | before
-        new = [each for each in spilled if each not in before]
+        ready = nest.ready(index) | {each for each, when in self.spilled.items() if when < index}
+        new = [each for each, when in self.spilled.items() if when == index]
         needed = nest.needed([*nest.targets(index), *new], ready)
         reloaded = self._reloaded(nest, needed | set(nest.targets(index)), ready)
         with self._middle(pointers) as at:
@@ -178,9 +176,6 @@ class NestKernel:
                 self._store(local, at, [*outputs, *[(self.stored[each], each) for each in new]], position, whole, count)
         for start in folds:
             env[start] = self.rows[start].finish(self.v)
-
-    def _spill_loop(self, each: int) -> int:
-        return self.nest.phases[each]
 
     def _reloaded(self, nest: Nest, wanted: Iterable[int], ready: set[int]) -> list[int]:
         """What earlier loops have stored and this one uses."""
@@ -310,6 +305,3 @@ def _pure(instruction: ir.Instruction) -> bool:
     if isinstance(instruction, ir.CallInstr):
         return instruction.callee.name.startswith("llvm.") and not instruction.callee.name.startswith("llvm.masked")
     return instruction.opname not in ("phi", "load", "store", "alloca", "br", "ret", "switch")
-
-
-__all__ = ["Fold", "module_for"]

@@ -57,6 +57,28 @@ def _build_check(bits: int, negatives: bool) -> str:
     return w.finish()
 
 
+def flatten_code(dtype: np.dtype) -> Code:
+    """Operands positions, result, status; numbers count, depth, then per coordinate its extent and how many rows one step of it is."""
+    return Code.of(f"flatten positions {dtype}", lambda: _build_flatten(8 * dtype.itemsize))
+
+
+def _build_flatten(bits: int) -> str:
+    w = Writer(["positions", "result", "status"], ["count", "depth"])
+    b = w.b
+    row = w.variable(I64, number(0))
+    with w.range(w.count) as position:
+        b.store(number(0), row)
+        with w.range(w.depth) as axis:
+            coordinate = _index(w, w.positions, b.add(b.mul(position, w.depth), axis), bits)
+            entry = w.at(w.after, b.mul(axis, number(16)))
+            with b.if_then(b.icmp_unsigned(">=", coordinate, b.load(entry, typ=I64)), likely=False):
+                b.store(number(1), w.status)
+                b.ret_void()
+            b.store(b.add(b.load(row, typ=I64), b.mul(coordinate, b.load(w.at(entry, 8), typ=I64))), row)
+        w.store(b.load(row, typ=I64), w.item(w.result, position, I64), I64)
+    return w.finish()
+
+
 # --- gather ----------------------------------------------------------------------------------------------------------
 
 _GATHER = ("first", "last", "limit", "length", "row", "outer", "outer_source", "outer_target")
@@ -79,19 +101,19 @@ def _build_gather(bits: int, itemsize: int, single: bool) -> str:
             with b.if_then(b.icmp_unsigned(">=", index, w.limit), likely=False):
                 b.store(number(1), w.status)
                 b.ret_void()
-                b.position_at_end(b.append_basic_block("never"))
+            origin, place = w.at(source, b.mul(index, w.row)), w.item(result, b.mul(position, w.length), kind)
             if single:
-                w.store(w.load(w.at(source, b.mul(index, w.row)), kind), w.item(result, position, kind), kind)
-                continue_with = None
+                w.store(w.load(origin, kind), place, kind)
             else:
                 soon = _index(w, w.indices, w.least(b.add(position, number(AHEAD)), last), bits)
                 _ask_for(w, w.at(source, b.mul(soon, w.row)), b.mul(w.length, number(itemsize)), False)
-                continue_with = w.at(source, b.mul(index, w.row)), w.item(result, b.mul(position, w.length), kind)
-            if continue_with is not None:
-                origin, place = continue_with
-                w.strips(w.length, lambda at, lanes, origin=origin, place=place: w.store(
-                    w.load(w.item(origin, at, kind), kind, lanes), w.item(place, at, kind), kind), max(64 // itemsize, 1))
+                _copy_row(w, origin, place, itemsize)
     return w.finish()
+
+
+def _copy_row(w: Writer, origin: IR, place: IR, itemsize: int) -> None:
+    kind = word(itemsize)
+    w.strips(w.length, lambda at, lanes: w.store(w.load(w.item(origin, at, kind), kind, lanes), w.item(place, at, kind), kind), max(64 // itemsize, 1))
 
 
 def _ask_for(w: Writer, row: IR, size: IR, write: bool) -> None:

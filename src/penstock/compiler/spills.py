@@ -9,14 +9,14 @@ from penstock.compiler.pieces import try_lowering
 _WORTH = 12  # LLVM instructions that are not worth a store and a load
 
 
-def spills(nest: Nest) -> list[int]:
-    """The ids of these values, in order."""
+def spills(nest: Nest) -> dict[int, int]:
+    """The ids of these values, and the loop that stores each."""
     if nest.form != "rows" or nest.loops < 2:
-        return []
-    found: set[int] = set()
-    computed: set[int] = set()
+        return {}
+    found: dict[int, int] = {}
+    computed: dict[int, int] = {}  # and in which loop first
     for loop in range(nest.loops):
-        ready = nest.ready(loop) | found
+        ready = nest.ready(loop) | found.keys()
         waiting, seen = list(nest.targets(loop)), set()
         while waiting:
             each = waiting.pop()
@@ -27,11 +27,12 @@ def spills(nest: Nest) -> list[int]:
             if maker is None:
                 continue
             if each in computed and not nest.kept[each] and _price(nest, each, ready) > _WORTH:
-                found.add(each)
+                found[each] = computed[each]
                 continue
             waiting.extend(maker.operands)
-        computed |= {each for each in nest.needed(nest.targets(loop), nest.ready(loop) | found)}
-    return sorted(found)
+        for each in nest.needed(nest.targets(loop), nest.ready(loop) | found.keys()):
+            computed.setdefault(each, loop)
+    return found
 
 
 def _price(nest: Nest, value: int, ready: set[int]) -> int:

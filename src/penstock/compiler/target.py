@@ -6,6 +6,8 @@ import hashlib
 import itertools
 import os
 import threading
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import llvmlite
@@ -82,15 +84,37 @@ def _linker() -> Any:
 
 def object_code(text: str) -> bytes:
     """The machine code of a module, from the cache on disk if it is there."""
+    return _cached(text, lambda: text)
+
+
+def object_code_for(key: str, build: Callable[[], str]) -> bytes:
+    """The machine code of the module that ``build`` gives; ``key`` and the sources of this package tell all that it depends on.
+
+    If it is in the cache, the module need not be built: that takes longer than reading the file.
+    """
+    return _cached(f"{_sources()}\n{key}", build)
+
+
+def _cached(what: str, build: Callable[[], str]) -> bytes:
     with _lock:
         machine = _machine()
-    name = hashlib.sha256("\n".join([version(), binding.get_default_triple(), cpu(), features(), text]).encode()).hexdigest()
+    name = hashlib.sha256("\n".join([version(), triple(), cpu(), features(), what]).encode()).hexdigest()
     found = cache.load(name)
     if found is None:
+        text = build()
         with _lock:
             found = _generate(text, machine)
         cache.store(name, found)
     return found
+
+
+@functools.cache
+def _sources() -> str:
+    """Names this version of the package by its files, their sizes and times."""
+    package = Path(__file__).parents[1]
+    files = sorted(path for folder in ("compiler", "ops", "graph") for path in (package / folder).rglob("*.py"))
+    status = [(str(path.relative_to(package)), path.stat()) for path in files]
+    return hashlib.sha256(repr([(name, each.st_size, each.st_mtime_ns) for name, each in status]).encode()).hexdigest()
 
 
 def _generate(text: str, machine: Any) -> bytes:

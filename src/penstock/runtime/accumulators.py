@@ -1,6 +1,6 @@
 """Accumulators: gradients of several workers are collected until there are enough, and taken out as one.
 
-The contract. An accumulator has a time step. A gradient that is older than it is dropped: it was computed from values that have been replaced since.
+The contract. An accumulator has a time step. A gradient that is older than it is dropped: it was computed from values that have been replaced since; how many were is counted.
 ``take`` waits until enough gradients have come, hands out their mean or sum, starts over, and moves the time step on by one.
 """
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Accumulator:
         self.name, self.dtype, self.element_shape = name, dtype, shape
         self._mean = reduction == "MEAN"
         self._changed = threading.Condition()
-        self._step = self.count = 0
+        self._step = self.count = self.dropped = 0
 
     def set_step(self, step: int) -> None:
         """Sets the time step."""
@@ -36,6 +36,7 @@ class Accumulator:
     def _apply(self, step: int, add: Callable[[], None]) -> None:
         with self._changed:
             if step < self._step:
+                self.dropped += 1
                 return
             add()
             self.count += 1

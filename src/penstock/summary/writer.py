@@ -14,6 +14,7 @@ from tensorboard.compat.proto.meta_graph_pb2 import MetaGraphDef
 from tensorboard.compat.proto.summary_pb2 import Summary
 
 from penstock.graph.graph import Graph
+from penstock.platform import logging
 from penstock.platform.records import frame
 
 _numbers = itertools.count()
@@ -56,7 +57,8 @@ class FileWriter:
         """Adds an Event proto."""
         with self._lock:
             if self._file is None:
-                raise ValueError("the FileWriter is closed; reopen() it to add events")
+                logging.warning("Attempting to use a closed FileWriter: the event is lost. reopen() the writer to add events.")
+                return
             self._write(event)
             self._pending += 1
             if self._pending >= self._max_queue or time.monotonic() - self._flushed >= self._flush_secs:

@@ -42,8 +42,8 @@ class Saver:
     ('model-7', array([1., 2.], dtype=float32))
 
     ``asynchronous=True`` is Penstock's own: ``save`` then takes a snapshot of the variables, which needs no copies, and returns; a thread writes it
-    while training goes on. The checkpoint is there after ``wait()``. The next ``save``, ``restore`` and the end of the session wait by themselves, and
-    raise what went wrong.
+    while training goes on. The checkpoint is there after ``wait()``. The next ``save``, ``restore`` and the end of the session wait by themselves,
+    and raise what went wrong.
     """
 
     def __init__(self, var_list: Any = None, reshape: bool = False, sharded: bool = False, max_to_keep: int | None = 5,

@@ -29,7 +29,8 @@ def add_snapshot_ops(saveables: list[SaveableObject], place: Callable[[str], str
     per_device: dict[str, list[SaveSpec]] = {}
     for spec in specs:
         per_device.setdefault(place(str(spec.device)), []).append(spec)
-    taken, values = [], {}
+    taken: list[Operation] = []
+    values: dict[int, Any] = {}
     for where, here in per_device.items():
         with device(where or None):
             take, staged = _stage(here)

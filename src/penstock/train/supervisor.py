@@ -65,7 +65,8 @@ class Supervisor:
             self._global_step = self._find_global_step() if global_step is Supervisor.USE_DEFAULT else global_step
         self._logdir = logdir if is_chief else None
         self._save_path = os.path.join(logdir, checkpoint_basename) if is_chief and logdir else None
-        self._save_model_secs, self._save_summaries_secs = (save_model_secs, save_summaries_secs) if is_chief else (None, None)
+        self._save_model_secs = save_model_secs if is_chief else None
+        self._save_summaries_secs = save_summaries_secs if is_chief else None
         self._summary_writer: Any = None
         if is_chief:
             self._summary_writer = summary_writer if summary_writer is not Supervisor.USE_DEFAULT else FileWriter(logdir) if logdir else None

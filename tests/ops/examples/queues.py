@@ -88,6 +88,7 @@ for prefix in ("", "Resource"):
     example(prefix + "ConditionalAccumulator", dtype=dt.float64, shape=[2], run=False)
     example(prefix + "AccumulatorApplyGradient", dense, STEP, normal(2), types=())
     example(prefix + "AccumulatorNumAccumulated", dense)
+    example(f"_{prefix}AccumulatorNumDropped", dense)
     example(prefix + "AccumulatorSetGlobalStep", dense, STEP)
 example("ResourceAccumulatorTakeGradient", ready("ResourceConditionalAccumulator", full, dtype=dt.float64, shape=[2]), np.array(1, np.int32),
         dtype=dt.float64, dynamic=True)

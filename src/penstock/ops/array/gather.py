@@ -51,6 +51,9 @@ class Gather:
         check_indices(indices, params.shape[0])
         return params.take(indices, 0) if params.dtype != object else params[indices, ...]
 
+    def native(emit, params, indices):
+        return emit.index.gather(params, indices, 0)
+
     def gradient(op, dy):
         return [_row_gradient(op.inputs[0], op.inputs[1], dy), None]
 
@@ -101,6 +104,9 @@ class GatherV2:
         if not batch_dims:
             return params.take(indices, where)
         return _gather_batched(params, indices, where, batch_dims if batch_dims > 0 else batch_dims + indices.ndim)
+
+    def native(emit, params, indices, axis, batch_dims):
+        return emit.index.gather(params, indices, int(emit.known(axis))) if not batch_dims else emit.unsupported("batch_dims")
 
     def gradient(op, dy):
         params, indices, axis = op.inputs
@@ -198,6 +204,9 @@ class GatherNd:
         if not indices.shape[-1]:  # no coordinates: every position is the whole
             return np.broadcast_to(params, (*indices.shape[:-1], *params.shape)).copy()
         return params[checked_positions(indices, params.shape)]
+
+    def native(emit, params, indices):
+        return emit.index.gather_nd(params, indices)
 
     def gradient(op, dy):
         params, indices = op.inputs

@@ -95,6 +95,9 @@ class ScatterNd:
         updates, indices = as_array(updates), as_array(indices)
         return _add_at(np.zeros(tuple(shape.tolist()), updates.dtype), indices, updates)
 
+    def native(emit, indices, updates, shape):
+        return emit.index.scatter_nd(emit.move.zeros(emit.known(shape), updates.dtype), indices, updates, "Add")
+
     def gradient(op, dy):
         return [None, _gather_nd(dy, op.inputs[0]), None]
 
@@ -131,6 +134,9 @@ class TensorScatterUpdate:
         result[checked_positions(indices, result.shape)] = updates
         return result
 
+    def native(emit, tensor, indices, updates):
+        return emit.index.scatter_nd(emit.move.copied(tensor), indices, updates, "Update")
+
     def gradient(op, dy):
         from penstock.ops.array.fill import zeros_like
         indices, updates = op.inputs[1], op.inputs[2]
@@ -149,6 +155,9 @@ class TensorScatterAdd:
     def kernel(tensor, indices, updates):
         return _add_at(np.array(tensor), indices, as_array(updates))
 
+    def native(emit, tensor, indices, updates):
+        return emit.index.scatter_nd(emit.move.copied(tensor), indices, updates, "Add")
+
     def gradient(op, dy):
         return [dy, None, _gather_nd(dy, op.inputs[1])]
 
@@ -165,6 +174,9 @@ class TensorScatterSub:
     def kernel(tensor, indices, updates):
         return _add_at(np.array(tensor), indices, as_array(updates), np.subtract)
 
+    def native(emit, tensor, indices, updates):
+        return emit.index.scatter_nd(emit.move.copied(tensor), indices, updates, "Sub")
+
     def gradient(op, dy):
         return [dy, None, -_gather_nd(dy, op.inputs[1])]
 
@@ -180,6 +192,9 @@ class ScatterNdNonAliasingAdd:
 
     def kernel(input, indices, updates):
         return _add_at(np.array(input), indices, as_array(updates))
+
+    def native(emit, input, indices, updates):
+        return emit.index.scatter_nd(emit.move.copied(input), indices, updates, "Add")
 
     def gradient(op, dy):
         return [dy, None, _gather_nd(dy, op.inputs[1])]

@@ -126,7 +126,7 @@ class BatchMatMul:
         return _batch_product(x, y, adj_x, adj_y)
 
     def native(emit, x, y, adj_x, adj_y):
-        return emit.contract.matmul(x, y, adj_x, adj_y)
+        return emit.contract.batch_matmul(x, y, adj_x, adj_y)
 
     gradient = _batch_gradient
 

@@ -257,6 +257,9 @@ class UnsortedSegmentSum:
     def kernel(data, segment_ids, num_segments):
         return _unsorted(np.add, data, segment_ids, num_segments, 0)
 
+    def native(emit, data, segment_ids, num_segments):
+        return emit.index.segments(data, segment_ids, int(emit.known(num_segments)), "Add", 0)
+
     def gradient(op, dy):
         return [_gather_or_zero(dy, op.inputs[1])[0], None, None]
 
@@ -271,6 +274,9 @@ class UnsortedSegmentProd:
 
     def kernel(data, segment_ids, num_segments):
         return _unsorted(np.multiply, data, segment_ids, num_segments, 1)
+
+    def native(emit, data, segment_ids, num_segments):
+        return emit.index.segments(data, segment_ids, int(emit.known(num_segments)), "Mul", 1)
 
     def gradient(op, dy):
         return [_product_gradient(*op.inputs, op.outputs[0], dy), None, None]
@@ -287,6 +293,9 @@ class UnsortedSegmentMax:
     def kernel(data, segment_ids, num_segments):
         return _unsorted(np.maximum, data, segment_ids, num_segments, as_dtype(np.asarray(data).dtype).min)
 
+    def native(emit, data, segment_ids, num_segments):
+        return emit.index.segments(data, segment_ids, int(emit.known(num_segments)), "Max", as_dtype(data.dtype).min)
+
     gradient = _unsorted_extreme_gradient
 
 
@@ -300,6 +309,9 @@ class UnsortedSegmentMin:
 
     def kernel(data, segment_ids, num_segments):
         return _unsorted(np.minimum, data, segment_ids, num_segments, as_dtype(np.asarray(data).dtype).max)
+
+    def native(emit, data, segment_ids, num_segments):
+        return emit.index.segments(data, segment_ids, int(emit.known(num_segments)), "Min", as_dtype(data.dtype).max)
 
     gradient = _unsorted_extreme_gradient
 

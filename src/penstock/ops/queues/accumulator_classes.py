@@ -23,6 +23,7 @@ class ConditionalAccumulatorBase:
     """What dense and sparse accumulators share."""
 
     _count: Any = None
+    _dropped: Any = None
     _set_step: Any = None
 
     def __init__(self, dtype: Any, shape: Any, accumulator_ref: Tensor) -> None:
@@ -48,6 +49,10 @@ class ConditionalAccumulatorBase:
         """How many gradients have come since the last were taken."""
         return self._count(self._accumulator_ref, name=name or f"{self.name.split('/')[-1]}_NumAccumulated")
 
+    def num_dropped(self, name: str | None = None) -> Tensor:
+        """How many gradients were dropped, because they were older than the time step, since the accumulator was made (not in TensorFlow)."""
+        return self._dropped(self._accumulator_ref, name=name or f"{self.name.split('/')[-1]}_NumDropped")
+
     def set_global_step(self, new_global_step: Any, name: str | None = None) -> Operation:
         """An operation that sets the time step; older gradients are dropped from then on."""
         return self._set_step(self._accumulator_ref, _int64(new_global_step), name=name)
@@ -62,6 +67,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
     """``tf.ConditionalAccumulator``: collects dense gradients until there are enough, and hands out their mean (or sum)."""
 
     _count = staticmethod(ops.ResourceAccumulatorNumAccumulated)
+    _dropped = staticmethod(ops._ResourceAccumulatorNumDropped)
     _set_step = staticmethod(ops.ResourceAccumulatorSetGlobalStep)
 
     def __init__(self, dtype: Any, shape: Any = None, shared_name: str | None = None, name: str = "conditional_accumulator",
@@ -86,6 +92,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
     """``tf.SparseConditionalAccumulator``: collects sparse gradients until there are enough."""
 
     _count = staticmethod(ops.AccumulatorNumAccumulated)
+    _dropped = staticmethod(ops._AccumulatorNumDropped)
     _set_step = staticmethod(ops.AccumulatorSetGlobalStep)
 
     def __init__(self, dtype: Any, shape: Any = None, shared_name: str | None = None, name: str = "sparse_conditional_accumulator",

@@ -97,6 +97,17 @@ class _Count:
         return np.int32(plain(handle).count)
 
 
+class _Dropped:
+    """How many gradients were too old since the accumulator was made."""
+
+    stateful = True
+    shape = fixed()
+    gradient = None
+
+    def kernel(handle):
+        return np.int64(plain(handle).dropped)
+
+
 class _SetStep:
     """Sets the time step of the accumulator."""
 
@@ -116,6 +127,8 @@ _, ResourceAccumulatorTakeGradient = two_forms("AccumulatorTakeGradient", "handl
                                                dtype=NUMERIC)
 AccumulatorNumAccumulated, ResourceAccumulatorNumAccumulated = two_forms("AccumulatorNumAccumulated", "handle: HANDLE -> num_accumulated: int32",
                                                                          _Count, _FORM)
+_AccumulatorNumDropped, _ResourceAccumulatorNumDropped = two_forms("_AccumulatorNumDropped", "handle: HANDLE -> num_dropped: int64", _Dropped,
+                                                                   "_ResourceAccumulatorNumDropped")
 AccumulatorSetGlobalStep, ResourceAccumulatorSetGlobalStep = two_forms("AccumulatorSetGlobalStep", "handle: HANDLE, new_global_step: int64 ->",
                                                                        _SetStep, _FORM)
 

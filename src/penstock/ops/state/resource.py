@@ -268,6 +268,9 @@ class ResourceGather:
     def kernel(resource, indices, batch_dims):
         return GatherV2.kernel(read(resource), indices, np.int32(batch_dims), batch_dims)
 
+    def native(emit, resource, indices, batch_dims):
+        return emit.index.gather(resource, indices, 0) if not batch_dims else emit.unsupported("batch_dims")
+
     def gradient(op, dy):
         handle, indices = op.inputs
         row = handle_shape(handle)[1:]
@@ -302,6 +305,9 @@ class ResourceGatherNd:
     def kernel(resource, indices):
         return GatherNd.kernel(read(resource), indices)
 
+    def native(emit, resource, indices):
+        return emit.index.gather_nd(resource, indices)
+
     def gradient(op, dy):
         from penstock.ops.array.scatter_nd import scatter_nd as scatter_nd_values  # shares its name with the NumPy helper above
         return [scatter_nd_values(op.inputs[1], dy, VariableShape(op.inputs[0], out_type=op.inputs[1].dtype)), None]
@@ -321,8 +327,13 @@ def _scatter_op(op_type: str, handle: str, dtype: str, allowed: Any, summary: st
             write(ref.mutable(), indices, updates, how)
         return ()
 
+    def native(emit, ref, indices, updates):
+        (emit.index.scatter_nd if nd else emit.index.scatter)(ref, indices, updates, how)
+
     shape.parameters = kernel.parameters = (handle, "indices", "updates")
+    native.parameters = ("emit", handle, "indices", "updates")
     body = type(op_type, (), {"__doc__": summary, "__module__": __name__, "stateful": True, "shape": shape, "kernel": kernel, "gradient": None,
+                              "native": native, "updates": (handle,),
                               "ranks": {"indices": at_least(1), "updates": at_least(1)} if nd else {}})
     return op(op_type, f"{handle}: resource, indices: Tindices, updates: {dtype} ->", **{dtype: allowed}, Tindices=INDEX, **declared)(body)
 

@@ -221,7 +221,11 @@ def _scatter_op(op_type: str, types: Any, use_locking: bool, summary: str) -> Op
             write(ref.mutable(), indices, updates, how)
         return ref
 
+    def native(emit, ref, indices, updates):
+        return (emit.index.scatter_nd if nd else emit.index.scatter)(ref, indices, updates, how)
+
     body = type(op_type, (), {"__doc__": summary, "__module__": __name__, "stateful": True, "shape": shape, "kernel": kernel, "gradient": None,
+                              "native": native, "updates": ("ref",),
                               "ranks": {"indices": at_least(1), "updates": at_least(1)} if nd else {}})
     return op(op_type, "ref: Ref(T), indices: Tindices, updates: T -> output_ref: Ref(T)",
               T=types, Tindices=INDEX, use_locking=use_locking)(body)

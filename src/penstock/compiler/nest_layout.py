@@ -1,0 +1,128 @@
+"""How a nest is laid out over its space: axes ordered and collapsed, the work cut into parts, everything written down as the words that a kernel reads."""
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+_WORK = 1 << 17  # weighted elements from which on a second thread pays
+_PARTS = 2  # per thread: a thread that is late leaves some to the others
+_GRAIN = 256  # inner axes are cut at multiples of this
+
+Strides = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An extent, and one stride (in bytes) per operand."""
+
+    extent: int
+    strides: Strides
+
+
+@dataclass(frozen=True)
+class Part:
+    """The ranges of outer, row, middle and inner indices that one call of the kernel does."""
+
+    ranges: tuple[tuple[int, int], ...]
+
+
+class Layout:
+    """The axes of a space: outer and middle are several, row and inner one each. ``form`` as in ``nest``."""
+
+    def __init__(self, shape: Sequence[int], reduced: Collection[int], strides: Sequence[Strides]) -> None:
+        axes = [(axis in reduced, Axis(extent, tuple(each[axis] for each in strides))) for axis, extent in enumerate(shape)]
+        axes = _collapsed(axes)
+        none = Axis(1, (0,) * len(strides))
+        self.elements = math.prod(shape)
+        self.inner = none
+        inner_reduced = False
+        if axes:
+            inner_reduced, self.inner = axes.pop()
+        kept = [axis for is_reduced, axis in axes if not is_reduced]
+        over = [axis for is_reduced, axis in axes if is_reduced]
+        if not reduced or not (over or inner_reduced):
+            self.form = "rows" if reduced else "map"  # all reduced axes have one element: rows of one
+            if reduced:
+                kept, self.inner = [*kept, *([self.inner] if self.inner.extent != 1 else [])], none
+        else:
+            self.form = "rows" if inner_reduced else "columns"
+        last = over if self.form == "columns" else kept
+        self.row = last.pop() if last else none
+        self.outer, self.middle = kept, over
+        self.sizes = tuple(math.prod(axis.extent for axis in group) for group in (self.outer, [self.row], self.middle, [self.inner]))
+
+    @property
+    def row_length(self) -> int:
+        """Elements that one kept index has."""
+        return self.sizes[2] * (self.sizes[1] if self.form == "columns" else self.sizes[3])
+
+    def mode(self, operand: int, itemsize: int) -> str:
+        """How an operand runs along the inner axis."""
+        stride = self.inner.strides[operand]
+        return "uniform" if stride == 0 else "plain" if stride == itemsize else "strided"
+
+    def is_kept(self, operand: int) -> bool:
+        """True if an operand does not run along the reduced axes (of a map: along the inner one)."""
+        reduced = [*self.middle, self.row] if self.form == "columns" else [*self.middle, self.inner]
+        return all(axis.strides[operand] == 0 for axis in reduced)
+
+    def parts(self, threads: int, work: int, whole_rows: bool) -> tuple[list[Part], bool]:
+        """The parts, and whether each has results of its own that have to be combined. ``whole_rows``: a row must not be cut."""
+        whole = [(0, size) for size in self.sizes]
+        if not self.elements:
+            return [], False
+        if threads > 1 and work >= _WORK:
+            wanted = threads * _PARTS
+            columns, fold = self.form == "columns", self.form == "rows"
+            choices = [(0, 1, False), (1, 1, columns), (3, 64 if columns else _GRAIN, fold), (2, 1, True)]  # axis, grain, partial
+            if columns:
+                choices = [choices[0], choices[2], choices[1], choices[3]]
+            for axis, grain, partial in sorted(choices, key=lambda choice: choice[2]):
+                if self.sizes[axis] >= wanted * grain and not (partial and whole_rows):
+                    return [Part(tuple([*whole[:axis], each, *whole[axis + 1:]])) for each in _cut(self.sizes[axis], wanted, grain)], partial
+        return [Part(tuple(whole))], False
+
+    def words(self, part: Part, origins: Sequence[int], itemsizes: Sequence[int] = ()) -> bytes:
+        """As ``nest_kernel.WORDS`` says. ``itemsizes``: of scratch operands, which follow those that the layout was made for."""
+        outer, row, middle, inner = part.ranges
+        values = [*outer, *row, *middle, *inner, len(self.outer), len(self.middle), *origins]
+        values += [*self.inner.strides, *itemsizes, *self.row.strides, *[0] * len(itemsizes)]
+        for axis in self.outer:
+            values += [axis.extent, *axis.strides, *[0] * len(itemsizes)]
+        step = self.inner.extent
+        rows = []
+        for axis in reversed(self.middle):
+            rows.append([axis.extent, *axis.strides, *[step * size for size in itemsizes]])
+            step *= axis.extent
+        for entry in reversed(rows):
+            values += entry
+        return struct.pack(f"{len(values)}q", *values)
+
+
+def _collapsed(axes: Sequence[tuple[bool, Axis]]) -> list[tuple[bool, Axis]]:
+    """The same elements in the same order, with as few axes as possible; kept and reduced ones stay apart."""
+    result: list[tuple[bool, Axis]] = []
+    for is_reduced, axis in axes:
+        if axis.extent == 1:
+            continue
+        if result and result[-1][0] == is_reduced and all(before == axis.extent * now for before, now in zip(result[-1][1].strides, axis.strides)):
+            result[-1] = (is_reduced, Axis(result[-1][1].extent * axis.extent, axis.strides))
+        else:
+            result.append((is_reduced, axis))
+    return result
+
+
+def _cut(size: int, parts: int, grain: int) -> list[tuple[int, int]]:
+    """A range in at most ``parts`` ranges of about the same size, at multiples of ``grain``."""
+    step = -(-size // (parts * grain)) * grain
+    return [(start, min(start + step, size)) for start in range(0, size, step)]
+
+
+def broadcast_strides(own_shape: Sequence[int], own: Strides, shape: Sequence[int]) -> Strides:
+    """Strides over ``shape``: 0 along axes that an array lacks or has one element of."""
+    missing = len(shape) - len(own_shape)
+    if missing < 0 or any(extent not in (1, wanted) for extent, wanted in zip(own_shape, shape[missing:])):
+        raise ValueError(f"an input of shape {list(own_shape)} does not broadcast to {list(shape)}")
+    return (0,) * missing + tuple(0 if extent == 1 else stride for extent, stride in zip(own_shape, own))
