@@ -18,3 +18,4 @@ def eager(monkeypatch, kernel_cache):
     monkeypatch.setenv("PENSTOCK_CACHE_DIR", str(kernel_cache))
     monkeypatch.setattr(config, "mode", "eager")
     monkeypatch.setattr(config, "threads", 2)
+    monkeypatch.setattr(config, "strict", True)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import penstock as tf
-from penstock.compiler.calls import Array, Buffer, Call
+from penstock.compiler.calls import Array, Buffer
 from penstock.compiler.emitter import Emitter
 from penstock.compiler.table import Table
 from penstock.graph.opdef import lookup
@@ -52,10 +52,10 @@ def run(definition: Any, values: Sequence[np.ndarray], attrs: dict[str, Any], th
             array.known = value
     outputs = [_own(emit, array) for array in definition.emit(emit, arrays, attrs)]
     results = [guarded(array.shape, array.dtype) for array in outputs]
-    failed: Call | None = Table(emit, arrays, outputs).run([*values, *[result for result, _ in results]])
+    failed = Table(emit, arrays, outputs).run([*values, *[result for result, _ in results]])
     assert all(untouched(memory) for _, memory in results), "the kernel wrote outside of its output"
     if failed is not None:
-        raise RuntimeError(f"the call '{failed.label}' refused its inputs")
+        raise RuntimeError(f"the kernel refused its inputs: {failed}")
     return [result for result, _ in results]
 
 

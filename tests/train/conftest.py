@@ -5,7 +5,15 @@ import os
 
 import pytest
 
+from penstock.summary.writer import FileWriterCache
+
 
 @pytest.fixture(autouse=True)
 def no_wait_for_the_disk(monkeypatch):
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+
+
+@pytest.fixture(autouse=True)
+def no_event_file_left_open():
+    yield
+    FileWriterCache.clear()

@@ -34,7 +34,8 @@ TABLE: dict[str, str] = {
     "penstock.train.device_setter": "replica_device_setter",
     "penstock.train.session_run_hook": "SessionRunHook SessionRunArgs SessionRunContext SessionRunValues",
     "penstock.train.hook_timers": "SecondOrStepTimer",
-    "penstock.train.basic_hooks": "StopAtStepHook LoggingTensorHook NanTensorHook NanLossDuringTrainingError GlobalStepWaiterHook FinalOpsHook FeedFnHook",
+    "penstock.train.basic_hooks": "StopAtStepHook LoggingTensorHook NanTensorHook NanLossDuringTrainingError GlobalStepWaiterHook "
+                                  "FinalOpsHook FeedFnHook",
     "penstock.train.file_hooks": "CheckpointSaverHook CheckpointSaverListener SummarySaverHook StepCounterHook",
     "penstock.debug.profiler_hook": "ProfilerHook",
     "penstock.train.scaffold": "Scaffold SessionCreator ChiefSessionCreator WorkerSessionCreator",

@@ -12,6 +12,7 @@ commands:
   status    what a running cluster does: penstock status grpc://localhost:2222
   demo      learn to read handwritten digits, in less than a minute
   inspect   what is in a checkpoint, a SavedModel or a graph: penstock inspect model.ckpt
+  graph     draw a graph, and print it at each stage of a step: penstock graph model.pb, penstock graph prog.py
   cache     show or clear the compiled kernels that are kept on disk
   version   print the version
 
@@ -48,6 +49,12 @@ def _inspect(argv: list[str]) -> int:
     return main(argv)
 
 
+def _graph(argv: list[str]) -> int:
+    from penstock.cli.graph import main  # as above
+
+    return main(argv)
+
+
 def _cache(argv: list[str]) -> int:
     from penstock.cli.cache import main  # as above
 
@@ -63,7 +70,7 @@ def _version(argv: list[str]) -> int:
 
 
 COMMANDS: dict[str, Callable[[list[str]], int]] = {
-    "run": _run, "launch": _launch, "status": _status, "demo": _demo, "inspect": _inspect, "cache": _cache, "version": _version}
+    "run": _run, "launch": _launch, "status": _status, "demo": _demo, "inspect": _inspect, "graph": _graph, "cache": _cache, "version": _version}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -27,7 +27,7 @@ ARRAY_DATA = object.__basicsize__  # where an array object holds the address of 
 class Buffer:
     """Memory: of the step's arena, or that the caller brings along (an input, an output), or a constant's."""
 
-    kind: str  # "arena", "input", "output", "constant"
+    kind: str  # "arena", "input", "output", "constant", "list"
     nbytes: int
     value: np.ndarray | None = None  # of a constant
     position: int = -1  # which input, which output
@@ -121,13 +121,14 @@ class Code:
 class Call:
     """One kernel over some arrays. ``writes`` counts how many operands, at the end of the list, are written (an updated one is among them)."""
 
-    code: Code
+    code: Code | None  # None: a jump to ``target``, unless the operand, a bool, is true
     operands: list[Array]
     parts: list[bytes]
     label: str
     writes: int = 1
     flops: int = 0
     nodes: list[Any] = field(default_factory=list)  # those it computes, for reports and errors
+    target: int = -1
 
     @property
     def traffic(self) -> int:

@@ -37,6 +37,7 @@ class Config:
 
     mode: str
     threads: int
+    strict: bool = False  # an error inside the compiler is raised (for its tests) instead of leaving the region to NumPy
 
 
 config = Config(_mode(), _threads())

@@ -9,8 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from penstock.compiler.calls import Array
 from penstock.compiler.contract import check_dtype
 from penstock.compiler.product import Epilogue, Product, emit
@@ -62,8 +60,8 @@ def patch_words(image: Array, depth: int, down: Grid, across: Grid) -> Ints:
     """The words of ``packing.PATCH_WORDS``: the windows over an image with its channels last. A row of a window is one segment if it is contiguous."""
     together = across.dilation == 1 and image.strides[2] == depth * image.dtype.itemsize
     segments, length = (1, across.taps * depth) if together else (across.taps, depth)
-    return (across.count, down.count, *image.strides[:3], down.extent, across.extent, depth, down.stride, across.stride, down.pad, across.pad,
-            down.dilation, across.dilation, segments, length)
+    return (max(across.count, 1), max(down.count, 1), *image.strides[:3], down.extent, across.extent, depth, down.stride, across.stride, down.pad,
+            across.pad, down.dilation, across.dilation, max(segments, 1), max(length, 1))  # what the kernel divides by is never 0
 
 
 class Convolutions:
@@ -155,24 +153,19 @@ class Convolutions:
         """The pixels whose coordinates have the given remainders when divided by the strides."""
         (y, rows, down), (x, columns, across) = vertical, horizontal
         size, (depth, outputs) = dy.dtype.itemsize, filter.shape[2:]
-        taps = self._turned(filter, (_first_tap(y, down), _tap_step(down), rows.taps), (_first_tap(x, across), _tap_step(across), columns.taps))
+        each = outputs // groups
+        chosen = (_first_tap(y, down), _tap_step(down), rows.taps), (_first_tap(x, across), _tap_step(across), columns.taps)
         line, pixel = result.strides[1], result.strides[2]
         scattered = down.stride > 1 or across.stride > 1
         for group in range(groups):
-            each = outputs // groups
-            words = {"a_at": group * each * size, "b_at": group * each * depth * size,
-                     "c_at": y * line + x * pixel + group * depth * size}
+            part = self.b.view(filter, (*filter.shape[:3], each), filter.strides, group * each * filter.strides[3])
+            words = {"a_at": group * each * size, "c_at": y * line + x * pixel + group * depth * size}
             if scattered:
                 words |= {"c_width": columns.count, "c_height": rows.count, "c_line": line * down.stride, "c_image": result.strides[0]}
-            plain = groups == 1 and _plain(dy, rows, columns)
+            plain = _plain(dy, rows, columns)
             product = Product(dy.shape[0] * rows.count * columns.count, depth, rows.taps * columns.taps * each, dy.strides[2], depth * size,
                               pixel * across.stride, steps=words, patches=() if plain else patch_words(dy, each, rows, columns))
-            self._check_group_rows(groups, rows.taps * columns.taps)
-            emit(self.b, product, dy, taps, result, "conv2d input gradient")
-
-    def _check_group_rows(self, groups: int, taps: int) -> None:
-        if groups > 1 and taps > 1:
-            self.b.unsupported("the input gradient of a convolution by groups")
+            emit(self.b, product, dy, self._turned(part, *chosen), result, "conv2d input gradient")
 
     def _turned(self, filter: Array, vertical: Ints, horizontal: Ints) -> Array:
         """Every ``step``-th tap from ``first`` on, in reverse order, transposed: (taps, output channels, input channels)."""
@@ -218,5 +211,3 @@ def _plain(x: Array, down: Grid, across: Grid) -> bool:
     """True if the matrix of windows is the image itself."""
     return all(g.taps == 1 and g.stride == 1 and g.pad == 0 and g.count == g.extent for g in (down, across)) and _uniform(x)
 
-
-_ = np

@@ -13,7 +13,7 @@ from penstock.compiler import target
 
 HEADER = ("bindings", "binding_table", "ids", "cells", "calls", "call_table", "status", "board", "times")
 BINDING = ("cell", "id", "offset")
-CALL = ("function", "words", "stride", "parts")
+CALL = ("function", "words", "stride", "parts")  # of a jump: null, the cell of its condition, the index of the call to go to if that is false
 BOARD = ("ticket", "function", "words", "stride", "done", "busy", "runs", "stop")
 MOST_PARTS = (1 << 20) - 1
 _PATIENCE = 20_000  # looks at an idle board before a thread goes to sleep: some 200 us
@@ -154,6 +154,14 @@ out:
   ret void
 }}
 
+declare void @free(ptr)
+
+; ends what lists have allocated
+define void @release(ptr %memory) {{
+  call void @free(ptr %memory)
+  ret void
+}}
+
 ; a whole run; the index of the call that failed, or -1
 define i64 @run(ptr %header) {{
 entry:
@@ -201,7 +209,7 @@ bind_one:
   %b_next = add i64 %b, 1
   br label %bind
 steps:
-  %i = phi i64 [ 0, %bind ], [ %i_next, %after ]
+  %i = phi i64 [ 0, %bind ], [ %i_next, %after ], [ %i_jump, %jump ]
   br i1 %timed, label %stamp, label %test
 stamp:
   %now = call i64 @llvm.readcyclecounter()
@@ -221,6 +229,16 @@ step:
   %words = load ptr, ptr %at_words
   %stride = load i64, ptr %at_stride
   %parts = load i64, ptr %at_parts
+  %jumps = icmp eq ptr %function, null
+  br i1 %jumps, label %jump, label %work
+jump:
+  %at_condition = load ptr, ptr %words
+  %condition = load i8, ptr %at_condition
+  %holds = icmp ne i8 %condition, 0
+  %i_after = add i64 %i, 1
+  %i_jump = select i1 %holds, i64 %i_after, i64 %stride
+  br label %steps
+work:
   %single = icmp eq i64 %parts, 1
   br i1 %single, label %one, label %many
 one:

@@ -27,8 +27,10 @@ from penstock.compiler.layout import plan
 if TYPE_CHECKING:
     from penstock.compiler.blocks import Blocks
     from penstock.compiler.contractions import Contractions
+    from penstock.compiler.flow import Flow
     from penstock.compiler.indexing import Indexing
     from penstock.compiler.moves import Moves
+    from penstock.compiler.windows import Windows
 
 
 class Emitter:
@@ -37,6 +39,7 @@ class Emitter:
     def __init__(self, threads: int) -> None:
         self.threads = threads
         self.calls: list[Call] = []
+        self.loops: list[tuple[int, int]] = []  # first and last call of each, inner ones first
         self.nodes: list[Any] = []  # those being emitted: they go into the calls
         self.status = Array(Buffer("arena", 64), np.dtype(np.int64), (1,), (8,))  # a kernel that stores 1 here ends the step: the node has failed
 
@@ -100,6 +103,18 @@ class Emitter:
         """Reading and writing by index."""
         from penstock.compiler.indexing import Indexing  # as above
         return Indexing(self)
+
+    @functools.cached_property
+    def windows(self) -> Windows:
+        """Pooling."""
+        from penstock.compiler.windows import Windows  # as above
+        return Windows(self)
+
+    @functools.cached_property
+    def flow(self) -> Flow:
+        """Loops, branches and lists."""
+        from penstock.compiler.flow import Flow  # as above
+        return Flow(self)
 
     @functools.cached_property
     def contract(self) -> Contractions:

@@ -5,7 +5,7 @@ Indices are checked before anything is written: a kernel that finds one out of r
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -160,7 +160,7 @@ class Indexing:
         self.emit.call(code, [rows, *[self.emit.contiguous(each) for each in updates], *scalars, *states], parts, f"rows {rule.key}",
                        writes=len(states), flops=rows.size * width)
 
-    def sparse_update(self, rule: Any, names: Sequence[str], states: Sequence[Array], given: dict[str, Any], grad: str) -> None:
+    def sparse_update(self, rule: Callable[..., None], states: Sequence[Array], given: dict[str, Any], grad: str) -> None:
         """The rows of a variable and its slots that ``indices`` name, changed by an optimizer's rule, a NumPy function."""
         from penstock.compiler.tracing import row_rule  # needed here only
         gradient, indices = given[grad], given["indices"]
@@ -168,6 +168,6 @@ class Indexing:
             self.emit.unsupported("var and its slots do not have the same shape and type")
         if indices.rank != 1 or gradient.shape != (*indices.shape, *states[0].shape[1:]):
             self.emit.unsupported("the gradient does not have one row per index")
-        traced, scalars = row_rule(rule, names, len(states), given, grad)
+        traced, scalars = row_rule(rule, len(states), given, grad)
         self.apply(traced, states, self.check(indices, states[0].shape[0]), [gradient], scalars)
 

@@ -5,7 +5,7 @@ after the nodes they depend on, and every input is an existing output of an earl
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,11 +32,14 @@ class Node:
     device: str = ""
     origin: Operation | None = None  # the user's op, for errors
     payload: Any = None  # what a pass gives the kernel of a node that it made
+    _dtypes: list[DType] | None = field(default=None, init=False, repr=False)
 
     @property
     def output_dtypes(self) -> list[DType]:
         """The types of its outputs."""
-        return self.definition.output_dtypes(self.attrs)
+        if self._dtypes is None:
+            self._dtypes = self.definition.output_dtypes(self.attrs)
+        return self._dtypes
 
     @property
     def node_def(self) -> NodeDef:
@@ -98,3 +101,12 @@ def blocks(node: Node | Operation) -> bool:
     if node.definition.blocking or node.definition.calls_later:
         return node.definition.blocking
     return any(blocks(op) for function in functions_of(node) for op in function.get_operations())
+
+
+def carries_reference(node: Node, index: int, args: Container[Node]) -> bool:
+    """Does a Ref, rather than a value, run along this edge? From a variable, and from ops that hand its reference on."""
+    while node not in args and not node.output_dtypes[index].is_ref:
+        if not node.definition.forwards_reference:
+            return False
+        node, index = node.inputs[0]
+    return node not in args

@@ -17,15 +17,13 @@ import numpy as np
 
 from penstock.compiler import target
 from penstock.compiler.config import config
+from penstock.compiler.costs import why_not
 from penstock.compiler.folding import WIDE
-from penstock.compiler.fusion_body import Body, Unsupported, single
+from penstock.compiler.fusion_body import Body, Unsupported
 from penstock.compiler.grouped_loops import module_for
 from penstock.compiler.layout import Layout, plan
 from penstock.compiler.loops import ARRAY_DATA, SYMBOL
-from penstock.compiler.pieces import try_lowering
 from penstock.compiler.pool import pool
-from penstock.graph.dtypes import DType
-from penstock.graph.opdef import OpDef
 
 __all__ = ["NativeKernel", "Unsupported", "compile", "why_not"]
 
@@ -48,22 +46,6 @@ def _arrays_are_readable() -> bool:
     probe = np.zeros(3)
     held = ctypes.c_size_t.from_address(id(probe) + ARRAY_DATA).value
     return bool(held == probe.__array_interface__["data"][0])
-
-
-def why_not(definition: OpDef, attrs: dict[str, Any], input_dtypes: Sequence[DType]) -> str | None:
-    """Why an op of these types cannot be part of a body; None if it can. Answers are remembered: a pass may ask about every node."""
-    body = single(definition, attrs, input_dtypes)
-    key = body.key()
-    if key not in _reasons:
-        try:
-            try_lowering(body.instructions[0], body.input_dtypes)
-            _reasons[key] = None
-        except Unsupported as reason:
-            _reasons[key] = str(reason)
-    return _reasons[key]
-
-
-_reasons: dict[str, str | None] = {}
 
 
 class NativeKernel:

@@ -168,6 +168,11 @@ class Nest:
                 waiting.extend(maker.operands)
         return found
 
+    @property
+    def ours(self) -> bool:
+        """True if all ops are Penstock's own: those of users may change without notice."""
+        return all(isinstance(step, Fold) or step.definition.__module__.startswith("penstock.") for step in self.steps)
+
     @functools.cached_property
     def key(self) -> str:
         """Names the structure: ops, attributes, types and who feeds whom. Equal keys, equal code."""

@@ -28,7 +28,8 @@ COLUMNS = 512  # that are accumulated at a time: accumulators stay in the first 
 
 # The words after the operands. Then, for each operand: where it begins, its inner stride, its row stride (in bytes); then the outer and the middle table,
 # with the extent and the strides of all operands for each axis.
-WORDS = ("outer_start", "outer_stop", "row_start", "row_stop", "middle_start", "middle_stop", "inner_start", "inner_stop", "outer_rank", "middle_rank")
+WORDS = ("outer_start", "outer_stop", "row_start", "row_stop", "middle_start", "middle_stop", "inner_start", "inner_stop", "outer_rank",
+         "middle_rank")
 
 Env = dict[int, Value]
 
@@ -197,7 +198,7 @@ class NestKernel:
 
     @contextmanager
     def _inner(self, start: IR, stop: IR) -> Iterator[tuple[IR, IR, IR]]:
-        """For each vector along the inner axis: its position, whether it is whole, how many elements are left. Takes out of the loop what does not change."""
+        """For each vector along the inner axis: its position, is it whole, how many elements are left. What does not change is taken out of it."""
         b = self.b
         before = b.block
         known = set(b.function.blocks)
@@ -237,7 +238,8 @@ class NestKernel:
                 env.update((start + k, result) for k, result in enumerate(results))
 
     def _store(self, env: Env, pointers: Sequence[IR], stores: Sequence[tuple[int, int]], position: IR, whole: IR, count: IR) -> None:
-        places = [(self.b.gep(pointers[operand], [position], source_etype=memory_type(self.nest.dtypes[each])), env[each]) for operand, each in stores]
+        kinds = [memory_type(self.nest.dtypes[each]) for _, each in stores]
+        places = [(self.b.gep(pointers[operand], [position], source_etype=kind), env[each]) for (operand, each), kind in zip(stores, kinds)]
         self.elements.store(self.v, places, whole, count)
 
     # --- columns ---------------------------------------------------------------------------------------------------------

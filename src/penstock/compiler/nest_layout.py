@@ -1,4 +1,4 @@
-"""How a nest is laid out over its space: axes ordered and collapsed, the work cut into parts, everything written down as the words that a kernel reads."""
+"""How a nest is laid out over its space: axes collapsed, the work cut into parts, all of it written down as the words of a kernel."""
 from __future__ import annotations
 
 import math
@@ -31,23 +31,19 @@ class Part:
 class Layout:
     """The axes of a space: outer and middle are several, row and inner one each. ``form`` as in ``nest``."""
 
-    def __init__(self, shape: Sequence[int], reduced: Collection[int], strides: Sequence[Strides]) -> None:
+    def __init__(self, shape: Sequence[int], reduced: Collection[int], strides: Sequence[Strides], rows: bool = False) -> None:
+        """``rows``: columns will not do, as there are several loops over the reduced axes."""
         axes = [(axis in reduced, Axis(extent, tuple(each[axis] for each in strides))) for axis, extent in enumerate(shape)]
         axes = _collapsed(axes)
         none = Axis(1, (0,) * len(strides))
         self.elements = math.prod(shape)
         self.inner = none
-        inner_reduced = False
-        if axes:
+        inner_reduced = rows or not reduced
+        if axes and not (rows and not axes[-1][0]):
             inner_reduced, self.inner = axes.pop()
         kept = [axis for is_reduced, axis in axes if not is_reduced]
         over = [axis for is_reduced, axis in axes if is_reduced]
-        if not reduced or not (over or inner_reduced):
-            self.form = "rows" if reduced else "map"  # all reduced axes have one element: rows of one
-            if reduced:
-                kept, self.inner = [*kept, *([self.inner] if self.inner.extent != 1 else [])], none
-        else:
-            self.form = "rows" if inner_reduced else "columns"
+        self.form = "map" if not reduced else "rows" if inner_reduced or rows else "columns"
         last = over if self.form == "columns" else kept
         self.row = last.pop() if last else none
         self.outer, self.middle = kept, over
@@ -71,7 +67,7 @@ class Layout:
     def parts(self, threads: int, work: int, whole_rows: bool) -> tuple[list[Part], bool]:
         """The parts, and whether each has results of its own that have to be combined. ``whole_rows``: a row must not be cut."""
         whole = [(0, size) for size in self.sizes]
-        if not self.elements:
+        if not self.elements and (self.form == "map" or not self.sizes[0] * self.sizes[3 if self.form == "columns" else 1]):
             return [], False
         if threads > 1 and work >= _WORK:
             wanted = threads * _PARTS

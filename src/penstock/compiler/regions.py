@@ -11,11 +11,12 @@ import itertools
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
-from penstock.compiler.ir import Node, functions_of
+from penstock.compiler.ir import Node, functions_of, prune
 from penstock.compiler.native import why_not
-from penstock.compiler.specialise import pure
+from penstock.compiler.scope import pure
 from penstock.graph import dtypes
 from penstock.graph.dtypes import DType
+from penstock.graph.function import FuncGraph
 from penstock.ops.transfer import Arg, Region
 
 Edge = tuple[Node, int]
@@ -92,7 +93,7 @@ def _assign(nodes: list[Node], args: Collection[Node], excluded: Collection[str]
         elif _folds(node, folded):
             folded.add(node)
             continue
-        elif _capable(node):
+        elif _capable(node) and all(producer in inside for producer, index in node.inputs if producer.output_dtypes[index] is dtypes.variant):
             inside[node] = keys.setdefault((level[node], waits[node]), object())
             continue
         level[node] = max([level[other] + (other in inside or other in folded) for other in before if other in level], default=0)
@@ -132,18 +133,32 @@ def _folds(node: Node, folded: set[Node]) -> bool:
 def _capable(node: Node) -> bool:
     """Can the node be in a region? (Which shapes it can handle is seen later.)"""
     definition = node.definition
-    if definition.blocking or definition.control_flow or functions_of(node):
+    if definition.blocking or definition.control_flow or not all(map(_capable_function, functions_of(node))):
         return False
     if definition.forwards_reference and _reference_source(node) is not None:
         return False
     inputs = [producer.output_dtypes[index] for producer, index in node.inputs]
-    if not all(_plain(dtype) or dtype is dtypes.resource for dtype in inputs) or not all(_plain(dtype) for dtype in node.output_dtypes):
+    native = definition.native is not None
+    if not all(_plain(dtype) or dtype is dtypes.resource or (native and dtype is dtypes.variant) for dtype in inputs) \
+            or not all(_plain(dtype) or (native and dtype is dtypes.variant) for dtype in node.output_dtypes):
         return False
-    if definition.native is not None:
+    if native:
         return True
     if definition.lower is None or not (definition.elementwise or definition.updates):
         return False
     return bool(definition.updates) or why_not(definition, node.attrs, [dtype.base_dtype for dtype in inputs]) is None
+
+
+def _capable_function(function: FuncGraph) -> bool:
+    """Can all that a function does be native?"""
+    program = prune(function.outputs, (), function.inputs)
+    folded: set[Node] = set()
+    for node in program.nodes:
+        if _folds(node, folded):
+            folded.add(node)
+        elif node not in program.args and not _capable(node):
+            return False
+    return True
 
 
 def _plain(dtype: DType) -> bool:

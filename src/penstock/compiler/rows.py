@@ -19,7 +19,7 @@ from penstock.compiler.vectors import I64, IR, LANES
 from penstock.compiler.writer import Writer, of, word
 from penstock.graph.dtypes import DType
 
-AHEAD = 6  # rows that are asked for before they are needed: they lie anywhere in memory
+AHEAD = 12  # rows that are asked for before they are needed: they lie anywhere in memory
 _MOST_LINES = 8  # of a row that are asked for; behind them the CPU sees the pattern itself
 Change = Callable[[VectorBuilder, list[Value], list[Value], list[Value]], list[Value]]
 

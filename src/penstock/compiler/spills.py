@@ -1,11 +1,10 @@
 """Values that a later loop over the same row needs again: computed again if that is cheap, else left in scratch memory that stays in the cache."""
 from __future__ import annotations
 
-import functools
+from penstock.compiler.costs import cost
+from penstock.compiler.nest import Fold, Nest, Step
 
-from penstock.compiler.nest import Fold, Nest, Step, attrs_key
-from penstock.compiler.pieces import try_lowering
-
+_FOLD = 4
 _WORTH = 12  # LLVM instructions that are not worth a store and a load
 
 
@@ -37,29 +36,9 @@ def spills(nest: Nest) -> dict[int, int]:
 
 def _price(nest: Nest, value: int, ready: set[int]) -> int:
     steps = {id(maker): maker for each in nest.needed([value], ready) if isinstance(maker := nest.makers[each], Step)}
-    return sum(cost(step, nest) for step in steps.values())
+    return sum(step_cost(step, nest) for step in steps.values())
 
 
-def cost(step: Step | Fold, nest: Nest) -> int:
-    """How many LLVM instructions a step is."""
-    if isinstance(step, Fold):
-        return 4
-    dtypes = tuple(nest.dtypes[operand] for operand in step.operands)
-    return _costs(step.definition.type, attrs_key(step.attrs), dtypes)(step)
-
-
-@functools.cache
-def _costs(*key: object) -> _Cost:
-    return _Cost(key[-1])  # type: ignore[arg-type]
-
-
-class _Cost:
-    """Of one kind of step; found out when it is first asked for."""
-
-    def __init__(self, dtypes: tuple) -> None:
-        self._dtypes, self._cost = dtypes, -1
-
-    def __call__(self, step: Step) -> int:
-        if self._cost < 0:
-            self._cost = try_lowering(step, self._dtypes)
-        return self._cost
+def step_cost(step: Step | Fold, nest: Nest) -> int:
+    """How many LLVM instructions a step is, about."""
+    return _FOLD if isinstance(step, Fold) else cost(step.definition, step.attrs, [nest.dtypes[operand] for operand in step.operands])

@@ -32,18 +32,19 @@ class Table:
                 array.buffer.kind, array.buffer.position = kind, position
         self.inputs, self.outputs = list(inputs), list(outputs)
         self.parallel = any(len(call.parts) > 1 for call in self.calls)
-        self.offsets, self.arena_bytes = plan_arena(self.calls, self.status.buffer)
+        self.offsets, self.arena_bytes = plan_arena(self.calls, self.status.buffer, emitter.loops)
         self._idle: list[Instance] = []
 
     @property
     def ready(self) -> bool:
         """True if every kernel is compiled."""
-        return all(call.code.ready for call in self.calls)
+        return all(call.code is None or call.code.ready for call in self.calls)
 
     def compile(self) -> None:
         """Compiles what is not compiled. Raises Unsupported."""
         for call in self.calls:
-            call.code.compile()
+            if call.code is not None:
+                call.code.compile()
 
     def run(self, arrays: Sequence[np.ndarray]) -> Failure | None:
         """Runs all calls over these arrays, inputs first, then outputs: C-contiguous, of the shapes and types that were said. None, or what failed."""
@@ -62,14 +63,22 @@ class Table:
         return Instance(self).timed(arrays)
 
 
-def plan_arena(calls: Sequence[Call], status: Buffer) -> tuple[dict[Buffer, int], int]:
-    """An offset for each buffer of the arena, and the arena's size: the largest buffers first, each at the lowest place that is free during its life."""
+def plan_arena(calls: Sequence[Call], status: Buffer, loops: Sequence[tuple[int, int]] = ()) -> tuple[dict[Buffer, int], int]:
+    """An offset for each buffer of the arena, and the arena's size: the largest buffers first, each at the lowest place that is free during its life.
+
+    What is there when a loop begins, and is used in it, lives until the loop ends: the next iteration needs it again.
+    """
     lives: dict[Buffer, tuple[int, int]] = {status: (0, len(calls))}
     for index, call in enumerate(calls):
         for array in call.operands:
             if array.buffer.kind == "arena" and array.buffer is not status:
                 first, _ = lives.get(array.buffer, (index, index))
                 lives[array.buffer] = (first, index)
+    for buffer, (first, last) in lives.items():
+        for start, end in loops:
+            if first < start <= last < end:
+                last = end
+        lives[buffer] = (first, last)
     offsets: dict[Buffer, int] = {}
     placed: list[tuple[int, int, int, int]] = []  # start, end in memory; first, last in time
     total = 0
@@ -97,6 +106,7 @@ class Instance:
         self._cells: dict[tuple[Buffer, int], int] = {}
         self._bindings: list[int] = []
         self._constants: list[np.ndarray] = []
+        self._lists: list[np.ndarray] = []
         operands = [array for call in table.calls for array in call.operands]
         self._cell_memory = np.zeros(len(operands) + 1, np.int64)
         self._cells_at = self._cell_memory.__array_interface__["data"][0]
@@ -120,6 +130,9 @@ class Instance:
             cell = self._cells[key] = len(self._cells)
             if buffer.kind == "arena":
                 self._cell_memory[cell] = self._base + self._table.offsets[buffer] + array.offset
+            elif buffer.kind == "list":
+                self._lists.append(np.zeros(3, np.int64))
+                self._cell_memory[cell] = _address(self._lists[-1])
             elif buffer.kind == "constant":
                 assert buffer.value is not None
                 self._constants.append(buffer.value)
@@ -132,6 +145,9 @@ class Instance:
     def _fill(self, calls: Sequence[Call]) -> np.ndarray:
         pieces = []
         for call in calls:
+            if call.code is None:
+                self._cell(call.operands[0])
+                continue
             head = struct.pack(f"{len(call.operands)}q", *[self._cells_at + 8 * self._cell(array) - ARRAY_DATA for array in call.operands])
             longest = max(map(len, call.parts))
             pieces += [head + part + bytes(longest - len(part)) for part in call.parts]
@@ -140,6 +156,9 @@ class Instance:
     def _table_of(self, calls: Sequence[Call]) -> np.ndarray:
         rows, at = [], _address(self._words)
         for call in calls:
+            if call.code is None:
+                rows += [0, self._cells_at + 8 * self._cell(call.operands[0]), call.target, 0]
+                continue
             stride = 8 * len(call.operands) + max(map(len, call.parts))
             assert len(call.parts) <= MOST_PARTS
             rows += [call.code.address, at, stride, len(call.parts)]
@@ -153,6 +172,12 @@ class Instance:
             team.wake(table.threads)
         self._pack(self._ids, 0, *map(id, arrays))
         return int(self._run(self._at))
+
+    def __del__(self) -> None:
+        release = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(native_driver().addresses["release"])
+        for descriptor in self._lists:
+            if descriptor[1]:  # its own elements, not those of a list that it reads
+                release(int(descriptor[2]))
 
     def read(self, array: Array) -> np.ndarray:
         """A copy of an array, as the last run left it."""

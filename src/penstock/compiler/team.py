@@ -19,7 +19,7 @@ _IDLE = 10.0  # seconds after which a parked thread ends
 @functools.cache
 def native_driver() -> target.Library:
     """The driver's code."""
-    return target.Library(target.object_code(driver.text()), "run", "serve")
+    return target.Library(target.object_code(driver.text()), "run", "serve", "release")
 
 
 class Team:

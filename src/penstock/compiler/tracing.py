@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -119,7 +119,7 @@ for _name, _ufunc in _OPERATORS.items():
     _define(_name, _ufunc)
 
 
-def row_rule(rule: Callable[..., None], names: Sequence[str], slots: int, given: dict[str, Any], grad: str) -> tuple[RowRule, list[Array]]:
+def row_rule(rule: Callable[..., None], slots: int, given: dict[str, Any], grad: str) -> tuple[RowRule, list[Array]]:
     """The rule over rows of the states, with the gradient as its update; and the scalars that it needs, in order.
 
     ``given`` has the inputs (Arrays) and attributes of the op by name; the gradient is called ``grad`` there.

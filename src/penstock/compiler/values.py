@@ -21,6 +21,7 @@ class Value:
     users: list[Item] = field(default_factory=list)
     wanted: bool = False  # needed outside of the region: it has to exist in memory
     array: Array | None = None  # where it is, once that is decided
+    element: tuple[int, ...] | None = None  # of a list: the shape of its elements
 
 
 @dataclass(eq=False, slots=True)

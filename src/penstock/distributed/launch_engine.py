@@ -1,4 +1,4 @@
-"""What all launchers share: the loop that looks at the tasks, asks ``launch_state.py`` what to do, and shows it. A subclass knows how tasks are run."""
+"""What all launchers share: the loop that looks at the tasks, asks ``launch_state.py`` what to do, and shows it. How tasks are run is theirs."""
 from __future__ import annotations
 
 import os

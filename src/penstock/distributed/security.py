@@ -1,22 +1,32 @@
 """Who may talk to a server. A cluster has a secret, from PENSTOCK_CLUSTER_SECRET or a file of mode 0600 that
-PENSTOCK_CLUSTER_SECRET_FILE names.
+PENSTOCK_CLUSTER_SECRET_FILE names, or certificates (mutual TLS), or both.
 
-A call carries a token: the time, and an HMAC of the time and the method under the secret. The secret itself never
-travels, and a token that was overheard is good for one method and five minutes. Without a secret a server listens on
-the loopback interface only.
+When two tasks connect, each proves that it knows the secret: by an HMAC of two random numbers, one of each side, so
+that what was overheard is of no use later. The secret itself never travels. What follows is sealed with a key that only
+this connection has: each piece carries a keyed hash of its number and all of its bytes. A piece that was changed, left
+out, repeated or taken from another connection is refused. Sealing is not encryption: that is what TLS is for.
+
+TLS: PENSTOCK_TLS_CERT, PENSTOCK_TLS_KEY and PENSTOCK_TLS_CA name PEM files; both sides show a certificate, and both must be
+signed by the CA. Without a secret and without certificates a server listens on the loopback interface only.
 """
 from __future__ import annotations
 
+import hashlib
 import hmac
 import os
+import secrets
 import stat
-import time
+import struct
+from dataclasses import dataclass
 
-from penstock.errors import PermissionDeniedError
+from penstock.distributed.messages import MalformedMessage
+from penstock.errors import InvalidArgumentError, PermissionDeniedError, UnauthenticatedError
 
-_VALID = 300.0  # seconds by which clocks may differ
-_FRESH = 60.0  # seconds that a token is used for
 LOOPBACK = ("localhost", "127.0.0.1", "::1", "[::1]")
+VERSION = b"PSK2"
+_NONCE, _PROOF, _SEAL = 16, 32, 16
+_COUNT = struct.Struct("<Q")
+_TLS = ("PENSTOCK_TLS_CERT", "PENSTOCK_TLS_KEY", "PENSTOCK_TLS_CA")
 
 
 def cluster_secret() -> bytes | None:
@@ -24,64 +34,145 @@ def cluster_secret() -> bytes | None:
     text = os.environ.get("PENSTOCK_CLUSTER_SECRET")
     path = os.environ.get("PENSTOCK_CLUSTER_SECRET_FILE")
     if text is None and path:
-        text = read_secret(path)
+        with open(path, encoding="utf-8") as file:
+            if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:
+                raise PermissionDeniedError(None, None, f"the cluster's secret in {path} can be read by others: chmod 600 {path}")
+            text = file.read().strip()
     return text.encode() if text else None
 
 
-def read_secret(path: str) -> str:
-    """The secret in a file; PermissionDeniedError if it can be read by others."""
-    with open(path, encoding="utf-8") as file:
-        if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:
-            raise PermissionDeniedError(None, None, f"the cluster's secret in {path} can be read by others: chmod 600 {path}")
-        return file.read().strip()
+@dataclass(frozen=True)
+class Certificates:
+    """PEM: this task's certificate, its key, and who signs those of the others."""
+
+    certificate: bytes
+    key: bytes
+    authority: bytes
 
 
-class Tokens:
-    """Makes and checks the tokens of calls.
+def certificates() -> Certificates | None:
+    """The certificates that the environment names; None if it names none, InvalidArgumentError if not all of them."""
+    paths = [os.environ.get(name) for name in _TLS]
+    if not any(paths):
+        return None
+    contents = []
+    for name, path in zip(_TLS, paths):
+        if not path:
+            raise InvalidArgumentError(None, None, f"mutual TLS needs {', '.join(_TLS)}, and {name} is missing")
+        with open(path, "rb") as file:
+            contents.append(file.read())
+    return Certificates(*contents)
 
-    >>> ours, theirs = Tokens(b"secret"), Tokens(b"guess")
-    >>> ours.refusal("Call", ours.issue("Call")), ours.refusal("Call", theirs.issue("Call"))
-    ('', 'the token is wrong')
-    """
 
-    def __init__(self, secret: bytes | None) -> None:
-        self._secret = secret
-        self._issued: dict[str, tuple[float, str]] = {}
+@dataclass(frozen=True)
+class Access:
+    """What this process can show to others, and wants to see of them."""
+
+    secret: bytes | None = None
+    tls: Certificates | None = None
+
+    @classmethod
+    def from_environment(cls) -> Access:
+        """The secret and the certificates that the environment names."""
+        return cls(cluster_secret(), certificates())
 
     @property
     def open(self) -> bool:
-        """True if there is no secret."""
-        return self._secret is None
+        """True if anybody may connect who can: then only this machine can."""
+        return self.secret is None and self.tls is None
 
-    def issue(self, method: str) -> str:
-        """A token for a call of ``method``; empty without a secret."""
+    def listening_host(self, host: str) -> str:
+        """The interface to listen on for a task whose address in the cluster is ``host``."""
+        return "127.0.0.1" if self.open or host in LOOPBACK else "[::]"
+
+
+# --- the first words on a connection ---------------------------------------------------------------------------------
+
+class Greeting:
+    """One side of: hello(n1) -> hello(n2, proof) -> proof.
+
+    >>> client, server = Greeting(b"secret"), Greeting(b"secret")
+    >>> seals = server.finish(client.prove(server.answer(client.hello())))
+    """
+
+    def __init__(self, secret: bytes | None) -> None:
+        self._secret, self._own, self._both = secret, secrets.token_bytes(_NONCE), b""
+
+    def hello(self) -> bytes:
+        """The client's first words."""
+        return VERSION + self._own
+
+    def answer(self, hello: bytes) -> bytes:
+        """The server's answer to them."""
+        self._both = _nonce_of(hello, 0) + self._own
+        return VERSION + self._own + self._proof(b"server")
+
+    def prove(self, answer: bytes) -> bytes:
+        """The client's answer to that; UnauthenticatedError if the server does not know the secret."""
+        self._both = self._own + _nonce_of(answer, _PROOF)
+        if self._secret is not None and not hmac.compare_digest(answer[-_PROOF:], self._proof(b"server")):
+            raise UnauthenticatedError(None, None, "the server does not know this cluster's secret: it has none, or another one")
+        return self._proof(b"client")
+
+    def finish(self, proof: bytes) -> None:
+        """The server's last check; UnauthenticatedError if the client does not know the secret."""
         if self._secret is None:
-            return ""
-        now = time.time()
-        when, token = self._issued.get(method, (0.0, ""))
-        if now - when > _FRESH:
-            token = self._token(method, str(int(now)))
-            self._issued[method] = now, token
-        return token
+            return
+        if len(proof) != _PROOF or proof == bytes(_PROOF):
+            raise UnauthenticatedError(None, None, "this cluster has a secret: set PENSTOCK_CLUSTER_SECRET to it")
+        if not hmac.compare_digest(proof, self._proof(b"client")):
+            raise UnauthenticatedError(None, None, "the secret is wrong")
 
-    def refusal(self, method: str, token: str) -> str:
-        """Why a token is not good for a call; empty if it is. Takes the same time for every wrong token."""
-        if self._secret is None:
-            return ""
-        if not token:
-            return "there is no token: set PENSTOCK_CLUSTER_SECRET to the cluster's secret"
-        moment, _, _ = token.partition(".")
-        if not hmac.compare_digest(token.encode(), self._token(method, moment).encode()):
-            return "the token is wrong"
-        if abs(time.time() - int(moment)) > _VALID:
-            return "the token is too old, or the clocks of the machines differ by minutes"
-        return ""
+    def seal(self, sender: bytes) -> Seal:
+        """The seal of what ``sender`` (b"client" or b"server") sends."""
+        return Seal(None if self._secret is None else self._digest(b"key of the " + sender))
 
-    def _token(self, method: str, moment: str) -> str:
+    def _proof(self, who: bytes) -> bytes:
+        return bytes(_PROOF) if self._secret is None else self._digest(b"proof of the " + who)
+
+    def _digest(self, what: bytes) -> bytes:
         assert self._secret is not None
-        return f"{moment}.{hmac.new(self._secret, f'{method}|{moment}'.encode(), 'sha256').hexdigest()}"
+        return hmac.digest(self._secret, what + self._both, "sha256")
 
 
-def listening_host(host: str, secret: bytes | None) -> str:
-    """The interface to listen on for a task whose address in the cluster is ``host``."""
-    return "127.0.0.1" if secret is None or host in LOOPBACK else "[::]"
+def _nonce_of(words: bytes, more: int) -> bytes:
+    if len(words) != len(VERSION) + _NONCE + more or words[:len(VERSION)] != VERSION:
+        raise MalformedMessage(f"the connection begins with {bytes(words[:8])!r}, not {VERSION!r}: not this protocol, or another version of it")
+    return bytes(words[len(VERSION):len(VERSION) + _NONCE])
+
+
+class Seal:
+    """Closes the pieces that one side sends, in their order; the other side has one that opens them.
+
+    >>> sender, receiver = Seal(b"key"), Seal(b"key")
+    >>> first, second = sender.close(b"one"), sender.close(b"two")
+    >>> bytes(receiver.open(first))
+    b'one'
+    >>> receiver.open(first)
+    Traceback (most recent call last):
+        ...
+    penstock.distributed.messages.MalformedMessage: a piece is forged, repeated or out of order
+    """
+
+    def __init__(self, key: bytes | None) -> None:
+        self._key, self._count = key, 0
+
+    def close(self, data: bytes) -> bytes:
+        """A piece with its seal."""
+        return data if self._key is None else self._hash(data) + data
+
+    def open(self, piece: bytes) -> memoryview:
+        """What is in a piece; MalformedMessage if the seal is broken."""
+        view = memoryview(piece)
+        if self._key is None:
+            return view
+        if not hmac.compare_digest(bytes(view[:_SEAL]), self._hash(view[_SEAL:])):
+            raise MalformedMessage("a piece is forged, repeated or out of order")
+        return view[_SEAL:]
+
+    def _hash(self, data: bytes | memoryview) -> bytes:
+        assert self._key is not None
+        digest = hashlib.blake2b(_COUNT.pack(self._count), key=self._key, digest_size=_SEAL)
+        digest.update(data)
+        self._count += 1
+        return digest.digest()

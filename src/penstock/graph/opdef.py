@@ -64,6 +64,15 @@ PROPERTIES = {
     "allows_uninitialized": False,  # a Ref input may point at a variable without a value
     "shape_only": False,  # the outputs depend on the inputs' shapes, not on their elements
     "snapshot": False,  # the output is the value that the variable (its first input) has at this moment
+    "reduces": "",  # sum, mean, prod, max, min, and, or: the first input is folded over the axes that the second one gives
+    "forwards": False,  # the output is the first input, always, or if this function of attributes says so
+    "neutral": {},  # input position -> the float that, as that input, makes the op of two inputs give back the other one, bit for bit
+    "involution": False,  # applied twice it gives back its input, bit for bit
+    "idempotent": False,  # applied twice it gives what it gives once, bit for bit
+    "permutes": False,  # the output is the first input with its axes in the order that the second input tells
+    "keeps_order": False,  # the output has the elements of the first input in the same order, in a shape that may differ
+    "repeats": False,  # runs its function ``body`` as long as its function ``cond`` says so
+    "list_role": "",  # of an op on lists of tensors: empty, push, pop
     "updates": (),  # names of the inputs (references, resources) whose variables it writes; ``lower`` gives their new elements, in this order
 }
 
@@ -130,8 +139,17 @@ class OpDef:
     allows_uninitialized: bool
     calls_later: bool
     updates: tuple[str, ...]
+    reduces: str
     shape_only: bool
+    repeats: bool
+    list_role: str
     snapshot: bool
+    forwards: bool | Callable[..., bool]
+    neutral: dict[int, float]
+    involution: bool
+    idempotent: bool
+    permutes: bool
+    keeps_order: bool
 
     def _parse(self, text: str) -> Arg:
         name, _, spec = (part.strip() for part in text.partition(":"))

@@ -151,7 +151,7 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
 class Identity:
     """The input, under another name. Of a reference variable it is no copy: later writes in the same step are seen through it."""
 
-    aliases = elementwise = rearranges = forwards_reference = True
+    aliases = elementwise = rearranges = forwards_reference = forwards = True
     shape = like("input")
 
     def kernel(input):

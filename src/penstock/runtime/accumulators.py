@@ -1,6 +1,7 @@
 """Accumulators: gradients of several workers are collected until there are enough, and taken out as one.
 
-The contract. An accumulator has a time step. A gradient that is older than it is dropped: it was computed from values that have been replaced since; how many were is counted.
+The contract. An accumulator has a time step. A gradient that is older than it is dropped, and counted: it was computed from values that have been
+replaced since.
 ``take`` waits until enough gradients have come, hands out their mean or sum, starts over, and moves the time step on by one.
 """
 from __future__ import annotations

@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock.compiler import ir
 from penstock.compiler.config import config
+from penstock.compiler.passes import Options, optimise
 from penstock.graph.function import FuncGraph
 from penstock.runtime.devices import Device, place
 from penstock.runtime.resources import Resources
@@ -15,8 +16,9 @@ class Environment:
     """Makes plans; keeps the resources of the task and the private state of its nodes."""
 
     def __init__(self, devices: list[Device], soft_placement: bool = False, log_placement: bool = False,
-                 resources: Resources | None = None, threads: int = 0) -> None:
+                 resources: Resources | None = None, threads: int = 0, passes: Options = Options()) -> None:
         self.threads = threads or config.threads  # that share a large kernel
+        self.passes = passes  # which graph passes a program goes through
         self.devices, self.soft_placement, self.log_placement = devices, soft_placement, log_placement
         self.resources = Resources() if resources is None else resources  # those of a task are shared by its sessions
         self.states: dict[str, dict[str, Any]] = {}  # per stateful node: random generators, ...
@@ -34,6 +36,8 @@ class Environment:
         from penstock.runtime.plan import Plan
         has_frames = frames or any(node.definition.control_flow for node in program.nodes)
         ir.check(program)
+        if native and not has_frames:
+            program = optimise(program, self.passes)
         return FramePlan(program, self) if has_frames else Plan(program, self, native and config.mode != "off")
 
     def function(self, graph: FuncGraph, device: str) -> Any:

@@ -152,9 +152,13 @@ def feed_value(graph: Graph, tensor: Tensor, value: Any) -> Any:
         return value
     array = value if type(value) is np.ndarray and value.dtype is dtype.np else _feed_array(tensor, dtype, value)
     extents = tensor._shape._dims
-    if extents is not None and extents != array.shape and not tensor._shape.is_compatible_with(array.shape):
+    if extents is not None and extents != array.shape and not _fits(array.shape, extents):
         raise ValueError(f"Cannot feed value of shape {array.shape!r} for Tensor {tensor.name!r}, which has shape {str(tensor._shape)!r}")
     return array
+
+
+def _fits(shape: tuple[int, ...], extents: tuple[int | None, ...]) -> bool:
+    return len(shape) == len(extents) and all(known is None or known == extent for extent, known in zip(shape, extents))
 
 
 def _feed_array(tensor: Tensor, dtype: dtypes.DType, value: Any) -> np.ndarray:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Container
 from typing import Any
 
-from penstock.compiler.ir import Node, Program, blocks
+from penstock.compiler.ir import Node, Program, blocks, carries_reference
 from penstock.ops.transfer import Recv, rendezvous_key
 from penstock.runtime.environment import Environment
 from penstock.runtime.partition import partition
@@ -125,15 +125,6 @@ def references_of(node: Node, args: Container[Node]) -> tuple[int, ...]:
                 found.append(position)
             position += 1
     return tuple(found)
-
-
-def carries_reference(node: Node, index: int, args: Container[Node]) -> bool:
-    """Does a Ref, rather than a value, run along this edge? From a variable, and from ops that hand its reference on."""
-    while node not in args and not node.output_dtypes[index].is_ref:
-        if not node.definition.forwards_reference:
-            return False
-        node, index = node.inputs[0]
-    return node not in args
 
 
 def kernel_of(node: Node, environment: Environment) -> Callable[..., Any]:

@@ -88,13 +88,20 @@ class RegionRun:
         shapes = [(array.shape, dtypes.as_dtype(array.dtype)) for array in arrays]
         body = self.body
         try:
-            made = Specialisation(body.nodes, [(node, 0) for node in body.args], body.outputs, shapes, self._environment.threads)
+            made = Specialisation(body.nodes, body.args, body.outputs, shapes, self._environment.threads)
             made.table.compile()
         except Demoted as why:
             self._cut(why.node.name, why.reason)
             return
         except Unsupported as why:
             self._cut(body.nodes[-1].name, str(why))
+            return
+        except Exception as error:  # a bug of the compiler must cost speed, not the user's program
+            if config.strict:
+                raise
+            _log.exception("a region could not be made native; NumPy runs it")
+            self.demoted.update(dict.fromkeys((node.name for node in body.nodes), repr(error)))
+            self._plan = None
             return
         if len(self._ready) >= _MOST:
             self._ready.pop(next(iter(self._ready)))

@@ -15,6 +15,7 @@ from tensorboard.compat.proto.config_pb2 import ConfigProto, RunOptions
 
 from penstock import errors
 from penstock.compiler import ir
+from penstock.compiler.passes import options_of
 from penstock.graph import stacks
 from penstock.graph.graph import Graph, default_graph
 from penstock.graph.node import Operation, Tensor
@@ -45,7 +46,7 @@ class BaseSession:
         self._graph = graph or default_graph()
         self._config = config if config is not None else ConfigProto()
         self._environment = Environment(local_devices(self._config), self._config.allow_soft_placement, self._config.log_device_placement,
-                                        threads=self._config.intra_op_parallelism_threads)
+                                        threads=self._config.intra_op_parallelism_threads, passes=options_of(self._config))
         if not isinstance(target, (str, bytes)):
             raise TypeError(f"target must be a string, but got {type(target)}")
         self._target = target.decode() if isinstance(target, bytes) else target

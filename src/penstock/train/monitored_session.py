@@ -199,7 +199,7 @@ class _MonitoredSession:
             hook.after_create_session(self._sess, self._coord)
 
     def _lose(self, error: BaseException) -> None:
-        logging.info("A task was lost; the session is made anew, which restores the last checkpoint or waits for the chief to do so. Error: %s", error)
+        logging.info("A task was lost. A new session restores the last checkpoint, or waits until the chief has done so. Error: %s", error)
         self._abandon()
 
     def _abandon(self) -> None:

@@ -10,13 +10,16 @@ from penstock.train.scaffold import USE_DEFAULT, ChiefSessionCreator, Scaffold, 
 from penstock.train.session_run_hook import SessionRunHook
 
 
-def MonitoredTrainingSession(master: str = "", is_chief: bool = True, checkpoint_dir: str | None = None, scaffold: Scaffold | None = None,  # noqa: N802
+def MonitoredTrainingSession(master: str = "", is_chief: bool = True, checkpoint_dir: str | None = None, scaffold: Scaffold | None = None,
                              hooks: Iterable[SessionRunHook] | None = None, chief_only_hooks: Iterable[SessionRunHook] | None = None,
                              save_checkpoint_secs: Any = USE_DEFAULT, save_summaries_steps: Any = USE_DEFAULT, save_summaries_secs: Any = USE_DEFAULT,
                              config: Any = None, stop_grace_period_secs: float = 120, log_step_count_steps: int | None = 100,
-                             max_wait_secs: float = 7200, save_checkpoint_steps: Any = USE_DEFAULT, summary_dir: str | None = None) -> MonitoredSession:
-    """``tf.train.MonitoredTrainingSession``: the chief initializes or restores the variables and writes checkpoints (every 600 s) and summaries (every
-    100 steps); the other workers wait for it. All of them go on when a task was lost and is back.
+                             max_wait_secs: float = 7200, save_checkpoint_steps: Any = USE_DEFAULT,
+                             summary_dir: str | None = None) -> MonitoredSession:
+    """``tf.train.MonitoredTrainingSession``: a session for training, alone or as a worker of a cluster.
+
+    The chief initializes or restores the variables, and writes checkpoints (every 600 s, if nothing else is said) and summaries (every 100 steps);
+    the other workers wait for it. All of them go on when a task was lost and is back.
     """
     scaffold = scaffold or Scaffold()
     if not is_chief:

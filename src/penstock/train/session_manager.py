@@ -23,8 +23,8 @@ _FIRST_PAUSE = 0.05  # seconds; each further pause is longer, up to recovery_wai
 class SessionManager:
     """``tf.train.SessionManager``: prepares and recovers sessions.
 
-    ``ready_op`` and ``ready_for_local_init_op`` are tensors with the names of variables that have no value; ``local_init_op`` initializes what belongs
-    to this process alone, and runs in each new session as soon as ``ready_for_local_init_op`` names nothing.
+    ``ready_op`` and ``ready_for_local_init_op`` are tensors with the names of variables that have no value; ``local_init_op`` initializes what
+    belongs to this process alone, and runs in each new session as soon as ``ready_for_local_init_op`` names nothing.
     """
 
     def __init__(self, local_init_op: Any = None, ready_op: Any = None, ready_for_local_init_op: Any = None, graph: Graph | None = None,

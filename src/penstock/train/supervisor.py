@@ -31,7 +31,7 @@ from penstock.variables.initialization import (
 
 
 class Supervisor:
-    """``tf.train.Supervisor``: ``managed_session`` gives a session with initialized or restored variables, while threads save checkpoints and summaries.
+    """``tf.train.Supervisor``: ``managed_session`` gives a session with initialized or restored variables; threads save checkpoints and summaries.
 
     >>> import penstock as tf
     >>> with tf.Graph().as_default():
@@ -59,7 +59,8 @@ class Supervisor:
             self._ready_op = self._found(ready_op, GraphKeys.READY_OP, report_uninitialized_variables)
             self._ready_for_local_init_op = self._found(ready_for_local_init_op, GraphKeys.READY_FOR_LOCAL_INIT_OP)
             self._init_op = self._found(init_op, GraphKeys.INIT_OP, global_variables_initializer)
-            self._local_init_op = self._found(local_init_op, GraphKeys.LOCAL_INIT_OP, lambda: group(local_variables_initializer(), tables_initializer()))
+            self._local_init_op = self._found(local_init_op, GraphKeys.LOCAL_INIT_OP,
+                                              lambda: group(local_variables_initializer(), tables_initializer()))
             self._saver = self._found(saver, GraphKeys.SAVERS, lambda: Saver() if global_variables() else None)
             self._summary_op = self._found(summary_op, GraphKeys.SUMMARY_OP, merge_all)
             self._global_step = self._find_global_step() if global_step is Supervisor.USE_DEFAULT else global_step

@@ -1,15 +1,14 @@
 """SyncReplicasOptimizer: workers compute gradients in parallel, and an update is the mean of ``replicas_to_aggregate`` of them.
 
-The graph. Each variable has an accumulator next to it. A worker's train op adds its gradients to the accumulators, marked with its *local step*, and
-then waits for a token. The chief has a thread that runs the sync op: it takes the means out of the accumulators as soon as they hold enough gradients,
-applies them, and puts a token for every worker into the token queue. A token is the new global step; it becomes the local step of the worker that takes
-it. A gradient with an old local step, computed from weights that have been replaced since, is dropped: so a slow worker delays nobody if there are more
-workers than gradients needed.
+The graph. Each variable has an accumulator next to it. A worker's train op adds its gradients to the accumulators, marked with its *local step*,
+and then waits for a token. The chief has a thread that runs the sync op: it takes the means out of the accumulators as soon as they hold enough
+gradients, applies them, and puts a token for every worker into the token queue. A token is the new global step; it becomes the local step of the
+worker that takes it. A gradient with an old local step, computed from weights that have been replaced since, is dropped: so a slow worker delays
+nobody if there are more workers than gradients needed.
 
 Why it never stands still: each round has at least as many tokens as the next one needs gradients, and whoever takes one adds a gradient. Only a
-worker that leaves with a token in its hands takes one away; it gives it back if it leaves in good order, brings one along if it is
-started again, and is replaced after a while if neither happens.
-``sync_replicas_hook.py`` has the details.
+worker that leaves with a token in its hands takes one away. It gives it back if it leaves in good order; it brings one along if it is started again;
+if it does neither, the chief replaces it after a while. ``sync_replicas_hook.py`` has the details.
 """
 from __future__ import annotations
 
@@ -91,7 +90,8 @@ class SyncReplicasOptimizer(Optimizer):
     def _make_local_step(self, global_step: Any) -> Variable:
         """On this worker's own task, wherever ``tf.device`` puts variables here: next to an op, which goes to the worker."""
         with colocate_with(no_op()):
-            return Variable(0, trainable=False, collections=[GraphKeys.LOCAL_VARIABLES], dtype=global_step.dtype.base_dtype, name="sync_rep_local_step")
+            return Variable(0, trainable=False, collections=[GraphKeys.LOCAL_VARIABLES], dtype=global_step.dtype.base_dtype,
+                            name="sync_rep_local_step")
 
     def _accumulate(self, pairs: list[tuple[Any, Any]]) -> tuple[list[Operation], list[Any]]:
         """The ops that add this worker's gradients, and the means that the chief takes; None where there is no gradient."""

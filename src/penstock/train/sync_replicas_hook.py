@@ -103,7 +103,7 @@ class SyncReplicasOptimizerHook(SessionRunHook):
                 longest = max(longest, now - since) if step >= 0 else 0.0
                 step, since = at, now
             elif not tokens and now - since > max(self._lost_worker_secs, _MUCH_LONGER * longest):
-                logging.warning("No update for %.0f s at step %d: a worker seems to be lost. A token for another one takes its place.", now - since, at)
+                logging.warning("No update for %.0f s at step %d: a worker seems to be lost. Another one may take its place.", now - since, at)
                 session.run(self._return_token_op)
                 since = now
 

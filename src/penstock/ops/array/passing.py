@@ -18,7 +18,7 @@ from penstock.ops.linalg.matrix_shape import shape_text
 class StopGradient:
     """The input; gradients end here."""
 
-    aliases = elementwise = rearranges = True
+    aliases = elementwise = rearranges = forwards = True
     shape = like("input")
 
     def kernel(input):
@@ -42,7 +42,7 @@ def stop_gradient(input: Any, name: str | None = None) -> Tensor:
 class PreventGradient:
     """The input; asking for a gradient through it is an error."""
 
-    aliases = elementwise = rearranges = True
+    aliases = elementwise = rearranges = forwards = True
     shape = like("input")
 
     def kernel(input):
@@ -90,7 +90,7 @@ def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor
 class Snapshot:
     """A copy of the input."""
 
-    elementwise = rearranges = True
+    elementwise = rearranges = forwards = True
     shape = like("input")
 
     def kernel(input):

@@ -60,7 +60,7 @@ def inverse(perm: Tensor) -> Any:
 class Transpose:
     """The axes in another order."""
 
-    aliases = rearranges = True
+    aliases = rearranges = permutes = True
     ranks = {"perm": 1}
 
     def shape(x, perm):

@@ -191,7 +191,7 @@ def rank_internal(input: Any, name: str | None = None, optimize: bool = True) ->
 class Reshape:
     """The same elements in another shape; an extent of -1 is what is left over."""
 
-    aliases = rearranges = True
+    aliases = rearranges = keeps_order = True
 
     def shape(tensor, shape):
         if shape.shape.ndims not in (None, 1):
@@ -265,7 +265,7 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
 class Squeeze:
     """Drops axes of extent 1: those named, or all."""
 
-    aliases = rearranges = True
+    aliases = rearranges = keeps_order = True
 
     def shape(input, squeeze_dims):
         extents = input.shape.extents
@@ -310,7 +310,7 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None, squeeze_dims:
 class ExpandDims:
     """Inserts an axis of extent 1."""
 
-    aliases = rearranges = True
+    aliases = rearranges = keeps_order = True
 
     def shape(input, dim):
         extents, axes = input.shape.extents, known_elements(dim)

@@ -70,6 +70,9 @@ class If:
         branch = then_branch if is_true(cond) else else_branch
         return ctx.call(branch, _by_value(branch, input))
 
+    def native(emit, cond, input):
+        return emit.flow.branch(cond, input)
+
     def gradient(op, *dys):
         from penstock.function_gradients import if_gradient  # differentiation stands above the ops
         return if_gradient(op, dys)
@@ -79,7 +82,7 @@ class If:
 class While:
     """Runs a function on its own results as long as another one says so."""
 
-    stateful = passes_references = True
+    stateful = passes_references = repeats = True
 
     def shape(output_shapes, cond, body, T):
         _check_functions(cond, body)
@@ -100,6 +103,9 @@ class While:
             raise type(error)(None, error.op, f"{error.message}\n  in iteration {iteration} of the loop '{ctx.node.name}', made at "
                               f"{ctx.op.origin or 'an unknown place'}") from error.__cause__
         return values
+
+    def native(emit, input):
+        return emit.flow.loop(input)
 
     def gradient(op, *dys):
         from penstock.function_gradients import while_gradient  # differentiation stands above the ops

@@ -35,11 +35,15 @@ def add_lists(one: Any, other: Any) -> Any:
 class EmptyTensorList:
     """A list without elements."""
 
+    list_role = "empty"
     ranks = {"element_shape": 1}
     shape = fixed()
 
     def kernel():
         return ()
+
+    def native(emit):
+        return emit.flow.empty_list()
 
     gradient = None
 
@@ -48,10 +52,14 @@ class EmptyTensorList:
 class TensorListPushBack:
     """The list with one more element at its end."""
 
+    list_role = "push"
     shape = fixed()
 
     def kernel(input_handle, tensor):
         return (input_handle, tensor)
+
+    def native(emit, input_handle, tensor):
+        return emit.flow.push(input_handle, tensor)
 
     def gradient(op, dlist):
         element = op.inputs[1]
@@ -74,6 +82,7 @@ def _fits(shape: tuple[int, ...], wanted: list[int]) -> bool:
 class TensorListPopBack:
     """The list without its last element, and that element. A list of gradients that was never filled gives zeros."""
 
+    list_role = "pop"
     ranks = {"element_shape": at_most(1)}
 
     def shape(element_shape):
@@ -90,6 +99,9 @@ class TensorListPopBack:
         if np.ndim(element_shape) and element_dtype.is_numpy_compatible and not _fits(np.shape(input_handle[1]), element_shape.tolist()):
             raise invalid_argument(f"Incompatible shapes; op elements {element_shape.tolist()} but list element {list(np.shape(input_handle[1]))}")
         return input_handle
+
+    def native(emit, input_handle):
+        return emit.flow.pop(input_handle)
 
     def gradient(op, dlist, dtensor):
         if dlist is None:

@@ -63,7 +63,7 @@ class BitwiseXor:
 class Invert:
     """All bits flipped."""
 
-    elementwise = True
+    elementwise = involution = True
     shape = like("x")
 
     def kernel(x):

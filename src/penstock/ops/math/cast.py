@@ -26,6 +26,9 @@ class Cast:
     elementwise = True
     shape = like("x")
 
+    def forwards(SrcT, DstT):
+        return SrcT is DstT and not SrcT.np.hasobject
+
     def kernel(x, SrcT, DstT, Truncate):
         if SrcT.np.hasobject or DstT.np.hasobject:
             raise unimplemented(f"Cast {SrcT.name} to {DstT.name} is not supported")

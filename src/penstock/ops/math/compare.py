@@ -173,7 +173,7 @@ class LogicalOr:
 class LogicalNot:
     """not x."""
 
-    elementwise = True
+    elementwise = involution = True
     shape = like("x")
 
     def kernel(x):

@@ -62,6 +62,7 @@ def _lower_quotient(b, x, y, T):
 class Div:
     """x / y; the quotient of integers is rounded towards zero."""
 
+    neutral = {1: 1.0}
     elementwise = True
     shape = broadcasting("x", "y")
     kernel = _quotient

@@ -44,6 +44,7 @@ def _sum(x, y, T):
 class Add:
     """x + y; strings are joined."""
 
+    neutral = {0: -0.0, 1: -0.0}  # not 0.0: -0.0 + 0.0 is 0.0
     elementwise = True
     shape = broadcasting("x", "y")
     kernel = _sum
@@ -59,6 +60,7 @@ class Add:
 class AddV2:
     """x + y."""
 
+    neutral = {0: -0.0, 1: -0.0}
     elementwise = commutative = True
     shape = broadcasting("x", "y")
 
@@ -76,6 +78,7 @@ class AddV2:
 class Sub:
     """x - y."""
 
+    neutral = {1: 0.0}
     elementwise = True
     shape = broadcasting("x", "y")
 
@@ -93,6 +96,7 @@ class Sub:
 class Mul:
     """x * y."""
 
+    neutral = {0: 1.0, 1: 1.0}
     elementwise = commutative = True
     shape = broadcasting("x", "y")
 
@@ -129,6 +133,7 @@ class MulNoNan:
 class RealDiv:
     """x / y."""
 
+    neutral = {1: 1.0}
     elementwise = True
     shape = broadcasting("x", "y")
 
@@ -287,7 +292,7 @@ class AccumulateNV2:
 class Neg:
     """-x."""
 
-    elementwise = True
+    elementwise = involution = True
     shape = like("x")
 
     def kernel(x):
@@ -304,7 +309,7 @@ class Neg:
 class Abs:
     """The absolute value."""
 
-    elementwise = True
+    elementwise = idempotent = True
     shape = like("x")
 
     def kernel(x):

@@ -153,6 +153,7 @@ def _extreme_gradient(op, dy):
 class Sum:
     """The sum over axes."""
 
+    reduces = "sum"
     shape = reduced_shape
 
     def kernel(input, reduction_indices, keep_dims):
@@ -166,6 +167,7 @@ class Sum:
 class Mean:
     """The mean over axes; of integers it is rounded towards zero."""
 
+    reduces = "mean"
     shape = reduced_shape
 
     def kernel(input, reduction_indices, keep_dims):
@@ -184,6 +186,7 @@ class Mean:
 class Prod:
     """The product over axes."""
 
+    reduces = "prod"
     shape = reduced_shape
 
     def kernel(input, reduction_indices, keep_dims):
@@ -199,6 +202,7 @@ class Prod:
 class Max:
     """The largest element over axes."""
 
+    reduces = "max"
     shape = reduced_shape
 
     def kernel(input, reduction_indices, keep_dims):
@@ -211,6 +215,7 @@ class Max:
 class Min:
     """The smallest element over axes."""
 
+    reduces = "min"
     shape = reduced_shape
 
     def kernel(input, reduction_indices, keep_dims):
@@ -223,6 +228,7 @@ class Min:
 class All:
     """True if all elements over axes are true."""
 
+    reduces = "and"
     shape = reduced_shape
 
     def kernel(input, reduction_indices, keep_dims):
@@ -235,6 +241,7 @@ class All:
 class AnyOp:
     """True if any element over axes is true."""
 
+    reduces = "or"
     shape = reduced_shape
 
     def kernel(input, reduction_indices, keep_dims):

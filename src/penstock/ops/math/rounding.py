@@ -20,7 +20,7 @@ from penstock.ops.public import function
 class Floor:
     """The largest integer that is not above x."""
 
-    elementwise = True
+    elementwise = idempotent = True
     shape = like("x")
 
     def kernel(x):
@@ -36,7 +36,7 @@ class Floor:
 class Ceil:
     """The smallest integer that is not below x."""
 
-    elementwise = True
+    elementwise = idempotent = True
     shape = like("x")
 
     def kernel(x):
@@ -52,7 +52,7 @@ class Ceil:
 class Rint:
     """The integer nearest to x; halves go to the even one."""
 
-    elementwise = True
+    elementwise = idempotent = True
     shape = like("x")
 
     def kernel(x):

@@ -70,6 +70,9 @@ class Conv2D:
 
     kernel = _forward
 
+    def native(emit, input, filter, strides, padding, explicit_paddings, data_format, dilations):
+        return emit.contract.conv2d(input, filter, strides, padding, data_format, dilations, explicit_paddings)
+
     def gradient(op, dy):
         x, f = op.inputs
         attrs = _rest(op)
@@ -86,6 +89,9 @@ class Conv2DBackpropInput:
 
     kernel = _backprop_input
 
+    def native(emit, input_sizes, filter, out_backprop, strides, padding, explicit_paddings, data_format, dilations):
+        return emit.contract.conv2d_backprop_input(input_sizes, filter, out_backprop, strides, padding, data_format, dilations, explicit_paddings)
+
     def gradient(op, dy):
         _, f, backprop = op.inputs
         attrs = _rest(op)
@@ -101,6 +107,9 @@ class Conv2DBackpropFilter:
                               explicit_paddings)
 
     kernel = _backprop_filter
+
+    def native(emit, input, filter_sizes, out_backprop, strides, padding, explicit_paddings, data_format, dilations):
+        return emit.contract.conv2d_backprop_filter(input, filter_sizes, out_backprop, strides, padding, data_format, dilations, explicit_paddings)
 
     def gradient(op, dy):
         x, _, backprop = op.inputs

@@ -61,6 +61,9 @@ class MaxPool:
 
     kernel = _max_pool
 
+    def native(emit, input, ksize, strides, padding, data_format):
+        return emit.windows.max_pool(input, core.pool_windows(input.shape, ksize, strides, padding), data_format)
+
     def gradient(op, dy):
         return MaxPoolGrad(op.inputs[0], op.outputs[0], dy, **_window(op))
 
@@ -74,6 +77,9 @@ class MaxPoolGrad:
         return check_rank(orig_input.shape, 4)
 
     kernel = _max_pool_grad
+
+    def native(emit, orig_input, grad, ksize, strides, padding, data_format):
+        return emit.windows.max_pool_gradient(orig_input, grad, core.pool_windows(orig_input.shape, ksize, strides, padding), data_format)
 
     def gradient(op, dy):
         x, y, _ = op.inputs
@@ -116,6 +122,9 @@ class MaxPoolV2:
 
     kernel = _max_pool
 
+    def native(emit, input, ksize, strides, padding, data_format):
+        return emit.windows.max_pool(input, core.pool_windows(input.shape, emit.known(ksize), emit.known(strides), padding), data_format)
+
     def gradient(op, dy):
         x, ksize, strides = op.inputs
         return [MaxPoolGradV2(x, op.outputs[0], dy, ksize, strides, **_window(op)), None, None]
@@ -133,6 +142,10 @@ class MaxPoolGradV2:
         return check_rank(orig_input.shape, 4)
 
     kernel = _max_pool_grad
+
+    def native(emit, orig_input, grad, ksize, strides, padding, data_format):
+        windows = core.pool_windows(orig_input.shape, emit.known(ksize), emit.known(strides), padding)
+        return emit.windows.max_pool_gradient(orig_input, grad, windows, data_format)
 
     def gradient(op, dy):
         x, y, _, ksize, strides = op.inputs
@@ -167,6 +180,9 @@ class MaxPool3D:
 
     kernel = _max_pool
 
+    def native(emit, input, ksize, strides, padding, data_format):
+        return emit.windows.max_pool(input, core.pool_windows(input.shape, ksize, strides, padding), data_format)
+
     def gradient(op, dy):
         return MaxPool3DGrad(op.inputs[0], op.outputs[0], dy, **_window(op))
 
@@ -181,6 +197,9 @@ class MaxPool3DGrad:
         return check_rank(orig_input.shape, 5)
 
     kernel = _max_pool_grad
+
+    def native(emit, orig_input, grad, ksize, strides, padding, data_format):
+        return emit.windows.max_pool_gradient(orig_input, grad, core.pool_windows(orig_input.shape, ksize, strides, padding), data_format)
 
     def gradient(op, dy):
         x, y, _ = op.inputs
@@ -223,6 +242,9 @@ class AvgPool:
     def kernel(value, ksize, strides, padding):
         return core.average(value, core.pool_windows(value.shape, ksize, strides, padding))
 
+    def native(emit, value, ksize, strides, padding, data_format):
+        return emit.windows.average(value, core.pool_windows(value.shape, ksize, strides, padding), data_format)
+
     def gradient(op, dy):
         return AvgPoolGrad(shape_of(op.inputs[0]), dy, **_window(op))
 
@@ -237,6 +259,10 @@ class AvgPoolGrad:
         return check_rank(constant_value_as_shape(orig_input_shape), 4)
 
     kernel = _avg_pool_grad
+
+    def native(emit, orig_input_shape, grad, ksize, strides, padding, data_format):
+        windows = core.pool_windows(tuple(emit.known(orig_input_shape).tolist()), ksize, strides, padding)
+        return emit.windows.average_gradient(grad, windows, data_format)
 
     def gradient(op, dy):
         return [None, AvgPool(dy, **_window(op))]
@@ -253,6 +279,9 @@ class AvgPool3D:
     def kernel(input, ksize, strides, padding):
         return core.average(input, core.pool_windows(input.shape, ksize, strides, padding))
 
+    def native(emit, input, ksize, strides, padding, data_format):
+        return emit.windows.average(input, core.pool_windows(input.shape, ksize, strides, padding), data_format)
+
     def gradient(op, dy):
         return AvgPool3DGrad(shape_of(op.inputs[0]), dy, **_window(op))
 
@@ -267,6 +296,10 @@ class AvgPool3DGrad:
         return check_rank(constant_value_as_shape(orig_input_shape), 5)
 
     kernel = _avg_pool_grad
+
+    def native(emit, orig_input_shape, grad, ksize, strides, padding, data_format):
+        windows = core.pool_windows(tuple(emit.known(orig_input_shape).tolist()), ksize, strides, padding)
+        return emit.windows.average_gradient(grad, windows, data_format)
 
     def gradient(op, dy):
         return [None, AvgPool3D(dy, **_window(op))]

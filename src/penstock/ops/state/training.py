@@ -247,6 +247,19 @@ def _kernel(rule: Rule, slots: int, names: list[str], grad_name: str, resource: 
     return kernel
 
 
+def _sparse_native(rule: Rule, state: list[str], names: list[str], grad_name: str, resource: bool) -> Callable[..., Any]:
+    """The rows of the state that the indices name, changed natively by the rule."""
+    asked = [name for name in rule.__code__.co_varnames[:rule.__code__.co_argcount] if name in ("use_nesterov", "update_slots")]
+
+    def native(emit: Any, *values: Any) -> Any:
+        given = dict(zip([*names, *asked], values))
+        emit.index.sparse_update(rule, [given[name] for name in state], given, grad_name)
+        return None if resource else given[state[0]]
+
+    native.parameters = ("emit", *names, *asked)  # type: ignore[attr-defined]
+    return native
+
+
 def _define(name: str, signature: str, rule: Rule, dense_ref: bool = True, sparse: str | None = None, **attrs: Any) -> list[OpDef]:
     """Registers the ops of a rule. ``signature``: slots before the bar, then the scalars and the gradient in TensorFlow's order.
 
@@ -274,7 +287,8 @@ def _define_one(name: str, signature: str, rule: Rule, resource: bool, sparse: b
         "__doc__": f"{'Rows of a' if sparse else 'A'} variable moved by the {name} rule" + (", as a resource." if resource else "."),
         "__module__": __name__, "shape": staticmethod(shape).__func__, "stateful": True, "gradient": None,
         "ranks": {word: 1 if word == "indices" else 0 for word in rest if word != grad_name},
-        "kernel": _kernel(rule, len(state), names, grad_name, resource, sparse)})
+        "kernel": _kernel(rule, len(state), names, grad_name, resource, sparse), "updates": tuple(state),
+        **({"native": _sparse_native(rule, state, names, grad_name, resource)} if sparse else {})})
     declared = {"T": NUMERIC, **({"Tindices": INDEX} if sparse else {}), "use_locking": False, **attrs}
     full = f"{'Resource' if resource else ''}{'Sparse' if sparse else ''}Apply{name}"
     return op(full, f"{', '.join(inputs)} ->" + ("" if resource else " out: Ref(T)"), **declared)(body)

@@ -1,0 +1,207 @@
+"""Which items can share a loop: the space that each runs over, and what may stand together in one.
+
+In a group with a reduction there are two levels: items over the whole space, and items over what the reduction keeps of it (with or without the
+reduced axes as ones). Something of the whole space may use a result of the reduction only if the kernel can go through a row once more.
+"""
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from penstock.compiler.accumulators import Folding
+from penstock.compiler.costs import why_not
+from penstock.compiler.fusion_body import Unsupported
+from penstock.compiler.nest import result_types
+from penstock.compiler.values import Item, Value
+from penstock.graph.opdef import OpDef
+
+_LONGEST_ROW = 1 << 15  # elements: a row that is run through several times has to stay in the cache
+_FEWEST_ROWS = 16  # that are worth it if they are long: threads share rows
+_MOST_LOOPS = 6
+
+FOLD_KINDS = {"sum": "sum", "mean": "sum", "prod": "prod", "max": "max", "min": "min", "and": "and", "or": "or"}
+
+
+class Kind(enum.Enum):
+    """What an item is for the fusion."""
+
+    OTHER = 0  # not fused
+    ELEMENT = 1  # an elementwise op, or an update of variables
+    REDUCE = 2
+    SAME = 3  # its output is its first input
+
+
+@dataclass(frozen=True)
+class Space:
+    """A shape, and which of its axes are reduced."""
+
+    shape: tuple[int, ...]
+    reduced: frozenset[int] = frozenset()
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """The axes that are not reduced."""
+        return tuple(axis for axis in range(len(self.shape)) if axis not in self.reduced)
+
+    @property
+    def with_ones(self) -> tuple[int, ...]:
+        """The shape of a reduction's result that keeps the axes."""
+        return tuple(1 if axis in self.reduced else extent for axis, extent in enumerate(self.shape))
+
+    @property
+    def squeezed(self) -> tuple[int, ...]:
+        """The shape of a reduction's result."""
+        return tuple(self.shape[axis] for axis in self.kept)
+
+    def holds(self, shape: tuple[int, ...]) -> bool:
+        """True if values of this shape are at one of the two levels."""
+        return shape == self.shape or (bool(self.reduced) and shape in (self.with_ones, self.squeezed))
+
+    def joined(self, other: Space) -> Space | None:
+        """The space of both, if there is one."""
+        if self == other:
+            return self
+        if self.reduced and other.reduced:
+            return None
+        larger, smaller = (self, other) if self.reduced or not other.reduced else (other, self)
+        return larger if larger.reduced and larger.holds(smaller.shape) else larger if larger.shape == smaller.shape else None
+
+    @property
+    def rows(self) -> bool:
+        """True if rows are such that a kernel can go through them several times."""
+        last = next((axis for axis in reversed(range(len(self.shape))) if self.shape[axis] != 1), None)
+        if last is None or last not in self.reduced:
+            return False
+        length = math.prod(self.shape[axis] for axis in self.reduced)
+        return length <= _LONGEST_ROW and (self.size <= 1 << 17 or self.size // max(length, 1) >= _FEWEST_ROWS)
+
+    def aligned(self, shape: tuple[int, ...]) -> bool:
+        """True if a kept value of this shape, broadcast over the space, runs along the kept axes."""
+        return (1,) * (len(self.shape) - len(shape)) + shape == self.with_ones
+
+    def admits(self, items: Sequence[Item], kinds: Sequence[Kind]) -> bool:
+        """True if these items, in order, can be one nest over this space."""
+        if not self.reduced:
+            return True
+        loops: dict[Value, tuple[bool, int]] = {}  # is it kept, how many loops have to be over
+        for item, kind in zip(items, kinds):
+            found = self._level(item, kind, loops)
+            if found is None:
+                return False
+            for value in item.outputs:
+                loops[value] = found
+        several = any(not kept and phase for kept, phase in loops.values()) or any(phase > 1 for _, phase in loops.values())
+        if several and (not self.rows or any(item.node.definition.updates for item in items)):
+            return False
+        return max((phase for _, phase in loops.values()), default=0) < _MOST_LOOPS
+
+    def _level(self, item: Item, kind: Kind, loops: dict[Value, tuple[bool, int]]) -> tuple[bool, int] | None:
+        inner = [(value, *loops[value]) for value in item.inputs if value in loops]
+        phase = max((when for _, _, when in inner), default=0)
+        if kind is Kind.REDUCE:
+            return (True, phase + 1) if not any(kept for _, kept, _ in inner) else None
+        shape = item_shape(item)
+        if shape == self.shape:
+            fits = all(not kept or self.aligned(value.shape) for value, kept, _ in inner)
+            return (False, phase) if fits and self.shape not in (self.with_ones, self.squeezed) else None
+        fits = all(kept and value.shape == shape for value, kept, _ in inner)
+        return (True, phase) if fits else None
+
+
+def item_shape(item: Item) -> tuple[int, ...]:
+    """The shape of what an elementwise item computes."""
+    return item.outputs[0].shape if item.outputs else updated(item)[0].shape
+
+
+def updated(item: Item) -> list[Value]:
+    """The variables that an item writes to, in the order of its op's ``updates``."""
+    definition = item.node.definition
+    by_name = {arg.name: values for arg, values in definition.group(item.inputs, item.node.attrs)}
+    return [value for name in definition.updates for value in by_name[name]]
+
+
+def operands(item: Item) -> list[bool]:
+    """For each input: does ``lower`` take it?"""
+    return used_inputs(item.node.definition, item.node.attrs, len(item.inputs))
+
+
+def used_inputs(definition: OpDef, attrs: dict[str, Any], count: int) -> list[bool]:
+    """For each flat input: does ``lower`` take it?"""
+    assert definition.lower is not None
+    taken = {index for index in definition._parameters(definition.lower) if isinstance(index, int)}
+    if definition._simple:
+        return [index in taken for index in range(count)]
+    return [index in taken for index, (_, values) in enumerate(definition.group(list(range(count)), attrs)) for _ in values]
+
+
+def axes_of(item: Item) -> frozenset[int] | None:
+    """The axes of a reduction; None if they are not known."""
+    known, rank = item.inputs[1].known, len(item.inputs[0].shape)
+    if known is None:
+        return None
+    axes = [int(axis) for axis in np.ravel(known)]
+    return frozenset(axis % rank for axis in axes) if all(-rank <= axis < rank for axis in axes) else None
+
+
+def kind_of(item: Item) -> Kind:
+    """What an item is for the fusion."""
+    definition = item.node.definition
+    if definition.reduces:
+        axes = axes_of(item)
+        if axes is None or not _foldable(item):
+            return Kind.OTHER
+        return Kind.REDUCE if axes else Kind.SAME
+    return Kind.ELEMENT if _elementwise(item) else Kind.OTHER
+
+
+def _foldable(item: Item) -> bool:
+    definition, dtype = item.node.definition, item.inputs[0].dtype
+    if definition.reduces == "mean" and not dtype.is_floating:
+        return False
+    try:
+        Folding(FOLD_KINDS[definition.reduces], dtype, dtype)
+    except Unsupported:
+        return False
+    return True
+
+
+def _elementwise(item: Item) -> bool:
+    definition, attrs = item.node.definition, item.node.attrs
+    if definition.lower is None or not (definition.updates or (definition.elementwise and not definition.stateful)):
+        return False
+    if len(item.outputs) > 1 or (not definition.updates and len(item.outputs) != 1):
+        return False
+    shape = item_shape(item)
+    used = operands(item)
+    broadcasts = getattr(definition.shape, "broadcasts", False)
+    for value, takes in zip(item.inputs, used):
+        if takes and value.shape not in (shape, ()) and not (broadcasts and _fits(value.shape, shape)):
+            return False
+    if definition.updates and any(value.shape != shape or value.dtype is not updated(item)[0].dtype for value in updated(item)):
+        return False
+    dtypes = [value.dtype for value in item.inputs]
+    return why_not(definition, attrs, dtypes) is None and bool(result_types(definition, attrs, len(definition.updates)))
+
+
+def _fits(own: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    missing = len(shape) - len(own)
+    return missing >= 0 and all(extent in (1, wanted) for extent, wanted in zip(own, shape[missing:]))
+
+
+def space_of(item: Item, kind: Kind) -> Space | None:
+    """The space that an item runs over by itself."""
+    if kind is Kind.OTHER:
+        return None
+    if kind is Kind.REDUCE:
+        return Space(item.inputs[0].shape, axes_of(item) or frozenset())
+    return Space(item_shape(item))

@@ -1,0 +1,149 @@
+"""The code of a group: its items become the steps of a loop."""
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from penstock.compiler.calls import Array
+from penstock.compiler.cluster_code import Loop, Ref
+from penstock.compiler.cluster_space import FOLD_KINDS, Kind, Space, axes_of, item_shape, kind_of, operands, updated
+from penstock.compiler.nest import Fold, Step
+from penstock.compiler.nest_layout import Strides, broadcast_strides
+from penstock.compiler.values import Item, Value
+from penstock.graph.dtypes import DType
+from penstock.graph.opdef import lookup
+
+if TYPE_CHECKING:
+    from penstock.compiler.emitter import Emitter
+
+_LITERALS = (0, 1, -1, 2, -2, 0.5, -0.5)  # numbers that are written into code: it may become simpler
+
+
+def write(b: Emitter, group: list[Item]) -> None:
+    """See ``clusters.emit``."""
+    _Writer(b, group).write()
+
+
+class _Writer:
+    def __init__(self, b: Emitter, group: list[Item]) -> None:
+        self.b, self.group, self.members = b, group, set(group)
+        self.space = _space(group)
+        self.loop = Loop(self.space.shape, self.space.reduced)
+        self.refs: dict[Value, Ref] = {}
+        self.variables: dict[Array, Ref] = {}  # new elements of updated variables
+        self.scalars: dict[tuple[DType, bytes], Ref] = {}
+
+    def write(self) -> None:
+        for item in self.group:
+            kind = kind_of(item)
+            if kind is Kind.SAME:
+                self._same(item)
+            elif kind is Kind.REDUCE:
+                self._reduce(item)
+            else:
+                self._element(item)
+        for item in self.group:
+            for value in item.outputs:
+                if value.array is None and (value.wanted or any(user not in self.members for user in value.users)):
+                    self._store(value)
+        for array, ref in self.variables.items():
+            self._keep_apart(array)
+            self.loop.output(ref, array, self._strides(array, self.space.shape), True)
+        if self.loop.outputs:
+            self.loop.emit(self.b, " ".join(dict.fromkeys(item.node.definition.type for item in self.group)))
+
+    def _same(self, item: Item) -> None:
+        source, (value,) = item.inputs[0], item.outputs
+        if source in self.refs:
+            self.refs[value] = self.refs[source]
+        else:
+            value.array = self._array(source)
+
+    def _reduce(self, item: Item) -> None:
+        (value,), definition = item.outputs, item.node.definition
+        operand = self._operand(item.inputs[0], self.space.shape)
+        (ref,) = self.loop.step(Fold(FOLD_KINDS[definition.reduces], (operand,), value.dtype))  # type: ignore[arg-type]
+        if definition.reduces == "mean":
+            count = math.prod(self.space.shape[axis] for axis in self.space.reduced)
+            (ref,) = self.loop.step(self._step("RealDiv", value.dtype, ref, self._scalar(np.asarray(count, value.dtype.np), value.dtype)))
+        self.refs[value] = ref
+
+    def _step(self, name: str, dtype: DType, *refs: Ref) -> Step:
+        return Step(lookup(name), {"T": dtype}, refs)  # type: ignore[arg-type]
+
+    def _element(self, item: Item) -> None:
+        node, shape = item.node, item_shape(item)
+        refs = [self._operand(value, shape) if taken else None for value, taken in zip(item.inputs, operands(item))]
+        some = next((ref for ref in refs if ref is not None), None)
+        results = self.loop.step(Step(node.definition, node.attrs, tuple(ref or some for ref in refs)))  # type: ignore[arg-type]
+        if not node.definition.updates:
+            self.refs[item.outputs[0]] = results[0]
+            return
+        for variable, ref in zip(updated(item), results):
+            assert variable.array is not None
+            self.variables[variable.array] = ref
+        for value in item.outputs:
+            value.array = updated(item)[0].array
+
+    def _operand(self, value: Value, shape: tuple[int, ...]) -> Ref:
+        """A value as an item of this shape uses it."""
+        if value in self.refs:
+            return self.refs[value]
+        if value.known is not None and value.known.size == 1:
+            return self._scalar(value.known, value.dtype)
+        array = self._array(value)
+        if array in self.variables:
+            return self.variables[array]
+        return self.loop.input(array, self._strides(array, shape))
+
+    def _array(self, value: Value) -> Array:
+        if value.array is None:
+            assert value.known is not None, "a value that nobody has computed"
+            value.array = self.b.constant(value.known)
+        return value.array
+
+    def _scalar(self, known: np.ndarray, dtype: DType) -> Ref:
+        """A number: part of the code if it is a plain one, else read from memory, so that code does not depend on it."""
+        key = dtype, known.tobytes()
+        if key not in self.scalars:
+            number = known.reshape(())
+            if number in _LITERALS:
+                (self.scalars[key],) = self.loop.step(Step(lookup("Const"), {"value": number, "dtype": dtype}, ()))
+            else:
+                self.scalars[key] = self.loop.input(self.b.constant(number), (0,) * len(self.space.shape))
+        return self.scalars[key]
+
+    def _strides(self, array: Array, shape: tuple[int, ...]) -> Strides:
+        """An array's strides along the axes of the space, as an operand or a result of an item of this shape."""
+        space = self.space
+        if len(shape) == len(space.shape):
+            return broadcast_strides(array.shape, array.strides, shape)
+        along = [0] * len(space.shape)
+        for axis, stride in zip(space.kept, broadcast_strides(array.shape, array.strides, shape), strict=True):
+            along[axis] = stride
+        return tuple(along)
+
+    def _store(self, value: Value) -> None:
+        value.array = self.b.empty(value.shape, value.dtype.np)
+        whole = value.shape == self.space.shape and not (self.space.reduced and value.shape == self.space.with_ones)
+        self.loop.output(self.refs[value], value.array, self._strides(value.array, value.shape), whole)
+
+    def _keep_apart(self, array: Array) -> None:
+        """Inputs that see a variable in another order are copied before it is written."""
+        for index, (other, strides) in enumerate(self.loop.inputs):
+            if other.buffer is array.buffer and (other.offset, other.shape, other.strides) != (array.offset, array.shape, array.strides):
+                fresh = self.b.empty(other.shape, other.dtype)
+                self.b.copy(other, fresh)
+                scale = [0 if stride == 0 else 1 for stride in strides]
+                along = broadcast_strides(fresh.shape, fresh.strides, self.space.shape)
+                self.loop.inputs[index] = fresh, tuple(a * s for a, s in zip(along, scale))
+
+
+def _space(group: list[Item]) -> Space:
+    """The space of a group: that of its reductions, if it has some."""
+    for item in group:
+        if kind_of(item) is Kind.REDUCE:
+            return Space(item.inputs[0].shape, axes_of(item) or frozenset())
+    return Space(item_shape(group[0]))

@@ -1,0 +1,38 @@
+"""Graph passes: a program with less to do, that gives the same results. Each pass is a function Program -> Program, checked after it has run.
+
+Passes ask ops for their properties only (``graph/opdef.py: PROPERTIES``). They run after placement, on what one task runs, and not on programs with
+the primitives of control flow, whose tensors may be dead. A step that is traced or debugged runs without them: it shows the nodes that the user made.
+"""
+from __future__ import annotations
+
+from penstock.compiler.ir import Program, check
+from penstock.compiler.passes.algebra import simplify
+from penstock.compiler.passes.constants import fold_constants
+from penstock.compiler.passes.identities import remove_identities, remove_waits
+from penstock.compiler.passes.layout import simplify_layout
+from penstock.compiler.passes.options import NONE, Options, options_of
+from penstock.compiler.passes.subexpressions import merge_equal
+
+__all__ = ["NONE", "Options", "optimise", "options_of"]
+
+
+def optimise(program: Program, options: Options) -> Program:
+    """The program after all passes that the options ask for."""
+    if options.identities:
+        program = _checked(remove_identities(program))
+    if options.constants:
+        program = _checked(fold_constants(program, options.folded_bytes))
+    if options.algebra:
+        program = _checked(simplify(program))
+    if options.layout:
+        program = _checked(simplify_layout(program))
+    if options.subexpressions:
+        program = _checked(merge_equal(program))
+    if options.identities:
+        program = _checked(remove_waits(program))
+    return program
+
+
+def _checked(program: Program) -> Program:
+    check(program)
+    return program

@@ -1,0 +1,58 @@
+"""Common subexpressions: of pure nodes with the same op, attributes, device, inputs and waits, one is enough.
+
+Nodes that read a variable by reference are left alone: between two of them it may have been written.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penstock.compiler.ir import Node, Program
+from penstock.compiler.passes.walk import Edge, Walk, constant_of, is_pure
+
+_LARGEST = 4096  # bytes of constants that are compared
+
+
+def merge_equal(program: Program) -> Program:
+    """Without nodes that compute what an earlier one has computed."""
+    walk = Walk(program)
+    alike: dict[Any, list[Node]] = {}
+
+    def visit(node: Node, nodes: list[Node]) -> list[Edge] | None:
+        if not node.inputs and constant_of((node, 0)) is None:
+            return None
+        group = alike.setdefault(_key(node), [])
+        if group and is_pure(node) and not walk.stays(node) and not any(map(walk.carries_reference, node.inputs)):
+            for other in group:
+                if _equal(node, other):
+                    return [(other, index) for index in range(len(node.output_dtypes))]
+        group.append(node)
+        return None
+    return walk.rewritten(visit)
+
+
+def _key(node: Node) -> Any:
+    """Different for most nodes that are not equal."""
+    value = constant_of((node, 0))
+    if value is not None:
+        small = value.nbytes <= _LARGEST and not value.dtype.hasobject
+        return (value.dtype.str, value.shape, value.tobytes()) if small else id(node)
+    if node.definition.commutative:
+        return (node.definition, frozenset(node.inputs))
+    return (node.definition, *node.inputs)
+
+
+def _equal(node: Node, other: Node) -> bool:
+    if node.device != other.device or set(node.control) != set(other.control):
+        return False
+    if node.attrs is not other.attrs and not all(_same(value, other.attrs.get(name)) for name, value in node.attrs.items()):
+        return False
+    mine, theirs = node.inputs, other.inputs
+    return mine == theirs or (node.definition.commutative and mine == theirs[::-1])
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray):
+        return isinstance(b, np.ndarray) and a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    return type(a) is type(b) and bool(a == b)

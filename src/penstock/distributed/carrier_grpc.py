@@ -1,0 +1,60 @@
+"""Frames over a gRPC stream: between hosts, or wherever there is no Unix socket. See ``grpc_common.py``."""
+from __future__ import annotations
+
+import queue
+from collections.abc import Iterator
+from typing import Any
+
+from penstock.distributed.link import Link
+from penstock.distributed.security import Seal
+from penstock.distributed.wire import Splitter, header
+
+PIECE = 1 << 20  # bytes of a frame that travel in one piece
+
+
+class StreamCarrier:
+    """One end of a stream: ``outgoing`` yields the pieces to send, ``received`` takes those that come."""
+
+    def __init__(self, sends: Seal, receives: Seal) -> None:
+        self._sends, self._receives = sends, receives
+        self._queue: queue.SimpleQueue[list[Any] | None] = queue.SimpleQueue()
+        self._splitter = Splitter()
+        self.link = Link(self)
+
+    def send(self, kind: int, conversation: int, buffers: list[Any]) -> None:
+        """Sends a frame."""
+        self._queue.put([header(kind, conversation, sum(map(len, buffers))), *buffers])
+
+    def close(self) -> None:
+        """Nothing more is sent."""
+        self._queue.put(None)
+
+    def outgoing(self) -> Iterator[bytes]:
+        """What is sent, in sealed pieces, until ``close``."""
+        while True:
+            buffers = self._queue.get()
+            if buffers is None:
+                return
+            for piece in pieces(buffers):
+                yield self._sends.close(piece)
+
+    def received(self, piece: bytes) -> None:
+        """A piece has come; MalformedMessage if it is none."""
+        for kind, _, number, payload in self._splitter.feed(self._receives.open(piece)):
+            self.link.received(kind, number, payload)
+
+
+def pieces(buffers: list[Any]) -> Iterator[bytes]:
+    """Buffers as pieces of at most PIECE bytes; small neighbours travel together."""
+    held: list[Any] = []
+    size = 0
+    for buffer in buffers:
+        view = memoryview(buffer)
+        while size + len(view) > PIECE:
+            yield b"".join([*held, view[:PIECE - size]])
+            view = view[PIECE - size:]
+            held, size = [], 0
+        held.append(view)
+        size += len(view)
+    if held:
+        yield b"".join(held)

@@ -1,0 +1,211 @@
+"""A link: the conversations of two tasks over one connection. No sockets, no threads of its own: a Carrier takes its frames, and hands it those that come.
+
+Contract. A request is delivered once or not at all. ``done`` of a conversation is called exactly once: with the reply,
+with CancelledError after ``cancel``, or with UnavailableError when the link is lost; ``part``, for messages that come
+before the reply, never after it. The other side's ``Served`` learns of a cancellation and of a lost link, unless it has
+replied.
+"""
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from penstock.distributed.messages import MalformedMessage, Message, decode, encode, error_message
+from penstock.distributed.wire import CANCEL, DONE, MORE, OPEN, PART
+from penstock.errors import CancelledError, OpError
+
+Done = Callable[["Message | None", "OpError | None"], None]
+Part = Callable[[Message], None]
+
+
+class Carrier(Protocol):
+    """What brings frames to the other side."""
+
+    def send(self, kind: int, conversation: int, buffers: list[Any]) -> None:
+        """Sends a frame, in the order of the calls of one thread; if the connection is lost this does nothing: the link is told by ``lost``."""
+
+
+def ignored(message: Message) -> None:
+    """For conversations in which nothing comes before the reply."""
+
+
+class Call:
+    """A conversation that this side has opened."""
+
+    __slots__ = ("_done", "_link", "_part", "number")
+
+    def __init__(self, link: Link, number: int, done: Done, part: Part) -> None:
+        self._link, self.number, self._done, self._part = link, number, done, part
+
+    def send(self, message: Message) -> None:
+        """A further message to the other side."""
+        self._link.carrier.send(MORE, self.number, encode(message))
+
+    def cancel(self) -> None:
+        """Gives up, if there is no reply yet."""
+        if self._link.forget(self.number):
+            self._link.carrier.send(CANCEL, self.number, [])
+            self._done(None, CancelledError(None, None, "the call was given up"))
+
+    def came(self, message: Message) -> None:
+        """Something came before the reply."""
+        self._part(message)
+
+    def ended(self, reply: Message | None, error: OpError | None) -> None:
+        """The reply has come, or never will."""
+        self._done(reply, error)
+
+
+class Served:
+    """A conversation that the other side has opened; see ``service.Caller``."""
+
+    __slots__ = ("_early", "_gone", "_link", "_lock", "_lost", "_more", "_number", "_replied")
+
+    def __init__(self, link: Link, number: int) -> None:
+        self._link, self._number = link, number
+        self._lock = threading.Lock()
+        self._gone: list[Callable[[], None]] = []
+        self._more: Callable[[Message], None] | None = None
+        self._early: list[Message] = []  # what came before somebody listened
+        self._replied = self._lost = False
+
+    def part(self, message: Message) -> None:
+        """Sends something before the reply."""
+        self._link.carrier.send(PART, self._number, encode(message))
+
+    def reply(self, message: Message) -> None:
+        """Ends the conversation."""
+        with self._lock:
+            if self._replied:
+                return
+            self._replied = True
+        self._link.forget_served(self._number)
+        try:
+            buffers = encode(message)
+        except OpError as error:
+            buffers = encode(error_message(error))
+        self._link.carrier.send(DONE, self._number, buffers)
+
+    def on_gone(self, callback: Callable[[], None]) -> None:
+        """Has ``callback`` called if the other side gives up or is lost before it got the reply."""
+        with self._lock:
+            if not self._lost:
+                self._gone.append(callback)
+                return
+        callback()
+
+    def on_more(self, callback: Callable[[Message], None]) -> None:
+        """Has ``callback`` called with further messages of the other side."""
+        with self._lock:
+            self._more, early = callback, self._early
+            self._early = []
+        for message in early:
+            callback(message)
+
+    def came(self, message: Message) -> None:
+        """A further message has come."""
+        with self._lock:
+            if self._more is None:
+                self._early.append(message)
+                return
+        self._more(message)
+
+    def lost(self) -> None:
+        """The other side is not interested any more."""
+        with self._lock:
+            if self._replied:
+                return
+            self._replied = self._lost = True
+            callbacks, self._gone = self._gone, []
+        for callback in callbacks:
+            callback()
+
+
+class Link:
+    """Both ends of a connection: opens conversations, and serves those of the other side.
+
+    ``serve(message, served)`` answers a request, now or later, from any thread; it must not block.
+    """
+
+    def __init__(self, carrier: Carrier, serve: Callable[[Message, Served], None] | None = None) -> None:
+        self.carrier, self._serve = carrier, serve
+        self._lock = threading.Lock()
+        self._numbers = itertools.count(1)
+        self._calls: dict[int, Call] = {}
+        self._served: dict[int, Served] = {}
+        self._lost: OpError | None = None
+
+    def open(self, message: Message, done: Done, part: Part = ignored) -> Call:
+        """Begins a conversation."""
+        buffers = encode(message)
+        with self._lock:
+            number = next(self._numbers) & 0xffffffff
+            call = Call(self, number, done, part)
+            lost = self._lost
+            if lost is None:
+                self._calls[number] = call
+        if lost is not None:
+            done(None, lost)
+        else:
+            self.carrier.send(OPEN, number, buffers)
+        return call
+
+    def forget(self, number: int) -> bool:
+        """Takes a conversation that was opened here off the list; False if it is not on it."""
+        with self._lock:
+            return self._calls.pop(number, None) is not None
+
+    def forget_served(self, number: int) -> None:
+        """A conversation that was opened there has its reply."""
+        with self._lock:
+            self._served.pop(number, None)
+
+    def received(self, kind: int, number: int, data: Any) -> None:
+        """A frame has come; MalformedMessage if it makes no sense, after which the link is of no use any more."""
+        if kind == PART or kind == DONE:
+            call = self._calls.get(number) if kind == PART else self._calls.pop(number, None)
+            if call is None:
+                return  # it was given up
+            message = decode(data)
+            call.came(message) if kind == PART else call.ended(message, None)
+        elif kind == OPEN:
+            self._open(number, decode(data))
+        elif kind == MORE:
+            served = self._served.get(number)
+            if served is not None:
+                served.came(decode(data))
+        elif kind == CANCEL:
+            with self._lock:
+                served = self._served.pop(number, None)
+            if served is not None:
+                served.lost()
+        else:
+            raise MalformedMessage(f"a frame of kind {kind} is not expected here")
+
+    def _open(self, number: int, message: Message) -> None:
+        if self._serve is None or number in self._served:
+            raise MalformedMessage(f"conversation {number} cannot be opened: {'it is already' if self._serve else 'this side serves nothing'}")
+        served = Served(self, number)
+        with self._lock:
+            self._served[number] = served
+        self._serve(message, served)
+
+    def lost(self, error: OpError) -> None:
+        """The connection is gone."""
+        with self._lock:
+            if self._lost is not None:
+                return
+            self._lost = error
+            calls, self._calls = self._calls, {}
+            served, self._served = self._served, {}
+        for call in calls.values():
+            call.ended(None, error)
+        for conversation in served.values():
+            conversation.lost()
+
+    @property
+    def alive(self) -> bool:
+        """False once it is lost."""
+        return self._lost is None
