@@ -3,11 +3,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.native import check, native, run
 
 from penstock.compiler.calls import Unsupported
 from penstock.graph.opdef import REGISTRY, lookup
 from penstock.ops.state.scattering import scatter, scatter_nd
+from support.native import check, native, run
 
 pytestmark = pytest.mark.process
 DTYPES = [np.bool_, np.int8, np.float16, np.int32, np.float32, np.int64, np.float64, np.complex128]

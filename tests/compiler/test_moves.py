@@ -3,10 +3,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.native import check, native
 
 from penstock.compiler.calls import Unsupported
 from penstock.compiler.emitter import Emitter
+from support.native import check, native
 
 pytestmark = pytest.mark.process
 DTYPES = [np.bool_, np.int8, np.float16, np.int32, np.float32, np.int64, np.float64, np.complex128]

@@ -1,24 +1,24 @@
-"""Jobs on a Ray cluster: three nodes on loopback, one of which is killed while the job runs."""
+"""Jobs on a Ray cluster: nodes on loopback, one of which is killed while a job runs.
+
+Ray runs in a process of its own: its threads, signal handlers and settings are none of these tests' business.
+"""
 from __future__ import annotations
 
-import io
 import os
 import re
+import shutil
+import subprocess
+import sys
+import tempfile
 import textwrap
-import threading
-import time
-from pathlib import Path
+from importlib.util import find_spec
 
 import pytest
 
-from support.process import SOURCE
+from support.process import environment
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'penstock[ray]'")
-engine = pytest.importorskip("penstock.distributed.ray")
-cluster_utils = pytest.importorskip("ray.cluster_utils")
-# Ray starts threads and leaves sockets and subprocesses to the garbage collector, all outside of what these tests are about.
-pytestmark = [pytest.mark.cluster, pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("ray_threads")]
-LOOPBACK = "127.0.0.1"
+pytestmark = [pytest.mark.cluster, pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install 'penstock[ray]'")]
+PATIENCE = 150.0
 
 PROGRAM = """
     import json, os, sys, time
@@ -50,70 +50,81 @@ PROGRAM = """
 """
 
 
-@pytest.fixture(scope="module")
-def ray_threads():
-    """Ray's own threads live as long as the process, and are no leak of a test."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [SOURCE, os.environ.get("PYTHONPATH")])))
-        yield
+
+DRIVER = """
+    import sys, threading, time
+    from pathlib import Path
+    import ray
+    from ray.cluster_utils import Cluster
+    from penstock.distributed.ray import Plan, launch
+
+    def wait_for_steps(path, count):
+        deadline = time.monotonic() + 60.0
+        while not path.exists() or float(path.read_text() or 0) < count:
+            assert time.monotonic() < deadline, "the job makes no steps"
+            time.sleep(0.05)
+
+    def accident():
+        wait_for_steps(Path("progress"), 20)
+        cluster.add_node(num_cpus=1, resources={"place of ps": 1})
+        cluster.remove_node(first, allow_graceful=False)
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    try:
+        first = cluster.add_node(num_cpus=1, resources={"place of ps": 1})
+        cluster.add_node(num_cpus=1)
+        ray.init(address=cluster.address, log_to_driver=False)
+        killer = threading.Thread(target=accident)
+        killer.start()
+        code = launch(Plan([sys.argv[1], "400", "progress"], ps=1, workers=1), resources={"ps": {"place of ps": 1}},
+                      runtime_env={"env_vars": {"OF_THE_JOB": "1"}})
+        killer.join()
+        print("first job", code, flush=True)
+        print("second job", launch(Plan([sys.argv[2]], workers=2), max_restarts=1), flush=True)
+        ray.shutdown()
+    finally:
+        cluster.shutdown()
+"""
+
+FAILS = """
+    import json, os, sys, time
+    print("of the first job:", os.environ.get("OF_THE_JOB"))
+    sys.exit(5 if json.loads(os.environ["TF_CONFIG"])["task"]["index"] else time.sleep(60))
+"""
 
 
 @pytest.fixture(scope="module")
-def cluster(ray_threads):
-    """A head without room for tasks, a node for the ps and one for workers."""
-    found = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False, "node_ip_address": LOOPBACK})
-    found.first = found.add_node(num_cpus=1, resources={"place of ps": 1}, node_ip_address=LOOPBACK)
-    found.add_node(num_cpus=2, node_ip_address=LOOPBACK)
-    ray.init(address=found.address, log_to_driver=False)
-    yield found
-    ray.shutdown()
-    found.shutdown()
+def jobs(tmp_path_factory):
+    """What the driver wrote: (output, errors)."""
+    folder = tmp_path_factory.mktemp("jobs")
+    for name, text in (("prog.py", PROGRAM), ("fails.py", FAILS), ("driver.py", DRIVER)):
+        (folder / name).write_text(textwrap.dedent(text), encoding="utf-8")
+    short = tempfile.mkdtemp(prefix="r")  # Ray keeps Unix sockets there, whose names must not be long
+    # On other systems Ray keeps to loopback by itself; the second variable makes it do so everywhere.
+    variables = environment(RAY_TMPDIR=short, RAY_USAGE_STATS_ENABLED="0", RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER="0")
+    process = subprocess.Popen([sys.executable, "driver.py", str(folder / "prog.py"), str(folder / "fails.py")], cwd=folder, env=variables, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    try:
+        yield process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+        process.communicate()
+        shutil.rmtree(short, ignore_errors=True)
 
 
-@pytest.fixture(scope="module")
-def program(tmp_path_factory):
-    path = tmp_path_factory.mktemp("job") / "prog.py"
-    path.write_text(textwrap.dedent(PROGRAM), encoding="utf-8")
-    return path
+def test_a_node_is_killed(jobs):
+    """The ps comes back on another node, at another address; the worker goes on, restores what was lost, and is not started again."""
+    out, err = jobs
+    assert "first job 0" in out, err
+    assert "ps 0 was lost with its machine; starting it again" in err and "ps 0 is at 127.0.0.1:" in err
+    assert "restores" in out and len(re.findall(r"ps 0 +\| runs as", out)) == 2
+    pids = re.findall(r"worker 0 \| (?:runs as|value 400\.0 of) (\d+)", out)
+    assert len(pids) == 2 and pids[0] == pids[1], out
+    for pid in re.findall(r"runs as (\d+)", out):
+        assert not os.path.exists(f"/proc/{pid}"), f"{pid} is left"
 
 
-def wait_for_steps(path: Path, count: float, seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not path.exists() or float(path.read_text() or 0) < count:
-        assert time.monotonic() < deadline, "the job makes no steps"
-        time.sleep(0.05)
-
-
-def test_a_node_is_killed(cluster, program, tmp_path):
-    """The ps comes back on another node, at another address; the workers go on, restore what was lost, and are not started again."""
-    progress, steps = tmp_path / "progress", 400
-    out, err = io.StringIO(), io.StringIO()
-
-    def accident() -> None:
-        wait_for_steps(progress, 20)
-        cluster.add_node(num_cpus=1, resources={"place of ps": 1}, node_ip_address=LOOPBACK)
-        cluster.remove_node(cluster.first, allow_graceful=False)
-
-    killer = threading.Thread(target=accident)
-    killer.start()
-    plan = engine.Plan([str(program), str(steps), str(progress)], ps=1, workers=1)
-    code = engine.launch(plan, resources={"ps": {"place of ps": 1}}, out=out, err=err)
-    killer.join()
-    assert code == 0, err.getvalue()
-    lines = out.getvalue()
-    assert "ps 0 was lost with its machine; starting it again" in err.getvalue() and "ps 0 is at 127.0.0.1:" in err.getvalue(), err.getvalue()
-    assert "restores" in lines and len(re.findall(r"ps 0 +\| runs as", lines)) == 2
-    pids = re.findall(r"worker 0 \| (?:runs as|value \d+\.0 of) (\d+)", lines)
-    assert len(pids) == 2 and pids[0] == pids[1], lines
-    assert f"value {steps}.0" in lines
-    for pid in re.findall(r"runs as (\d+)", lines):
-        assert not Path(f"/proc/{pid}").exists(), f"{pid} is left"
-
-
-def test_a_task_that_fails_for_good(cluster, tmp_path):
-    path = tmp_path / "fails.py"
-    path.write_text("import json, os, sys, time\nsys.exit(5 if json.loads(os.environ['TF_CONFIG'])['task']['index'] else time.sleep(60))\n")
-    err = io.StringIO()
-    assert engine.launch(engine.Plan([str(path)], workers=2), max_restarts=1, out=io.StringIO(), err=err) == 5
-    assert "worker 1 ended with code 5; starting it again" in err.getvalue() and "the job has failed" in err.getvalue()
+def test_a_task_that_fails_for_good(jobs):
+    out, err = jobs
+    assert "second job 5" in out and "worker 1 | of the first job: None" in out
+    assert "worker 1 ended with code 5; starting it again" in err and "the job has failed" in err

@@ -70,7 +70,7 @@ def _add_running(add: Callable[..., Any]) -> None:
 def _add_ray(add: Callable[..., Any]) -> None:
     add("--ray", action="store_true", help="start the tasks as actors of a Ray cluster")
     add("--ray-address", default="auto", metavar="ADDRESS", help="of the Ray cluster (default: the one that this machine is in)")
-    add("--working-dir", metavar="DIR", help="a folder that is sent to all machines, and in which the program runs (default: the program is there already)")
+    add("--working-dir", metavar="DIR", help="a folder that is sent to all machines, in which the program runs (default: it is there already)")
     add("--cpus", type=float, default=1.0, metavar="N", help="CPUs of each task (default: %(default)g)")
     add("--strategy", choices=["SPREAD", "PACK", "STRICT_SPREAD", "STRICT_PACK"], default="SPREAD",
         help="of the placement group (default: %(default)s)")
@@ -109,5 +109,5 @@ def _launch_on_ray(plan: Plan, options: argparse.Namespace, secret: str | None) 
         print(f"penstock launch: {error}. Install it with: pip install 'penstock[ray]'", file=sys.stderr)
         return 2
     runtime_env = {"working_dir": options.working_dir} if options.working_dir else None
-    return engine.launch(plan, runtime_env=runtime_env, address=options.ray_address, cpus=options.cpus, strategy=options.strategy, max_restarts=options.max_restarts,
-                         grace=options.grace, secret=secret, color=options.color)
+    return engine.launch(plan, runtime_env=runtime_env, address=options.ray_address, cpus=options.cpus, strategy=options.strategy,
+                         max_restarts=options.max_restarts, grace=options.grace, secret=secret, color=options.color)

@@ -1,7 +1,7 @@
 """Which items can share a loop: the space that each runs over, and what may stand together in one.
 
-In a group with a reduction there are two levels: items over the whole space, and items over what the reduction keeps of it (with or without the
-reduced axes as ones). Something of the whole space may use a result of the reduction only if the kernel can go through a row once more.
+Axes of one element do not count. In a group with a reduction there are two levels: items over the whole space, and items over what the reduction
+keeps of it. Something of the whole space may use a result of the reduction only if the kernel can go through a row once more.
 """
 from __future__ import annotations
 
@@ -33,12 +33,13 @@ class Kind(enum.Enum):
     OTHER = 0  # not fused
     ELEMENT = 1  # an elementwise op, or an update of variables
     REDUCE = 2
-    SAME = 3  # its output is its first input
+    SAME = 3  # its output is its source, but for axes of one element
+    SPREAD = 4  # its output is its source, broadcast
 
 
 @dataclass(frozen=True)
 class Space:
-    """A shape, and which of its axes are reduced."""
+    """A shape without axes of one element, and which of its axes are reduced."""
 
     shape: tuple[int, ...]
     reduced: frozenset[int] = frozenset()
@@ -54,18 +55,9 @@ class Space:
         return tuple(axis for axis in range(len(self.shape)) if axis not in self.reduced)
 
     @property
-    def with_ones(self) -> tuple[int, ...]:
-        """The shape of a reduction's result that keeps the axes."""
-        return tuple(1 if axis in self.reduced else extent for axis, extent in enumerate(self.shape))
-
-    @property
-    def squeezed(self) -> tuple[int, ...]:
-        """The shape of a reduction's result."""
+    def result(self) -> tuple[int, ...]:
+        """The shape of what is kept."""
         return tuple(self.shape[axis] for axis in self.kept)
-
-    def holds(self, shape: tuple[int, ...]) -> bool:
-        """True if values of this shape are at one of the two levels."""
-        return shape == self.shape or (bool(self.reduced) and shape in (self.with_ones, self.squeezed))
 
     def joined(self, other: Space) -> Space | None:
         """The space of both, if there is one."""
@@ -73,21 +65,22 @@ class Space:
             return self
         if self.reduced and other.reduced:
             return None
-        larger, smaller = (self, other) if self.reduced or not other.reduced else (other, self)
-        return larger if larger.reduced and larger.holds(smaller.shape) else larger if larger.shape == smaller.shape else None
+        larger, smaller = (self, other) if self.reduced else (other, self)
+        return larger if smaller.shape in (larger.shape, larger.result) else None
 
     @property
     def rows(self) -> bool:
         """True if rows are such that a kernel can go through them several times."""
-        last = next((axis for axis in reversed(range(len(self.shape))) if self.shape[axis] != 1), None)
-        if last is None or last not in self.reduced:
+        if len(self.shape) - 1 not in self.reduced:
             return False
         length = math.prod(self.shape[axis] for axis in self.reduced)
         return length <= _LONGEST_ROW and (self.size <= 1 << 17 or self.size // max(length, 1) >= _FEWEST_ROWS)
 
-    def aligned(self, shape: tuple[int, ...]) -> bool:
-        """True if a kept value of this shape, broadcast over the space, runs along the kept axes."""
-        return (1,) * (len(self.shape) - len(shape)) + shape == self.with_ones
+    def _aligned(self, operand: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+        """True if a kept value, broadcast to an item of the whole space, runs along the kept axes."""
+        padded = (1,) * (len(shape) - len(operand)) + operand
+        along = [mine for mine, extent in zip(padded, shape) if extent != 1]
+        return along == [1 if axis in self.reduced else extent for axis, extent in enumerate(self.shape)]
 
     def admits(self, items: Sequence[Item], kinds: Sequence[Kind]) -> bool:
         """True if these items, in order, can be one nest over this space."""
@@ -111,11 +104,14 @@ class Space:
         if kind is Kind.REDUCE:
             return (True, phase + 1) if not any(kept for _, kept, _ in inner) else None
         shape = item_shape(item)
-        if shape == self.shape:
-            fits = all(not kept or self.aligned(value.shape) for value, kept, _ in inner)
-            return (False, phase) if fits and self.shape not in (self.with_ones, self.squeezed) else None
-        fits = all(kept and value.shape == shape for value, kept, _ in inner)
-        return (True, phase) if fits else None
+        if without_ones(shape) == self.shape:
+            return (False, phase) if all(not kept or self._aligned(value.shape, shape) for value, kept, _ in inner) else None
+        return (True, phase) if all(kept and without_ones(value.shape) == self.result for value, kept, _ in inner) else None
+
+
+def without_ones(shape: Sequence[int]) -> tuple[int, ...]:
+    """A shape without axes of one element."""
+    return tuple(extent for extent in shape if extent != 1)
 
 
 def item_shape(item: Item) -> tuple[int, ...]:
@@ -145,12 +141,21 @@ def used_inputs(definition: OpDef, attrs: dict[str, Any], count: int) -> list[bo
 
 
 def axes_of(item: Item) -> frozenset[int] | None:
-    """The axes of a reduction; None if they are not known."""
-    known, rank = item.inputs[1].known, len(item.inputs[0].shape)
+    """The axes of a reduction, counted without axes of one element; None if they are not known."""
+    known, shape = item.inputs[1].known, item.inputs[0].shape
     if known is None:
         return None
-    axes = [int(axis) for axis in np.ravel(known)]
-    return frozenset(axis % rank for axis in axes) if all(-rank <= axis < rank for axis in axes) else None
+    axes = {int(axis) for axis in np.ravel(known)}
+    if not all(-len(shape) <= axis < len(shape) for axis in axes):
+        return None
+    reduced = [axis in axes or axis - len(shape) in axes for axis in range(len(shape))]
+    return frozenset(place for place, is_reduced in enumerate(each for each, extent in zip(reduced, shape) if extent != 1) if is_reduced)
+
+
+def source(item: Item) -> Value:
+    """What an item hands on, in another shape."""
+    definition = item.node.definition
+    return item.inputs[definition._input_index[definition.broadcasts] if definition.broadcasts else 0]
 
 
 def kind_of(item: Item) -> Kind:
@@ -161,6 +166,10 @@ def kind_of(item: Item) -> Kind:
         if axes is None or not _foldable(item):
             return Kind.OTHER
         return Kind.REDUCE if axes else Kind.SAME
+    if definition.keeps_order:
+        return Kind.SAME if without_ones(item.inputs[0].shape) == without_ones(item.outputs[0].shape) else Kind.OTHER
+    if definition.broadcasts:
+        return Kind.SPREAD if _fits(source(item).shape, item.outputs[0].shape) else Kind.OTHER
     return Kind.ELEMENT if _elementwise(item) else Kind.OTHER
 
 
@@ -203,5 +212,5 @@ def space_of(item: Item, kind: Kind) -> Space | None:
     if kind is Kind.OTHER:
         return None
     if kind is Kind.REDUCE:
-        return Space(item.inputs[0].shape, axes_of(item) or frozenset())
-    return Space(item_shape(item))
+        return Space(without_ones(item.inputs[0].shape), axes_of(item) or frozenset())
+    return Space(without_ones(item_shape(item)))

@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from penstock.compiler.calls import Array
 from penstock.compiler.cluster_code import Loop, Ref
-from penstock.compiler.cluster_space import FOLD_KINDS, Kind, Space, axes_of, item_shape, kind_of, operands, updated
+from penstock.compiler.cluster_space import FOLD_KINDS, Kind, Space, axes_of, item_shape, kind_of, operands, source, updated, without_ones
 from penstock.compiler.nest import Fold, Step
 from penstock.compiler.nest_layout import Strides, broadcast_strides
 from penstock.compiler.values import Item, Value
@@ -38,8 +38,8 @@ class _Writer:
     def write(self) -> None:
         for item in self.group:
             kind = kind_of(item)
-            if kind is Kind.SAME:
-                self._same(item)
+            if kind in (Kind.SAME, Kind.SPREAD):
+                self._hand_on(item)
             elif kind is Kind.REDUCE:
                 self._reduce(item)
             else:
@@ -50,24 +50,29 @@ class _Writer:
                     self._store(value)
         for array, ref in self.variables.items():
             self._keep_apart(array)
-            self.loop.output(ref, array, self._strides(array, self.space.shape), True)
+            self.loop.output(ref, array, self._strides(array, array.shape), True)
         if self.loop.outputs:
             self.loop.emit(self.b, " ".join(dict.fromkeys(item.node.definition.type for item in self.group)))
 
-    def _same(self, item: Item) -> None:
-        source, (value,) = item.inputs[0], item.outputs
-        if source in self.refs:
-            self.refs[value] = self.refs[source]
+    def _hand_on(self, item: Item) -> None:
+        """The source itself, where it is computed here; else a view of it."""
+        given, (value,) = source(item), item.outputs
+        if given in self.refs:
+            self.refs[value] = self.refs[given]
+            return
+        array = self._array(given)
+        if item.node.definition.broadcasts:
+            value.array = Array(array.buffer, array.dtype, value.shape, broadcast_strides(array.shape, array.strides, value.shape), array.offset)
         else:
-            value.array = self._array(source)
+            value.array = _reshaped(array, value.shape)
 
     def _reduce(self, item: Item) -> None:
         (value,), definition = item.outputs, item.node.definition
-        operand = self._operand(item.inputs[0], self.space.shape)
+        operand = self._operand(item.inputs[0], item.inputs[0].shape)
         (ref,) = self.loop.step(Fold(FOLD_KINDS[definition.reduces], (operand,), value.dtype))  # type: ignore[arg-type]
         if definition.reduces == "mean":
             count = math.prod(self.space.shape[axis] for axis in self.space.reduced)
-            (ref,) = self.loop.step(self._step("RealDiv", value.dtype, ref, self._scalar(np.asarray(count, value.dtype.np), value.dtype)))
+            (ref,) = self.loop.step(self._step("RealDiv", value.dtype, ref, self._scalar(count, value.dtype)))
         self.refs[value] = ref
 
     def _step(self, name: str, dtype: DType, *refs: Ref) -> Step:
@@ -91,8 +96,8 @@ class _Writer:
         """A value as an item of this shape uses it."""
         if value in self.refs:
             return self.refs[value]
-        if value.known is not None and value.known.size == 1:
-            return self._scalar(value.known, value.dtype)
+        if value.known is not None and value.known.size and (value.known == value.known.flat[0]).all():
+            return self._scalar(value.known.flat[0], value.dtype)
         array = self._array(value)
         if array in self.variables:
             return self.variables[array]
@@ -104,11 +109,11 @@ class _Writer:
             value.array = self.b.constant(value.known)
         return value.array
 
-    def _scalar(self, known: np.ndarray, dtype: DType) -> Ref:
+    def _scalar(self, known: Any, dtype: DType) -> Ref:
         """A number: part of the code if it is a plain one, else read from memory, so that code does not depend on it."""
-        key = dtype, known.tobytes()
+        number = np.asarray(known, dtype.np).reshape(())
+        key = dtype, number.tobytes()
         if key not in self.scalars:
-            number = known.reshape(())
             if number in _LITERALS:
                 (self.scalars[key],) = self.loop.step(Step(lookup("Const"), {"value": number, "dtype": dtype}, ()))
             else:
@@ -117,17 +122,17 @@ class _Writer:
 
     def _strides(self, array: Array, shape: tuple[int, ...]) -> Strides:
         """An array's strides along the axes of the space, as an operand or a result of an item of this shape."""
-        space = self.space
-        if len(shape) == len(space.shape):
-            return broadcast_strides(array.shape, array.strides, shape)
-        along = [0] * len(space.shape)
-        for axis, stride in zip(space.kept, broadcast_strides(array.shape, array.strides, shape), strict=True):
+        found = [stride for stride, extent in zip(broadcast_strides(array.shape, array.strides, shape), shape) if extent != 1]
+        if without_ones(shape) == self.space.shape:
+            return tuple(found)
+        along = [0] * len(self.space.shape)
+        for axis, stride in zip(self.space.kept, found, strict=True):
             along[axis] = stride
         return tuple(along)
 
     def _store(self, value: Value) -> None:
         value.array = self.b.empty(value.shape, value.dtype.np)
-        whole = value.shape == self.space.shape and not (self.space.reduced and value.shape == self.space.with_ones)
+        whole = without_ones(value.shape) == self.space.shape
         self.loop.output(self.refs[value], value.array, self._strides(value.array, value.shape), whole)
 
     def _keep_apart(self, array: Array) -> None:
@@ -136,14 +141,21 @@ class _Writer:
             if other.buffer is array.buffer and (other.offset, other.shape, other.strides) != (array.offset, array.shape, array.strides):
                 fresh = self.b.empty(other.shape, other.dtype)
                 self.b.copy(other, fresh)
-                scale = [0 if stride == 0 else 1 for stride in strides]
-                along = broadcast_strides(fresh.shape, fresh.strides, self.space.shape)
-                self.loop.inputs[index] = fresh, tuple(a * s for a, s in zip(along, scale))
+                place = dict(zip(other.strides, fresh.strides))
+                self.loop.inputs[index] = fresh, tuple(place.get(stride, 0) for stride in strides)
 
 
 def _space(group: list[Item]) -> Space:
     """The space of a group: that of its reductions, if it has some."""
     for item in group:
         if kind_of(item) is Kind.REDUCE:
-            return Space(item.inputs[0].shape, axes_of(item) or frozenset())
-    return Space(item_shape(group[0]))
+            return Space(without_ones(item.inputs[0].shape), axes_of(item) or frozenset())
+    return Space(without_ones(item_shape(group[0])))
+
+
+def _reshaped(array: Array, shape: tuple[int, ...]) -> Array:
+    """The same elements with axes of one element added or removed."""
+    if array.shape == shape:
+        return array
+    strides = iter([stride for stride, extent in zip(array.strides, array.shape) if extent != 1])
+    return Array(array.buffer, array.dtype, shape, tuple(array.dtype.itemsize if extent == 1 else next(strides) for extent in shape), array.offset)

@@ -10,7 +10,7 @@ import heapq
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from penstock.compiler.cluster_space import Kind, Space, kind_of, space_of
+from penstock.compiler.cluster_space import Kind, Space, kind_of, space_of, without_ones
 from penstock.compiler.cluster_writer import write
 from penstock.compiler.values import Item, Value
 
@@ -80,7 +80,7 @@ class _Grouping:
         space = self.groups[index].space
         assert space is not None
         for value in item.inputs:
-            if value.shape == space.shape and value.shape:
+            if without_ones(value.shape) == space.shape and space.shape:
                 for user in value.users[-_TRIES:]:
                     if user is not item and user in self.position and self.position[user] < index:
                         self._try(index, self.position[user])
@@ -101,9 +101,8 @@ class _Grouping:
         if space is None:
             return
         members = sorted([*a.members, *b.members])
-        if not space.admits([self.items[index] for index in members], [self.kinds[index] for index in members]) or self._operands(members) > _OPERANDS:
-            return
-        self._join(a, b, members, space)
+        if space.admits([self.items[index] for index in members], [self.kinds[index] for index in members]) and self._operands(members) <= _OPERANDS:
+            self._join(a, b, members, space)
 
     def _operands(self, members: list[int]) -> int:
         if len(members) <= _OPERANDS // 4:

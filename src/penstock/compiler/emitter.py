@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from penstock.compiler.flow import Flow
     from penstock.compiler.indexing import Indexing
     from penstock.compiler.moves import Moves
+    from penstock.compiler.scans import Scans
     from penstock.compiler.windows import Windows
 
 
@@ -109,6 +110,12 @@ class Emitter:
         """Pooling."""
         from penstock.compiler.windows import Windows  # as above
         return Windows(self)
+
+    @functools.cached_property
+    def scans(self) -> Scans:
+        """Rows that are gone through from one end to the other."""
+        from penstock.compiler.scans import Scans  # as above
+        return Scans(self)
 
     @functools.cached_property
     def flow(self) -> Flow:

@@ -142,7 +142,7 @@ def _capable(node: Node) -> bool:
     if not all(_plain(dtype) or dtype is dtypes.resource or (native and dtype is dtypes.variant) for dtype in inputs) \
             or not all(_plain(dtype) or (native and dtype is dtypes.variant) for dtype in node.output_dtypes):
         return False
-    if native:
+    if native or definition.reduces or definition.keeps_order or definition.broadcasts:
         return True
     if definition.lower is None or not (definition.elementwise or definition.updates):
         return False

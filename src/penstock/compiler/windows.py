@@ -1,4 +1,4 @@
-"""Pooling and its gradients. What ``emit.windows`` is."""
+"""Pooling and local response normalization, and their gradients. What ``emit.windows`` is."""
 from __future__ import annotations
 
 import math
@@ -9,6 +9,7 @@ import numpy as np
 
 from penstock.compiler.calls import Array
 from penstock.compiler.layout import cut
+from penstock.compiler.lrn import lrn, lrn_gradient
 from penstock.compiler.pooling import TAP, pool_code
 
 _MANY = 1 << 15  # elements read, from which on several threads pay
@@ -54,6 +55,14 @@ class Windows:
         result = self.emit.empty(shape, grad.dtype)
         self._call("sum", grad.dtype, [share, result], _mirrored(axes), shape)
         return self._back(result, data_format)
+
+    def lrn(self, source: Array, radius: int, bias: float, alpha: float, beta: float) -> Array:
+        """Local response normalization."""
+        return lrn(self.emit, source, radius, bias, alpha, beta)
+
+    def lrn_gradient(self, grad: Array, source: Array, output: Array, radius: int, bias: float, alpha: float, beta: float) -> Array:
+        """Its gradient."""
+        return lrn_gradient(self.emit, grad, source, output, radius, bias, alpha, beta)
 
     def _forward(self, how: str, source: Array, w: Any, data_format: str) -> Array:
         source = self._channels_last(source, data_format)

@@ -5,9 +5,10 @@ import queue
 from collections.abc import Iterator
 from typing import Any
 
-from penstock.distributed.link import Link
+from penstock.distributed.link import Link, Serve
+from penstock.distributed.messages import MalformedMessage
 from penstock.distributed.security import Seal
-from penstock.distributed.wire import Splitter, header
+from penstock.distributed.wire import OFFER, Splitter, header
 
 PIECE = 1 << 20  # bytes of a frame that travel in one piece
 
@@ -15,11 +16,11 @@ PIECE = 1 << 20  # bytes of a frame that travel in one piece
 class StreamCarrier:
     """One end of a stream: ``outgoing`` yields the pieces to send, ``received`` takes those that come."""
 
-    def __init__(self, sends: Seal, receives: Seal) -> None:
+    def __init__(self, sends: Seal, receives: Seal, serve: Serve | None = None) -> None:
         self._sends, self._receives = sends, receives
         self._queue: queue.SimpleQueue[list[Any] | None] = queue.SimpleQueue()
         self._splitter = Splitter()
-        self.link = Link(self)
+        self.link = Link(self, serve)
 
     def send(self, kind: int, conversation: int, buffers: list[Any]) -> None:
         """Sends a frame."""
@@ -37,6 +38,13 @@ class StreamCarrier:
                 return
             for piece in pieces(buffers):
                 yield self._sends.close(piece)
+
+    def offer(self, piece: bytes) -> bytes:
+        """What the server offers in its first frame."""
+        frames = list(self._splitter.feed(self._receives.open(piece)))
+        if [frame[0] for frame in frames] != [OFFER]:
+            raise MalformedMessage("the server begins with something else than its offer")
+        return bytes(frames[0][3])
 
     def received(self, piece: bytes) -> None:
         """A piece has come; MalformedMessage if it is none."""

@@ -13,7 +13,7 @@ from penstock import errors
 from penstock.distributed.master_session import START_PATIENCE
 from penstock.distributed.messages import Message
 from penstock.distributed.peers import Peers, checked
-from penstock.distributed.security import Tokens, cluster_secret
+from penstock.distributed.security import Access
 from penstock.distributed.server import in_process
 from penstock.distributed.transport_grpc import GrpcTransport
 from penstock.graph.export import export_with_names
@@ -53,8 +53,15 @@ def _once(target: str, message: Message) -> None:
 
 # --- how to reach a master -------------------------------------------------------------------------------------------
 
-class _Nobody:
-    """The caller of a service in this process, who cannot be lost."""
+class _Here:
+    """The caller of a service in this process, who cannot be lost; see ``service.Caller``."""
+
+    def __init__(self) -> None:
+        self.answer: Message | None = None
+
+    def reply(self, message: Message) -> None:
+        """Keeps the answer."""
+        self.answer = message
 
     def on_gone(self, callback: Callable[[], None]) -> None:
         """Never happens."""
@@ -64,10 +71,13 @@ class _InProcess:
     """A server of this process: no network, no bytes."""
 
     def __init__(self, service: Any) -> None:
-        self._service, self._caller = service, _Nobody()
+        self._service = service
 
     def call(self, message: Message, timeout: float | None = None) -> Message:
-        return checked(self._service.handle(message, self._caller))
+        caller = _Here()
+        self._service.handle(message, caller)
+        assert caller.answer is not None, "what a client asks for is answered at once"
+        return checked(caller.answer)
 
     wait_for = call
 
@@ -80,7 +90,7 @@ class _Remote:
 
     def __init__(self, target: str) -> None:
         self._target = target
-        self._transport = GrpcTransport(Tokens(cluster_secret()))
+        self._transport = GrpcTransport(Access.from_environment())
         self._peers = Peers({target: target.removeprefix("grpc://")}, self._transport)
 
     def call(self, message: Message, timeout: float | None = None) -> Message:

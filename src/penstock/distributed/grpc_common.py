@@ -10,14 +10,14 @@ delivered once or not at all.
 from __future__ import annotations
 
 CONNECT = "/penstock.Task/Connect"
-_LARGEST = 2 << 20  # bytes of a piece, with what is around it
+LARGEST = 2 << 20  # bytes of a piece, with what is around it
 _MASTER_LARGEST = 1 << 30  # TensorFlow's clients send graphs and tensors in one piece
 _SHARED_OPTIONS = [
     ("grpc.keepalive_time_ms", 3000), ("grpc.keepalive_timeout_ms", 4000), ("grpc.http2.ping_timeout_ms", 4000),
     ("grpc.keepalive_permit_without_calls", 1), ("grpc.http2.max_pings_without_data", 0)]
 CLIENT_OPTIONS = [
     *_SHARED_OPTIONS, ("grpc.enable_http_proxy", 0), ("grpc.enable_retries", 0), ("grpc.use_local_subchannel_pool", 1),
-    ("grpc.max_receive_message_length", _LARGEST), ("grpc.max_send_message_length", _LARGEST),
+    ("grpc.max_receive_message_length", LARGEST), ("grpc.max_send_message_length", LARGEST),
     ("grpc.initial_reconnect_backoff_ms", 200), ("grpc.min_reconnect_backoff_ms", 200), ("grpc.max_reconnect_backoff_ms", 1000)]
 SERVER_OPTIONS = [
     *_SHARED_OPTIONS, ("grpc.max_receive_message_length", _MASTER_LARGEST), ("grpc.max_send_message_length", _MASTER_LARGEST),

@@ -1,10 +1,8 @@
-"""A server's end of gRPC: takes messages from the network and hands them to a Service."""
+"""A server's end of gRPC: other tasks connect, and their requests are handed to a Service."""
 from __future__ import annotations
 
 import logging
-import secrets
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent import futures
 from typing import Any
@@ -12,27 +10,18 @@ from typing import Any
 import grpc
 
 from penstock import errors
-from penstock.distributed.grpc_common import (
-    INLINE,
-    PATH,
-    SERVER_OPTIONS,
-    SHARED,
-    SHARED_MAGIC,
-    SHARED_MIN,
-    TICKET,
-    TICKET_MAGIC,
-    TOKEN,
-    assemble,
-    chunks_of,
-)
-from penstock.distributed.messages import MalformedMessage, Message, decode, encode
-from penstock.distributed.security import Tokens
+from penstock.distributed.carrier_grpc import StreamCarrier
+from penstock.distributed.carrier_socket import SocketCarrier
+from penstock.distributed.grpc_common import CONNECT, LARGEST, SERVER_OPTIONS
+from penstock.distributed.link import Link, Served
+from penstock.distributed.messages import MalformedMessage, Message
+from penstock.distributed.security import Access, Greeting
 from penstock.distributed.service import Service
-from penstock.distributed.shared_memory import SharedFiles, take
+from penstock.distributed.unix_sockets import UnixListener
+from penstock.distributed.wire import OFFER
 from penstock.runtime.threads import POOL
 
 _log = logging.getLogger("tensorflow.server")
-_TICKET_SECONDS = 60.0  # a reply that nobody takes is dropped
 
 
 class _Threads(futures.Executor):
@@ -52,46 +41,31 @@ class _Threads(futures.Executor):
         return future
 
 
-class _Caller:
-    """Who called; see ``service.Caller``."""
-
-    def __init__(self, context: Any) -> None:
-        self._context = context
-        self._answered = False
-
-    def on_gone(self, callback: Callable[[], None]) -> None:
-        def ended() -> None:
-            if not self._answered:
-                callback()
-
-        if not self._context.add_callback(ended):
-            callback()
-
-    def answered(self) -> None:
-        """The call ends regularly."""
-        self._answered = True
-
-
 class GrpcServer(grpc.GenericRpcHandler):  # type: ignore[misc] # grpc has no types
-    """Listens for messages and hands them to a Service."""
+    """Listens for other tasks; ``foreign`` answers calls of other protocols (TensorFlow's), by their full names."""
 
-    def __init__(self, tokens: Tokens) -> None:
-        self._tokens = tokens
+    def __init__(self, access: Access, foreign: Callable[[Any], Any] | None = None) -> None:
+        self._access, self._foreign = access, foreign
         self._service: Service | None = None
-        self._tickets: dict[bytes, tuple[float, list[Any]]] = {}
-        self._files = SharedFiles()
-        self._watchers: set[threading.Event] = set()
+        self._listener = UnixListener()
+        self._connections: set[_Connection] = set()
         self._server = grpc.server(_Threads(), handlers=[self], options=SERVER_OPTIONS)
 
     def bind(self, host: str, port: int) -> int:
-        """Takes a port (0: any); returns it. UnavailableError if it is taken."""
+        """Takes a port (0: any); returns it. UnknownError if it is taken."""
+        tls = self._access.tls
         try:
-            bound = self._server.add_insecure_port(f"{host}:{port}")
+            if tls is None:
+                bound = self._server.add_insecure_port(f"{host}:{port}")
+            else:
+                bound = self._server.add_secure_port(f"{host}:{port}", grpc.ssl_server_credentials(
+                    [(tls.key, tls.certificate)], root_certificates=tls.authority, require_client_auth=True))
         except RuntimeError as error:
             bound, reason = 0, str(error)
         else:
             reason = "the port is taken"
         if not bound:
+            self._listener.close()
             raise errors.UnknownError(None, None, f"Could not start gRPC server on {host}:{port}: {reason}")
         return bound
 
@@ -101,102 +75,100 @@ class GrpcServer(grpc.GenericRpcHandler):  # type: ignore[misc] # grpc has no ty
         self._server.start()
 
     def stop(self, grace: float = 0.5) -> None:
-        """Ends after the calls under way have had ``grace`` seconds."""
-        for gone in list(self._watchers):
-            gone.set()
-        self._server.stop(grace).wait(grace + 2.0)
-        self._tickets.clear()
-        self._files.close()
+        """Ends after what is being answered has had ``grace`` seconds."""
+        self._listener.close()
+        stopped = self._server.stop(grace)
+        for connection in list(self._connections):
+            connection.drain(grace)
+        stopped.wait(grace + 2.0)
 
     def service(self, call: Any) -> Any:
         """gRPC asks who handles a method."""
-        method = call.method.removeprefix(PATH)
-        token = next((value for key, value in call.invocation_metadata if key == TOKEN), "")
-        refusal = self._tokens.refusal(method, token if isinstance(token, str) else "")
-        if refusal:
-            _log.warning("refused a call of %s: %s", method[:80], refusal)
-            return _refuse(refusal)
-        if method == "Call":
-            return grpc.unary_unary_rpc_method_handler(self._call)
-        if method == "Upload":
-            return grpc.stream_unary_rpc_method_handler(self._upload)
-        if method == "Take":
-            return grpc.unary_stream_rpc_method_handler(self._take)
-        if method == "Probe":
-            return grpc.unary_unary_rpc_method_handler(self._probe)
-        if method == "Watch":
-            return grpc.unary_unary_rpc_method_handler(self._watch)
-        _log.warning("refused a call of the unknown method %s", call.method[:80])
-        return None
+        if call.method == CONNECT:
+            return grpc.stream_stream_rpc_method_handler(self._connect)
+        handler = self._foreign(call) if self._foreign is not None else None
+        if handler is None:
+            _log.warning("refused a call of the unknown method %s", call.method[:80])
+        return handler
 
-    def _call(self, request: bytes, context: Any) -> bytes:
+    def _connect(self, requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
+        """A task connects; ends with the connection."""
+        greeting = Greeting(self._access.secret)
         try:
-            data = take(request[4:].decode("ascii", "replace")) if request[:4] == SHARED_MAGIC else request
-            return self._answer(decode(data), context)
+            yield greeting.answer(next(requests, b""))
+            greeting.finish(next(requests, b""))
         except MalformedMessage as error:
-            return self._refuse_message(error, context)
+            _refuse(context, grpc.StatusCode.INVALID_ARGUMENT, str(error))
+        except errors.UnauthenticatedError as error:
+            _refuse(context, grpc.StatusCode.UNAUTHENTICATED, error.message)
+        connection = _Connection(StreamCarrier(greeting.seal(b"server"), greeting.seal(b"client"), self._serve), self._serve)
+        self._connections.add(connection)
+        context.add_callback(lambda: (connection.lost(), self._connections.discard(connection)))
+        POOL.submit(lambda: connection.read(requests, context))
+        ticket = self._listener.ticket(connection.accepted) if self._listener.name else b""
+        connection.stream.send(OFFER, 0, [ticket + self._listener.name.encode()])
+        yield from connection.stream.outgoing()
 
-    def _upload(self, chunks: Iterator[bytes], context: Any) -> bytes:
-        try:
-            return self._answer(decode(assemble(chunks)), context)
-        except (MalformedMessage, MemoryError) as error:
-            return self._refuse_message(error, context)
-
-    def _refuse_message(self, error: Exception, context: Any) -> bytes:
-        _log.warning("refused a message from %s: %s", context.peer(), error)
-        context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"malformed message: {error}")
-        raise AssertionError("abort raises")
-
-    def _answer(self, message: Message, context: Any) -> bytes:
-        caller = _Caller(context)
-        assert self._service is not None
-        reply = self._service.handle(message, caller)
-        caller.answered()
-        try:
-            buffers = encode(reply)
-        except errors.OpError as error:
-            context.abort(grpc.StatusCode.INTERNAL, error.message)
-        size = sum(len(buffer) for buffer in buffers)
-        if size >= SHARED_MIN and any(key == SHARED for key, _ in context.invocation_metadata()):
-            name = self._files.write(buffers)
-            if name is not None:
-                return SHARED_MAGIC + name.encode()
-        if size <= INLINE:
-            return b"".join(buffers)
-        return TICKET.pack(TICKET_MAGIC, self._keep(buffers), size)
-
-    def _keep(self, buffers: list[Any]) -> bytes:
-        now, ticket = time.monotonic(), secrets.token_bytes(16)
-        for old in [old for old, (when, _) in list(self._tickets.items()) if now - when > _TICKET_SECONDS]:
-            self._tickets.pop(old, None)
-        self._tickets[ticket] = now, buffers
-        return ticket
-
-    def _take(self, ticket: bytes, context: Any) -> Iterator[bytes]:
-        kept = self._tickets.pop(ticket, None)
-        if kept is None:
-            context.abort(grpc.StatusCode.INVALID_ARGUMENT, "there is no message for this ticket")
+    def _serve(self, message: Message, served: Served) -> None:
+        """In the thread that reads: what may take long goes elsewhere."""
+        service = self._service
+        assert service is not None
+        if service.quick(message):
+            service.handle(message, served)
         else:
-            yield from chunks_of(kept[1])
+            POOL.submit(lambda: service.handle(message, served))
 
-    def _probe(self, request: bytes, context: Any) -> bytes:
+
+class _Connection:
+    """A task that is connected: by the stream, and by a Unix socket if it has come that way too."""
+
+    def __init__(self, stream: StreamCarrier, serve: Callable[[Message, Served], None]) -> None:
+        self.stream, self._serve = stream, serve
+        self._lock = threading.Lock()
+        self._socket: SocketCarrier | None = None
+        self._ended = False
+
+    def accepted(self, connection: Any) -> None:
+        """The client has taken up the offer of a socket."""
+        carrier = SocketCarrier(connection, self.stream.close)
+        carrier.link = Link(carrier, self._serve)
+        with self._lock:
+            self._socket = carrier
+            ended = self._ended
+        carrier.start()
+        if ended:
+            carrier.close()
+
+    def read(self, requests: Iterator[bytes], context: Any) -> None:
+        """Takes what comes over the stream."""
         try:
-            return take(request.decode("ascii", "replace")).tobytes()
-        except MalformedMessage:
-            return b""  # it was written on another host
+            for piece in requests:
+                if len(piece) > LARGEST:
+                    raise MalformedMessage(f"a piece of {len(piece)} bytes")
+                self.stream.received(piece)
+        except MalformedMessage as error:
+            _log.warning("refused a message from %s: %s", context.peer(), error)
+            context.cancel()
+        except Exception as error:  # gRPC raises a bare Exception when the stream is gone
+            _log.debug("a connection has ended: %r", error)
 
-    def _watch(self, request: bytes, context: Any) -> bytes:
-        gone = threading.Event()
-        self._watchers.add(gone)
-        if context.add_callback(gone.set):
-            gone.wait()
-        self._watchers.discard(gone)
-        return b""
+    def drain(self, seconds: float) -> None:
+        """Lets what is being answered be answered, then hangs up."""
+        self.stream.link.drain(seconds)
+        if self._socket is not None:
+            self._socket.link.drain(seconds)
+        self.lost()
+
+    def lost(self) -> None:
+        """The connection has ended."""
+        with self._lock:
+            self._ended, carrier = True, self._socket
+        self.stream.close()
+        self.stream.link.lost(errors.UnavailableError(None, None, "connection lost"))
+        if carrier is not None:
+            carrier.close()
 
 
-def _refuse(reason: str) -> Any:
-    def handler(request: Any, context: Any) -> bytes:
-        context.abort(grpc.StatusCode.UNAUTHENTICATED, reason)
-        return b""
-
-    return grpc.stream_unary_rpc_method_handler(handler)  # takes any request without reading it
+def _refuse(context: Any, code: Any, reason: str) -> None:
+    _log.warning("refused a connection from %s: %s", context.peer(), reason)
+    context.abort(code, reason)

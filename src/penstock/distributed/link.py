@@ -18,6 +18,7 @@ from penstock.errors import CancelledError, OpError
 
 Done = Callable[["Message | None", "OpError | None"], None]
 Part = Callable[[Message], None]
+Serve = Callable[[Message, "Served"], None]
 
 
 class Carrier(Protocol):
@@ -129,13 +130,14 @@ class Link:
     ``serve(message, served)`` answers a request, now or later, from any thread; it must not block.
     """
 
-    def __init__(self, carrier: Carrier, serve: Callable[[Message, Served], None] | None = None) -> None:
+    def __init__(self, carrier: Carrier, serve: Serve | None = None) -> None:
         self.carrier, self._serve = carrier, serve
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
         self._calls: dict[int, Call] = {}
         self._served: dict[int, Served] = {}
         self._lost: OpError | None = None
+        self._answered = threading.Condition(self._lock)
 
     def open(self, message: Message, done: Done, part: Part = ignored) -> Call:
         """Begins a conversation."""
@@ -159,8 +161,15 @@ class Link:
 
     def forget_served(self, number: int) -> None:
         """A conversation that was opened there has its reply."""
-        with self._lock:
+        with self._answered:
             self._served.pop(number, None)
+            if not self._served:
+                self._answered.notify_all()
+
+    def drain(self, seconds: float) -> None:
+        """Waits until all that was asked is answered, but no longer than this."""
+        with self._answered:
+            self._answered.wait_for(lambda: not self._served, seconds)
 
     def received(self, kind: int, number: int, data: Any) -> None:
         """A frame has come; MalformedMessage if it makes no sense, after which the link is of no use any more."""

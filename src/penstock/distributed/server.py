@@ -14,10 +14,9 @@ from penstock.distributed.cluster_spec import ClusterSpec, task_name
 from penstock.distributed.grpc_server import GrpcServer
 from penstock.distributed.master import Master
 from penstock.distributed.peers import Peers
-from penstock.distributed.security import LOOPBACK, Tokens, cluster_secret, listening_host
+from penstock.distributed.security import LOOPBACK, Access
 from penstock.distributed.server_def import ServerDef
 from penstock.distributed.service import Service
-from penstock.distributed.shared_memory import sweep
 from penstock.distributed.transport_grpc import GrpcTransport
 from penstock.distributed.worker import Worker
 
@@ -46,15 +45,13 @@ class Server:
         except ValueError as error:
             raise errors.InvalidArgumentError(None, None, str(error)) from None
         self._task = task_name(definition.job_name, definition.task_index)
-        secret = cluster_secret()
-        tokens = Tokens(secret)
-        sweep()
-        self._grpc = GrpcServer(tokens)
+        access = Access.from_environment()
+        self._grpc = GrpcServer(access)
         host, _, port = address.rpartition(":")
-        if secret is None and host not in LOOPBACK:
-            _log.warning("There is no PENSTOCK_CLUSTER_SECRET: %s listens on the loopback interface only, and not at %s.", self._task, address)
-        self._port = self._grpc.bind(listening_host(host, secret), int(port))
-        self._transport = GrpcTransport(tokens)
+        if access.open and host not in LOOPBACK:
+            _log.warning("There is no PENSTOCK_CLUSTER_SECRET and no certificate: %s listens on the loopback interface only, and not at %s.", self._task, address)
+        self._port = self._grpc.bind(access.listening_host(host), int(port))
+        self._transport = GrpcTransport(access)
         self._addresses = {address if self._port == int(port) else f"{host}:{self._port}", f"localhost:{self._port}", f"127.0.0.1:{self._port}"}
         peers = Peers(cluster.addresses(), self._transport, self._task)
         self._worker = Worker(self._task, definition.default_session_config, peers.fetch)

@@ -18,16 +18,26 @@ from penstock import errors
 from penstock.distributed import administration
 from penstock.distributed.master import Master
 from penstock.distributed.messages import MalformedMessage, Message, error_from, error_message
+from penstock.distributed.peers import deliver_tensor, tensor_message
 from penstock.distributed.worker import RunOrder, Worker
 
 _log = logging.getLogger("tensorflow.server")
 
 
 class Caller(Protocol):
-    """Who sent a message."""
+    """Who sent a request, and how to answer; see ``link.Served``."""
+
+    def part(self, message: Message) -> None:
+        """Sends something before the reply."""
+
+    def reply(self, message: Message) -> None:
+        """Answers; only the first answer counts."""
 
     def on_gone(self, callback: Callable[[], None]) -> None:
         """Has ``callback`` called when the caller gives up or is lost before it is answered."""
+
+    def on_more(self, callback: Callable[[Message], None]) -> None:
+        """Has ``callback`` called with further messages of the caller."""
 
 
 class Service:
@@ -35,15 +45,27 @@ class Service:
 
     def __init__(self, master: Master, worker: Worker, stop: Callable[[], None]) -> None:
         self._master, self._worker, self._stop = master, worker, stop
-        self._methods: dict[str, Callable[[Message, Caller], Message]] = {
+        self._methods: dict[str, Callable[[Message, Caller], Message | None]] = {
             "CreateSession": self._create_session, "ExtendSession": self._extend_session, "RunStep": self._run_step,
             "CloseSession": self._close_session, "ListDevices": self._list_devices, "ResetAll": self._reset_all, "Stop": self._stop_server,
             "GetStatus": self._get_status, "RegisterGraph": self._register_graph, "RunGraph": self._run_graph, "RecvTensors": self._recv_tensors,
             "AbortStep": self._abort_step, "EndSession": self._end_session, "Reset": self._reset,
             **administration.handlers(master, worker)}
 
-    def handle(self, message: Message, caller: Caller) -> Message:
-        """The reply to a message."""
+    def quick(self, message: Message) -> bool:
+        """True if the request is answered in next to no time, or later by another thread: it needs none of its own."""
+        if message.method == "RunGraph":
+            handle = message.fields.get("handle")
+            return type(handle) is str and self._worker.is_quick(handle)
+        return message.method in ("RecvTensors", "AbortStep", "GetStatus")
+
+    def handle(self, message: Message, caller: Caller) -> None:
+        """Answers a request, or sees to it that it will be."""
+        reply = self._reply(message, caller)
+        if reply is not None:
+            caller.reply(reply)
+
+    def _reply(self, message: Message, caller: Caller) -> Message | None:
         method = self._methods.get(message.method)
         if method is None:
             _log.warning("refused a message: there is no method %r", message.method[:80])
@@ -51,7 +73,6 @@ class Service:
         try:
             return method(message, caller)
         except errors.OpError as error:
-            self._worker.activity.failed(message.method, error)
             return error_message(error)
         except (MalformedMessage, DecodeError, KeyError) as error:
             _log.warning("refused a malformed %s: %r", message.method, error)
@@ -111,16 +132,20 @@ class Service:
         order = RunOrder(_field(message, "step", int), _field(message, "timeout_ms", int), _field(message, "trace", bool),
                          _field(message, "partition_graphs", bool))
         caller.on_gone(lambda: self._worker.abort(order.step, errors.AbortedError(None, None, "the master of the step is gone")))
+        master = _field(message, "master", str)
+        if master:  # its task takes part in the step: tensors to and from it travel in this conversation
+            deliver = self._worker.connect(order.step, master, lambda key, value: caller.part(tensor_message(key, value)))
+            caller.on_more(lambda more: deliver_tensor(more, deliver))
         results, metadata = self._worker.run(_field(message, "handle", str), message.tensors, order)
         return Message("ok", {}, [] if metadata is None else [metadata.SerializeToString()], results)
 
-    def _recv_tensors(self, message: Message, caller: Caller) -> Message:
+    def _recv_tensors(self, message: Message, caller: Caller) -> None:
         step = _field(message, "step", int)
-        outbox = self._worker.outbox(step, _field(message, "receiver", str), _names(message, "keys"))
-        caller.on_gone(lambda: outbox.put("", None, errors.CancelledError(None, None, "the receiver is gone")))
-        ready = outbox.take()
-        self._worker.steps.taken(step)
-        return Message("ok", {"keys": [key for key, _ in ready]}, [], [value for _, value in ready])
+
+        def ended(error: BaseException | None) -> None:
+            caller.reply(Message("ok") if error is None else error_message(error if isinstance(error, errors.OpError) else errors.InternalError(None, None, repr(error))))
+
+        self._worker.attach(step, _field(message, "receiver", str), lambda key, value: caller.part(tensor_message(key, value)), ended)
 
     def _abort_step(self, message: Message, caller: Caller) -> Message:
         self._worker.abort(_field(message, "step", int), error_from(_field(message, "error", dict)))

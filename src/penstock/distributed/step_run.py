@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +9,7 @@ from tensorboard.compat.proto.config_pb2 import RunMetadata
 
 from penstock.distributed import step_state
 from penstock.distributed.messages import Message, error_fields
-from penstock.distributed.peers import Peers, ignore
+from penstock.distributed.peers import Conversation, Peers, deliver_tensor, ignore, tensor_message
 from penstock.distributed.worker import RunOrder, Worker
 from penstock.errors import CancelledError, DeadlineExceededError, InternalError, OpError
 
@@ -37,7 +36,7 @@ class StepRun:
         self._lock = threading.Lock()
         self._over = threading.Event()
         self._failed = threading.Event()
-        self._give_up: list[Callable[[], None]] = []
+        self._conversations: list[Conversation] = []
         self._values: dict[int, Any] = {}
         self._metadata: list[RunMetadata] = []
 
@@ -48,8 +47,8 @@ class StepRun:
         except BaseException as error:  # Ctrl-C: nothing may go on behind the caller's back
             self.cancel(CancelledError(None, None, f"the step was interrupted: {error!r}"))
             raise
-        for give_up in self._give_up:
-            give_up()
+        for conversation in self._conversations:
+            conversation.cancel()
         if self._state.error is not None:
             raise self._state.error
         return [self._values[index] for index in range(len(self._values))], self._merged_metadata()
@@ -59,12 +58,10 @@ class StepRun:
         self._event(step_state.Cancel(error))
 
     def _run_parts(self, feeds: list[Any]) -> None:
-        own = None
+        own = next((part for part in self._parts if part.task == self._worker.task), None)
         for part in self._parts:
-            if part.task == self._worker.task:
-                own = part
-            else:
-                self._start(part, [feeds[index] for index in part.feeds])
+            if part is not own:
+                self._start(part, [feeds[index] for index in part.feeds], own is not None)
         if own is not None:
             self._run_own(own, [feeds[index] for index in own.feeds])
         self._wait()
@@ -79,10 +76,17 @@ class StepRun:
         else:
             self._part_done(part, values, metadata)
 
-    def _start(self, part: PlannedPart, feeds: list[Any]) -> None:
+    def _start(self, part: PlannedPart, feeds: list[Any], with_own: bool) -> None:
+        """Has another task run its part. Tensors between it and this task's own part, if there is one, travel in the same conversation."""
         order = self._order
         message = Message("RunGraph", {"handle": part.handle, "step": order.step, "timeout_ms": order.timeout_ms, "trace": order.trace,
-                                       "partition_graphs": order.partition_graphs}, [], feeds)
+                                       "partition_graphs": order.partition_graphs, "master": self._worker.task if with_own else ""}, [], feeds)
+        sink = _Sink()
+        try:
+            deliver = self._worker.connect(order.step, part.task, sink.put) if with_own else _not_expected
+        except OpError as error:  # it was aborted meanwhile
+            self._event(step_state.Failed(part.task, error))
+            return
 
         def answered(reply: Message | None, error: OpError | None) -> None:
             if reply is None or len(reply.tensors) != len(part.results):
@@ -90,7 +94,9 @@ class StepRun:
             else:
                 self._part_done(part, reply.tensors, RunMetadata.FromString(bytes(reply.blobs[0])) if reply.blobs else None)
 
-        self._give_up.append(self._peers.start(part.task, message, answered))
+        conversation = self._peers.start(part.task, message, answered, lambda more: deliver_tensor(more, deliver))
+        self._conversations.append(conversation)
+        sink.conversation = conversation
 
     def _part_done(self, part: PlannedPart, values: list[Any], metadata: RunMetadata | None) -> None:
         with self._lock:
@@ -132,3 +138,17 @@ class StepRun:
         for metadata in self._metadata:
             merged.MergeFrom(metadata)
         return merged
+
+
+class _Sink:
+    """Where this task's tensors for another one go: nothing is sent before its part has been started."""
+
+    conversation: Conversation
+
+    def put(self, key: str, value: Any) -> None:
+        """Sends a tensor."""
+        self.conversation.send(tensor_message(key, value))
+
+
+def _not_expected(key: str, value: Any, error: BaseException | None) -> None:
+    """Takes tensors for a part that is not there: there are none."""

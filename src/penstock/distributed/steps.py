@@ -1,109 +1,153 @@
 """The steps of a worker: each has a rendezvous in which the tasks of a cluster meet.
 
 Contract. A step is known by a number that its master chose. Its rendezvous is there from the first moment somebody
-speaks of it, be it the master that starts the step here or another task that wants a tensor of it, until the part has
-run here and every tensor that others want has been taken, or until the step is aborted. A step runs once: its number is
-refused afterwards, so that a request that arrives twice does nothing twice.
+speaks of it, be it the master that starts the step here or another task that wants its tensors, until the part has run
+here and every tensor for others has been handed out, or until the step is aborted. A tensor for another task goes into
+that task's outbox, and from there to whoever speaks for the task as soon as somebody does. A step runs once: its number
+is refused afterwards, so that a request that arrives twice does nothing twice.
 """
 from __future__ import annotations
 
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any
 
+from penstock.distributed.cluster_spec import task_of
 from penstock.errors import AbortedError, OpError
 from penstock.runtime.rendezvous import Rendezvous
 from penstock.runtime.step import Step
 
 Deliver = Callable[[str, Any, "BaseException | None"], None]  # (key, value, None), or ("", None, error) for all that is still to come
-Fetch = Callable[[str, int, list[str], Deliver], Callable[[], None]]  # (task, step, keys, deliver) -> how to give up
+Fetch = Callable[[str, int, Deliver], Callable[[], None]]  # (task, step, deliver) -> how to give up
 _REMEMBERED = 10_000  # numbers of steps that have ended
 _FORGOTTEN_AFTER = 120.0  # seconds: what was left over from a step whose master and receivers are gone
 
+receiving_task = lru_cache(4096)(task_of)
+
+
+class Outbox:
+    """What one other task gets of a step here. Without a sink it is kept; ``sink(key, value)`` takes all of it, then and later."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._held: list[tuple[str, Any]] = []
+        self._sink: Callable[[str, Any], None] | None = None
+        self._ended: Callable[[BaseException | None], None] | None = None
+        self._over: tuple[BaseException | None] | None = None
+
+    def put(self, key: str, value: Any) -> None:
+        """A tensor is ready."""
+        with self._lock:
+            sink = self._sink
+            if sink is None:
+                self._held.append((key, value))
+        if sink is not None:
+            sink(key, value)
+
+    def attach(self, sink: Callable[[str, Any], None], ended: Callable[[BaseException | None], None]) -> None:
+        """Somebody takes what is there and what will be; ``ended(error)`` is called once after the last."""
+        while True:
+            with self._lock:
+                held, self._held = self._held, []
+                if not held:
+                    self._sink, self._ended, over = sink, ended, self._over
+                    break
+            for key, value in held:
+                sink(key, value)
+        if over is not None:
+            ended(over[0])
+
+    def finish(self, error: BaseException | None) -> None:
+        """Nothing more will come."""
+        with self._lock:
+            if self._over is not None:
+                return
+            self._over = (error,)
+            ended = self._ended
+        if ended is not None:
+            ended(error)
+
+    @property
+    def empty(self) -> bool:
+        """True if nothing waits to be taken."""
+        return not self._held
+
 
 class StepRendezvous(Rendezvous):
-    """A rendezvous into which the tensors of other tasks are fetched when the step begins, all of a task by one call."""
+    """A rendezvous to which the tensors of other tasks come, and from which others get theirs."""
 
-    def __init__(self, number: int, fetch: Fetch) -> None:
+    def __init__(self, task: str, number: int, fetch: Fetch) -> None:
         super().__init__()
-        self._number, self._fetch = number, fetch
+        self._task, self._number, self._fetch = task, number, fetch
         self._calls: list[Callable[[], None]] = []  # how to give up on what is still to come
+        self.connected: set[str] = set()  # tasks whose tensors come without being asked for
+        self.outboxes: dict[str, Outbox] = {}
 
-    def fetch(self, keys: dict[str, list[str]]) -> None:
-        """Asks each task of {task: keys} for its tensors; they are sent into this rendezvous as they come."""
-        for task, wanted in keys.items():
-            give_up = self._fetch(task, self._number, wanted, self._arrived)
+    def fetch(self, tasks: Iterable[str]) -> None:
+        """Asks tasks for their tensors; they are sent into this rendezvous as they come."""
+        for task in tasks:
+            if task in self.connected:
+                continue
+            give_up = self._fetch(task, self._number, self.arrived)
             with self._lock:
                 aborted = self._error is not None
                 self._calls.append(give_up)
             if aborted:
                 give_up()
 
-    def _arrived(self, key: str, value: Any, error: BaseException | None) -> None:
+    def send(self, key: str, value: Any) -> None:
+        """Hands over a value, to a device here or to another task."""
+        receiver = receiving_task(key.split(";", 2)[1])
+        if receiver == self._task:
+            super().send(key, value)
+        else:
+            self.outbox(receiver).put(key, value)
+
+    def outbox(self, receiver: str) -> Outbox:
+        """What another task gets."""
+        return self.outboxes.setdefault(receiver, Outbox())
+
+    def arrived(self, key: str, value: Any, error: BaseException | None) -> None:
+        """A tensor of another task, or the news that none will come."""
         if error is None:
-            self.send(key, value)
+            super().send(key, value)
         else:
             self.abort(error)  # the first error is kept: what is given up after an abort does not hide its reason
 
     def abort(self, error: BaseException) -> None:
         """Ends all waiting with an error, here and at other tasks."""
         super().abort(error)
+        self.give_up()
+        for outbox in list(self.outboxes.values()):
+            outbox.finish(error)
+
+    def give_up(self) -> None:
+        """Nothing of other tasks is wanted any more."""
         with self._lock:
             calls, self._calls = self._calls, []
         for give_up in calls:
             give_up()
 
     @property
-    def empty(self) -> bool:
+    def taken(self) -> bool:
         """True if nothing waits to be taken."""
-        return not self._values and not self._waiting
-
-
-class Outbox:
-    """What one other task wants of a step here: it comes for it again and again, and gets all that is ready each time."""
-
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._ready: list[tuple[str, Any]] = []
-        self._error: BaseException | None = None
-
-    def put(self, key: str, value: Any, error: BaseException | None) -> None:
-        """A tensor is ready, or the step has failed."""
-        with self._changed:
-            self._error = self._error or error
-            if error is None:
-                self._ready.append((key, value))
-            self._changed.notify_all()
-
-    def take(self) -> list[tuple[str, Any]]:
-        """Waits until something is ready and takes all that is; raises the error of the step. Every step ends, so this does."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._ready or self._error is not None)
-            if self._error is not None:
-                raise self._error
-            ready, self._ready = self._ready, []
-            return ready
-
-    @property
-    def empty(self) -> bool:
-        """True if nothing waits to be taken."""
-        return not self._ready
+        return all(outbox.empty for outbox in self.outboxes.values())
 
 
 class _Entry:
-    __slots__ = ("outboxes", "rendezvous", "running", "since", "started", "step")
+    __slots__ = ("rendezvous", "running", "since", "started", "step")
 
     def __init__(self, rendezvous: StepRendezvous) -> None:
         self.rendezvous, self.since = rendezvous, time.monotonic()
         self.started = self.running = False
         self.step: Step | None = None
-        self.outboxes: dict[str, Outbox] = {}
 
     @property
     def over(self) -> bool:
-        return self.started and not self.running and self.rendezvous.empty and all(outbox.empty for outbox in self.outboxes.values())
+        return self.started and not self.running and self.rendezvous.taken
 
 
 class Steps:
@@ -139,18 +183,30 @@ class Steps:
                 self._close(number, error)
         if error is not None:
             entry.rendezvous.abort(error)
+        else:
+            for outbox in list(entry.rendezvous.outboxes.values()):
+                outbox.finish(None)
+            entry.rendezvous.give_up()
 
-    def outbox(self, number: int, receiver: str, keys: list[str]) -> Outbox:
-        """Where ``receiver`` gets its tensors of a step; ``keys`` are further ones that it wants."""
+    def connect(self, number: int, task: str, sink: Callable[[str, Any], None]) -> Deliver:
+        """The other side of a step with ``task`` is reached by ``sink``; returns what takes the tensors that come from there."""
         with self._lock:
-            entry = self._entry(number)
-            outbox = entry.outboxes.setdefault(receiver, Outbox())
-        for key in keys:
-            entry.rendezvous.recv(key, lambda value, error, key=key: outbox.put(key, value, error))  # type: ignore[misc]
-        return outbox
+            rendezvous = self._entry(number).rendezvous
+        rendezvous.connected.add(task)
+        rendezvous.outbox(task).attach(sink, _not_told)
+        return rendezvous.arrived
 
-    def taken(self, number: int) -> None:
-        """Something was taken out of an outbox: perhaps the last that a step had left."""
+    def attach(self, number: int, receiver: str, sink: Callable[[str, Any], None], ended: Callable[[BaseException | None], None]) -> None:
+        """``receiver`` asks for its tensors of a step."""
+        with self._lock:
+            if self._ended.get(number, self) is None:  # it has run, and left nothing
+                rendezvous = None
+            else:
+                rendezvous = self._entry(number).rendezvous
+        if rendezvous is None:
+            ended(None)
+            return
+        rendezvous.outbox(receiver).attach(sink, ended)
         with self._lock:
             entry = self._entries.get(number)
             if entry is not None and entry.over:
@@ -183,7 +239,7 @@ class Steps:
             raise self._ended[number] or AbortedError(None, None, f"step {number} has run on {self._task} already")
         entry = self._entries.get(number)
         if entry is None:
-            entry = self._entries[number] = _Entry(StepRendezvous(number, self._fetch))
+            entry = self._entries[number] = _Entry(StepRendezvous(self._task, number, self._fetch))
         return entry
 
     def _close(self, number: int, error: OpError | None) -> None:
@@ -198,3 +254,7 @@ class Steps:
         limit = time.monotonic() - _FORGOTTEN_AFTER
         for number in [number for number, entry in self._entries.items() if not entry.running and entry.since < limit]:
             self._close(number, AbortedError(None, None, f"nobody came for what step {number} left on {self._task}"))
+
+
+def _not_told(error: BaseException | None) -> None:
+    """The reply to the request that runs the part tells of the end."""

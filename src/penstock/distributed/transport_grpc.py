@@ -1,195 +1,242 @@
-"""A caller's end of gRPC: messages to other tasks; see ``peers.Transport`` for the contract and ``grpc_common.py`` for the methods."""
+"""A caller's end of gRPC: connects to other tasks; see ``peers.Transport`` for the contract and ``grpc_common.py`` for how."""
 from __future__ import annotations
 
-import secrets
+import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import grpc
 
 from penstock import errors
-from penstock.distributed.grpc_common import (
-    CLIENT_OPTIONS,
-    INLINE,
-    PATH,
-    SHARED,
-    SHARED_MAGIC,
-    SHARED_MIN,
-    TICKET,
-    TICKET_MAGIC,
-    TOKEN,
-    assemble,
-    chunks_of,
-)
-from penstock.distributed.messages import MalformedMessage, Message, decode, encode
-from penstock.distributed.peers import Done, nothing
-from penstock.distributed.security import Tokens
-from penstock.distributed.shared_memory import SharedFiles, take
+from penstock.distributed import unix_sockets
+from penstock.distributed.carrier_grpc import StreamCarrier
+from penstock.distributed.carrier_socket import SocketCarrier
+from penstock.distributed.grpc_common import CLIENT_OPTIONS, CONNECT
+from penstock.distributed.link import Call, Done, Link, Part, ignored
+from penstock.distributed.messages import MalformedMessage, Message
+from penstock.distributed.security import Access, Greeting
+from penstock.distributed.unix_sockets import TICKET
 from penstock.runtime.threads import POOL
 
+_PATIENCE = 10.0  # seconds for connecting to somebody who should be there
 _ERRORS = {grpc.StatusCode.CANCELLED: errors.CancelledError, grpc.StatusCode.DEADLINE_EXCEEDED: errors.DeadlineExceededError,
            grpc.StatusCode.UNAUTHENTICATED: errors.UnauthenticatedError, grpc.StatusCode.INVALID_ARGUMENT: errors.InvalidArgumentError,
            grpc.StatusCode.RESOURCE_EXHAUSTED: errors.ResourceExhaustedError, grpc.StatusCode.UNAVAILABLE: errors.UnavailableError}
 
 
 class _Connection:
-    """A channel to one address."""
+    """The stream to one address, from the greeting to its end, in a thread that reads it."""
 
-    def __init__(self, address: str, tokens: Tokens, files: SharedFiles) -> None:
-        self._tokens, self._files = tokens, files
-        self.shared = False
-        self.channel = grpc.insecure_channel(address, options=CLIENT_OPTIONS)
-        self.call = self.channel.unary_unary(PATH + "Call")
-        self.upload = self.channel.stream_unary(PATH + "Upload")
-        self.take = self.channel.unary_stream(PATH + "Take")
-        self._probe_method = self.channel.unary_unary(PATH + "Probe")
-        self._watch_method = self.channel.unary_unary(PATH + "Watch")
-        self._watch: Any = None
-        self._lock = threading.Lock()
+    def __init__(self, channel: Any, address: str, secret: bytes | None, wait: bool) -> None:
+        self._address, self._greeting = address, Greeting(secret)
+        self._proof: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._stream: StreamCarrier | None = None
+        self._socket: SocketCarrier | None = None
+        self.link: Link | None = None
+        self.error: errors.OpError = errors.UnavailableError(None, None, f"{address}: connection lost")
+        self.ready = threading.Event()
+        self._call = channel.stream_stream(CONNECT)(self._requests(), wait_for_ready=wait)
+        threading.Thread(target=self._read, name="penstock-stream", daemon=True).start()
 
-    def metadata(self, method: str) -> list[tuple[str, str]]:
-        token = self._tokens.issue(method)
-        return [*([(TOKEN, token)] if token else ()), *([(SHARED, "1")] if self.shared else ())]
+    def _requests(self) -> Iterator[bytes]:
+        yield self._greeting.hello()
+        proof = self._proof.get()
+        if proof is not None:
+            yield proof
+            assert self._stream is not None
+            yield from self._stream.outgoing()
 
-    def watch(self) -> None:
-        """Holds a call open while there is traffic. (It also keeps gRPC's thread for asynchronous calls alive, which is slow to start.)"""
-        with self._lock:
-            if self._watch is None or self._watch.done():
-                self.shared = False
-                self._watch = self._watch_method.future(b"", metadata=self.metadata("Watch"))
-                self._probe()
+    def _read(self) -> None:
+        try:
+            stream = self._greet()
+            for piece in self._call:
+                stream.received(piece)
+        except grpc.RpcError as error:
+            self.error = _converted(error, self._address)
+        except MalformedMessage as error:
+            self.error = errors.InternalError(None, None, f"the reply of {self._address} is malformed: {error}")
+        except errors.OpError as error:
+            self.error = type(error)(None, None, f"{self._address}: {error.message}")
+        finally:
+            self._end()
 
-    def _probe(self) -> None:
-        """Asks the other side for what stands in a file here: if it knows, the two share memory."""
-        secret = secrets.token_bytes(16)
-        name = self._files.write([secret])
-        if name is None:
-            return
+    def _greet(self) -> StreamCarrier:
+        proof = self._greeting.prove(next(self._call, b""))
+        stream = self._stream = StreamCarrier(self._greeting.seal(b"client"), self._greeting.seal(b"server"))
+        self._proof.put(proof)
+        offer = stream.offer(next(self._call, b""))
+        connection = unix_sockets.connect(offer[TICKET:].decode("ascii", "replace"), offer[:TICKET])
+        if connection is None:
+            self.link = stream.link
+        else:
+            self._socket = SocketCarrier(connection, self._call.cancel)
+            self.link = self._socket.link = Link(self._socket)
+            self._socket.start()
+        self.ready.set()
+        return stream
 
-        def answered(future: Any) -> None:
-            self.shared = not future.cancelled() and future.exception() is None and future.result() == secret
-
-        self._probe_method.future(name.encode(), metadata=self.metadata("Probe")).add_done_callback(answered)
-
-    def request(self, buffers: list[Any], size: int) -> bytes | None:
-        """A message as the request of Call; None if it is too large for one."""
-        if self.shared and size >= SHARED_MIN:
-            name = self._files.write(buffers)
-            if name is not None:
-                return SHARED_MAGIC + name.encode()
-        return b"".join(buffers) if size <= INLINE else None
+    def _end(self) -> None:
+        self._proof.put(None)
+        if self._stream is not None:
+            self._stream.close()
+        if self.link is not None:
+            self.link.lost(self.error if isinstance(self.error, errors.UnavailableError)
+                           else errors.UnavailableError(None, None, f"connection lost: {self.error.message}"))
+        if self._socket is not None:
+            self._socket.close()
+        self._call.cancel()
+        self.ready.set()
 
     def close(self) -> None:
+        """Ends the connection."""
+        self._call.cancel()
+
+
+class _Address:
+    """An address and the connection to it, if there is one."""
+
+    def __init__(self, address: str, access: Access) -> None:
+        self._address, self._access = address, access
+        if access.tls is None:
+            self._channel = grpc.insecure_channel(address, options=CLIENT_OPTIONS)
+        else:
+            tls = access.tls
+            self._channel = grpc.secure_channel(address, grpc.ssl_channel_credentials(tls.authority, tls.key, tls.certificate), options=CLIENT_OPTIONS)
+        self._lock = threading.Lock()
+        self._connection: _Connection | None = None
+        self.link: Link | None = None
+
+    def connect(self, timeout: float | None = None, wait: bool = False) -> Link:
+        """The link, made if there is none; with ``wait``, somebody may first have to start listening."""
         with self._lock:
-            if self._watch is not None:
-                self._watch.cancel()
-        self.channel.close()
+            link = self.link
+            if link is not None and link.alive:
+                return link
+            try:
+                connection = self._connection = _Connection(self._channel, self._address, self._access.secret, wait)
+            except ValueError:  # what gRPC says of a channel that was closed meanwhile
+                raise errors.CancelledError(None, None, f"the connection to {self._address} was closed") from None
+            if not connection.ready.wait(_PATIENCE if timeout is None else timeout):
+                connection.close()
+                raise errors.UnavailableError(None, None, f"nobody answers at {self._address}")
+            if connection.link is None:
+                raise connection.error
+            self.link = connection.link
+            return self.link
+
+    def close(self) -> None:
+        """Ends the connection."""
+        connection = self._connection
+        if connection is not None:
+            connection.close()
+        self._channel.close()
+
+
+class _Pending:
+    """A conversation whose connection is still being made."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._call: Call | None = None
+        self._early: list[Message] = []
+        self._cancelled = False
+
+    def open(self, connect: Callable[[], Link], message: Message, done: Done, part: Part) -> None:
+        """Connects and begins, unless it was given up meanwhile."""
+        try:
+            link = connect()
+            with self._lock:
+                cancelled = self._cancelled
+                if not cancelled:
+                    self._call = link.open(message, done, part)
+                    for early in self._early:
+                        self._call.send(early)
+        except errors.OpError as error:
+            done(None, error)
+            return
+        if cancelled:
+            done(None, errors.CancelledError(None, None, "the call was given up"))
+
+    def send(self, message: Message) -> None:
+        """A further message."""
+        with self._lock:
+            if self._call is None:
+                self._early.append(message)
+                return
+        self._call.send(message)
+
+    def cancel(self) -> None:
+        """Gives up."""
+        with self._lock:
+            self._cancelled, call = True, self._call
+        if call is not None:
+            call.cancel()
 
 
 class GrpcTransport:
     """Calls addresses over gRPC; see ``peers.Transport``."""
 
-    def __init__(self, tokens: Tokens) -> None:
-        self._tokens, self._files = tokens, SharedFiles()
-        self._connections: dict[str, _Connection] = {}
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._addresses: dict[str, _Address] = {}
         self._lock = threading.Lock()
         self._closed = False
 
     def call(self, address: str, message: Message, timeout: float | None = None, wait: bool = False) -> Message:
         """The reply to a request."""
-        buffers = encode(message)
-        try:
-            connection = self._connection(address)
-            request = connection.request(buffers, sum(len(buffer) for buffer in buffers))
-            if request is not None:
-                reply = connection.call(request, timeout=timeout, metadata=connection.metadata("Call"), wait_for_ready=wait)
-            else:
-                reply = connection.upload(chunks_of(buffers), timeout=timeout, metadata=connection.metadata("Upload"), wait_for_ready=wait)
-            return self._reply(connection, reply)
-        except (grpc.RpcError, ValueError) as error:
-            raise _converted(error, address, wait) from None
+        link = self._address(address).connect(timeout, wait)
+        ended, outcome = threading.Event(), list[tuple[Message | None, errors.OpError | None]]()
 
-    def start(self, address: str, message: Message, done: Done) -> Callable[[], None]:
-        """Sends a request."""
+        def done(reply: Message | None, error: errors.OpError | None) -> None:
+            outcome.append((reply, error))
+            ended.set()
+
+        call = link.open(message, done)
         try:
-            buffers = encode(message)
-            connection = self._connection(address)
-            future = self._future(connection, buffers)
+            if not ended.wait(timeout):
+                call.cancel()
+                raise errors.DeadlineExceededError(None, None, f"{address}: no reply within {timeout} s")
+        except BaseException:  # Ctrl-C: nothing may go on behind the caller's back
+            call.cancel()
+            raise
+        reply, error = outcome[0]
+        if error is not None:
+            raise error
+        assert reply is not None
+        return reply
+
+    def start(self, address: str, message: Message, done: Done, part: Part = ignored) -> Call | _Pending:
+        """Begins a conversation."""
+        try:
+            place = self._address(address)
+            if place.link is not None and place.link.alive:
+                return place.link.open(message, done, part)
         except errors.OpError as error:
             done(None, error)
-            return nothing
-        except ValueError as error:
-            done(None, _converted(error, address))
-            return nothing
-        future.add_done_callback(lambda ended: self._ended(connection, address, ended, done))
-        return future.cancel
+            return _Pending()
+        pending = _Pending()
+        POOL.submit(lambda: pending.open(place.connect, message, done, part))
+        return pending
 
-    @staticmethod
-    def _future(connection: _Connection, buffers: list[Any]) -> Any:
-        request = connection.request(buffers, sum(len(buffer) for buffer in buffers))
-        if request is not None:
-            return connection.call.future(request, metadata=connection.metadata("Call"))
-        return connection.upload.future(chunks_of(buffers), metadata=connection.metadata("Upload"))
-
-    def _ended(self, connection: _Connection, address: str, future: Any, done: Done) -> None:
-        """Runs in gRPC's own thread: what takes long goes elsewhere."""
-        try:
-            reply = future.result()
-        except (grpc.RpcError, grpc.FutureCancelledError) as error:
-            done(None, _converted(error, address))
-            return
-        if reply[:4] == TICKET_MAGIC:
-            POOL.submit(lambda: self._finish(connection, address, reply, done))
-        else:
-            self._finish(connection, address, reply, done)
-
-    def _finish(self, connection: _Connection, address: str, reply: bytes, done: Done) -> None:
-        try:
-            message = self._reply(connection, reply)
-        except (grpc.RpcError, MalformedMessage) as error:
-            done(None, _converted(error, address))
-        else:
-            done(message, None)
-
-    def _reply(self, connection: _Connection, reply: bytes) -> Message:
-        if reply[:4] == SHARED_MAGIC:
-            return decode(take(reply[4:].decode("ascii", "replace")))
-        if reply[:4] != TICKET_MAGIC:
-            return decode(reply)
-        _, ticket, _ = TICKET.unpack(reply)
-        return decode(assemble(connection.take(ticket, metadata=connection.metadata("Take"))))
-
-    def _connection(self, address: str) -> _Connection:
-        connection = self._connections.get(address)
-        if connection is None:
+    def _address(self, address: str) -> _Address:
+        found = self._addresses.get(address)
+        if found is None:
             with self._lock:
                 if self._closed:
                     raise errors.CancelledError(None, None, f"there is no connection to {address} any more: this side was closed")
-                connection = self._connections.get(address)
-                if connection is None:
-                    connection = self._connections[address] = _Connection(address, self._tokens, self._files)
-        connection.watch()
-        return connection
+                found = self._addresses.setdefault(address, _Address(address, self._access))
+        return found
 
     def close(self) -> None:
         """Closes all connections; calls under way end."""
         with self._lock:
             self._closed = True
-            connections, self._connections = list(self._connections.values()), {}
-        for connection in connections:
-            connection.close()
-        self._files.close()
+            addresses, self._addresses = list(self._addresses.values()), {}
+        for address in addresses:
+            address.close()
 
 
-def _converted(error: Exception, address: str, waited: bool = False) -> errors.OpError:
-    if isinstance(error, grpc.FutureCancelledError):
-        return errors.CancelledError(None, None, f"the call to {address} was cancelled")
-    if isinstance(error, MalformedMessage):
-        return errors.InternalError(None, None, f"the reply of {address} is malformed: {error}")
-    if isinstance(error, ValueError):  # what gRPC says of a channel that was closed meanwhile
-        return errors.CancelledError(None, None, f"the connection to {address} was closed")
-    code, details = error.code(), error.details()  # type: ignore[attr-defined]
-    if waited and code is grpc.StatusCode.DEADLINE_EXCEEDED:
-        return errors.UnavailableError(None, None, f"nobody answers at {address}")
+def _converted(error: Any, address: str) -> errors.OpError:
+    code, details = error.code(), error.details()
     return _ERRORS.get(code, errors.UnknownError)(None, None, f"{address}: {details}")

@@ -11,6 +11,8 @@ import itertools
 import logging
 import secrets
 import threading
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,9 +23,9 @@ from penstock.compiler.ir import Program
 from penstock.distributed.activity import Activity
 from penstock.distributed.cluster_spec import task_of
 from penstock.distributed.parts import program_of
-from penstock.distributed.steps import Fetch, Outbox, Steps
+from penstock.distributed.steps import Deliver, Fetch, Steps
 from penstock.errors import AbortedError, InternalError, InvalidArgumentError, KernelError, OpError
-from penstock.ops.transfer import Recv, rendezvous_key
+from penstock.ops.transfer import Recv
 from penstock.runtime.devices import Device, local_devices
 from penstock.runtime.environment import Environment
 from penstock.runtime.executor import execute
@@ -32,6 +34,7 @@ from penstock.runtime.resources import Resources
 from penstock.runtime.trace import Trace, fill_partition_graphs
 
 _log = logging.getLogger("tensorflow.worker")
+_QUICK = 0.0005  # seconds
 
 
 @dataclass(slots=True)
@@ -44,6 +47,18 @@ class RunOrder:
     partition_graphs: bool = False
 
 
+@dataclass(slots=True)
+class Registered:
+    """A part that was registered: whose it is, its plan, how many feeds it takes, which tasks it gets tensors of, and how long it took."""
+
+    session: str
+    plan: Any
+    feeds: int
+    senders: list[str]
+    waits: bool
+    seconds: float = 1.0
+
+
 class Worker:
     """One task. ``incarnation`` tells this process from an earlier or later one at the same address."""
 
@@ -54,7 +69,7 @@ class Worker:
         self.steps = Steps(task, fetch)
         self.activity = Activity()
         self._sessions: dict[str, Environment] = {}
-        self._graphs: dict[str, tuple[str, Any, int, dict[str, list[str]]]] = {}  # handle -> (session, plan, number of feeds, tensors of others)
+        self._graphs: dict[str, Registered] = {}  # by handle
         self._numbers = itertools.count()
         self._lock = threading.Lock()
 
@@ -72,21 +87,20 @@ class Worker:
                 environment = self._sessions[session] = Environment(self.devices, resources=Resources() if isolated else self.resources)
             plan = environment.pack(program, frames)
             handle = f"{self.incarnation:x}-{next(self._numbers)}"  # a handle of an earlier incarnation is never found
-            self._graphs[handle] = session, plan, len(program.args), self._received(program)
+            senders = self._senders(program)
+            waits = bool(senders) or not getattr(plan, "simple", False)
+            self._graphs[handle] = Registered(session, plan, len(program.args), senders, waits)
         return handle
 
-    def _received(self, program: Program) -> dict[str, list[str]]:
-        """The keys of the tensors that come from other tasks, by task."""
-        keys: dict[str, list[str]] = {}
-        for node in program.nodes:
-            if node.definition is Recv and task_of(node.attrs["send_device"]) != self.task:
-                keys.setdefault(task_of(node.attrs["send_device"]), []).append(rendezvous_key(node.attrs))
-        return keys
+    def _senders(self, program: Program) -> list[str]:
+        """The other tasks that tensors come from."""
+        tasks = {task_of(node.attrs["send_device"]): None for node in program.nodes if node.definition is Recv}
+        return [task for task in tasks if task != self.task]
 
     def end_session(self, session: str) -> None:
         """Forgets the parts of a session and what belongs to it alone."""
         with self._lock:
-            self._graphs = {handle: item for handle, item in self._graphs.items() if item[0] != session}
+            self._graphs = {handle: item for handle, item in self._graphs.items() if item.session != session}
             self._sessions.pop(session, None)
 
     def reset(self, containers: list[str]) -> None:
@@ -101,17 +115,17 @@ class Worker:
         if registered is None:
             raise AbortedError(None, None, f"Graph handle {handle} is not found on {self.task}: the task was restarted since it was registered, and "
                                "the variables it held are lost. Restore or initialise them.")
-        _, plan, wanted, received = registered
-        if len(feeds) != wanted:
-            raise InvalidArgumentError(None, None, f"part {handle} takes {wanted} feeds, not {len(feeds)}")
+        if len(feeds) != registered.feeds:
+            raise InvalidArgumentError(None, None, f"part {handle} takes {registered.feeds} feeds, not {len(feeds)}")
         step = self.steps.begin(order.step, order.timeout_ms)
         failure: OpError | None = None
+        plan, started = registered.plan, time.perf_counter()
         try:
             trace = Trace() if order.trace else None
-            step.rendezvous.fetch(received)  # type: ignore[attr-defined]
+            step.rendezvous.fetch(registered.senders)  # type: ignore[attr-defined]
             slots = execute(plan, feeds, step, trace)
             results = [_fetched(slots[part][slot], node) for part, slot, node in plan.fetch_places]
-            self.activity.count()
+            registered.seconds = time.perf_counter() - started
             return results, _metadata(plan, trace, order)
         except OpError as error:
             failure = error
@@ -123,9 +137,18 @@ class Worker:
         finally:
             self.steps.end(order.step, failure)
 
-    def outbox(self, step: int, receiver: str, keys: list[str]) -> Outbox:
-        """Another task asks for tensors: where it gets them."""
-        return self.steps.outbox(step, receiver, keys)
+    def is_quick(self, handle: str) -> bool:
+        """True if a part waits for nothing and took next to no time when it ran last: a thread of its own would cost more."""
+        registered = self._graphs.get(handle)
+        return registered is not None and not registered.waits and registered.seconds < _QUICK
+
+    def connect(self, step: int, task: str, sink: Callable[[str, Any], None]) -> Deliver:
+        """Tensors of a step for ``task`` go to ``sink``; returns what takes those that come from there."""
+        return self.steps.connect(step, task, sink)
+
+    def attach(self, step: int, receiver: str, sink: Callable[[str, Any], None], ended: Callable[[BaseException | None], None]) -> None:
+        """Another task asks for its tensors of a step."""
+        self.steps.attach(step, receiver, sink, ended)
 
     def abort(self, step: int, error: OpError) -> None:
         """The master gives up a step."""

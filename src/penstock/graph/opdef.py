@@ -73,6 +73,7 @@ PROPERTIES = {
     "keeps_order": False,  # the output has the elements of the first input in the same order, in a shape that may differ
     "repeats": False,  # runs its function ``body`` as long as its function ``cond`` says so
     "list_role": "",  # of an op on lists of tensors: empty, push, pop
+    "broadcasts": "",  # name of an input: the output is that, broadcast to a shape that other inputs give
     "updates": (),  # names of the inputs (references, resources) whose variables it writes; ``lower`` gives their new elements, in this order
 }
 
@@ -140,6 +141,7 @@ class OpDef:
     calls_later: bool
     updates: tuple[str, ...]
     reduces: str
+    broadcasts: str
     shape_only: bool
     repeats: bool
     list_role: str

@@ -137,7 +137,7 @@ class SparseAccumulator(Accumulator):
     def _compare(self, what: str, found: Any, start: int) -> None:
         """InvalidArgumentError if a gradient differs from the accumulator's shape in an axis from ``start`` on."""
         expected = self.element_shape.extents
-        if expected is None:
+        if not expected:  # a scalar has no rows: as in TensorFlow, it stands for "any shape"
             return
         if len(found) != len(expected):
             raise invalid_argument(f"Shape mismatch: expected {what} rank {len(expected)}, got {len(found)}")
@@ -160,7 +160,7 @@ class SparseAccumulator(Accumulator):
     def _shape(self, values: np.ndarray) -> tuple[int, ...]:
         if self._dense_shape:
             return self._dense_shape
-        if self.element_shape.ndims is not None:
+        if self.element_shape.ndims:
             return tuple(-1 if extent is None else extent for extent in self.element_shape.extents or ())
         return -1, *values.shape[1:]
 

@@ -17,23 +17,20 @@ _LARGEST = 4096  # bytes of constants that are compared
 def merge_equal(program: Program) -> Program:
     """Without nodes that compute what an earlier one has computed."""
     walk = Walk(program)
-    alike: dict[Any, list[Node]] = {}
+    first: dict[Any, Node] = {}
 
     def visit(node: Node, nodes: list[Node]) -> list[Edge] | None:
         if not node.inputs and constant_of((node, 0)) is None:
             return None
-        group = alike.setdefault(_key(node), [])
-        if group and is_pure(node) and not walk.stays(node) and not any(map(walk.carries_reference, node.inputs)):
-            for other in group:
-                if _equal(node, other):
-                    return [(other, index) for index in range(len(node.output_dtypes))]
-        group.append(node)
-        return None
+        other = first.setdefault(_key(node), node)
+        if other is node or walk.stays(node) or not _equal(node, other) or not is_pure(node) or any(map(walk.carries_reference, node.inputs)):
+            return None
+        return [(other, index) for index in range(len(node.output_dtypes))]
     return walk.rewritten(visit)
 
 
 def _key(node: Node) -> Any:
-    """Different for most nodes that are not equal."""
+    """Equal for nodes that may be equal; of those that turn out not to be, only the first is compared with others."""
     value = constant_of((node, 0))
     if value is not None:
         small = value.nbytes <= _LARGEST and not value.dtype.hasobject

@@ -27,6 +27,7 @@ class Fill:
     """A tensor with one value everywhere."""
 
     rearranges = True
+    broadcasts = "value"
 
     def shape(dims, value):
         if value.shape.ndims not in (None, 0):
@@ -181,6 +182,9 @@ class OneHot:
         along = axis % rank
         hot = np.expand_dims(as_array(indices), along) == places.reshape([-1 if i == along else 1 for i in range(rank)])
         return np.where(hot, on_value, off_value)
+
+    def native(emit, indices, depth, on_value, off_value, axis):
+        return emit.scans.one_hot(indices, int(emit.known(depth)), on_value, off_value, axis)
 
     gradient = None
 

@@ -243,6 +243,9 @@ class ReverseSequence:
         reversed_ = moved[np.arange(len(seq_lengths))[:, None], source]
         return np.moveaxis(reversed_, (0, 1), (batch_dim, seq_dim))
 
+    def native(emit, input, seq_lengths, seq_dim, batch_dim):
+        return emit.scans.reverse_sequence(input, seq_lengths, seq_dim, batch_dim)
+
     def gradient(op, dy):
         return [ReverseSequence(dy, op.inputs[1], seq_dim=op.attrs["seq_dim"], batch_dim=op.attrs["batch_dim"]), None]
 
@@ -355,6 +358,7 @@ class BroadcastTo:
     """The tensor repeated along axes of extent 1, and along new axes in front, to a given shape."""
 
     rearranges = True
+    broadcasts = "input"
 
     def shape(input, shape):
         wanted = known_shape(shape)

@@ -98,6 +98,9 @@ class TopKV2:
     def kernel(input, k):
         return _top(input, int(k))
 
+    def native(emit, input, k):
+        return emit.scans.top_k(input, int(emit.known(k)))
+
     def gradient(op, dy, _):
         return [_top_gradient(op.inputs[0], op.outputs[1], dy), None]
 
@@ -111,6 +114,9 @@ class TopK:
 
     def kernel(input, k):
         return _top(input, k)
+
+    def native(emit, input, k):
+        return emit.scans.top_k(input, k)
 
     def gradient(op, dy, _):
         return _top_gradient(op.inputs[0], op.outputs[1], dy)

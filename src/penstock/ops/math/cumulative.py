@@ -67,6 +67,9 @@ class Cumsum:
     def kernel(x, axis, exclusive, reverse):
         return _scan(lambda a: np.cumsum(a, 0, a.dtype), x, axis, exclusive, reverse, 0)
 
+    def native(emit, x, axis, exclusive, reverse):
+        return emit.scans.cumulative(x, int(emit.known(axis)), "add", exclusive, reverse)
+
     def gradient(op, dy):
         return [_again(Cumsum, op, dy), None]
 
@@ -79,6 +82,9 @@ class Cumprod:
 
     def kernel(x, axis, exclusive, reverse):
         return _scan(lambda a: np.cumprod(a, 0, a.dtype), x, axis, exclusive, reverse, 1)
+
+    def native(emit, x, axis, exclusive, reverse):
+        return emit.scans.cumulative(x, int(emit.known(axis)), "mul", exclusive, reverse)
 
     def gradient(op, dy):
         x, y = conj(op.inputs[0]), conj(op.outputs[0])

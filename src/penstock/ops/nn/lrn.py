@@ -57,6 +57,9 @@ class LRN:
         norm = kind(bias) + kind(alpha) * _neighbour_sum(np.square(input), depth_radius)
         return input * norm ** kind(-beta)
 
+    def native(emit, input, depth_radius, bias, alpha, beta):
+        return emit.windows.lrn(input, depth_radius, bias, alpha, beta)
+
     def gradient(op, dy):
         attrs = {name: value for name, value in op.attrs.items() if name != "T"}
         return LRNGrad(dy, op.inputs[0], op.outputs[0], **attrs)
@@ -75,6 +78,9 @@ class LRNGrad:
         norm = kind(bias) + kind(alpha) * _neighbour_sum(np.square(input_image), depth_radius)
         coupled = _neighbour_sum(input_grads * output_image / norm, depth_radius)
         return input_grads * norm ** kind(-beta) - kind(2 * alpha * beta) * input_image * coupled
+
+    def native(emit, input_grads, input_image, output_image, depth_radius, bias, alpha, beta):
+        return emit.windows.lrn_gradient(input_grads, input_image, output_image, depth_radius, bias, alpha, beta)
 
     def gradient(op, dy):
         # With n = bias + alpha S(x^2) and S the sum over neighbours, the op is g n^-beta - 2 alpha beta x S(g y / n).

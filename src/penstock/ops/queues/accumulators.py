@@ -160,7 +160,7 @@ class SparseAccumulatorTakeGradient:
     def shape(handle):
         whole = handle.op.attrs.get("shape", unknown_shape())
         values = TensorShape([None]).concatenate(whole[1:]) if whole.ndims else unknown_shape()
-        return [[None], values, [whole.ndims]]
+        return [[None], values, [whole.ndims or None]]
 
     def kernel(handle, num_required, ctx, dtype):
         return _typed(handle, dtype).take(ctx.step, int(num_required))

@@ -1,0 +1,145 @@
+"""Local response normalization: kernels over rows of channels.
+
+The squares of a row are put into a scratch row with zeros at both ends; the sum over neighbours is then a sum of shifted vectors.
+"""
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from penstock.compiler.calls import Array, Code
+from penstock.compiler.elements import Elements, lanes_below
+from penstock.compiler.layout import cut
+from penstock.compiler.pieces import number
+from penstock.compiler.vector_builder import Value, VectorBuilder
+from penstock.compiler.vectors import IR, LANES, splat, vector
+from penstock.compiler.writer import DOUBLE, FLOAT, Writer
+from penstock.graph import dtypes as dt
+
+_NUMBERS = ("first", "last", "channels", "radius", "space", "bias", "alpha", "beta")
+_MANY = 1 << 15  # elements from which on several threads pay
+_ROOTS = {0.5: "half", 0.75: "three quarters", 1.0: "one"}  # powers that square roots give
+
+
+def lrn(emit: Any, source: Array, radius: int, bias: float, alpha: float, beta: float) -> Array:
+    """source / (bias + alpha * sum of squares of the neighbours) ** beta."""
+    result = emit.empty(source.shape, source.dtype)
+    _call(emit, "forward", [emit.contiguous(source)], result, radius, bias, alpha, beta)
+    return result
+
+
+def lrn_gradient(emit: Any, grad: Array, source: Array, output: Array, radius: int, bias: float, alpha: float, beta: float) -> Array:
+    """The gradient of ``lrn``."""
+    if not grad.shape == source.shape == output.shape:
+        emit.unsupported("the shapes do not fit")
+    result = emit.empty(source.shape, source.dtype)
+    _call(emit, "gradient", [emit.contiguous(each) for each in (grad, source, output)], result, radius, bias, alpha, beta)
+    return result
+
+
+def _call(emit: Any, what: str, inputs: list[Array], result: Array, radius: int, bias: float, alpha: float, beta: float) -> None:
+    if result.dtype != np.float32 or radius < 0:
+        emit.unsupported(f"local response normalization of {result.dtype}")
+    if not result.size:
+        return
+    channels = result.shape[-1]
+    rows = result.size // channels
+    radius = min(radius, channels)
+    parts = cut(rows, 2 * emit.threads if result.size >= _MANY and emit.threads > 1 else 1, 1)
+    width = -(-(channels + 2 * radius + 2 * LANES) // LANES) * LANES
+    scratch = emit.empty([len(parts), 2, width], np.float32)
+    words = [int.from_bytes(struct.pack("<d", value), "little", signed=True) for value in (bias, alpha, beta)]
+    power = _ROOTS.get(beta, "any")
+    emit.call(Code.of(f"lrn {what} {power}", lambda: _build(what, power)), [*inputs, scratch, result],
+              [[start, stop, channels, radius, part * 2 * width * 4, *words] for part, (start, stop) in enumerate(parts)],
+              f"lrn {what}", writes=2, flops=result.size * (2 * radius + 4))
+
+
+class _Row:
+    """What is done to a row, vector by vector."""
+
+    def __init__(self, w: Writer) -> None:
+        self.w, self.b = w, w.b
+        self.v, self.elements = VectorBuilder(w.b), Elements(w.b)
+        b = w.b
+        self.bias, self.alpha, self.beta = (Value(w.spread(b.fptrunc(b.bitcast(bits, DOUBLE), FLOAT), LANES), dt.float32)
+                                            for bits in (w.bias, w.alpha, w.beta))
+        self.width = b.mul(b.udiv(b.add(b.add(w.channels, b.mul(w.radius, number(2))), number(3 * LANES - 1)), number(LANES)), number(LANES))
+
+    def each(self, body: Callable[[IR, IR, IR], None]) -> None:
+        """body(channel, whole, left) for each vector of channels."""
+        w, b = self.w, self.b
+        with w.range(w.channels, 0, LANES) as channel:
+            left = b.sub(w.channels, channel)
+            body(channel, b.icmp_signed(">=", left, number(LANES)), left)
+
+    def load(self, row: IR, channel: IR, whole: IR, left: IR) -> Value:
+        """Channels; zeros behind the last."""
+        return self.elements.load(self.v, [(self.w.item(row, channel, FLOAT), None, dt.float32)], whole, left)[0]
+
+    def keep(self, scratch: IR, channel: IR, value: Value, left: IR) -> None:
+        """Into a scratch row, behind its leading zeros; zeros behind the last channel."""
+        w, b = self.w, self.b
+        inside = b.select(lanes_below(b, left), value.ir, splat(FLOAT, 0.0))
+        w.store(inside, w.item(scratch, b.add(channel, w.radius), FLOAT), FLOAT)
+
+    def neighbours(self, scratch: IR, channel: IR) -> Value:
+        """The sum over those at most ``radius`` away."""
+        w, b = self.w, self.b
+        start = w.item(scratch, channel, FLOAT)
+        total = w.variable(vector(FLOAT), splat(FLOAT, 0.0))
+        with w.range(b.add(b.mul(w.radius, number(2)), number(1))) as k:
+            b.store(b.fadd(b.load(total, typ=vector(FLOAT)), w.load(w.item(start, k, FLOAT), FLOAT, LANES)), total)
+        return Value(b.load(total, typ=vector(FLOAT)), dt.float32)
+
+    def over_power(self, value: Value, norm: Value, power: str) -> Value:
+        """value / norm ** beta."""
+        v = self.v
+        if power == "any":
+            return v.mul(value, v.pow(norm, v.neg(self.beta)))
+        if power == "one":
+            return v.div(value, norm)
+        root = v.sqrt(norm)
+        return v.div(value, root if power == "half" else v.mul(root, v.sqrt(root)))
+
+
+def _build(what: str, power: str) -> str:
+    inputs = ["source"] if what == "forward" else ["grad", "source", "output"]
+    w = Writer([*inputs, "scratch", "result"], _NUMBERS)
+    b, r = w.b, _Row(w)
+    v = r.v
+    first = w.at(w.scratch, w.space)
+    second = w.item(first, r.width, FLOAT)
+    w.clear_bytes(first, b.mul(r.width, number(8)))
+    with w.range(w.last, w.first) as row:
+        place = {name: w.item(getattr(w, name), b.mul(row, w.channels), FLOAT) for name in (*inputs, "result")}
+
+        def squares(channel: IR, whole: IR, left: IR) -> None:
+            x = r.load(place["source"], channel, whole, left)
+            r.keep(first, channel, v.mul(x, x), left)
+
+        def norm_at(channel: IR) -> Value:
+            return v.add(r.bias, v.mul(r.alpha, r.neighbours(first, channel)))
+
+        def forward(channel: IR, whole: IR, left: IR) -> None:
+            x = r.load(place["source"], channel, whole, left)
+            r.elements.store(v, [(w.item(place["result"], channel, FLOAT), r.over_power(x, norm_at(channel), power))], whole, left)
+
+        def couple(channel: IR, whole: IR, left: IR) -> None:
+            g, y = (r.load(place[name], channel, whole, left) for name in ("grad", "output"))
+            norm = norm_at(channel)
+            r.keep(second, channel, v.div(v.mul(g, y), norm), left)
+            r.elements.store(v, [(w.item(place["result"], channel, FLOAT), r.over_power(g, norm, power))], whole, left)
+
+        def backward(channel: IR, whole: IR, left: IR) -> None:
+            direct, x = (r.load(place[name], channel, whole, left) for name in ("result", "source"))
+            twice = v.mul(v.mul(2.0, r.alpha), r.beta)
+            value = v.sub(direct, v.mul(v.mul(twice, x), r.neighbours(second, channel)))
+            r.elements.store(v, [(w.item(place["result"], channel, FLOAT), value)], whole, left)
+
+        for body in (squares, forward) if what == "forward" else (squares, couple, backward):
+            r.each(body)
+    return w.finish()
