@@ -4,8 +4,8 @@
     make bench ARGS="--cases mlp,lstm --peers jax"    some of them
     make bench ARGS="--rounds 9 --write"              and writes the table to benchmarks/RESULTS.md
 
-Each framework runs in a process and an environment of its own (`peers.py`). The processes of a case are made ready together and then measure in turns,
-so that a busy moment of the machine hits all; the minimum counts. The figure of a case is Penstock's time over the best other one's.
+Each framework runs in a process and an environment of its own (`peers.py`). The processes of a case are made ready together and then measure in
+turns, so that a busy moment of the machine hits all; the minimum counts. The figure of a case is Penstock's time over the best other one's.
 """
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ import pytest
 
 import penstock as tf
 from penstock.cli.main import main
+from support.process import python
 
 PROGRAM = """\
 import sys
@@ -94,26 +95,14 @@ def test_costs_of_a_run(graph, tmp_path, capsys):
     assert code == 0 and 'class="cost"' in (tmp_path / "out.svg").read_text()
 
 
-@pytest.fixture
-def fresh_interpreter_state(monkeypatch):
-    """``penstock run`` changes what belongs to the process."""
-    import sys
-    monkeypatch.setattr(sys, "argv", list(sys.argv))
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
-    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
-    monkeypatch.setenv("PENSTOCK_QUIET", "1")
-
-
-@pytest.mark.usefixtures("fresh_interpreter_state")
 def test_programs(tmp_path):
     """In a process of its own: the alias and the names of another era would stay."""
-    from support.process import python
     (tmp_path / "prog.py").write_text(PROGRAM)
     command = "import sys; from penstock.cli.main import main; sys.exit(main(sys.argv[1:]))"
     result = python(command, "graph", "--svg", str(tmp_path / "out.svg"), "--trace", "--stages", "pruned,planned", str(tmp_path / "prog.py"), "3")
     assert result.stdout.count("step [2. 4.]") == 3 and "--- pruned: " in result.stdout and "y = Mul(_arg_x_0_0" in result.stdout
     assert "--- built" not in result.stdout and "4 runs of 2 different steps" in result.stderr
     assert 'class="cost"' in (tmp_path / "out.svg").read_text()
-    result = python(command, "graph", "--svg", str(tmp_path / "out.svg"), "--runs", "2", "--step", "1", "--quiet", str(tmp_path / "prog.py"), "100000")
-    assert result.stdout.count("step") == 1 and "pruned: 4 nodes" in result.stdout
+    options = ["--svg", str(tmp_path / "out.svg"), "--runs", "2", "--step", "1", "--quiet"]
+    result = python(command, "graph", *options, str(tmp_path / "prog.py"), "100000")
+    assert result.stdout.count("step") == 1 and "pruned: 3 nodes" in result.stdout

@@ -8,11 +8,9 @@ import pytest
 from scipy import special
 
 import penstock.ops  # noqa: F401 (fills the registry)
-from penstock.compiler import native
-from penstock.compiler.fusion_body import single
 from penstock.graph import dtypes as dt
 from penstock.graph.opdef import REGISTRY
-from support.fused import difference
+from support.fused import difference, native_op
 
 ULPS = 4
 COUNT = 40_000
@@ -59,28 +57,24 @@ def exact(function, x: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("dtype", [dt.float32, dt.float64], ids=lambda dtype: dtype.name)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_precision(name, dtype):
-    kernel = native.compile(single(REGISTRY[name], {"T": dtype}, [dtype]))
     x = numbers(dtype.np)
-    (got,) = kernel([x], x.shape)
-    assert difference(got, exact(FUNCTIONS[name], x), ULPS) is None
+    assert difference(native_op(name, x), exact(FUNCTIONS[name], x), ULPS) is None
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_precision_everywhere(name):
     """All float32 numbers but every 61st."""
-    kernel = native.compile(single(REGISTRY[name], {"T": dt.float32}, [dt.float32]))
     for start in range(0, 2 ** 32, 2 ** 26):
         x = np.arange(start, start + 2 ** 26, 61, np.uint32).view(np.float32)
         with np.errstate(all="ignore"):
             x = x * np.float32(1)
-        problem = difference(kernel([x], x.shape)[0], exact(FUNCTIONS[name], x), ULPS)
+        problem = difference(native_op(name, x), exact(FUNCTIONS[name], x), ULPS)
         assert problem is None, problem
 
 
 @pytest.mark.parametrize("dtype", [dt.float32, dt.float64], ids=lambda dtype: dtype.name)
 def test_powers(dtype):
-    kernel = native.compile(single(REGISTRY["Pow"], {"T": dtype}, [dtype, dtype]))
     rng = np.random.default_rng(1)
     edges = special_values(dtype.np)
     x = np.concatenate([numbers(dtype.np, 4000), np.repeat(edges, len(edges)), rng.uniform(0, 9, COUNT).astype(dtype.np)])
@@ -88,7 +82,7 @@ def test_powers(dtype):
     y[::5] = np.round(rng.uniform(-9, 9, y[::5].shape))
     with np.errstate(all="ignore"):
         wanted = np.power(x.astype(np.float64), y.astype(np.float64)).astype(dtype.np)
-    assert difference(kernel([x, y], x.shape)[0], wanted, ULPS) is None
+    assert difference(native_op("Pow", x, y), wanted, ULPS) is None
 
 
 @pytest.mark.parametrize("source", [dt.float32, dt.float64], ids=lambda dtype: dtype.name)
@@ -96,8 +90,7 @@ def test_powers(dtype):
 def test_casts_to_integers(source, target):
     """Out of range, and of NaN, as the NumPy kernel has it."""
     attrs = {"SrcT": source, "DstT": target, "Truncate": False}
-    kernel = native.compile(single(REGISTRY["Cast"], attrs, [source]))
     edges = [2.0 ** power + shift for power in (7, 8, 15, 16, 31, 32, 63, 64) for shift in (-1, -0.5, 0, 0.5, 1)]
     x = np.concatenate([numbers(source.np, 4000), np.array(edges, source.np), -np.array(edges, source.np)])
-    (got,) = kernel([x], x.shape)
+    got = native_op("Cast", x, **attrs)
     np.testing.assert_array_equal(got, REGISTRY["Cast"].kernel(x, source, target, False))

@@ -40,6 +40,15 @@ def test_gather_along_an_axis(axis):
     check("GatherV2", strided.transpose(2, 1, 0), picks(11, limit=4), np.int32(axis), known=(2,))
 
 
+def test_gather_in_batches():
+    check("GatherV2", numbers(4, 5, 6), picks(4, 3, limit=5), np.int32(1), known=(2,), batch_dims=1)
+    check("GatherV2", numbers(4, 5, 6), picks(4, 5, 3, limit=6), np.int32(2), known=(2,), batch_dims=2)
+    check("GatherV2", numbers(4, 5, 6)[:, ::-1], picks(4, 3, limit=5), np.int32(1), known=(2,), batch_dims=-1)
+    check("GatherV2", numbers(700, 5, 16), picks(700, 3, limit=5), np.int32(1), known=(2,), batch_dims=1, threads=3)
+    with pytest.raises(RuntimeError, match="refused"):
+        native("GatherV2", numbers(2, 5), np.int32([[4], [5]]), np.int32(1), known=(2,), batch_dims=1)
+
+
 def test_large_gather_is_spread_over_threads():
     for threads in (1, 3):
         check("Gather", numbers(1000, 64), picks(5000, limit=1000), threads=threads)
@@ -90,7 +99,8 @@ def test_scatter(how, dtype):
                 expected = target.copy()
                 scatter(expected, indices, given, how)
                 for op_type in ("Scatter" + how, "ResourceScatter" + how):
-                    np.testing.assert_allclose(updated(op_type, target, indices, np.asarray(given, dtype)), expected, 1e-2 if dtype == np.float16 else 1e-5)
+                    found = updated(op_type, target, indices, np.asarray(given, dtype))
+                    np.testing.assert_allclose(found, expected, 1e-2 if dtype == np.float16 else 1e-5)
 
 
 def test_large_scatters_are_spread_over_threads():
@@ -168,7 +178,8 @@ class Holder:
 @pytest.mark.parametrize("op_type", SPARSE)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("width", [1, 7, 16, 67])
-def test_sparse_updates(op_type, dtype, width):
+@pytest.mark.parametrize("answered", [True, False])
+def test_sparse_updates(op_type, dtype, width, answered):
     definition = lookup(op_type)
     rng = np.random.RandomState(3)
     indices = np.int64([4, 0, 8, 4, 2])
@@ -190,7 +201,7 @@ def test_sparse_updates(op_type, dtype, width):
     holders = [Holder(value.copy()) for value in values[:kept]]
     plain = {name: value for name, value in attrs.items() if name in definition._kernel_parameters}
     definition.kernel(*holders, *values[kept:], **plain)
-    known = [position for position, value in enumerate(values) if value.ndim == 0]
+    known = [position for position, value in enumerate(values) if value.ndim == 0] if answered else []
     run(definition, values, attrs, 2, known)
     for holder, value in zip(holders, values):
         np.testing.assert_allclose(value, holder.value, 2e-5 if dtype == np.float32 else 1e-12)

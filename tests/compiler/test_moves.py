@@ -46,8 +46,8 @@ def test_strided_inputs():
         check("Concat", np.int32(1), [view, view])
 
 
-@pytest.mark.parametrize("shape,wanted", [((2, 3, 4), (6, 4)), ((2, 3, 4), (-1,)), ((2, 3, 4), (4, -1, 2)), ((0, 3), (3, 0)), ((), (1, 1)), ((1,), ()),
-                                          ((6,), (1, 2, 1, 3))])
+@pytest.mark.parametrize("shape,wanted", [
+    ((2, 3, 4), (6, 4)), ((2, 3, 4), (-1,)), ((2, 3, 4), (4, -1, 2)), ((0, 3), (3, 0)), ((), (1, 1)), ((1,), ()), ((6,), (1, 2, 1, 3))])
 def test_reshape(shape, wanted):
     check("Reshape", numbers(*shape), np.int32(wanted))
 
@@ -174,3 +174,21 @@ def test_passing():
         check(op_type, x)
     check("IdentityN", [x, numbers(2, dtype=np.int32)])
     check("EnsureShape", x, shape=[3, None])
+
+
+def test_diagonals():
+    for shape in ((4,), (2, 3)):
+        check("Diag", numbers(*shape))
+        check("DiagPart", numbers(*shape, *shape))
+        check("DiagPart", np.asfortranarray(numbers(*shape, *shape)))
+    for shape in ((3, 4, 5), (5, 4), (2, 0, 3), (3, 3)):
+        check("MatrixDiagPart", numbers(*shape))
+        check("MatrixSetDiag", numbers(*shape), numbers(*shape[:-2], min(shape[-2:])) + 100)
+        check("MatrixDiag", numbers(*shape))
+
+
+@pytest.mark.parametrize("band", [(0, 0), (-1, 0), (1, -1), (2, 1), (-1, -1), (4, 5)])
+def test_bands(band):
+    for dtype in (np.float32, np.int8, np.complex128):
+        check("MatrixBandPart", numbers(3, 4, 5, dtype=dtype), np.int64(band[0]), np.int64(band[1]))
+    check("MatrixBandPart", numbers(300, 200), np.int64(band[0]), np.int64(band[1]), threads=3)

@@ -82,3 +82,29 @@ def test_local_response_normalization_on_threads():
     x = np.random.RandomState(0).uniform(-1, 1, (4, 20, 20, 64)).astype(np.float32)
     check("LRN", x, rtol=1e-5, atol=1e-6, depth_radius=4, threads=3)
     check("LRN", np.zeros((0, 2, 2, 3), np.float32), depth_radius=4)
+
+
+def test_in_top_k():
+    x = values(30, 50)
+    x[3, 7], x[4, 2] = np.nan, np.inf
+    targets = np.random.RandomState(1).randint(-1, 51, 30).astype(np.int32)
+    for k in (1, 5, 50):
+        check("InTopK", x, targets, k=k)
+        check("InTopKV2", x, targets.astype(np.int64), np.int64(k))
+
+
+@pytest.mark.parametrize("centers", [dict(), dict(align_corners=True), dict(half_pixel_centers=True)])
+@pytest.mark.parametrize("size", [(3, 9), (14, 5), (7, 6), (1, 1)])
+def test_resizing(centers, size):
+    rng = np.random.RandomState(0)
+    x, g = rng.rand(2, 7, 6, 19).astype(np.float32), rng.rand(2, *size, 19).astype(np.float32)
+    for how in ("Bilinear", "Bicubic"):
+        check("Resize" + how, x, np.int32(size), rtol=1e-5, atol=1e-5, **centers)
+        check(f"Resize{how}Grad", g, x, rtol=1e-5, atol=1e-5, **centers)
+    check("ResizeNearestNeighbor", x, np.int32(size), **centers)
+    check("ResizeNearestNeighborGrad", g, np.int32([7, 6]), rtol=1e-5, atol=1e-5, **centers)
+
+
+def test_resizing_on_threads():
+    x = np.random.RandomState(0).rand(3, 40, 40, 16).astype(np.float32)
+    check("ResizeBilinear", x[:, ::2], np.int32([50, 30]), threads=3, rtol=1e-5, atol=1e-5)

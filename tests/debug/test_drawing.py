@@ -5,7 +5,7 @@ import random
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penstock as tf
@@ -42,6 +42,7 @@ def check_layout(root, views):
 names = st.lists(st.sampled_from("abc"), min_size=1, max_size=4).map("/".join)
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.lists(names, unique=True, max_size=20), st.randoms(use_true_random=False), st.integers(0, 4))
 def test_boxes_are_inside_their_scopes_and_never_overlap(found, chance, depth):
     """Whatever the names and edges are, circles and edges to nowhere too."""
@@ -62,7 +63,7 @@ def test_a_large_graph_is_folded():
     chance = random.Random(0)
     views = [NodeView(f"s{number % 20}/t{number % 7}/n{number}", "Add", inputs=[(f"s{chance.randrange(20)}/t0/n0", 0)]) for number in range(3000)]
     depth = fitting_depth(views, 400)
-    assert depth == 2 and visible(tree(views, depth)) == 140
+    assert depth == 1 and visible(tree(views, depth)) == 140
     picture = draw(views)
     ElementTree.fromstring(picture)
     assert "22 nodes" in picture or "21 nodes" in picture
@@ -75,7 +76,7 @@ def model():
             y = tf.matmul(x, tf.get_variable("w", [4, 3]), name="y")
         tf.constant(0, name="unused")
         with tf.control_dependencies([y]):
-            tf.reduce_sum(y, name="loss <&>" if False else "loss")
+            tf.reduce_sum(y, name="loss")
     return graph
 
 

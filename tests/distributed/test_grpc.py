@@ -4,6 +4,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
+import struct
 import threading
 
 import grpc
@@ -11,9 +12,10 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.distributed import client, shared_memory
-from penstock.distributed.messages import Message
-from penstock.distributed.security import Tokens, cluster_secret, listening_host
+from penstock.distributed import client, unix_sockets
+from penstock.distributed.messages import MalformedMessage, Message
+from penstock.distributed.grpc_common import CONNECT
+from penstock.distributed.security import Access, Greeting, cluster_secret
 from penstock.distributed.server import Server, in_process
 from penstock.distributed.transport_grpc import GrpcTransport
 from support.cluster import PATIENCE, free_ports
@@ -58,10 +60,11 @@ def alive(server):
         return session.run(tf.constant(1.0) + 1.0) == 2.0
 
 
-@pytest.mark.parametrize("folder", [shared_memory.FOLDER, "/nowhere"], ids=["shared", "in chunks"])
-def test_large_tensors_travel(servers, monkeypatch, folder):
+@pytest.mark.parametrize("one_host", [True, False], ids=["shared", "over the network"])
+def test_large_tensors_travel(servers, monkeypatch, one_host):
     """100 MB from the client to the worker, on to the ps, and all the way back: in shared memory, and over the network."""
-    monkeypatch.setattr(shared_memory, "FOLDER", folder)
+    if not one_host:
+        monkeypatch.setattr(unix_sockets, "connect", lambda name, ticket: None)
     values = np.arange(25_000_000, dtype=np.float32)
     with tf.Graph().as_default(), tf.Session(servers[1].target) as session:
         x = tf.placeholder(tf.float32, [None])
@@ -71,7 +74,6 @@ def test_large_tensors_travel(servers, monkeypatch, folder):
     assert got.shape == values.shape and got[-1] == 2 * values[-1] and got.flags.writeable
     np.testing.assert_array_equal(got[::100_003], 2 * values[::100_003])
     np.testing.assert_allclose(mean, values.mean(dtype=np.float64), rtol=1e-3)
-    assert not [name for name in os.listdir("/dev/shm") if name.startswith(f"penstock-{os.getpid()}-")], "shared memory was left behind"
 
 
 def test_strings_travel(servers):
@@ -142,24 +144,28 @@ def test_garbage_on_the_port(server):
     assert alive(server)
 
 
+def connect(server, *pieces):
+    """What a server answers to the first pieces on a connection; the code with which it refuses them."""
+    with grpc.insecure_channel(address(server), options=[("grpc.enable_http_proxy", 0)]) as channel, pytest.raises(grpc.RpcError) as caught:
+        for _ in channel.stream_stream(CONNECT)(iter(pieces), timeout=5):
+            continue
+    return caught.value.code()
+
+
 def test_garbage_in_calls(server, caplog):
-    with grpc.insecure_channel(address(server), options=[("grpc.enable_http_proxy", 0)]) as channel:
-        for request in (b"", b"PSK1", os.urandom(1000), b"PSK1" + bytes(12)):
-            with caplog.at_level(logging.WARNING, logger="tensorflow.server"), pytest.raises(grpc.RpcError) as caught:
-                channel.unary_unary("/penstock.Task/Call")(request, timeout=5)
-            assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+    with caplog.at_level(logging.WARNING, logger="tensorflow.server"):
+        for first in (b"", b"PSK1" + bytes(16), os.urandom(1000), b"PSK2", b"PSK2" + bytes(17)):
+            assert connect(server, first) is grpc.StatusCode.INVALID_ARGUMENT
+        assert "refused a connection" in caplog.text and "another version" in caplog.text
+        hello = Greeting(None).hello()
+        for frame in (b"\xff" * 16, os.urandom(64), bytes(16), struct.pack("<BBHIQ", 1, 0, 0, 1, 1 << 60), struct.pack("<BBHIQ", 1, 0, 0, 1, 4) + b"PSK1"):
+            assert connect(server, hello, bytes(32), frame) in (grpc.StatusCode.CANCELLED, grpc.StatusCode.UNKNOWN)
         assert "refused a message" in caplog.text
-        for method, request in (("/penstock.Task/Other", b""), ("/tensorflow.Nothing/X", b"")):
+    with grpc.insecure_channel(address(server), options=[("grpc.enable_http_proxy", 0)]) as channel:
+        for method in ("/penstock.Task/Other", "/tensorflow.Nothing/X"):
             with pytest.raises(grpc.RpcError) as caught:
-                channel.unary_unary(method)(request, timeout=5)
+                channel.unary_unary(method)(b"", timeout=5)
             assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
-        with pytest.raises(grpc.RpcError) as caught:
-            list(channel.unary_stream("/penstock.Task/Take")(b"x" * 16, timeout=5))
-        assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
-        for chunks in ([], [b"123"], [b"\xff" * 8], [(100).to_bytes(8, "little"), b"x" * 10], [(5).to_bytes(8, "little"), b"x" * 10]):
-            with pytest.raises(grpc.RpcError) as caught:
-                channel.stream_unary("/penstock.Task/Upload")(iter(chunks), timeout=5)
-            assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
     assert alive(server)
 
 
@@ -168,12 +174,12 @@ def test_garbage_in_calls(server, caplog):
     Message("CreateSession", {}, [b"\xff\xff"]),
     Message("RegisterGraph", {"session": "s", "fetches": [], "frames": False, "isolated": False}, [b"\xff"]),
     Message("RegisterGraph", {"session": "s", "fetches": ["x"], "frames": False, "isolated": False}, [b""]),
-    Message("RunGraph", {"handle": "x", "step": 1, "timeout_ms": 0, "trace": False, "partition_graphs": False}),
+    Message("RunGraph", {"handle": "x", "step": 1, "timeout_ms": 0, "trace": False, "partition_graphs": False, "master": ""}),
     Message("AbortStep", {"step": 1, "error": {}}),
-    Message("RecvTensors", {"step": "1", "receiver": "x", "keys": []}), Message("Reset", {"containers": [1]})],
+    Message("RecvTensors", {"step": "1", "receiver": "x"}), Message("Reset", {"containers": [1]})],
     ids=lambda message: message.method)
 def test_messages_that_make_no_sense(server, message):
-    transport = GrpcTransport(Tokens(None))
+    transport = GrpcTransport(Access())
     reply = transport.call(address(server), message, 5.0)
     transport.close()
     assert reply.method == "error"
@@ -189,29 +195,52 @@ def test_the_secret_is_needed(monkeypatch, over_the_network, caplog):
         assert alive(server)
         for wrong in ("open barley", ""):
             monkeypatch.setenv(SECRET, wrong)
-            with caplog.at_level(logging.WARNING, logger="tensorflow.server"), pytest.raises(tf.errors.UnauthenticatedError, match="token"):
+            with caplog.at_level(logging.WARNING, logger="tensorflow.server"), pytest.raises(tf.errors.UnauthenticatedError, match="secret"):
                 alive(server)
-        assert "refused a call" in caplog.text
+        assert "refused a connection" in caplog.text
         monkeypatch.setenv(SECRET, "open sesame")
         assert alive(server)
     finally:
         server.stop()
 
 
-def test_tokens():
-    tokens = Tokens(b"s")
-    token = tokens.issue("Call")
-    assert not tokens.refusal("Call", token) and tokens.refusal("Take", token) == "the token is wrong"
-    moment, _, digest = token.partition(".")
-    for broken in ("", "x", "1.2.3", f"{int(moment) - 1}.{digest}", token[:-1], "é" * 10):
-        assert tokens.refusal("Call", broken)
-    assert "too old" in tokens.refusal("Call", tokens._token("Call", str(int(moment) - 3600)))
-    assert not Tokens(None).refusal("Call", "anything")
+def test_greetings_are_not_repeated():
+    client, server = Greeting(b"s"), Greeting(b"s")
+    hello = client.hello()
+    proof = client.prove(server.answer(hello))
+    server.finish(proof)
+    other = Greeting(b"s")
+    other.answer(hello)  # somebody has overheard all of it and says it again
+    with pytest.raises(tf.errors.UnauthenticatedError, match="wrong"):
+        other.finish(proof)
+    for secret in (b"t", None):
+        client, server = Greeting(b"s"), Greeting(secret)
+        with pytest.raises(tf.errors.UnauthenticatedError, match="does not know"):
+            client.prove(server.answer(client.hello()))
+    client, server = Greeting(None), Greeting(b"s")
+    with pytest.raises(tf.errors.UnauthenticatedError, match="PENSTOCK_CLUSTER_SECRET"):
+        server.finish(client.prove(server.answer(client.hello())))
+
+
+def test_seals_cover_every_byte_and_the_order():
+    client, server = Greeting(b"s"), Greeting(b"s")
+    server.finish(client.prove(server.answer(client.hello())))
+    pieces = [bytearray(piece) for piece in map(client.seal(b"client").close, (b"one", b"two"))]
+    assert bytes(server.seal(b"client").open(pieces[0])) == b"one"
+    for position in range(len(pieces[0])):
+        forged = bytearray(pieces[0])
+        forged[position] ^= 1
+        with pytest.raises(MalformedMessage, match="forged"):
+            server.seal(b"client").open(forged)
+    with pytest.raises(MalformedMessage, match="out of order"):
+        server.seal(b"client").open(pieces[1])
+    with pytest.raises(MalformedMessage):
+        server.seal(b"server").open(pieces[0])  # sent back to where it came from
 
 
 def test_without_a_secret_only_the_loopback_listens(tmp_path, monkeypatch):
-    assert listening_host("ps0.example.com", None) == "127.0.0.1" and listening_host("localhost", b"s") == "127.0.0.1"
-    assert listening_host("ps0.example.com", b"s") == "[::]"
+    assert Access().listening_host("ps0.example.com") == "127.0.0.1" and Access(b"s").listening_host("localhost") == "127.0.0.1"
+    assert Access(b"s").listening_host("ps0.example.com") == "[::]"
     path = tmp_path / "secret"
     path.write_text("hidden\n")
     monkeypatch.setenv(SECRET + "_FILE", str(path))

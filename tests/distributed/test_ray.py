@@ -74,12 +74,14 @@ DRIVER = """
         first = cluster.add_node(num_cpus=1, resources={"place of ps": 1})
         cluster.add_node(num_cpus=1)
         ray.init(address=cluster.address, log_to_driver=False)
-        killer = threading.Thread(target=accident)
-        killer.start()
-        code = launch(Plan([sys.argv[1], "400", "progress"], ps=1, workers=1), resources={"ps": {"place of ps": 1}},
-                      runtime_env={"env_vars": {"OF_THE_JOB": "1"}})
-        killer.join()
-        print("first job", code, flush=True)
+        codes = []
+        job = threading.Thread(daemon=True, target=lambda: codes.append(launch(
+            Plan([sys.argv[1], "400", "progress"], ps=1, workers=1), resources={"ps": {"place of ps": 1}},
+            runtime_env={"env_vars": {"OF_THE_JOB": "1"}})))
+        job.start()
+        accident()
+        job.join(60.0)
+        print("first job", codes, flush=True)
         print("second job", launch(Plan([sys.argv[2]], workers=2), max_restarts=1), flush=True)
         ray.shutdown()
     finally:
@@ -115,7 +117,7 @@ def jobs(tmp_path_factory):
 def test_a_node_is_killed(jobs):
     """The ps comes back on another node, at another address; the worker goes on, restores what was lost, and is not started again."""
     out, err = jobs
-    assert "first job 0" in out, err
+    assert "first job [0]" in out, err
     assert "ps 0 was lost with its machine; starting it again" in err and "ps 0 is at 127.0.0.1:" in err
     assert "restores" in out and len(re.findall(r"ps 0 +\| runs as", out)) == 2
     pids = re.findall(r"worker 0 \| (?:runs as|value 400\.0 of) (\d+)", out)

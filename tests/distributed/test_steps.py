@@ -18,8 +18,8 @@ class Network:
     def __init__(self):
         self.asked, self.given_up = {}, []
 
-    def fetch(self, task, step, keys, deliver):
-        self.asked[task] = (step, keys, deliver)
+    def fetch(self, task, step, deliver):
+        self.asked[task] = (step, deliver)
         return lambda: self.given_up.append(task)
 
 
@@ -38,37 +38,59 @@ def outcomes():
     return got, lambda value, error: got.append((value, error))
 
 
+class Receiver:
+    """Another task that asks for its tensors of a step."""
+
+    def __init__(self, steps, number):
+        self.got, self.ended = [], []
+        steps.attach(number, WORKER, lambda key, value: self.got.append((key, value)), self.ended.append)
+
+
 def test_tensors_are_taken_before_and_after_they_are_sent(steps):
-    outbox = steps.outbox(1, WORKER, [HERE, HERE + "2"])  # another task asks before this one has heard of the step
+    early = Receiver(steps, 1)  # another task asks before this one has heard of the step
     step = steps.begin(1, 0)
-    assert outbox.empty
     step.rendezvous.send(HERE, 5)
-    assert outbox.take() == [(HERE, 5)]
-    step.rendezvous.send(HERE + "2", 6)
+    assert early.got == [(HERE, 5)] and early.ended == []
     steps.end(1)
-    steps.taken(1)
-    assert len(steps) == 1, "something is still to be taken"
-    assert steps.outbox(1, WORKER, []).take() == [(HERE + "2", 6)]
-    steps.taken(1)
-    assert len(steps) == 0
+    assert early.ended == [None] and len(steps) == 0
 
 
-def test_all_that_is_ready_is_taken_at_once(steps):
+def test_what_was_not_asked_for_yet_waits(steps):
     step = steps.begin(1, 0)
     for value in range(3):
         step.rendezvous.send(f"{HERE}{value}", value)
-    assert [value for _, value in steps.outbox(1, WORKER, [f"{HERE}{value}" for value in range(3)]).take()] == [0, 1, 2]
+    steps.end(1)
+    assert len(steps) == 1, "something is still to be taken"
+    late = Receiver(steps, 1)
+    assert [value for _, value in late.got] == [0, 1, 2] and late.ended == [None] and len(steps) == 0
+    again = Receiver(steps, 1)
+    assert again.got == [] and again.ended == [None], "nothing is given twice"
 
 
 def test_tensors_of_other_tasks_are_fetched(steps, network):
     got, callback = outcomes()
     step = steps.begin(7, 0)
-    step.rendezvous.fetch({WORKER: [THERE]})
+    step.rendezvous.fetch([WORKER])
     step.rendezvous.recv(THERE, callback)
-    number, keys, deliver = network.asked[WORKER]
-    assert (number, keys, got) == (7, [THERE], [])
+    number, deliver = network.asked[WORKER]
+    assert (number, got) == (7, [])
     deliver(THERE, "value", None)
     assert got == [("value", None)]
+
+
+def test_a_task_that_runs_the_step_with_us_is_not_asked(steps, network):
+    got, callback = outcomes()
+    sent = []
+    deliver = steps.connect(7, WORKER, lambda key, value: sent.append((key, value)))
+    step = steps.begin(7, 0)
+    step.rendezvous.fetch([WORKER])
+    assert not network.asked
+    step.rendezvous.recv(THERE, callback)
+    deliver(THERE, "value", None)
+    step.rendezvous.send(HERE, 5)
+    assert got == [("value", None)] and sent == [(HERE, 5)]
+    steps.end(7)
+    assert len(steps) == 0
 
 
 def test_a_step_runs_once(steps):
@@ -83,19 +105,17 @@ def test_a_step_runs_once(steps):
 def test_an_abort_ends_all_waiting(steps, network):
     lost = UnavailableError(None, None, "lost")
     received, receive = outcomes()
-    outbox = steps.outbox(1, WORKER, [HERE])
+    receiver = Receiver(steps, 1)
     step = steps.begin(1, 0)
-    step.rendezvous.fetch({WORKER: [THERE, THERE + "2"]})
+    step.rendezvous.fetch([WORKER])
     step.rendezvous.recv(THERE, receive)
     steps.abort(1, lost)
-    assert step.cancelled is lost and network.given_up == [WORKER]
-    with pytest.raises(UnavailableError):
-        outbox.take()
-    network.asked[WORKER][2]("", None, AbortedError(None, None, "given up"))
+    assert step.cancelled is lost and network.given_up == [WORKER] and receiver.ended == [lost]
+    network.asked[WORKER][1]("", None, AbortedError(None, None, "given up"))
     step.rendezvous.recv(THERE + "2", receive)
     assert received == [(None, lost), (None, lost)], "the reason, not its consequence"
     with pytest.raises(UnavailableError):
-        steps.outbox(1, WORKER, [HERE])
+        Receiver(steps, 1)
     assert len(steps) == 0
 
 
@@ -110,20 +130,18 @@ def test_a_lost_sender_ends_its_receiver(steps, network):
     got, callback = outcomes()
     lost = UnavailableError(None, None, "lost")
     step = steps.begin(1, 0)
-    step.rendezvous.fetch({WORKER: [THERE]})
+    step.rendezvous.fetch([WORKER])
     step.rendezvous.recv(THERE, callback)
-    network.asked[WORKER][2]("", None, lost)
+    network.asked[WORKER][1]("", None, lost)
     assert got == [(None, lost)]
 
 
 def test_a_failed_part_tells_its_receivers(steps):
     bad = AbortedError(None, None, "bad")
-    outbox = steps.outbox(1, WORKER, [HERE])
+    receiver = Receiver(steps, 1)
     steps.begin(1, 0)
     steps.end(1, bad)
-    with pytest.raises(AbortedError, match="bad"):
-        outbox.take()
-    assert len(steps) == 0
+    assert receiver.ended == [bad] and len(steps) == 0
 
 
 def test_what_nobody_takes_is_dropped(steps, monkeypatch):

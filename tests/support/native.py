@@ -43,7 +43,8 @@ def native(op_type: str, *inputs: Any, threads: int = 2, known: Sequence[int] | 
     return run(node.definition, values, node.attrs, threads, known)
 
 
-def run(definition: Any, values: Sequence[np.ndarray], attrs: dict[str, Any], threads: int = 2, known: Sequence[int] | None = None) -> list[np.ndarray]:
+def run(definition: Any, values: Sequence[np.ndarray], attrs: dict[str, Any], threads: int = 2,
+        known: Sequence[int] | None = None) -> list[np.ndarray]:
     """Runs ``native`` over these arrays, which it may write to if it updates them in place."""
     emit = Emitter(threads)
     arrays = [Array(Buffer("input", value.nbytes), value.dtype, value.shape, value.strides) for value in values]

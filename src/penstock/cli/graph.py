@@ -23,8 +23,8 @@ from penstock.graph.node import Operation, Tensor
 from penstock.runtime.devices import LOCAL_TASK, Device
 from penstock.train.meta_graph import parse_binary_or_text
 
-_DESCRIPTION = """Draw a graph as SVG, and print it at each stage between the program and the executor: built, pruned, placed, partitioned, optimised, planned.
-Of a program, the step with the most nodes is shown, unless --fetch or --step names another."""
+_DESCRIPTION = """Draw a graph as SVG, and print it at each stage between the program and the executor: built, pruned, placed, partitioned,
+optimised, planned. Of a program, the step with the most nodes is shown, unless --fetch or --step names another."""
 
 
 def main(argv: list[str]) -> int:
@@ -49,7 +49,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--draw", choices=STAGES, default="built", help="the stage that is drawn (default: built)")
     parser.add_argument("--stages", default=",".join(STAGES), help="the stages that are printed, with commas between them (default: all)")
     parser.add_argument("--quiet", action="store_true", help="print one line per stage, not all nodes")
-    parser.add_argument("--fetch", action="append", default=[], metavar="NAME", help="a tensor or operation that the step computes (default: the ends)")
+    parser.add_argument("--fetch", action="append", default=[], metavar="NAME", help="a tensor or operation to compute (default: the ends)")
     parser.add_argument("--feed", action="append", default=[], metavar="NAME", help="a tensor that is fed (default: the placeholders)")
     parser.add_argument("--step", type=int, metavar="N", help="of a program: its N-th different step")
     parser.add_argument("--runs", type=int, metavar="N", help="stop the program after N steps")
@@ -113,8 +113,9 @@ def _tensor(graph: Graph, name: str) -> Tensor:
 
 
 def _ends(graph: Graph) -> list[Operation]:
-    used = {tensor.op for op in graph.get_operations() for tensor in op._inputs} | {other for op in graph.get_operations() for other in op._control_inputs}
-    return [op for op in graph.get_operations() if op not in used]
+    operations = graph.get_operations()
+    used = {tensor.op for op in operations for tensor in op._inputs} | {other for op in operations for other in op._control_inputs}
+    return [op for op in operations if op not in used]
 
 
 # --- programs --------------------------------------------------------------------------------------------------------

@@ -121,8 +121,9 @@ def watched(most_runs: int | None = None, trace: bool = False) -> Iterator[Watch
 
 
 def _step_of(watch: Watched, session: Any, wanted: Any, feeds: tuple[Tensor, ...]) -> WatchedStep:
+    key = (session.graph, list(wanted.tensors), list(wanted.targets), feeds)
     for step in watch.steps:
-        if (step.graph, list(step.fetches), list(step.targets), tuple(step.feeds)) == (session.graph, list(wanted.tensors), list(wanted.targets), feeds):
+        if (step.graph, step.fetches, step.targets, step.feeds) == key:
             break
     else:
         step = WatchedStep(session.graph, list(wanted.tensors), list(wanted.targets), feeds, session.list_devices())

@@ -11,6 +11,7 @@ commands:
   launch    run one as a cluster of tasks: penstock launch --ps 1 --workers 2 prog.py
   status    what a running cluster does: penstock status grpc://localhost:2222
   demo      learn to read handwritten digits, in less than a minute
+  explain   run a program, then tell where its steps spent their time: penstock explain prog.py --its --own --flags
   inspect   what is in a checkpoint, a SavedModel or a graph: penstock inspect model.ckpt
   graph     draw a graph, and print it at each stage of a step: penstock graph model.pb, penstock graph prog.py
   cache     show or clear the compiled kernels that are kept on disk
@@ -43,6 +44,12 @@ def _demo(argv: list[str]) -> int:
     return main(argv)
 
 
+def _explain(argv: list[str]) -> int:
+    from penstock.cli.explain import main  # as above
+
+    return main(argv)
+
+
 def _inspect(argv: list[str]) -> int:
     from penstock.cli.inspect import main  # as above
 
@@ -70,7 +77,8 @@ def _version(argv: list[str]) -> int:
 
 
 COMMANDS: dict[str, Callable[[list[str]], int]] = {
-    "run": _run, "launch": _launch, "status": _status, "demo": _demo, "inspect": _inspect, "graph": _graph, "cache": _cache, "version": _version}
+    "run": _run, "launch": _launch, "status": _status, "demo": _demo, "explain": _explain, "inspect": _inspect, "graph": _graph, "cache": _cache,
+    "version": _version}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

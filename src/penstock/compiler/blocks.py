@@ -66,7 +66,8 @@ class Blocks:
         sizes = [extent * block for extent, block in zip(inner, blocks)]
         if left or any(size < before + after for size, (before, after) in zip(sizes, crops.tolist())):
             self.emit.unsupported("the blocks or crops do not fit")
-        order = [spatial, *(axis for each in range(spatial) for axis in (spatial + 1 + each, each)), *range(1 + 2 * spatial, 1 + 2 * spatial + len(rest))]
+        pairs = [axis for each in range(spatial) for axis in (spatial + 1 + each, each)]
+        order = [spatial, *pairs, *range(1 + 2 * spatial, 1 + 2 * spatial + len(rest))]
         whole = self.emit.move.rearranged(array, [*blocks, batch, *inner, *rest], order, [batch, *sizes, *rest], "batch_to_space")
         index = (slice(None), *(slice(before, size - after) for size, (before, after) in zip(sizes, crops.tolist())))
         return self.emit.move.view(lambda seen: seen[index], whole)

@@ -6,8 +6,9 @@ keeps of it. Something of the whole space may use a result of the reduction only
 from __future__ import annotations
 
 import enum
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,9 @@ _FEWEST_ROWS = 16  # that are worth it if they are long: threads share rows
 _MOST_LOOPS = 6
 
 FOLD_KINDS = {"sum": "sum", "mean": "sum", "prod": "prod", "max": "max", "min": "min", "and": "and", "or": "or"}
+
+
+Level = tuple[bool, int]  # is it kept, and how many loops over the reduced axes have to be over before it is known
 
 
 class Kind(enum.Enum):
@@ -82,24 +86,9 @@ class Space:
         along = [mine for mine, extent in zip(padded, shape) if extent != 1]
         return along == [1 if axis in self.reduced else extent for axis, extent in enumerate(self.shape)]
 
-    def admits(self, items: Sequence[Item], kinds: Sequence[Kind]) -> bool:
-        """True if these items, in order, can be one nest over this space."""
-        if not self.reduced:
-            return True
-        loops: dict[Value, tuple[bool, int]] = {}  # is it kept, how many loops have to be over
-        for item, kind in zip(items, kinds):
-            found = self._level(item, kind, loops)
-            if found is None:
-                return False
-            for value in item.outputs:
-                loops[value] = found
-        several = any(not kept and phase for kept, phase in loops.values()) or any(phase > 1 for _, phase in loops.values())
-        if several and (not self.rows or any(item.node.definition.updates for item in items)):
-            return False
-        return max((phase for _, phase in loops.values()), default=0) < _MOST_LOOPS
-
-    def _level(self, item: Item, kind: Kind, loops: dict[Value, tuple[bool, int]]) -> tuple[bool, int] | None:
-        inner = [(value, *loops[value]) for value in item.inputs if value in loops]
+    def level(self, item: Item, kind: Kind, levels: Mapping[Value, Level]) -> Level | None:
+        """The level of an item among others, by their values' levels; None if it cannot stand there."""
+        inner = [(value, *levels[value]) for value in item.inputs if value in levels]
         phase = max((when for _, _, when in inner), default=0)
         if kind is Kind.REDUCE:
             return (True, phase + 1) if not any(kept for _, kept, _ in inner) else None
@@ -107,6 +96,12 @@ class Space:
         if without_ones(shape) == self.shape:
             return (False, phase) if all(not kept or self._aligned(value.shape, shape) for value, kept, _ in inner) else None
         return (True, phase) if all(kept and without_ones(value.shape) == self.result for value, kept, _ in inner) else None
+
+    def admits(self, level: Level, with_updates: bool) -> bool:
+        """True if a group over this space may have an item of this level."""
+        kept, phase = level
+        again = phase > 1 if kept else phase > 0
+        return not again or (phase < _MOST_LOOPS and self.rows and not with_updates)
 
 
 def without_ones(shape: Sequence[int]) -> tuple[int, ...]:
@@ -131,10 +126,16 @@ def operands(item: Item) -> list[bool]:
     return used_inputs(item.node.definition, item.node.attrs, len(item.inputs))
 
 
+@functools.cache
+def _taken(definition: OpDef) -> frozenset[int]:
+    """Which arguments ``lower`` takes."""
+    assert definition.lower is not None
+    return frozenset(index for index in definition._parameters(definition.lower) if isinstance(index, int))
+
+
 def used_inputs(definition: OpDef, attrs: dict[str, Any], count: int) -> list[bool]:
     """For each flat input: does ``lower`` take it?"""
-    assert definition.lower is not None
-    taken = {index for index in definition._parameters(definition.lower) if isinstance(index, int)}
+    taken = _taken(definition)
     if definition._simple:
         return [index in taken for index in range(count)]
     return [index in taken for index, (_, values) in enumerate(definition.group(list(range(count)), attrs)) for _ in values]

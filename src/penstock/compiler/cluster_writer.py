@@ -14,6 +14,7 @@ from penstock.compiler.nest_layout import Strides, broadcast_strides
 from penstock.compiler.values import Item, Value
 from penstock.graph.dtypes import DType
 from penstock.graph.opdef import lookup
+from penstock.ops.transfer import Refuse
 
 if TYPE_CHECKING:
     from penstock.compiler.emitter import Emitter
@@ -83,6 +84,10 @@ class _Writer:
         refs = [self._operand(value, shape) if taken else None for value, taken in zip(item.inputs, operands(item))]
         some = next((ref for ref in refs if ref is not None), None)
         results = self.loop.step(Step(node.definition, node.attrs, tuple(ref or some for ref in refs)))  # type: ignore[arg-type]
+        if node.definition is Refuse:
+            status = Array(self.b.status.buffer, self.b.status.dtype, (), ())
+            self.loop.output(results[0], status, self._strides(status, ()), not self.space.reduced)
+            return
         if not node.definition.updates:
             self.refs[item.outputs[0]] = results[0]
             return

@@ -7,39 +7,45 @@ lead out of it and back in, which bit masks of what comes before and after each 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections import ChainMap
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from penstock.compiler.cluster_space import Kind, Space, kind_of, space_of, without_ones
+from penstock.compiler.cluster_space import Kind, Level, Space, kind_of, space_of, without_ones
 from penstock.compiler.cluster_writer import write
+from penstock.compiler.composition import composed
 from penstock.compiler.values import Item, Value
 
 if TYPE_CHECKING:
     from penstock.compiler.emitter import Emitter
 
-_LARGEST = 250  # items of a group: the time that LLVM takes grows faster than the code
-_OPERANDS = 48  # arrays that a group touches
+_LARGEST, _LARGEST_SMALL = 250, 1500  # items of a group: the time that LLVM takes grows faster than the code, but many small calls take time too
+_OPERANDS, _OPERANDS_SMALL = 48, 300  # arrays that a group touches
 _SMALL = 4096  # elements: groups below are joined even if they have nothing in common, to save calls
 _TRIES = 4  # other users of an input that an item is tried to be joined with
 
 
 def emit(b: Emitter, group: Sequence[Item]) -> None:
     """Appends the calls of a group, and sets the arrays of the outputs that are needed outside of it."""
+    b.nodes = list(dict.fromkeys(item if item.node.payload is None else item.node.payload for item in group))
     write(b, list(group))
 
 
 def group(items: Sequence[Item]) -> list[list[Item]]:
-    """The items in groups, in an order in which they can run. An item that cannot be fused is a group of its own."""
-    return _Grouping(items).result()
+    """The items in groups, in an order in which they can run. An item that cannot be fused is a group of its own; composite ones are taken apart."""
+    return _Grouping(composed(items)).result()
 
 
 class _Group:
     """Members as positions, and as bits of masks: ``before`` and ``after`` are the items that have to run before and after any of them."""
 
-    __slots__ = ("after", "before", "bits", "members", "space")
+    __slots__ = ("after", "before", "bits", "levels", "members", "operands", "space", "updates")
 
     def __init__(self, position: int, before: int, space: Space | None) -> None:
         self.members, self.bits, self.before, self.after, self.space = [position], 1 << position, before, 0, space
+        self.levels: dict[Value, Level] = {}  # if an axis is reduced
+        self.operands = 0  # at most: arrays that it touches
+        self.updates = False
 
 
 class _Grouping:
@@ -64,7 +70,11 @@ class _Grouping:
             before = 0
             for other in found:
                 before |= self.groups[other].before | self.groups[other].bits
-            self.groups.append(_Group(index, before, space_of(item, self.kinds[index])))
+            mine = _Group(index, before, space_of(item, self.kinds[index]))
+            mine.operands, mine.updates = len(item.inputs) + len(item.outputs), bool(item.node.definition.updates)
+            if mine.space is not None and mine.space.reduced:
+                mine.levels = self._levels([index], mine.space, mine.updates) or {}
+            self.groups.append(mine)
         for index in reversed(range(len(self.items))):
             mine = self.groups[index]
             reached = mine.after | mine.bits
@@ -92,7 +102,10 @@ class _Grouping:
 
     def _try(self, x: int, y: int) -> None:
         a, b = self.groups[x], self.groups[y]
-        if a is b or a.space is None or b.space is None or len(a.members) + len(b.members) > _LARGEST:
+        if a is b or a.space is None or b.space is None:
+            return
+        size = len(a.members) + len(b.members)
+        if size > (_LARGEST if a.space.size > _SMALL or b.space.size > _SMALL else _LARGEST_SMALL):
             return
         both = a.bits | b.bits
         if ((a.after & b.before) | (b.after & a.before)) & ~both:
@@ -100,13 +113,45 @@ class _Grouping:
         space = a.space.joined(b.space)
         if space is None:
             return
+        levels = self._joined_levels(a, b, space)
+        if levels is None:
+            return
         members = sorted([*a.members, *b.members])
-        if space.admits([self.items[index] for index in members], [self.kinds[index] for index in members]) and self._operands(members) <= _OPERANDS:
+        operands = a.operands + b.operands
+        limit = _OPERANDS if space.size > _SMALL else _OPERANDS_SMALL
+        if operands > limit:
+            operands = self._operands(members)
+        if operands <= limit:
             self._join(a, b, members, space)
+            a.levels, a.operands, a.updates = levels, operands, a.updates or b.updates
+
+    def _joined_levels(self, a: _Group, b: _Group, space: Space) -> dict[Value, Level] | None:
+        """The levels of the members of both; None if they cannot be one nest."""
+        updates = a.updates or b.updates
+        if not space.reduced:
+            return {}
+        for large, small in ((a, b), (b, a)):  # the usual case: one more item, after all others
+            if len(small.members) == 1 and small.members[0] > large.members[-1] and space == large.space and updates == large.updates:
+                added = self._levels(small.members, space, updates, large.levels)
+                if added is None:
+                    return None
+                large.levels.update(added)
+                return large.levels
+        return self._levels(sorted([*a.members, *b.members]), space, updates)
+
+    def _levels(self, members: Sequence[int], space: Space, updates: bool, known: dict[Value, Level] | None = None) -> dict[Value, Level] | None:
+        found: dict[Value, Level] = {}
+        levels: Mapping[Value, Level] = found if known is None else ChainMap(found, known)
+        for index in members:
+            level = space.level(self.items[index], self.kinds[index], levels)
+            if level is None or not space.admits(level, updates):
+                return None
+            for value in self.items[index].outputs:
+                found[value] = level
+        return found
 
     def _operands(self, members: list[int]) -> int:
-        if len(members) <= _OPERANDS // 4:
-            return 0
+        """How many arrays some items read and write."""
         mine = {self.items[index] for index in members}
         outside: set[int] = set()
         for item in mine:

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from penstock.compiler.flow import Flow
     from penstock.compiler.indexing import Indexing
     from penstock.compiler.moves import Moves
+    from penstock.compiler.ordering import Order
+    from penstock.compiler.randomness import Randomness
+    from penstock.compiler.resampling import Images
     from penstock.compiler.scans import Scans
     from penstock.compiler.windows import Windows
 
@@ -116,6 +119,24 @@ class Emitter:
         """Rows that are gone through from one end to the other."""
         from penstock.compiler.scans import Scans  # as above
         return Scans(self)
+
+    @functools.cached_property
+    def order(self) -> Order:
+        """The largest elements."""
+        from penstock.compiler.ordering import Order  # as above
+        return Order(self)
+
+    @functools.cached_property
+    def images(self) -> Images:
+        """Resizing."""
+        from penstock.compiler.resampling import Images  # as above
+        return Images(self)
+
+    @functools.cached_property
+    def random(self) -> Randomness:
+        """Random numbers."""
+        from penstock.compiler.randomness import Randomness  # as above
+        return Randomness(self)
 
     @functools.cached_property
     def flow(self) -> Flow:

@@ -13,8 +13,8 @@ from __future__ import annotations
 from llvmlite import ir
 
 from penstock.compiler.calls import ARRAY_DATA, Code
-from penstock.compiler.microkernel import MicroKernels, Module, STRIDE, Tile, maximum, minimum, tile_for
-from penstock.compiler.packing import PANEL_ROWS, PATCH_WORDS, Packing
+from penstock.compiler.microkernel import DEPTH, STRIDE, MicroKernels, Module, Tile, maximum, minimum, tile_for
+from penstock.compiler.packing import PANEL_ROWS, PATCH_WORDS, STAGE, Packing
 from penstock.compiler.pieces import advance, loop, number
 from penstock.compiler.vectors import I64, IR, POINTER, allocate
 
@@ -40,6 +40,7 @@ class Gemm:
         self.pack_a = self.packing.patches() if patches else self.packing.matrix()
         self.has_patches = patches
         self.panel, self.transposed_panel = self.packing.panel(), self.packing.transposed_panel()
+        self.tiles = self.packing.tiles() if columns else None
         self.store_tile = self._store_tile()
         self._kernel()
 
@@ -53,7 +54,9 @@ class Gemm:
         self.patch_words = b.gep(words, [number(len(OPERANDS) + len(WORDS))], source_etype=I64)
         self.alpha, self.floor = (self._number(self.w[name]) for name in ("alpha", "floor"))
         tile = self.tile
-        self.a_buffer = allocate(b, tile.scalar, (tile.buffer_rows + tile.rows) * STRIDE)
+        tiles = tile.buffer_rows // tile.rows
+        self.a_buffer = allocate(b, tile.scalar, tiles * DEPTH * tile.line // tile.size if self.columns else tile.buffer_rows * STRIDE)
+        self.stage = allocate(b, tile.scalar, (STAGE + 1) * STRIDE) if self.columns else self.a_buffer
         self.b_buffer = allocate(b, tile.scalar, PANEL_ROWS * tile.columns)
         self.tile_buffer = allocate(b, tile.scalar, tile.rows * tile.columns)
         self.zeros = allocate(b, tile.scalar, tile.columns)
@@ -75,25 +78,37 @@ class Gemm:
         with loop(b, w["m_start"], w["m_stop"], w["m_block"]) as m0:
             count = minimum(b, w["m_block"], b.sub(w["m_stop"], m0))
             tiles = b.udiv(b.add(count, number(self.tile.rows - 1)), number(self.tile.rows))
-            height = b.udiv(b.add(count, b.sub(tiles, number(1))), tiles)
+            height = b.udiv(b.add(count, b.sub(tiles, number(1))), tiles)  # all tiles are about as high,
+            tiles = b.udiv(b.add(count, b.sub(height, number(1))), height)  # so there may be fewer of them
             with loop(b, w["k_start"], maximum(b, w["k_stop"], b.add(w["k_start"], number(1))), w["k_block"]) as k0:  # at least once: C is to be written
                 depth = minimum(b, w["k_block"], b.sub(w["k_stop"], k0))
-                self._pack_a(m0, count, k0, depth)
+                self._pack_a(m0, count, height, k0, depth)
                 with loop(b, w["n_start"], w["n_stop"], self.tile.columns) as n0:
-                    self._panel(m0, count, height, k0, depth, n0)
+                    self._panel((m0, count, tiles, height), k0, depth, n0)
 
-    def _pack_a(self, m0: IR, count: IR, k0: IR, depth: IR) -> None:
+    def _pack_a(self, m0: IR, count: IR, height: IR, k0: IR, depth: IR) -> None:
         b = self.b
-        (row, rows), (column, columns) = ((k0, depth), (m0, count)) if self.columns else ((m0, count), (k0, depth))
+        if not self.columns:
+            self._copy_a(m0, count, k0, depth)
+            return
+        with loop(b, number(0), depth, STAGE) as k:
+            rows = minimum(b, number(STAGE), b.sub(depth, k))
+            self._copy_a(b.add(k0, k), rows, m0, count)
+            b.call(self.tiles, [advance(b, self.a_buffer, b.mul(k, number(self.tile.line))), self.stage, rows, count, height])
+
+    def _copy_a(self, row: IR, rows: IR, column: IR, columns: IR) -> None:
+        """A part of A as it lies in memory."""
+        b = self.b
         if self.has_patches:
-            b.call(self.pack_a, [self.a_buffer, self.place["a"], self.patch_words, row, b.add(row, rows), column, b.add(column, columns)])
+            b.call(self.pack_a, [self.stage, self.place["a"], self.patch_words, row, b.add(row, rows), column, b.add(column, columns)])
             return
         source = advance(b, self.place["a"], b.add(b.mul(row, self.w["a_step"]), b.mul(column, number(self.tile.size))))
-        b.call(self.pack_a, [self.a_buffer, source, self.w["a_step"], rows, columns])
+        b.call(self.pack_a, [self.stage, source, self.w["a_step"], rows, columns])
 
-    def _panel(self, m0: IR, count: IR, height: IR, k0: IR, depth: IR, n0: IR) -> None:
+    def _panel(self, block: tuple[IR, IR, IR, IR], k0: IR, depth: IR, n0: IR) -> None:
         """All tiles of a block that lie in one panel of columns."""
         b, w, tile = self.b, self.w, self.tile
+        m0, count, tiles, height = block
         width = minimum(b, number(tile.columns), b.sub(w["n_stop"], n0))
         vectors = b.udiv(b.add(width, number(tile.lanes - 1)), number(tile.lanes))
         full = b.icmp_signed("==", width, b.mul(vectors, number(tile.lanes)))
@@ -104,9 +119,10 @@ class Gemm:
         direct = b.and_(full, b.icmp_signed("==", w["c_width"], number(0)))
         fresh = b.icmp_signed("==", w["has_added"], number(0))
         column = b.mul(n0, number(tile.size))
-        with loop(b, number(0), count, height) as t:
+        with loop(b, number(0), tiles) as index:
+            t = b.mul(index, height)
             rows, m = minimum(b, height, b.sub(count, t)), b.add(m0, t)
-            a = advance(b, self.a_buffer, b.mul(t, number(tile.size if self.columns else STRIDE * tile.size)))
+            a = advance(b, self.a_buffer, b.mul(index, number(DEPTH * tile.line)) if self.columns else b.mul(t, number(STRIDE * tile.size)))
             micro = self.micro.choose(b, rows, vectors)
             c = advance(b, self.place["c"], b.add(column, b.mul(m, w["c_step"])))
             given = advance(b, self.place["added"], b.add(column, b.mul(m, w["added_step"])))

@@ -13,7 +13,7 @@ import numpy as np
 from penstock.compiler.calls import Array
 from penstock.compiler.layout import cut
 from penstock.compiler.rows import Change, RowRule, change_code, check_code, flatten_code, gather_code, row_parts
-from penstock.compiler.vector_builder import Value, VectorBuilder
+from penstock.compiler.vector_builder import NARROW, Value, VectorBuilder
 from penstock.graph import dtypes as dt
 from penstock.graph.dtypes import as_dtype
 
@@ -43,19 +43,20 @@ class Indexing:
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
-    def gather(self, params: Array, indices: Array, axis: int) -> Array:
-        """Slices along an axis."""
-        if not -params.rank <= axis < params.rank:
-            self.emit.unsupported(f"axis {axis} of rank {params.rank}")
+    def gather(self, params: Array, indices: Array, axis: int, batch: int = 0) -> Array:
+        """Slices along an axis. The first ``batch`` axes of params and indices go together; then the axis has to follow them."""
+        batch = batch + indices.rank if batch < 0 else batch
+        if not -params.rank <= axis < params.rank or (batch and axis % params.rank != batch) or params.shape[:batch] != indices.shape[:batch]:
+            self.emit.unsupported(f"axis {axis} of {list(params.shape)} by {list(indices.shape)} with {batch} axes of a batch")
         axis %= params.rank
         front, limit, row = params.shape[:axis], params.shape[axis], params.shape[axis + 1:]
-        result = self.emit.empty([*front, *indices.shape, *row], params.dtype)
-        if math.prod(front) == 0 or not result.size:
+        result = self.emit.empty([*front, *indices.shape[batch:], *row], params.dtype)
+        if not result.size:
             self.check(indices, limit)
             return result
         params = self._with_whole_rows(params, axis)
         flat = self.emit.move.reshape(params, [math.prod(front), limit, math.prod(row)]) if limit else self.emit.contiguous(params)
-        self._gather(flat, self.emit.contiguous(indices), result, math.prod(front), limit, math.prod(row))
+        self._gather(flat, self.emit.contiguous(indices), result, math.prod(indices.shape[batch:]), bool(batch))
         return result
 
     def _with_whole_rows(self, params: Array, axis: int) -> Array:
@@ -69,13 +70,17 @@ class Indexing:
             stride *= extent
         return params if rows.contiguous else self.emit.contiguous(params)
 
-    def _gather(self, params: Array, indices: Array, result: Array, outer: int, limit: int, length: int) -> None:
+    def _gather(self, params: Array, indices: Array, result: Array, picks: int, batched: bool) -> None:
+        """params: [times, rows, elements]; all times use the same indices, or each its own ``picks``."""
         size = params.dtype.itemsize
-        outer_source, row = params.strides[:2] if params.rank == 3 else (0, 0)
-        numbers = [limit, length, row, outer, outer_source, indices.size * length * size]
+        times, limit, length = params.shape if params.rank == 3 else (1, 0, 1)
+        times_step, row = params.strides[:2] if params.rank == 3 else (0, 0)
+        numbers = [times_step, picks * indices.dtype.itemsize * batched, picks * length * size]
         parts = 2 * self.emit.threads if result.nbytes >= _LARGE and self.emit.threads > 1 else 1
+        whole = [(0, picks)], [(0, times)]
+        ranges, outer = (cut(picks, parts, 1), whole[1]) if picks >= times else (whole[0], cut(times, parts, 1))
         self.emit.call(gather_code(indices.dtype, size, length == 1), [params, indices, result, self.emit.status],
-                       [[start, stop, *numbers] for start, stop in cut(indices.size, parts, 1)], "gather", writes=2)
+                       [[*each, limit, length, row, *times_range, *numbers] for each in ranges for times_range in outer], "gather", writes=2)
 
     def gather_nd(self, params: Array, indices: Array) -> Array:
         """Slices at positions: the last axis of the indices names coordinates in the first axes."""
@@ -96,8 +101,8 @@ class Indexing:
         steps = [math.prod(shape[axis + 1:depth]) for axis in range(depth)]
         table = [number for pair in zip(shape, steps) for number in pair]
         if count:
-            self.emit.call(flatten_code(indices.dtype), [self.emit.contiguous(indices), result, self.emit.status], [[count, depth, *table]], "positions",
-                           writes=2)
+            operands = [self.emit.contiguous(indices), result, self.emit.status]
+            self.emit.call(flatten_code(indices.dtype), operands, [[count, depth, *table]], "positions", writes=2)
         return result
 
     def check(self, indices: Array, limit: int, negatives: bool = False) -> Array:
@@ -129,8 +134,8 @@ class Indexing:
 
     def segments(self, data: Array, ids: Array, number: int, how: str, empty: Any) -> Array:
         """Rows of data with the same id combined into one, beginning with ``empty``; rows with negative ids are left out."""
-        if data.shape[:ids.rank] != ids.shape or number < 0:
-            self.emit.unsupported("the shapes do not fit")
+        if data.shape[:ids.rank] != ids.shape or number < 0 or as_dtype(data.dtype) in NARROW:
+            self.emit.unsupported("the shapes do not fit, or sums would have to be kept in a wider type")
         ids = self.check(ids, number, negatives=True)
         result = self.emit.move.copied(self.emit.move.full([number, *data.shape[ids.rank:]], empty, data.dtype), "segments")
         self.change(how, result, ids, data)

@@ -2,9 +2,9 @@
 
     C[i, j] = max(added[i, j] + alpha * sum over k of A[i, k] * B[k, j], floor)
 
-A lies in a buffer whose rows are ``STRIDE`` elements apart, so that every element of a tile is a fixed distance from one pointer. Either a row of the
-buffer is a row of A ("rows"), or it is a column of A ("columns": the rows of C run along the buffer's rows). There is a function for each number of
-rows and of vectors that a tile can have; ``table`` holds their addresses.
+A lies in a buffer in which every element of a tile is a fixed distance from one pointer. Either rows of A are rows of the buffer, ``STRIDE`` elements apart
+("rows"), or the buffer has, for each tile, one short row for each k ("columns"). There is a function for each number of rows and of vectors that a
+tile can have; ``table`` holds their addresses.
 """
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from llvmlite import ir
 
 from penstock.compiler import target
-from penstock.compiler.pieces import VOID, advance, loop, number
+from penstock.compiler.pieces import VOID, advance, number
 from penstock.compiler.vectors import I1, I64, IR, POINTER
 
 DEPTH = 256  # elements of A's buffer that are used in each row
@@ -47,6 +47,11 @@ class Tile:
     def vector(self) -> ir.VectorType:
         """LLVM's type of a vector."""
         return ir.VectorType(self.scalar, self.lanes)
+
+    @property
+    def line(self) -> int:
+        """Bytes of whole vectors that hold one element for each row."""
+        return -(-self.rows // self.lanes) * self.lanes * self.size
 
     @property
     def buffer_rows(self) -> int:
@@ -152,7 +157,7 @@ class MicroKernels:
     def __init__(self, module: Module, columns: bool) -> None:
         self.m, self.tile = module, module.tile
         size = self.tile.size
-        self.row, self.step = (size, STRIDE * size) if columns else (STRIDE * size, size)  # bytes from a row of the tile to the next, from k to k + 1
+        self.row, self.step = (size, self.tile.line) if columns else (STRIDE * size, size)  # bytes from a row of the tile to the next, from k to k + 1
         scalar = self.tile.scalar
         self.parameters = [POINTER, POINTER, I64, POINTER, I64, POINTER, I64, I64, scalar, scalar]
         self.functions = [self._micro(rows, vectors) for vectors in range(1, self.tile.vectors + 1) for rows in range(1, self.tile.rows + 1)]

@@ -9,6 +9,7 @@ import numpy as np
 
 from penstock.compiler.calls import Array
 from penstock.compiler.copying import copy_code, plan_copy
+from penstock.compiler.fusion_body import Unsupported
 from penstock.compiler.layout import broadcast_strides
 from penstock.compiler.views import reshaped_strides, seen_through
 
@@ -43,9 +44,10 @@ class Moves:
         """Repeated along missing axes and axes of extent 1."""
         shape = tuple(int(extent) for extent in shape)
         try:
-            return self.emit.view(array, shape, broadcast_strides(array.shape, array.strides, shape))
+            strides = broadcast_strides(array.shape, array.strides, shape)
         except ValueError as error:
-            self.emit.unsupported(str(error))
+            raise Unsupported(str(error)) from error
+        return self.emit.view(array, shape, strides)
 
     def full(self, shape: Sequence[int], value: Any, dtype: np.dtype) -> Array:
         """One value everywhere: a constant of one element, seen many times."""
@@ -124,8 +126,21 @@ class Moves:
         self.copy(array, inside, label)
         return result
 
+    def diagonal(self, array: Array) -> Array:
+        """An array of rank 2k with this one of rank k on its diagonal."""
+        matrix = self.placed((array.size, array.size), self.reshape(array, [-1] if array.size else [0]), np.diagonal, "diagonal")
+        return self.reshape(matrix, [*array.shape, *array.shape])
+
+    def diagonal_part(self, array: Array) -> Array:
+        """The diagonal of an array of rank 2k."""
+        half = array.rank // 2
+        if array.rank % 2 or array.shape[:half] != array.shape[half:]:
+            self.emit.unsupported("the two halves of the shape are not the same")
+        count = math.prod(array.shape[:half])
+        return self.reshape(self.view(np.diagonal, self.reshape(array, [count, count])), array.shape[:half])
+
     def mirror_pad(self, array: Array, pairs: np.ndarray, edge: int) -> Array:
-        """Mirror images around the array, without (``edge`` 1) or with (0) the edge itself. Axis after axis: later ones mirror what is there by then."""
+        """Mirror images around the array, without (``edge`` 1) or with (0) the edge itself. Later axes mirror what is there by then."""
         widths = [(int(before), int(after)) for before, after in pairs]
         if pairs.shape != (array.rank, 2) or any(not 0 <= width <= extent - edge for extent, pair in zip(array.shape, widths) for width in pair):
             self.emit.unsupported("the paddings do not fit")
@@ -134,7 +149,8 @@ class Moves:
         for axis in range(array.rank):
             for side in range(2):
                 if widths[axis][side]:
-                    self.copy(*self.view(_images, result, widths, axis, side, edge), "mirror_pad")
+                    original, image = self.view(_images, result, widths, axis, side, edge)
+                    self.copy(original, image, "mirror_pad")
         return result
 
     def roll(self, array: Array, shifts: np.ndarray, axes: np.ndarray) -> Array:

@@ -43,7 +43,7 @@ class Step:
     attrs: dict[str, Any]
     operands: tuple[int, ...]
 
-    @property
+    @functools.cached_property
     def dtypes(self) -> tuple[DType, ...]:
         """The types of its results."""
         return result_types(self.definition, self.attrs, len(self.definition.updates))

@@ -19,11 +19,12 @@ from penstock.compiler.accumulators import Folding, RowAccumulator
 from penstock.compiler.elements import Elements, lanes_below, load_uniform, store_lane
 from penstock.compiler.nest import Nest, Step
 from penstock.compiler.pieces import VOID, advance, loop, lower, memory_type, number
-from penstock.compiler.spills import spills
+from penstock.compiler.spills import spills, step_cost
 from penstock.compiler.vector_builder import Value, VectorBuilder
 from penstock.compiler.vectors import I64, IR, LANES, POINTER, allocate, vector
 
 ARRAY_DATA = object.__basicsize__  # where an array object holds the address of its elements
+_MUCH = 1200  # LLVM instructions of a kernel: the time to compile more than that grows out of bounds
 COLUMNS = 512  # that are accumulated at a time: accumulators stay in the first cache
 
 # The words after the operands. Then, for each operand: where it begins, its inner stride, its row stride (in bytes); then the outer and the middle table,
@@ -55,7 +56,7 @@ class NestKernel:
     def _kernel(self) -> None:
         function = ir.Function(self.module, ir.FunctionType(VOID, [POINTER]), "kernel")
         self.b = b = ir.IRBuilder(function.append_basic_block("entry"))
-        self.v = VectorBuilder(b)
+        self.v = VectorBuilder(b, outlined=sum(step_cost(step, self.nest) for step in self.nest.steps) > _MUCH)
         words = function.args[0]
 
         def word(index: int) -> IR:

@@ -136,6 +136,32 @@ class Packing:
         b.ret_void()
         return function
 
+    def tiles(self) -> ir.Function:
+        """tiles(to, buffer, rows, count, height): cuts rows of a buffer into pieces of ``height`` elements; those of one tile stand one below the other."""
+        function, b = self.m.function("tiles", [POINTER, POINTER, I64, I64, I64])
+        to, buffer, rows, count, height = function.args
+        piece, lanes = b.mul(height, number(self.size)), self.tile.line // self._vector_bytes()
+        length = b.mul(count, number(self.size))
+        with loop(b, number(0), rows) as row:
+            source, target = advance(b, buffer, b.mul(row, number(self.row_bytes))), advance(b, to, b.mul(row, number(self.tile.line)))
+            before = b.block
+            head, body, done = (b.append_basic_block(name) for name in ("head", "body", "done"))
+            b.branch(head)
+            b.position_at_end(head)
+            offset, place = b.phi(I64), b.phi(POINTER)
+            b.cbranch(b.icmp_signed("<", offset, length), body, done)
+            b.position_at_end(body)
+            for v in range(lanes):
+                at = number(v * self._vector_bytes())
+                self.m.store(b, self.m.load(b, advance(b, advance(b, source, offset), at)), advance(b, place, at))
+            for phi, first, again in ((offset, number(0), b.add(offset, piece)), (place, target, advance(b, place, number(DEPTH * self.tile.line)))):
+                phi.add_incoming(first, before)
+                phi.add_incoming(again, body)
+            b.branch(head)
+            b.position_at_end(done)
+        b.ret_void()
+        return function
+
     def panel(self) -> ir.Function:
         """panel(buffer, from, step, rows, width, vectors): columns of B, in rows of whole vectors; the rest is zeros."""
         function, b = self.m.function("panel", [POINTER, POINTER, I64, I64, I64, I64])
@@ -189,4 +215,5 @@ def transpose(b: ir.IRBuilder, square: list[IR]) -> list[IR]:
     return square
 
 
+STAGE = 16  # rows of A's transpose that are copied at a time, before they are cut into tiles
 PANEL_ROWS = DEPTH + 16  # of a buffer for B: with room for a whole square

@@ -267,5 +267,5 @@ def _lowest(dtype: DType) -> Any:
     return -np.inf if dtype.is_floating else np.iinfo(dtype.np).min
 
 
-_BUILDERS: dict[str, Callable[[str, DType], str]] = {"max": _build_reduction, "mean": _build_reduction, "sum": _build_reduction, "share": _build_share,
-                                                     "argmax": _build_argmax, "pick": _build_pick}
+_BUILDERS: dict[str, Callable[[str, DType], str]] = {
+    "max": _build_reduction, "mean": _build_reduction, "sum": _build_reduction, "share": _build_share, "argmax": _build_argmax, "pick": _build_pick}

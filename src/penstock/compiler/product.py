@@ -75,10 +75,9 @@ def _bits(value: float, dtype: np.dtype) -> int:
 
 def _words(p: Product, tile: Tile, given: dict[str, int]) -> list[int]:
     m = given["m_stop"] - given["m_start"]
-    rows_most, depth_most = (tile.buffer_rows, 256 if p.a_transposed else DEPTH)
     values = {"batch": p.batch, "a_step": p.a_step, "b_step": p.b_step, "c_step": p.c_step, "b_transposed": int(p.b_transposed),
-              "b_packed": int(p.b_transposed or m >= _REUSED * tile.rows), "m_block": _even(m, rows_most, tile.rows),
-              "k_start": 0, "k_stop": p.k, "k_block": _even(p.k, depth_most, 4), **p.steps, **given}
+              "b_packed": int(p.b_transposed or m >= _REUSED * tile.rows), "m_block": _even(m, tile.buffer_rows, tile.rows),
+              "k_start": 0, "k_stop": p.k, "k_block": _even(p.k, DEPTH, 4), **p.steps, **given}
     return [*(values.get(name, 0) for name in gemm.WORDS), *p.patches]
 
 

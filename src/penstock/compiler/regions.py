@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from penstock.compiler.ir import Node, functions_of, prune
-from penstock.compiler.native import why_not
+from penstock.compiler.costs import why_not
 from penstock.compiler.scope import pure
 from penstock.graph import dtypes
 from penstock.graph.dtypes import DType
@@ -142,7 +142,7 @@ def _capable(node: Node) -> bool:
     if not all(_plain(dtype) or dtype is dtypes.resource or (native and dtype is dtypes.variant) for dtype in inputs) \
             or not all(_plain(dtype) or (native and dtype is dtypes.variant) for dtype in node.output_dtypes):
         return False
-    if native or definition.reduces or definition.keeps_order or definition.broadcasts:
+    if native or definition.reduces or definition.keeps_order or definition.broadcasts or definition.compose is not None:
         return True
     if definition.lower is None or not (definition.elementwise or definition.updates):
         return False

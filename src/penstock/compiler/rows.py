@@ -81,12 +81,12 @@ def _build_flatten(bits: int) -> str:
 
 # --- gather ----------------------------------------------------------------------------------------------------------
 
-_GATHER = ("first", "last", "limit", "length", "row", "outer", "outer_source", "outer_target")
+_GATHER = ("first", "last", "limit", "length", "row", "outer_first", "outer_last", "outer_source", "outer_indices", "outer_target")
 
 
 def gather_code(index: np.dtype, itemsize: int, single: bool) -> Code:
-    """Operands source, indices, result, status. Numbers: the range of indices, rows that there are, elements of a row, bytes from row to row,
-    how often all of it is done, and bytes from one time to the next in source and result. ``single``: rows of one element."""
+    """Operands source, indices, result, status. Numbers: the range of indices, rows that there are, elements of a row, bytes from row to row;
+    then the range of times that this is done, and bytes from one time to the next in each operand. ``single``: rows of one element."""
     return Code.of(f"gather {index} {itemsize} {single}", lambda: _build_gather(8 * index.itemsize, itemsize, single))
 
 
@@ -94,10 +94,11 @@ def _build_gather(bits: int, itemsize: int, single: bool) -> str:
     w = Writer(["source", "indices", "result", "status"], _GATHER)
     b, kind = w.b, word(itemsize)
     last = b.sub(w.last, number(1))
-    with w.range(w.outer) as outer:
-        source, result = w.at(w.source, b.mul(outer, w.outer_source)), w.at(w.result, b.mul(outer, w.outer_target))
+    with w.range(w.outer_last, w.outer_first) as outer:
+        source, indices, result = (w.at(pointer, b.mul(outer, step)) for pointer, step in
+                                   ((w.source, w.outer_source), (w.indices, w.outer_indices), (w.result, w.outer_target)))
         with w.range(w.last, w.first) as position:
-            index = _index(w, w.indices, position, bits)
+            index = _index(w, indices, position, bits)
             with b.if_then(b.icmp_unsigned(">=", index, w.limit), likely=False):
                 b.store(number(1), w.status)
                 b.ret_void()
@@ -105,7 +106,7 @@ def _build_gather(bits: int, itemsize: int, single: bool) -> str:
             if single:
                 w.store(w.load(origin, kind), place, kind)
             else:
-                soon = _index(w, w.indices, w.least(b.add(position, number(AHEAD)), last), bits)
+                soon = _index(w, indices, w.least(b.add(position, number(AHEAD)), last), bits)
                 _ask_for(w, w.at(source, b.mul(soon, w.row)), b.mul(w.length, number(itemsize)), False)
                 _copy_row(w, origin, place, itemsize)
     return w.finish()
@@ -113,7 +114,11 @@ def _build_gather(bits: int, itemsize: int, single: bool) -> str:
 
 def _copy_row(w: Writer, origin: IR, place: IR, itemsize: int) -> None:
     kind = word(itemsize)
-    w.strips(w.length, lambda at, lanes: w.store(w.load(w.item(origin, at, kind), kind, lanes), w.item(place, at, kind), kind), max(64 // itemsize, 1))
+
+    def move(at: IR, lanes: int) -> None:
+        w.store(w.load(w.item(origin, at, kind), kind, lanes), w.item(place, at, kind), kind)
+
+    w.strips(w.length, move, max(64 // itemsize, 1))
 
 
 def _ask_for(w: Writer, row: IR, size: IR, write: bool) -> None:

@@ -1,20 +1,18 @@
-"""Sums and products of all elements up to each one; the largest elements of rows; one-hot rows; reversed sequences. What ``emit.scans`` is."""
+"""Sums and products of all elements up to each one, one-hot rows, bands of matrices, reversed sequences. What ``emit.scans`` is."""
 from __future__ import annotations
 
 import math
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
 
 from penstock.compiler.calls import Array, Code
 from penstock.compiler.layout import cut
 from penstock.compiler.pieces import number
-from penstock.compiler.vectors import I64, IR, LANES
+from penstock.compiler.vectors import I64, IR
 from penstock.compiler.writer import Writer, element, of, word
 
 _MANY = 1 << 15  # elements from which on several threads pay
-_MOST = 64  # elements of a top-k that are kept in order while a row is gone through
 
 
 class Scans:
@@ -43,20 +41,6 @@ class Scans:
                        flops=array.size)
         return result
 
-    def top_k(self, array: Array, k: int) -> tuple[Array, Array]:
-        """The k largest of each row, largest first, of equal ones the earlier first; and where they stand. NaNs are larger than all numbers."""
-        if not array.rank or not 0 <= k <= array.shape[-1] or k > _MOST:
-            self.emit.unsupported(f"{k} elements of rows of {array.shape[-1:]}")
-        kind = element(array.dtype)
-        shape = [*array.shape[:-1], k]
-        values, indices = self.emit.empty(shape, array.dtype), self.emit.empty(shape, np.int32)
-        if values.size:
-            length = array.shape[-1]
-            code = Code.of(f"top_k {array.dtype}", lambda: _build_top_k(kind, array.dtype.kind))
-            self.emit.call(code, [self.emit.contiguous(array), values, indices],
-                           [[start, stop, length, k] for start, stop in self._parts(array.size // length, array.size)], "top_k", writes=2)
-        return values, indices
-
     def one_hot(self, indices: Array, depth: int, on_value: Array, off_value: Array, axis: int) -> Array:
         """``off_value`` everywhere but where an index says."""
         if depth < 0 or not -1 <= axis <= indices.rank or on_value.dtype.hasobject:
@@ -71,10 +55,23 @@ class Scans:
             self.emit.call(code, [self.emit.contiguous(indices), on_value, result], [[rows, inner, depth]], "one_hot")
         return result
 
+    def band(self, array: Array, lower: int, upper: int) -> Array:
+        """Matrices with zeros outside a band around the main diagonal; a negative width keeps the whole triangle."""
+        rows, columns = array.shape[-2:]
+        if lower > rows or upper > columns or array.dtype.hasobject:
+            self.emit.unsupported("the band does not fit")
+        result = self.emit.empty(array.shape, array.dtype)
+        if result.size:
+            numbers = [rows, columns, rows if lower < 0 else lower, columns if upper < 0 else upper, array.dtype.itemsize]
+            parts = [[start, stop, *numbers] for start, stop in self._parts(array.size // columns, array.size)]
+            self.emit.call(Code.of("band", _build_band), [self.emit.contiguous(array), result], parts, "band")
+        return result
+
     def reverse_sequence(self, array: Array, lengths: Array, seq_axis: int, batch_axis: int) -> Array:
         """Per entry of the batch, the first elements of a sequence backwards."""
         rank = array.rank
-        if seq_axis == batch_axis or not (0 <= seq_axis < rank and 0 <= batch_axis < rank) or lengths.shape != (array.shape[batch_axis],):
+        apart = seq_axis != batch_axis and 0 <= seq_axis < rank and 0 <= batch_axis < rank
+        if not apart or lengths.shape != (array.shape[batch_axis],) or array.dtype.hasobject:
             self.emit.unsupported("the axes or the lengths do not fit")
         extent = array.shape[seq_axis]
         lengths = self.emit.index.check(lengths, extent + 1)
@@ -85,10 +82,9 @@ class Scans:
         outer, middle, inner = (math.prod(array.shape[a:b]) for a, b in ((0, low), (low + 1, high), (high + 1, rank)))
         first, second = array.shape[low], array.shape[high]
         size, kind = array.dtype.itemsize, lengths.dtype
-        word(size)
-        code = Code.of(f"reverse_sequence {kind} {size} {seq_axis < batch_axis}", lambda: _build_reverse(8 * kind.itemsize, size, seq_axis < batch_axis))
-        self.emit.call(code, [array, lengths, result], [[start, stop, first, middle, second, inner * size] for start, stop in self._parts(outer, array.size)],
-                       "reverse_sequence")
+        code = Code.of(f"reverse_sequence {kind} {seq_axis < batch_axis}", lambda: _build_reverse(8 * kind.itemsize, seq_axis < batch_axis))
+        parts = [[start, stop, first, middle, second, inner * size] for start, stop in self._parts(outer, array.size)]
+        self.emit.call(code, [array, lengths, result], parts, "reverse_sequence")
         return result
 
 
@@ -113,62 +109,6 @@ def _build_cumulative(how: str, kind: ir.Type, exclusive: bool) -> str:
     return w.finish()
 
 
-def _build_top_k(kind: ir.Type, letter: str) -> str:
-    """A sorted list of the best so far; most vectors hold nothing that is larger than its last element, and are passed over."""
-    w = Writer(["source", "values", "indices"], ["first", "last", "length", "k"])
-    b, small = w.b, ir.IntType(32)
-
-    def larger(x: IR, y: IR) -> IR:
-        if letter != "f":
-            return (b.icmp_signed if letter == "i" else b.icmp_unsigned)(">", x, y)
-        return b.or_(b.fcmp_ordered(">", x, y), b.and_(b.fcmp_unordered("uno", x, x), b.fcmp_ordered("ord", y, y)))
-
-    with w.range(w.last, w.first) as row:
-        source, values = w.item(w.source, b.mul(row, w.length), kind), w.item(w.values, b.mul(row, w.k), kind)
-        indices = w.item(w.indices, b.mul(row, w.k), small)
-        filled = w.variable(I64, number(0))
-
-        def insert(index: IR) -> None:
-            value = w.load(w.item(source, index, kind), kind)
-            have = b.load(filled, typ=I64)
-            full = b.icmp_signed("==", have, w.k)
-            place = w.variable(I64, b.select(full, b.sub(w.k, number(1)), have))
-            lowest = w.load(w.item(values, b.sub(w.k, number(1)), kind), kind)
-            with b.if_then(b.or_(b.not_(full), larger(value, lowest))):
-                head, shift, done = (b.append_basic_block(name) for name in ("head", "shift", "placed"))
-                b.branch(head)
-                b.position_at_end(head)
-                at = b.load(place, typ=I64)
-                before = w.most(b.sub(at, number(1)), number(0))
-                other = w.load(w.item(values, before, kind), kind)
-                b.cbranch(b.and_(b.icmp_signed(">", at, number(0)), larger(value, other)), shift, done)
-                b.position_at_end(shift)
-                w.store(other, w.item(values, at, kind), kind)
-                w.store(w.load(w.item(indices, before, small), small), w.item(indices, at, small), small)
-                b.store(before, place)
-                b.branch(head)
-                b.position_at_end(done)
-                w.store(value, w.item(values, at, kind), kind)
-                w.store(b.trunc(index, small), w.item(indices, at, small), small)
-                b.store(w.least(b.add(have, number(1)), w.k), filled)
-
-        with w.range(w.k) as index:  # what is compared with must have been written
-            w.store(w.same(kind, 0, 1), w.item(values, index, kind), kind)
-
-        def look(index: IR, lanes: int) -> None:
-            if lanes == 1:
-                insert(index)
-                return
-            lowest = w.load(w.item(values, b.sub(w.k, number(1)), kind), kind)
-            some = larger(w.load(w.item(source, index, kind), kind, lanes), w.spread(lowest, lanes))
-            some = b.icmp_unsigned("!=", b.bitcast(some, ir.IntType(lanes)), ir.Constant(ir.IntType(lanes), 0))
-            with b.if_then(b.or_(some, b.icmp_signed("<", b.load(filled, typ=I64), w.k))), w.range(b.add(index, number(lanes)), index) as each:
-                insert(each)
-
-        w.strips(w.length, look, LANES)
-    return w.finish()
-
-
 def _build_one_hot(bits: int, unsigned: bool, itemsize: int) -> str:
     w = Writer(["indices", "on", "result"], ["rows", "inner", "depth"])
     b, kind = w.b, word(itemsize)
@@ -182,7 +122,7 @@ def _build_one_hot(bits: int, unsigned: bool, itemsize: int) -> str:
     return w.finish()
 
 
-def _build_reverse(bits: int, itemsize: int, sequence_first: bool) -> str:
+def _build_reverse(bits: int, sequence_first: bool) -> str:
     """Lengths are in range: they have been checked."""
     w = Writer(["source", "lengths", "result"], ["first", "last", "before", "middle", "behind", "size"])
     b = w.b
@@ -199,4 +139,19 @@ def _build_reverse(bits: int, itemsize: int, sequence_first: bool) -> str:
             return b.mul(b.add(b.mul(line, w.behind), y), w.size)
 
         w.copy_bytes(w.at(w.result, place(position)), w.at(w.source, place(origin)), w.size)
+    return w.finish()
+
+
+def _build_band() -> str:
+    w = Writer(["source", "result"], ["first", "last", "rows", "columns", "lower", "upper", "size"])
+    b = w.b
+    with w.range(w.last, w.first) as line:
+        row, length = b.urem(line, w.rows), b.mul(w.columns, w.size)
+        start = w.least(w.most(b.sub(row, w.lower), number(0)), w.columns)
+        stop = w.least(b.add(b.add(row, w.upper), number(1)), w.columns)
+        start, stop = b.mul(w.least(start, stop), w.size), b.mul(stop, w.size)
+        source, result = w.at(w.source, b.mul(line, length)), w.at(w.result, b.mul(line, length))
+        w.clear_bytes(result, start)
+        w.copy_bytes(w.at(result, start), w.at(source, start), b.sub(stop, start))
+        w.clear_bytes(w.at(result, stop), b.sub(length, stop))
     return w.finish()

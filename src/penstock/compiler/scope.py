@@ -5,6 +5,7 @@ these shapes raises ``Demoted``: the region is then cut around it.
 """
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -143,8 +144,8 @@ class Scope:
         for variable in self._given:
             writer: Item | None = None
             readers: list[Item] = []
-            for item in variable.users:
-                if writer is not None:
+            for item in dict.fromkeys(variable.users):
+                if writer is not None and writer is not item:
                     item.after.append(writer)
                 if variable in written(item):
                     item.after += [other for other in dict.fromkeys(readers) if position[other] < position[item]]
@@ -158,8 +159,9 @@ class Scope:
 
     def emit(self) -> list[Array]:
         """The calls of all items; the arrays of the outputs."""
-        self._left = {value: len(value.users) for value in self.values.values()}
-        for group in clusters.group(self.items):
+        groups = clusters.group(self.items)
+        self._left = Counter(value for group in groups for item in group for value in item.inputs)
+        for group in groups:
             self._emit(group)
         return [value.array for value in self.outputs]  # type: ignore[misc]
 

@@ -19,7 +19,8 @@ from penstock.compiler.team import native_driver, team
 from penstock.graph.opdef import OpDef
 
 ALIGNMENT = 64
-GUARD = 0  # bytes between buffers, filled with a pattern that tests look at
+GUARD = 0  # bytes after each buffer, filled with a pattern: tests set it to see whether a kernel writes where it should not. Buffers then share nothing
+_PATTERN = 0xA5
 
 
 class Table:
@@ -80,20 +81,27 @@ def plan_arena(calls: Sequence[Call], status: Buffer, loops: Sequence[tuple[int,
                 last = end
         lives[buffer] = (first, last)
     offsets: dict[Buffer, int] = {}
-    placed: list[tuple[int, int, int, int]] = []  # start, end in memory; first, last in time
+    blocks = np.zeros((len(lives), 4), np.int64)  # of those that are placed: start and end in memory, first and last in time
     total = 0
-    for buffer in sorted(lives, key=lambda each: -each.nbytes):
+    for count, buffer in enumerate(sorted(lives, key=lambda each: -each.nbytes)):
         first, last = lives[buffer]
         size = -(-max(buffer.nbytes, 1) // ALIGNMENT) * ALIGNMENT + GUARD
-        start = 0
-        for begin, end, other_first, other_last in sorted(block for block in placed if block[2] <= last and first <= block[3]):
-            if start + size <= begin:
-                break
-            start = max(start, end)
+        placed = blocks[:count]
+        start = total if GUARD else _lowest_gap(placed[(placed[:, 2] <= last) & (placed[:, 3] >= first), :2], size)
         offsets[buffer] = start
-        placed.append((start, start + size, first, last))
+        blocks[count] = (start, start + size, first, last)
         total = max(total, start + size)
     return offsets, total
+
+
+def _lowest_gap(taken: np.ndarray, size: int) -> int:
+    """The lowest place that is free; ``taken``: starts and ends."""
+    start = 0
+    for begin, end in taken[np.argsort(taken[:, 0])].tolist():
+        if start + size <= begin:
+            break
+        start = max(start, end)
+    return start
 
 
 class Instance:
@@ -102,6 +110,8 @@ class Instance:
     def __init__(self, table: Table) -> None:
         self._table = table  # keeps the code in memory
         self._arena = np.empty(table.arena_bytes + ALIGNMENT, np.uint8)
+        if GUARD:
+            self._arena.fill(_PATTERN)
         self._base = -(-self._arena.__array_interface__["data"][0] // ALIGNMENT) * ALIGNMENT
         self._cells: dict[tuple[Buffer, int], int] = {}
         self._bindings: list[int] = []
@@ -183,6 +193,12 @@ class Instance:
         """A copy of an array, as the last run left it."""
         memory = (ctypes.c_char * max(array.buffer.nbytes - array.offset, 1)).from_address(int(self._cell_memory[self._cell(array)]))
         return np.ndarray(array.shape, array.dtype, memory, 0, array.strides).copy()
+
+    def overrun(self) -> list[Buffer]:
+        """Buffers beyond whose end somebody has written, if there are guards."""
+        start = self._base - _address(self._arena)
+        ends = {buffer: start + offset + buffer.nbytes for buffer, offset in self._table.offsets.items()}
+        return [buffer for buffer, end in ends.items() if (self._arena[end:end + GUARD] != _PATTERN).any()]
 
     def timed(self, arrays: Sequence[np.ndarray]) -> list[int]:
         """Runs; the clock cycles of each call."""

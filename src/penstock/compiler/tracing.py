@@ -5,14 +5,15 @@
             accum += grad * grad
         var -= lr * grad / np.sqrt(accum)
 
-A rule may ask for attributes, and for what is known of a scalar (``if l1 > 0``) when the code is made: what it was answered belongs to the name of
-the code. Anything else that a stand-in cannot do is Unsupported, and the rule stays with NumPy.
+A rule may ask for attributes, and for scalars (``if l1 > 0``). If the scalar is known when the code is made, the answer belongs to the name of the
+code; if not, the rule is called once for each answer, and the results are chosen from in the step. Anything else that a stand-in cannot do is
+Unsupported, and the rule stays with NumPy.
 """
 from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,13 +33,29 @@ _OPERATORS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": 
 _ASKS = {"gt": operator.gt, "lt": operator.lt, "eq": operator.eq}
 
 
+class Questions:
+    """What a rule asks for while it is traced."""
+
+    def __init__(self, answers: list[bool], assumed: Sequence[bool] = ()) -> None:
+        self.answers = answers  # to questions about what is known: they grow
+        self._assumed = list(assumed)  # answers to the first questions about what is not
+        self.open: list[Value] = []  # the questions after those; each was answered by True
+
+    def decide(self, condition: Value) -> bool:
+        """The answer for this call of the rule."""
+        if self._assumed:
+            return self._assumed.pop(0)
+        self.open.append(condition)
+        return True
+
+
 class Traced:
     """Stands for an array, or for a scalar whose value may be known."""
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, v: VectorBuilder, value: Value, answers: list[bool], known: Any = None) -> None:
-        self.v, self.value, self.answers, self.known = v, value, answers, known
+    def __init__(self, v: VectorBuilder, value: Value, questions: Questions, known: Any = None) -> None:
+        self.v, self.value, self.questions, self.known = v, value, questions, known
 
     @property
     def dtype(self) -> np.dtype:
@@ -50,7 +67,7 @@ class Traced:
         return self._new(self.v.cast(self.value, as_dtype(dtype)))
 
     def _new(self, value: Value) -> Traced:
-        return Traced(self.v, value, self.answers)
+        return Traced(self.v, value, self.questions)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None) -> Any:
         name = _UFUNCS.get(ufunc)
@@ -70,6 +87,8 @@ class Traced:
         if function is not np.where or kwargs:
             raise Unsupported(f"the rule uses np.{function.__name__}")
         condition, x, y = args
+        if isinstance(condition, bool):  # it was answered
+            return x if condition else y
         return self._new(self.v.select(condition.value, self._operand(x), self._operand(y)))
 
     def __setitem__(self, where: Any, value: Traced) -> None:
@@ -78,17 +97,17 @@ class Traced:
         self.value = value.value
 
     def __neg__(self) -> Traced:
-        return np.negative(self)  # type: ignore[call-overload, no-any-return]
+        return np.negative(self)
 
     def _ask(self, how: str, other: Any) -> Any:
         """A comparison: of a known scalar with a number it is answered now."""
         if self.known is not None and not isinstance(other, Traced):
-            self.answers.append(bool(_ASKS[how](self.known, other)))
-            return self.answers[-1]
+            self.questions.answers.append(bool(_ASKS[how](self.known, other)))
+            return self.questions.answers[-1]
         return self._new(getattr(self.v, how)(self.value, self._operand(other)))
 
     def __bool__(self) -> bool:
-        raise Unsupported("the rule depends on a number that is computed in the step")
+        return self.questions.decide(self.value)
 
     def __gt__(self, other: Any) -> Any:
         return self._ask("gt", other)
@@ -119,6 +138,22 @@ for _name, _ufunc in _OPERATORS.items():
     _define(_name, _ufunc)
 
 
+def trace(v: VectorBuilder, function: Callable[..., None], updated: Sequence[Value], others: dict[str, Any], known: dict[str, Any] | None = None,
+          answers: list[bool] | None = None, assumed: Sequence[bool] = ()) -> list[Value]:
+    """What a function that changes its first arguments in place makes of them. ``others``, by name, are Values, or are handed on as they are.
+
+    ``known``: the values of scalars among them; ``answers`` takes what is said about these.
+    """
+    questions, known = Questions([] if answers is None else answers, assumed), known or {}
+    arrays = [Traced(v, value, questions) for value in updated]
+    function(*arrays, **{name: Traced(v, value, questions, known.get(name)) if isinstance(value, Value) else value for name, value in others.items()})
+    result = [array.value for array in arrays]
+    for index in reversed(range(len(questions.open))):
+        other = trace(v, function, updated, others, known, answers, [*assumed, *[True] * index, False])
+        result = [v.select(questions.open[index], yes, no) for yes, no in zip(result, other)]
+    return result
+
+
 def row_rule(rule: Callable[..., None], slots: int, given: dict[str, Any], grad: str) -> tuple[RowRule, list[Array]]:
     """The rule over rows of the states, with the gradient as its update; and the scalars that it needs, in order.
 
@@ -133,11 +168,7 @@ def row_rule(rule: Callable[..., None], slots: int, given: dict[str, Any], grad:
     kind = as_dtype(given[grad].dtype)
 
     def change(v: VectorBuilder, states: list[Value], updates: list[Value], uniform: list[Value], answers: list[bool] | None = None) -> list[Value]:
-        answers = [] if answers is None else answers
-        arrays = [Traced(v, value, answers) for value in states]
-        hyper = {name: Traced(v, value, answers, known[name]) for name, value in zip(scalars, uniform)}
-        rule(*arrays, **hyper, **attributes, **{rule_grad: Traced(v, updates[0], answers)})
-        return [array.value for array in arrays]
+        return trace(v, rule, states, {**dict(zip(scalars, uniform)), **attributes, rule_grad: updates[0]}, known, answers)
 
     kinds = tuple(as_dtype(given[name].dtype) for name in scalars)
     answers = _answers(change, (kind,) * slots, kind, kinds)

@@ -6,7 +6,7 @@ time (integer division by zero) has no native code. Narrow floats are computed i
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,15 +50,16 @@ def scalar_type(dtype: DType) -> ir.Type:
 
 
 class VectorBuilder:
-    """Emits code where its IRBuilder stands. Operands are Values or Python numbers."""
+    """Emits code where its IRBuilder stands. Operands are Values or Python numbers. ``outlined``: exponentials and their like are functions of the module:
+    less code, but each is a call."""
 
-    def __init__(self, builder: ir.IRBuilder) -> None:
-        self.builder = builder
+    def __init__(self, builder: ir.IRBuilder, outlined: bool = False) -> None:
+        self.builder, self.outlined = builder, outlined
         self.floats = {32: Floats(builder, 32), 64: Floats(builder, 64)}
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name in _MATH:
-            return lambda x: self._float(_MATH[name], name, x)
+            return lambda x: self._float(self._called(name) if self.outlined else _MATH[name], name, x)
         if name in _LIBRARY:
             return lambda *operands: self._float(lambda f, *values: f.library(name, *values), name, *operands)
         if name in _COMPARISONS:
@@ -66,6 +67,20 @@ class VectorBuilder:
         if name in _ABSENT:
             raise Unsupported(f"there is no native code for {name}")
         raise AttributeError(f"'{name}' is not in the vocabulary of `lower`")
+
+    def _called(self, name: str) -> Callable[[Floats, IR], IR]:
+        """One of the functions of floats, as a function of the module."""
+        def call(f: Floats, x: IR) -> IR:
+            own = f"math.{name}.{f.bits}"
+            function = self.builder.module.globals.get(own)
+            if function is None:
+                function = ir.Function(self.builder.module, ir.FunctionType(x.type, [x.type]), own)
+                function.linkage = "internal"
+                function.attributes.add("noinline")
+                inner = ir.IRBuilder(function.append_basic_block())
+                inner.ret(_MATH[name](Floats(inner, f.bits), function.args[0]))
+            return self.builder.call(function, [x])
+        return call
 
     # --- values --------------------------------------------------------------------------------------------------------
 
@@ -127,6 +142,11 @@ class VectorBuilder:
         rounded = b.lshr(b.add(bits, b.add(even, splat(word, 0x7FFF))), splat(word, 16))
         quiet = b.or_(b.lshr(bits, splat(word, 16)), splat(word, 0x40))
         return b.trunc(b.select(self.floats[32].is_nan(value), quiet, rounded), short)
+
+    def trace(self, function: Callable[..., None], updated: Sequence[Value], others: dict[str, Any]) -> tuple[Value, ...]:
+        """What a function that is written with NumPy makes of its first arguments, which it changes in place. ``others`` are Values, or are handed on."""
+        from penstock.compiler.tracing import trace  # it is made of what is built here
+        return tuple(trace(self, function, updated, others))
 
     # --- arithmetic ----------------------------------------------------------------------------------------------------
 

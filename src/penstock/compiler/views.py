@@ -1,8 +1,8 @@
 """Views: other axes over the same memory, found by asking NumPy.
 
-An op that only looks at its input in another way (a slice, a transpose) has a NumPy kernel that returns a view. The same function is called here with a
-*shadow*: an array with the shape and the strides of the one in the step, but without its memory. Where the result's first element lies, and its
-strides, is the answer. Such a function must never read an element.
+An op that only looks at its input in another way (a slice, a transpose) has a NumPy kernel that returns a view. The same function is called here
+with a *shadow*: an array with the shape and the strides of the one in the step, but without its memory. Where the result's first element lies,
+and its strides, is the answer. Such a function must never read an element.
 """
 from __future__ import annotations
 

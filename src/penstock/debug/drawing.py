@@ -84,8 +84,9 @@ def _node(box: Box, below: str, view: NodeView, colours: dict[str, str], slowest
     if view.micros:
         share = min(1.0, view.micros / slowest)
         cost = time_text(view.micros) + (f", {size_text(view.bytes)}" if view.bytes else "")
-        found.append(f'<rect class="heat" x="{box.x + 8:.1f}" y="{box.y + box.height - 4:.1f}" width="{max(2, share * (box.width - 16)):.1f}" height="3"/>'
-                     f'<text class="cost" x="{middle:.1f}" y="{box.y + box.height + 9:.1f}" text-anchor="middle">{escape(cost)}</text>')
+        low, length = box.y + box.height, max(2, share * (box.width - 16))
+        found.append(f'<rect class="heat" x="{box.x + 8:.1f}" y="{low - 4:.1f}" width="{length:.1f}" height="3"/>'
+                     f'<text class="cost" x="{middle:.1f}" y="{low + 9:.1f}" text-anchor="middle">{escape(cost)}</text>')
     return "".join(found) + "</g>"
 
 
@@ -112,7 +113,8 @@ def _edge(start: Box, end: Box, label: str, kind: str) -> str:
     x0, y0, x1, y1 = start.x + start.width / 2, start.y + start.height, end.x + end.width / 2, end.y
     bend = max(18.0, abs(y1 - y0) / 2)
     kind += " long" if abs(y1 - y0) > _LONG else ""
-    path = f'<path class="edge{kind}" marker-end="url(#tip)" d="M{x0:.1f} {y0:.1f}C{x0:.1f} {y0 + bend:.1f} {x1:.1f} {y1 - bend:.1f} {x1:.1f} {y1:.1f}"/>'
+    curve = f"M{x0:.1f} {y0:.1f}C{x0:.1f} {y0 + bend:.1f} {x1:.1f} {y1 - bend:.1f} {x1:.1f} {y1:.1f}"
+    path = f'<path class="edge{kind}" marker-end="url(#tip)" d="{curve}"/>'
     if not label:
         return path
     # A point of the curve close to its end, where edges that leave one node have parted.

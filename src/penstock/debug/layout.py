@@ -1,8 +1,8 @@
 """Where the nodes of a graph go on a page: layers from top to bottom, scopes as boxes.
 
 The names of nodes make a tree of scopes. Each scope is laid out by itself, its sub-scopes before it, as boxes whose size is known then: an edge
-between two nodes counts as an edge between those children of the scope that they are in. Children get layers by their longest path from the top (edges
-that close a circle do not count), and within a layer the order in which few edges cross, by sorting along the mean place of their neighbours.
+between two nodes counts as an edge between those children of the scope that they are in. Children get layers by their longest path from the top
+(edges that close a circle do not count), and within a layer the order in which few edges cross, by sorting along the mean place of their neighbours.
 """
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def tree(views: Iterable[NodeView], depth: int) -> Box:
         if box.folded:
             box.nodes += 1
         else:
-            box.children[f"{path[-1]} "] = Box(view.name, path[-1], view)
+            box.children[f"{view.name} "] = Box(view.name, path[-1], view)  # no scope's name ends in a space
     return root
 
 

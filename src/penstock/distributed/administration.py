@@ -88,7 +88,7 @@ def _others(peers: Peers, own: str) -> list[dict[str, Any]]:
             answers[task] = json.loads(bytes(reply.blobs[0]))[0] if reply is not None else _lost(peers, task, str(error.message if error else ""))
             all_there.release()
 
-        return peers.start(task, Message("Describe"), done)
+        return peers.start(task, Message("Describe"), done).cancel
 
     give_up = [ask(task) for task in tasks]
     end = time.monotonic() + PATIENCE

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from penstock.distributed.messages import MalformedMessage, Message, decode, encode, error_message
 from penstock.distributed.wire import CANCEL, DONE, MORE, OPEN, PART
-from penstock.errors import CancelledError, OpError
+from penstock.errors import CancelledError, DeadlineExceededError, OpError
 
 Done = Callable[["Message | None", "OpError | None"], None]
 Part = Callable[[Message], None]
@@ -153,6 +153,27 @@ class Link:
         else:
             self.carrier.send(OPEN, number, buffers)
         return call
+
+    def call(self, message: Message, timeout: float | None = None) -> Message:
+        """The reply to a request; DeadlineExceededError if there is none in time."""
+        ended, outcome = threading.Event(), list[tuple[Message | None, OpError | None]]()
+
+        def done(reply: Message | None, error: OpError | None) -> None:
+            outcome.append((reply, error))
+            ended.set()
+
+        conversation = self.open(message, done)
+        try:
+            in_time = ended.wait(timeout)
+        finally:  # Ctrl-C: nothing may go on behind the caller's back
+            conversation.cancel()
+        reply, error = outcome[0]
+        if not in_time:
+            raise DeadlineExceededError(None, None, f"there is no reply within {timeout} s")
+        if error is not None:
+            raise error
+        assert reply is not None
+        return reply
 
     def forget(self, number: int) -> bool:
         """Takes a conversation that was opened here off the list; False if it is not on it."""

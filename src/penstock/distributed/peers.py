@@ -6,32 +6,42 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from penstock.distributed.link import Done, Part, ignored
 from penstock.distributed.messages import ERROR, Message, error_from
 from penstock.distributed.steps import Deliver
-from penstock.errors import OpError, UnavailableError, exception_type_from_error_code
+from penstock.errors import InternalError, OpError, UnavailableError, exception_type_from_error_code
 
 _log = logging.getLogger("tensorflow")
 _PATIENCE = 10.0  # seconds of waiting for a task until that is logged
-
-Done = Callable[[Message | None, OpError | None], None]
 
 
 def nothing() -> None:
     """Does nothing."""
 
 
+class Conversation(Protocol):
+    """A request under way; see ``link.Call``."""
+
+    def send(self, message: Message) -> None:
+        """A further message to the other side."""
+
+    def cancel(self) -> None:
+        """Gives up, if there is no reply yet."""
+
+
 class Transport(Protocol):
     """How messages reach an address.
 
     A call that fails raises, or hands to ``done``, an OpError: UnavailableError if nobody answers there or the
-    connection is lost. A request is delivered at most once. ``done`` is called exactly once, from any thread.
+    connection is lost. A request is delivered at most once. ``done`` is called exactly once, from any thread; ``part``
+    is called, before that, for each message that comes before the reply.
     """
 
     def call(self, address: str, message: Message, timeout: float | None = None, wait: bool = False) -> Message:
         """The reply to a request; with ``wait``, somebody may first have to start listening at the address."""
 
-    def start(self, address: str, message: Message, done: Done) -> Callable[[], None]:
-        """Sends a request without waiting for its reply; returns what gives it up."""
+    def start(self, address: str, message: Message, done: Done, part: Part = ignored) -> Conversation:
+        """Sends a request without waiting for its reply."""
 
 
 class Peers:
@@ -79,7 +89,7 @@ class Peers:
                 check()
                 _log.info("still waiting for %s at %s", task, self.address(task))
 
-    def start(self, task: str, message: Message, done: Done) -> Callable[[], None]:
+    def start(self, task: str, message: Message, done: Done, part: Part = ignored) -> Conversation:
         """Sends a request; ``done`` gets the reply, or the error."""
         def answered(reply: Message | None, error: OpError | None) -> None:
             if isinstance(error, UnavailableError):
@@ -89,45 +99,34 @@ class Peers:
             else:
                 done(reply, error)
 
-        return self._transport.start(self.address(task), message, answered)
+        return self._transport.start(self.address(task), message, answered, part)
 
-    def fetch(self, task: str, step: int, keys: list[str], deliver: Deliver) -> Callable[[], None]:
-        """Asks a task for tensors of a step, until all have come."""
-        return _Fetching(self, task, step, keys, deliver).give_up
+    def fetch(self, task: str, step: int, deliver: Deliver) -> Callable[[], None]:
+        """Asks a task for all tensors of a step that it has for this one; returns what gives that up."""
+        def ended(reply: Message | None, error: OpError | None) -> None:
+            if error is not None:
+                deliver("", None, error)
+
+        message = Message("RecvTensors", {"step": step, "receiver": self.own})
+        return self.start(task, message, ended, lambda part: deliver_tensor(part, deliver)).cancel
 
     def _lost(self, task: str, error: OpError) -> OpError:
         text = error.message if task in error.message else f"{task} at {self.address(task)} cannot be reached: {error.message}"
         return exception_type_from_error_code(error.error_code)(None, None, text)
 
 
-class _Fetching:
-    """Asks again and again: each reply brings what is ready by then."""
+def tensor_message(key: str, value: Any) -> Message:
+    """A tensor on its way to another task."""
+    return Message("t", {"k": key}, [], [value])
 
-    def __init__(self, peers: Peers, task: str, step: int, keys: list[str], deliver: Deliver) -> None:
-        self._peers, self._task, self._step, self._deliver = peers, task, step, deliver
-        self._missing = set(keys)
-        self._given_up = False
-        self._cancel: Callable[[], None] = nothing
-        self._ask(keys)
 
-    def _ask(self, keys: list[str]) -> None:
-        message = Message("RecvTensors", {"step": self._step, "receiver": self._peers.own, "keys": keys})
-        self._cancel = self._peers.start(self._task, message, self._answered)
-
-    def _answered(self, reply: Message | None, error: OpError | None) -> None:
-        if reply is None:
-            self._deliver("", None, error)
-            return
-        for key, value in zip(reply.fields["keys"], reply.tensors):
-            self._missing.discard(key)
-            self._deliver(key, value, None)
-        if self._missing and not self._given_up:
-            self._ask([])
-
-    def give_up(self) -> None:
-        """Whatever still comes is not wanted any more."""
-        self._given_up = True
-        self._cancel()
+def deliver_tensor(message: Message, deliver: Deliver) -> None:
+    """Takes a tensor of another task."""
+    key = message.fields.get("k")
+    if type(key) is not str or len(message.tensors) != 1:
+        deliver("", None, InternalError(None, None, f"a tensor of another task is malformed: {message.fields!r}"))
+    else:
+        deliver(key, message.tensors[0], None)
 
 
 def checked(reply: Message) -> Message:

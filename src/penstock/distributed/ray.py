@@ -9,6 +9,7 @@ again, and when, is decided as on one machine (``launch_state.py``). A task that
 """
 from __future__ import annotations
 
+import os
 import selectors
 import sys
 import threading
@@ -28,6 +29,7 @@ from penstock.distributed.launch_guard import Guard
 from penstock.distributed.launch_logs import Printer
 from penstock.distributed.launch_plan import GUESTS, Plan, Task, environment
 from penstock.distributed.launch_process import LaunchedProcess, free_ports
+from penstock.errors import OpError
 
 __all__ = ["Plan", "launch"]
 
@@ -66,8 +68,8 @@ def launch(plan: Plan, *, address: str | None = "auto", cpus: float = 1.0, resou
 class _Keeper:
     """The actor that runs one task. If it dies, its guard ends the task."""
 
-    def __init__(self, name: str, secret: str) -> None:
-        self._name, self._secret = name, secret
+    def __init__(self, secret: str) -> None:
+        os.environ["PENSTOCK_CLUSTER_SECRET"] = secret  # this process is the task's alone, and may talk to it
         self._address = ""
         self._process: LaunchedProcess | None = None
         self._lines: list[tuple[str, str]] = []
@@ -102,38 +104,39 @@ class _Keeper:
         self._news = {**self._news, **addresses}
 
     def _follow(self, command: list[str], variables: dict[str, str], started: threading.Event) -> None:
-        with Guard() as guard, selectors.DefaultSelector() as selector:
-            variables = {**inherited_environment(), **variables}
-            self._process = LaunchedProcess(guard, selector, [sys.executable, *command], variables, self._wrote)
+        code = None
+        try:
+            with Guard() as guard, selectors.DefaultSelector() as selector:
+                variables = {**inherited_environment(), **variables}
+                self._process = LaunchedProcess(guard, selector, [sys.executable, *command], variables, self._wrote)
+                started.set()
+                while code is None:
+                    for key, _ in selector.select(_BEAT):
+                        key.data.read(key.fileobj)
+                    if self._news:
+                        self._deliver()
+                    code = self._process.ended()
+        except Exception as error:  # the launcher has to hear of it, and the guard has ended the task
+            self._wrote("err", f"the task cannot be followed any more: {error!r}")
+        finally:
             started.set()
-            code = None
-            while code is None:
-                for key, _ in selector.select(_BEAT):
-                    key.data.read(key.fileobj)
-                if self._news:
-                    self._deliver()
-                code = self._process.ended()
-            self._code = code
+            self._code = 1 if code is None else code
 
     def _wrote(self, stream: str, line: str) -> None:
         self._lines.append((stream, line))
 
     def _deliver(self) -> None:
-        from penstock.distributed.messages import Message  # gRPC is needed only where tasks move
-        from penstock.distributed.peers import Peers
-        from penstock.distributed.security import Tokens
-        from penstock.distributed.transport_grpc import GrpcTransport
-        from penstock.errors import OpError
+        from penstock.distributed.client import connection  # what imports gRPC is needed only where tasks move
+        from penstock.distributed.messages import Message
 
-        news = self._news
-        transport = GrpcTransport(Tokens(self._secret.encode()))
+        news, link = self._news, connection(f"grpc://{self._address}")
         try:
-            Peers({self._name: self._address}, transport).call(self._name, Message("SetAddresses", {"addresses": news}), _TOLD)
+            link.call(Message("SetAddresses", {"addresses": news}), _TOLD)
             self._news = {task: address for task, address in self._news.items() if news.get(task) != address}
         except OpError:
             return  # it does not listen yet, or no more: the next round tries again
         finally:
-            transport.close()
+            link.close()
 
 
 # --- on the launcher's machine ---------------------------------------------------------------------------------------
@@ -159,7 +162,7 @@ class _Cluster(Engine):
         options = {"num_cpus": bundle["CPU"], "num_gpus": bundle.get("GPU"), "memory": bundle.get("memory"), "resources": others or None,
                    "scheduling_strategy": PlacementGroupSchedulingStrategy(self._group, placement_group_bundle_index=place),
                    "runtime_env": self._runtime_env or None, "max_restarts": 0, "max_task_retries": 0}
-        actor = ray.remote(_Keeper).options(**options).remote(task_name(task.job, task.index), self._secret)
+        actor = ray.remote(_Keeper).options(**options).remote(self._secret)
         self._actors[task] = actor
         self._reserving[task] = actor.reserve.remote(), time.monotonic() + _PATIENCE
 
@@ -223,7 +226,7 @@ class _Cluster(Engine):
             self.happened(life.Exited(task, code))
 
     def _lost(self, task: Task, error: RayError) -> None:
-        self.printer.note(f"{task}: {str(error).strip().splitlines()[0]}")
+        self.printer.note(f"{task}: {str(error).strip().splitlines()[-1].strip()}")
         self._drop(task)
         self.happened(life.Exited(task, life.LOST))
 

@@ -34,11 +34,16 @@ def cluster_secret() -> bytes | None:
     text = os.environ.get("PENSTOCK_CLUSTER_SECRET")
     path = os.environ.get("PENSTOCK_CLUSTER_SECRET_FILE")
     if text is None and path:
-        with open(path, encoding="utf-8") as file:
-            if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:
-                raise PermissionDeniedError(None, None, f"the cluster's secret in {path} can be read by others: chmod 600 {path}")
-            text = file.read().strip()
+        text = read_secret(path)
     return text.encode() if text else None
+
+
+def read_secret(path: str) -> str:
+    """The secret in a file; PermissionDeniedError if it can be read by others."""
+    with open(path, encoding="utf-8") as file:
+        if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:
+            raise PermissionDeniedError(None, None, f"the cluster's secret in {path} can be read by others: chmod 600 {path}")
+        return file.read().strip()
 
 
 @dataclass(frozen=True)

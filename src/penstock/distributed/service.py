@@ -73,6 +73,7 @@ class Service:
         try:
             return method(message, caller)
         except errors.OpError as error:
+            self._worker.activity.failed(message.method, error)
             return error_message(error)
         except (MalformedMessage, DecodeError, KeyError) as error:
             _log.warning("refused a malformed %s: %r", message.method, error)
@@ -143,7 +144,8 @@ class Service:
         step = _field(message, "step", int)
 
         def ended(error: BaseException | None) -> None:
-            caller.reply(Message("ok") if error is None else error_message(error if isinstance(error, errors.OpError) else errors.InternalError(None, None, repr(error))))
+            caller.reply(Message("ok") if error is None else error_message(
+                error if isinstance(error, errors.OpError) else errors.InternalError(None, None, repr(error))))
 
         self._worker.attach(step, _field(message, "receiver", str), lambda key, value: caller.part(tensor_message(key, value)), ended)
 

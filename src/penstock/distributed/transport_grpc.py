@@ -36,6 +36,7 @@ class _Connection:
         self.link: Link | None = None
         self.error: errors.OpError = errors.UnavailableError(None, None, f"{address}: connection lost")
         self.ready = threading.Event()
+        self._closed = False
         self._call = channel.stream_stream(CONNECT)(self._requests(), wait_for_ready=wait)
         threading.Thread(target=self._read, name="penstock-stream", daemon=True).start()
 
@@ -81,7 +82,7 @@ class _Connection:
         if self._stream is not None:
             self._stream.close()
         if self.link is not None:
-            self.link.lost(self.error if isinstance(self.error, errors.UnavailableError)
+            self.link.lost(self.error if self._closed or isinstance(self.error, errors.UnavailableError)
                            else errors.UnavailableError(None, None, f"connection lost: {self.error.message}"))
         if self._socket is not None:
             self._socket.close()
@@ -89,7 +90,8 @@ class _Connection:
         self.ready.set()
 
     def close(self) -> None:
-        """Ends the connection."""
+        """Ends the connection; calls under way are cancelled."""
+        self._closed = True
         self._call.cancel()
 
 
@@ -185,26 +187,10 @@ class GrpcTransport:
 
     def call(self, address: str, message: Message, timeout: float | None = None, wait: bool = False) -> Message:
         """The reply to a request."""
-        link = self._address(address).connect(timeout, wait)
-        ended, outcome = threading.Event(), list[tuple[Message | None, errors.OpError | None]]()
-
-        def done(reply: Message | None, error: errors.OpError | None) -> None:
-            outcome.append((reply, error))
-            ended.set()
-
-        call = link.open(message, done)
         try:
-            if not ended.wait(timeout):
-                call.cancel()
-                raise errors.DeadlineExceededError(None, None, f"{address}: no reply within {timeout} s")
-        except BaseException:  # Ctrl-C: nothing may go on behind the caller's back
-            call.cancel()
-            raise
-        reply, error = outcome[0]
-        if error is not None:
-            raise error
-        assert reply is not None
-        return reply
+            return self._address(address).connect(timeout, wait).call(message, timeout)
+        except errors.DeadlineExceededError as error:
+            raise errors.DeadlineExceededError(None, None, f"{address}: {error.message}") from None
 
     def start(self, address: str, message: Message, done: Done, part: Part = ignored) -> Call | _Pending:
         """Begins a conversation."""

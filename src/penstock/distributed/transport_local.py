@@ -1,52 +1,68 @@
-"""A network inside one process: the twin of gRPC for tests. Messages travel as bytes; an address can be killed, as kill -9 does it."""
+"""A network inside one process: the twin of gRPC for tests. Messages travel as frames over links; an address can be killed, as kill -9 does it."""
 from __future__ import annotations
 
+import queue
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from typing import Any
 
-from penstock.distributed.messages import Message, decode, encode
-from penstock.distributed.peers import Done, checked, nothing
+from penstock.distributed.link import Call, Done, Link, Part, Served, ignored
+from penstock.distributed.messages import Message
 from penstock.distributed.service import Service
-from penstock.errors import CancelledError, OpError, UnavailableError
+from penstock.errors import OpError, UnavailableError
 from penstock.runtime.threads import POOL
 
 
-@dataclass(eq=False, slots=True)
-class _Call:
-    """A request under way; it is finished once."""
+class _Wire:
+    """One direction of a connection: frames arrive at the other link in their order, from a thread of their own."""
 
-    origin: str
-    address: str
-    done: Done
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    finished: bool = False
-    gone: list[Callable[[], None]] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.other: Link | None = None
+        self._queue: queue.SimpleQueue[tuple[int, int, bytes] | None] = queue.SimpleQueue()
+        POOL.submit(self._deliver)
 
-    def on_gone(self, callback: Callable[[], None]) -> None:
-        self.gone.append(callback)
+    def send(self, kind: int, conversation: int, buffers: list[Any]) -> None:
+        """Sends a frame."""
+        self._queue.put((kind, conversation, b"".join(buffers)))
 
-    def finish(self, reply: Message | None, error: OpError | None) -> None:
-        with self.lock:
-            if self.finished:
-                return
-            self.finished = True
-        self.done(reply, error)
+    def cut(self) -> None:
+        """Nothing arrives any more."""
+        self._queue.put(None)
 
-    def lose(self, error: OpError) -> None:
-        """The caller gives up, or one of the two is dead."""
-        self.finish(None, error)
-        for callback in self.gone:
-            callback()
+    def _deliver(self) -> None:
+        for frame in iter(self._queue.get, None):
+            assert self.other is not None
+            self.other.received(*frame)
+
+
+class _Connection:
+    """Two links, joined."""
+
+    def __init__(self, origin: str, address: str, service: Service) -> None:
+        self.origin, self.address, self._service = origin, address, service
+        self._there, self._back = _Wire(), _Wire()
+        self.link = self._back.other = Link(self._there)
+        self._served = self._there.other = Link(self._back, self._serve)
+
+    def _serve(self, message: Message, served: Served) -> None:
+        if self._service.quick(message):
+            self._service.handle(message, served)
+        else:
+            POOL.submit(lambda: self._service.handle(message, served))
+
+    def cut(self, error: OpError) -> None:
+        """As if one of the two were dead."""
+        for wire, link in ((self._there, self.link), (self._back, self._served)):
+            wire.cut()
+            link.lost(error)
 
 
 class LocalNetwork:
-    """Who listens at which address, and which calls are under way."""
+    """Who listens at which address, and who is connected to whom."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._services: dict[str, Service] = {}
-        self._calls: set[_Call] = set()
+        self._connections: dict[tuple[str, str], _Connection] = {}
         self.counts: dict[str, int] = {}  # method -> how many requests were sent
 
     def listen(self, address: str, service: Service) -> None:
@@ -59,37 +75,26 @@ class LocalNetwork:
         """Nobody is at the address any more; what it was asked and what it had asked is lost."""
         with self._changed:
             self._services.pop(address, None)
-            lost = [call for call in self._calls if address in (call.address, call.origin)]
-        for call in lost:
-            call.lose(UnavailableError(None, None, "connection lost"))
+            lost = [key for key in self._connections if address in key]
+            cut = [self._connections.pop(key) for key in lost]
+        for connection in cut:
+            connection.cut(UnavailableError(None, None, "connection lost"))
 
     def transport(self, origin: str) -> LocalTransport:
         """How ``origin`` calls others."""
         return LocalTransport(self, origin)
 
-    def send(self, origin: str, address: str, message: Message, done: Done) -> Callable[[], None]:
-        """Delivers a request; ``done`` gets the outcome."""
-        call = _Call(origin, address, done)
+    def link(self, origin: str, address: str, method: str) -> Link:
+        """The link from one address to another; UnavailableError if nobody listens there."""
         with self._changed:
-            self.counts[message.method] = self.counts.get(message.method, 0) + 1
+            self.counts[method] = self.counts.get(method, 0) + 1
             service = self._services.get(address)
-            if service is not None:
-                self._calls.add(call)
-        if service is None:
-            call.finish(None, UnavailableError(None, None, f"nobody listens at {address}"))
-            return nothing
-        request = b"".join(encode(message))
-
-        def work() -> None:
-            try:
-                reply = decode(b"".join(encode(service.handle(decode(request), call))))
-                call.finish(reply, None)
-            finally:
-                with self._changed:
-                    self._calls.discard(call)
-
-        POOL.submit(work)
-        return lambda: call.lose(CancelledError(None, None, "given up"))
+            if service is None:
+                raise UnavailableError(None, None, f"nobody listens at {address}")
+            connection = self._connections.get((origin, address))
+            if connection is None:
+                connection = self._connections[origin, address] = _Connection(origin, address, service)
+            return connection.link
 
     def wait_for(self, address: str, timeout: float | None) -> bool:
         """Waits until somebody listens at an address."""
@@ -107,21 +112,20 @@ class LocalTransport:
         """The reply to a request."""
         if wait and not self._network.wait_for(address, timeout):
             raise UnavailableError(None, None, f"nobody listens at {address} after {timeout} s")
-        ended, outcome = threading.Event(), list[tuple[Message | None, OpError | None]]()
+        return self._network.link(self._origin, address, message.method).call(message, timeout)
 
-        def done(reply: Message | None, error: OpError | None) -> None:
-            outcome.append((reply, error))
-            ended.set()
+    def start(self, address: str, message: Message, done: Done, part: Part = ignored) -> Call:
+        """Begins a conversation."""
+        try:
+            link = self._network.link(self._origin, address, message.method)
+        except UnavailableError as error:
+            link = Link(_Nowhere())
+            link.lost(error)
+        return link.open(message, done, part)
 
-        give_up = self._network.send(self._origin, address, message, done)
-        if not ended.wait(timeout):
-            give_up()
-        reply, error = outcome[0]
-        if error is not None:
-            raise error
-        assert reply is not None
-        return checked(reply)
 
-    def start(self, address: str, message: Message, done: Done) -> Callable[[], None]:
-        """Sends a request."""
-        return self._network.send(self._origin, address, message, done)
+class _Nowhere:
+    """The carrier of a link to nobody."""
+
+    def send(self, kind: int, conversation: int, buffers: list[Any]) -> None:
+        """Nothing arrives."""

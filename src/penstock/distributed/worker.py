@@ -126,6 +126,7 @@ class Worker:
             slots = execute(plan, feeds, step, trace)
             results = [_fetched(slots[part][slot], node) for part, slot, node in plan.fetch_places]
             registered.seconds = time.perf_counter() - started
+            self.activity.count()
             return results, _metadata(plan, trace, order)
         except OpError as error:
             failure = error

@@ -24,7 +24,8 @@ TensorShape accepts), or a list of shapes if calling the op gives a list. Kernel
 (flat, if there is a list output). Kernels never write to their inputs. ``static``, if it is there, gets the input Tensors and returns the output's
 value as far as it is known without running (an int array with -1 for unknown elements, or None): shapes are computed from it.
 
-``native(emit, ...)``, if it is there, says how the op runs as native code when all shapes are known: see ``compiler/emitter.py``.
+``native(emit, ...)``, if it is there, says how the op runs as native code when all shapes are known: see ``compiler/emitter.py``. ``compose(b, ...)``
+says of which simpler ops it is made: see ``compiler/composition.py``.
 
 ``ranks``, if it is there, says which ranks inputs must have: ``ranks = {"axis": 0}``; a range of ranks
 is a ``range`` (see ``at_least`` in ``ops/common.py``). They are checked before the shape function is called, and
@@ -74,6 +75,7 @@ PROPERTIES = {
     "repeats": False,  # runs its function ``body`` as long as its function ``cond`` says so
     "list_role": "",  # of an op on lists of tensors: empty, push, pop
     "broadcasts": "",  # name of an input: the output is that, broadcast to a shape that other inputs give
+    "flops": None,  # how many floating point operations it takes: a function of the lists of arrays that go in and come out
     "updates": (),  # names of the inputs (references, resources) whose variables it writes; ``lower`` gives their new elements, in this order
 }
 
@@ -113,6 +115,7 @@ class OpDef:
         self.kernel: Callable[..., Any] | None = body.__dict__.get("kernel")
         self.lower: Callable[..., Any] | None = body.__dict__.get("lower")
         self.native: Callable[..., Any] | None = body.__dict__.get("native")
+        self.compose: Callable[..., Any] | None = body.__dict__.get("compose")
         self.static: Callable[..., Any] | None = body.__dict__.get("static")
         self._gradient: object = body.__dict__.get("gradient", _MISSING)
         for name, default in PROPERTIES.items():
@@ -152,6 +155,7 @@ class OpDef:
     idempotent: bool
     permutes: bool
     keeps_order: bool
+    flops: Callable[[Sequence[Any], Sequence[Any]], float] | None
 
     def _parse(self, text: str) -> Arg:
         name, _, spec = (part.strip() for part in text.partition(":"))

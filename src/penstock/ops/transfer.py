@@ -6,10 +6,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from penstock.graph.attrs import INT, STRING, STRINGS, TYPE, TYPES
+from penstock.graph.dtypes import int64
 from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape
-from penstock.ops.common import nothing, unknown
+from penstock.ops.common import like, nothing, unknown
 
 
 def rendezvous_key(attrs: dict[str, Any]) -> str:
@@ -72,3 +75,19 @@ class Region:
 
     def kernel(inputs, ctx):
         return ctx.node.payload.run(inputs, ctx)
+
+
+@op("_Refuse", "bad: bool -> status: int64")
+class Refuse:
+    """Ends a step of native code: the op that made this check then says, by its kernel, what is wrong. See ``compiler/composition.py``."""
+
+    elementwise = True
+    shape = like("bad")
+
+    def kernel(bad):
+        return np.asarray(bad).astype(np.int64)
+
+    def lower(b, bad):
+        return b.cast(bad, int64)
+
+    gradient = None

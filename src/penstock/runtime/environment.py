@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from penstock.compiler import ir
@@ -10,6 +11,14 @@ from penstock.compiler.passes import Options, optimise
 from penstock.graph.function import FuncGraph
 from penstock.runtime.devices import Device, place
 from penstock.runtime.resources import Resources
+
+observers: list[Callable[[Any, list[str]], None]] = []  # are shown every plan, and what it is for, before it runs: see debug/explain.py
+
+
+def ends(program: ir.Program) -> list[str]:
+    """The names of what a program computes: its fetches, and the nodes that nobody uses."""
+    used = {producer for node in program.nodes for producer in (*(producer for producer, _ in node.inputs), *node.control)}
+    return list(dict.fromkeys([*(node.name for node, _ in program.fetches), *(node.name for node in program.nodes if node not in used)]))
 
 
 class Environment:
@@ -38,7 +47,11 @@ class Environment:
         ir.check(program)
         if native and not has_frames:
             program = optimise(program, self.passes)
-        return FramePlan(program, self) if has_frames else Plan(program, self, native and config.mode != "off")
+        names = ends(program) if observers else []
+        plan = FramePlan(program, self) if has_frames else Plan(program, self, native and config.mode != "off")
+        for observe in observers:
+            observe(plan, names)
+        return plan
 
     def function(self, graph: FuncGraph, device: str) -> Any:
         """The plan of a function that a node on ``device`` calls, made at the first call."""

@@ -28,6 +28,9 @@ _WARM = 2  # calls with the same shapes before a compilation is worth its time
 _RELIED_ON = operator.attrgetter("__class__", "dtype", "shape", "strides")  # of an array: what native code takes for granted
 
 
+empty = np.empty  # makes the arrays for outputs
+
+
 class RegionRun:
     """A region of one plan."""
 
@@ -165,7 +168,7 @@ class _Ready:
                 ref.lock.release()
 
     def _call(self, values: list[Any], inputs: list[Any], environment: Any) -> list[Any]:
-        outputs = [np.empty(shape, dtype) for shape, dtype in self._fresh]
+        outputs = [empty(shape, dtype) for shape, dtype in self._fresh]
         values += outputs
         failure = self._table.run(values)
         if failure is not None:

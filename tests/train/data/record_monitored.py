@@ -276,7 +276,8 @@ def scenes(tf):
         tf.Variable(1.0)
         calls = [lambda: train.StopAtStepHook(), lambda: train.StopAtStepHook(1, 2), lambda: train.SecondOrStepTimer(),
                  lambda: train.SecondOrStepTimer(1, 2), lambda: train.LoggingTensorHook([]), lambda: train.LoggingTensorHook([], every_n_iter=0),
-                 lambda: train.StepCounterHook(None), lambda: train.SummarySaverHook(1), lambda: train.CheckpointSaverHook("x", 1, saver=1, scaffold=2),
+                 lambda: train.StepCounterHook(None), lambda: train.SummarySaverHook(1),
+                 lambda: train.CheckpointSaverHook("x", 1, saver=1, scaffold=2),
                  lambda: train.MonitoredSession(hooks=[train.StopAtStepHook(1)]), lambda: train.MonitoredSession(hooks=[train.StepCounterHook()]),
                  lambda: train.MonitoredSession(hooks=[train.GlobalStepWaiterHook(1)]), lambda: train.Scaffold(copy_from_scaffold=1),
                  lambda: train.SyncReplicasOptimizer(train.GradientDescentOptimizer(1.0), 1).get_chief_queue_runner()]

@@ -5,6 +5,9 @@ the primitives of control flow, whose tensors may be dead. A step that is traced
 """
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import partial
+
 from penstock.compiler.ir import Program, check
 from penstock.compiler.passes.algebra import simplify
 from penstock.compiler.passes.constants import fold_constants
@@ -18,21 +21,25 @@ __all__ = ["NONE", "Options", "optimise", "options_of"]
 
 def optimise(program: Program, options: Options) -> Program:
     """The program after all passes that the options ask for."""
+    for run in _passes(options):
+        after = run(program)
+        if after is not program:
+            check(after)
+        program = after
+    return program
+
+
+def _passes(options: Options) -> Iterator[Callable[[Program], Program]]:
+    """The passes, in an order in which each one leaves more to do for the next."""
     if options.identities:
-        program = _checked(remove_identities(program))
+        yield remove_identities
     if options.constants:
-        program = _checked(fold_constants(program, options.folded_bytes))
+        yield partial(fold_constants, limit=options.folded_bytes)
     if options.algebra:
-        program = _checked(simplify(program))
+        yield simplify
     if options.layout:
-        program = _checked(simplify_layout(program))
+        yield simplify_layout
     if options.subexpressions:
-        program = _checked(merge_equal(program))
+        yield merge_equal
     if options.identities:
-        program = _checked(remove_waits(program))
-    return program
-
-
-def _checked(program: Program) -> Program:
-    check(program)
-    return program
+        yield remove_waits

@@ -33,12 +33,14 @@ def _forwards(node: Node) -> bool:
 
 def remove_waits(program: Program) -> Program:
     """Without control edges from nodes that run before anyway: inputs, constants, and nodes that only gather one or two others (``tf.group``)."""
+    waiting = [node for node in program.nodes if node.control]
+    if not waiting:
+        return program
     walk = Walk(program)
-    for node in program.nodes:
-        if node.control:
-            inputs = {producer for producer, _ in node.inputs}
-            waits = dict.fromkeys(new for other in node.control for new in _waits(other))
-            node.control = [other for other in waits if other not in inputs]
+    for node in waiting:
+        inputs = {producer for producer, _ in node.inputs}
+        waits = dict.fromkeys(new for other in node.control for new in _waits(other))
+        node.control = [other for other in waits if other not in inputs]
     return walk.swept(program)
 
 

@@ -26,11 +26,12 @@ class Walk:
             if node.control:
                 self.used.update(node.control)
         self.fetched = {node for node, _ in program.fetches}
+        self._targets = {node for node in program.nodes if node not in self.used}
         self._args = set(program.args)
 
     def stays(self, node: Node) -> bool:
         """True for fetched nodes and targets."""
-        return node in self.fetched or node not in self.used
+        return node in self.fetched or node in self._targets
 
     def rewritten(self, visit: Visit) -> Program:
         """The program in which ``visit(node, nodes)`` says, for each node, which edges stand for its outputs from now on; None if it stays.
@@ -54,11 +55,11 @@ class Walk:
         return self.swept(Program(nodes, self.program.args, [moved.get(edge, edge) for edge in self.program.fetches]))
 
     def swept(self, program: Program) -> Program:
-        """Without the nodes that had users before and have none any more."""
+        """Without what nobody needs, but for the targets and what has effects."""
         needed = {node for node, _ in program.fetches} | self._args
         kept: list[Node] = []
         for node in reversed(program.nodes):
-            if node in needed or node not in self.used or node.definition.stateful:
+            if node in needed or node in self._targets or node.definition.stateful:
                 kept.append(node)
                 for producer, _ in node.inputs:
                     needed.add(producer)

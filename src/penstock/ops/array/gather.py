@@ -106,7 +106,7 @@ class GatherV2:
         return _gather_batched(params, indices, where, batch_dims if batch_dims > 0 else batch_dims + indices.ndim)
 
     def native(emit, params, indices, axis, batch_dims):
-        return emit.index.gather(params, indices, int(emit.known(axis))) if not batch_dims else emit.unsupported("batch_dims")
+        return emit.index.gather(params, indices, int(emit.known(axis)), batch_dims)
 
     def gradient(op, dy):
         params, indices, axis = op.inputs

@@ -57,6 +57,12 @@ class Select:
                                    "the same shape, or be a vector with an element per row")
         return np.where(condition.reshape(-1, *[1] * (t.ndim - 1)), t, e)
 
+    def compose(b, condition, t, e):
+        if t.shape != e.shape or condition.shape not in (t.shape, (), t.shape[:1]):
+            raise NotImplementedError("shapes that do not fit")
+        rows = len(condition.shape) == 1 and condition.shape != t.shape
+        return b.select(b.reshape(condition, [*condition.shape, *[1] * (len(t.shape) - 1)]) if rows else condition, t, e)
+
     def gradient(op, dy):
         condition = op.inputs[0]
         zeros = zeros_like(op.inputs[1])

@@ -99,7 +99,7 @@ class TopKV2:
         return _top(input, int(k))
 
     def native(emit, input, k):
-        return emit.scans.top_k(input, int(emit.known(k)))
+        return emit.order.top_k(input, int(emit.known(k)))
 
     def gradient(op, dy, _):
         return [_top_gradient(op.inputs[0], op.outputs[1], dy), None]
@@ -116,7 +116,7 @@ class TopK:
         return _top(input, k)
 
     def native(emit, input, k):
-        return emit.scans.top_k(input, k)
+        return emit.order.top_k(input, k)
 
     def gradient(op, dy, _):
         return _top_gradient(op.inputs[0], op.outputs[1], dy)

@@ -48,6 +48,15 @@ def _check_centers(align_corners: bool, half_pixel_centers: bool) -> None:
         raise invalid_argument("If half_pixel_centers is True, align_corners must be False.")
 
 
+def _native(emit: Any, images: Any, size: Any, plan: Any, align_corners: bool, half_pixel_centers: bool, back: bool = False) -> Any:
+    """Resizing, or its transpose, natively: ``plan`` gives the weights along an axis."""
+    if (align_corners and half_pixel_centers) or 0 in (*size, *images.shape[1:3]):
+        emit.unsupported("there is nothing to resize")
+    sizes = zip(size, images.shape[1:3]) if back else zip(images.shape[1:3], size)
+    rows, columns = (weights.matrix(plan(inputs, outputs, align_corners, half_pixel_centers), inputs) for inputs, outputs in sizes)
+    return emit.images.resampled(images, rows.T, columns.T) if back else emit.images.resampled(images, rows, columns)
+
+
 @op("ResizeBilinear", "images: T, size: int32 -> resized_images: float32", T=IMAGE | {dt.bfloat16}, **_CENTERS)
 class ResizeBilinear:
     """Each output element mixes the four input elements around its place."""
@@ -67,6 +76,9 @@ class ResizeBilinear:
         upper = upper[:, :, left] + (upper[:, :, right] - upper[:, :, left]) * across
         lower = lower[:, :, left] + (lower[:, :, right] - lower[:, :, left]) * across
         return upper + (lower - upper) * down
+
+    def native(emit, images, size, align_corners, half_pixel_centers):
+        return _native(emit, images, emit.known(size).tolist(), weights.bilinear_plan, align_corners, half_pixel_centers)
 
     def gradient(op, dy):
         if op.inputs[0].dtype.base_dtype not in (dt.float16, dt.bfloat16, dt.float32, dt.float64):
@@ -100,6 +112,11 @@ class ResizeBilinearGrad:
     def kernel(grads, original_image, T, align_corners, half_pixel_centers):
         return _spread(grads, original_image.shape[1:3], weights.bilinear_plan, align_corners, half_pixel_centers).astype(T.np)
 
+    def native(emit, grads, original_image, align_corners, half_pixel_centers):
+        if original_image.dtype != grads.dtype:
+            emit.unsupported("the gradient has another type")
+        return _native(emit, grads, original_image.shape[1:3], weights.bilinear_plan, align_corners, half_pixel_centers, back=True)
+
     def gradient(op, dy):
         return [ResizeBilinear(dy, shape(op.inputs[0])[1:3], **_centers(op)), None]
 
@@ -115,6 +132,11 @@ class ResizeNearestNeighbor:
         rows = weights.nearest(images.shape[1], height, align_corners, half_pixel_centers)
         columns = weights.nearest(images.shape[2], width, align_corners, half_pixel_centers)
         return images[:, rows[:, None], columns]
+
+    def native(emit, images, size, align_corners, half_pixel_centers):
+        rows, columns = (weights.nearest(inputs, outputs, align_corners, half_pixel_centers)
+                         for inputs, outputs in zip(images.shape[1:3], emit.known(size).tolist()))
+        return emit.images.picked(images, rows, columns)
 
     def gradient(op, dy):
         return [ResizeNearestNeighborGrad(dy, shape(op.inputs[0])[1:3], **_centers(op)), None]
@@ -132,6 +154,9 @@ class ResizeNearestNeighborGrad:
         height, width = _check(grads, size)
         work = grads.astype(np.float32) if T is dt.float16 else grads
         return _spread(work, (height, width), weights.nearest_plan, align_corners, half_pixel_centers).astype(T.np)
+
+    def native(emit, grads, size, align_corners, half_pixel_centers):
+        return _native(emit, grads, emit.known(size).tolist(), weights.nearest_plan, align_corners, half_pixel_centers, back=True)
 
     def gradient(op, dy):
         return [ResizeNearestNeighbor(dy, shape(op.inputs[0])[1:3], **_centers(op)), None]
@@ -152,6 +177,9 @@ class ResizeBicubic:
         tall = sum(images[:, rows[:, tap]] * down[:, tap, None, None] for tap in range(4))
         return sum(tall[:, :, columns[:, tap]] * across[:, tap, None] for tap in range(4))
 
+    def native(emit, images, size, align_corners, half_pixel_centers):
+        return _native(emit, images, emit.known(size).tolist(), weights.bicubic_plan, align_corners, half_pixel_centers)
+
     def gradient(op, dy):
         if op.inputs[0].dtype.base_dtype not in (dt.float32, dt.float64):
             return [None, None]
@@ -166,6 +194,11 @@ class ResizeBicubicGrad:
 
     def kernel(grads, original_image, T, align_corners, half_pixel_centers):
         return _spread(grads, original_image.shape[1:3], weights.bicubic_plan, align_corners, half_pixel_centers).astype(T.np)
+
+    def native(emit, grads, original_image, align_corners, half_pixel_centers):
+        if original_image.dtype != grads.dtype:
+            emit.unsupported("the gradient has another type")
+        return _native(emit, grads, original_image.shape[1:3], weights.bicubic_plan, align_corners, half_pixel_centers, back=True)
 
     def gradient(op, dy):
         return [ResizeBicubic(dy, shape(op.inputs[0])[1:3], **_centers(op)), None]

@@ -40,6 +40,9 @@ class Diag:
         np.fill_diagonal(result, np.ravel(diagonal))
         return result.reshape(extents + extents)
 
+    def native(emit, diagonal):
+        return emit.move.diagonal(diagonal)
+
     def gradient(op, dy):
         return DiagPart(dy)
 
@@ -65,6 +68,9 @@ class DiagPart:
         count = int(np.prod(extents))
         return np.diagonal(input.reshape(count, count)).reshape(extents)
 
+    def native(emit, input):
+        return emit.move.diagonal_part(input)
+
     def gradient(op, dy):
         return Diag(dy)
 
@@ -83,6 +89,9 @@ class MatrixDiag:
         result[..., side, side] = diagonal
         return result
 
+    def native(emit, diagonal):
+        return emit.move.placed((*diagonal.shape, diagonal.shape[-1]), diagonal, MatrixDiagPart.kernel, "diagonal")
+
     def gradient(op, dy):
         return MatrixDiagPart(dy)
 
@@ -97,6 +106,9 @@ class MatrixDiagPart:
 
     def kernel(input):
         return np.diagonal(input, axis1=-2, axis2=-1)
+
+    def native(emit, input):
+        return emit.move.view(MatrixDiagPart.kernel, input)
 
     def gradient(op, dy):
         extents = op.inputs[0].shape.extents
@@ -134,6 +146,11 @@ class MatrixSetDiag:
         result[..., side, side] = diagonal
         return result
 
+    def native(emit, input, diagonal):
+        result = emit.move.copied(input)
+        emit.move.copy(diagonal, emit.move.view(MatrixDiagPart.kernel, result))
+        return result
+
     def gradient(op, dy):
         return [MatrixSetDiag(dy, zeros_like(op.inputs[1])), MatrixDiagPart(dy)]
 
@@ -159,6 +176,9 @@ class MatrixBandPart:
         if num_upper >= 0:
             inside &= below >= -num_upper
         return np.where(inside, input, np.zeros((), input.dtype))
+
+    def native(emit, input, num_lower, num_upper):
+        return emit.scans.band(input, int(emit.known(num_lower)), int(emit.known(num_upper)))
 
     def gradient(op, dy):
         return [MatrixBandPart(dy, op.inputs[1], op.inputs[2]), None, None]

@@ -79,10 +79,18 @@ def _batch_product(x: np.ndarray, y: np.ndarray, adj_x: bool, adj_y: bool) -> np
     return _product(p, q)
 
 
+def _flops(inputs, outputs):
+    """Two for each element of the result and of the axis that goes away. (Batches of one input may be broadcast: the other one tells.)"""
+    (a, b), (product,) = inputs, outputs
+    *_, rows, columns = product.shape
+    return 2 * max(a.size * columns, b.size * rows)
+
+
 @op("MatMul", "a: T, b: T -> product: T", transpose_a=False, transpose_b=False, T=PRODUCT_TYPES)
 class MatMul:
     """The product of two matrices, each transposed first if asked for."""
 
+    flops = _flops
     shape = _matrix_shape
 
     def kernel(a, b, transpose_a, transpose_b):
@@ -112,6 +120,7 @@ def _batch_gradient(op, dy):
 class BatchMatMul:
     """Products of matrices in two batches of the same shape."""
 
+    flops = _flops
     def shape(x, y, adj_x, adj_y):
         known = _batch_extents(x, y, adj_x, adj_y)
         if known is None:
@@ -135,6 +144,7 @@ class BatchMatMul:
 class BatchMatMulV2:
     """Products of matrices in two batches that are broadcast against each other."""
 
+    flops = _flops
     def shape(x, y, adj_x, adj_y):
         known = _batch_extents(x, y, adj_x, adj_y)
         if known is None:

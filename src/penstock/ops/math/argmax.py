@@ -41,6 +41,19 @@ def _find(function, x, dimension, dtype):
     return np.asarray(function(x, axis=axis)).astype(dtype.np)
 
 
+def _composed(b, x, extreme, dimension, dtype):
+    """The smallest index at which the extreme stands; a NaN is the extreme."""
+    axis = int(b.known(dimension)) % len(x.shape)
+    if not x.shape[axis]:
+        raise NotImplementedError("nothing has no extreme")
+    found = b.equal(x, extreme(x, [axis]))
+    if x.dtype.is_floating:
+        found = b.logical_or(found, b.is_nan(x))
+    places = b.constant(np.arange(x.shape[axis]).reshape(-1, *[1] * (len(x.shape) - 1 - axis)), int32)
+    first = b.min(b.select(found, places, x.shape[axis]), [axis])
+    return b.reshape(b.cast(first, dtype), [*x.shape[:axis], *x.shape[axis + 1:]])
+
+
 @op("ArgMax", "input: T, dimension: Tidx -> output: output_type", **_TYPES)
 class ArgMax:
     """The index of the largest element along an axis; the first one of several."""
@@ -50,6 +63,9 @@ class ArgMax:
 
     def kernel(input, dimension, output_type):
         return _find(np.argmax, input, dimension, output_type)
+
+    def compose(b, input, dimension, output_type):
+        return _composed(b, input, b.max, dimension, output_type)
 
     gradient = None
 
@@ -63,6 +79,9 @@ class ArgMin:
 
     def kernel(input, dimension, output_type):
         return _find(np.argmin, input, dimension, output_type)
+
+    def compose(b, input, dimension, output_type):
+        return _composed(b, input, b.min, dimension, output_type)
 
     gradient = None
 

@@ -25,6 +25,9 @@ def _equality_shape(x, y, incompatible_shape_error):
     return result if _surely_broadcast(x.shape, y.shape) else unknown_shape()
 
 
+_equality_shape.broadcasts = True  # type: ignore[attr-defined]
+
+
 def _surely_broadcast(x: TensorShape, y: TensorShape) -> bool:
     return x.is_fully_defined() and y.is_fully_defined()
 

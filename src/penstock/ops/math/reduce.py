@@ -263,6 +263,12 @@ class EuclideanNorm:
         total = np.add.reduce(squares, axis=axes_of(x, reduction_indices), dtype=wide.dtype, keepdims=keep_dims)
         return np.asarray(np.sqrt(total)).astype(x.dtype)
 
+    def compose(b, input, reduction_indices, keep_dims):
+        axes = np.ravel(b.known(reduction_indices)).tolist()
+        total = b.cast(b.sqrt(b.sum(b.square(b.wide(input)), axes)), input.dtype)
+        kept = [extent for axis, extent in enumerate(total.shape) if keep_dims or not {axis, axis - len(total.shape)} & set(axes)]
+        return b.reshape(total, kept)
+
     def gradient(op, dy):
         x, y = op.inputs[0], op.outputs[0]
         if not op.attrs["keep_dims"]:

@@ -48,6 +48,9 @@ class BiasAdd:
     def kernel(value, bias, data_format):
         return _add_bias(value, bias, data_format)
 
+    def compose(b, value, bias, data_format):
+        return value + (b.reshape(bias, [*bias.shape, *(1,) * (len(value.shape) - 2)]) if data_format == "NCHW" else bias)
+
     def gradient(op, dy):
         return [dy, BiasAddGrad(dy, data_format=op.attrs["data_format"])]
 
@@ -61,6 +64,9 @@ class BiasAddV1:
 
     def kernel(value, bias):
         return _add_bias(value, bias, "NHWC")
+
+    def compose(b, value, bias):
+        return value + bias
 
     def gradient(op, dy):
         return [dy, BiasAddGrad(dy)]
@@ -79,6 +85,12 @@ class BiasAddGrad:
         channel = 1 if data_format == "NCHW" else out_backprop.ndim - 1
         axes = tuple(axis for axis in range(out_backprop.ndim) if axis != channel)
         return np.sum(out_backprop, axis=axes, dtype=out_backprop.dtype)
+
+    def compose(b, out_backprop, data_format):
+        channel = 1 if data_format == "NCHW" else len(out_backprop.shape) - 1
+        axes = [axis for axis in range(len(out_backprop.shape)) if axis != channel]
+        total = b.sum(b.wide(out_backprop), axes)
+        return b.cast(b.reshape(total, [out_backprop.shape[channel]]), out_backprop.dtype)
 
     def gradient(op, dy):
         return BiasAdd(zeros_like(op.inputs[0]), dy, data_format=op.attrs["data_format"])

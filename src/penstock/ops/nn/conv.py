@@ -61,10 +61,28 @@ def _rest(op):
     return {name: value for name, value in op.attrs.items() if name not in ("T", "Tshape")}
 
 
+def _flops(filter, output):
+    """Two for each weight of a filter and each place of the output where it is laid."""
+    return 2 * output.size * filter.size / max(filter.shape[-1], 1)
+
+
+def _flops_forward(inputs, outputs):
+    return _flops(inputs[1], outputs[0])
+
+
+def _flops_input(inputs, outputs):
+    return _flops(inputs[1], inputs[2])
+
+
+def _flops_filter(inputs, outputs):
+    return _flops(outputs[0], inputs[2])
+
+
 @op("Conv2D", "input: T, filter: T -> output: T", **_ATTRS_2D)
 class Conv2D:
     """The convolution (in truth: cross-correlation) of images with filters."""
 
+    flops = _flops_forward
     def shape(input, filter, strides, padding, explicit_paddings, data_format, dilations):
         return conv_shape("Conv2D", 4, input, filter, strides, dilations, padding, data_format, explicit_paddings)
 
@@ -83,6 +101,7 @@ class Conv2D:
 class Conv2DBackpropInput:
     """The gradient of Conv2D for its input: a transposed convolution."""
 
+    flops = _flops_input
     def shape(input_sizes, strides, padding, explicit_paddings, data_format, dilations):
         return backprop_shape("Conv2DBackpropInput", input_sizes, 4, strides, dilations, padding, data_format,
                               explicit_paddings)
@@ -102,6 +121,7 @@ class Conv2DBackpropInput:
 class Conv2DBackpropFilter:
     """The gradient of Conv2D for its filter."""
 
+    flops = _flops_filter
     def shape(filter_sizes, strides, padding, explicit_paddings, data_format, dilations):
         return backprop_shape("Conv2DBackpropFilter", filter_sizes, 4, strides, dilations, padding, data_format,
                               explicit_paddings)
@@ -121,6 +141,7 @@ class Conv2DBackpropFilter:
 class Conv3D:
     """The convolution of volumes with filters."""
 
+    flops = _flops_forward
     def shape(input, filter, strides, padding, data_format, dilations):
         return conv_shape("Conv3D", 5, input, filter, strides, dilations, padding, data_format)
 
@@ -137,6 +158,7 @@ class Conv3D:
 class Conv3DBackpropInputV2:
     """The gradient of Conv3D for its input."""
 
+    flops = _flops_input
     def shape(input_sizes, strides, padding, data_format, dilations):
         return backprop_shape("Conv3DBackpropInputV2", input_sizes, 5, strides, dilations, padding, data_format)
 
@@ -152,6 +174,7 @@ class Conv3DBackpropInputV2:
 class Conv3DBackpropFilterV2:
     """The gradient of Conv3D for its filter."""
 
+    flops = _flops_filter
     def shape(filter_sizes, strides, padding, data_format, dilations):
         return backprop_shape("Conv3DBackpropFilterV2", filter_sizes, 5, strides, dilations, padding, data_format)
 

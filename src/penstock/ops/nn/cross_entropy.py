@@ -24,7 +24,7 @@ from penstock.ops.math.elementwise import add, subtract
 from penstock.ops.math.powers import exp, log1p
 from penstock.ops.math.reduce import reduce_sum
 from penstock.ops.nn.activations import relu
-from penstock.ops.nn.softmax import LogSoftmax, Softmax, flatten_outer, move_to_end, shifted_exp
+from penstock.ops.nn.softmax import LogSoftmax, Softmax, composed_shifted_exp, flatten_outer, move_to_end, shifted_exp
 from penstock.ops.precision import in_float32
 
 _HALF = (dtypes.float16, dtypes.bfloat16)
@@ -51,6 +51,15 @@ class SoftmaxCrossEntropyWithLogits:
         softmax -= labels
         return loss, softmax
 
+    def compose(b, features, labels):
+        kind, rows = features.dtype, max(features.shape[0], labels.shape[0])
+        features, labels = b.wide(features), b.wide(labels)
+        if features.shape != labels.shape:
+            features, labels = features + b.zeros(labels.shape, labels.dtype), labels + b.zeros(features.shape, features.dtype)
+        shifted, exponential, total = composed_shifted_exp(b, features)
+        loss = b.sum(labels * (b.log(total) - shifted), [-1])
+        return b.cast(b.reshape(loss, [rows]), kind), b.cast(exponential / total - labels, kind)
+
     def gradient(op, d_loss, d_backprop):
         d_logits = _feature_gradient(op, d_loss, d_backprop)
         d_labels = _columns(d_loss) * -LogSoftmax(op.inputs[0])
@@ -76,6 +85,15 @@ class SparseSoftmaxCrossEntropyWithLogits:
         softmax /= total
         softmax[rows, labels] -= 1
         return loss, softmax
+
+    def compose(b, features, labels):
+        kind, (rows, classes) = features.dtype, features.shape
+        b.refuse(b.logical_or(b.less(labels, 0), b.greater_equal(labels, classes)))
+        shifted, exponential, total = composed_shifted_exp(b, b.wide(features))
+        chosen = b.equal(b.constant(np.arange(classes), labels.dtype), b.reshape(labels, [rows, 1]))
+        loss = b.log(total) - b.sum(b.select(chosen, shifted, 0), [-1])
+        softmax = exponential / total
+        return b.cast(b.reshape(loss, [rows]), kind), b.cast(b.select(chosen, softmax - 1, softmax), kind)
 
     def gradient(op, d_loss, d_backprop):
         return [_feature_gradient(op, d_loss, d_backprop), None]

@@ -84,6 +84,38 @@ def _normalize_grad(dy, x, scale, mean, variance, epsilon, data_format, is_train
     return _unrows(d_rows * (scale * inverse), x, data_format), d_scale, d_offset
 
 
+# --- the same, taken apart for the compiler --------------------------------------------------------------------------
+
+def _composed(b, x, scale, offset, mean, variance, epsilon, data_format, is_training):
+    axes, rest = ([0, 2, 3], [*scale.shape, 1, 1]) if layout.channels_first(data_format) else ([0, 1, 2], scale.shape)
+    wide = b.wide(x)
+    reported = mean, variance
+    if is_training:
+        count = int(np.prod([x.shape[axis] for axis in axes]))
+        exact = b.cast(wide, dt.float64)  # the mean of squares less the square of the mean: in one pass, but only with digits to spare
+        center = b.sum(exact, axes) * (1 / count)
+        spread = b.maximum(b.sum(b.square(exact), axes) * (1 / count) - b.square(center), 0)
+        mean, variance = (b.reshape(b.cast(each, dt.float32), scale.shape) for each in (center, spread))
+        reported = mean, variance * (count / max(count - 1, 1))
+    factor = scale / b.sqrt(variance + epsilon)
+    y = wide * b.reshape(factor, rest) + b.reshape(offset - mean * factor, rest)
+    return b.cast(y, x.dtype), *reported, mean, variance
+
+
+def _composed_grad(b, dy, x, scale, mean, variance, epsilon, data_format, is_training):
+    axes, rest = ([0, 2, 3], [*scale.shape, 1, 1]) if layout.channels_first(data_format) else ([0, 1, 2], scale.shape)
+    wide, d_wide = b.wide(x), b.wide(dy)
+    inverse = b.rsqrt(variance + epsilon)
+    centered = wide - b.reshape(mean, rest)
+    d_offset = b.reshape(b.sum(d_wide, axes), scale.shape)
+    d_scale = b.reshape(b.sum(d_wide * centered, axes), scale.shape) * inverse
+    d_x = d_wide
+    if is_training:
+        count = max(int(np.prod([x.shape[axis] for axis in axes])), 1)
+        d_x = d_wide - b.reshape(d_offset * (1 / count), rest) - centered * b.reshape(d_scale * inverse * (1 / count), rest)
+    return b.cast(d_x * b.reshape(scale * inverse, rest), x.dtype), d_scale, d_offset
+
+
 # --- shapes and gradients that the versions share --------------------------------------------------------------------
 
 def _forward_shapes(x, scale, offset, mean, variance, data_format, is_training):
@@ -179,6 +211,9 @@ class FusedBatchNorm:
     def kernel(x, scale, offset, mean, variance, epsilon, data_format, is_training):
         return _normalize(x, scale, offset, mean, variance, epsilon, data_format, is_training)
 
+    def compose(b, x, scale, offset, mean, variance, epsilon, data_format, is_training):
+        return _composed(b, x, scale, offset, mean, variance, epsilon, data_format, is_training)
+
     def gradient(op, dy, *_):
         return _first_order(FusedBatchNormGrad, op, dy)
 
@@ -195,6 +230,9 @@ class FusedBatchNormV2:
     def kernel(x, scale, offset, mean, variance, epsilon, data_format, is_training):
         return _normalize(x, scale, offset, mean, variance, epsilon, data_format, is_training)
 
+    def compose(b, x, scale, offset, mean, variance, epsilon, data_format, is_training):
+        return _composed(b, x, scale, offset, mean, variance, epsilon, data_format, is_training)
+
     def gradient(op, dy, *_):
         return _first_order(FusedBatchNormGradV2, op, dy)
 
@@ -210,6 +248,9 @@ class FusedBatchNormV3:
 
     def kernel(x, scale, offset, mean, variance, epsilon, data_format, is_training):
         return *_normalize(x, scale, offset, mean, variance, epsilon, data_format, is_training), np.float32(0)
+
+    def compose(b, x, scale, offset, mean, variance, epsilon, data_format, is_training):
+        return _composed(b, x, scale, offset, mean, variance, epsilon, data_format, is_training) + (b.zeros([], dt.float32),)
 
     def gradient(op, dy, *_):
         return _first_order(FusedBatchNormGradV3, op, dy, op.outputs[5])
@@ -231,6 +272,10 @@ class FusedBatchNormGrad:
                                 is_training)
         return *found, *_reserved(reserve_space_1, is_training)
 
+    def compose(b, y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training):
+        found = _composed_grad(b, y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training)
+        return *found, *[b.zeros([0] if is_training else scale.shape, dt.float32) for _ in range(2)]
+
     def gradient(op, g_x, g_scale, g_offset, *_):
         return [*_second_order(op, g_x, g_scale, g_offset), None, None]
 
@@ -251,6 +296,10 @@ class FusedBatchNormGradV2:
                                 is_training)
         return *found, *_reserved(reserve_space_1, is_training)
 
+    def compose(b, y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training):
+        found = _composed_grad(b, y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training)
+        return *found, *[b.zeros([0] if is_training else scale.shape, dt.float32) for _ in range(2)]
+
     def gradient(op, g_x, g_scale, g_offset, *_):
         return [*_second_order(op, g_x, g_scale, g_offset), None, None]
 
@@ -270,6 +319,10 @@ class FusedBatchNormGradV3:
         found = _normalize_grad(y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format,
                                 is_training)
         return *found, *_reserved(reserve_space_1, is_training)
+
+    def compose(b, y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training):
+        found = _composed_grad(b, y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training)
+        return *found, *[b.zeros([0] if is_training else scale.shape, dt.float32) for _ in range(2)]
 
     def gradient(op, g_x, g_scale, g_offset, *_):
         return [*_second_order(op, g_x, g_scale, g_offset), None, None, None]

@@ -34,6 +34,10 @@ class L2Loss:
         flat = np.ravel(t)
         return np.dot(flat, flat) / t.dtype.type(2)
 
+    def compose(b, t):
+        total = b.sum(b.square(b.wide(t)), range(len(t.shape)))
+        return b.cast(b.reshape(total, []) * 0.5, t.dtype)
+
     def gradient(op, dy):
         return op.inputs[0] * dy
 
@@ -73,6 +77,9 @@ class InTopK:
     def kernel(predictions, targets, k):
         return _in_top_k(predictions, targets, k)
 
+    def native(emit, predictions, targets, k):
+        return emit.order.in_top_k(predictions, targets, k)
+
     gradient = None
 
 
@@ -87,6 +94,9 @@ class InTopKV2:
 
     def kernel(predictions, targets, k):
         return _in_top_k(predictions, targets, k)
+
+    def native(emit, predictions, targets, k):
+        return emit.order.in_top_k(predictions, targets, int(emit.known(k)))
 
     gradient = None
 

@@ -26,6 +26,13 @@ def shifted_exp(logits: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     return shifted, exponential, np.sum(exponential, axis=-1, keepdims=True)
 
 
+def composed_shifted_exp(b, logits):
+    """The same parts while an op is taken apart for the compiler."""
+    shifted = logits - b.max(logits, [-1])
+    exponential = b.exp(shifted)
+    return shifted, exponential, b.sum(exponential, [-1])
+
+
 def _at_least_a_vector(logits):
     return logits.shape.with_rank_at_least(1)
 
@@ -42,6 +49,10 @@ class Softmax:
         _, result, total = shifted_exp(logits)
         result /= total
         return result
+
+    def compose(b, logits):
+        _, exponential, total = composed_shifted_exp(b, b.wide(logits))
+        return b.cast(exponential / total, logits.dtype)
 
     def gradient(op, dy):
         softmax = op.outputs[0]
@@ -60,6 +71,10 @@ class LogSoftmax:
         shifted, _, total = shifted_exp(logits)
         shifted -= np.log(total)
         return shifted
+
+    def compose(b, logits):
+        shifted, _, total = composed_shifted_exp(b, b.wide(logits))
+        return b.cast(shifted - b.log(total), logits.dtype)
 
     def gradient(op, dy):
         softmax = exp(op.outputs[0])

@@ -61,9 +61,8 @@ class Philox:
     """
 
     def __init__(self, seed: int, seed2: int):
-        self._key = seed & _LOW64
-        self._counter = (seed2 & _LOW64) << 64
-        self._lock = threading.Lock()
+        self._words = np.array([seed & _LOW64, 0, seed2 & _LOW64], np.uint64)  # key, lower and upper half of the counter
+        self.lock = threading.RLock()
 
     @classmethod
     def from_entropy(cls) -> Philox:
@@ -89,33 +88,38 @@ class Philox:
     @property
     def state(self) -> tuple[int, int]:
         """(key, 128-bit counter): everything that decides the words to come."""
-        return self._key, self._counter
+        key, low, high = self._words.tolist()
+        return key, low | high << 64
+
+    def read(self) -> np.ndarray:
+        """The state as three 64-bit words: key, lower and upper half of the counter. It changes when the generator moves."""
+        return self._words
+
+    mutable = read  # what native code moves ahead; it holds ``lock`` meanwhile
 
     def reserve(self, count: int) -> Philox:
         """A generator at the current position; this one moves `count` blocks ahead. Safe between threads."""
-        local = Philox(self._key, 0)
-        with self._lock:
-            local._counter = self._counter
-            self._advance(count)
+        local = Philox(0, 0)
+        with self.lock:
+            local._words[:] = self._words
+            self.skip(count)
         return local
 
     def skip(self, count: int) -> None:
         """Moves `count` blocks ahead."""
-        with self._lock:
-            self._advance(count)
-
-    def _advance(self, count: int) -> None:
-        self._counter = (self._counter + count) & ((1 << 128) - 1)
+        with self.lock:
+            counter = self.state[1] + count
+            self._words[1:] = counter & _LOW64, counter >> 64 & _LOW64
 
     def at(self, offsets: np.ndarray) -> np.ndarray:
         """The blocks at the given distances (a uint64 vector) from the current position, as uint32 of shape [n, 4].
 
         Does not move. Meant for up to about `CHUNK` offsets a call: longer vectors work, but fall out of the cache.
         """
-        low = offsets + np.uint64(self._counter & _LOW64)
+        low = offsets + self._words[1]
         # low < offsets exactly where the sum wrapped around, which carries one into the upper half.
-        high = np.uint64(self._counter >> 64) + (low < offsets)
-        return philox4x32(low, high, self._key)
+        high = self._words[2] + (low < offsets)
+        return philox4x32(low, high, int(self._words[0]))
 
     def blocks(self, count: int, start: int = 0) -> np.ndarray:
         """`count` consecutive blocks from `start` blocks past the current position, as uint32 of shape [count, 4]."""

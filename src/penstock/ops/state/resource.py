@@ -180,6 +180,7 @@ class AssignVariableOp:
     """Replaces the value of a variable."""
 
     stateful = True
+    updates = ("resource",)
 
     def shape(resource, value, dtype):
         merge(checked_shape(resource, dtype), value.shape)
@@ -188,6 +189,9 @@ class AssignVariableOp:
     def kernel(resource, value):
         resource.assign(value)
         return ()
+
+    def lower(b, value):
+        return value
 
     gradient = None
 
@@ -204,6 +208,7 @@ class AssignAddVariableOp:
     """Adds to a variable."""
 
     stateful = True
+    updates = ("resource",)
 
     def shape(resource, value, dtype):
         merge(checked_shape(resource, dtype), value.shape)
@@ -214,6 +219,9 @@ class AssignAddVariableOp:
         resource.apply(np.add, value)
         return ()
 
+    def lower(b, resource, value):
+        return b.add(resource, value)
+
     gradient = None
 
 
@@ -222,6 +230,7 @@ class AssignSubVariableOp:
     """Subtracts from a variable."""
 
     stateful = True
+    updates = ("resource",)
 
     def shape(resource, value, dtype):
         merge(checked_shape(resource, dtype), value.shape)
@@ -231,6 +240,9 @@ class AssignSubVariableOp:
         _check_update(resource, value)
         resource.apply(np.subtract, value)
         return ()
+
+    def lower(b, resource, value):
+        return b.sub(resource, value)
 
     gradient = None
 
@@ -269,7 +281,7 @@ class ResourceGather:
         return GatherV2.kernel(read(resource), indices, np.int32(batch_dims), batch_dims)
 
     def native(emit, resource, indices, batch_dims):
-        return emit.index.gather(resource, indices, 0) if not batch_dims else emit.unsupported("batch_dims")
+        return emit.index.gather(resource, indices, batch_dims, batch_dims)
 
     def gradient(op, dy):
         handle, indices = op.inputs

@@ -116,6 +116,7 @@ class Assign:
     """Replaces the value of a variable."""
 
     stateful = allows_uninitialized = True
+    updates = ("ref",)
 
     def shape(ref, value, validate_shape):
         return merge(ref.shape, value.shape) if validate_shape else value.shape
@@ -126,6 +127,9 @@ class Assign:
                 _check_assigned_shape(ref, np.shape(value), ctx)
             ref.assign(value)
         return ref
+
+    def lower(b, value):
+        return value
 
     gradient = None
 
@@ -152,6 +156,7 @@ class AssignAdd:
     """Adds to a variable."""
 
     stateful = True
+    updates = ("ref",)
 
     def shape(ref, value):
         return merge(ref.shape, value.shape)
@@ -161,6 +166,9 @@ class AssignAdd:
         ref.apply(np.add, value)
         return ref
 
+    def lower(b, ref, value):
+        return b.add(ref, value)
+
     gradient = None
 
 
@@ -169,6 +177,7 @@ class AssignSub:
     """Subtracts from a variable."""
 
     stateful = True
+    updates = ("ref",)
 
     def shape(ref, value):
         return merge(ref.shape, value.shape)
@@ -177,6 +186,9 @@ class AssignSub:
         check_same_size(ref, value)
         ref.apply(np.subtract, value)
         return ref
+
+    def lower(b, ref, value):
+        return b.sub(ref, value)
 
     gradient = None
 

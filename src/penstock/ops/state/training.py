@@ -56,7 +56,7 @@ def _adagrad_da(var, gradient_accumulator, gradient_squared_accumulator, grad, l
     gradient_accumulator += grad
     gradient_squared_accumulator += grad * grad
     step = global_step.astype(var.dtype)
-    shrunk = _shrink(gradient_accumulator, l1 * step) if l1 > 0 else gradient_accumulator
+    shrunk = _shrink(gradient_accumulator, l1 * step)
     var[...] = -lr * shrunk / (l2 * step * lr + np.sqrt(gradient_squared_accumulator))
 
 
@@ -113,11 +113,16 @@ def _ftrl(var, accum, linear, grad, lr, l1, l2, lr_power):
 def _ftrl_v2(var, accum, linear, grad, lr, l1, l2, l2_shrinkage, lr_power):
     shrunk = grad + 2 * l2_shrinkage * var
     new = accum + grad * grad
-    power = np.sqrt if lr_power == -0.5 else lambda x: x ** -lr_power
-    linear += shrunk - (power(new) - power(accum)) / lr * var
+    before, after = _power(accum, lr_power), _power(new, lr_power)
+    linear += shrunk - (after - before) / lr * var
     pulled = np.sign(linear) * l1 - linear
-    var[...] = np.where(np.abs(linear) > l1, pulled / (power(new) / lr + 2 * l2), 0)
+    var[...] = np.where(np.abs(linear) > l1, pulled / (after / lr + 2 * l2), 0)
     accum[...] = new
+
+
+def _power(x, exponent):
+    """x ** -exponent; the usual one is a root."""
+    return np.where(exponent == -0.5, np.sqrt(x), x ** -exponent)
 
 
 def _proximal_gradient_descent(var, alpha, l1, l2, delta):
@@ -150,7 +155,7 @@ def _shrink(value, amount):
 
 
 def _proximal(var, moved, rate, l1, l2):
-    var[...] = (_shrink(moved, rate * l1) if l1 > 0 else moved) / (1 + l2 * rate)
+    var[...] = _shrink(moved, rate * l1) / (1 + l2 * rate)
 
 
 # --- ops from rules --------------------------------------------------------------------------------------------------
@@ -247,6 +252,21 @@ def _kernel(rule: Rule, slots: int, names: list[str], grad_name: str, resource: 
     return kernel
 
 
+def _dense_lower(rule: Rule, slots: int, names: list[str], grad_name: str) -> Callable[..., Any]:
+    """The rule for one element: new values of the variable and its slots."""
+    takes = rule.__code__.co_varnames[:rule.__code__.co_argcount]
+    attrs = [name for name in takes if name in ("use_nesterov", "update_slots")]
+    rule_grad = "delta" if "delta" in takes else "grad"
+
+    def lower(b: Any, *values: Any) -> Any:
+        given = dict(zip([*names, *attrs], values))
+        given[rule_grad] = given[grad_name]
+        return b.trace(rule, values[:slots], {name: given[name] for name in takes[slots:]})
+
+    lower.parameters = ("b", *names, *attrs)  # type: ignore[attr-defined]
+    return lower
+
+
 def _sparse_native(rule: Rule, state: list[str], names: list[str], grad_name: str, resource: bool) -> Callable[..., Any]:
     """The rows of the state that the indices name, changed natively by the rule."""
     asked = [name for name in rule.__code__.co_varnames[:rule.__code__.co_argcount] if name in ("use_nesterov", "update_slots")]
@@ -288,7 +308,8 @@ def _define_one(name: str, signature: str, rule: Rule, resource: bool, sparse: b
         "__module__": __name__, "shape": staticmethod(shape).__func__, "stateful": True, "gradient": None,
         "ranks": {word: 1 if word == "indices" else 0 for word in rest if word != grad_name},
         "kernel": _kernel(rule, len(state), names, grad_name, resource, sparse), "updates": tuple(state),
-        **({"native": _sparse_native(rule, state, names, grad_name, resource)} if sparse else {})})
+        **({"native": _sparse_native(rule, state, names, grad_name, resource)} if sparse else
+           {"lower": _dense_lower(rule, len(state), names, grad_name)})})
     declared = {"T": NUMERIC, **({"Tindices": INDEX} if sparse else {}), "use_locking": False, **attrs}
     full = f"{'Resource' if resource else ''}{'Sparse' if sparse else ''}Apply{name}"
     return op(full, f"{', '.join(inputs)} ->" + ("" if resource else " out: Ref(T)"), **declared)(body)

@@ -1,0 +1,30 @@
+"""``penstock explain prog.py args...``: runs a program, then tells on standard error where its steps spent their time.
+
+For each plan (a set of fetches and feeds): what was fused into which kernel, each kernel's time, rate and share of the step, the memory that is
+planned for it, and which nodes NumPy ran, and why.
+"""
+from __future__ import annotations
+
+import argparse
+import sys
+
+from penstock.cli import run
+from penstock.debug.explain import Explainer
+
+
+def main(argv: list[str]) -> int:
+    """Runs a program and explains its steps, also if it ends with an error."""
+    parser = argparse.ArgumentParser(prog="penstock explain", description="Run a program, then tell where its steps spent their time.",
+                                     epilog="What stands behind the program goes to the program; -m and --no-era are those of `penstock run`.")
+    parser.add_argument("--plans", type=int, default=5, metavar="N", help="plans that are told of, those with the most time (default: %(default)s)")
+    parser.add_argument("--kernels", type=int, default=15, metavar="N", help="kernels of each plan (default: %(default)s)")
+    parser.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM ...")
+    options = parser.parse_args(argv)
+    if not options.program:
+        parser.error("which program?")
+    with Explainer() as explainer:
+        try:
+            return run.main(options.program)
+        finally:
+            sys.stdout.flush()
+            print(explainer.text(options.plans, options.kernels), file=sys.stderr)

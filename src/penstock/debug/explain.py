@@ -1,0 +1,184 @@
+"""Where the time of steps goes: ``penstock explain`` for a whole program, ``Explainer`` for a part of one.
+
+    with Explainer() as explainer:
+        ...                                # build graphs, run sessions
+    print(explainer.text())
+
+Plans that are made inside the ``with`` block are watched: each kernel of theirs is timed, and what goes in and out of it is counted.
+"""
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+from penstock.compiler.config import config
+from penstock.compiler.ir import Node
+from penstock.compiler.report import Described, KernelReport, PlanReport, watch
+from penstock.runtime import environment
+from penstock.runtime.plan import Plan
+
+_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
+
+
+class Explainer:
+    """Watches the plans that are made while it is entered."""
+
+    def __init__(self) -> None:
+        self._plans: list[_WatchedPlan] = []
+
+    def __enter__(self) -> Explainer:
+        environment.observers.append(self._observe)
+        watch.on = True
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        environment.observers.remove(self._observe)
+        watch.on = bool(environment.observers)
+
+    def _observe(self, plan: Any, names: list[str]) -> None:
+        if isinstance(plan, Plan):  # loops made of primitives run in frames, which are not told apart
+            self._plans.append(_WatchedPlan(plan, names))
+
+    def reports(self) -> list[PlanReport]:
+        """One report per plan that has run, the one with the most time first."""
+        reports = [plan.report() for plan in self._plans if plan.runs]
+        return sorted(reports, key=lambda report: -report.seconds * report.runs)
+
+    def text(self, plans: int = 5, kernels: int = 15) -> str:
+        """The reports as text: the first of the plans, and of their kernels."""
+        reports = self.reports()
+        parts = [describe(report, kernels) for report in reports[:plans]]
+        if len(reports) > plans:
+            rest = reports[plans:]
+            parts.append(f"{len(rest)} further plans, {amount(sum(report.seconds * report.runs for report in rest))} in all")
+        return "\n\n".join(parts) if parts else "no step was run"
+
+
+class _WatchedPlan:
+    """The kernels of a plan behind stopwatches."""
+
+    def __init__(self, plan: Plan, names: list[str]) -> None:
+        self._title = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        self._watches: list[_Stopwatch] = []
+        for part in plan.parts:
+            made = [_Stopwatch(node, kernel) for node, kernel in zip(part.nodes, part.kernels)]
+            part.kernels = list(made)
+            self._watches += made
+
+    @property
+    def runs(self) -> int:
+        return max((each.calls for each in self._watches), default=0)
+
+    def report(self) -> PlanReport:
+        found = PlanReport([], title=self._title, runs=self.runs)
+        for each in self._watches:
+            if each.calls:
+                self._add(found, each)
+        return found
+
+    def _add(self, found: PlanReport, each: _Stopwatch) -> None:
+        node, inside = each.node, each.inside()
+        if inside is not None:
+            found.kernels += inside.kernels
+            found.fallbacks += inside.fallbacks
+            found.arena_bytes += inside.arena_bytes
+            return
+        names = tuple(name if isinstance(name, str) else name.decode() for name in node.attrs.get("names", ())) or (node.name,)
+        found.kernels.append(KernelReport(node.definition.type, names, each.seconds / self.runs, each.flops / self.runs, each.bytes / self.runs))
+        if node.payload is None and node.inputs:  # what has no inputs (variables, constants) computes nothing
+            found.fallbacks.append((node.name, node.definition.type, _reason(node)))
+
+
+def _reason(node: Node) -> str:
+    """Why a node has a kernel of its own."""
+    if config.mode == "off":
+        return "the compiler is off (PENSTOCK_COMPILE=off)"
+    if node.definition.blocking:
+        return "it may wait"
+    if node.definition.lower is None and getattr(node.definition, "native", None) is None:
+        return "its op has no native form"
+    return "it stands alone, or has types that native code does not cover"
+
+
+class _Stopwatch:
+    """A kernel that counts its calls, seconds, operations and bytes."""
+
+    def __init__(self, node: Node, kernel: Callable[..., Any]) -> None:
+        self.node, self._kernel = node, kernel
+        self.calls, self.seconds, self.flops, self.bytes = 0, 0.0, 0.0, 0.0
+
+    def __call__(self, *inputs: Any) -> Any:
+        start = time.perf_counter()
+        result = self._kernel(*inputs)
+        self.seconds += time.perf_counter() - start
+        self.calls += 1
+        outputs = list(result) if isinstance(result, (tuple, list)) else [result]
+        self.bytes += sum(map(_bytes, (*inputs, *outputs)))
+        self.flops += self._count(inputs, outputs)
+        return result
+
+    def _count(self, inputs: tuple[Any, ...], outputs: list[Any]) -> float:
+        definition = self.node.definition
+        if definition.flops is not None:
+            return definition.flops(inputs, outputs)
+        return float(sum(getattr(value, "size", 0) for value in outputs)) if definition.elementwise else 0.0
+
+    def inside(self) -> PlanReport | None:
+        """What a node that stands for several tells of them."""
+        return self.node.payload.describe() if isinstance(self.node.payload, Described) else None
+
+
+def _bytes(value: Any) -> int:
+    """Of an array, or of the one that a variable holds."""
+    return getattr(getattr(value, "value", value), "nbytes", 0)
+
+
+# --- text --------------------------------------------------------------------------------------------------------------------------------
+
+def describe(report: PlanReport, kernels: int = 15) -> str:
+    """A report as text: the kernels that take the most time, and what NumPy ran."""
+    arena = f", arena {report.arena_bytes / 2**20:.1f} MB" if report.arena_bytes else ""
+    lines = [f"{report.title}: {report.runs} runs, {amount(report.seconds)} in {len(report.kernels)} kernels{arena}",
+             f"  {'share':>7} {'time':>9} {'GFLOP/s':>8} {'GB/s':>7}  kernel"]
+    ranked = sorted(report.kernels, key=lambda kernel: -kernel.seconds)
+    lines += [_kernel_line(kernel, report.seconds) for kernel in ranked[:kernels]]
+    if len(ranked) > kernels:
+        rest = sum(kernel.seconds for kernel in ranked[kernels:])
+        lines.append(f"  {_share(rest, report.seconds)} {amount(rest):>9} {'':>8} {'':>7}  {len(ranked) - kernels} more")
+    return "\n".join(lines + _fallback_lines(report))
+
+
+def _kernel_line(kernel: KernelReport, total: float) -> str:
+    nodes = ", ".join(kernel.nodes[:4]) + (f" and {len(kernel.nodes) - 4} more" if len(kernel.nodes) > 4 else "")
+    return (f"  {_share(kernel.seconds, total)} {amount(kernel.seconds):>9} {_rate(kernel.flops, kernel.seconds):>8} "
+            f"{_rate(kernel.bytes, kernel.seconds):>7}  {kernel.name}: {nodes}")
+
+
+def _share(seconds: float, total: float) -> str:
+    return f"{100 * seconds / total if total else 0:5.1f} %"
+
+
+def _rate(count: float, seconds: float) -> str:
+    return f"{count / seconds / 1e9:.1f}" if count and seconds else ""
+
+
+def _fallback_lines(report: PlanReport) -> list[str]:
+    """Which ops NumPy ran, by reason."""
+    reasons: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for name, kind, reason in report.fallbacks:
+        reasons[reason][kind].append(name)
+    lines = [f"  NumPy ran {len(report.fallbacks)} nodes:"] if reasons else []
+    for reason, kinds in reasons.items():
+        ranked = sorted(kinds.items(), key=lambda item: -len(item[1]))
+        shown = ", ".join(f"{kind} x{len(names)}" if len(names) > 1 else f"{kind} ({names[0]})" for kind, names in ranked[:12])
+        lines.append(f"    {reason}: {shown}" + (f" and {len(ranked) - 12} more types" if len(ranked) > 12 else ""))
+    return lines
+
+
+def amount(seconds: float) -> str:
+    """Three digits and a unit: 1.23 ms."""
+    scale, unit = next((pair for pair in _UNITS if seconds >= pair[0]), _UNITS[-1])
+    value = seconds / scale
+    return f"{value:.{2 - (value >= 10) - (value >= 100)}f} {unit}"

@@ -1,0 +1,110 @@
+"""How many float operations a node takes, counted as ``tf.profiler`` counts them (an op that is not in the table counts nothing).
+
+Each entry is a function of a Call, which knows the shapes of the node's inputs and outputs; a shape that is not known raises Unknown.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from penstock.graph.node import Operation
+
+Shape = tuple[int, ...]
+
+
+class Unknown(Exception):
+    """A shape that is needed is not fully known."""
+
+
+class Call:
+    """A node and its shapes; ``known`` gives the shapes that outputs had in a traced step: {(op, which output): shape}."""
+
+    def __init__(self, op: Operation, known: dict[tuple[str, int], Shape]) -> None:
+        self.op, self._known = op, known
+
+    def _shape(self, tensor: Any) -> Shape:
+        if tensor.shape.is_fully_defined():
+            return tuple(tensor.shape.as_list())
+        found = self._known.get((tensor.op.name, tensor.value_index))
+        if found is None:
+            raise Unknown(tensor.name)
+        return found
+
+    def input(self, index: int) -> Shape:
+        """The shape of an input."""
+        return self._shape(self.op._inputs[index])
+
+    def output(self) -> Shape:
+        """The shape of the first output."""
+        return self._shape(self.op.outputs[0])
+
+    def window(self, name: str) -> int:
+        """The size of a window that an attribute tells, or the product of strides."""
+        return math.prod(self.op.attrs[name])
+
+
+Count = Callable[[Call], int]
+
+
+def _per_output(each: int) -> Count:
+    return lambda call: each * math.prod(call.output())
+
+
+def _reduction(final: int = 0) -> Count:
+    """One for each element that goes into another, and ``final`` for each result."""
+    return lambda call: math.prod(call.input(0)) - math.prod(call.output()) + final * math.prod(call.output())
+
+
+def _matmul(call: Call) -> int:
+    depth = call.input(0)[-2 if call.op.attrs.get("transpose_a") or call.op.attrs.get("adj_x") else -1]
+    return 2 * depth * math.prod(call.output())
+
+
+def _convolution(spatial: int, whole: bool = True) -> Count:
+    """Two for each number of the filter that goes into a result; ``whole`` if the channels of the input are added up too."""
+    return lambda call: 2 * math.prod(call.input(1)[:spatial + whole]) * math.prod(call.output())
+
+
+def _convolution_gradient(picture: Callable[[Call], Shape], kernel: Callable[[Call], Shape]) -> Count:
+    return lambda call: 2 * math.prod(picture(call)[:3]) * math.prod(kernel(call)) // call.window("strides")
+
+
+def _pool_gradient(call: Call) -> int:
+    return (call.window("ksize") + 1) * math.prod(call.input(1))
+
+
+def _average_gradient(call: Call) -> int:
+    return 2 * call.window("ksize") * math.prod(call.input(1))
+
+
+COUNTS: dict[str, Count] = {
+    **dict.fromkeys("Reciprocal Square Log Neg Add Sub Mul RealDiv Maximum Minimum Pow Greater GreaterEqual Less LessEqual Equal NotEqual AssignAdd "
+                    "AssignSub BiasAdd".split(), _per_output(1)),
+    "Rsqrt": _per_output(2),
+    "SquaredDifference": _per_output(2),
+    "RsqrtGrad": _per_output(4),
+    "Softmax": _per_output(5),
+    "L2Loss": lambda call: 3 * math.prod(call.input(0)) - 1,
+    "AddN": lambda call: (len(call.op._inputs) - 1) * math.prod(call.output()),
+    **dict.fromkeys("Sum ArgMax ArgMin BiasAddGrad".split(), _reduction()),
+    "Mean": _reduction(final=1),
+    "MatMul": _matmul,
+    "BatchMatMul": _matmul,
+    "Conv2D": _convolution(2),
+    "Conv3D": _convolution(3),
+    "DepthwiseConv2dNative": _convolution(2, whole=False),
+    "Dilation2D": _convolution(2, whole=False),
+    "Conv2DBackpropInput": _convolution_gradient(lambda call: call.output(), lambda call: call.input(1)),
+    "Conv2DBackpropFilter": _convolution_gradient(lambda call: call.input(0), lambda call: call.output()),
+    "AvgPool": lambda call: call.window("ksize") * math.prod(call.output()),
+    "MaxPool": lambda call: call.window("ksize") * math.prod(call.output()),
+    "MaxPoolGrad": _pool_gradient,
+    "AvgPoolGrad": _average_gradient,
+}
+
+
+def float_operations(op: Operation, known: dict[tuple[str, int], Shape]) -> int:
+    """The float operations of a node; Unknown if a shape is missing."""
+    count = COUNTS.get(op.type)
+    return count(Call(op, known)) if count is not None else 0

@@ -1,0 +1,101 @@
+"""``Explainer`` and ``penstock explain``: who ran, how often, and why in NumPy."""
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import penstock as tf
+from penstock.compiler.config import config
+from penstock.compiler.report import KernelReport, PlanReport, watch
+from penstock.debug.explain import Explainer, describe
+
+pytestmark = pytest.mark.process
+
+PROGRAM = """
+import sys
+import tensorflow as tf
+x = tf.placeholder(tf.float32, [3, 3])
+with tf.Session() as session:
+    session.run(tf.matmul(x, x, name="product"), {x: [[1.0] * 3] * 3})
+print("came to its end with", sys.argv[1:])
+"""
+
+
+@pytest.fixture(autouse=True)
+def numpy_only(monkeypatch):
+    monkeypatch.setattr(config, "mode", "off")
+
+
+def test_explainer_counts_runs_and_work():
+    with Explainer() as explainer, tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [4, 5])
+        y = tf.matmul(x, x, transpose_b=True, name="product")
+        for _ in range(3):
+            session.run(y, {x: np.ones((4, 5))})
+    (report,) = explainer.reports()
+    assert (report.title, report.runs) == ("product", 3)
+    (kernel,) = report.kernels
+    assert (kernel.nodes, kernel.flops, kernel.bytes) == (("product",), 2 * 4 * 4 * 5, 4 * (20 + 20 + 16))
+    assert report.fallbacks == [("product", "MatMul", "the compiler is off (PENSTOCK_COMPILE=off)")]
+    assert kernel.seconds > 0
+
+
+def test_nothing_is_watched_afterwards():
+    with Explainer() as explainer:
+        assert watch.on
+    assert not watch.on
+    with tf.Graph().as_default(), tf.Session() as session:
+        session.run(tf.constant(1.0) + 1.0)
+    assert explainer.text() == "no step was run"
+
+
+def test_work_of_a_convolution():
+    with Explainer() as explainer, tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [1, 4, 4, 2])
+        w = tf.placeholder(tf.float32, [3, 3, 2, 5])
+        y = tf.nn.conv2d(x, w, [1, 1, 1, 1], "SAME")
+        session.run(tf.gradients(y, [x, w]), {x: np.ones((1, 4, 4, 2)), w: np.ones((3, 3, 2, 5))})
+    (report,) = explainer.reports()
+    work = 2 * (4 * 4 * 5) * (3 * 3 * 2)
+    assert [kernel.flops for kernel in report.kernels if "Backprop" in kernel.name] == [work, work]
+
+
+def test_text():
+    kernels = [KernelReport("loop", ("a", "b"), 3e-3, 6e6, 3e6), KernelReport("MatMul", ("c",), 1e-3)]
+    text = describe(PlanReport(kernels, 2 << 20, [("c", "MatMul", "of its types")], "loss", 7), kernels=1)
+    assert text.splitlines() == [
+        "loss: 7 runs, 4.00 ms in 2 kernels, arena 2.0 MB",
+        "    share      time  GFLOP/s    GB/s  kernel",
+        "   75.0 %   3.00 ms      2.0     1.0  loop: a, b",
+        "   25.0 %   1.00 ms                   1 more",
+        "  NumPy ran 1 nodes:",
+        "    of its types: MatMul (c)"]
+
+
+class Inside:
+    """Stands for several nodes, and tells of them."""
+
+    def describe(self):
+        return PlanReport([KernelReport("nest", ("a", "b"), 1.0)], 64, [("c", "Unique", "of its shape")])
+
+
+def test_what_a_region_tells():
+    with Explainer() as explainer, tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [2])
+        session.run(tf.exp(x), {x: [0.0, 0.0]})
+        explainer._plans[0]._watches[0].node.payload = Inside()
+    (report,) = explainer.reports()
+    assert (report.kernels[0].name, report.arena_bytes, report.fallbacks) == ("nest", 64, [("c", "Unique", "of its shape")])
+
+
+def test_command(tmp_path):
+    (tmp_path / "prog.py").write_text(PROGRAM)
+    env = {**os.environ, "PENSTOCK_COMPILE": "off", "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-m", "penstock", "explain", "--kernels", "3", "prog.py", "--own", "flag"], cwd=tmp_path, env=env,
+                          capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout == "came to its end with ['--own', 'flag']\n"
+    assert "product: 1 runs" in done.stderr and "MatMul: product" in done.stderr

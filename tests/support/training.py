@@ -1,0 +1,147 @@
+"""A training job for tests: gradient descent with a known way, and its workers as programs of their own.
+
+    python -m support.training chief|worker|sync TASK CLUSTER FOLDER LAST_STEP
+
+A program prints ``from STEP`` for each session that it opens, ``step STEP`` after each run, and ``done STEP`` at the end.
+"""
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+import penstock as tf
+from support.cluster import PATIENCE, Processes
+from support.process import environment
+
+SAVE_EVERY, RATE = 10, 0.0625
+TARGET = np.array([1.0, -2.0], np.float32)
+
+
+def weights_after(steps):
+    """Gradient descent on |w - target|^2 from zero, in the arithmetic of the graph."""
+    w = np.zeros(2, np.float32)
+    for _ in range(steps):
+        w = w - np.float32(RATE) * (np.float32(2) * (w - TARGET))
+    return w
+
+
+def model(ps=1, wrap=lambda optimizer: optimizer):
+    """A variable on each ps, all with the same way to go: (step, variables, train op)."""
+    variables = []
+    for task in range(ps):
+        with tf.device(f"/job:ps/task:{task}"):
+            if task == 0:
+                step = tf.train.get_or_create_global_step()
+            variables.append(tf.get_variable(f"w{task}", [2], initializer=tf.zeros_initializer()))
+    loss = tf.add_n([tf.reduce_sum(tf.square(w - TARGET)) for w in variables])
+    return step, variables, wrap(tf.train.GradientDescentOptimizer(RATE)).minimize(loss, global_step=step)
+
+
+class Watch(tf.train.SessionRunHook):
+    """From which step each session started; calls ``at[step]`` once when that step is reached."""
+
+    def __init__(self, at=None, say=lambda *words: None):
+        self.sessions, self.at, self.step, self._say = [], dict(at or {}), 0, say
+
+    def begin(self):
+        self._tensor = tf.train.get_global_step()
+
+    def after_create_session(self, session, coord):
+        self.sessions.append(int(session.run(self._tensor)))
+        self._say("from", self.sessions[-1])
+
+    def after_run(self, run_context, run_values):
+        self.step = int(run_context.session.run(self._tensor))
+        self._say("step", self.step)
+        action = self.at.pop(self.step, None)
+        if action is not None:
+            action()
+
+
+def training_session(target, folder, last_step, hooks, is_chief=True):
+    """The monitored session of a worker."""
+    return tf.train.MonitoredTrainingSession(
+        target, is_chief=is_chief, checkpoint_dir=folder, hooks=[*hooks, tf.train.StopAtStepHook(last_step=last_step)], save_checkpoint_secs=None,
+        save_checkpoint_steps=SAVE_EVERY, save_summaries_steps=None, log_step_count_steps=None, stop_grace_period_secs=5)
+
+
+# --- programs --------------------------------------------------------------------------------------------------------
+
+class Servers(Processes):
+    """A cluster of which only the ps run: workers are programs, which bring their own servers."""
+
+    def __enter__(self):
+        for index in range(len(self.spec["ps"])):
+            self.start("ps", index)
+        return self
+
+
+class Program:
+    """One of the programs above in a process of its own."""
+
+    def __init__(self, role, task, cluster, folder, last_step):
+        tests = str(Path(__file__).parents[1])
+        variables = environment()
+        variables["PYTHONPATH"] = os.pathsep.join([variables["PYTHONPATH"], tests])
+        words = [role, str(task), json.dumps(cluster.spec), str(folder), str(last_step)]
+        self.process = subprocess.Popen([sys.executable, "-m", "support.training", *words], env=variables, text=True, stdout=subprocess.PIPE)
+        self.lines = []
+
+    def until(self, word, at_least=0):
+        """Reads on to the first line ``WORD NUMBER`` with a number that is large enough; returns the number."""
+        for line in self.process.stdout:
+            said, _, number = line.strip().partition(" ")
+            self.lines.append(line.strip())
+            if said == word and int(number) >= at_least:
+                return int(number)
+        raise AssertionError(f"the program ended with {self.process.wait(PATIENCE)}; it said {self.lines[-5:]}")
+
+    def kill(self):
+        """kill -9."""
+        self.process.kill()
+        self.process.wait(PATIENCE)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.kill()
+        self.process.stdout.close()
+
+
+def _say(*words):
+    print(*words, flush=True)
+
+
+def main(role, task, cluster, folder, last_step):
+    """The body of a program."""
+    server = tf.train.Server(tf.train.ClusterSpec(json.loads(cluster)), job_name="worker", task_index=int(task))
+    hooks, chief = [Watch(say=_say)], int(task) == 0
+
+    def synchronous(optimizer):
+        wrapped = tf.train.SyncReplicasOptimizer(optimizer, replicas_to_aggregate=2)
+        made.append(wrapped)
+        return wrapped
+
+    made = []
+    with tf.device(f"/job:worker/task:{task}"):
+        train = (model(wrap=synchronous) if role == "sync" else model())[2]
+    if made:
+        hooks.insert(0, made[0].make_session_run_hook(chief, lost_worker_secs=None))
+    with training_session(server.target, folder, int(last_step), hooks, chief) as session:
+        while not session.should_stop():
+            session.run(train)
+            time.sleep(0.005)
+    _say("done", hooks[-1].step)
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(BrokenPipeError):
+        main(*sys.argv[1:])
