@@ -47,8 +47,8 @@ class Conv(NamedTuple):
 
 PRODUCTS = [
     Product("large", 2048, 2048, 2048), Product("large, b transposed", 1024, 1024, 1024, False, True),
-    Product("large, a transposed", 1024, 1024, 1024, True), Product("mlp forward", 128, 512, 784), Product("mlp input gradient", 128, 784, 512, False, True),
-    Product("mlp weight gradient", 784, 512, 128, True), Product("mlp last layer", 128, 10, 512), Product("lstm cell", 20, 800, 400),
+    Product("large, a transposed", 1024, 1024, 1024, True), Product("mlp forward", 128, 512, 784),
+    Product("mlp input gradient", 128, 784, 512, False, True), Product("mlp weight gradient", 784, 512, 128, True), Product("mlp last layer", 128, 10, 512), Product("lstm cell", 20, 800, 400),
     Product("lstm softmax", 400, 10000, 200), Product("lstm softmax, input gradient", 400, 200, 10000, False, True),
     Product("lstm softmax, weight gradient", 200, 10000, 400, True), Product("fully connected", 16, 4096, 9216),
     Product("fully connected, input gradient", 16, 9216, 4096, False, True), Product("fully connected, weight gradient", 9216, 4096, 16, True),
@@ -145,7 +145,8 @@ class NumPy:
     def convolution(self, case, way):
         """A function that multiplies matrices of the same size."""
         pixels, taps = case.batch * extent(case) ** 2, case.window ** 2 * case.depth
-        sizes = {"forward": (pixels, case.outputs, taps), "input": (pixels, taps, case.outputs, False, True), "filter": (taps, case.outputs, pixels, True)}
+        sizes = {"forward": (pixels, case.outputs, taps), "input": (pixels, taps, case.outputs, False, True),
+                 "filter": (taps, case.outputs, pixels, True)}
         return self.product(Product(case.name, *sizes[way]))
 
 
@@ -186,7 +187,8 @@ def arrays(case):
     """Random images, filters and gradients."""
     import numpy as np
     generator, out = np.random.default_rng(0), extent(case)
-    shapes = ((case.batch, case.size, case.size, case.depth), (case.window, case.window, case.depth, case.outputs), (case.batch, out, out, case.outputs))
+    filters = (case.window, case.window, case.depth, case.outputs)
+    shapes = ((case.batch, case.size, case.size, case.depth), filters, (case.batch, out, out, case.outputs))
     return [generator.standard_normal(shape, np.float32) for shape in shapes]
 
 
@@ -223,7 +225,8 @@ def start_torch(threads):
     if not python:
         return None
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    return subprocess.Popen([python, __file__, "--serve", "--threads", str(threads)], env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    command = [python, __file__, "--serve", "--threads", str(threads)]
+    return subprocess.Popen(command, env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
 def main():

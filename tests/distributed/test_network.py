@@ -57,7 +57,7 @@ def test_a_link_that_is_gone(cluster, how):
             cluster.proxy.silent = True
         for _ in range(2):
             started = time.monotonic()
-            with pytest.raises(tf.errors.UnavailableError, match=PS):
+            with pytest.raises(tf.errors.UnavailableError, match=f"^{PS} at {cluster.proxy.address} cannot be reached"):
                 session.run(step)
             assert time.monotonic() - started < LIMIT
         cluster.proxy.heal()
@@ -67,12 +67,12 @@ def test_a_link_that_is_gone(cluster, how):
 
 def test_a_link_that_is_slow(cluster):
     """Whoever is only slow is waited for, longer than it takes to give up one that is silent."""
-    v, step = model(1 << 20)
+    v, step = model(8 << 20)
     with tf.Session(cluster.target("worker", 0)) as session:
         session.run(v.initializer)
-        cluster.proxy.rate, started = 700e3, time.monotonic()
+        cluster.proxy.rate, started = 3e6, time.monotonic()
         session.run(step.op)
         seconds = time.monotonic() - started
         cluster.proxy.heal()
-        assert 5.0 < seconds < 30.0, "4 MB at 0.7 MB/s"
+        assert LIMIT < seconds < 40.0, "32 MB at 3 MB/s"
         np.testing.assert_array_equal(session.run(v), 1.0)

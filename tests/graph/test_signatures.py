@@ -29,6 +29,7 @@ OURS = {
     "_Recv": "the runtime's own: the other end",
     "_AccumulatorNumDropped": "the gradients that came too late; TensorFlow drops them without a word",
     "_ResourceAccumulatorNumDropped": "the same for a resource handle",
+    "_CheckTag": "of all-reduce: whether a chunk belongs to this round",
     "_FuncInput": "a parameter of the graph of a function body",
     "_IteratorPlace": "where an iterator stands, as a number that a checkpoint can hold; TensorFlow stores a variant",
     "_MoveIterator": "the way back from that number",

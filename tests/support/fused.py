@@ -95,13 +95,13 @@ class Native:
         self._inputs = [Array(Buffer("input", array.nbytes), array.dtype, array.shape, array.strides) for array in arrays]
         refs = [loop.input(each, broadcast_strides(each.shape, each.strides, shape)) for each in self._inputs]
         for step in sketch.steps:
-            refs += loop.step(Step(step.definition, step.attrs, tuple(refs[operand] for operand in step.operands)))
+            refs += loop.step(step, [refs[operand] for operand in step.operands])
         self._outputs = [emitter.empty(shape, sketch.dtypes[output].np) for output in sketch.outputs]
         for output, array in zip(sketch.outputs, self._outputs):
             loop.output(refs[output], array, array.strides, True)
         kept = [axis for axis in range(len(shape)) if axis not in sketch.reduced]
         for kind, operand in sketch.folds:
-            (ref,) = loop.step(Fold(kind, (refs[operand],), sketch.dtypes[operand]))
+            (ref,) = loop.step(Fold(kind, (), sketch.dtypes[operand]), [refs[operand]])
             array = emitter.empty([shape[axis] for axis in kept], sketch.dtypes[operand].np)
             along = dict(zip(kept, array.strides))
             loop.output(ref, array, tuple(along.get(axis, 0) for axis in range(len(shape))), False)

@@ -12,8 +12,8 @@ _PIECE = 1 << 14
 class Proxy:
     """Forwards connections to an address; a context manager. All of it happens in one thread.
 
-    ``silent``: bytes are taken and not passed on, as when a cable is pulled. ``rate`` (bytes per second) makes it slow, per direction. ``cut`` closes all
-    connections and refuses new ones until ``heal``.
+    ``silent``: bytes are taken and not passed on, as when a cable is pulled. ``rate`` (bytes per second) makes it slow, per direction. ``cut`` closes
+    all connections and refuses new ones until ``heal``.
     """
 
     def __init__(self, target: str) -> None:

@@ -1,8 +1,9 @@
 """A training job for tests: gradient descent with a known way, and its workers as programs of their own.
 
-    python -m support.training chief|worker|sync TASK CLUSTER FOLDER LAST_STEP
+    python -m support.training chief|sync|allreduce TASK CLUSTER FOLDER LAST_STEP
 
-A program prints ``from STEP`` for each session that it opens, ``step STEP`` after each run, and ``done STEP`` at the end.
+A program prints ``from STEP`` for each session that it opens, ``step STEP`` after each run, and ``bits NUMBER`` (those of the weights) and ``done STEP``
+at the end.
 """
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import penstock as tf
+from penstock.train.allreduce import AllReduceOptimizer
 from support.cluster import PATIENCE, Processes
 from support.process import environment
 
@@ -32,11 +34,11 @@ def weights_after(steps):
     return w
 
 
-def model(ps=1, wrap=lambda optimizer: optimizer):
-    """A variable on each ps, all with the same way to go: (step, variables, train op)."""
+def model(ps=1, wrap=lambda optimizer: optimizer, tasks=None):
+    """A variable on each ps (or on each of ``tasks``), all with the same way to go: (step, variables, train op)."""
     variables = []
-    for task in range(ps):
-        with tf.device(f"/job:ps/task:{task}"):
+    for task, where in enumerate(tasks or [f"/job:ps/task:{task}" for task in range(ps)]):
+        with tf.device(where):
             if task == 0:
                 step = tf.train.get_or_create_global_step()
             variables.append(tf.get_variable(f"w{task}", [2], initializer=tf.zeros_initializer()))
@@ -122,24 +124,38 @@ def _say(*words):
 
 def main(role, task, cluster, folder, last_step):
     """The body of a program."""
-    server = tf.train.Server(tf.train.ClusterSpec(json.loads(cluster)), job_name="worker", task_index=int(task))
-    hooks, chief = [Watch(say=_say)], int(task) == 0
-
-    def synchronous(optimizer):
-        wrapped = tf.train.SyncReplicasOptimizer(optimizer, replicas_to_aggregate=2)
-        made.append(wrapped)
-        return wrapped
-
-    made = []
-    with tf.device(f"/job:worker/task:{task}"):
-        train = (model(wrap=synchronous) if role == "sync" else model())[2]
-    if made:
-        hooks.insert(0, made[0].make_session_run_hook(chief, lost_worker_secs=None))
-    with training_session(server.target, folder, int(last_step), hooks, chief) as session:
+    spec, here, chief = json.loads(cluster), f"/job:worker/task:{task}", int(task) == 0
+    server = tf.train.Server(tf.train.ClusterSpec(spec), job_name="worker", task_index=int(task))
+    hooks, bits = [Watch(say=_say)], 0
+    with tf.device(here):
+        _, variables, train = _built(role, int(task), spec, here, hooks)
+    everyone_leads = role == "allreduce"
+    with training_session(server.target, folder if chief else None, int(last_step), hooks, chief or everyone_leads) as session:
         while not session.should_stop():
             session.run(train)
+            bits = int.from_bytes(session.raw_session().run(variables[0]).tobytes(), "little")
             time.sleep(0.005)
+    _say("bits", bits)
     _say("done", hooks[-1].step)
+
+
+def _built(role, task, spec, here, hooks):
+    """The model for a role; what it needs is put in front of the hooks."""
+    optimizers = []
+
+    def wrap(optimizer):
+        if role == "sync":
+            optimizers.append(tf.train.SyncReplicasOptimizer(optimizer, replicas_to_aggregate=2))
+        elif role == "allreduce":
+            optimizers.append(AllReduceOptimizer(optimizer, task, len(spec["worker"])))
+        return (optimizers or [optimizer])[0]
+
+    built = model(wrap=wrap, tasks=[here] if role == "allreduce" else None)
+    if role == "sync":
+        hooks.insert(0, optimizers[0].make_session_run_hook(task == 0, lost_worker_secs=None))
+    elif role == "allreduce":
+        hooks.insert(0, optimizers[0].make_session_run_hook())
+    return built
 
 
 if __name__ == "__main__":

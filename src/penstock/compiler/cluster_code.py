@@ -2,14 +2,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from penstock.compiler.accumulators import wide_dtype
 from penstock.compiler.calls import Array, Code
+from penstock.compiler.layout import Strides
 from penstock.compiler.nest import Fold, Input, Nest, Output, Step
 from penstock.compiler.nest_kernel import module_for
-from penstock.compiler.nest_layout import Layout, Strides
+from penstock.compiler.nest_layout import Layout, Part
 from penstock.compiler.spills import spills, step_cost
 from penstock.graph.dtypes import DType, as_dtype
 
@@ -26,7 +27,7 @@ class Loop:
     shape: tuple[int, ...]
     reduced: frozenset[int] = frozenset()
     inputs: list[tuple[Array, Strides]] = field(default_factory=list)
-    steps: list[Step | Fold] = field(default_factory=list)  # operands are Refs until the nest is made
+    steps: list[tuple[Step | Fold, list[Ref]]] = field(default_factory=list)  # with their operands, which get ids when the nest is made
     outputs: list[tuple[Ref, Array, Strides, bool]] = field(default_factory=list)  # and whether it is stored per element
 
     def input(self, array: Array, strides: Strides) -> Ref:
@@ -37,9 +38,9 @@ class Loop:
         self.inputs.append((array, strides))
         return "input", len(self.inputs) - 1, 0
 
-    def step(self, step: Step | Fold) -> list[Ref]:
+    def step(self, step: Step | Fold, operands: Sequence[Ref]) -> list[Ref]:
         """One more step; its results."""
-        self.steps.append(step)
+        self.steps.append((step, list(operands)))
         return [("step", len(self.steps) - 1, k) for k in range(len(step.dtypes))]
 
     def output(self, ref: Ref, array: Array, strides: Strides, whole: bool) -> None:
@@ -66,15 +67,15 @@ class Loop:
             if ref not in needed:
                 needed.add(ref)
                 if ref[0] == "step":
-                    waiting.extend(self.steps[ref[1]].operands)  # type: ignore[arg-type]
+                    waiting.extend(self.steps[ref[1]][1])
         used = {kind: sorted({index for which, index, _ in needed if which == kind}) for kind in ("input", "step")}
         place = {(kind, index): position for kind, indices in used.items() for position, index in enumerate(indices)}
 
-        def moved(ref: Any) -> Ref:
+        def moved(ref: Ref) -> Ref:
             return ref[0], place[ref[0], ref[1]], ref[2]
 
         self.inputs = [self.inputs[index] for index in used["input"]]
-        self.steps = [replace(step, operands=tuple(map(moved, step.operands))) for step in (self.steps[index] for index in used["step"])]
+        self.steps = [(step, list(map(moved, operands))) for step, operands in (self.steps[index] for index in used["step"])]
         self.outputs = [(moved(ref), array, strides, whole) for ref, array, strides, whole in self.outputs]
 
     def _nest(self) -> tuple[Nest, Layout]:
@@ -90,14 +91,14 @@ class Loop:
     def _nest_for(self, layout: Layout) -> Nest | None:
         inputs = tuple(Input(_dtype(array), layout.mode(k, array.dtype.itemsize), layout.is_kept(k)) for k, (array, _) in enumerate(self.inputs))
         starts, at = [], len(inputs)
-        for step in self.steps:
+        for step, _ in self.steps:
             starts.append(at)
             at += len(step.dtypes)
 
-        def number(ref: Any) -> int:
-            return int(ref[1]) if ref[0] == "input" else starts[ref[1]] + int(ref[2])
+        def number(ref: Ref) -> int:
+            return ref[1] if ref[0] == "input" else starts[ref[1]] + ref[2]
 
-        steps = tuple(replace(step, operands=tuple(map(number, step.operands))) for step in self.steps)
+        steps = tuple(step.on(tuple(map(number, operands))) for step, operands in self.steps)
         outputs = tuple(Output(number(ref), whole) for ref, _, _, whole in self.outputs)
         if layout.form == "columns":
             trial = Nest("rows", inputs, steps, outputs)
@@ -105,7 +106,7 @@ class Loop:
                 return None
         return Nest(layout.form, inputs, steps, outputs)
 
-    def _call(self, b: Emitter, nest: Nest, layout: Layout, parts: Sequence[Any], label: str, origins: Sequence[Sequence[int]]) -> None:
+    def _call(self, b: Emitter, nest: Nest, layout: Layout, parts: Sequence[Part], label: str, origins: Sequence[Sequence[int]]) -> None:
         """``origins``: where in its output each part begins, in bytes."""
         kept_over = spills(nest)
         sizes = [nest.dtypes[each].size for each in kept_over]
@@ -126,16 +127,16 @@ class Loop:
         second = Loop((count, *extents), frozenset([0]))
         shifted: dict[Ref, Ref] = {}
         whole = len(first.outputs)
-        for index, step in enumerate(self.steps):
+        for index, (step, operands) in enumerate(self.steps):
             if isinstance(step, Fold):
-                wide = wide_dtype(step.kind, self._dtype(step.operands[0]))
-                first.steps[index] = Fold(step.kind, step.operands, wide)
+                wide = wide_dtype(step.kind, self._dtype(operands[0]))
+                first.steps[index] = Fold(step.kind, (), wide), operands
                 scratch = b.empty((count, *extents), wide.np)
                 along = [0] * len(self.shape)
                 for axis, stride in zip(kept, scratch.strides[1:]):
                     along[axis] = stride
                 first.output(("step", index, 0), scratch, tuple(along), False)
-                (shifted["step", index, 0],) = second.step(Fold(step.kind, (second.input(scratch, scratch.strides),), step.dtype))  # type: ignore[arg-type]
+                (shifted["step", index, 0],) = second.step(step, [second.input(scratch, scratch.strides)])
         for ref, array, strides, is_whole in self.outputs:
             if not is_whole:
                 second.output(self._moved(second, shifted, ref, kept), array, (0, *[strides[axis] for axis in kept]), False)
@@ -147,22 +148,20 @@ class Loop:
         first._call(b, nest, layout, parts, label, origins)
         second.emit(b, f"{label} (parts)")
 
-    def _dtype(self, ref: Any) -> Any:
-        return _dtype(self.inputs[ref[1]][0]) if ref[0] == "input" else self.steps[ref[1]].dtypes[ref[2]]
+    def _dtype(self, ref: Ref) -> DType:
+        return _dtype(self.inputs[ref[1]][0]) if ref[0] == "input" else self.steps[ref[1]][0].dtypes[ref[2]]
 
     def _moved(self, second: Loop, known: dict[Ref, Ref], ref: Ref, kept: Sequence[int]) -> Ref:
         """A kept value of this loop in the second one: computed there, of what the folds gave."""
         if ref not in known:
-            kind, index, which = ref
+            kind, index, _ = ref
             if kind == "input":
                 array, strides = self.inputs[index]
                 known[ref] = second.input(array, (0, *[strides[axis] for axis in kept]))
             else:
-                step = self.steps[index]
-                operands = tuple(self._moved(second, known, operand, kept) for operand in step.operands)  # type: ignore[arg-type]
-                for k, made in enumerate(second.step(replace(step, operands=operands))):
+                step, operands = self.steps[index]
+                for k, made in enumerate(second.step(step, [self._moved(second, known, operand, kept) for operand in operands])):
                     known["step", index, k] = made
-                return known["step", index, which]
         return known[ref]
 
 

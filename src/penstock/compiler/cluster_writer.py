@@ -9,8 +9,8 @@ import numpy as np
 from penstock.compiler.calls import Array
 from penstock.compiler.cluster_code import Loop, Ref
 from penstock.compiler.cluster_space import FOLD_KINDS, Kind, Space, axes_of, item_shape, kind_of, operands, source, updated, without_ones
+from penstock.compiler.layout import Strides, broadcast_strides
 from penstock.compiler.nest import Fold, Step
-from penstock.compiler.nest_layout import Strides, broadcast_strides
 from penstock.compiler.values import Item, Value
 from penstock.graph.dtypes import DType
 from penstock.graph.opdef import lookup
@@ -70,20 +70,17 @@ class _Writer:
     def _reduce(self, item: Item) -> None:
         (value,), definition = item.outputs, item.node.definition
         operand = self._operand(item.inputs[0], item.inputs[0].shape)
-        (ref,) = self.loop.step(Fold(FOLD_KINDS[definition.reduces], (operand,), value.dtype))  # type: ignore[arg-type]
+        (ref,) = self.loop.step(Fold(FOLD_KINDS[definition.reduces], (), value.dtype), [operand])
         if definition.reduces == "mean":
             count = math.prod(self.space.shape[axis] for axis in self.space.reduced)
-            (ref,) = self.loop.step(self._step("RealDiv", value.dtype, ref, self._scalar(count, value.dtype)))
+            (ref,) = self.loop.step(Step(lookup("RealDiv"), {"T": value.dtype}, ()), [ref, self._scalar(count, value.dtype)])
         self.refs[value] = ref
-
-    def _step(self, name: str, dtype: DType, *refs: Ref) -> Step:
-        return Step(lookup(name), {"T": dtype}, refs)  # type: ignore[arg-type]
 
     def _element(self, item: Item) -> None:
         node, shape = item.node, item_shape(item)
         refs = [self._operand(value, shape) if taken else None for value, taken in zip(item.inputs, operands(item))]
-        some = next((ref for ref in refs if ref is not None), None)
-        results = self.loop.step(Step(node.definition, node.attrs, tuple(ref or some for ref in refs)))  # type: ignore[arg-type]
+        some = next((ref for ref in refs if ref is not None), ("", 0, 0))  # stands for what ``lower`` does not look at
+        results = self.loop.step(Step(node.definition, node.attrs, ()), [ref or some for ref in refs])
         if node.definition is Refuse:
             status = Array(self.b.status.buffer, self.b.status.dtype, (), ())
             self.loop.output(results[0], status, self._strides(status, ()), not self.space.reduced)
@@ -120,7 +117,7 @@ class _Writer:
         key = dtype, number.tobytes()
         if key not in self.scalars:
             if number in _LITERALS:
-                (self.scalars[key],) = self.loop.step(Step(lookup("Const"), {"value": number, "dtype": dtype}, ()))
+                (self.scalars[key],) = self.loop.step(Step(lookup("Const"), {"value": number, "dtype": dtype}, ()), [])
             else:
                 self.scalars[key] = self.loop.input(self.b.constant(number), (0,) * len(self.space.shape))
         return self.scalars[key]

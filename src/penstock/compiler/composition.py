@@ -9,7 +9,8 @@ What fuses the simpler ops then fuses these with whatever stands around them. Re
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,8 @@ from penstock.graph.dtypes import DType
 from penstock.graph.opdef import lookup
 
 _NARROW = (dt.float16, dt.bfloat16)
-_UNARY = {"exp": "Exp", "log": "Log", "sqrt": "Sqrt", "rsqrt": "Rsqrt", "square": "Square", "negative": "Neg", "is_nan": "IsNan",
-          "logical_not": "LogicalNot"}
-_BINARY = {"equal": "Equal", "less": "Less", "greater_equal": "GreaterEqual", "logical_or": "LogicalOr", "maximum": "Maximum", "minimum": "Minimum"}
+_UNARY = {"exp": "Exp", "log": "Log", "sqrt": "Sqrt", "rsqrt": "Rsqrt", "square": "Square", "is_nan": "IsNan"}
+_BINARY = {"equal": "Equal", "less": "Less", "greater_equal": "GreaterEqual", "maximum": "Maximum"}
 _REDUCTIONS = {"sum": "Sum", "mean": "Mean", "max": "Max", "min": "Min"}
 
 
@@ -97,18 +97,21 @@ class Composer:
         y = y if isinstance(y, Term) else self.constant(y, x.dtype)
         return self.op(op_type, np.broadcast_shapes(x.shape, y.shape), result or x.dtype, x, y, T=x.dtype)
 
-    def __getattr__(self, name: str) -> Any:
-        if name in _UNARY:
-            result = dt.bool_ if name in ("is_nan", "logical_not") else None
-            attrs = (lambda x: {}) if name == "logical_not" else (lambda x: {"T": x.dtype})
-            return lambda x: self.op(_UNARY[name], x.shape, result or x.dtype, x, **attrs(x))
-        if name == "logical_or":
-            return lambda x, y: self.op("LogicalOr", np.broadcast_shapes(x.shape, y.shape), dt.bool_, x, y)
-        if name in _BINARY:
-            return lambda x, y: self.binary(_BINARY[name], x, y, None if name in ("maximum", "minimum") else dt.bool_)
-        if name in _REDUCTIONS:
-            return lambda x, axes: self._reduction(_REDUCTIONS[name], x, axes)
+    def __getattr__(self, name: str) -> Callable[..., Term]:
+        for table, make in ((_UNARY, self._unary), (_BINARY, self._compared), (_REDUCTIONS, self._reduction)):
+            if name in table:
+                return functools.partial(make, table[name])
         raise AttributeError(name)
+
+    def _unary(self, op_type: str, x: Term) -> Term:
+        return self.op(op_type, x.shape, dt.bool_ if op_type == "IsNan" else x.dtype, x, T=x.dtype)
+
+    def _compared(self, op_type: str, x: Term, y: Any) -> Term:
+        return self.binary(op_type, x, y, None if op_type == "Maximum" else dt.bool_)
+
+    def logical_or(self, x: Term, y: Term) -> Term:
+        """x or y."""
+        return self.op("LogicalOr", np.broadcast_shapes(x.shape, y.shape), dt.bool_, x, y)
 
     def _reduction(self, op_type: str, x: Term, axes: Sequence[int]) -> Term:
         axes = sorted({axis % len(x.shape) for axis in axes})
@@ -134,7 +137,8 @@ class Composer:
 
     def zeros(self, shape: Sequence[int], dtype: DType) -> Term:
         """Zeros."""
-        return self.op("Fill", shape, dtype, self.constant(np.array(shape, np.int32), dt.int32), self.constant(0, dtype), T=dtype, index_type=dt.int32)
+        extents = self.constant(np.array(shape, np.int32), dt.int32)
+        return self.op("Fill", shape, dtype, extents, self.constant(0, dtype), T=dtype, index_type=dt.int32)
 
     def refuse(self, bad: Term) -> None:
         """The op fails if an element is true: its kernel then says why. Its inputs are kept in memory for that."""

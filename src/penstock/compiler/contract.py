@@ -57,8 +57,8 @@ class Products:
 
     def _usable(self, array: Array) -> Array:
         """The matrices with one axis contiguous, as they are or copied."""
-        size, (rows, columns), (down, right) = array.dtype.itemsize, array.shape[-2:], array.strides[-2:]
-        if right == size or down == size and rows > 1 or columns == 1 or rows == 1 and down == size:
+        size, columns, (down, right) = array.dtype.itemsize, array.shape[-1], array.strides[-2:]
+        if right == size or down == size or columns == 1:
             return array
         return self.b.contiguous(array)
 
@@ -73,13 +73,18 @@ class Products:
         a_transposed = a.strides[-1] != size and k > 1
         b_transposed = b.strides[-1] != size and n > 1
         axes = _collapsed(batch, {name: value[:-2] for name, value in strides.items()})
-        if len(axes) == 1 and axes[0][1]["b"] == 0 and not a_transposed and all(axes[0][1][name] == m * strides[name][-2] for name in ("a", "c", "added")):
-            m, axes = m * axes[0][0], []  # one matrix b for all: the batch is more rows
+        if len(axes) == 1 and not a_transposed and _one_matrix(axes[0][1], {name: m * value[-2] for name, value in strides.items()}):
+            m, axes = m * axes[0][0], []
         inner, steps = axes.pop() if axes else (1, {})
         product = Product(m, n, k, strides["a"][-1 if a_transposed else -2], strides["b"][-1 if b_transposed else -2], strides["c"][-2], a_transposed,
                           b_transposed, inner, {"added_step": strides["added"][-2], **{f"{name}_batch": step for name, step in steps.items()}})
         items = [_places(axes, index) for index in itertools.product(*(range(extent) for extent, _ in axes))]
         emit(self.b, product, a, b, c, "matmul", epilogue, items)
+
+
+def _one_matrix(steps: dict[str, int], extents: dict[str, int]) -> bool:
+    """True if there is one matrix b for a whole batch whose other matrices lie one after the other: then the batch is just more rows."""
+    return steps["b"] == 0 and all(steps[name] == extents[name] for name in ("a", "added", "c"))
 
 
 def _places(axes: list[tuple[int, dict[str, int]]], index: tuple[int, ...]) -> dict[str, int]:

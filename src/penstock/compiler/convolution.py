@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from penstock.compiler.calls import Array
+from penstock.compiler.calls import Array, row_major
 from penstock.compiler.contract import check_dtype
 from penstock.compiler.product import Epilogue, Product, emit
 from penstock.errors import KernelError
@@ -25,7 +25,10 @@ Ints = tuple[int, ...]
 
 def channels_last(array: Array, data_format: str) -> Array:
     """The array seen with its channels last."""
-    return _reordered(array, (0, 2, 3, 1)) if layout.channels_first(data_format) else array
+    array = _reordered(array, (0, 2, 3, 1)) if layout.channels_first(data_format) else array
+    if array.contiguous:  # then the strides of axes with one element can be anything
+        return Array(array.buffer, array.dtype, array.shape, row_major(array.shape, array.dtype.itemsize), array.offset)
+    return array
 
 
 def from_channels_last(array: Array, data_format: str) -> Array:
@@ -57,7 +60,7 @@ def grids(w: Windows) -> tuple[Grid, Grid]:
 
 
 def patch_words(image: Array, depth: int, down: Grid, across: Grid) -> Ints:
-    """The words of ``packing.PATCH_WORDS``: the windows over an image with its channels last. A row of a window is one segment if it is contiguous."""
+    """The words of ``packing.PATCH_WORDS``: windows over an image with its channels last. A row of a window is one segment if it is contiguous."""
     together = across.dilation == 1 and image.strides[2] == depth * image.dtype.itemsize
     segments, length = (1, across.taps * depth) if together else (across.taps, depth)
     return (max(across.count, 1), max(down.count, 1), *image.strides[:3], down.extent, across.extent, depth, down.stride, across.stride, down.pad,
@@ -114,7 +117,8 @@ class Convolutions:
             emit(self.b, product, x, dy, result, "conv2d filter gradient", epilogue)
         return result
 
-    def windows(self, shape: Ints, filter_shape: Ints, strides: Ints, dilations: Ints, padding: str, data_format: str, explicit: Ints = ()) -> Windows:
+    def windows(self, shape: Ints, filter_shape: Ints, strides: Ints, dilations: Ints, padding: str, data_format: str,
+                explicit: Ints = ()) -> Windows:
         """Where the windows lie; Unsupported if the kernel would find fault with the shapes."""
         try:
             return conv_windows(shape, filter_shape, strides, dilations, padding, data_format, explicit)
@@ -149,7 +153,8 @@ class Convolutions:
                               patches=() if _plain(x, down, across) else patch_words(x, depth, down, across))
             emit(self.b, product, x, kernel, result, "conv2d", epilogue)
 
-    def _phase(self, dy: Array, filter: Array, result: Array, vertical: tuple[int, Grid, Grid], horizontal: tuple[int, Grid, Grid], groups: int) -> None:
+    def _phase(self, dy: Array, filter: Array, result: Array, vertical: tuple[int, Grid, Grid], horizontal: tuple[int, Grid, Grid],
+               groups: int) -> None:
         """The pixels whose coordinates have the given remainders when divided by the strides."""
         (y, rows, down), (x, columns, across) = vertical, horizontal
         size, (depth, outputs) = dy.dtype.itemsize, filter.shape[2:]

@@ -20,9 +20,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from penstock.compiler.calls import Array, Buffer, Call, Code, Unsupported, row_major
-from penstock.compiler.fusion_body import Body
-from penstock.compiler.grouped_loops import module_for
-from penstock.compiler.layout import plan
 
 if TYPE_CHECKING:
     from penstock.compiler.blocks import Blocks
@@ -150,20 +147,8 @@ class Emitter:
         from penstock.compiler.contractions import Contractions  # as above
         return Contractions(self)
 
-    def elementwise(self, body: Body, inputs: Sequence[Array], outputs: Sequence[Array], label: str) -> None:
-        """A fused loop (without a reduction) over the outputs' shape; inputs are broadcast, outputs contiguous."""
-        layout = plan(outputs[0].shape, [(array.shape, array.strides) for array in inputs], None, self.threads)
-        if layout.parts:
-            self.call(body_code(body), [*inputs, *outputs], list(layout.parts), label, len(outputs), layout.elements * len(body.instructions))
-
     def call(self, code: Code, operands: Sequence[Array], parts: Sequence[bytes | Sequence[int]], label: str, writes: int = 1, flops: int = 0) -> None:
         """One kernel. A part is its words after the operands: ints, or bytes; parts run at the same time. The last ``writes`` operands are written."""
         packed = [part if isinstance(part, bytes) else struct.pack(f"{len(part)}q", *part) for part in parts]
         if packed:
             self.calls.append(Call(code, list(operands), packed, label, writes, flops, list(self.nodes)))
-
-
-def body_code(body: Body) -> Code:
-    """The loop of a fused body."""
-    ours = all(each.definition.__module__.startswith("penstock.") for each in body.instructions)
-    return Code.of("body " + body.key(), lambda: module_for(body), complete=ours)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from llvmlite import ir
 
 from penstock.compiler.calls import ARRAY_DATA, Code
-from penstock.compiler.microkernel import DEPTH, STRIDE, MicroKernels, Module, Tile, maximum, minimum, tile_for
+from penstock.compiler.microkernel import DEPTH, STRIDE, MicroKernels, Module, Tile, maximum, minimum, tile_for, zeros
 from penstock.compiler.packing import PANEL_ROWS, PATCH_WORDS, STAGE, Packing
 from penstock.compiler.pieces import advance, loop, number
 from penstock.compiler.vectors import I64, IR, POINTER, allocate
@@ -61,7 +61,7 @@ class Gemm:
         self.tile_buffer = allocate(b, tile.scalar, tile.rows * tile.columns)
         self.zeros = allocate(b, tile.scalar, tile.columns)
         for v in range(tile.vectors):
-            self.m.store(b, ir.Constant(tile.vector, None), advance(b, self.zeros, number(v * tile.lanes * tile.size)))
+            self.m.store(b, zeros(tile.vector), advance(b, self.zeros, number(v * tile.lanes * tile.size)))
         with loop(b, number(0), self.w["batch"]) as item:
             self.place = {name: advance(b, pointer, b.add(self.w[name + "_at"], b.mul(item, self.w[name + "_batch"])))
                           for name, pointer in pointers.items()}
@@ -80,7 +80,8 @@ class Gemm:
             tiles = b.udiv(b.add(count, number(self.tile.rows - 1)), number(self.tile.rows))
             height = b.udiv(b.add(count, b.sub(tiles, number(1))), tiles)  # all tiles are about as high,
             tiles = b.udiv(b.add(count, b.sub(height, number(1))), height)  # so there may be fewer of them
-            with loop(b, w["k_start"], maximum(b, w["k_stop"], b.add(w["k_start"], number(1))), w["k_block"]) as k0:  # at least once: C is to be written
+            k_stop = maximum(b, w["k_stop"], b.add(w["k_start"], number(1)))  # at least one block: C is to be written
+            with loop(b, w["k_start"], k_stop, w["k_block"]) as k0:
                 depth = minimum(b, w["k_block"], b.sub(w["k_stop"], k0))
                 self._pack_a(m0, count, height, k0, depth)
                 with loop(b, w["n_start"], w["n_stop"], self.tile.columns) as n0:
@@ -155,7 +156,7 @@ class Gemm:
         return b.select(packed, self.b_buffer, source), b.select(packed, b.mul(vectors, number(tile.lanes * tile.size)), w["b_step"])
 
     def _store_tile(self) -> ir.Function:
-        """store_tile(tile, c, m, rows, width, added, added_step, first, floor, c_step, ...): what the micro-kernel does at its end, for any width and place."""
+        """store_tile(tile, c, m, rows, width, added, added_step, first, floor, c_step, ...): the end of the micro-kernel, for any width and place."""
         function, b = self.m.function("store_tile", [POINTER, POINTER, *[I64] * 3, POINTER, I64, I64, self.tile.scalar, *[I64] * 5])
         tile, c, m, rows, width, added, added_step, first, floor, c_step, c_width, c_height, c_line, c_image = function.args
         bound, one = self.m.splat(b, floor), number(1)

@@ -2,9 +2,9 @@
 
     C[i, j] = max(added[i, j] + alpha * sum over k of A[i, k] * B[k, j], floor)
 
-A lies in a buffer in which every element of a tile is a fixed distance from one pointer. Either rows of A are rows of the buffer, ``STRIDE`` elements apart
-("rows"), or the buffer has, for each tile, one short row for each k ("columns"). There is a function for each number of rows and of vectors that a
-tile can have; ``table`` holds their addresses.
+A lies in a buffer in which every element of a tile is a fixed distance from one pointer. Either rows of A are rows of the buffer, ``STRIDE`` elements
+apart ("rows"), or the buffer has, for each tile, one short row for each k ("columns"). There is a function for each number of rows and of vectors
+that a tile can have; ``table`` holds their addresses.
 """
 from __future__ import annotations
 
@@ -20,8 +20,23 @@ from penstock.compiler.vectors import I1, I64, IR, POINTER
 
 DEPTH = 256  # elements of A's buffer that are used in each row
 STRIDE = DEPTH + 16  # elements between its rows: not a power of two, or all rows would compete for the same lines of the cache
-UNROLL = 4  # steps of k in one turn of the loop
 I32 = ir.IntType(32)
+
+
+class _Literal(ir.Constant):  # type: ignore[misc]
+    """A constant vector in LLVM's short notation: llvmlite would spell out each element."""
+
+    def __init__(self, kind: ir.Type, text: str) -> None:
+        self._text = text
+        super().__init__(kind, None)
+
+    def get_reference(self) -> str:
+        return self._text
+
+
+def zeros(kind: ir.Type) -> ir.Constant:
+    """Zero in every lane."""
+    return _Literal(kind, "zeroinitializer")
 
 
 @dataclass(frozen=True)
@@ -97,8 +112,9 @@ class Module:
     def splat(self, b: ir.IRBuilder, value: IR) -> IR:
         """A scalar in every lane."""
         kind = ir.VectorType(value.type, self.tile.lanes)
-        lane = b.insert_element(ir.Constant(kind, ir.Undefined), value, ir.Constant(I32, 0))
-        return b.shuffle_vector(lane, lane, ir.Constant(ir.VectorType(I32, self.tile.lanes), None))
+        nothing = _Literal(kind, "poison")
+        lane = b.insert_element(nothing, value, ir.Constant(I32, 0))
+        return b.shuffle_vector(lane, nothing, zeros(ir.VectorType(I32, self.tile.lanes)))
 
     def load(self, b: ir.IRBuilder, pointer: IR) -> IR:
         """A vector."""
@@ -117,7 +133,7 @@ class Module:
         """A vector with zeros where the mask is false; nothing is read there."""
         kind = self.tile.vector
         function = self.intrinsic(f"llvm.masked.load.{self._suffix}.p0", kind, [POINTER, I32, ir.VectorType(I1, self.tile.lanes), kind])
-        return b.call(function, [pointer, ir.Constant(I32, self.tile.size), mask, ir.Constant(kind, None)])
+        return b.call(function, [pointer, ir.Constant(I32, self.tile.size), mask, zeros(kind)])
 
     def masked_store(self, b: ir.IRBuilder, value: IR, pointer: IR, mask: IR) -> None:
         """Stores where the mask is true."""
@@ -157,7 +173,7 @@ class MicroKernels:
     def __init__(self, module: Module, columns: bool) -> None:
         self.m, self.tile = module, module.tile
         size = self.tile.size
-        self.row, self.step = (size, self.tile.line) if columns else (STRIDE * size, size)  # bytes from a row of the tile to the next, from k to k + 1
+        self.row, self.step = (size, self.tile.line) if columns else (STRIDE * size, size)  # bytes to the next row of the tile, to the next k
         scalar = self.tile.scalar
         self.parameters = [POINTER, POINTER, I64, POINTER, I64, POINTER, I64, I64, scalar, scalar]
         self.functions = [self._micro(rows, vectors) for vectors in range(1, self.tile.vectors + 1) for rows in range(1, self.tile.rows + 1)]
@@ -182,10 +198,10 @@ class MicroKernels:
     def _micro(self, rows: int, vectors: int) -> ir.Function:
         function, b = self.m.function(f"micro_{rows}x{vectors}", self.parameters)
         a, panel, b_step, added, added_step, c, c_step, depth, alpha, floor = function.args
-        zero = ir.Constant(self.tile.vector, None)
-        state = [a, panel, *[zero] * (rows * vectors)]
-        whole = b.and_(depth, number(-UNROLL))
-        state = self._loop(b, number(0), whole, UNROLL, state, b_step, rows)
+        unroll = 2 if rows > 6 else 4  # the code of large tiles is long enough
+        state = [a, panel, *[zeros(self.tile.vector)] * (rows * vectors)]
+        whole = b.and_(depth, number(-unroll))
+        state = self._loop(b, number(0), whole, unroll, state, b_step, rows)
         state = self._loop(b, whole, depth, 1, state, b_step, rows)
         self._finish(b, state[2:], vectors, (added, added_step, c, c_step), self.m.splat(b, alpha), self.m.splat(b, floor))
         b.ret_void()

@@ -48,19 +48,27 @@ class Step:
         """The types of its results."""
         return result_types(self.definition, self.attrs, len(self.definition.updates))
 
+    def on(self, operands: tuple[int, ...]) -> Step:
+        """The same step of other operands."""
+        return Step(self.definition, self.attrs, operands)
+
 
 @dataclass(frozen=True)
 class Fold:
     """One operand over the reduced axes. It is accumulated in a wider type, and rounded to ``dtype`` at the end."""
 
     kind: str
-    operands: tuple[int]
+    operands: tuple[int, ...]
     dtype: DType
 
     @property
     def dtypes(self) -> tuple[DType, ...]:
         """The type of its result."""
         return (self.dtype,)
+
+    def on(self, operands: tuple[int, ...]) -> Fold:
+        """The same fold of another operand."""
+        return Fold(self.kind, operands, self.dtype)
 
 
 def result_types(definition: OpDef, attrs: dict[str, Any], updates: int) -> tuple[DType, ...]:

@@ -27,8 +27,8 @@ ARRAY_DATA = object.__basicsize__  # where an array object holds the address of 
 _MUCH = 1200  # LLVM instructions of a kernel: the time to compile more than that grows out of bounds
 COLUMNS = 512  # that are accumulated at a time: accumulators stay in the first cache
 
-# The words after the operands. Then, for each operand: where it begins, its inner stride, its row stride (in bytes); then the outer and the middle table,
-# with the extent and the strides of all operands for each axis.
+# The words after the operands. Then, for each operand: where it begins, its inner stride, its row stride (in bytes). Then the outer and the middle
+# table, with the extent and the strides of all operands for each axis.
 WORDS = ("outer_start", "outer_stop", "row_start", "row_stop", "middle_start", "middle_stop", "inner_start", "inner_stop", "outer_rank",
          "middle_rank")
 

@@ -6,11 +6,12 @@ import struct
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from penstock.compiler.layout import Strides, cut
+
 _WORK = 1 << 17  # weighted elements from which on a second thread pays
 _PARTS = 2  # per thread: a thread that is late leaves some to the others
 _GRAIN = 256  # inner axes are cut at multiples of this
 
-Strides = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class Layout:
                 choices = [choices[0], choices[2], choices[1], choices[3]]
             for axis, grain, partial in sorted(choices, key=lambda choice: choice[2]):
                 if self.sizes[axis] >= wanted * grain and not (partial and whole_rows):
-                    return [Part(tuple([*whole[:axis], each, *whole[axis + 1:]])) for each in _cut(self.sizes[axis], wanted, grain)], partial
+                    return [Part(tuple([*whole[:axis], each, *whole[axis + 1:]])) for each in cut(self.sizes[axis], wanted, grain)], partial
         return [Part(tuple(whole))], False
 
     def words(self, part: Part, origins: Sequence[int], itemsizes: Sequence[int] = ()) -> bytes:
@@ -108,17 +109,3 @@ def _collapsed(axes: Sequence[tuple[bool, Axis]]) -> list[tuple[bool, Axis]]:
         else:
             result.append((is_reduced, axis))
     return result
-
-
-def _cut(size: int, parts: int, grain: int) -> list[tuple[int, int]]:
-    """A range in at most ``parts`` ranges of about the same size, at multiples of ``grain``."""
-    step = -(-size // (parts * grain)) * grain
-    return [(start, min(start + step, size)) for start in range(0, size, step)]
-
-
-def broadcast_strides(own_shape: Sequence[int], own: Strides, shape: Sequence[int]) -> Strides:
-    """Strides over ``shape``: 0 along axes that an array lacks or has one element of."""
-    missing = len(shape) - len(own_shape)
-    if missing < 0 or any(extent not in (1, wanted) for extent, wanted in zip(own_shape, shape[missing:])):
-        raise ValueError(f"an input of shape {list(own_shape)} does not broadcast to {list(shape)}")
-    return (0,) * missing + tuple(0 if extent == 1 else stride for extent, stride in zip(own_shape, own))

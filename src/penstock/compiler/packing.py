@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from penstock.compiler.microkernel import DEPTH, I32, STRIDE, Module, maximum, minimum
+from penstock.compiler.microkernel import DEPTH, I32, STRIDE, Module, maximum, minimum, zeros
 from penstock.compiler.pieces import advance, loop, number
 from penstock.compiler.vectors import I64, IR, POINTER
 
@@ -55,7 +55,7 @@ class Packing:
         function, b = self.m.function("fill", [POINTER, I64])
         to, count = function.args
         with loop(b, number(0), count, self.tile.lanes) as index:
-            self.m.store(b, ir.Constant(self.tile.vector, None), advance(b, to, b.mul(index, number(self.size))))
+            self.m.store(b, zeros(self.tile.vector), advance(b, to, b.mul(index, number(self.size))))
         b.ret_void()
         return function
 
@@ -88,7 +88,8 @@ class Packing:
         b.ret_void()
         return function
 
-    def _rows(self, b: ir.IRBuilder, w: dict[str, IR], piece: ir.Function, places: tuple[IR, IR], rows: tuple[IR, ...], segment: tuple[IR, ...]) -> None:
+    def _rows(self, b: ir.IRBuilder, w: dict[str, IR], piece: ir.Function, places: tuple[IR, IR], rows: tuple[IR, ...],
+              segment: tuple[IR, ...]) -> None:
         """One segment of all rows, i.e. windows; x, y and image count up."""
         image, to = places
         row_start, row_stop, first_image, first_y, first_x = rows
@@ -137,7 +138,7 @@ class Packing:
         return function
 
     def tiles(self) -> ir.Function:
-        """tiles(to, buffer, rows, count, height): cuts rows of a buffer into pieces of ``height`` elements; those of one tile stand one below the other."""
+        """tiles(to, buffer, rows, count, height): cuts rows into pieces of ``height`` elements; those of one tile stand one below the other."""
         function, b = self.m.function("tiles", [POINTER, POINTER, I64, I64, I64])
         to, buffer, rows, count, height = function.args
         piece, lanes = b.mul(height, number(self.size)), self.tile.line // self._vector_bytes()

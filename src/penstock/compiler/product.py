@@ -4,7 +4,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,7 +55,8 @@ class Product:
         return 2 * self.m * self.n * self.k * self.batch
 
 
-def emit(b: Emitter, p: Product, a: Array, right: Array, c: Array, label: str, epilogue: Epilogue | None = None, items: list[dict[str, int]] | None = None) -> None:
+def emit(b: Emitter, p: Product, a: Array, right: Array, c: Array, label: str, epilogue: Epilogue | None = None,
+         items: list[dict[str, int]] | None = None) -> None:
     """Appends the calls. ``items``: words of matrices whose places follow no single step, one call's part for each."""
     if p.m == 0 or p.n == 0 or p.batch == 0:
         return
@@ -84,7 +85,12 @@ def _words(p: Product, tile: Tile, given: dict[str, int]) -> list[int]:
 def _even(extent: int, most: int, multiple: int) -> int:
     """A block size up to ``most`` that cuts the extent into equal blocks."""
     blocks = max(-(-extent // most), 1)
-    return min(max(-(--(-extent // blocks) // multiple) * multiple, 1), most)
+    return min(max(round_up(-(-extent // blocks), multiple), 1), most)
+
+
+def round_up(extent: int, multiple: int) -> int:
+    """The next multiple."""
+    return -(-extent // multiple) * multiple
 
 
 def _split(p: Product, tile: Tile, threads: int, items: int) -> Iterator[dict[str, int]]:
@@ -106,9 +112,7 @@ def _moved(p: Product, first: int) -> dict[str, int]:
 
 def _ranges(extent: int, pieces: int, multiple: int) -> Iterator[tuple[int, int]]:
     """About ``pieces`` ranges, whose bounds are multiples of something."""
-    step = -(-extent // (pieces * multiple)) * multiple
+    step = round_up(-(-extent // pieces), multiple)
     for start in range(0, extent, step):
         yield start, min(start + step, extent)
 
-
-__all__ = ["Epilogue", "Product", "emit", "replace"]

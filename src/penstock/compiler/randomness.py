@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
-from penstock.compiler.calls import Array, Code
+from penstock.compiler.calls import Array, Code, Unsupported
 from penstock.compiler.layout import cut
 from penstock.compiler.pieces import number
 from penstock.compiler.vector_builder import Value, VectorBuilder
@@ -38,14 +39,14 @@ class Randomness:
         """An array of "uniform" or "normal" numbers; ``reserved``: how many blocks are set aside for each."""
         convert = _CONVERSIONS.get((how, dtype.name))
         if convert is None or min(shape, default=0) < 0:
-            self.emit.unsupported(f"{how} random numbers of type {dtype}")
+            raise Unsupported(f"{how} random numbers of type {dtype}")
         result = self.emit.empty(shape, dtype)
         size = math.prod(result.shape)
         if size:
             per_group = _WORDS * 4 // dtype.itemsize
             groups = -(-size // per_group)
             parts = cut(groups, 4 * self.emit.threads if size >= _MANY and self.emit.threads > 1 else 1, 1)
-            code = Code.of(f"philox {how} {dtype}", lambda: _build(convert, dtype))
+            code = Code.of(f"philox {how} {dtype}", partial(_build, convert, dtype))
             self.emit.call(code, [generator, result], [[start, stop, size] for start, stop in parts], f"random {how}", flops=size * 30)
         self.emit.call(Code.of("philox ahead", _build_ahead), [generator], [[size * reserved]], "random ahead")
         return result

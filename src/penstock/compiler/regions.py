@@ -11,8 +11,9 @@ import itertools
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
-from penstock.compiler.ir import Node, functions_of, prune
 from penstock.compiler.costs import why_not
+from penstock.compiler.generators import separated
+from penstock.compiler.ir import Node, functions_of, prune
 from penstock.compiler.scope import pure
 from penstock.graph import dtypes
 from penstock.graph.dtypes import DType
@@ -37,6 +38,7 @@ def form(nodes: list[Node], kept: Collection[Edge], args: Collection[Node], excl
 
     ``kept`` are outputs that the caller wants, ``args`` nodes that are fed, ``excluded`` the names of nodes that must stay outside.
     """
+    nodes = separated(nodes)
     members, folded = _assign(nodes, args, excluded)
     bodies: dict[object, list[Node]] = {}
     for node, key in members.items():

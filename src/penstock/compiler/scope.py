@@ -15,6 +15,8 @@ from penstock.compiler import clusters
 from penstock.compiler.calls import Array, Unsupported
 from penstock.compiler.cluster_space import Kind, kind_of
 from penstock.compiler.emitter import Emitter
+from penstock.compiler.finishing import absorb
+from penstock.compiler.finishing import options as finishing_options
 from penstock.compiler.ir import Node, functions_of
 from penstock.compiler.values import Item, Value
 from penstock.graph import dtypes
@@ -59,12 +61,16 @@ class Scope:
         self.outputs = [self.values[edge] for edge in outputs]
         for value in self.outputs:
             value.wanted = True
+        self._drop_unused()
         self._order_accesses()
 
     # --- items ---------------------------------------------------------------------------------------------------------------------------
 
     def _add(self, node: Node) -> None:
         inputs = [self.values[edge] for edge in node.inputs]
+        if node.definition.forwards is True and not node.output_dtypes[0].is_ref:
+            self.values[node, 0] = inputs[0]
+            return
         found = self._folded(node, inputs)
         if found is not None:
             for index, known in enumerate(found):
@@ -136,6 +142,17 @@ class Scope:
             made._handle_data = producer.origin.outputs[index]._handle_data
         return made
 
+    def _drop_unused(self) -> None:
+        """Drops items whose outputs nobody uses: nodes that others only had to wait for."""
+        kept = []
+        for item in reversed(self.items):
+            if not item.node.definition.updates and not any(value.users or value.wanted for value in item.outputs):
+                for value in item.inputs:
+                    value.users.remove(item)
+            else:
+                kept.append(item)
+        self.items = kept[::-1]
+
     # --- state ---------------------------------------------------------------------------------------------------------------------------
 
     def _order_accesses(self) -> None:
@@ -159,7 +176,7 @@ class Scope:
 
     def emit(self) -> list[Array]:
         """The calls of all items; the arrays of the outputs."""
-        groups = clusters.group(self.items)
+        groups = clusters.group(absorb(self.items))
         self._left = Counter(value for group in groups for item in group for value in item.inputs)
         for group in groups:
             self._emit(group)
@@ -186,7 +203,9 @@ class Scope:
         node = item.node
         if node.definition.native is None:
             raise Unsupported("it has no native form for these types")
-        found = node.definition.emit(self.emitter, [value.array for value in item.inputs], node.attrs)
+        arrays = [value.array for value in item.inputs[:len(node.inputs)]]
+        found = node.definition.emit(self.emitter, arrays, node.attrs, finishing_options(item) if item.finish else None)
+        found = found[:len(item.outputs)] if item.finish else found  # an update of a resource has no output
         if len(found) != len(item.outputs):
             raise AssertionError(f"native of {node.definition.type} gave {len(found)} outputs for {len(item.outputs)}")
         for value, array in zip(item.outputs, found):
@@ -211,6 +230,8 @@ class Scope:
 
 def written(item: Item) -> list[Value]:
     """The variables that an item writes to."""
+    if item.finish:
+        return [value for other in item.finish for value in written(other)]
     updates = item.node.definition.updates
     if not updates:
         return []
@@ -219,4 +240,7 @@ def written(item: Item) -> list[Value]:
 
 def is_reference(value: Value) -> bool:
     """True of a reference to a variable, which sees its new value, as an update hands it on."""
-    return value.item is not None and bool(value.item.node.output_dtypes[value.item.outputs.index(value)].is_ref)
+    if value.item is None:
+        return False
+    maker = value.item.finish[-1] if value.item.finish else value.item
+    return bool(maker.node.output_dtypes[maker.outputs.index(value)].is_ref)

@@ -31,4 +31,5 @@ class Item:
     node: Node
     inputs: list[Value]
     outputs: list[Value]
+    finish: list[Item] = field(default_factory=list)  # items that this one, a product, takes over: see ``finishing``
     after: list[Item] = field(default_factory=list)  # what has to run before: control dependencies, reads and writes of variables

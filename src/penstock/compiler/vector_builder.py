@@ -50,8 +50,10 @@ def scalar_type(dtype: DType) -> ir.Type:
 
 
 class VectorBuilder:
-    """Emits code where its IRBuilder stands. Operands are Values or Python numbers. ``outlined``: exponentials and their like are functions of the module:
-    less code, but each is a call."""
+    """Emits code where its IRBuilder stands. Operands are Values or Python numbers.
+
+    ``outlined``: exponentials and their like are functions of the module. That is less code, but each is a call.
+    """
 
     def __init__(self, builder: ir.IRBuilder, outlined: bool = False) -> None:
         self.builder, self.outlined = builder, outlined
@@ -144,7 +146,7 @@ class VectorBuilder:
         return b.trunc(b.select(self.floats[32].is_nan(value), quiet, rounded), short)
 
     def trace(self, function: Callable[..., None], updated: Sequence[Value], others: dict[str, Any]) -> tuple[Value, ...]:
-        """What a function that is written with NumPy makes of its first arguments, which it changes in place. ``others`` are Values, or are handed on."""
+        """What a function that is written with NumPy makes of its first arguments, which it changes in place; others that are no Values are handed on."""
         from penstock.compiler.tracing import trace  # it is made of what is built here
         return tuple(trace(self, function, updated, others))
 

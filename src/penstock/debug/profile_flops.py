@@ -35,6 +35,12 @@ class Call:
         """The shape of an input."""
         return self._shape(self.op._inputs[index])
 
+    def extent(self, index: int, axis: int) -> int:
+        """One extent of an input: a batch may have any size, and this be known."""
+        shape = self.op._inputs[index].shape
+        known = shape.as_list()[axis] if shape.ndims is not None else None
+        return self.input(index)[axis] if known is None else known
+
     def output(self) -> Shape:
         """The shape of the first output."""
         return self._shape(self.op.outputs[0])
@@ -57,7 +63,7 @@ def _reduction(final: int = 0) -> Count:
 
 
 def _matmul(call: Call) -> int:
-    depth = call.input(0)[-2 if call.op.attrs.get("transpose_a") or call.op.attrs.get("adj_x") else -1]
+    depth = call.extent(0, -2 if call.op.attrs.get("transpose_a") or call.op.attrs.get("adj_x") else -1)
     return 2 * depth * math.prod(call.output())
 
 

@@ -57,7 +57,8 @@ class ProfileOptionBuilder:
     def with_min_memory(self, min_bytes: int = 0, min_peak_bytes: int = 0, min_residual_bytes: int = 0,
                         min_output_bytes: int = 0) -> ProfileOptionBuilder:
         """Shows only what asked for this much memory."""
-        return self._with(min_bytes=min_bytes, min_peak_bytes=min_peak_bytes, min_residual_bytes=min_residual_bytes, min_output_bytes=min_output_bytes)
+        return self._with(min_bytes=min_bytes, min_peak_bytes=min_peak_bytes, min_residual_bytes=min_residual_bytes,
+                          min_output_bytes=min_output_bytes)
 
     def with_min_execution_time(self, min_micros: int = 0, min_accelerator_micros: int = 0, min_cpu_micros: int = 0) -> ProfileOptionBuilder:
         """Shows only what ran for this long."""

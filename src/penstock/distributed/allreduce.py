@@ -20,7 +20,7 @@ from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.scopes import control_dependencies, device, name_scope
 from penstock.ops.array.pack import concat
-from penstock.ops.array.passing import Identity
+from penstock.ops.constant import identity
 from penstock.ops.array.shape_ops import reshape, shape, size
 from penstock.ops.flow.misc import group
 from penstock.ops.queues.queue_classes import FIFOQueue
@@ -62,8 +62,8 @@ class Ring:
         given = [to_tensor(tensor) for tensor in tensors]
         with name_scope(self.scope), device(self.tasks[self.worker]):
             if self.workers == 1:
-                return [Identity(tensor) for tensor in given]
-            tag = Identity(self.state + 0)  # a copy: what it is at the start of the step
+                return [identity(tensor) for tensor in given]
+            tag = identity(self.state + 0)  # a copy: what it is at the start of the step
             reduced: dict[int, Tensor] = {}
             for dtype in dict.fromkeys(tensor.dtype.base_dtype for tensor in given):
                 places = [place for place, tensor in enumerate(given) if tensor.dtype.base_dtype is dtype]
@@ -73,7 +73,7 @@ class Ring:
             with control_dependencies(list(reduced.values())):
                 counted = assign(self.state, tag + [0, 1])
             with control_dependencies([counted]):
-                return [Identity(reduced[place]) for place in range(len(given))]
+                return [identity(reduced[place]) for place in range(len(given))]
 
     # --- the way round -----------------------------------------------------------------------------------------------
 

@@ -27,10 +27,15 @@ class Master:
         self._sessions: dict[str, MasterSession] = {}
         self._lock = threading.Lock()
 
-    def create_session(self, config: ConfigProto) -> str:
-        """A new session without a graph; returns its handle."""
+    @property
+    def task(self) -> str:
+        """The task that this is the master of."""
+        return self._worker.task
+
+    def create_session(self, config: ConfigProto, foreign: bool = False) -> str:
+        """A new session without a graph; returns its handle. A ``foreign`` one belongs to a client that has no secret."""
         handle = f"{self._worker.task}-{secrets.token_hex(8)}"
-        session = MasterSession(handle, config, self._worker, self.peers)
+        session = MasterSession(handle, config, self._worker, self.peers, foreign)
         with self._lock:
             self._sessions[handle] = session
         return handle

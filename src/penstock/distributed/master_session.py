@@ -22,6 +22,7 @@ from penstock.distributed.cluster_spec import matches, task_of
 from penstock.distributed.messages import Message
 from penstock.distributed.parts import Part, split
 from penstock.distributed.peers import Peers, ignore
+from penstock.distributed.permissions import check_foreign
 from penstock.distributed.step_run import PlannedPart, StepRun
 from penstock.distributed.worker import RunOrder, Worker
 from penstock.graph.device import DeviceSpec
@@ -38,8 +39,8 @@ Plan = list[PlannedPart]
 class MasterSession:
     """One session."""
 
-    def __init__(self, handle: str, config: ConfigProto, worker: Worker, peers: Peers) -> None:
-        self._handle, self._config, self._worker, self._peers = handle, config, worker, peers
+    def __init__(self, handle: str, config: ConfigProto, worker: Worker, peers: Peers, foreign: bool = False) -> None:
+        self._handle, self._config, self._worker, self._peers, self._foreign = handle, config, worker, peers, foreign
         self._graph = Graph()
         self._plans: dict[Any, Plan] = {}
         self._devices: dict[str, list[Device]] = {worker.task: worker.devices}
@@ -157,7 +158,10 @@ class MasterSession:
             operations: Any = [graph.as_graph_element(name, allow_tensor=False) for name in targets]
         except (KeyError, ValueError) as error:
             raise errors.NotFoundError(None, None, f"the step names what is not in the session's graph: {error}") from None
-        return ir.prune(tensors[0], operations, tensors[1])
+        program = ir.prune(tensors[0], operations, tensors[1])
+        if self._foreign:
+            check_foreign(node.origin for node in program.nodes if node.origin is not None)
+        return program
 
     def _register(self, parts: list[Part]) -> Plan:
         addresses = {part.task: self._peers.address(part.task) for part in parts}  # a task may not know another one that joined later

@@ -16,6 +16,7 @@ from penstock.compiler import ir
 from penstock.compiler.ir import Node, Program
 from penstock.distributed.cluster_spec import task_of
 from penstock.errors import InvalidArgumentError, UnimplementedError
+from penstock.graph.function import FuncGraph
 from penstock.graph.function_def import called_functions, to_function_def
 from penstock.graph.graph import Graph
 from penstock.graph.graph_def import extend_graph
@@ -42,7 +43,9 @@ class Part:
         for node in self.nodes:
             proto.node.append(node.node_def)
         own = [node.origin for node in self.nodes if node.origin is not None and node.origin.definition is node.definition]
-        proto.library.function.extend(to_function_def(function) for function in called_functions(own))
+        functions = dict.fromkeys(called_functions(own))
+        functions.update((value, None) for op in own for value in op.attrs.values() if isinstance(value, FuncGraph))  # of branches and loops
+        proto.library.function.extend(to_function_def(function) for function in functions)
         return proto
 
 

@@ -69,9 +69,10 @@ class Peers:
     def call(self, task: str, message: Message, timeout: float | None = None) -> Message:
         """The reply of a task; raises the error that it answers with."""
         try:
-            return checked(self._transport.call(self.address(task), message, timeout))
+            reply = self._transport.call(self.address(task), message, timeout)
         except UnavailableError as error:
             raise self._lost(task, error) from None
+        return checked(reply)  # it may tell of another task that is lost
 
     def wait_for(self, task: str, message: Message, patience: float, check: Callable[[], None] = nothing) -> Message:
         """The reply of a task that may not have started yet; UnavailableError after ``patience`` seconds.

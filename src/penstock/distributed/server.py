@@ -11,6 +11,8 @@ from tensorboard.compat.proto.config_pb2 import ConfigProto
 
 from penstock import errors
 from penstock.distributed.cluster_spec import ClusterSpec, task_name
+from penstock.distributed.foreign import ForeignMaster
+from penstock.distributed.grpc_foreign import ForeignCalls
 from penstock.distributed.grpc_server import GrpcServer
 from penstock.distributed.master import Master
 from penstock.distributed.peers import Peers
@@ -46,7 +48,7 @@ class Server:
             raise errors.InvalidArgumentError(None, None, str(error)) from None
         self._task = task_name(definition.job_name, definition.task_index)
         access = Access.from_environment()
-        self._grpc = GrpcServer(access)
+        self._grpc = GrpcServer(access, self._foreign_call)
         host, _, port = address.rpartition(":")
         if access.open and host not in LOOPBACK:
             _log.warning("There is no PENSTOCK_CLUSTER_SECRET and no certificate: %s listens on the loopback interface only, and not at %s.", self._task, address)
@@ -56,6 +58,7 @@ class Server:
         peers = Peers(cluster.addresses(), self._transport, self._task)
         self._worker = Worker(self._task, definition.default_session_config, peers.fetch)
         self._master = Master(self._worker, peers)
+        self._foreign = ForeignCalls(ForeignMaster(self._master), access)
         self._stopped = threading.Event()
         self._stop_asked = threading.Event()
         self._started = False
@@ -108,6 +111,9 @@ class Server:
             self._grpc.stop(0.0)
             self._stopped.set()
         self._stopped.wait(10.0)
+
+    def _foreign_call(self, call: Any) -> Any:
+        return self._foreign(call)
 
     def _await_stop(self) -> None:
         self._stop_asked.wait()

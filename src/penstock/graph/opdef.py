@@ -64,6 +64,7 @@ PROPERTIES = {
     "calls_later": False,  # the functions in its attributes run when its kernel has returned: a dataset is made now, its elements later
     "allows_uninitialized": False,  # a Ref input may point at a variable without a value
     "shape_only": False,  # the outputs depend on the inputs' shapes, not on their elements
+    "draws": "",  # the op type that draws the same random numbers, given their generator as its first input
     "snapshot": False,  # the output is the value that the variable (its first input) has at this moment
     "reduces": "",  # sum, mean, prod, max, min, and, or: the first input is folded over the axes that the second one gives
     "forwards": False,  # the output is the first input, always, or if this function of attributes says so
@@ -72,13 +73,16 @@ PROPERTIES = {
     "idempotent": False,  # applied twice it gives what it gives once, bit for bit
     "permutes": False,  # the output is the first input with its axes in the order that the second input tells
     "keeps_order": False,  # the output has the elements of the first input in the same order, in a shape that may differ
+    "touches": "",  # files, python: what the kernel gets at outside of the task; or the function of attributes that tells
     "repeats": False,  # runs its function ``body`` as long as its function ``cond`` says so
     "list_role": "",  # of an op on lists of tensors: empty, push, pop
     "broadcasts": "",  # name of an input: the output is that, broadcast to a shape that other inputs give
     "flops": None,  # how many floating point operations it takes: a function of the lists of arrays that go in and come out
+    "finishes": "",  # what it does to a product that it alone uses: add something, floor it at 0, descend (a variable) along it
     "updates": (),  # names of the inputs (references, resources) whose variables it writes; ``lower`` gives their new elements, in this order
 }
 
+OPTIONS = ("epilogue", "into")  # that ``native`` of a product may take: what to do to it before it is stored, and where
 REGISTRY: dict[str, OpDef] = {}
 _MISSING = object()
 _MAX_OUTPUTS = 1 << 16  # of one op: a number beyond that is a mistake, and would fill the memory with Tensors
@@ -140,14 +144,17 @@ class OpDef:
     passes_references: bool
     forwards_reference: bool
     control_flow: str
+    touches: Any
     allows_uninitialized: bool
     calls_later: bool
+    draws: str
     updates: tuple[str, ...]
     reduces: str
     broadcasts: str
     shape_only: bool
     repeats: bool
     list_role: str
+    finishes: str
     snapshot: bool
     forwards: bool | Callable[..., bool]
     neutral: dict[int, float]
@@ -180,7 +187,7 @@ class OpDef:
         for name in names:
             if name in self._input_index:
                 found.append(self._input_index[name])
-            elif name in self.attrs or name in ("ctx", "b", "emit"):
+            elif name in self.attrs or name in ("ctx", "b", "emit", *OPTIONS):
                 found.append(name)
             else:
                 raise TypeError(f"op {self.type}: '{name}' of {function.__name__} is neither an input nor an attribute")
@@ -442,11 +449,17 @@ class OpDef:
             return lambda *flat: _pick(function, self.arguments(flat, op.attrs), order)
         return function if order == list(range(len(self.inputs))) else lambda *flat: _pick(function, flat, order)
 
-    def emit(self, emitter: Any, flat: Sequence[Any], attributes: dict[str, Any]) -> list[Any]:
+    @functools.cached_property
+    def native_options(self) -> tuple[str, ...]:
+        """Which of OPTIONS ``native`` takes."""
+        return () if self.native is None else tuple(name for name in self._parameters(self.native) if name in OPTIONS)
+
+    def emit(self, emitter: Any, flat: Sequence[Any], attributes: dict[str, Any], options: dict[str, Any] | None = None) -> list[Any]:
         """Calls ``native`` for flat inputs; the outputs, flat."""
         assert self.native is not None
         values = self.arguments(flat, attributes)
-        found = self.native(*[emitter if name == "emit" else values[name] if isinstance(name, int) else attributes[name]
+        given = {"emit": emitter, **dict.fromkeys(OPTIONS), **(options or {})}
+        found = self.native(*[values[name] if isinstance(name, int) else given[name] if name in given else attributes[name]
                               for name in self._parameters(self.native)])
         return list(found) if isinstance(found, (tuple, list)) else [] if found is None else [found]
 

@@ -32,7 +32,7 @@ from penstock.graph import dtypes
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.scopes import device, name_scope
-from penstock.ops.array.fill import placeholder
+from penstock.ops.constant import identity, placeholder
 from penstock.ops.flow.misc import group
 from penstock.ops.state.resource import ReadVariableOp, VarHandleOp
 from penstock.ops.state.state import Assign, VariableV2
@@ -185,4 +185,4 @@ def _of_leader(variable: Any, task: str) -> Tensor:
     with device(task):
         if isinstance(variable, ResourceVariable):
             return ReadVariableOp(VarHandleOp(shape=shape, dtype=dtype, shared_name=name), dtype=dtype)
-        return VariableV2(shape=shape, dtype=dtype, shared_name=name) + 0 if dtype.is_numeric else VariableV2(shape=shape, dtype=dtype, shared_name=name)
+        return identity(VariableV2(shape=shape, dtype=dtype, shared_name=name))

@@ -87,8 +87,8 @@ def profile_convnet(tf, train):
     while node.children:
         node = node.children[0]
         types[node.name] = node.float_ops
-    return {"parameters": parameters.total_parameters, "float_ops": operations.total_float_ops, "types": types,
-            "scopes": [[child.name, child.total_parameters, [[leaf.name, leaf.parameters] for leaf in child.children]] for child in parameters.children]}
+    scopes = [[child.name, child.total_parameters, [[leaf.name, leaf.parameters] for leaf in child.children]] for child in parameters.children]
+    return {"parameters": parameters.total_parameters, "float_ops": operations.total_float_ops, "types": types, "scopes": scopes}
 
 
 def record(tf):

@@ -1,7 +1,13 @@
 """Examples of the runtime's own ops: they only make sense inside a plan, so they are only built."""
+import numpy as np
+
+from penstock.ops.random.random import Generator
 from support.examples import example, normal
 
 example("_Arg", T="float32", index=0, run=False)
 example("_Retval", normal(2), index=0, run=False)
 example("_Send", normal(2), tensor_name="edge", send_device="/cpu:0", recv_device="/cpu:1", run=False)
 example("_Recv", tensor_type="float32", tensor_name="edge", send_device="/cpu:0", recv_device="/cpu:1", run=False)
+example("_Generator", seed=1, seed2=2, run=False)
+for draw in ("_DrawUniform", "_DrawNormal"):
+    example(draw, lambda: Generator(seed=1, seed2=2, name="generator"), np.array([5, 40], np.int32), dtype="float32", run=False)

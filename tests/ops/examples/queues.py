@@ -74,6 +74,11 @@ example("BarrierReadySize", barrier)
 example("BarrierIncompleteSize", barrier)
 
 
+# --- tags ------------------------------------------------------------------------------------------------------------
+
+example("_CheckTag", normal(3), ints(1, 2, dtype=np.int64), ints(1, 2, dtype=np.int64))
+
+
 # --- accumulators ----------------------------------------------------------------------------------------------------
 
 STEP = np.array(0, np.int64)

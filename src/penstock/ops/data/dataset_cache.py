@@ -95,6 +95,7 @@ def _read(path: str) -> Elements:
 class CacheDataset:
     """The dataset; from its second epoch on, or from the second program on if there is a file, its elements come from the cache."""
 
+    touches = "files"
     def kernel(input_dataset, filename):
         path = text(filename)
         if not path:

@@ -71,6 +71,7 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
 class TextLineDataset:
     """The lines of text files, without their ends."""
 
+    touches = "files"
     def kernel(filenames, compression_type, buffer_size):
         paths, compression = _paths(filenames), _compression(compression_type)
         return Source(lambda: _of_files(paths, lambda file: _lines(_plain(file, compression))))
@@ -80,6 +81,7 @@ class TextLineDataset:
 class TFRecordDataset:
     """The records of TFRecord files."""
 
+    touches = "files"
     def kernel(filenames, compression_type, buffer_size):
         paths, compression = _paths(filenames), _compression(compression_type)
         return Source(lambda: _of_files(paths, lambda file: RecordReader(file, compression)))
@@ -109,6 +111,7 @@ def _fixed_source(filenames: Any, header_bytes: Any, record_bytes: Any, footer_b
 class FixedLengthRecordDatasetV2:
     """Pieces of ``record_bytes`` bytes each of files, after a header and before a footer."""
 
+    touches = "files"
     def kernel(filenames, header_bytes, record_bytes, footer_bytes, buffer_size, compression_type):
         return _fixed_source(filenames, header_bytes, record_bytes, footer_bytes, _compression(compression_type))
 
@@ -117,6 +120,7 @@ class FixedLengthRecordDatasetV2:
 class FixedLengthRecordDataset:
     """As FixedLengthRecordDatasetV2, of files that are not compressed."""
 
+    touches = "files"
     def kernel(filenames, header_bytes, record_bytes, footer_bytes, buffer_size):
         return _fixed_source(filenames, header_bytes, record_bytes, footer_bytes, "")
 
@@ -125,6 +129,7 @@ class FixedLengthRecordDataset:
 class DatasetToTFRecord:
     """Writes a dataset of strings to a TFRecord file."""
 
+    touches = "files"
     stateful = blocking = True
     shape = nothing()
     gradient = None

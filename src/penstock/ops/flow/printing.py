@@ -81,6 +81,7 @@ def string_format(template: str, inputs: Any, placeholder: str = "{}", summarize
 class PrintV2:
     """Writes a string to a stream or a file."""
 
+    touches = lambda attrs: "" if attrs["output_stream"] in _STREAMS else "files"
     ranks = {"input": 0}
     stateful = True
     gradient = None

@@ -108,6 +108,7 @@ def _text(array: np.ndarray) -> np.ndarray:
 class PyFunc:
     """Calls a Python function, which may have effects of its own."""
 
+    touches = "python"
     stateful = blocking = True
     shape = _any_shapes
     kernel = _kernel
@@ -118,6 +119,7 @@ class PyFunc:
 class PyFuncStateless:
     """Calls a Python function whose results depend on its arguments alone."""
 
+    touches = "python"
     blocking = True
     shape = _any_shapes
     kernel = _kernel

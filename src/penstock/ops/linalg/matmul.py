@@ -96,8 +96,8 @@ class MatMul:
     def kernel(a, b, transpose_a, transpose_b):
         return _matrix_product(a, b, transpose_a, transpose_b)
 
-    def native(emit, a, b, transpose_a, transpose_b):
-        return emit.contract.matmul(a, b, transpose_a, transpose_b)
+    def native(emit, a, b, transpose_a, transpose_b, epilogue, into):
+        return emit.contract.matmul(a, b, transpose_a, transpose_b, epilogue, into)
 
     def gradient(op, dy):
         a, b = (conj(tensor) for tensor in op.inputs)
@@ -160,8 +160,8 @@ class BatchMatMulV2:
                                    f"{shape_text(x)} vs. {shape_text(y)}") from None
         return _batch_product(x, y, adj_x, adj_y)
 
-    def native(emit, x, y, adj_x, adj_y):
-        return emit.contract.matmul(x, y, adj_x, adj_y)
+    def native(emit, x, y, adj_x, adj_y, epilogue, into):
+        return emit.contract.matmul(x, y, adj_x, adj_y, epilogue, into)
 
     def gradient(op, dy):
         return [reduce_to(grad, tensor) for grad, tensor in zip(_batch_gradient(op, dy), op.inputs)]

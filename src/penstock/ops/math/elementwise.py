@@ -46,6 +46,7 @@ class Add:
 
     neutral = {0: -0.0, 1: -0.0}  # not 0.0: -0.0 + 0.0 is 0.0
     elementwise = True
+    finishes = "add"
     shape = broadcasting("x", "y")
     kernel = _sum
 
@@ -61,6 +62,7 @@ class AddV2:
     """x + y."""
 
     neutral = {0: -0.0, 1: -0.0}
+    finishes = "add"
     elementwise = commutative = True
     shape = broadcasting("x", "y")
 

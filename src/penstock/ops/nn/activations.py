@@ -44,6 +44,7 @@ class Relu:
     """max(features, 0), elementwise."""
 
     elementwise = True
+    finishes = "floor"
     shape = like("features")
 
     def kernel(features):

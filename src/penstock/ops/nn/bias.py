@@ -42,6 +42,8 @@ def _add_bias(value, bias, data_format):
 class BiasAdd:
     """value + bias, the bias running along the last axis, or along axis 1 for NCHW."""
 
+    finishes = "add"
+
     def shape(value, bias, data_format):
         return _added_shape(value, bias, data_format)
 

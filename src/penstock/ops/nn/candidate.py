@@ -242,6 +242,7 @@ class ThreadUnsafeUnigramCandidateSampler:
 class FixedUnigramCandidateSampler:
     """Classes drawn in proportion to weights from a file or a list, raised to the power ``distortion``."""
 
+    touches = lambda attrs: "files" if attrs["vocab_file"] else ""
     stateful = True
     shape = _sampler_shape
     gradient = None

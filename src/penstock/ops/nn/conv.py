@@ -88,8 +88,8 @@ class Conv2D:
 
     kernel = _forward
 
-    def native(emit, input, filter, strides, padding, explicit_paddings, data_format, dilations):
-        return emit.contract.conv2d(input, filter, strides, padding, data_format, dilations, explicit_paddings)
+    def native(emit, input, filter, strides, padding, explicit_paddings, data_format, dilations, epilogue):
+        return emit.contract.conv2d(input, filter, strides, padding, data_format, dilations, explicit_paddings, epilogue)
 
     def gradient(op, dy):
         x, f = op.inputs

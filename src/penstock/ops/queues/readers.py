@@ -21,7 +21,9 @@ def _creating(op_type: str, summary: str, make: Any, *parameters: str, **declare
         return made(ctx, "Reader", container, shared_name, lambda name: make(name, *attributes))
 
     kernel.parameters = ("ctx", "container", "shared_name", *parameters)
-    body = type(op_type, (), {"__doc__": summary, "__module__": __name__, "stateful": True, "shape": fixed(), "gradient": None, "kernel": kernel})
+    body = type(op_type, (), {"__doc__": summary, "__module__": __name__, "stateful": True, "touches": "" if make is readers.IdentityReader else "files",
+                               "shape": fixed(),
+                               "gradient": None, "kernel": kernel})
     return two_forms(op_type, "-> reader_handle: HANDLE", body, **declared, **SHARING)[1]
 
 
@@ -47,6 +49,7 @@ _SIZES = {"header_bytes": 0, "record_bytes": INT, "footer_bytes": 0, "hop_bytes"
 class FixedLengthRecordReader:
     """A reader whose records have a fixed number of bytes."""
 
+    touches = "files"
     stateful = True
     shape = fixed()
     gradient = None
@@ -59,6 +62,7 @@ class FixedLengthRecordReader:
 class FixedLengthRecordReaderV2:
     """A reader whose records have a fixed number of bytes."""
 
+    touches = "files"
     stateful = True
     shape = fixed()
     gradient = None

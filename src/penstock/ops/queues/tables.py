@@ -245,6 +245,7 @@ class _Initialize:
 class _InitializeFromTextFile:
     """Fills a table from the lines of a file; an index is a column, -1 the number of the line, -2 the whole line."""
 
+    touches = "files"
     stateful = blocking = True
     ranks = {"filename": 0}
     shape = nothing()

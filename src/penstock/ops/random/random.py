@@ -20,7 +20,7 @@ from penstock.graph.seeds import get_seed
 from penstock.graph.shape import TensorShape
 from penstock.graph.static import constant_value
 from penstock.ops.array.shape_ops import known_shape
-from penstock.ops.common import FLOATS, INDEX, REAL, like
+from penstock.ops.common import FLOATS, INDEX, REAL, fixed, like
 from penstock.ops.math.elementwise import Add, Mul, Sub
 from penstock.ops.random import distributions
 from penstock.ops.random.philox import Philox
@@ -60,6 +60,7 @@ class RandomUniform:
     """Floats drawn evenly from [0, 1)."""
 
     stateful = True
+    draws = "_DrawUniform"
     shape = _as_given
     gradient = None
 
@@ -95,11 +96,58 @@ class RandomStandardNormal:
     """Numbers drawn from the normal distribution with mean 0 and standard deviation 1."""
 
     stateful = True
+    draws = "_DrawNormal"
     shape = _as_given
     gradient = None
 
     def kernel(shape, ctx, seed, seed2, dtype):
         return distributions.normal(generator(ctx, seed, seed2), checked_shape(shape), dtype.np)
+
+
+# The compiler takes a random op apart: one node has the generator, the other draws from it, which can be native code.
+
+@op("_Generator", "-> generator: resource", seed=0, seed2=0)
+class Generator:
+    """The generator of the random op that this node stands for."""
+
+    stateful = True
+    shape = fixed()
+    gradient = None
+
+    def kernel(ctx, seed, seed2):
+        return generator(ctx, seed, seed2)
+
+
+@op("_DrawUniform", "generator: resource, shape: T -> output: dtype", dtype=FLOATS, T=INDEX)
+class DrawUniform:
+    """RandomUniform with a generator that is given."""
+
+    stateful = True
+    updates = ("generator",)
+    shape = _as_given
+    gradient = None
+
+    def kernel(generator, shape, dtype):
+        return distributions.uniform(generator, checked_shape(shape), dtype.np)
+
+    def native(emit, generator, shape, dtype):
+        return emit.random.draw(generator, emit.known(shape).tolist(), np.dtype(dtype.np), "uniform", distributions.RESERVED_PER_OUTPUT)
+
+
+@op("_DrawNormal", "generator: resource, shape: T -> output: dtype", dtype=FLOATS, T=INDEX)
+class DrawNormal:
+    """RandomStandardNormal with a generator that is given."""
+
+    stateful = True
+    updates = ("generator",)
+    shape = _as_given
+    gradient = None
+
+    def kernel(generator, shape, dtype):
+        return distributions.normal(generator, checked_shape(shape), dtype.np)
+
+    def native(emit, generator, shape, dtype):
+        return emit.random.draw(generator, emit.known(shape).tolist(), np.dtype(dtype.np), "normal", distributions.RESERVED_PER_OUTPUT)
 
 
 @op("TruncatedNormal", "shape: T -> output: dtype", seed=0, seed2=0, dtype=FLOATS, T=INDEX)

@@ -52,6 +52,7 @@ def _check_lengths(names: Sequence[Any], specs: Sequence[Any], tensors: Sequence
 class SaveV2:
     """Writes tensors, or the parts of tensors that ``shape_and_slices`` says, as a checkpoint; it is there whole or not at all."""
 
+    touches = "files"
     ranks = {"prefix": 0, "tensor_names": 1, "shape_and_slices": 1}
     shape = nothing()
     gradient = None
@@ -73,6 +74,7 @@ class SaveV2:
 class RestoreV2:
     """Reads tensors, or parts of tensors, from a checkpoint of either version."""
 
+    touches = "files"
     ranks = {"prefix": 0, "tensor_names": 1, "shape_and_slices": 1}
     gradient = None
     blocking = stateful = True
@@ -116,6 +118,7 @@ def _restore(checkpoint: Checkpoint, name: str, spec: str, dtype: DType) -> np.n
 class MergeV2Checkpoints:
     """Makes one checkpoint of those that several devices have written."""
 
+    touches = "files"
     ranks = {"checkpoint_prefixes": 1, "destination_prefix": 0}
     shape = nothing()
     gradient = None
@@ -161,6 +164,7 @@ class ShardedFilespec:
 class SaveSlices:
     """Writes tensors, or parts of them, as a file of the first version."""
 
+    touches = "files"
     ranks = {"filename": 0, "tensor_names": 1, "shapes_and_slices": 1}
     shape = nothing()
     gradient = None
@@ -174,6 +178,7 @@ class SaveSlices:
 class Save:
     """Writes tensors as a file of the first version."""
 
+    touches = "files"
     ranks = {"filename": 0, "tensor_names": 1}
     shape = nothing()
     gradient = None
@@ -196,6 +201,7 @@ def _save_version1(filename: Any, names: list[str], specs: list[str], data: Sequ
 class RestoreSlice:
     """Reads a tensor, or a part of one, from a checkpoint of either version."""
 
+    touches = "files"
     ranks = {"file_pattern": 0, "tensor_name": 0, "shape_and_slice": 0}
     gradient = None
     blocking = stateful = True
@@ -212,6 +218,7 @@ class RestoreSlice:
 class Restore:
     """Reads a tensor from a checkpoint of either version."""
 
+    touches = "files"
     ranks = {"file_pattern": 0, "tensor_name": 0}
     gradient = None
     blocking = stateful = True

@@ -42,6 +42,7 @@ def file_error(error: OSError, path: str) -> KernelError:
 class ReadFile:
     """The contents of a file."""
 
+    touches = "files"
     ranks = {"filename": 0}
     shape = fixed()
     gradient = None
@@ -60,6 +61,7 @@ class ReadFile:
 class WriteFile:
     """Writes a file, and makes the directories that it needs."""
 
+    touches = "files"
     ranks = {"filename": 0, "contents": 0}
     shape = nothing()
     gradient = None
@@ -80,6 +82,7 @@ class WriteFile:
 class MatchingFiles:
     """The paths that match one of the patterns, in order."""
 
+    touches = "files"
     ranks = {"pattern": at_most(1)}
     shape = unknown(1)
     gradient = None

@@ -1,0 +1,6 @@
+"""``tf.contrib.tfprof.tfprof_logger``."""
+from __future__ import annotations
+
+from penstock.api._table import publish
+
+publish(__name__, {"penstock.debug.profiler": "write_op_log"})
