@@ -85,33 +85,14 @@ def asynchronous(tf, settings):
 
 
 def synchronous(tf, settings):
-    """(what to initialise, the step, the chief's step): gradients are averaged over all workers but the backups, as SyncReplicasOptimizer does it."""
+    """(what to initialise, the step, the optimizer): gradients are averaged over all workers but the backups."""
     variables, gradients = model_of(tf, settings)
-    needed = settings["workers"] - settings["backup"]
     with tf.device(ps_device(0)):
-        step = tf.get_variable("step", [], tf.int64, initializer=tf.zeros_initializer())
-        tokens = tf.FIFOQueue(-1, tf.int64, [[]], shared_name="tokens")
-        local = tf.placeholder_with_default(tf.constant(0, tf.int64), [])
-    given, applied = [], []
-    for index, (variable, gradient) in enumerate(zip(variables, gradients)):
-        with tf.device(ps_device(index)):
-            if isinstance(gradient, tf.IndexedSlices):
-                sums = tf.SparseConditionalAccumulator(tf.float32, variable.shape, shared_name=f"sum_{index}")
-                given.append(sums.apply_indexed_slices_grad(gradient, local))
-                mean = sums.take_indexed_slices_grad(needed)
-                applied.append((sums, tf.scatter_sub(variable, mean.indices, mean.values).op))
-            else:
-                sums = tf.ConditionalAccumulator(tf.float32, variable.shape, shared_name=f"sum_{index}")
-                given.append(sums.apply_grad(gradient, local))
-                applied.append((sums, tf.assign_sub(variable, sums.take_grad(needed)).op))
-    with tf.control_dependencies(given), tf.device(ps_device(0)):
-        token = tokens.dequeue()
-    with tf.control_dependencies([update for _, update in applied]), tf.device(ps_device(0)):
-        new = tf.assign_add(step, 1)
-        raised = [sums.set_global_step(new) for sums, _ in applied]
-        with tf.control_dependencies(raised):
-            chief = tokens.enqueue_many(tf.fill([settings["workers"]], new))
-    return tf.global_variables_initializer(), (token, local), chief
+        step = tf.get_variable("step", [], tf.int64, initializer=tf.zeros_initializer(), trainable=False)
+    optimizer = tf.train.SyncReplicasOptimizer(tf.train.GradientDescentOptimizer(1.0), settings["workers"] - settings["backup"],
+                                               settings["workers"])
+    train = optimizer.apply_gradients(list(zip(gradients, variables)), global_step=step)
+    return tf.global_variables_initializer(), train, optimizer
 
 
 # --- tasks -----------------------------------------------------------------------------------------------------------
@@ -141,27 +122,26 @@ def work(tf, server, index, settings):
     """A worker: build, initialise, warm up, wait for the others, run."""
     build = synchronous if settings["sync"] else asynchronous
     with tf.device(f"/job:worker/task:{index}/device:CPU:0"):
-        initialise, step, chief = build(tf, settings)
+        initialise, step, sync = build(tf, settings)
+    start_tokens = sync.get_init_tokens_op() if sync is not None and index == 0 else None
     session = tf.Session(server.target)
     if index == 0:
         session.run(initialise)
     wait_for_line()
-    if chief is not None:
-        token, local = step
-        state = {"step": 0}
+    if sync is not None:
+        session.run(sync.chief_init_op if index == 0 else sync.local_step_init_op)
         if index == 0:
-            threading.Thread(target=repeat, args=(tf, lambda: session.run(chief)), daemon=True).start()
+            sync.get_chief_queue_runner().create_threads(session, daemon=True, start=True)
+            session.run(start_tokens)
 
-        def run():
-            state["step"] = int(session.run(token, {local: state["step"]}))
-    else:
-        def run():
-            session.run(step)
+    def run():
+        session.run(step)
+
     timed_steps(run, settings["warmup"], 0.0)
     delay = settings["straggler"] if index == settings["workers"] - 1 else 0.0
     times = timed_steps(run, settings["seconds"], delay)
     print(json.dumps({"times": times, "version": tf.__version__}), flush=True)
-    if chief is not None:  # others may still need the steps of this worker
+    if sync is not None:  # others may still need the steps of this worker
         threading.Thread(target=repeat, args=(tf, run), daemon=True).start()
     sys.stdin.readline()
 

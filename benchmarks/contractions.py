@@ -48,7 +48,8 @@ class Conv(NamedTuple):
 PRODUCTS = [
     Product("large", 2048, 2048, 2048), Product("large, b transposed", 1024, 1024, 1024, False, True),
     Product("large, a transposed", 1024, 1024, 1024, True), Product("mlp forward", 128, 512, 784),
-    Product("mlp input gradient", 128, 784, 512, False, True), Product("mlp weight gradient", 784, 512, 128, True), Product("mlp last layer", 128, 10, 512), Product("lstm cell", 20, 800, 400),
+    Product("mlp input gradient", 128, 784, 512, False, True), Product("mlp weight gradient", 784, 512, 128, True),
+    Product("mlp last layer", 128, 10, 512), Product("lstm cell", 20, 800, 400),
     Product("lstm softmax", 400, 10000, 200), Product("lstm softmax, input gradient", 400, 200, 10000, False, True),
     Product("lstm softmax, weight gradient", 200, 10000, 400, True), Product("fully connected", 16, 4096, 9216),
     Product("fully connected, input gradient", 16, 9216, 4096, False, True), Product("fully connected, weight gradient", 9216, 4096, 16, True),

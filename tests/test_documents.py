@@ -39,6 +39,12 @@ def test_tree_example():
     assert example["main"](steps=60) > 0.8
 
 
+def test_the_tests_that_the_failure_table_names():
+    named = set(re.findall(r"`(test_\w+)`", (ROOT / "docs" / "failures.md").read_text()))
+    tests = "".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
+    assert len(named) > 20 and not {name for name in named if f"def {name}(" not in tests}
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_docstring_examples(name):
     module = importlib.import_module(name)

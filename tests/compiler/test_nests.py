@@ -80,7 +80,7 @@ def test_op_agrees_with_its_kernel(name):
             continue
         sketch = one_op(definition, attrs, dtypes)
         narrow = set(dtypes) & set(NARROW)
-        for shape in SHAPES[::4] if narrow or name == "Cast" else SHAPES:
+        for shape in [(33, 17)] if narrow or name == "Cast" else [(), (2, 0, 3), (5, 1031), (2, 3, 4, 5)]:
             arrays = arrays_for(rng, dtypes, shape, special=not narrow)
             before = [array.copy() for array in arrays]
             (want,) = run_numpy(sketch, arrays, shape)
@@ -110,7 +110,7 @@ def check_random(seed: int) -> None:
     kinds = ["stored"] * len(sketch.outputs) + [kind for kind, _ in sketch.folds]
     for kind, result, want in zip(kinds, got, wanted, strict=True):
         problem = difference(result, want, *_tolerance(exact, kind, want))
-        assert problem is None, f"seed {seed}: {[step.definition.type for step in sketch.steps]} {kind} over {set(sketch.reduced)} of {shape}: {problem}"
+        assert problem is None, f"seed {seed}: {[step.definition.type for step in sketch.steps]} {kind} {set(sketch.reduced)} of {shape}: {problem}"
 
 
 def _tolerance(exact: bool, kind: str, want: np.ndarray) -> tuple[float, float]:

@@ -6,13 +6,14 @@ import os
 import socket
 import struct
 import threading
+import time
 
 import grpc
 import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.distributed import client, unix_sockets
+from penstock.distributed import client, master, unix_sockets
 from penstock.distributed.messages import MalformedMessage, Message
 from penstock.distributed.grpc_common import CONNECT
 from penstock.distributed.security import Access, Greeting, cluster_secret
@@ -93,8 +94,6 @@ def test_errors_and_devices(servers):
         assert [device.name for device in session.list_devices()] == [
             "/job:worker/replica:0/task:0/device:CPU:0", "/job:ps/replica:0/task:0/device:CPU:0"]
         assert session.sess_str == servers[1].target.encode()
-        with pytest.raises(tf.errors.UnimplementedError, match="in parts"):
-            session.partial_run_setup([v])
 
 
 def test_reset(servers):
@@ -296,3 +295,66 @@ def test_unknown_targets():
     for target in ("smoke://x", "localhost:1"):
         with pytest.raises(tf.errors.NotFoundError, match="No session factory registered"):
             tf.Session(target)
+
+
+# --- steps in parts --------------------------------------------------------------------------------------------------
+
+def test_a_step_in_parts(servers):
+    with tf.Graph().as_default(), tf.Session(servers[1].target) as session:
+        a, b = tf.placeholder(tf.float32, []), tf.placeholder(tf.float32, [])
+        with tf.device("/job:ps/task:0"):
+            v = tf.get_variable("counter", [], initializer=tf.zeros_initializer())
+            once = tf.assign_add(v, 1.0)
+            first = a + once
+        with tf.control_dependencies([once]):
+            second = first * b
+        session.run(v.initializer)
+        handle = session.partial_run_setup([first, second], [a, b])
+        assert session.partial_run(handle, first, {a: 10.0}) == 11.0
+        with pytest.raises(tf.errors.InvalidArgumentError, match="already been fed"):
+            session.partial_run(handle, second, {a: 1.0, b: 1.0})
+        assert session.partial_run(handle, second, {b: 3.0}) == 33.0 and session.run(v) == 1.0, "what was computed once is not computed again"
+        handle = session.partial_run_setup([second], [a, b])
+        with pytest.raises(tf.errors.InvalidArgumentError, match="missing"):
+            session.partial_run(handle, second, {a: 1.0})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="not declared"):
+            session.partial_run(handle, v)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="setup"):
+            session.partial_run("nothing", v)
+
+
+# --- clients that vanish ---------------------------------------------------------------------------------------------
+
+def test_the_session_of_a_vanished_client_ends(server, monkeypatch):
+    monkeypatch.setattr(master, "LEASE", 0.3)
+    with tf.Graph().as_default():
+        one = tf.constant(1.0)
+        session, other = tf.Session(server.target), tf.Session(server.target)
+        session.run(one)
+        other.run(one)
+        assert len(server._master.sessions()) == 2
+        session._remote._link.close()  # as if its process had ended, without a good-bye
+        end = time.monotonic() + PATIENCE
+        while len(server._master.sessions()) == 2 and time.monotonic() < end:
+            time.sleep(0.02)
+        assert len(server._master.sessions()) == 1 and other.run(one) == 1.0
+        other.close()
+    assert not server._master.sessions() and not server._worker._graphs, "nothing is left of them"
+
+
+def test_a_client_that_comes_back_keeps_its_session(server, monkeypatch):
+    monkeypatch.setattr(master, "LEASE", 1.0)
+    with tf.Graph().as_default(), tf.Session(server.target) as session:
+        one = tf.constant(1.0)
+        session.run(one)
+        for connection in list(server._grpc._connections):
+            connection.lost()
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                assert session.run(one) == 1.0
+                break
+            except tf.errors.UnavailableError:
+                assert time.monotonic() < deadline
+        time.sleep(1.3)
+        assert session.run(one) == 1.0 and len(server._master.sessions()) == 1

@@ -3,11 +3,14 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import signal
+from pathlib import Path
 
 import pytest
 
 from penstock.distributed import launch_logs
+from penstock.distributed.cluster_spec import tf_config
 from penstock.distributed.launch_logs import Lines, Printer, wants_color
 from penstock.distributed.launch_plan import CLASSIC_FLAGS, Plan, Task, environment
 from penstock.distributed.launch_state import LOST, Begin, Exited, Finish, Interrupt, LaunchState, Note, Signal, Start, Tick, describe, exit_code
@@ -91,6 +94,18 @@ def test_what_tasks_are_told():
     command = plan.command(Task("worker", 1), cluster)
     assert command[-5:] == ["x", "--job_name=worker", "--task_index=1", "--ps_hosts=h:0", "--worker_hosts=h:2,h:3"]
     assert variables["PENSTOCK_CLUSTER_SECRET"] == "hush" and not any("hush" in word for word in command)
+
+
+@pytest.mark.parametrize("job", ["ps", "worker"])
+def test_what_tasks_are_told_on_kubernetes(job):
+    """The example's TF_CONFIGs name the tasks that its StatefulSet and its Job have."""
+    manifest = (Path(__file__).parents[2] / "examples" / "kubernetes.yaml").read_text()
+    texts = [" ".join(text.split()) for text in re.findall(r"value: >-\n(.*?)\n          resources", manifest, re.S)]
+    text = next(text for text in texts if f'"type": "{job}"' in text)
+    cluster, name, index = tf_config({"TF_CONFIG": text.replace("$(TASK_INDEX)", "1")})
+    assert (name, index) == (job, 1) and cluster.task_address(job, index) == f"train-{job}-1.train:2222"
+    assert cluster.num_tasks("ps") == int(re.search(r"replicas: (\d+)", manifest)[1])
+    assert cluster.num_tasks("worker") == int(re.search(r"completions: (\d+)", manifest)[1]) == int(re.search(r"parallelism: (\d+)", manifest)[1])
 
 
 class _Terminal(io.StringIO):

@@ -67,12 +67,12 @@ def test_a_link_that_is_gone(cluster, how):
 
 def test_a_link_that_is_slow(cluster):
     """Whoever is only slow is waited for, longer than it takes to give up one that is silent."""
-    v, step = model(8 << 20)
+    v, step = model(6 << 20)
     with tf.Session(cluster.target("worker", 0)) as session:
         session.run(v.initializer)
         cluster.proxy.rate, started = 3e6, time.monotonic()
         session.run(step.op)
         seconds = time.monotonic() - started
         cluster.proxy.heal()
-        assert LIMIT < seconds < 40.0, "32 MB at 3 MB/s"
+        assert 7.0 < seconds < 40.0, "24 MB at 3 MB/s"
         np.testing.assert_array_equal(session.run(v), 1.0)

@@ -205,6 +205,27 @@ def test_a_chief_that_is_started_again(cluster, tmp_path):
             b.close()
 
 
+def test_under_a_supervisor(cluster):
+    """As programs of the first releases did it: the chief starts the queue runner and puts the tokens itself."""
+    spec, servers = cluster
+    with tf.device(tf.train.replica_device_setter(cluster=spec, worker_device="/job:worker/task:0")):
+        step = tf.train.get_or_create_global_step()
+        w = tf.get_variable("w", [], initializer=tf.zeros_initializer())
+        optimizer = tf.train.SyncReplicasOptimizer(tf.train.GradientDescentOptimizer(1.0), 1)
+        train = optimizer.minimize(w, global_step=step)
+    runner, tokens = optimizer.get_chief_queue_runner(), optimizer.get_init_tokens_op()
+    supervisor = tf.train.Supervisor(local_init_op=optimizer.chief_init_op, ready_for_local_init_op=optimizer.ready_for_local_init_op)
+    session = supervisor.prepare_or_wait_for_session(servers["worker", 0].target)
+    supervisor.start_queue_runners(session, [runner])
+    session.run(tokens)
+    for _ in range(4):
+        session.run(train)
+    assert session.run(step) >= 3 and session.run(w) <= -3.0
+    supervisor.request_stop()
+    session.close()  # ends the wait of the thread that applies updates
+    supervisor.stop()
+
+
 def test_averages_and_slots():
     averages = tf.train.ExponentialMovingAverage(0.5)
     step = tf.train.create_global_step()

@@ -74,19 +74,34 @@ def test_a_killed_chief(tmp_path):
     """Its program, server and all. The other worker and the ps are not disturbed; started again, it goes on from its last checkpoint."""
     with Servers(ps=1, worker=2) as cluster:
         cluster.start("worker", 1)
-        with Program("chief", 0, cluster, tmp_path, LAST) as chief:
+        with Program("async", 0, cluster, tmp_path, LAST) as chief:
             assert chief.until("from") == 0
             chief.until("step", KILL_AT)
             chief.kill()
         step, variables, _ = model()
         with tf.Session(cluster.target("worker", 1)) as session:
             assert KILL_AT <= session.run(step) < LAST
-            with Program("chief", 0, cluster, tmp_path, LAST) as chief:
+            with Program("async", 0, cluster, tmp_path, LAST) as chief:
                 assert chief.until("from") == 20
                 assert chief.until("done") == LAST and chief.process.wait(PATIENCE) == 0
             at, w = session.run([step, *variables])
     assert at == LAST and tf.train.load_variable(str(tmp_path), "global_step") == LAST
     np.testing.assert_array_equal(w, weights_after(LAST))
+
+
+def test_workers_come_and_go(tmp_path):
+    """A second worker joins a running job, is killed, joins again and leaves: the chief is not disturbed, and its session stays the same."""
+    with Servers(ps=1, worker=2) as cluster, Program("async", 0, cluster, tmp_path, 10**6) as chief:
+        chief.until("step", 5)
+        with Program("async", 1, cluster, tmp_path, 10**6) as worker:
+            joined = worker.until("from")
+            assert worker.until("step") > joined >= 5
+            worker.kill()
+        with Program("async", 1, cluster, tmp_path, 10) as worker:
+            left = worker.until("done")
+            assert left >= 10 and worker.process.wait(PATIENCE) == 0
+        chief.until("step", left + 10)
+        assert [line for line in chief.lines if line.startswith("from")] == ["from 0"]
 
 
 def test_synchronous_training_goes_on(tmp_path):

@@ -92,7 +92,8 @@ class LocalSession:
 
 _SERVE = """
 import json, sys, penstock as tf
-spec, job, task = json.loads(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+spec = json.loads(sys.argv[1], object_hook=lambda jobs: {int(key) if key.isdigit() else key: value for key, value in jobs.items()})
+job, task = sys.argv[2], int(sys.argv[3])
 server = tf.train.Server(tf.train.ClusterSpec(spec), job_name=job, task_index=task)
 print("ready", flush=True)
 server.join()

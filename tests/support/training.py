@@ -1,9 +1,9 @@
 """A training job for tests: gradient descent with a known way, and its workers as programs of their own.
 
-    python -m support.training chief|sync|allreduce TASK CLUSTER FOLDER LAST_STEP
+    python -m support.training async|sync|allreduce TASK CLUSTER FOLDER LAST_STEP
 
-A program prints ``from STEP`` for each session that it opens, ``step STEP`` after each run, and ``bits NUMBER`` (those of the weights) and ``done STEP``
-at the end.
+A program prints ``from STEP`` for each session that it opens, ``step STEP`` after each run, and at the end ``bits NUMBER`` (those of the weights) and
+``done STEP``.
 """
 from __future__ import annotations
 

@@ -50,6 +50,9 @@ class Loop:
     def emit(self, b: Emitter, label: str) -> None:
         """Appends the calls."""
         self._prune()
+        if self.reduced and not any(isinstance(step, Fold) for step in self.steps):
+            self._emit_apart(b, label)
+            return
         nest, layout = self._nest()
         work = layout.elements * max(sum(step_cost(step, nest) for step in nest.steps), 8) // 8
         parts, partial = layout.parts(b.threads, work, nest.loops > 1)
@@ -57,6 +60,19 @@ class Loop:
             self._emit_partial(b, label, len(parts))
         elif parts:
             self._call(b, nest, layout, parts, label, [[0] * len(self.outputs) for _ in parts])
+
+    def _emit_apart(self, b: Emitter, label: str) -> None:
+        """Nobody needs the reductions: what is stored per element and what is kept are loops of their own."""
+        kept = [axis for axis in range(len(self.shape)) if axis not in self.reduced]
+
+        def over(axes: Sequence[int], strides: Strides) -> Strides:
+            return tuple(strides[axis] for axis in axes)
+
+        for axes, whole in ((range(len(self.shape)), True), (kept, False)):
+            loop = Loop(over(axes, self.shape), frozenset(), [(array, over(axes, strides)) for array, strides in self.inputs], list(self.steps),
+                        [(ref, array, over(axes, strides), True) for ref, array, strides, is_whole in self.outputs if is_whole is whole])
+            if loop.outputs:
+                loop.emit(b, label)
 
     def _prune(self) -> None:
         """Drops what no output needs."""
@@ -104,7 +120,7 @@ class Loop:
             trial = Nest("rows", inputs, steps, outputs)
             if any(output.whole and trial.phases[output.value] for output in outputs) or any(trial.phases[start] > 1 for start in trial.folds):
                 return None
-        return Nest(layout.form, inputs, steps, outputs)
+        return Nest(layout.form, inputs, steps, outputs, (bool(layout.outer), bool(layout.middle)))
 
     def _call(self, b: Emitter, nest: Nest, layout: Layout, parts: Sequence[Part], label: str, origins: Sequence[Sequence[int]]) -> None:
         """``origins``: where in its output each part begins, in bytes."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from penstock.compiler.calls import Array
-from penstock.compiler.product import Epilogue, Product, emit
+from penstock.compiler.product import Epilogue, Product, emit, with_rows
 
 if TYPE_CHECKING:
     from penstock.compiler.emitter import Emitter
@@ -65,11 +65,10 @@ class Products:
     def _emit(self, a: Array, b: Array, c: Array, epilogue: Epilogue) -> None:
         size, (m, k), n = a.dtype.itemsize, a.shape[-2:], b.shape[-1]
         batch = c.shape[:-2]
+        epilogue = with_rows(self.b, epilogue)
         added = None if epilogue.added is None else _broadcast(epilogue.added, c.shape)
         strides = {"a": _broadcast(a, (*batch, m, k)).strides, "b": _broadcast(b, (*batch, k, n)).strides, "c": c.strides,
                    "added": (0,) * c.rank if added is None else added.strides}
-        if added is not None and added.strides[-1] != size and n > 1:
-            self.b.unsupported("what is added to a product has to be contiguous along its last axis")
         a_transposed = a.strides[-1] != size and k > 1
         b_transposed = b.strides[-1] != size and n > 1
         axes = _collapsed(batch, {name: value[:-2] for name, value in strides.items()})

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from penstock.compiler.calls import Array, row_major
@@ -80,7 +80,7 @@ class Convolutions:
         x = self.image(input, data_format)
         kernel, groups = self.b.contiguous(filter), self._groups(x.shape[3], filter.shape)
         result = self.b.empty((x.shape[0], *w.output, filter.shape[3]), x.dtype)
-        self._convolve(x, kernel, result, grids(w), groups, epilogue or Epilogue())
+        self._convolve(x, kernel, result, grids(w), groups, epilogue)
         return from_channels_last(result, data_format)
 
     def conv2d_backprop_input(self, input_sizes: Array, filter: Array, out_backprop: Array, strides: Ints, padding: str, data_format: str,
@@ -99,19 +99,21 @@ class Convolutions:
         return from_channels_last(result, data_format)
 
     def conv2d_backprop_filter(self, input: Array, filter_sizes: Array, out_backprop: Array, strides: Ints, padding: str, data_format: str,
-                               dilations: Ints, explicit_paddings: Ints = (), epilogue: Epilogue | None = None) -> Array:
-        """The gradient for the filter: the windows, transposed, times the output's gradient."""
+                               dilations: Ints, explicit_paddings: Ints = (), epilogue: Epilogue | None = None, into: Array | None = None) -> Array:
+        """The gradient for the filter: the windows, transposed, times the output's gradient. A new array, or in ``into``."""
         check_dtype(self.b, input)
         shape = tuple(int(extent) for extent in self.b.known(filter_sizes))
         w = self.windows(input.shape, shape, strides, dilations, padding, data_format, explicit_paddings)
         x = self.image(input, data_format)
         groups = self._groups(x.shape[3], shape)
         dy = self._gradient(out_backprop, data_format, (x.shape[0], *w.output, shape[3]))
-        result = self.b.empty(shape, x.dtype)
+        result = self.b.empty(shape, x.dtype) if into is None else into
+        epilogue, step = self._added(epilogue, shape)
         size, (down, across) = x.dtype.itemsize, grids(w)
         pixels, columns = x.shape[0] * math.prod(w.output), shape[3] // groups
         for group in range(groups):
-            words = {"a_at": group * shape[2] * size, "b_at": group * columns * size, "c_at": group * columns * size}
+            words = {"a_at": group * shape[2] * size, "b_at": group * columns * size, "c_at": group * columns * size, "added_at": group * columns * size,
+                     "added_step": step}
             product = Product(math.prod(shape[:3]), columns, pixels, _pixel_step(x), dy.strides[2], shape[3] * size, a_transposed=True, steps=words,
                               patches=() if _plain(x, down, across) else patch_words(x, shape[2], down, across))
             emit(self.b, product, x, dy, result, "conv2d filter gradient", epilogue)
@@ -142,16 +144,24 @@ class Convolutions:
             self.b.unsupported("the filter does not fit the input's channels")
         return depth // filter_shape[2]
 
-    def _convolve(self, x: Array, kernel: Array, result: Array, windows: tuple[Grid, Grid], groups: int, epilogue: Epilogue) -> None:
+    def _convolve(self, x: Array, kernel: Array, result: Array, windows: tuple[Grid, Grid], groups: int, epilogue: Epilogue | None) -> None:
+        epilogue, step = self._added(epilogue, result.shape)
         size, (down, across) = x.dtype.itemsize, windows
         depth, outputs = kernel.shape[2], kernel.shape[3]
         columns, rows = outputs // groups, x.shape[0] * down.count * across.count
         for group in range(groups):
             words = {"a_at": group * depth * size, "b_at": group * columns * size, "c_at": group * columns * size, "added_at": group * columns * size,
-                     "added_step": 0 if epilogue.added is None or epilogue.added.rank == 1 else epilogue.added.strides[-2]}
+                     "added_step": step}
             product = Product(rows, columns, math.prod(kernel.shape[:3]), _pixel_step(x), outputs * size, outputs * size, steps=words,
                               patches=() if _plain(x, down, across) else patch_words(x, depth, down, across))
             emit(self.b, product, x, kernel, result, "conv2d", epilogue)
+
+    def _added(self, epilogue: Epilogue | None, shape: Ints) -> tuple[Epilogue, int]:
+        """The epilogue, and the bytes between the rows of what it adds: an array of this shape, or a vector along its last axis."""
+        if epilogue is None or epilogue.added is None:
+            return epilogue or Epilogue(), 0
+        added = self.b.contiguous(epilogue.added)
+        return replace(epilogue, added=added), 0 if added.rank == 1 else shape[-1] * added.dtype.itemsize
 
     def _phase(self, dy: Array, filter: Array, result: Array, vertical: tuple[int, Grid, Grid], horizontal: tuple[int, Grid, Grid],
                groups: int) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from penstock.graph import dtypes as dt
 
 _NUMBERS = ("first", "last", "channels", "radius", "space", "bias", "alpha", "beta")
 _MANY = 1 << 15  # elements from which on several threads pay
+_TOGETHER = 8  # rows: what one pass has stored is in the cache, not on its way there, when the next one loads it
 _ROOTS = {0.5: "half", 0.75: "three quarters", 1.0: "one"}  # powers that square roots give
 
 
@@ -50,11 +52,11 @@ def _call(emit: Any, what: str, inputs: list[Array], result: Array, radius: int,
     radius = min(radius, channels)
     parts = cut(rows, 2 * emit.threads if result.size >= _MANY and emit.threads > 1 else 1, 1)
     width = -(-(channels + 2 * radius + 2 * LANES) // LANES) * LANES
-    scratch = emit.empty([len(parts), 2, width], np.float32)
+    scratch = emit.empty([len(parts), 2, _TOGETHER, width], np.float32)
     words = [int.from_bytes(struct.pack("<d", value), "little", signed=True) for value in (bias, alpha, beta)]
     power = _ROOTS.get(beta, "any")
     emit.call(Code.of(f"lrn {what} {power}", lambda: _build(what, power)), [*inputs, scratch, result],
-              [[start, stop, channels, radius, part * 2 * width * 4, *words] for part, (start, stop) in enumerate(parts)],
+              [[start, stop, channels, radius, part * 2 * _TOGETHER * width * 4, *words] for part, (start, stop) in enumerate(parts)],
               f"lrn {what}", writes=2, flops=result.size * (2 * radius + 4))
 
 
@@ -95,6 +97,14 @@ class _Row:
             b.store(b.fadd(b.load(total, typ=vector(FLOAT)), w.load(w.item(start, k, FLOAT), FLOAT, LANES)), total)
         return Value(b.load(total, typ=vector(FLOAT)), dt.float32)
 
+    def store(self, row: IR, channel: IR, value: Value, whole: IR, left: IR) -> None:
+        """Channels of a row."""
+        self.elements.store(self.v, [(self.w.item(row, channel, FLOAT), value)], whole, left)
+
+    def norm(self, scratch: IR, channel: IR) -> Value:
+        """bias + alpha * sum of squares, which are in the scratch row."""
+        return self.v.add(self.bias, self.v.mul(self.alpha, self.neighbours(scratch, channel)))
+
     def over_power(self, value: Value, norm: Value, power: str) -> Value:
         """value / norm ** beta."""
         v = self.v
@@ -110,36 +120,40 @@ def _build(what: str, power: str) -> str:
     inputs = ["source"] if what == "forward" else ["grad", "source", "output"]
     w = Writer([*inputs, "scratch", "result"], _NUMBERS)
     b, r = w.b, _Row(w)
-    v = r.v
-    first = w.at(w.scratch, w.space)
-    second = w.item(first, r.width, FLOAT)
-    w.clear_bytes(first, b.mul(r.width, number(8)))
-    with w.range(w.last, w.first) as row:
-        place = {name: w.item(getattr(w, name), b.mul(row, w.channels), FLOAT) for name in (*inputs, "result")}
-
-        def squares(channel: IR, whole: IR, left: IR) -> None:
-            x = r.load(place["source"], channel, whole, left)
-            r.keep(first, channel, v.mul(x, x), left)
-
-        def norm_at(channel: IR) -> Value:
-            return v.add(r.bias, v.mul(r.alpha, r.neighbours(first, channel)))
-
-        def forward(channel: IR, whole: IR, left: IR) -> None:
-            x = r.load(place["source"], channel, whole, left)
-            r.elements.store(v, [(w.item(place["result"], channel, FLOAT), r.over_power(x, norm_at(channel), power))], whole, left)
-
-        def couple(channel: IR, whole: IR, left: IR) -> None:
-            g, y = (r.load(place[name], channel, whole, left) for name in ("grad", "output"))
-            norm = norm_at(channel)
-            r.keep(second, channel, v.div(v.mul(g, y), norm), left)
-            r.elements.store(v, [(w.item(place["result"], channel, FLOAT), r.over_power(g, norm, power))], whole, left)
-
-        def backward(channel: IR, whole: IR, left: IR) -> None:
-            direct, x = (r.load(place[name], channel, whole, left) for name in ("result", "source"))
-            twice = v.mul(v.mul(2.0, r.alpha), r.beta)
-            value = v.sub(direct, v.mul(v.mul(twice, x), r.neighbours(second, channel)))
-            r.elements.store(v, [(w.item(place["result"], channel, FLOAT), value)], whole, left)
-
-        for body in (squares, forward) if what == "forward" else (squares, couple, backward):
-            r.each(body)
+    space = w.at(w.scratch, w.space)
+    w.clear_bytes(space, b.mul(r.width, number(8 * _TOGETHER)))
+    passes = (_squares, _forward) if what == "forward" else (_squares, _couple, _backward)
+    with w.range(w.last, w.first, _TOGETHER) as block:
+        stop = w.least(b.add(block, number(_TOGETHER)), w.last)
+        for each in passes:
+            with w.range(stop, block) as row:
+                place = {name: w.item(getattr(w, name), b.mul(row, w.channels), FLOAT) for name in (*inputs, "result")}
+                slot = b.sub(row, block)
+                place["first"], place["second"] = (w.item(space, b.mul(b.add(slot, number(k * _TOGETHER)), r.width), FLOAT) for k in range(2))
+                r.each(partial(each, r, place, power))
     return w.finish()
+
+
+def _squares(r: _Row, place: dict[str, IR], power: str, channel: IR, whole: IR, left: IR) -> None:
+    x = r.load(place["source"], channel, whole, left)
+    r.keep(place["first"], channel, r.v.mul(x, x), left)
+
+
+def _forward(r: _Row, place: dict[str, IR], power: str, channel: IR, whole: IR, left: IR) -> None:
+    x = r.load(place["source"], channel, whole, left)
+    r.store(place["result"], channel, r.over_power(x, r.norm(place["first"], channel), power), whole, left)
+
+
+def _couple(r: _Row, place: dict[str, IR], power: str, channel: IR, whole: IR, left: IR) -> None:
+    """The direct part of the gradient, and what neighbours give each other."""
+    g, y = (r.load(place[name], channel, whole, left) for name in ("grad", "output"))
+    norm = r.norm(place["first"], channel)
+    r.keep(place["second"], channel, r.v.div(r.v.mul(g, y), norm), left)
+    r.store(place["result"], channel, r.over_power(g, norm, power), whole, left)
+
+
+def _backward(r: _Row, place: dict[str, IR], power: str, channel: IR, whole: IR, left: IR) -> None:
+    v = r.v
+    direct, x = (r.load(place[name], channel, whole, left) for name in ("result", "source"))
+    twice = v.mul(v.mul(2.0, r.alpha), r.beta)
+    r.store(place["result"], channel, v.sub(direct, v.mul(v.mul(twice, x), r.neighbours(place["second"], channel))), whole, left)

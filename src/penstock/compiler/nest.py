@@ -88,12 +88,13 @@ class Output:
 
 @dataclass(frozen=True)
 class Nest:
-    """Inputs, steps in order, and what is stored. In a map, *kept* is what is the same along the innermost axis."""
+    """Inputs, steps in order, and what is stored. In a map, *kept* is what is the same along the innermost axis. See ``nest_kernel`` for the axes."""
 
     form: str
     inputs: tuple[Input, ...]
     steps: tuple[Step | Fold, ...]
     outputs: tuple[Output, ...]
+    deep: tuple[bool, bool] = (True, True)  # are there outer, are there middle axes?
 
     def __post_init__(self) -> None:
         known = len(self.inputs)
@@ -184,7 +185,7 @@ class Nest:
     @functools.cached_property
     def key(self) -> str:
         """Names the structure: ops, attributes, types and who feeds whom. Equal keys, equal code."""
-        lines = [self.form, " ".join(f"{each.dtype.name}{each.mode[0]}{int(each.kept)}" for each in self.inputs)]
+        lines = [f"{self.form} {self.deep}", " ".join(f"{each.dtype.name}{each.mode[0]}{int(each.kept)}" for each in self.inputs)]
         for step in self.steps:
             if isinstance(step, Fold):
                 lines.append(f"fold {step.kind} {step.dtype.name} {step.operands}")

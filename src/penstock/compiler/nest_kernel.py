@@ -50,59 +50,65 @@ class NestKernel:
         scratch = {each: len(nest.inputs) + len(nest.outputs) + k for k, each in enumerate(self.spilled)}
         self.stored = whole | scratch  # the operand in which an earlier loop leaves a value
         self.operands = len(nest.inputs) + len(nest.outputs) + len(self.spilled)
-        self.locate = self._locate()
+        self.locate = self._locate() if any(nest.deep) else None
         self._kernel()
 
     def _kernel(self) -> None:
         function = ir.Function(self.module, ir.FunctionType(VOID, [POINTER]), "kernel")
         self.b = b = ir.IRBuilder(function.append_basic_block("entry"))
         self.v = VectorBuilder(b, outlined=sum(step_cost(step, self.nest) for step in self.nest.steps) > _MUCH)
-        words = function.args[0]
-
-        def word(index: int) -> IR:
-            return b.load(b.gep(words, [number(index)], source_etype=I64), typ=I64)
-
-        self.words = {name: word(self.operands + index) for index, name in enumerate(WORDS)}
+        self.argument = function.args[0]
+        self.words = {name: self._word(self.operands + index) for index, name in enumerate(WORDS) if self._is_read(name)}
         after = self.operands + len(WORDS)
-        origins, self.strides, self.row_strides = ([word(after + k * self.operands + j) for j in range(self.operands)] for k in range(3))
-        self.outer_table = b.gep(words, [number(after + 3 * self.operands)], source_etype=I64)
-        self.middle_table = advance(b, self.outer_table, b.mul(self.words["outer_rank"], number((1 + self.operands) * 8)))
-        self.places = [allocate(b, POINTER, self.operands) for _ in range(4)]  # at the start, after outer, at a row, after middle
-        for k, origin in enumerate(origins):
-            data = b.load(advance(b, b.load(b.gep(words, [number(k)], source_etype=I64), typ=POINTER), number(ARRAY_DATA)), typ=POINTER)
-            self._put(self.places[0], k, advance(b, data, origin))
+        pointers = []
+        for k in range(self.operands):
+            data = b.load(advance(b, b.load(b.gep(self.argument, [number(k)], source_etype=I64), typ=POINTER), number(ARRAY_DATA)), typ=POINTER)
+            pointers.append(advance(b, data, self._word(after + k)))
+        strided = [k for k, each in enumerate(self.nest.inputs) if each.mode == "strided"]
+        self.strides = {k: self._word(after + self.operands + k) for k in strided}
+        self.row_strides = [self._word(after + 2 * self.operands + k) for k in range(self.operands)]
+        self.tables = {"outer": b.gep(self.argument, [number(after + 3 * self.operands)], source_etype=I64)}
+        if self.nest.deep[1]:
+            self.tables["middle"] = advance(b, self.tables["outer"], b.mul(self.words["outer_rank"], number((1 + self.operands) * 8)))
         self.elements = Elements(b)
         self.foldings = {start: Folding(fold.kind, self.nest.dtypes[fold.operands[0]], fold.dtype) for start, fold in self.nest.folds.items()}
         if self.nest.form == "columns":
             self.columns = {start: allocate(b, folding.wide, COLUMNS) for start, folding in self.foldings.items()}
         else:
             self.rows = {start: RowAccumulator(b, folding) for start, folding in self.foldings.items()}
-        with loop(b, self.words["outer_start"], self.words["outer_stop"]) as outer:
-            places = self._located("outer", outer, self.places[0], self.places[1])
+        with self._over("outer", pointers) as places:
             if self.nest.form == "columns":
                 self._columns(places)
             else:
                 self._rows(places)
         b.ret_void()
 
+    def _word(self, index: int) -> IR:
+        return self.b.load(self.b.gep(self.argument, [number(index)], source_etype=I64), typ=I64)
+
+    def _is_read(self, name: str) -> bool:
+        outer, middle = self.nest.deep
+        return outer or middle if name == "outer_rank" else {"outer": outer, "middle": middle}.get(name.split("_")[0], True)
+
     # --- where operands are ----------------------------------------------------------------------------------------------
 
-    def _put(self, places: IR, k: int, pointer: IR) -> None:
-        self.b.store(pointer, self.b.gep(places, [number(k)], source_etype=POINTER))
+    @contextmanager
+    def _over(self, axes: str, pointers: list[IR]) -> Iterator[list[IR]]:
+        """For each index over the outer or the middle axes, if there are any: the operands' places."""
+        if not self.nest.deep[axes == "middle"]:
+            yield pointers
+            return
+        b = self.b
+        with b.goto_entry_block():
+            origin, found = allocate(b, POINTER, self.operands), allocate(b, POINTER, self.operands)
+        for k, pointer in enumerate(pointers):
+            b.store(pointer, b.gep(origin, [number(k)], source_etype=POINTER))
+        with loop(b, self.words[f"{axes}_start"], self.words[f"{axes}_stop"]) as index:
+            b.call(self.locate, [self.tables[axes], self.words[f"{axes}_rank"], index, origin, found])
+            yield [b.load(b.gep(found, [number(k)], source_etype=POINTER), typ=POINTER) for k in range(self.operands)]
 
-    def _get(self, places: IR, k: int) -> IR:
-        return self.b.load(self.b.gep(places, [number(k)], source_etype=POINTER), typ=POINTER)
-
-    def _located(self, axes: str, index: IR, origin: IR, result: IR) -> IR:
-        """The operands' places at a linear index over the outer or the middle axes."""
-        b, rank = self.b, self.words[f"{axes}_rank"]
-        some = b.icmp_signed(">", rank, number(0))
-        with b.if_then(some):
-            b.call(self.locate, [self.outer_table if axes == "outer" else self.middle_table, rank, index, origin, result])
-        return b.select(some, result, origin)
-
-    def _at_row(self, places: IR, row: IR) -> list[IR]:
-        return [advance(self.b, self._get(places, k), self.b.mul(row, stride)) for k, stride in enumerate(self.row_strides)]
+    def _at_row(self, pointers: list[IR], row: IR) -> list[IR]:
+        return [advance(self.b, pointer, self.b.mul(row, stride)) for pointer, stride in zip(pointers, self.row_strides)]
 
     def _locate(self) -> ir.Function:
         """locate(table, rank, index, from, to): the places at a linear index over some axes. The first axis needs no division."""
@@ -134,7 +140,7 @@ class NestKernel:
 
     # --- rows ------------------------------------------------------------------------------------------------------------
 
-    def _rows(self, places: IR) -> None:
+    def _rows(self, places: list[IR]) -> None:
         nest = self.nest
         with loop(self.b, self.words["row_start"], self.words["row_stop"]) as row:
             pointers = self._at_row(places, row)
@@ -164,7 +170,7 @@ class NestKernel:
         new = [each for each, when in self.spilled.items() if when == index]
         needed = nest.needed([*nest.targets(index), *new], ready)
         reloaded = self._reloaded(nest, needed | set(nest.targets(index)), ready)
-        with self._middle(pointers) as at:
+        with self._over("middle", pointers) as at:
             local = dict(env)
             self._uniforms(local, at, needed)
             with self._inner(self.words["inner_start"], self.words["inner_stop"]) as (position, whole, count):
@@ -184,18 +190,6 @@ class NestKernel:
         used = {operand for each in wanted if (maker := nest.makers[each]) is not None and each not in ready for operand in maker.operands}
         used |= {each for each in wanted if each in ready}
         return sorted(each for each in used if each in ready and each in self.stored and not nest.kept[each])
-
-    @contextmanager
-    def _middle(self, pointers: list[IR]) -> Iterator[list[IR]]:
-        """For each index of the middle axes, the operands' places."""
-        if self.nest.form == "map":
-            yield pointers
-            return
-        for k, pointer in enumerate(pointers):
-            self._put(self.places[2], k, pointer)
-        with loop(self.b, self.words["middle_start"], self.words["middle_stop"]) as middle:
-            places = self._located("middle", middle, self.places[2], self.places[3])
-            yield [self._get(places, k) for k in range(self.operands)]
 
     @contextmanager
     def _inner(self, start: IR, stop: IR) -> Iterator[tuple[IR, IR, IR]]:
@@ -245,7 +239,7 @@ class NestKernel:
 
     # --- columns ---------------------------------------------------------------------------------------------------------
 
-    def _columns(self, places: IR) -> None:
+    def _columns(self, pointers: list[IR]) -> None:
         b, nest = self.b, self.nest
         with loop(b, self.words["inner_start"], self.words["inner_stop"], COLUMNS) as begin:
             end = b.add(begin, number(COLUMNS))
@@ -253,11 +247,8 @@ class NestKernel:
             for start, folding in self.foldings.items():
                 with loop(b, number(0), b.sub(end, begin), LANES) as column:
                     b.store(folding.empty(), self._column(start, column), align=8)
-            with loop(b, self.words["middle_start"], self.words["middle_stop"]) as middle:
-                located = self._located("middle", middle, places, self.places[3])
-                with loop(b, self.words["row_start"], self.words["row_stop"]) as row:
-                    self._column_loop(self._at_row(located, row), begin, end)
-            pointers = [self._get(places, k) for k in range(self.operands)]
+            with self._over("middle", pointers) as places, loop(b, self.words["row_start"], self.words["row_stop"]) as row:
+                self._column_loop(self._at_row(places, row), begin, end)
             kept = [(len(nest.inputs) + k, output.value) for k, output in enumerate(nest.outputs) if not output.whole]
             needed = nest.needed([each for _, each in kept], nest.folds)
             env: Env = {}

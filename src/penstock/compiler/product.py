@@ -4,7 +4,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +21,7 @@ _PARTS = 3  # per thread: one that is delayed has less to do
 _REUSED = 3  # tiles of rows that a panel of B has to serve, to be worth a copy
 
 
-@dataclass
+@dataclass(slots=True)
 class Epilogue:
     """What is done to a product before it is stored: ``max(added + alpha * product, floor)``.
 
@@ -31,6 +31,14 @@ class Epilogue:
     added: Array | None = None
     alpha: float = 1.0
     floor: float = -math.inf
+
+
+def with_rows(b: Emitter, epilogue: Epilogue) -> Epilogue:
+    """The epilogue, where the rows of what is added are contiguous."""
+    added = epilogue.added
+    if added is None or added.strides[-1] == added.dtype.itemsize or added.shape[-1] == 1:
+        return epilogue
+    return replace(epilogue, added=b.contiguous(added))
 
 
 @dataclass

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -59,9 +60,20 @@ class Table:
         self._idle.append(instance)
         return None
 
-    def timed(self, arrays: Sequence[np.ndarray]) -> list[int]:
-        """Runs all calls; the clock cycles of each."""
-        return Instance(self).timed(arrays)
+    def timed(self, arrays: Sequence[np.ndarray]) -> tuple[Failure | None, list[float]]:
+        """``run``, and the seconds of each call; of one in a loop, those of its last turn."""
+        try:
+            instance = self._idle.pop()
+        except IndexError:
+            instance = Instance(self)
+        start = time.perf_counter()
+        failed, cycles = instance.timed(arrays)
+        seconds = time.perf_counter() - start
+        if failed >= 0:
+            return Failure(self.calls[failed], instance), []
+        self._idle.append(instance)
+        total = max(sum(cycles), 1)
+        return None, [seconds * each / total for each in cycles]
 
 
 def plan_arena(calls: Sequence[Call], status: Buffer, loops: Sequence[tuple[int, int]] = ()) -> tuple[dict[Buffer, int], int]:
@@ -200,15 +212,15 @@ class Instance:
         ends = {buffer: start + offset + buffer.nbytes for buffer, offset in self._table.offsets.items()}
         return [buffer for buffer, end in ends.items() if (self._arena[end:end + GUARD] != _PATTERN).any()]
 
-    def timed(self, arrays: Sequence[np.ndarray]) -> list[int]:
-        """Runs; the clock cycles of each call."""
+    def timed(self, arrays: Sequence[np.ndarray]) -> tuple[int, list[int]]:
+        """``run``, and the clock cycles of each call."""
         stamps = np.zeros(len(self._table.calls) + 1, np.int64)
         self._header[HEADER.index("times")] = _address(stamps)
         try:
-            self.run(arrays)
+            failed = self.run(arrays)
         finally:
             self._header[HEADER.index("times")] = 0
-        return np.diff(stamps).tolist()
+        return failed, np.maximum(np.diff(stamps), 0).tolist()
 
 
 class Failure:

@@ -146,7 +146,7 @@ class VectorBuilder:
         return b.trunc(b.select(self.floats[32].is_nan(value), quiet, rounded), short)
 
     def trace(self, function: Callable[..., None], updated: Sequence[Value], others: dict[str, Any]) -> tuple[Value, ...]:
-        """What a function that is written with NumPy makes of its first arguments, which it changes in place; others that are no Values are handed on."""
+        """What a function that is written with NumPy makes of its first arguments, which it changes in place."""
         from penstock.compiler.tracing import trace  # it is made of what is built here
         return tuple(trace(self, function, updated, others))
 

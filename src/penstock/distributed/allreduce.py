@@ -1,13 +1,14 @@
 """All-reduce: every worker gives tensors, and every worker gets their mean (or sum), without a parameter server.
 
-The workers stand in a ring. All tensors are laid end to end and cut into as many chunks as there are workers. In the first half of the way round each
-worker adds what it has to the chunk that comes from the left and hands it on to the right: then each chunk is complete at one worker. In the second half
-the complete chunks go round. A worker sends and receives each byte about twice, however many workers there are; and since each chunk is added up once,
-in one order, all workers get the same bits.
+The workers stand in a ring. All tensors are laid end to end and cut into as many chunks as there are workers. In the first half of the way round
+each worker adds what it has to the chunk that comes from the left and hands it on to the right: then each chunk is complete at one worker. In the
+second half the complete chunks go round. A worker sends and receives each byte about twice, however many workers there are; and since each chunk is
+added up once, in one order, all workers get the same bits.
 
-It is made of ordinary operations. What a worker hands on goes into a queue on its own task; its neighbour takes it from there. So tensors travel as all
-tensors of a step do, and a worker whose neighbour dies sees that at once. Each chunk carries a tag, (epoch, round, phase): if a worker was restarted
-the tags differ, and the step ends with AbortedError. ``train/allreduce.py`` has the optimizer that uses this, and the hook that starts a new epoch.
+It is made of ordinary operations. What a worker hands on goes into a queue on its own task; its neighbour takes it from there. So tensors travel as
+all tensors of a step do, and a worker whose neighbour dies sees that at once. Each chunk carries a tag, (epoch, round, phase): if a worker was
+restarted the tags differ, and the step ends with AbortedError. ``train/allreduce.py`` has the optimizer that uses this, and the hook that starts a
+new epoch.
 """
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.scopes import control_dependencies, device, name_scope
 from penstock.ops.array.pack import concat
-from penstock.ops.constant import identity
 from penstock.ops.array.shape_ops import reshape, shape, size
+from penstock.ops.constant import identity
 from penstock.ops.flow.misc import group
 from penstock.ops.queues.queue_classes import FIFOQueue
 from penstock.ops.queues.tags import ENDED, CheckTag
@@ -29,7 +30,8 @@ from penstock.variables.assign import assign
 from penstock.variables.variable import Variable
 
 
-def allreduce(tensors: Sequence[Any], worker: int, workers: int, job: str = "worker", reduction: str = "mean", name: str = "allreduce") -> list[Tensor]:
+def allreduce(tensors: Sequence[Any], worker: int, workers: int, job: str = "worker", reduction: str = "mean",
+              name: str = "allreduce") -> list[Tensor]:
     """The mean (or sum) of these tensors over all workers of a job; every worker must run this in its step.
 
     ``worker`` is the index of the worker that builds this graph, ``workers`` how many there are. All of them must build it alike: tensors of the same

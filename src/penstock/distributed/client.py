@@ -66,6 +66,8 @@ class _Here:
     def on_gone(self, callback: Callable[[], None]) -> None:
         """Never happens."""
 
+    on_lost = on_gone
+
 
 class _InProcess:
     """A server of this process: no network, no bytes."""
@@ -136,14 +138,31 @@ class RemoteSession:
             "timeout_ms": options.timeout_in_ms if options is not None else 0,
             "trace": options is not None and run_metadata is not None and options.trace_level > RunOptions.NO_TRACE,
             "partition_graphs": options is not None and run_metadata is not None and options.output_partition_graphs}, [], list(feeds.values()))
-        try:
-            reply = self._link.call(message)
-        except errors.OpError as error:
-            raise self._localised(error) from None
+        reply = self._call(message)
         if run_metadata is not None:
             run_metadata.CopyFrom(RunMetadata.FromString(bytes(reply.blobs[0])) if reply.blobs else RunMetadata())
         values = reply.tensors
         return [handed_out(values, index) for index in range(len(values))]
+
+    def partial_run_setup(self, wanted: Fetches, feeds: list[Tensor]) -> str:
+        """Prepares a step that is run in parts."""
+        session, name_of = self._up_to_date()
+        return self._call(Message("PartialRunSetup", {"session": session, "feeds": _names(name_of, feeds), "fetches": _names(name_of, wanted.tensors),
+                                                      "targets": _names(name_of, wanted.targets)})).fields["handle"]
+
+    def partial_run(self, handle: str, wanted: Fetches, feeds: dict[Tensor, Any]) -> list[Any]:
+        """Goes on with a step that is run in parts."""
+        session, name_of = self._up_to_date()
+        values = self._call(Message("PartialRun", {
+            "session": session, "handle": handle, "feeds": _names(name_of, list(feeds)), "fetches": _names(name_of, wanted.tensors),
+            "targets": _names(name_of, wanted.targets)}, [], list(feeds.values()))).tensors
+        return [handed_out(values, index) for index in range(len(values))]
+
+    def _call(self, message: Message) -> Message:
+        try:
+            return self._link.call(message)
+        except errors.OpError as error:
+            raise self._localised(error) from None
 
     def list_devices(self) -> list[Device]:
         """The devices of all tasks that the session may use."""

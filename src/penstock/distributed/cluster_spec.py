@@ -151,7 +151,12 @@ def tf_config(environment: Mapping[str, str] | None = None) -> tuple[ClusterSpec
     try:
         config = json.loads(text)
         task = config.get("task", {})
-        return ClusterSpec(config.get("cluster", {})), str(task.get("type", "")), int(task.get("index", 0))
+        return ClusterSpec({job: _numbered(tasks) for job, tasks in config.get("cluster", {}).items()}), str(task.get("type", "")), int(task.get("index", 0))
     except (ValueError, TypeError, AttributeError) as error:
         raise ValueError("TF_CONFIG is no JSON of the form {'cluster': {job: [addresses]}, 'task': {'type': job, 'index': 0}}: "
                          f"{error}") from None
+
+
+def _numbered(tasks: Any) -> Any:
+    """JSON has no integer keys: {"7": address} is {7: address}."""
+    return {int(index): address for index, address in tasks.items()} if isinstance(tasks, dict) else tasks

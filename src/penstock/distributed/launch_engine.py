@@ -101,7 +101,8 @@ def _caught(interrupts: list[int]) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    previous = {number: signal.signal(number, lambda caught, frame: interrupts.append(caught)) for number in _SIGNALS}
+    wanted = [number for number in _SIGNALS if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN]  # nohup
+    previous = {number: signal.signal(number, lambda caught, frame: interrupts.append(caught)) for number in wanted}
     try:
         yield
     finally:

@@ -105,6 +105,10 @@ class Served:
         for message in early:
             callback(message)
 
+    def on_lost(self, callback: Callable[[], None]) -> None:
+        """Has ``callback`` called when the connection ends, at any later time."""
+        self._link.on_lost(callback)
+
     def came(self, message: Message) -> None:
         """A further message has come."""
         with self._lock:
@@ -137,6 +141,7 @@ class Link:
         self._calls: dict[int, Call] = {}
         self._served: dict[int, Served] = {}
         self._lost: OpError | None = None
+        self._callbacks: list[Callable[[], None]] = []
         self._answered = threading.Condition(self._lock)
 
     def open(self, message: Message, done: Done, part: Part = ignored) -> Call:
@@ -222,18 +227,29 @@ class Link:
             self._served[number] = served
         self._serve(message, served)
 
+    def on_lost(self, callback: Callable[[], None]) -> None:
+        """Has ``callback`` called when the connection ends, at once if it has."""
+        with self._lock:
+            if self._lost is None:
+                self._callbacks.append(callback)
+                return
+        callback()
+
     def lost(self, error: OpError) -> None:
         """The connection is gone."""
         with self._lock:
             if self._lost is not None:
                 return
             self._lost = error
+            callbacks, self._callbacks = self._callbacks, []
             calls, self._calls = self._calls, {}
             served, self._served = self._served, {}
         for call in calls.values():
             call.ended(None, error)
         for conversation in served.values():
             conversation.lost()
+        for callback in callbacks:
+            callback()
 
     @property
     def alive(self) -> bool:

@@ -4,8 +4,11 @@ No sockets here: ``service.py`` maps messages to these methods, and ``Peers`` ca
 """
 from __future__ import annotations
 
+import logging
+import os
 import secrets
 import threading
+import time
 from typing import Any
 
 from tensorboard.compat.proto.config_pb2 import ConfigProto
@@ -17,6 +20,9 @@ from penstock.distributed.worker import Worker
 from penstock.errors import AbortedError, CancelledError
 
 _RESET_PATIENCE = 10.0  # seconds, per task
+LEASE = float(os.environ.get("PENSTOCK_SESSION_LEASE", "60"))  # seconds that the session of a lost client is kept
+_IDLE = 3600.0  # seconds after which an unused session of a foreign client ends
+_log = logging.getLogger("tensorflow")
 
 
 class Master:
@@ -38,7 +44,29 @@ class Master:
         session = MasterSession(handle, config, self._worker, self.peers, foreign)
         with self._lock:
             self._sessions[handle] = session
+        self._end_idle(time.monotonic())
         return handle
+
+    def client_lost(self, handle: str) -> None:
+        """The connection to a session's client is gone: if it does not come back in time, the session ends."""
+        session = self._sessions.get(handle)
+        if session is not None:
+            session.client_lost = lost = time.monotonic()
+            timer = threading.Timer(LEASE, self._end_lost, (handle, lost))
+            timer.daemon = True
+            timer.start()
+
+    def _end_lost(self, handle: str, lost: float) -> None:
+        session = self._sessions.get(handle)
+        if session is not None and session.client_lost == lost:
+            _log.info("session %s ends: its client has been gone for %g s", handle, LEASE)
+            self.close_session(handle)
+
+    def _end_idle(self, now: float) -> None:
+        """Ends foreign sessions that nobody has used for long: of their clients it is not known when they go."""
+        for handle, session in list(self._sessions.items()):
+            if session.foreign and now - session.last_used > _IDLE and not session.running:
+                self.close_session(handle)
 
     def session(self, handle: str) -> MasterSession:
         """The session with this handle; AbortedError if there is none."""

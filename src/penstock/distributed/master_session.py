@@ -20,6 +20,7 @@ from penstock.compiler import ir
 from penstock.distributed.activity import Activity
 from penstock.distributed.cluster_spec import matches, task_of
 from penstock.distributed.messages import Message
+from penstock.distributed.partial_steps import PartialStep, without
 from penstock.distributed.parts import Part, split
 from penstock.distributed.peers import Peers, ignore
 from penstock.distributed.permissions import check_foreign
@@ -40,7 +41,7 @@ class MasterSession:
     """One session."""
 
     def __init__(self, handle: str, config: ConfigProto, worker: Worker, peers: Peers, foreign: bool = False) -> None:
-        self._handle, self._config, self._worker, self._peers, self._foreign = handle, config, worker, peers, foreign
+        self._handle, self._config, self._worker, self._peers = handle, config, worker, peers
         self._graph = Graph()
         self._plans: dict[Any, Plan] = {}
         self._devices: dict[str, list[Device]] = {worker.task: worker.devices}
@@ -48,6 +49,10 @@ class MasterSession:
         self._steps: dict[int, StepRun] = {}
         self._closed: errors.OpError | None = None
         self._activity = Activity()
+        self._partial: dict[str, PartialStep] = {}
+        self.foreign = foreign
+        self.last_used = time.monotonic()
+        self.client_lost = 0.0  # since when; 0 while the client is there
 
     def extend(self, graph_def: GraphDef) -> None:
         """Adds nodes to the graph."""
@@ -58,10 +63,11 @@ class MasterSession:
                 raise errors.InvalidArgumentError(None, None, f"the graph cannot be extended: {error}") from None
 
     def run(self, names: tuple[Sequence[str], Sequence[str], Sequence[str]], values: list[Any], timeout_ms: int = 0, trace: bool = False,
-            partition_graphs: bool = False, caller: Any = None) -> tuple[list[Any], RunMetadata | None]:
-        """Runs a step; ``names`` are the feeds, the fetches and the targets, ``values`` what is fed."""
+            partition_graphs: bool = False, caller: Any = None, done: frozenset[Any] = frozenset()) -> tuple[list[Any], RunMetadata | None]:
+        """Runs a step; ``names`` are the feeds, the fetches and the targets, ``values`` what is fed, ``done`` operations that have run before."""
+        self.last_used = time.monotonic()
         patience = min(START_PATIENCE, timeout_ms / 1000) if timeout_ms else START_PATIENCE
-        plan = self._plan(names, patience)
+        plan = self._plan(names, patience, done)
         order = RunOrder(secrets.randbits(53), timeout_ms or self._config.operation_timeout_in_ms, trace, partition_graphs)
         step = StepRun(plan, self._worker, self._peers, order)
         self._steps[order.step] = step
@@ -78,6 +84,34 @@ class MasterSession:
             raise
         finally:
             self._steps.pop(order.step, None)
+
+    def partial_run_setup(self, feeds: list[str], fetches: list[str], targets: list[str]) -> str:
+        """Prepares a step that is run in parts; returns its handle."""
+        with self._lock:
+            tensors, fed, operations = self._elements(feeds, fetches, targets)
+            handle = f"partial_run_{len(self._partial)}_{secrets.token_hex(4)}"
+            self._partial[handle] = PartialStep(fed, tensors, operations)
+        return handle
+
+    def partial_run(self, handle: str, feeds: dict[str, Any], fetches: list[str], targets: list[str], caller: Any = None) -> list[Any]:
+        """Goes on with a step that is run in parts."""
+        step = self._partial.get(handle)
+        if step is None:
+            raise errors.InvalidArgumentError(None, None, f"Must run 'setup' before performing partial runs! There is no handle {handle!r}.")
+        with step.lock:
+            tensors, fed, operations = self._elements(list(feeds), fetches, targets)
+            wanted = step.begin(dict(zip(fed, feeds.values())), tensors, operations)
+            known = step.known()
+            names = ([tensor.name for tensor in known], [tensor.name for tensor in wanted], [op.name for op in operations if op not in step.done])
+            values, _ = self.run(names, list(known.values()), caller=caller, done=step.done)
+            found = dict(zip(wanted, values))
+            step.ended(found)
+            return [found[tensor] for tensor in tensors]
+
+    @property
+    def running(self) -> bool:
+        """True while a step is under way."""
+        return bool(self._steps)
 
     def description(self) -> dict[str, Any]:
         """What the session does, for people."""
@@ -137,13 +171,13 @@ class MasterSession:
 
     # --- plans -------------------------------------------------------------------------------------------------------
 
-    def _plan(self, names: tuple[Sequence[str], Sequence[str], Sequence[str]], patience: float) -> Plan:
+    def _plan(self, names: tuple[Sequence[str], Sequence[str], Sequence[str]], patience: float, done: frozenset[Any]) -> Plan:
         feeds, fetches, targets = (tuple(part) for part in names)
-        key = (feeds, fetches, targets)
+        key = (feeds, fetches, targets, done)
         plan = self._plans.get(key)
         if plan is None:
             with self._lock:
-                program = self._program(feeds, fetches, targets)
+                program = self._program(feeds, fetches, targets, done)
             place(program, self._candidates(program, patience), self._config.allow_soft_placement, self._config.log_device_placement)
             plan = self._register(split(program))
             with self._lock:
@@ -151,15 +185,22 @@ class MasterSession:
                 plan = self._plans.setdefault(key, plan)
         return plan
 
-    def _program(self, feeds: Sequence[str], fetches: Sequence[str], targets: Sequence[str]) -> ir.Program:
+    def _elements(self, feeds: Sequence[str], fetches: Sequence[str], targets: Sequence[str]) -> tuple[list[Any], list[Any], list[Any]]:
+        """The fetches, the feeds and the targets, by their names."""
         graph = self._graph
         try:
             tensors: list[Any] = [[graph.as_graph_element(name, allow_operation=False) for name in group] for group in (fetches, feeds)]
             operations: Any = [graph.as_graph_element(name, allow_tensor=False) for name in targets]
         except (KeyError, ValueError) as error:
             raise errors.NotFoundError(None, None, f"the step names what is not in the session's graph: {error}") from None
-        program = ir.prune(tensors[0], operations, tensors[1])
-        if self._foreign:
+        return tensors[0], tensors[1], operations
+
+    def _program(self, feeds: Sequence[str], fetches: Sequence[str], targets: Sequence[str], done: frozenset[Any]) -> ir.Program:
+        wanted, fed, operations = self._elements(feeds, fetches, targets)
+        program = ir.prune(wanted, operations, fed)
+        if done:
+            program = without(program, done, operations)
+        if self.foreign:
             check_foreign(node.origin for node in program.nodes if node.origin is not None)
         return program
 

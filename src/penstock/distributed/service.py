@@ -17,6 +17,7 @@ from tensorboard.compat.proto.graph_pb2 import GraphDef
 from penstock import errors
 from penstock.distributed import administration
 from penstock.distributed.master import Master
+from penstock.distributed.master_session import MasterSession
 from penstock.distributed.messages import MalformedMessage, Message, error_from, error_message
 from penstock.distributed.peers import deliver_tensor, tensor_message
 from penstock.distributed.worker import RunOrder, Worker
@@ -36,6 +37,9 @@ class Caller(Protocol):
     def on_gone(self, callback: Callable[[], None]) -> None:
         """Has ``callback`` called when the caller gives up or is lost before it is answered."""
 
+    def on_lost(self, callback: Callable[[], None]) -> None:
+        """Has ``callback`` called when the caller's connection ends, at any later time."""
+
     def on_more(self, callback: Callable[[Message], None]) -> None:
         """Has ``callback`` called with further messages of the caller."""
 
@@ -47,6 +51,7 @@ class Service:
         self._master, self._worker, self._stop = master, worker, stop
         self._methods: dict[str, Callable[[Message, Caller], Message | None]] = {
             "CreateSession": self._create_session, "ExtendSession": self._extend_session, "RunStep": self._run_step,
+            "PartialRunSetup": self._partial_run_setup, "PartialRun": self._partial_run,
             "CloseSession": self._close_session, "ListDevices": self._list_devices, "ResetAll": self._reset_all, "Stop": self._stop_server,
             "GetStatus": self._get_status, "RegisterGraph": self._register_graph, "RunGraph": self._run_graph, "RecvTensors": self._recv_tensors,
             "AbortStep": self._abort_step, "EndSession": self._end_session, "Reset": self._reset,
@@ -85,14 +90,25 @@ class Service:
     # --- for clients -------------------------------------------------------------------------------------------------
 
     def _create_session(self, message: Message, caller: Caller) -> Message:
-        return Message("ok", {"session": self._master.create_session(ConfigProto.FromString(_blob(message))), "task": self._worker.task})
+        handle = self._master.create_session(ConfigProto.FromString(_blob(message)))
+        caller.on_lost(lambda: self._master.client_lost(handle))
+        return Message("ok", {"session": handle, "task": self._worker.task})
+
+    def _session(self, message: Message, caller: Caller) -> MasterSession:
+        """The session of a request; its client, if it was lost, is back."""
+        handle = _field(message, "session", str)
+        session = self._master.session(handle)
+        if session.client_lost:
+            session.client_lost = 0.0
+            caller.on_lost(lambda: self._master.client_lost(handle))
+        return session
 
     def _extend_session(self, message: Message, caller: Caller) -> Message:
-        self._master.session(_field(message, "session", str)).extend(GraphDef.FromString(_blob(message)))
+        self._session(message, caller).extend(GraphDef.FromString(_blob(message)))
         return Message("ok")
 
     def _run_step(self, message: Message, caller: Caller) -> Message:
-        session = self._master.session(_field(message, "session", str))
+        session = self._session(message, caller)
         feeds = _names(message, "feeds")
         if len(feeds) != len(message.tensors):
             raise MalformedMessage(f"{len(feeds)} feeds with {len(message.tensors)} values")
@@ -101,12 +117,24 @@ class Service:
                                         _field(message, "partition_graphs", bool), caller)
         return Message("ok", {}, [] if metadata is None else [metadata.SerializeToString()], results)
 
+    def _partial_run_setup(self, message: Message, caller: Caller) -> Message:
+        handle = self._session(message, caller).partial_run_setup(_names(message, "feeds"), _names(message, "fetches"), _names(message, "targets"))
+        return Message("ok", {"handle": handle})
+
+    def _partial_run(self, message: Message, caller: Caller) -> Message:
+        feeds = _names(message, "feeds")
+        if len(feeds) != len(message.tensors):
+            raise MalformedMessage(f"{len(feeds)} feeds with {len(message.tensors)} values")
+        values = self._session(message, caller).partial_run(_field(message, "handle", str), dict(zip(feeds, message.tensors)),
+                                                            _names(message, "fetches"), _names(message, "targets"), caller)
+        return Message("ok", {}, [], values)
+
     def _close_session(self, message: Message, caller: Caller) -> Message:
         self._master.close_session(_field(message, "session", str))
         return Message("ok")
 
     def _list_devices(self, message: Message, caller: Caller) -> Message:
-        devices = self._master.session(_field(message, "session", str)).list_devices()
+        devices = self._session(message, caller).list_devices()
         return Message("ok", {"devices": [[device.name, device.device_type, device.memory_limit_bytes, device.incarnation] for device in devices]})
 
     def _reset_all(self, message: Message, caller: Caller) -> Message:

@@ -20,6 +20,12 @@ class Backend(Protocol):
     def run(self, wanted: Fetches, feeds: dict[Tensor, Any], options: Any, run_metadata: Any) -> list[Any]:
         """The values of ``wanted.tensors``; runs ``wanted.targets``."""
 
+    def partial_run_setup(self, wanted: Fetches, feeds: list[Tensor]) -> str:
+        """Prepares a step that is run in parts; returns its handle."""
+
+    def partial_run(self, handle: str, wanted: Fetches, feeds: dict[Tensor, Any]) -> list[Any]:
+        """Goes on with a step that is run in parts; the values of ``wanted.tensors``."""
+
     def list_devices(self) -> list[Device]:
         """The devices that steps can use."""
 

@@ -17,6 +17,7 @@ from penstock.compiler.calls import Unsupported
 from penstock.compiler.config import config
 from penstock.compiler.failure import InnerFailure
 from penstock.compiler.regions import RegionBody
+from penstock.compiler.report import KernelReport, PlanReport, watch
 from penstock.compiler.specialise import Demoted, Specialisation
 from penstock.compiler.table import Failure
 from penstock.errors import KernelError, invalid_argument
@@ -67,6 +68,16 @@ class RegionRun:
                 return found
         del values
         return self._interpret(inputs)
+
+    def describe(self) -> PlanReport:
+        """What its native code did while somebody watched, for all shapes; and which nodes have none."""
+        types = {node.name: node.definition.type for node in self.body.nodes}
+        fallbacks = [(name, types.get(name, ""), reason) for name, reason in self.demoted.items()]
+        reports = [ready.describe() for ready in self._ready.values() if ready.runs]
+        if self._plan is not None:
+            reports += [node.payload.describe() for node in self._plan[0].nodes if isinstance(node.payload, RegionRun)]
+        return PlanReport([kernel for report in reports for kernel in report.kernels], sum(report.arena_bytes for report in reports),
+                          fallbacks + [each for report in reports for each in report.fallbacks], runs=max((report.runs for report in reports), default=0))
 
     # --- making native code --------------------------------------------------------------------------------------------------------------
 
@@ -143,6 +154,7 @@ class _Ready:
         self._made, self._table = made, made.table
         self._fresh, self._results, self._updated = made.fresh, made.results, made.updated
         self._signature = signature
+        self.runs, self.seconds = 0, [0.0] * len(made.table.calls)  # while somebody watches
         expected = [value.array for value in made.inputs]
         self._fix = [position for position, ((kind, _, _, strides), array) in enumerate(zip(signature, expected))
                      if kind is not np.ndarray or array is None or strides != array.strides]
@@ -170,10 +182,24 @@ class _Ready:
     def _call(self, values: list[Any], inputs: list[Any], environment: Any) -> list[Any]:
         outputs = [empty(shape, dtype) for shape, dtype in self._fresh]
         values += outputs
-        failure = self._table.run(values)
+        failure = self._timed(values) if watch.on else self._table.run(values)
         if failure is not None:
             self._fail(failure, inputs, environment)
         return [outputs[what] if kind == "output" else what if kind == "known" else inputs[what] for kind, what in self._results]
+
+    def _timed(self, values: list[Any]) -> Failure | None:
+        failure, seconds = self._table.timed(values)
+        if seconds:
+            self.runs += 1
+            self.seconds = [before + now for before, now in zip(self.seconds, seconds)]
+        return failure
+
+    def describe(self) -> PlanReport:
+        """What its calls cost on average."""
+        calls, runs = self._table.calls, max(self.runs, 1)
+        kernels = [KernelReport(call.label, tuple(dict.fromkeys(item.node.name for item in call.nodes)), seconds / runs, call.flops, call.traffic)
+                   for call, seconds in zip(calls, self.seconds) if call.code is not None]
+        return PlanReport(kernels, self._table.arena_bytes, runs=self.runs)
 
     def _fail(self, failure: Failure, inputs: list[Any], environment: Any) -> None:
         """Has the node's own kernel say what is wrong with its inputs."""

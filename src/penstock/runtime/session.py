@@ -176,10 +176,10 @@ class BaseSession:
     def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
         """Prepares a step that is run in parts; returns the handle for ``partial_run``."""
         self._check_open()
-        if self._remote is not None:
-            raise errors.UnimplementedError(None, None, f"a step cannot be run in parts on the target {self._target!r}, only in a local session")
         wanted = Fetches(self._graph, fetches)
-        tensors = [self._graph.as_graph_element(item, allow_operation=False) for item in feeds or ()]
+        tensors: list[Any] = [self._graph.as_graph_element(item, allow_operation=False) for item in feeds or ()]
+        if self._remote is not None:
+            return self._remote.partial_run_setup(wanted, tensors)
         program = ir.prune(wanted.tensors, wanted.targets, tensors)  # type: ignore[arg-type]
         handle = f"partial_run_{len(self._partial_runs)}"
         self._partial_runs[handle] = partial.PartialRun(program, tensors, wanted, self._environment)  # type: ignore[arg-type]
@@ -188,6 +188,9 @@ class BaseSession:
     def partial_run(self, handle: str, fetches: Any, feed_dict: Any = None) -> Any:
         """Goes on with a step that ``partial_run_setup`` prepared: what earlier parts computed is not computed again."""
         self._check_open()
+        if self._remote is not None:
+            wanted = Fetches(self._graph, fetches)
+            return wanted.build(self._remote.partial_run(handle, wanted, expand_feeds(self._graph, feed_dict or {})))
         run = self._partial_runs.get(handle)
         if run is None:
             raise errors.InvalidArgumentError(None, None, f"Must run 'setup' before performing partial runs! There is no handle {handle!r}.")

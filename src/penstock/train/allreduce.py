@@ -14,9 +14,9 @@ Every worker is the chief of its own variables. Worker 0 leads: the others start
 at each step, and it alone writes and restores checkpoints.
 
 An *epoch* lasts until a worker is lost. Then the steps of all others end one after the other (see ``interrupt``), their sessions are made anew, and
-their hooks meet on the task of worker 0, in a vector of numbers that all can read: [epoch, the epoch that has started, the epoch that each worker has
-joined]. Worker 0 has restored its checkpoint by then. It writes a new epoch; each worker that sees it copies the variables and joins; when all have
-joined, nobody can be in a step of the old epoch any more, so worker 0 empties the queues and starts.
+their hooks meet on the task of worker 0, at a *board* of numbers that all can read: [epoch, the epoch that has started, for each worker the epoch
+that it has joined, or ENDED]. Worker 0 has restored its checkpoint by then. It writes a new epoch; each worker that sees it copies the variables and
+joins; when all have joined, nobody can be in a step of the old epoch any more, so worker 0 empties the queues and starts.
 """
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ from penstock.graph.node import Operation, Tensor
 from penstock.graph.scopes import device, name_scope
 from penstock.ops.constant import identity, placeholder
 from penstock.ops.flow.misc import group
+from penstock.ops.queues.tags import ENDED
 from penstock.ops.state.resource import ReadVariableOp, VarHandleOp
 from penstock.ops.state.state import Assign, VariableV2
 from penstock.platform import logging
@@ -103,7 +104,7 @@ class AllReduceHook(SessionRunHook):
         with name_scope(ring.scope):
             self._interrupt, self._leave = ring.interrupt(), ring.interrupt(ended=True)
             self._left_over = [pair for task in range(ring.workers) for pair in ring.left_over(task)] if me == 0 else []
-            self._own_items, self._next_items = ring.left_over(me)[0][0], ring.left_over((me + 1) % ring.workers)[0][0]
+            self._own_items = ring.left_over(me)[0][0]
             self._value = placeholder(dtypes.int64, [])
             with device(ring.tasks[me]):
                 self._enter = ring.state.assign([self._value, 0]).op
@@ -169,10 +170,11 @@ class AllReduceHook(SessionRunHook):
             return
         try:
             session.run(self._leave)
-            limit = time.monotonic() + _FAREWELL
+            session.run(self._join, {self._value: ENDED})
+            neighbour, limit = 2 + (self._ring.worker + 1) % self._ring.workers, time.monotonic() + _FAREWELL
             while time.monotonic() < limit:
-                own, other = session.run([self._own_items, self._next_items])
-                if not own or other:
+                waiting, board = session.run([self._own_items, self._board])
+                if not waiting or board[neighbour] == ENDED:
                     return
                 time.sleep(_LOOK_AGAIN)
         except (errors.AbortedError, errors.UnavailableError) as error:

@@ -128,8 +128,9 @@ class Conv2DBackpropFilter:
 
     kernel = _backprop_filter
 
-    def native(emit, input, filter_sizes, out_backprop, strides, padding, explicit_paddings, data_format, dilations):
-        return emit.contract.conv2d_backprop_filter(input, filter_sizes, out_backprop, strides, padding, data_format, dilations, explicit_paddings)
+    def native(emit, input, filter_sizes, out_backprop, strides, padding, explicit_paddings, data_format, dilations, epilogue, into):
+        return emit.contract.conv2d_backprop_filter(input, filter_sizes, out_backprop, strides, padding, data_format, dilations, explicit_paddings,
+                                                    epilogue, into)
 
     def gradient(op, dy):
         x, _, backprop = op.inputs

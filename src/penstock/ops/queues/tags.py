@@ -10,7 +10,10 @@ ENDED = -1  # the first number of the tag that a worker sends when it leaves
 
 @op("_CheckTag", "value: T, tag: int64, expected: int64 -> output: T", T=ANY)
 class CheckTag:
-    """The value, if its tag is the expected one. AbortedError if not: the workers are not in the same round. OutOfRangeError if its sender has ended."""
+    """The value, if its tag is the expected one.
+
+    AbortedError if not: the workers are not in the same round. OutOfRangeError if its sender has ended.
+    """
 
     stateful = True
     shape = like("value")

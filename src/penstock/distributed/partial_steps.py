@@ -1,0 +1,81 @@
+"""A step that a client runs in parts on a master: feeds come one by one, and what was computed once is not computed again.
+
+Each part is a step of its own over the cluster. What later parts will need of it is fetched along with what the client
+wants, kept here, and fed to them; an operation that has run is not waited for again. Handles of variables and other
+resources are no values: the operations that give them have no effect and run in every part that needs them.
+"""
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from penstock.compiler.ir import Program
+from penstock.errors import InvalidArgumentError
+from penstock.graph import dtypes
+from penstock.graph.node import Operation, Tensor
+from penstock.graph.traverse import needed
+
+
+class PartialStep:
+    """What a step in parts has computed so far; decides what each part has to run."""
+
+    def __init__(self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]) -> None:
+        self._feeds, self._declared = set(feeds), {*fetches, *targets}
+        self._fetches = set(fetches)
+        self._all = set(needed(fetches, targets, self._feeds))
+        self._known: dict[Tensor, Any] = {}
+        self.done: frozenset[Operation] = frozenset()
+        self.lock = threading.Lock()
+
+    def begin(self, feeds: dict[Tensor, Any], fetches: list[Tensor], targets: list[Operation]) -> list[Tensor]:
+        """Takes the feeds of a part; returns what to fetch in it: what the client wants, and what later parts will need."""
+        self._check(feeds, [*fetches, *targets])
+        known = {**self._known, **feeds}
+        runs = {op for op in needed(fetches, targets, known) if op not in self.done}
+        missing = sorted(tensor.name for tensor in self._feeds if tensor not in known and tensor.op in runs)
+        if missing:
+            raise InvalidArgumentError(None, None, f"Fetches can't be computed from the feeds that have been fed so far: {missing} are missing.")
+        self._known = known
+        self._runs = frozenset(op for op in runs if not any(map(_is_handle, op.outputs)))
+        wanted = {tensor for op in self._all - runs - self.done for tensor in op.inputs} | self._fetches
+        kept = [tensor for tensor in wanted if tensor.op in self._runs and tensor not in known]
+        return list(dict.fromkeys([*fetches, *sorted(kept, key=lambda tensor: tensor.name)]))
+
+    def _check(self, feeds: dict[Tensor, Any], asked: list[Any]) -> None:
+        for tensor in feeds:
+            if tensor not in self._feeds:
+                raise InvalidArgumentError(None, tensor.op, f"{tensor.name} was not declared as a feed in partial_run_setup")
+            if tensor in self._known:
+                raise InvalidArgumentError(None, tensor.op, f"The feed {tensor.name} has already been fed.")
+        for element in asked:
+            if element not in self._declared:
+                raise InvalidArgumentError(None, None, f"{element.name} was not declared as a fetch in partial_run_setup")
+
+    def known(self) -> dict[Tensor, Any]:
+        """What to feed in the part: all values that there are."""
+        return dict(self._known)
+
+    def ended(self, values: dict[Tensor, Any]) -> None:
+        """The part has run; these are its values."""
+        self._known.update((tensor, value) for tensor, value in values.items() if not _is_handle(tensor))
+        self.done |= self._runs
+
+
+def _is_handle(tensor: Tensor) -> bool:
+    return tensor.dtype.is_ref or tensor.dtype.base_dtype in (dtypes.resource, dtypes.variant)
+
+
+def without(program: Program, done: frozenset[Operation], targets: list[Operation]) -> Program:
+    """A program in which nobody waits for operations that have run already, and they do not run again."""
+    for node in program.nodes:
+        node.control = [other for other in node.control if other.origin not in done]
+    goals = set(targets)
+    stack = [node for node, _ in program.fetches] + [node for node in program.nodes if node.origin in goals and node not in program.args]
+    kept = set(program.args)
+    while stack:
+        node = stack.pop()
+        if node not in kept:
+            kept.add(node)
+            stack.extend([*(producer for producer, _ in node.inputs), *node.control])
+    program.nodes = [node for node in program.nodes if node in kept]
+    return program

@@ -1,0 +1,220 @@
+"""Products and convolutions by generated code, against NumPy: odd sizes, transposes, strides, padding, epilogues; nothing is written outside results."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from penstock.compiler import gemm, table, target
+from penstock.compiler.calls import Array, Buffer, Unsupported
+from penstock.compiler.emitter import Emitter
+from penstock.compiler.microkernel import Tile
+from penstock.compiler.product import Epilogue
+from penstock.compiler.table import Table, run_op
+from penstock.graph.opdef import lookup
+from penstock.ops.nn.conv import _backprop_filter, _backprop_input, _forward
+
+EXTENTS = (1, 2, 3, 7, 13, 14, 15, 16, 17, 29, 32, 33, 65, 100, 256, 257, 300)
+GUARD = 77.0
+
+
+def run(build, *values, threads=2):
+    """What ``build(emit, arrays...)`` computes. The result has guards before and after it, as long as a few rows."""
+    emitter = Emitter(threads)
+    arrays = [Array(Buffer("input", value.nbytes), value.dtype, value.shape, value.strides) for value in values]
+    output = build(emitter, *arrays)
+    made = Table(emitter, arrays, [output])
+    margin = 64
+    memory = np.full(output.size + 2 * margin, GUARD, output.dtype)
+    result = memory[margin:margin + output.size].reshape(output.shape)
+    assert made.run([*values, result]) is None
+    assert (memory[:margin] == GUARD).all() and (memory[margin + output.size:] == GUARD).all()
+    return result
+
+
+def close(found, expected, depth=1):
+    """As near as rounding of sums of this length allows; relative to the largest element."""
+    assert found.shape == expected.shape and found.dtype == expected.dtype
+    if expected.size:
+        scale = np.abs(expected).max() + 1e-30
+        limit = np.finfo(found.dtype).eps * 8 * max(depth, 1) ** 0.5
+        assert np.abs(found - expected).max() / scale < max(limit, 1e-6 if found.dtype == np.float32 else 1e-14)
+
+
+def matrix(rng, rows, columns, transposed, dtype=np.float32):
+    """Random; a view of its transpose if asked for, so that the product sees (rows, columns)."""
+    return rng.standard_normal((columns, rows) if transposed else (rows, columns)).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("transpose_a", "transpose_b"), [(False, False), (False, True), (True, False), (True, True)])
+def test_products_of_any_size(dtype, transpose_a, transpose_b):
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        m, n, k = (int(extent) for extent in rng.choice(EXTENTS, 3))
+        a, b = matrix(rng, m, k, transpose_a, dtype), matrix(rng, k, n, transpose_b, dtype)
+        found = run(lambda emit, x, y: emit.contract.matmul(x, y, transpose_a, transpose_b), a, b, threads=int(rng.choice([1, 2, 5])))
+        close(found, (a.T if transpose_a else a) @ (b.T if transpose_b else b), k)
+
+
+@pytest.mark.parametrize(("first", "second"), [
+    ((3, 4, 5), (3, 5, 6)), ((2, 3, 20, 30), (2, 3, 30, 40)), ((2, 3, 20, 30), (30, 40)), ((2, 1, 20, 30), (1, 3, 30, 40)),
+    ((1, 20, 30), (4, 30, 40)), ((5, 2, 3, 17, 9), (2, 1, 9, 33)), ((4, 20, 0), (4, 0, 7)), ((4, 0, 3), (4, 3, 7)), ((0, 5, 3), (0, 3, 2)), ((0, 3), (3, 4)),
+])
+def test_batches(first, second):
+    rng = np.random.default_rng(1)
+    a, b = (rng.standard_normal(shape, np.float32) for shape in (first, second))
+    close(run(lambda emit, x, y: emit.contract.matmul(x, y), a, b), a @ b, first[-1])
+
+
+def test_views():
+    rng = np.random.default_rng(2)
+    a, b = (rng.standard_normal((2, extent, 3, 5), np.float32).transpose(0, 2, 1, 3) for extent in (4, 6))
+    close(run(lambda emit, x, y: emit.contract.matmul(x, y, False, True), a, b), a @ b.swapaxes(-1, -2), 5)
+    c, d = rng.standard_normal((20, 30), np.float32)[::2, ::3], rng.standard_normal((20, 30), np.float32)[::-2, ::3]
+    close(run(lambda emit, x, y: emit.contract.matmul(x, y, False, True), c, d), c @ d.T, 10)
+    row = np.broadcast_to(rng.standard_normal(40, np.float32), (9, 40))
+    close(run(lambda emit, x, y: emit.contract.matmul(x, y), row, np.ascontiguousarray(row.T)), row @ row.T, 40)
+
+
+def test_what_does_not_fit_is_left_to_the_kernel():
+    a, b = np.ones((2, 3), np.float32), np.ones((4, 5), np.float32)
+    for values, attrs, op_type in [((a, b), {"transpose_a": False, "transpose_b": False}, "MatMul"),
+                                   ((a.astype(np.int32), b.T.astype(np.int32)), {"transpose_a": False, "transpose_b": False}, "MatMul"),
+                                   ((a[None], np.ones((2, 3, 4), np.float32)), {"adj_x": False, "adj_y": False}, "BatchMatMul")]:
+        with pytest.raises(Unsupported):
+            run_op(lookup(op_type), values, attrs)
+
+
+@pytest.mark.parametrize("shape", [(45, 33, 70), (30, 64, 600), (5, 10, 0), (1, 1, 1)])
+def test_epilogues_of_products(shape):
+    m, n, k = shape
+    rng = np.random.default_rng(3)
+    a, b, bias, rest = (rng.standard_normal(each, np.float32) for each in ((m, k), (k, n), (n,), (m, n)))
+    product = a @ b
+
+    def with_epilogue(added, **options):
+        return run(lambda emit, x, y, z: emit.contract.matmul(x, y, False, False, Epilogue(z, **options)), a, b, added)
+
+    close(with_epilogue(bias), product + bias, k)
+    close(with_epilogue(bias, floor=0.0), np.maximum(product + bias, 0), k)
+    close(with_epilogue(rest, alpha=-0.5), rest - np.float32(0.5) * product, k)
+    close(with_epilogue(np.ascontiguousarray(rest.T).T), rest + product, k)
+
+
+def test_relu_keeps_nan():
+    a, b = np.full((3, 40), np.nan, np.float32), np.ones((40, 21), np.float32)
+    assert np.isnan(run(lambda emit, x, y: emit.contract.matmul(x, y, epilogue=Epilogue(floor=0.0)), a, b)).all()
+
+
+def test_accumulates_into_an_array():
+    rng = np.random.default_rng(4)
+    a, b, start = (rng.standard_normal(shape, np.float32) for shape in ((300, 50), (300, 40), (50, 40)))
+    emitter = Emitter(2)
+    arrays = [Array(Buffer("input", value.nbytes), value.dtype, value.shape, value.strides) for value in (a, b, start)]
+    emitter.contract.matmul(arrays[0], arrays[1], True, False, Epilogue(arrays[2], -0.1), arrays[2])
+    variable = start.copy()
+    assert Table(emitter, arrays, []).run([a, b, variable]) is None
+    close(variable, start - np.float32(0.1) * (a.T @ b), 300)
+
+
+def test_one_thread_and_many_agree():
+    rng = np.random.default_rng(5)
+    a, b = rng.standard_normal((300, 500), np.float32), rng.standard_normal((500, 200), np.float32)
+    one, many = (run(lambda emit, x, y: emit.contract.matmul(x, y), a, b, threads=threads) for threads in (1, 7))
+    close(one, many, 500)
+    again = run(lambda emit, x, y: emit.contract.matmul(x, y), a, b, threads=7)
+    assert (many == again).all()
+
+
+# --- convolutions ----------------------------------------------------------------------------------------------------
+
+def convolution(rng, data_format, padding):
+    """A random input, filter, and the attributes."""
+    height, width = (int(each) for each in rng.choice((1, 4, 7, 12, 13), 2))
+    depth, outputs = int(rng.choice((1, 2, 3, 5, 16, 33))), int(rng.choice((1, 2, 8, 17, 32, 40)))
+    groups, taps = int(rng.choice((1, 1, 2, 3))), tuple(int(each) for each in rng.choice((1, 2, 3, 5), 2))
+    strides, dilations = [int(each) for each in rng.choice((1, 1, 2, 3, 4), 2)], [int(each) for each in rng.choice((1, 1, 2, 3), 2)]
+    pads = [int(each) for each in rng.integers(0, 3, 4)]
+    first = data_format == "NCHW"
+
+    def arrange(inner, outer):
+        return [*outer, *inner] if first else [*outer[:len(outer) // 2], *inner, *outer[len(outer) // 2:]]
+
+    x = rng.standard_normal((2, depth * groups, height, width) if first else (2, height, width, depth * groups), np.float32)
+    attrs = {"strides": arrange(strides, [1, 1]), "dilations": arrange(dilations, [1, 1]), "padding": padding, "data_format": data_format,
+             "explicit_paddings": arrange(pads, [0] * 4) if padding == "EXPLICIT" else []}
+    return x, rng.standard_normal((*taps, depth, outputs * groups), np.float32), attrs
+
+
+@pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
+@pytest.mark.parametrize("padding", ["SAME", "VALID", "EXPLICIT"])
+def test_convolutions(data_format, padding):
+    rng = np.random.default_rng(6)
+    for _ in range(25):
+        x, f, attrs = convolution(rng, data_format, padding)
+        reach = [(taps - 1) * rate + 1 for taps, rate in zip(f.shape, attrs["dilations"][2:] if data_format == "NCHW" else attrs["dilations"][1:])]
+        inner = x.shape[2:] if data_format == "NCHW" else x.shape[1:3]
+        if padding != "SAME" and any(extent < needed for extent, needed in zip(inner, reach)):
+            continue
+        expected = _forward(x, f, **attrs)
+        close(run_op(lookup("Conv2D"), [x, f], attrs)[0], expected, f[..., 0].size)
+        dy, sizes, filter_sizes = rng.standard_normal(expected.shape, np.float32), np.array(x.shape, np.int32), np.array(f.shape, np.int32)
+        close(run_op(lookup("Conv2DBackpropInput"), [sizes, f, dy], attrs)[0], _backprop_input(sizes, f, dy, **attrs), f[:, :, 0].size)
+        close(run_op(lookup("Conv2DBackpropFilter"), [x, filter_sizes, dy], attrs)[0], _backprop_filter(x, filter_sizes, dy, **attrs), expected.size)
+
+
+ATTRS = {"strides": [1, 1, 1, 1], "dilations": [1, 1, 1, 1], "padding": "SAME", "data_format": "NHWC", "explicit_paddings": []}
+
+
+@pytest.mark.parametrize("batch", [0, 1, 5])
+def test_convolution_of_float64_and_of_no_images(batch):
+    rng = np.random.default_rng(7)
+    x, f = rng.standard_normal((batch, 9, 8, 6)), rng.standard_normal((3, 3, 6, 20))
+    expected = _forward(x, f, **ATTRS)
+    close(run_op(lookup("Conv2D"), [x, f], ATTRS)[0], expected, 54)
+    dy, sizes = rng.standard_normal(expected.shape), np.array(f.shape, np.int32)
+    close(run_op(lookup("Conv2DBackpropFilter"), [x, sizes, dy], ATTRS)[0], _backprop_filter(x, sizes, dy, **ATTRS), 360)
+
+
+def test_convolution_of_a_part_of_an_array():
+    rng = np.random.default_rng(8)
+    whole = rng.standard_normal((2, 12, 14, 20), np.float32)
+    x, f = whole[:, 1:10, 2:, 3:11], rng.standard_normal((3, 3, 8, 24), np.float32)
+    found = run(lambda emit, image, kernel: emit.contract.conv2d(image, kernel, (1, 2, 2, 1), "SAME", "NHWC", (1, 1, 1, 1)), x, f)
+    close(found, _forward(x, f, **{**ATTRS, "strides": [1, 2, 2, 1]}), 72)
+
+
+def test_epilogues_of_convolutions():
+    rng = np.random.default_rng(9)
+    x, f, bias = (rng.standard_normal(shape, np.float32) for shape in ((2, 9, 7, 70), (3, 3, 70, 40), (40,)))
+    expected = np.maximum(_forward(x, f, **ATTRS) + bias, 0)
+
+    def build(emit, image, kernel, added):
+        return emit.contract.conv2d(image, kernel, (1, 1, 1, 1), "SAME", "NHWC", (1, 1, 1, 1), epilogue=Epilogue(added, floor=0.0))
+
+    close(run(build, x, f, bias), expected, 630)
+    close(run(build, x, f, np.broadcast_to(bias, expected.shape).copy()), expected, 630)
+
+
+@pytest.mark.parametrize("tile", [Tile(4, 8, 6), Tile(4, 4, 6), Tile(8, 4, 6), Tile(8, 2, 12)], ids=str)
+def test_tiles_of_other_cpus(tile, monkeypatch):
+    """The code for CPUs with shorter vectors also runs on this one."""
+    import penstock.compiler.product as product
+    monkeypatch.setattr(gemm, "tile_for", lambda size: tile)
+    monkeypatch.setattr(product, "tile_for", lambda size: tile)
+    rng, dtype = np.random.default_rng(10), np.dtype(f"f{tile.size}")
+    for transpose_a, transpose_b in ((False, False), (True, True)):
+        a, b = matrix(rng, 37, 270, transpose_a, dtype), matrix(rng, 270, 45, transpose_b, dtype)
+        found = run(lambda emit, x, y: emit.contract.matmul(x, y, transpose_a, transpose_b), a, b)
+        close(found, (a.T if transpose_a else a) @ (b.T if transpose_b else b), 270)
+
+
+def test_the_arena_is_guarded(monkeypatch):
+    """Buffers of the arena have a space between them that nobody writes to."""
+    assert target.features()
+    monkeypatch.setattr(table, "GUARD", 64, raising=False)
+    rng = np.random.default_rng(11)
+    x, f = rng.standard_normal((1, 7, 5, 3), np.float32), rng.standard_normal((3, 3, 3, 19), np.float32)
+    dy, sizes = rng.standard_normal((1, 4, 3, 19), np.float32), np.array(x.shape, np.int32)
+    attrs = {**ATTRS, "strides": [1, 2, 2, 1]}
+    close(run_op(lookup("Conv2DBackpropInput"), [sizes, f, dy], attrs)[0], _backprop_input(sizes, f, dy, **attrs), 171)

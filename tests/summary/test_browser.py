@@ -1,0 +1,86 @@
+"""TensorBoard in a real browser shows scalars, histograms, images, the graph with devices, and run statistics: `make browser`.
+
+The browser is the one that PENSTOCK_BROWSER names, a chromium or chrome that is installed, or the one that `playwright install chromium` has fetched.
+Each page leaves a screenshot in the folder that PENSTOCK_SCREENSHOTS names, else in the test's own.
+"""
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from support.board import tensorboard, write_log
+
+pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings("ignore")]
+_SLOW = 60_000  # milliseconds: a page with a graph takes its time on a busy machine
+
+
+@pytest.fixture(autouse=True)
+def no_thread_left():
+    """Playwright's threads stay from one test to the next."""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make browser")
+    path = os.environ.get("PENSTOCK_BROWSER") or next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    with playwright.sync_playwright() as running:
+        try:
+            chromium = running.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        except playwright.Error as error:
+            pytest.skip(f"no browser: {str(error).splitlines()[0]}; install chromium, or name one with PENSTOCK_BROWSER")
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    folder = str(tmp_path_factory.mktemp("log"))
+    write_log(folder)
+    with tensorboard(folder) as board:
+        yield board.address
+
+
+@pytest.fixture
+def page(browser, tmp_path, request):
+    context = browser.new_context(viewport={"width": 1400, "height": 1000})
+    page = context.new_page()
+    page.set_default_timeout(_SLOW)
+    yield page
+    folder = Path(os.environ.get("PENSTOCK_SCREENSHOTS") or tmp_path)
+    folder.mkdir(parents=True, exist_ok=True)
+    picture = folder / f"{request.node.name}.png"
+    page.screenshot(path=str(picture))
+    context.close()
+    assert picture.stat().st_size > 10_000  # an empty page is smaller
+
+
+def test_scalars(page, address):
+    page.goto(f"{address}/#scalars")
+    page.get_by_text("loss", exact=True).first.wait_for()
+    page.locator("tf-line-chart-data-loader, line-chart, svg.line-chart").first.wait_for()
+
+
+def test_histograms(page, address):
+    page.goto(f"{address}/#histograms")
+    page.get_by_text("activations", exact=True).first.wait_for()
+    page.locator("tf-histogram-timeseries, vz-histogram-timeseries, tb-histogram").first.wait_for()
+
+
+def test_images(page, address):
+    page.goto(f"{address}/#images")
+    picture = page.locator("tf-image-loader img, tf-image-dashboard img").first
+    picture.wait_for()
+    page.wait_for_function("element => element.complete && element.naturalWidth === 64", arg=picture.element_handle())
+
+
+def test_the_graph_with_devices_and_run_statistics(page, address):
+    page.goto(f"{address}/#graphs&run=.")
+    page.locator("text=layer").first.wait_for(state="attached")
+    page.locator("tf-graph-scene svg g.node").first.wait_for(state="attached")
+    names = page.locator("tf-graph-scene svg g.node").evaluate_all("nodes => nodes.map(node => node.getAttribute('data-name'))")
+    assert {"x", "layer"} <= set(names)
+    page.get_by_text("Device", exact=True).first.click()
+    page.get_by_text("CPU:1", exact=False).first.wait_for()
