@@ -1,17 +1,20 @@
 """What holds for every test: a default graph of its own, no thread left behind, a marker that says what it needs."""
 from __future__ import annotations
 
+import os
 import threading
 import time
 from pathlib import Path
 
-import pytest
+os.environ.setdefault("PENSTOCK_COMPILE", "off")  # tests of the compiler turn it on; ``make test`` runs programs with it
+
+import pytest  # noqa: E402
 
 HERE = Path(__file__).parent
 # The folder says what its tests need; a test may carry a marker of its own instead.
 MARKERS = {"graph": "graph", "ops": "process", "golden": "process", "runtime": "process", "distributed": "cluster", "playground": "browser"}
 NEEDS = set(MARKERS.values())
-POOLED = ("penstock-kernel", "penstock-team",)  # threads of a pool that ends them by itself when they are idle
+POOLED = ("penstock-kernel", "penstock-team", "penstock-compiler")  # threads of a pool that ends them by itself when they are idle
 
 
 def pytest_collection_modifyitems(items):

@@ -52,6 +52,7 @@ def test_addresses_and_filters():
 def test_tf_config():
     cluster, job, index = tf_config({"TF_CONFIG": '{"cluster": {"ps": ["a:1"], "worker": ["b:1"]}, "task": {"type": "worker", "index": 0}}'})
     assert cluster.jobs == ["ps", "worker"] and (job, index) == ("worker", 0)
+    assert tf_config({"TF_CONFIG": '{"cluster": {"worker": {"7": "b:1"}}}'})[0].task_address("worker", 7) == "b:1"
     assert not tf_config({})[0]
     for text in ("{", "[]", '{"cluster": 3}'):
         with pytest.raises(ValueError, match="TF_CONFIG"):

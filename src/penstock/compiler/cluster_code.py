@@ -50,7 +50,7 @@ class Loop:
     def emit(self, b: Emitter, label: str) -> None:
         """Appends the calls."""
         self._prune()
-        if self.reduced and not any(isinstance(step, Fold) for step in self.steps):
+        if self.reduced and not any(isinstance(step, Fold) for step, _ in self.steps):
             self._emit_apart(b, label)
             return
         nest, layout = self._nest()

@@ -1,8 +1,8 @@
 """When kernels are compiled, and how many threads run one: from the environment, changeable by a program.
 
-    PENSTOCK_COMPILE=off          NumPy only (the default, as long as the compiler covers little more than elementwise ops)
-    PENSTOCK_COMPILE=eager        the first step waits for the compiler: same numbers in every step
-    PENSTOCK_COMPILE=background   NumPy runs until a kernel is ready
+    PENSTOCK_COMPILE=background   NumPy runs the steps until native code for them is ready (the default)
+    PENSTOCK_COMPILE=eager        the first step waits for the compiler: every step gives the same bits as in the next run of the program
+    PENSTOCK_COMPILE=off          NumPy only
     PENSTOCK_THREADS=4            threads that share a large kernel (default: the CPUs that this process may use)
 """
 from __future__ import annotations
@@ -18,7 +18,7 @@ def _cpus() -> int:
 
 
 def _mode() -> str:
-    mode = os.environ.get("PENSTOCK_COMPILE", "off")
+    mode = os.environ.get("PENSTOCK_COMPILE", "background")
     if mode not in MODES:
         raise ValueError(f"PENSTOCK_COMPILE={mode}: it can be {', '.join(MODES)}")
     return mode

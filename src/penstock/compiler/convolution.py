@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from penstock.compiler.calls import Array, row_major
 from penstock.compiler.contract import check_dtype
 from penstock.compiler.product import Epilogue, Product, emit
+from penstock.compiler.winograd import Winograd
+from penstock.compiler.winograd import worthwhile as winograd_is_worthwhile
 from penstock.errors import KernelError
 from penstock.ops.nn import layout
 from penstock.ops.nn.conv_shape import conv_windows
@@ -80,7 +82,12 @@ class Convolutions:
         x = self.image(input, data_format)
         kernel, groups = self.b.contiguous(filter), self._groups(x.shape[3], filter.shape)
         result = self.b.empty((x.shape[0], *w.output, filter.shape[3]), x.dtype)
-        self._convolve(x, kernel, result, grids(w), groups, epilogue)
+        if groups == 1 and self._winograd(w, x, filter.shape):
+            added, step = self._added(epilogue, result.shape)
+            winograd = Winograd(self.b, x.shape[0], w.output, *filter.shape[2:], w.before)
+            winograd.convolve(x, kernel, result, added, step, "conv2d")
+        else:
+            self._convolve(x, kernel, result, grids(w), groups, epilogue)
         return from_channels_last(result, data_format)
 
     def conv2d_backprop_input(self, input_sizes: Array, filter: Array, out_backprop: Array, strides: Ints, padding: str, data_format: str,
@@ -93,6 +100,11 @@ class Convolutions:
         dy = self._gradient(out_backprop, data_format, (sizes[0], *w.output, filter.shape[3]))
         result = self.b.empty((sizes[0], *w.size, depth), dy.dtype)
         down, across = grids(w)
+        if groups == 1 and self._winograd(w, dy, filter.shape):
+            turned = self._turned(filter, (0, 1, 3), (0, 1, 3))
+            winograd = Winograd(self.b, sizes[0], w.size, filter.shape[3], filter.shape[2], (2 - w.before[0], 2 - w.before[1]))
+            winograd.convolve(dy, turned, result, Epilogue(), 0, "conv2d input gradient")
+            return from_channels_last(result, data_format)
         for y, rows in _phases(down):
             for x, columns in _phases(across):
                 self._phase(dy, filter, result, (y, rows, down), (x, columns, across), groups)
@@ -110,6 +122,9 @@ class Convolutions:
         result = self.b.empty(shape, x.dtype) if into is None else into
         epilogue, step = self._added(epilogue, shape)
         size, (down, across) = x.dtype.itemsize, grids(w)
+        if groups == 1 and self._winograd(w, x, shape) and result.contiguous:
+            Winograd(self.b, x.shape[0], w.output, *shape[2:], w.before).filter_gradient(x, dy, result, epilogue, "conv2d filter gradient")
+            return result
         pixels, columns = x.shape[0] * math.prod(w.output), shape[3] // groups
         for group in range(groups):
             words = {"a_at": group * shape[2] * size, "b_at": group * columns * size, "c_at": group * columns * size, "added_at": group * columns * size,
@@ -131,6 +146,9 @@ class Convolutions:
         """Images with their channels last and contiguous."""
         array = channels_last(array, data_format)
         return array if array.strides[3] == array.dtype.itemsize or array.shape[3] == 1 else self.b.contiguous(array)
+
+    def _winograd(self, w: Windows, x: Array, filter_shape: Ints) -> bool:
+        return winograd_is_worthwhile(w.window, w.strides, w.dilations, (filter_shape[2], filter_shape[3]), x.shape[0], w.output, x.dtype)
 
     def _gradient(self, array: Array, data_format: str, shape: Ints) -> Array:
         """The output's gradient with its channels last: all pixels at equal distances."""

@@ -52,7 +52,7 @@ class Gemm:
                     for k, name in enumerate(OPERANDS)}
         self.w = {name: b.load(b.gep(words, [number(len(OPERANDS) + k)], source_etype=I64), typ=I64) for k, name in enumerate(WORDS)}
         self.patch_words = b.gep(words, [number(len(OPERANDS) + len(WORDS))], source_etype=I64)
-        self.alpha, self.floor = (self._number(self.w[name]) for name in ("alpha", "floor"))
+        self.alpha, self.floor = (self.m.number(b, self.w[name]) for name in ("alpha", "floor"))
         tile = self.tile
         tiles = tile.buffer_rows // tile.rows
         self.a_buffer = allocate(b, tile.scalar, tiles * DEPTH * tile.line // tile.size if self.columns else tile.buffer_rows * STRIDE)
@@ -67,11 +67,6 @@ class Gemm:
                           for name, pointer in pointers.items()}
             self._blocks()
         b.ret_void()
-
-    def _number(self, word: IR) -> IR:
-        if self.tile.size == 8:
-            return self.b.bitcast(word, self.tile.scalar)
-        return self.b.bitcast(self.b.trunc(word, ir.IntType(32)), self.tile.scalar)
 
     def _blocks(self) -> None:
         b, w = self.b, self.w

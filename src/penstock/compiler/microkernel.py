@@ -145,6 +145,10 @@ class Module:
         """The larger one of each lane; NaN stays NaN."""
         return b.select(b.fcmp_ordered("<", value, floor), floor, value)
 
+    def number(self, b: ir.IRBuilder, word: IR) -> IR:
+        """The number of the element type in the lower bits of a word."""
+        return b.bitcast(word if self.tile.size == 8 else b.trunc(word, I32), self.tile.scalar)
+
     @property
     def _suffix(self) -> str:
         return f"v{self.tile.lanes}f{self.tile.size * 8}"

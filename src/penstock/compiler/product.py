@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from penstock.compiler.emitter import Emitter
 
 _SMALL = 2_000_000  # operations that one thread does in the time that it takes to wake another, and some more
-_PARTS = 3  # per thread: one that is delayed has less to do
+PARTS = 3  # per thread: one that is delayed has less to do
 _REUSED = 3  # tiles of rows that a panel of B has to serve, to be worth a copy
 
 
@@ -71,14 +71,15 @@ def emit(b: Emitter, p: Product, a: Array, right: Array, c: Array, label: str, e
     tile = tile_for(c.dtype.itemsize)
     epilogue = epilogue or Epilogue()
     added = epilogue.added
-    words = {"alpha": _bits(epilogue.alpha, c.dtype), "floor": _bits(epilogue.floor, c.dtype), "has_added": int(added is not None)}
+    words = {"alpha": bits(epilogue.alpha, c.dtype), "floor": bits(epilogue.floor, c.dtype), "has_added": int(added is not None)}
     code = gemm.code(c.dtype.itemsize, p.a_transposed, bool(p.patches))
     parts = [_words(p, tile, {**words, **item, **part}) for item in items or [{}] for part in _split(p, tile, b.threads, len(items or [{}]))]
     operands = [a, right, added if added is not None else c, c]
     b.call(code, operands, parts, label, 1, p.flops * len(items or [{}]))
 
 
-def _bits(value: float, dtype: np.dtype) -> int:
+def bits(value: float, dtype: np.dtype) -> int:
+    """A number as a word of a kernel."""
     return struct.unpack("i", struct.pack("f", value))[0] if dtype.itemsize == 4 else struct.unpack("q", struct.pack("d", value))[0]
 
 
@@ -103,14 +104,14 @@ def round_up(extent: int, multiple: int) -> int:
 
 def _split(p: Product, tile: Tile, threads: int, items: int) -> Iterator[dict[str, int]]:
     """The parts of one item: ranges of the batch, of rows, of columns."""
-    wanted = 1 if p.flops * items < _SMALL else threads * _PARTS
+    wanted = 1 if p.flops * items < _SMALL else threads * PARTS
     batches = min(p.batch, max(wanted // items, 1))
     rest = -(-wanted // (items * batches))
     by_rows = min(rest, max(p.m // (2 * tile.rows), 1))
     by_columns = min(-(-rest // by_rows), -(-p.n // tile.columns))
-    for first, last in _ranges(p.batch, batches, 1):
-        for m_start, m_stop in _ranges(p.m, by_rows, tile.rows):
-            for n_start, n_stop in _ranges(p.n, by_columns, tile.columns):
+    for first, last in ranges(p.batch, batches, 1):
+        for m_start, m_stop in ranges(p.m, by_rows, tile.rows):
+            for n_start, n_stop in ranges(p.n, by_columns, tile.columns):
                 yield {"batch": last - first, "m_start": m_start, "m_stop": m_stop, "n_start": n_start, "n_stop": n_stop, **_moved(p, first)}
 
 
@@ -118,7 +119,7 @@ def _moved(p: Product, first: int) -> dict[str, int]:
     return {f"{name}_at": p.steps.get(f"{name}_at", 0) + first * p.steps.get(f"{name}_batch", 0) for name in gemm.OPERANDS} if first else {}
 
 
-def _ranges(extent: int, pieces: int, multiple: int) -> Iterator[tuple[int, int]]:
+def ranges(extent: int, pieces: int, multiple: int) -> Iterator[tuple[int, int]]:
     """About ``pieces`` ranges, whose bounds are multiples of something."""
     step = round_up(-(-extent // pieces), multiple)
     for start in range(0, extent, step):

@@ -5,7 +5,8 @@
     worker         registered parts, their steps   service        messages -> master and worker
     parts          a program cut by task           transport_*    messages over gRPC, or inside a process
     step_state     a step as a state machine       security       the cluster's secret
-    allreduce      sums over all workers
+    allreduce      sums over all workers           administration status, tasks that moved
+    launch_*       starts tasks on this machine    ray            starts tasks on many machines
 
 The protocol (master, worker, steps, step_state) knows no sockets; ``peers.Transport`` is all that it sees of a network.
 """

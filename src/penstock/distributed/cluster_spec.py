@@ -151,7 +151,8 @@ def tf_config(environment: Mapping[str, str] | None = None) -> tuple[ClusterSpec
     try:
         config = json.loads(text)
         task = config.get("task", {})
-        return ClusterSpec({job: _numbered(tasks) for job, tasks in config.get("cluster", {}).items()}), str(task.get("type", "")), int(task.get("index", 0))
+        cluster = ClusterSpec({job: _numbered(tasks) for job, tasks in config.get("cluster", {}).items()})
+        return cluster, str(task.get("type", "")), int(task.get("index", 0))
     except (ValueError, TypeError, AttributeError) as error:
         raise ValueError("TF_CONFIG is no JSON of the form {'cluster': {job: [addresses]}, 'task': {'type': job, 'index': 0}}: "
                          f"{error}") from None

@@ -36,7 +36,7 @@ class PartialStep:
         if missing:
             raise InvalidArgumentError(None, None, f"Fetches can't be computed from the feeds that have been fed so far: {missing} are missing.")
         self._known = known
-        self._runs = frozenset(op for op in runs if not any(map(_is_handle, op.outputs)))
+        self._runs = frozenset(op for op in runs if not _gives_handle(op))
         wanted = {tensor for op in self._all - runs - self.done for tensor in op.inputs} | self._fetches
         kept = [tensor for tensor in wanted if tensor.op in self._runs and tensor not in known]
         return list(dict.fromkeys([*fetches, *sorted(kept, key=lambda tensor: tensor.name)]))
@@ -57,12 +57,13 @@ class PartialStep:
 
     def ended(self, values: dict[Tensor, Any]) -> None:
         """The part has run; these are its values."""
-        self._known.update((tensor, value) for tensor, value in values.items() if not _is_handle(tensor))
+        self._known.update((tensor, value) for tensor, value in values.items() if not _gives_handle(tensor.op))
         self.done |= self._runs
 
 
-def _is_handle(tensor: Tensor) -> bool:
-    return tensor.dtype.is_ref or tensor.dtype.base_dtype in (dtypes.resource, dtypes.variant)
+def _gives_handle(op: Operation) -> bool:
+    """True for a variable, a queue and the like."""
+    return not op.inputs and any(tensor.dtype.is_ref or tensor.dtype.base_dtype in (dtypes.resource, dtypes.variant) for tensor in op.outputs)
 
 
 def without(program: Program, done: frozenset[Operation], targets: list[Operation]) -> Program:

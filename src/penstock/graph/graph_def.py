@@ -58,7 +58,7 @@ def import_graph_def(graph_def: Any, input_map: dict[Any, Any] | None = None, re
 def _check_types(graph_def: GraphDef) -> None:
     unknown = Counter(node.op for node in graph_def.node if node.op not in REGISTRY)
     if unknown:
-        listed = ", ".join(f"{op_type} ({count} node{'s' if count > 1 else ''})" for op_type, count in sorted(unknown.items()))
+        listed = ", ".join(f"{op_type or repr(op_type)} ({count} node{'s' if count > 1 else ''})" for op_type, count in sorted(unknown.items()))
         raise NotFoundError(None, None, f"Op types not registered in this version of Penstock: {listed}.")
 
 
@@ -148,7 +148,7 @@ class _Importer:
                     state[name] = 2
                     order.append(self._nodes[stack.pop()])
                 elif state.get(name) == 1:
-                    raise ValueError(f"graph_def has a cycle through node {name!r}; loops of control-flow nodes cannot be imported yet")
+                    raise ValueError(f"graph_def has a cycle through node {name!r}; only a NextIteration may close one")
                 else:
                     state[name] = 1
                     stack.extend(waiting)
@@ -220,7 +220,10 @@ class _Importer:
                 op._colocation = tuple(b"loc:@" + prefix + group.removeprefix(b"loc:@") for group in value.list.s)
             elif key == "_output_shapes":
                 for tensor, shape in zip(op.outputs, value.list.shape):
-                    tensor.set_shape(TensorShape(shape))
+                    try:
+                        tensor.set_shape(TensorShape(shape))
+                    except ValueError as error:
+                        raise ValueError(f"Attribute '_output_shapes' of node {node.name!r} ({node.op}): {error}") from None
             elif key not in op.definition.attrs:
                 op._extra[key] = value
 

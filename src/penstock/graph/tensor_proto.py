@@ -19,6 +19,7 @@ _FIELDS = {
     dtypes.qint8: "int_val", dtypes.quint8: "int_val", dtypes.qint16: "int_val", dtypes.quint16: "int_val", dtypes.qint32: "int_val"}
 
 MAX_ELEMENTS = 1 << 31  # an array that a proto may declare: a guard against hostile sizes
+_LARGE = 1 << 24  # elements; a constant of more, all equal, is kept as one of them
 
 
 def array_to_proto(array: np.ndarray, dtype: DType | None = None) -> TensorProto:
@@ -85,7 +86,13 @@ def _from_values(values: np.ndarray, dtype: DType, size: int) -> np.ndarray:
         raise ValueError(f"a TensorProto for {size} elements holds {len(values)}")
     if len(values) == size:
         return values
-    result = np.zeros(size, dtype.np) if dtype is not dtypes.string else np.full(size, b"", object)
+    if len(values) <= 1 and size > _LARGE:  # a few bytes must not become gigabytes before anybody uses them
+        one = values if len(values) else np.zeros(1, dtype.np) if dtype is not dtypes.string else np.full(1, b"", object)
+        return np.broadcast_to(one, size)
+    try:
+        result = np.zeros(size, dtype.np) if dtype is not dtypes.string else np.full(size, b"", object)
+    except MemoryError:
+        raise ValueError(f"a TensorProto of {size} elements of type {dtype.name} does not fit into the memory") from None
     if len(values):
         result[:len(values)], result[len(values):] = values, values[-1]
     return result

@@ -144,7 +144,7 @@ class AudioSummaryV2:
         if tensor.ndim not in (2, 3):
             raise invalid_argument(f"Tensor must be 3-D or 2-D, got: {list(tensor.shape)}")
         rate = float(sample_rate)
-        if rate <= 0:
+        if not 0 < rate < 2**32:  # what the header of a .wav file can hold; false for NaN too
             raise invalid_argument("sample_rate must be > 0")
         clips = tensor if tensor.ndim == 3 else tensor[..., None]
         name = _text(np.asarray(tag)[()])

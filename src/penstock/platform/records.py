@@ -46,6 +46,7 @@ class RecordReader:
     """
 
     def __init__(self, file: IO[bytes], compression: str = "") -> None:
+        self._file = file
         self._read: Any = _Inflated(file, compression).read if compression else file.read
         self.offset = 0
 
@@ -80,7 +81,8 @@ class RecordReader:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def _damaged(self, what: str, distance: int) -> OpError:
-        return DataLossError(None, None, f"{what} {self.offset + distance}")
+        name = getattr(self._file, "name", None)  # a file in memory has none
+        return DataLossError(None, None, f"{what} {self.offset + distance}" + (f" of {name}" if isinstance(name, (str, bytes)) else ""))
 
 
 class _Inflated:

@@ -5,8 +5,10 @@ A region that turns out to hold a node which cannot be native is cut around it: 
 from __future__ import annotations
 
 import logging
+import math
 import operator
 import threading
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,7 +27,7 @@ from penstock.graph import dtypes
 
 _log = logging.getLogger(__name__)
 _MOST = 32  # specialisations that a region keeps
-_WARM = 2  # calls with the same shapes before a compilation is worth its time
+_WORTH = 0.03  # seconds that NumPy has spent on the same shapes before a compilation is worth its time
 _RELIED_ON = operator.attrgetter("__class__", "dtype", "shape", "strides")  # of an array: what native code takes for granted
 
 
@@ -40,13 +42,15 @@ class RegionRun:
         types = [node.attrs["T"] for node in body.args]
         self._refs = [position for position, dtype in enumerate(types) if dtype.is_ref or dtype is dtypes.resource]
         self._ready: dict[Any, _Ready] = {}
-        self._calls: dict[Any, int] = {}  # by signature, until it is worth a compilation
+        self._spent: dict[Any, float] = {}  # seconds, by signature, until a compilation is worth it
         self._lock = threading.Lock()
         self._plan: Any = None  # of the nodes, for NumPy
         self.demoted: dict[str, str] = {}  # names of nodes that are not native, and why
 
     def run(self, inputs: list[Any], ctx: Any) -> list[Any]:
         """The outputs."""
+        if self.demoted:
+            return self._interpret(inputs)
         values = inputs
         if self._refs:
             values = list(inputs)
@@ -67,7 +71,11 @@ class RegionRun:
             if found is not None:
                 return found
         del values
-        return self._interpret(inputs)
+        start = time.perf_counter()
+        outputs = self._interpret(inputs)
+        if len(self._spent) <= 4 * _MOST:
+            self._spent[signature] = self._spent.get(signature, 0.0) + time.perf_counter() - start
+        return outputs
 
     def describe(self) -> PlanReport:
         """What its native code did while somebody watched, for all shapes; and which nodes have none."""
@@ -92,8 +100,9 @@ class RegionRun:
                 if signature not in self._ready and not self.demoted:
                     self._build(signature, arrays)
             return self._ready.get(signature)
-        count = self._calls[signature] = self._calls.get(signature, 0) + 1
-        if count == _WARM and len(self._calls) <= 4 * _MOST:
+        spent = self._spent.get(signature, 0.0)
+        if _WORTH < spent < math.inf and len(self._spent) <= 4 * _MOST:
+            self._spent[signature] = math.inf  # it is being compiled
             shapes = [np.broadcast_to(np.empty((), array.dtype), array.shape) for array in arrays]
             background.submit(lambda: self._build(signature, shapes))
         return None
@@ -123,8 +132,8 @@ class RegionRun:
 
     def _cut(self, name: str, reason: str) -> None:
         _log.info("NumPy runs %s: %s", name, reason)
-        self._plan = None
         self.demoted[name] = reason
+        self._plan = None
 
     # --- NumPy ---------------------------------------------------------------------------------------------------------------------------
 

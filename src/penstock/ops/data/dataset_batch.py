@@ -10,7 +10,7 @@ import numpy as np
 from penstock.errors import DataLossError, KernelError, invalid_argument
 from penstock.graph.attrs import Attr, type_list
 from penstock.graph.attrs import count as length_attr
-from penstock.ops.data.dataset_core import OUTPUTS, Element, Elements, Source, dataset_op, positive, rows, scalar
+from penstock.ops.data.dataset_core import OUTPUTS, Element, Elements, Source, dataset_op, integer, positive, rows, scalar
 
 _INPUT = "input_dataset: variant"
 _PADDED = f"{_INPUT}, batch_size: int64, padded_shapes: N * int64, padding_values: Toutput_types"
@@ -120,7 +120,7 @@ class PaddedBatchDatasetV2:
     """Elements stacked, ``batch_size`` at a time, after each has been padded to the given shape, or to the longest in the batch."""
 
     def kernel(input_dataset, batch_size, padded_shapes, padding_values, drop_remainder):
-        return _padded_source(input_dataset, batch_size, padded_shapes, padding_values, bool(drop_remainder))
+        return _padded_source(input_dataset, batch_size, padded_shapes, padding_values, bool(integer(drop_remainder)))
 
 
 @dataset_op("PaddedBatchDataset", _PADDED, **_PADDED_ATTRS)

@@ -7,6 +7,7 @@ when nobody refers to it any more.
 """
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -79,8 +80,10 @@ def positive(value: Any, name: str) -> int:
 
 def text(value: Any) -> str:
     """A string scalar input as text."""
-    item = np.asarray(value, object)[()]
-    return item.decode() if isinstance(item, bytes) else str(item)
+    item = np.asarray(value, object)
+    if item.ndim:
+        raise invalid_argument(f"a string is needed, and an array of shape {list(item.shape)} was given")
+    return os.fsdecode(item[()]) if isinstance(item[()], bytes) else str(item[()])
 
 
 def scalar(item: Any) -> np.ndarray:

@@ -34,6 +34,8 @@ class TensorSliceDataset:
 
     def kernel(components):
         arrays = [np.asarray(component) for component in components]
+        if any(array.ndim == 0 for array in arrays):
+            raise invalid_argument("A scalar has no slices: all components must have at least one dimension")
         if len({len(array) for array in arrays}) > 1:
             raise invalid_argument(f"All components must have the same size in the 0th dimension, not {[len(array) for array in arrays]}")
         return Source(lambda: rows(arrays))
@@ -44,6 +46,13 @@ class SparseTensorSliceDataset:
     """The rows of a sparse tensor, each as its indices, values and shape."""
 
     def kernel(indices, values, dense_shape):
+        if indices.ndim != 2 or values.ndim != 1 or dense_shape.ndim != 1:
+            raise invalid_argument(f"The indices, values and shape of a SparseTensor must have 2, 1 and 1 dimensions, not {indices.ndim}, {values.ndim} "
+                                   f"and {dense_shape.ndim}")
+        if not len(dense_shape) == indices.shape[1] > 0 or len(indices) != len(values) or dense_shape[0] < 0 or (
+                indices[:, 0] < 0).any() or (indices[:, 0] >= dense_shape[0]).any():
+            raise invalid_argument(f"{len(indices)} indices of rank {indices.shape[1]} and {len(values)} values are no SparseTensor of shape "
+                                   f"{dense_shape.tolist()}")
         if len(indices) and (np.diff(indices[:, 0]) < 0).any():
             raise invalid_argument("The indices of a SparseTensor must be in order along the batch dimension")
         ends = np.cumsum(np.bincount(indices[:, 0], minlength=int(dense_shape[0])))

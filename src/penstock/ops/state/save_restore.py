@@ -31,6 +31,8 @@ def _errors_of(path: str) -> Iterator[None]:
         yield
     except OpError as error:
         raise KernelError(type(error), error.message) from None
+    except ValueError as error:  # a path with a null byte in it
+        raise invalid_argument(f"{path!r}: {error}") from None
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise KernelError(ResourceExhaustedError, f"{path}: {error.strerror}", "make room, or keep fewer checkpoints: max_to_keep") from error
@@ -38,7 +40,19 @@ def _errors_of(path: str) -> Iterator[None]:
 
 
 def _texts(array: np.ndarray) -> list[str]:
-    return [item.decode() for item in array.reshape(-1)]
+    return [_name(item) for item in array.reshape(-1)]
+
+
+def _name(item: bytes) -> str:
+    try:
+        return item.decode()
+    except UnicodeDecodeError:
+        raise invalid_argument(f"{item!r} cannot be the name of a tensor or of a slice: it is not UTF-8") from None
+
+
+def _path(value: Any) -> str:
+    """A path may be any bytes."""
+    return os.fsdecode(text(value))
 
 
 def _check_lengths(names: Sequence[Any], specs: Sequence[Any], tensors: Sequence[Any]) -> None:
@@ -59,7 +73,7 @@ class SaveV2:
     blocking = stateful = True
 
     def kernel(prefix, tensor_names, shape_and_slices, tensors, dtypes):
-        path, names, specs = text(prefix).decode(), _texts(tensor_names), _texts(shape_and_slices)
+        path, names, specs = _path(prefix), _texts(tensor_names), _texts(shape_and_slices)
         _check_lengths(names, specs, tensors)
         with _errors_of(path), BundleWriter(path) as writer:
             for name, spec, tensor, dtype in zip(names, specs, tensors, dtypes):
@@ -86,7 +100,7 @@ class RestoreV2:
         return [_restored_shape(spec.decode()) for spec in specs]
 
     def kernel(prefix, tensor_names, shape_and_slices, dtypes):
-        path, names, specs = text(prefix).decode(), _texts(tensor_names), _texts(shape_and_slices)
+        path, names, specs = _path(prefix), _texts(tensor_names), _texts(shape_and_slices)
         _check_lengths(names, specs, dtypes)
         with _errors_of(path):
             checkpoint = open_checkpoint(path)
@@ -125,7 +139,7 @@ class MergeV2Checkpoints:
     blocking = stateful = True
 
     def kernel(checkpoint_prefixes, destination_prefix, delete_old_dirs):
-        prefixes, destination = _texts(checkpoint_prefixes), text(destination_prefix).decode()
+        prefixes, destination = [os.fsdecode(item) for item in checkpoint_prefixes.reshape(-1)], _path(destination_prefix)
         with _errors_of(destination):
             merge(prefixes, destination)
         for folder in {os.path.dirname(prefix) for prefix in prefixes} if delete_old_dirs else ():
@@ -189,7 +203,7 @@ class Save:
 
 
 def _save_version1(filename: Any, names: list[str], specs: list[str], data: Sequence[np.ndarray], types: Sequence[DType]) -> tuple[()]:
-    path = text(filename).decode()
+    path = _path(filename)
     _check_lengths(names, specs, data)
     with _errors_of(path):
         write_version1(path, [(name, parse_shape_and_slice(spec) if spec else None, tensor, dtype)
@@ -211,7 +225,7 @@ class RestoreSlice:
         return unknown_shape() if spec is None else _restored_shape(text(spec).decode())
 
     def kernel(file_pattern, tensor_name, shape_and_slice, dt):
-        return _restore_one(file_pattern, tensor_name, text(shape_and_slice).decode(), dt)
+        return _restore_one(file_pattern, tensor_name, _name(text(shape_and_slice)), dt)
 
 
 @op("Restore", "file_pattern: string, tensor_name: string -> tensor: dt", dt=TYPE, preferred_shard=-1)
@@ -231,6 +245,6 @@ class Restore:
 
 
 def _restore_one(pattern: Any, name: Any, spec: str, dtype: DType) -> np.ndarray:
-    path = text(pattern).decode()
+    path = _path(pattern)
     with _errors_of(path):
-        return _restore(open_checkpoint(path), text(name).decode(), spec, dtype)
+        return _restore(open_checkpoint(path), _name(text(name)), spec, dtype)
