@@ -32,6 +32,7 @@ CASES = {case.name: case for case in (
     Case("dependent", "500 dependent ops on 16 floats, with gradient", 1.0, 0.5),
     Case("embedding", "embedding 1,000,000 x 64, 4096 ids, sparse SGD", 0.9, 0.5),
     Case("null", "null step: feed a scalar, add, fetch", 10e-6, 5e-6, absolute=True),
+    Case("null_large", "null step in a graph of 10,000 other operations", 10e-6, 5e-6, absolute=True, peers="tf"),
     Case("loop", "while loop, 1000 turns of tanh(x @ w), 32x32"),
     Case("loop_gradient", "the same loop with its gradient", 1.0),
     Case("queue", "FIFOQueue, two runners, matmul of a batch", 1.0, peers="tf"),

@@ -50,7 +50,7 @@ def heads(peers: list[str]) -> list[str]:
 
 def line(cells: list[str]) -> str:
     """A row for the terminal."""
-    return f"{cells[0]:<48}" + "".join(f"{cell:>13}" for cell in cells[1:])
+    return f"{cells[0]:<48}" + "".join(f"{cell:>13}" for cell in cells[1:-1]) + f"{cells[-1]:>20}"
 
 
 def write(path: Path, results: Results, versions: dict[str, str], rounds: int) -> None:

@@ -137,6 +137,14 @@ def null(tf):
     return trained(tf, tf.add(x, 1.0), {x: 2.0})
 
 
+def null_large(tf):
+    """The null step, with many operations in the graph that it does not need."""
+    other = tf.placeholder(tf.float32, [])
+    for _ in range(10_000):
+        other = tf.negative(other)
+    return null(tf)
+
+
 def matmul(tf):
     """One large matrix product."""
     a, b = (tf.get_variable("m%d" % seed, initializer=data.normal(sizes.MATMUL, sizes.MATMUL, seed=seed)) for seed in range(2))
@@ -183,7 +191,7 @@ def queue(tf):
 
 
 MODELS = {function.__name__: function for function in (
-    softmax, mlp, lstm, transformer, elementwise, dependent, embedding, null, matmul, loop, loop_gradient, queue)}
+    softmax, mlp, lstm, transformer, elementwise, dependent, embedding, null, null_large, matmul, loop, loop_gradient, queue)}
 
 
 def load(framework):

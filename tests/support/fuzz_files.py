@@ -36,7 +36,7 @@ from penstock.platform.records import RecordReader, frame  # noqa: E402
 
 MEMORY = 5 << 29  # bytes of address space: a file that would fill the machine fails instead
 SLOW = 5  # seconds that no file as small as these may take
-_ALLOWED = (tf.errors.OpError, ValueError, TypeError, OSError, DecodeError)
+_ALLOWED = (tf.errors.OpError, ValueError, TypeError, OSError)
 _NUMBERS = [0, 1, -1, 2, 7, 127, 255, 2**31 - 1, 2**31, -2**31, 2**40, 2**62, 2**63 - 1, -2**63]
 
 
@@ -203,7 +203,7 @@ def _read_events(path: Path) -> None:
 
 
 KINDS: dict[str, tuple[Callable[[Path], None], tuple[type, ...]]] = {
-    "graph": (_import_graph, ()), "meta": (_import_meta, (KeyError,)), "checkpoint": (_read_checkpoint, ()), "sharded": (_read_checkpoint, ()),
+    "graph": (_import_graph, (DecodeError,)), "meta": (_import_meta, (KeyError,)), "checkpoint": (_read_checkpoint, ()), "sharded": (_read_checkpoint, ()),
     "saved": (_load_saved_model, (RuntimeError, KeyError)), "events": (_read_events, ())}
 
 

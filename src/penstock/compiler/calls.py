@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from penstock.compiler import target
+from penstock.compiler.config import config
 from penstock.compiler.fusion_body import Unsupported
 
 __all__ = ["ARRAY_DATA", "Array", "Buffer", "Call", "Code", "Unsupported"]
@@ -106,6 +108,8 @@ class Code:
     def compile(self) -> None:
         """Compiles and links it, by way of the cache on disk. Raises Unsupported."""
         if self._library is None:
+            if config.dump:
+                print(target.dump(self.key, self._build(), config.dump), file=sys.stderr)
             code = target.object_code_for(self.key, self._build) if self._complete else target.object_code(self._build())
             self._library = target.Library(code, self.symbol)
 

@@ -3,6 +3,7 @@
     PENSTOCK_COMPILE=background   NumPy runs the steps until native code for them is ready (the default)
     PENSTOCK_COMPILE=eager        the first step waits for the compiler: every step gives the same bits as in the next run of the program
     PENSTOCK_COMPILE=off          NumPy only
+    PENSTOCK_DUMP=ir,asm          prints each kernel that is compiled, as LLVM IR, as assembly, or as both
     PENSTOCK_THREADS=4            threads that share a large kernel (default: the CPUs that this process may use)
 """
 from __future__ import annotations
@@ -31,13 +32,21 @@ def _threads() -> int:
     return int(text) if text else _cpus()
 
 
+def _dump() -> frozenset[str]:
+    wanted = frozenset(word.strip() for word in os.environ.get("PENSTOCK_DUMP", "").split(",") if word.strip())
+    if wanted - {"ir", "asm"}:
+        raise ValueError(f"PENSTOCK_DUMP={','.join(sorted(wanted))}: it can be ir, asm, or ir,asm")
+    return wanted
+
+
 @dataclass
 class Config:
     """The settings in force; assign to them."""
 
     mode: str
     threads: int
+    dump: frozenset[str] = frozenset()
     strict: bool = False  # an error inside the compiler is raised (for its tests) instead of leaving the region to NumPy
 
 
-config = Config(_mode(), _threads())
+config = Config(_mode(), _threads(), _dump())

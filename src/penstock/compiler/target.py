@@ -1,12 +1,13 @@
 """LLVM on this machine: from IR text to the address of a function. Everything that knows llvmlite's binding layer is here."""
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import itertools
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +118,20 @@ def _sources() -> str:
     return hashlib.sha256(repr([(name, each.st_size, each.st_mtime_ns) for name, each in status]).encode()).hexdigest()
 
 
+def dump(title: str, text: str, wanted: Collection[str]) -> str:
+    """A module for people to read: its IR after optimisation, its assembly, or both."""
+    with _lock, _optimised(text, _machine()) as module:
+        pieces = [str(module)] * ("ir" in wanted) + [_machine().emit_assembly(module)] * ("asm" in wanted)
+    return "\n".join([f"; --- {title}", *pieces])
+
+
 def _generate(text: str, machine: Any) -> bytes:
+    with _optimised(text, machine) as module:
+        return bytes(machine.emit_object(module))
+
+
+@contextlib.contextmanager
+def _optimised(text: str, machine: Any) -> Iterator[Any]:
     context = binding.create_context()
     with binding.parse_assembly(text, context) as module:
         module.verify()
@@ -126,7 +140,7 @@ def _generate(text: str, machine: Any) -> bytes:
         for name in ("sroa", "instruction_combine", "simplify_cfg", "new_gvn", "loop_rotate"):
             getattr(passes, f"add_{name}_pass")()
         passes.run(module, binding.create_pass_builder(machine, binding.create_pipeline_tuning_options(speed_level=2)))
-        return bytes(machine.emit_object(module))
+        yield module
 
 
 class Library:

@@ -44,28 +44,25 @@ class Master:
         session = MasterSession(handle, config, self._worker, self.peers, foreign)
         with self._lock:
             self._sessions[handle] = session
-        self._end_idle(time.monotonic())
         return handle
 
     def client_lost(self, handle: str) -> None:
         """The connection to a session's client is gone: if it does not come back in time, the session ends."""
         session = self._sessions.get(handle)
         if session is not None:
-            session.client_lost = lost = time.monotonic()
-            timer = threading.Timer(LEASE, self._end_lost, (handle, lost))
-            timer.daemon = True
-            timer.start()
+            session.client_lost = time.monotonic()
 
-    def _end_lost(self, handle: str, lost: float) -> None:
-        session = self._sessions.get(handle)
-        if session is not None and session.client_lost == lost:
-            _log.info("session %s ends: its client has been gone for %g s", handle, LEASE)
-            self.close_session(handle)
+    def end_forgotten(self, now: float) -> None:
+        """Ends the sessions of clients that are gone; to be called now and then.
 
-    def _end_idle(self, now: float) -> None:
-        """Ends foreign sessions that nobody has used for long: of their clients it is not known when they go."""
+        Of foreign clients it is not known when they go: theirs end when nobody has used them for long.
+        """
         for handle, session in list(self._sessions.items()):
-            if session.foreign and now - session.last_used > _IDLE and not session.running:
+            lost = session.client_lost
+            if lost and now - lost > LEASE:
+                _log.info("session %s ends: its client has been gone for %g s", handle, LEASE)
+                self.close_session(handle)
+            elif session.foreign and now - session.last_used > _IDLE and not session.running:
                 self.close_session(handle)
 
     def session(self, handle: str) -> MasterSession:

@@ -4,6 +4,7 @@ from __future__ import annotations
 import logging
 import signal
 import threading
+import time
 from typing import Any
 
 from tensorboard.compat.proto.cluster_pb2 import ClusterDef
@@ -23,6 +24,8 @@ from penstock.distributed.transport_grpc import GrpcTransport
 from penstock.distributed.worker import Worker
 
 _log = logging.getLogger("tensorflow")
+
+_BEAT = 1.0  # seconds between looks at whose client is gone
 
 in_process: dict[str, Service] = {}  # address -> the service of a server in this process: clients here need no network
 
@@ -116,7 +119,8 @@ class Server:
         return self._foreign(call)
 
     def _await_stop(self) -> None:
-        self._stop_asked.wait()
+        while not self._stop_asked.wait(_BEAT):
+            self._master.end_forgotten(time.monotonic())
         for address in self._addresses:
             in_process.pop(address, None)
         error = errors.UnavailableError(None, None, f"{self._task} was stopped")

@@ -36,7 +36,6 @@ class _Connection:
         self.link: Link | None = None
         self.error: errors.OpError = errors.UnavailableError(None, None, f"{address}: connection lost")
         self.ready = threading.Event()
-        self._closed = False
         self._call = channel.stream_stream(CONNECT)(self._requests(), wait_for_ready=wait)
         threading.Thread(target=self._read, name="penstock-stream", daemon=True).start()
 
@@ -82,7 +81,7 @@ class _Connection:
         if self._stream is not None:
             self._stream.close()
         if self.link is not None:
-            self.link.lost(self.error if self._closed or isinstance(self.error, errors.UnavailableError)
+            self.link.lost(self.error if isinstance(self.error, errors.UnavailableError)
                            else errors.UnavailableError(None, None, f"connection lost: {self.error.message}"))
         if self._socket is not None:
             self._socket.close()
@@ -91,7 +90,8 @@ class _Connection:
 
     def close(self) -> None:
         """Ends the connection; calls under way are cancelled."""
-        self._closed = True
+        if self.link is not None:
+            self.link.lost(errors.CancelledError(None, None, f"the connection to {self._address} was closed"))
         self._call.cancel()
 
 

@@ -3,13 +3,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from google.protobuf.message import DecodeError
 from tensorboard.compat.proto.event_pb2 import Event
 
+from penstock.errors import DataLossError
 from penstock.platform.records import RecordReader
 
 
 def summary_iterator(path: str) -> Iterator[Event]:
-    """``tf.train.summary_iterator``: the events of a file, in order."""
+    """``tf.train.summary_iterator``: the events of a file, in order; DataLossError where it is damaged."""
     with open(path, "rb") as file:
-        for record in RecordReader(file):
-            yield Event.FromString(record)
+        reader = RecordReader(file)
+        for record in reader:
+            try:
+                yield Event.FromString(record)
+            except DecodeError as error:
+                raise DataLossError(None, None, f"{path}: the record before byte {reader.offset} holds no event ({error})") from None

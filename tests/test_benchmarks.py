@@ -1,0 +1,70 @@
+"""The benchmarks stay runnable: their table is sound, and Penstock runs the small models."""
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import penstock as tf
+
+FOLDER = Path(__file__).parent.parent / "benchmarks"
+SMALL = ("softmax", "mlp", "dependent", "null", "queue")
+
+
+@pytest.fixture(autouse=True)
+def benchmarks(monkeypatch):
+    """The modules of the folder, which import each other by their plain names; gone again afterwards."""
+    before = set(sys.modules)
+    monkeypatch.syspath_prepend(str(FOLDER))
+    yield
+    for name in set(sys.modules) - before:
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(FOLDER)):
+            del sys.modules[name]
+
+
+def load(name):
+    return importlib.import_module(name)
+
+
+@pytest.mark.graph
+def test_cases_are_sound():
+    cases, peers, models = load("cases").CASES, load("peers"), load("models.tf_models")
+    nets = load("models.architectures").NETS
+    for case in cases.values():
+        assert case.peers in peers.KINDS
+        assert (FOLDER / case.script).is_file() if case.script else case.name in models.MODELS or case.name.partition("_")[0] in nets
+    assert all(name in peers.PEERS for names in peers.KINDS.values() for name in names)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("case", SMALL)
+def test_step_runs(case):
+    with tf.Graph().as_default():
+        step = load("models.tf_models").make(case, "penstock")
+        try:
+            first, second = step.run(), step.run()
+        finally:
+            step.close()
+    assert np.all(np.isfinite(first[-1] if isinstance(first, list) else first))
+    if case in ("softmax", "mlp"):
+        assert second[-1] < first[-1]  # it learns
+
+
+@pytest.mark.graph
+def test_table(tmp_path):
+    table = load("table")
+    found = {"mlp": {"penstock": 2e-3, "tf": 4e-3, "jax": 1e-3}, "null": {"penstock": 9e-6}}
+    assert table.ratio(found["mlp"]) == 2.0 and table.ratio(found["null"]) is None
+    table.write(tmp_path / "RESULTS.md", found, {"penstock": "1", "tf": "2", "jax": "3"}, 5)
+    lines = (tmp_path / "RESULTS.md").read_text().splitlines()
+    assert "| case | Penstock | TF | JAX | ratio | aim |" in lines
+    assert "| MLP 784-512-512-10, batch 128, Adam | 2.00 ms | 4.00 ms | 1.00 ms | 2.00 | 0.90 (0.75) |" in lines
+
+
+@pytest.mark.parametrize("value, unit, text", [(1.234, "s", "1.23 s"), (0.0456, "s", "45.6 ms"), (7.89e-4, "s", "789 µs"), (3 << 29, "B", "1.50 GB")])
+@pytest.mark.graph
+def test_amounts(value, unit, text):
+    assert load("table").amount(value, unit) == text
