@@ -16,7 +16,7 @@ NEED_PYTHON = { test -n "$(PYTHON)" && $(PYTHON) $(IS_RECENT) >/dev/null 2>&1; }
     exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test versions lint bench size clean
+.PHONY: help demo test nightly browser versions interop lint bench size clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*##  *\(.*\)/  make \1	\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -26,6 +26,20 @@ demo: $(INSTALLED)  ## train a digit classifier, show its accuracy and how to se
 
 test: $(INSTALLED)  ## the test suite, without the nightly tests
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --timeout 300 $(ARGS)
+
+nightly: $(INSTALLED)  ## the tests that take too long for every change: more kills, 20,000 broken files, more random calls
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --timeout 1200 -m nightly $(ARGS)
+
+# With a chromium or chrome of the machine, else with the one that playwright fetches.
+SCREENSHOTS ?= build/screenshots
+browser: $(INSTALLED) $(VENV)/.browser  ## what TensorBoard shows of our files, in a headless browser; screenshots go to build/screenshots
+	PENSTOCK_SCREENSHOTS=$(SCREENSHOTS) $(BIN)/python -m pytest -m browser --timeout 300 $(ARGS)
+
+$(VENV)/.browser: $(INSTALLED)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check playwright
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || test -n "$(PENSTOCK_BROWSER)" || \
+	    $(BIN)/python -m playwright install chromium
+	@touch $@
 
 versions:  ## the test suite on each of Python 3.10 to 3.13 that is there, each in an environment of its own
 	@for version in 3.10 3.11 3.12 3.13; do \
@@ -39,17 +53,26 @@ lint: $(INSTALLED)  ## style (ruff) and types (mypy)
 bench: $(INSTALLED)  ## the benchmarks, beside TensorFlow, PyTorch and JAX; ARGS="--cases mlp,lstm --rounds 3" takes less time
 	$(BIN)/python benchmarks/run.py $(ARGS)
 
-# TensorFlow 1.15 where there is a Python 3.7 for it, else TensorFlow 2, through compat.v1. PENSTOCK_TF_PYTHON names one that is there already.
-INTEROP := .venv-interop
-PEER := $(or $(PENSTOCK_TF_PYTHON),$(CURDIR)/$(INTEROP)/bin/python)
-interop: $(INSTALLED) $(if $(PENSTOCK_TF_PYTHON),,$(INTEROP)/.installed)  ## exchange checkpoints and models with real TensorFlow, both ways
-	PENSTOCK_TF_PYTHON=$(PEER) $(BIN)/python -m pytest tests/interop --timeout 600 $(ARGS)
+# TensorFlow 1.15 where there is a Python 3.7 for it, and TensorFlow 2, through compat.v1. PENSTOCK_TF_PYTHON names another one, which is used instead.
+INTEROP1 := .venv-interop1
+INTEROP2 := .venv-interop2
+PEERS := $(or $(PENSTOCK_TF_PYTHON),$(abspath $(INTEROP1))/bin/python $(abspath $(INTEROP2))/bin/python)
+interop: $(INSTALLED) $(if $(PENSTOCK_TF_PYTHON),,$(INTEROP1)/.installed $(INTEROP2)/.installed)  ## exchange files with real TensorFlow 1 and 2, both ways
+	@for peer in $(PEERS); do if test -x $$peer; then \
+	    $$peer -c 'import sys, tensorflow as tf; print("TensorFlow", tf.__version__, "on Python", sys.version.split()[0])' 2>/dev/null && \
+	    PENSTOCK_TF_PYTHON=$$peer $(BIN)/python -m pytest tests/interop --timeout 600 $(ARGS) || exit 1; fi; done
 
-$(INTEROP)/.installed:
-	@echo "Installing TensorFlow into $(INTEROP) ..."
-	@if python3.7 -c '' 2>/dev/null; then python3.7 -m venv $(INTEROP) && \
-	    $(INTEROP)/bin/pip install --quiet 'tensorflow==1.15.5' 'protobuf<3.21' 'numpy<1.19'; \
-	else $(PYTHON) -m venv $(INTEROP) && $(INTEROP)/bin/pip install --quiet tensorflow-cpu; fi
+$(INTEROP1)/.installed:
+	@mkdir -p $(INTEROP1)
+	@if python3.7 -c '' 2>/dev/null; then echo "Installing TensorFlow 1.15 into $(INTEROP1) ..." && python3.7 -m venv $(INTEROP1) && \
+	    $(INTEROP1)/bin/python -m pip install --quiet --disable-pip-version-check 'tensorflow==1.15.5' 'protobuf<3.21' 'numpy<1.19'; \
+	else echo "python3.7 is not here, and TensorFlow 1.15 needs it"; fi
+	@touch $@
+
+$(INTEROP2)/.installed:
+	@echo "Installing TensorFlow 2 into $(INTEROP2) ..."
+	@$(NEED_PYTHON)
+	@$(PYTHON) -m venv $(INTEROP2) && $(INTEROP2)/bin/python -m pip install --quiet --disable-pip-version-check tensorflow-cpu
 	@touch $@
 
 size:  ## lines per folder and file
@@ -57,7 +80,7 @@ size:  ## lines per folder and file
 	@$(PYTHON) tools/size.py $(ARGS)
 
 clean:  ## remove .venv, caches and build output
-	rm -rf $(VENV) $(INTEROP) build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) $(INTEROP1) $(INTEROP2) build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find src tests benchmarks tools -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(INSTALLED): pyproject.toml

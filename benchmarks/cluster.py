@@ -1,4 +1,4 @@
-"""The microbenchmark of the OSDI paper: steps per second of a cluster of ps and worker processes, beside real TensorFlow: `python benchmarks/cluster.py`.
+"""The microbenchmark of the OSDI paper: steps per second of ps and worker processes, beside real TensorFlow: `python benchmarks/cluster.py`.
 
 Models without computation (the paper's section 6.2): null (a scalar of every ps is read), scalar, dense (all
 parameters are read and updated) and sparse (32 rows of an embedding), asynchronous and synchronous, 1 to 8 workers; and

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 CLASSES = 1000
-RATE = 0.01  # of every optimizer
+RATE = 0.001  # of every optimizer: small, so that no model leaves the range of its numbers
 
 
 class Conv(NamedTuple):

@@ -176,10 +176,14 @@ class Holder:
 
 
 @pytest.mark.parametrize("op_type", SPARSE)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("width", [1, 7, 16, 67])
-@pytest.mark.parametrize("answered", [True, False])
-def test_sparse_updates(op_type, dtype, width, answered):
+@pytest.mark.parametrize("dtype,answered", [(np.float32, True), (np.float32, False), (np.float64, True)])
+def test_sparse_updates(op_type, dtype, answered):
+    for width in (1, 16, 67):
+        check_sparse_update(op_type, dtype, width, answered)
+
+
+def check_sparse_update(op_type, dtype, width, answered):
+    """``answered``: what the rule asks about its scalars is known when the code is made."""
     definition = lookup(op_type)
     rng = np.random.RandomState(3)
     indices = np.int64([4, 0, 8, 4, 2])

@@ -20,7 +20,7 @@ def both(how, size, dtype, skipped=0, threads=2):
     ours, theirs = (Philox(0x123456789ABCDEF0, -3) for _ in range(2))
     for each in (ours, theirs):
         each.skip(skipped)
-    op_type = "_DrawUniform" if how == "uniform" else "_DrawNormal"
+    op_type = {"uniform": "_DrawUniform", "normal": "_DrawNormal", "truncated_normal": "_DrawTruncated"}[how]
     found, = run(lookup(op_type), [ours.mutable(), np.array([size], np.int32)], {"dtype": tf.as_dtype(dtype)}, threads, known=(1,))
     expected = getattr(distributions, how)(theirs, [size], np.dtype(dtype))
     assert ours.state == theirs.state
@@ -34,10 +34,11 @@ def test_uniform_numbers_are_the_same_bits(size, dtype):
     np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize("size", [1, 65, 40_001])
-def test_normal_numbers(size):
-    found, expected = both("normal", size, np.float32)
-    np.testing.assert_allclose(found, expected, 2e-7, 1e-9)
+@pytest.mark.parametrize("size", [0, 1, 65, 40_001])
+@pytest.mark.parametrize("how,dtype", [("normal", np.float32), ("truncated_normal", np.float32), ("normal", np.float64)])
+def test_normal_numbers(size, how, dtype):
+    found, expected = both(how, size, dtype)
+    np.testing.assert_allclose(found, expected, 2e-7 if dtype == np.float32 else 1e-14, 1e-9 if dtype == np.float32 else 1e-15)
 
 
 def test_the_counter_carries():
@@ -52,7 +53,7 @@ def test_threads_make_no_difference():
 
 def test_other_types_are_left_to_numpy():
     with pytest.raises(Unsupported):
-        both("normal", 5, np.float64)
+        both("truncated_normal", 5, np.float64)
 
 
 def test_steps_with_and_without_native_code_share_a_generator(monkeypatch):

@@ -34,8 +34,9 @@ def test_pooling(shape, window, strides, padding):
     check("AvgPoolGrad", np.int32(shape), grad, known=(0,), rtol=1e-6, atol=1e-6, **attrs)
 
 
-def test_no_images():
-    x, attrs = values(0, 8, 8, 3), dict(arguments((2, 2), (2, 2)), padding="SAME")
+@pytest.mark.parametrize("padding", ["SAME", "VALID"])
+def test_no_images(padding):
+    x, attrs = values(0, 8, 8, 3), dict(arguments((2, 2), (2, 2)), padding=padding)
     check("MaxPool", x, **attrs)
     check("MaxPoolGrad", x, x[:, ::2, ::2], x[:, ::2, ::2], **attrs)
     check("AvgPoolGrad", np.int32(x.shape), x[:, ::2, ::2], known=(0,), **attrs)

@@ -4,7 +4,6 @@ from __future__ import annotations
 import logging
 import os
 import socket
-import struct
 import threading
 import time
 
@@ -14,11 +13,12 @@ import pytest
 
 import penstock as tf
 from penstock.distributed import client, master, unix_sockets
-from penstock.distributed.messages import MalformedMessage, Message
 from penstock.distributed.grpc_common import CONNECT
+from penstock.distributed.messages import MalformedMessage, Message
 from penstock.distributed.security import Access, Greeting, cluster_secret
 from penstock.distributed.server import Server, in_process
 from penstock.distributed.transport_grpc import GrpcTransport
+from penstock.distributed.wire import OPEN, header
 from support.cluster import PATIENCE, free_ports
 
 SECRET = "PENSTOCK_CLUSTER_SECRET"
@@ -157,7 +157,7 @@ def test_garbage_in_calls(server, caplog):
             assert connect(server, first) is grpc.StatusCode.INVALID_ARGUMENT
         assert "refused a connection" in caplog.text and "another version" in caplog.text
         hello = Greeting(None).hello()
-        for frame in (b"\xff" * 16, os.urandom(64), bytes(16), struct.pack("<BBHIQ", 1, 0, 0, 1, 1 << 60), struct.pack("<BBHIQ", 1, 0, 0, 1, 4) + b"PSK1"):
+        for frame in (b"\xff" * 16, os.urandom(64), bytes(16), header(OPEN, 1, 1 << 60), header(OPEN, 1, 4) + b"PSK1"):
             assert connect(server, hello, bytes(32), frame) in (grpc.StatusCode.CANCELLED, grpc.StatusCode.UNKNOWN)
         assert "refused a message" in caplog.text
     with grpc.insecure_channel(address(server), options=[("grpc.enable_http_proxy", 0)]) as channel:

@@ -177,15 +177,45 @@ def test_datasets_run_where_they_are_placed(session):
         session.run(squares)
 
 
-def test_a_loop_over_tasks_says_so(session):
-    def body(i):
+def test_a_loop_over_tasks(session):
+    """The condition is on one task, the body on two others; what goes round crosses between them in every iteration."""
+    def body(i, a, b):
         with tf.device("/job:ps/task:0"):
-            return i + 1
+            a = a * 2.0
+        with tf.device("/job:ps/task:1"):
+            b = b + a
+        return i + 1, a, b
+
+    limit = tf.placeholder(tf.int32, [])
+    with tf.device("/job:worker/task:1"):
+        loop = tf.while_loop(lambda i, a, b: i < limit, body, [0, 1.0, 0.0])
+    for count in (0, 1, 5):
+        got = session.run(loop, {limit: count})
+        assert [float(value) for value in got] == [count, 2.0 ** count, 2.0 ** (count + 1) - 2.0]
+
+
+def test_loops_in_loops_over_tasks(session):
+    def outer(i, total):
+        with tf.device("/job:ps/task:0"):
+            inner = tf.while_loop(lambda j, s: j < i, lambda j, s: (j + 1, s + tf.cast(j, tf.float32)), [0, 0.0])[1]
+        with tf.device("/job:ps/task:1"):
+            total = total + inner
+        return i + 1, total
 
     with tf.device("/job:worker/task:1"):
-        loop = tf.while_loop(lambda i: i < 10, body, [0])
-    with pytest.raises(tf.errors.UnimplementedError, match="spans tasks"):
-        session.run(loop)
+        _, total = tf.while_loop(lambda i, total: i < 6, outer, [0, 0.0])
+    assert session.run(total) == sum(j for i in range(6) for j in range(i))
+
+
+def test_a_branch_in_a_loop_over_tasks(session):
+    def body(i, a):
+        with tf.device("/job:ps/task:0"):
+            a = tf.cond(tf.equal(i % 2, 0), lambda: a + 1.0, lambda: a * 10.0)
+        return i + 1, a
+
+    with tf.device("/job:worker/task:1"):
+        _, a = tf.while_loop(lambda i, a: i < 4, body, [0, 0.0])
+    assert session.run(a) == 110.0
 
 
 # --- errors ----------------------------------------------------------------------------------------------------------

@@ -68,7 +68,11 @@ def write(tf, folder):
             sess.run(["train", "average"], {x: INPUTS})
         for name, saver in savers.items():
             saver.save(sess, os.path.join(folder, name), latest_filename=name + "_state")
-        tf.train.Saver().save(sess, os.path.join(folder, "latest"), global_step=3)
+        beside = {"asynchronous": True} if hasattr(tf.train.Saver, "wait") else {}  # Penstock's graph has further nodes then
+        saver = tf.train.Saver(**beside)
+        saver.save(sess, os.path.join(folder, "latest"), global_step=3)
+        if beside:
+            saver.wait()
         tf.saved_model.simple_save(sess, os.path.join(folder, "saved_model"), {"x": x}, {"y": y})
         frozen = tf.graph_util.convert_variables_to_constants(sess, graph.as_graph_def(), ["y"])
         tf.train.write_graph(frozen, folder, "frozen.pb", as_text=False)
@@ -76,7 +80,20 @@ def write(tf, folder):
         noted = {name: value for name, value in zip(OUTPUTS, sess.run(OUTPUTS, {x: INPUTS}))}
         sess.run("train", {x: INPUTS})
         noted["after"] = sess.run("layer/w:0")
+        write_events(tf, sess, folder)
     np.savez(os.path.join(folder, "noted.npz"), **{name.replace("/", "|"): value for name, value in noted.items()})
+
+
+def write_events(tf, sess, folder):
+    """An event file with a graph, summaries of several kinds and the statistics of a step."""
+    summary = tf.summary.merge([tf.summary.scalar("number", tf.constant(2.5)), tf.summary.histogram("spread", tf.constant([1.0, 2.0, 2.0])),
+                                tf.summary.image("picture", tf.ones([1, 4, 4, 1]))])
+    metadata = tf.RunMetadata()
+    value = sess.run(summary, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), run_metadata=metadata)
+    writer = tf.summary.FileWriter(os.path.join(folder, "log"), sess.graph)
+    writer.add_summary(value, 5)
+    writer.add_run_metadata(metadata, "a step", 5)
+    writer.close()
 
 
 def close(found, wanted, name):
@@ -89,6 +106,7 @@ def read(tf, folder):
     read_training(tf, folder, noted)
     read_values(tf, folder, noted)
     read_models(tf, folder, noted)
+    read_events(tf, folder)
 
 
 def read_training(tf, folder, noted):
@@ -138,6 +156,19 @@ def read_models(tf, folder, noted):
         y, init = tf.import_graph_def(text_format.Parse(file.read(), tf.GraphDef()), return_elements=["y:0", "init"], name="")
         sess.run(init)
         assert sess.run(y, {"x:0": INPUTS}).shape == noted["y:0"].shape
+
+
+def read_events(tf, folder):
+    (name,) = os.listdir(os.path.join(folder, "log"))
+    events = list(tf.train.summary_iterator(os.path.join(folder, "log", name)))
+    graphs = [tf.GraphDef.FromString(event.graph_def) for event in events if event.WhichOneof("what") == "graph_def"]
+    assert len(graphs) == 1 and "layer/w" in {node.name for node in graphs[0].node}
+    (summary,) = [event for event in events if event.WhichOneof("what") == "summary"]
+    values = {value.tag: value for value in summary.summary.value}
+    assert summary.step == 5 and values["number"].simple_value == 2.5 and values["spread"].histo.num == 3
+    assert values["picture/image/0"].image.height == 4 and values["picture/image/0"].image.encoded_image_string[1:4] == b"PNG"
+    (tagged,) = [event.tagged_run_metadata for event in events if event.WhichOneof("what") == "tagged_run_metadata"]
+    assert tagged.tag == "a step" and tf.RunMetadata.FromString(tagged.run_metadata).step_stats.dev_stats
 
 
 if __name__ == "__main__":

@@ -47,22 +47,22 @@ def model(ps=1, wrap=lambda optimizer: optimizer, tasks=None):
 
 
 class Watch(tf.train.SessionRunHook):
-    """From which step each session started; calls ``at[step]`` once when that step is reached."""
+    """From which step each session started, and where it is; calls ``at[step]`` once when that step is reached."""
 
     def __init__(self, at=None, say=lambda *words: None):
-        self.sessions, self.at, self.step, self._say = [], dict(at or {}), 0, say
+        self.sessions, self.at, self.step, self.weights, self._say = [], dict(at or {}), 0, None, say
 
     def begin(self):
-        self._tensor = tf.train.get_global_step()
+        self._tensor, self._weights = tf.train.get_global_step(), tf.trainable_variables()[0]
 
     def after_create_session(self, session, coord):
         self.sessions.append(int(session.run(self._tensor)))
         self._say("from", self.sessions[-1])
 
     def after_run(self, run_context, run_values):
-        self.step = int(run_context.session.run(self._tensor))
+        self.step, self.weights = run_context.session.run([self._tensor, self._weights])
         self._say("step", self.step)
-        action = self.at.pop(self.step, None)
+        action = self.at.pop(int(self.step), None)
         if action is not None:
             action()
 
@@ -126,17 +126,17 @@ def main(role, task, cluster, folder, last_step):
     """The body of a program."""
     spec, here, chief = json.loads(cluster), f"/job:worker/task:{task}", int(task) == 0
     server = tf.train.Server(tf.train.ClusterSpec(spec), job_name="worker", task_index=int(task))
-    hooks, bits = [Watch(say=_say)], 0
+    watch = Watch(say=_say)
+    hooks = [watch]
     with tf.device(here):
-        _, variables, train = _built(role, int(task), spec, here, hooks)
+        train = _built(role, int(task), spec, here, hooks)[2]
     everyone_leads = role == "allreduce"
     with training_session(server.target, folder if chief else None, int(last_step), hooks, chief or everyone_leads) as session:
         while not session.should_stop():
             session.run(train)
-            bits = int.from_bytes(session.raw_session().run(variables[0]).tobytes(), "little")
             time.sleep(0.005)
-    _say("bits", bits)
-    _say("done", hooks[-1].step)
+    _say("bits", int.from_bytes(watch.weights.tobytes(), "little"))
+    _say("done", watch.step)
 
 
 def _built(role, task, spec, here, hooks):

@@ -133,6 +133,7 @@ class Call:
     flops: int = 0
     nodes: list[Any] = field(default_factory=list)  # those it computes, for reports and errors
     target: int = -1
+    over: list[tuple[Array, Array]] = field(default_factory=list)  # (output, input): the output may take the input's place if nobody needs that later
 
     @property
     def traffic(self) -> int:

@@ -1,6 +1,7 @@
 """From a group of items to calls: one loop nest, and a second small one where threads have parts of a reduction to put together."""
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from penstock.compiler.layout import Strides
 from penstock.compiler.nest import Fold, Input, Nest, Output, Step
 from penstock.compiler.nest_kernel import module_for
 from penstock.compiler.nest_layout import Layout, Part
-from penstock.compiler.spills import spills, step_cost
+from penstock.compiler.spills import last_reads, spills, step_cost
 from penstock.graph.dtypes import DType, as_dtype
 
 if TYPE_CHECKING:
@@ -134,6 +135,17 @@ class Loop:
         operands = [*[array for array, _ in self.inputs], *[array for _, array, _, _ in self.outputs], *scratch]
         code = Code.of("nest " + nest.key, lambda: module_for(nest), complete=nest.ours)
         b.call(code, operands, words, label, len(self.outputs) + len(scratch), layout.elements * len(nest.steps))
+        b.calls[-1].over = self._over(nest)
+
+    def _over(self, nest: Nest) -> list[tuple[Array, Array]]:
+        """Outputs and inputs that may share memory: element by element, the input is read before the output is written, and not after it."""
+        reads = last_reads(nest)
+        buffers = Counter(array.buffer for array, _ in self.inputs)
+        alone = [(k, array, strides) for k, (array, strides) in enumerate(self.inputs)
+                 if buffers[array.buffer] == 1 and array.nbytes == array.buffer.nbytes and k in reads]
+        return [(output, array) for (_, output, along, whole), stored in zip(self.outputs, nest.outputs) if whole and output.buffer not in buffers
+                for k, array, strides in alone
+                if strides == along and array.dtype.itemsize == output.dtype.itemsize and reads[k] <= nest.phases[stored.value]]
 
     def _emit_partial(self, b: Emitter, label: str, count: int) -> None:
         """Parts of a reduction, each into accumulators of its own; then these into the outputs, in a fixed order."""

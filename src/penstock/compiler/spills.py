@@ -34,6 +34,16 @@ def spills(nest: Nest) -> dict[int, int]:
     return found
 
 
+def last_reads(nest: Nest) -> dict[int, int]:
+    """For each input that is read per element: the last loop over a row that reads it."""
+    stored, found = spills(nest), {}
+    for loop in range(nest.loops):
+        ready = nest.ready(loop) | {each for each, when in stored.items() if when < loop}
+        targets = [*nest.targets(loop), *[each for each, when in stored.items() if when == loop]]
+        found.update(dict.fromkeys((each for each in nest.needed(targets, ready) if each < len(nest.inputs)), loop))
+    return found
+
+
 def _price(nest: Nest, value: int, ready: set[int]) -> int:
     steps = {id(maker): maker for each in nest.needed([value], ready) if isinstance(maker := nest.makers[each], Step)}
     return sum(step_cost(step, nest) for step in steps.values())

@@ -92,6 +92,7 @@ def plan_arena(calls: Sequence[Call], status: Buffer, loops: Sequence[tuple[int,
             if first < start <= last < end:
                 last = end
         lives[buffer] = (first, last)
+    home = _in_place(calls, lives)
     offsets: dict[Buffer, int] = {}
     blocks = np.zeros((len(lives), 4), np.int64)  # of those that are placed: start and end in memory, first and last in time
     total = 0
@@ -103,7 +104,22 @@ def plan_arena(calls: Sequence[Call], status: Buffer, loops: Sequence[tuple[int,
         offsets[buffer] = start
         blocks[count] = (start, start + size, first, last)
         total = max(total, start + size)
+    offsets.update((buffer, offsets[other]) for buffer, other in home.items())
     return offsets, total
+
+
+def _in_place(calls: Sequence[Call], lives: dict[Buffer, tuple[int, int]]) -> dict[Buffer, Buffer]:
+    """Outputs that take the place of an input that dies with the call: what is read and written is in the cache once, not twice."""
+    home: dict[Buffer, Buffer] = {}
+    for index, call in enumerate(calls):
+        taken: set[Buffer] = set()
+        for output, given in call.over:
+            new, old = output.buffer, home.get(given.buffer, given.buffer)
+            if new in lives and old in lives and not {new, old} & taken and lives[new][0] == lives[old][1] == index and new.nbytes == old.nbytes:
+                home[new] = old
+                lives[old] = (lives[old][0], lives.pop(new)[1])
+                taken |= {new, old}
+    return home
 
 
 def _lowest_gap(taken: np.ndarray, size: int) -> int:

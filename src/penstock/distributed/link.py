@@ -1,4 +1,6 @@
-"""A link: the conversations of two tasks over one connection. No sockets, no threads of its own: a Carrier takes its frames, and hands it those that come.
+"""A link: the conversations of two tasks over one connection.
+
+No sockets and no threads of its own: a Carrier takes its frames, and hands it those that come.
 
 Contract. A request is delivered once or not at all. ``done`` of a conversation is called exactly once: with the reply,
 with CancelledError after ``cancel``, or with UnavailableError when the link is lost; ``part``, for messages that come
@@ -199,7 +201,7 @@ class Link:
 
     def received(self, kind: int, number: int, data: Any) -> None:
         """A frame has come; MalformedMessage if it makes no sense, after which the link is of no use any more."""
-        if kind == PART or kind == DONE:
+        if kind in (PART, DONE):
             call = self._calls.get(number) if kind == PART else self._calls.pop(number, None)
             if call is None:
                 return  # it was given up

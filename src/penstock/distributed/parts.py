@@ -14,16 +14,15 @@ from tensorboard.compat.proto.graph_pb2 import GraphDef
 
 from penstock.compiler import ir
 from penstock.compiler.ir import Node, Program
+from penstock.distributed import loops
 from penstock.distributed.cluster_spec import task_of
-from penstock.errors import InvalidArgumentError, UnimplementedError
+from penstock.errors import InvalidArgumentError
 from penstock.graph.function import FuncGraph
 from penstock.graph.function_def import called_functions, to_function_def
 from penstock.graph.graph import Graph
 from penstock.graph.graph_def import extend_graph
 from penstock.ops.transfer import Arg
-from penstock.runtime.partition import partition
-
-_DEPTH = {"enter": 1, "exit": -1}  # how many loops deeper the output of a node lies than its inputs
+from penstock.runtime.partition import Partition, partition
 
 
 @dataclass(slots=True)
@@ -52,9 +51,8 @@ class Part:
 def split(program: Program) -> list[Part]:
     """The parts of a placed program, one for each task that has nodes."""
     frames = any(node.definition.control_flow for node in program.nodes)
-    if frames:
-        _check_loops(program)
-    parts = {cut.device: Part(cut.device, cut.nodes, frames=frames) for cut in partition(program, task_of)}
+    cuts = _cut_loops(program) if frames else partition(program, task_of)
+    parts = {cut.device: Part(cut.device, cut.nodes, frames=frames) for cut in cuts}
     for number, arg in enumerate(program.args):
         part = parts[task_of(arg.device)]
         arg.attrs["index"] = len(part.feeds)
@@ -66,19 +64,13 @@ def split(program: Program) -> list[Part]:
     return list(parts.values())
 
 
-def _check_loops(program: Program) -> None:
-    """A loop must lie on one task: its Send and Recv nodes would need the iteration in their keys."""
-    depth: dict[Node, int] = {}
-    for node in program.nodes:
-        before = [*(producer for producer, _ in node.inputs if producer in depth), *node.control]
-        inside = max((depth[other] for other in before), default=0)
-        depth[node] = inside + _DEPTH.get(node.definition.control_flow or "", 0)
-    for node in program.nodes:
-        for producer in (*(producer for producer, _ in node.inputs), *node.control):
-            if depth[producer] > 0 and task_of(producer.device) != task_of(node.device):
-                raise UnimplementedError(None, node.origin, (
-                    f"the loop that '{node.name}' is in spans tasks: it is on {node.device}, and its input '{producer.name}' on {producer.device}. "
-                    "Put the body of the loop on one task with tf.device."))
+def _cut_loops(program: Program) -> list[Partition]:
+    """The parts of a program with loops, which may span tasks."""
+    loops.gather(program)
+    frames = loops.frames_of(program)
+    cuts = partition(program, task_of)
+    loops.drive(cuts, frames, task_of)
+    return cuts
 
 
 def program_of(graph_def: GraphDef, fetches: Sequence[str]) -> Program:

@@ -1,4 +1,4 @@
-"""What the graph of a client that has no secret may do: compute, and use the variables, queues and tables of the cluster, but not reach beyond them."""
+"""What the graph of a client without the secret may do: compute, and use the variables, queues and tables of the cluster, and no more."""
 from __future__ import annotations
 
 import os

@@ -54,7 +54,8 @@ class Server:
         self._grpc = GrpcServer(access, self._foreign_call)
         host, _, port = address.rpartition(":")
         if access.open and host not in LOOPBACK:
-            _log.warning("There is no PENSTOCK_CLUSTER_SECRET and no certificate: %s listens on the loopback interface only, and not at %s.", self._task, address)
+            _log.warning("There is no PENSTOCK_CLUSTER_SECRET and no certificate: %s listens on the loopback interface only, and not at %s.",
+                         self._task, address)
         self._port = self._grpc.bind(access.listening_host(host), int(port))
         self._transport = GrpcTransport(access)
         self._addresses = {address if self._port == int(port) else f"{host}:{self._port}", f"localhost:{self._port}", f"127.0.0.1:{self._port}"}

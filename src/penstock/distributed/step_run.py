@@ -2,12 +2,13 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import dataclass
 from typing import Any
 
 from tensorboard.compat.proto.config_pb2 import RunMetadata
 
-from penstock.distributed import step_state
+from penstock.distributed import clocks, step_state
 from penstock.distributed.messages import Message, error_fields
 from penstock.distributed.peers import Conversation, Peers, deliver_tensor, ignore, tensor_message
 from penstock.distributed.worker import RunOrder, Worker
@@ -88,11 +89,13 @@ class StepRun:
             self._event(step_state.Failed(part.task, error))
             return
 
+        sent = _now()
+
         def answered(reply: Message | None, error: OpError | None) -> None:
             if reply is None or len(reply.tensors) != len(part.results):
                 self._event(step_state.Failed(part.task, error or InternalError(None, None, f"{part.task} gave a wrong number of results")))
             else:
-                self._part_done(part, reply.tensors, RunMetadata.FromString(bytes(reply.blobs[0])) if reply.blobs else None)
+                self._part_done(part, reply.tensors, _told(reply, sent))
 
         conversation = self._peers.start(part.task, message, answered, lambda more: deliver_tensor(more, deliver))
         self._conversations.append(conversation)
@@ -152,3 +155,16 @@ class _Sink:
 
 def _not_expected(key: str, value: Any, error: BaseException | None) -> None:
     """Takes tensors for a part that is not there: there are none."""
+
+
+def _now() -> int:
+    return time.time_ns() // 1000
+
+
+def _told(reply: Message, sent: int) -> RunMetadata | None:
+    """What a task tells of its part, by the clock of this one."""
+    if not reply.blobs:
+        return None
+    metadata = RunMetadata.FromString(bytes(reply.blobs[0]))
+    clocks.align(metadata.step_stats, sent, _now())
+    return metadata

@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 from penstock.distributed.cluster_spec import task_of
+from penstock.distributed.messages import error_fields, error_from
 from penstock.errors import AbortedError, OpError
 from penstock.runtime.rendezvous import Rendezvous
 from penstock.runtime.step import Step
@@ -246,7 +247,7 @@ class Steps:
         self._entries.pop(number, None)
         if number not in self._ended:
             self._order.append(number)
-        self._ended[number] = error
+        self._ended[number] = None if error is None else error_from(error_fields(error))  # a copy: the frames of the error itself hold tensors
         if len(self._order) > _REMEMBERED:
             del self._ended[self._order.popleft()]
 

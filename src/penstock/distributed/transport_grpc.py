@@ -104,7 +104,8 @@ class _Address:
             self._channel = grpc.insecure_channel(address, options=CLIENT_OPTIONS)
         else:
             tls = access.tls
-            self._channel = grpc.secure_channel(address, grpc.ssl_channel_credentials(tls.authority, tls.key, tls.certificate), options=CLIENT_OPTIONS)
+            credentials = grpc.ssl_channel_credentials(tls.authority, tls.key, tls.certificate)
+            self._channel = grpc.secure_channel(address, credentials, options=CLIENT_OPTIONS)
         self._lock = threading.Lock()
         self._connection: _Connection | None = None
         self.link: Link | None = None

@@ -5,7 +5,8 @@ input that is not dead. Enter starts a frame, the run of a loop, or gives a runn
 NextIteration hands a value to the next iteration of its frame, unless it is dead. Exit brings a value out to the frame around; if no Exit of a frame
 was ever alive when all of the frame has ended, its Exits are dead there.
 
-A dead value crosses between tasks as such: Send hands it over, and the other task's Recv is dead. Both stand outside of all loops.
+A dead value crosses between tasks as such: Send hands it over, and the other task's Recv is dead. In a loop a tensor crosses once per iteration, under
+a key that names it; who makes a Recv run in every iteration is told in ``distributed/loops.py``.
 """
 from __future__ import annotations
 
@@ -58,6 +59,7 @@ class _Frame:
 
     def __init__(self, name: str, parent: _Frame | None, parent_iteration: int) -> None:
         self.name, self.parent, self.parent_iteration = name, parent, parent_iteration
+        self.path: str = f"{parent.path}/{name}@{parent_iteration}" if parent is not None else ""
         self.iterations = [_Iteration()]
         self.constants: list[tuple[Node, Any]] = []
         self.children: dict[tuple[str, int], _Frame] = {}
@@ -85,7 +87,7 @@ class FrameRun:
     def __init__(self, plan: FramePlan, step: Step, record: Recorder | None = None) -> None:
         self.plan, self.step, self.record = plan, step, record
         self.under_way = 0  # Recv nodes that wait
-        self.arrived: queue.SimpleQueue[tuple[Node, Any, OpError | None]] = queue.SimpleQueue()
+        self.arrived: queue.SimpleQueue[tuple[tuple[_Frame, int, Node], Any, OpError | None]] = queue.SimpleQueue()
         self.root = _Frame("", None, 0)
         self.ready: deque[tuple[_Frame, int, Node]] = deque()
         self.results: dict[tuple[Node, int], Any] = {}
@@ -140,11 +142,17 @@ class FrameRun:
             self._deliver(frame, number, node, [DEAD, DEAD] if dead else inputs)
         elif dead:
             if node.definition is Send:
-                self.step.rendezvous.send(rendezvous_key(node.attrs), DEAD)
+                self.step.rendezvous.send(_key(frame, number, node), DEAD)
             self._deliver(frame, number, node, [DEAD] * len(node.output_dtypes))
         elif node.definition is Recv:
             self.under_way += 1
-            self.step.rendezvous.recv(rendezvous_key(node.attrs), lambda value, error: self.arrived.put((node, value, error)))  # type: ignore[arg-type]
+            frame.active += 1
+            place = frame, number, node
+            self.step.rendezvous.recv(_key(frame, number, node), lambda value, error: self.arrived.put((place, value, error)))  # type: ignore[arg-type]
+        elif node.definition is Send:
+            value = inputs[0].read() if self.plan.references[node] else inputs[0]
+            self.step.rendezvous.send(_key(frame, number, node), value)
+            self._deliver(frame, number, node, [])
         else:
             self._deliver(frame, number, node, self._call(node, inputs))
 
@@ -167,14 +175,16 @@ class FrameRun:
     def _receive(self) -> None:
         """Waits for a value from another task, for as long as the step has time."""
         try:
-            node, value, error = self.arrived.get(timeout=self.step.remaining())
+            (frame, number, node), value, error = self.arrived.get(timeout=self.step.remaining())
         except queue.Empty:
             raise DeadlineExceededError(None, None, f"Timed out waiting for a tensor from another task: the step did not end within "
                                         f"{self.step.timeout_ms} ms") from None
         self.under_way -= 1
         if error is not None:
             raise error
-        self._deliver(self.root, 0, node, [value])
+        self._deliver(frame, number, node, [value])
+        frame.active -= 1
+        self._end_if_done(frame)
 
     # --- what arrives where ------------------------------------------------------------------------------------------
 
@@ -275,3 +285,9 @@ class FrameRun:
             self._deliver(parent, frame.parent_iteration, node, [DEAD])
         parent.active -= 1
         self._end_if_done(parent)
+
+
+def _key(frame: _Frame, number: int, node: Node) -> str:
+    """The key under which a Send and a Recv meet in one iteration."""
+    key = rendezvous_key(node.attrs)
+    return f"{key};{frame.path};{number}" if frame.parent is not None else key

@@ -180,9 +180,9 @@ class BaseSession:
         tensors: list[Any] = [self._graph.as_graph_element(item, allow_operation=False) for item in feeds or ()]
         if self._remote is not None:
             return self._remote.partial_run_setup(wanted, tensors)
-        program = ir.prune(wanted.tensors, wanted.targets, tensors)  # type: ignore[arg-type]
+        program = ir.prune(wanted.tensors, wanted.targets, tensors)
         handle = f"partial_run_{len(self._partial_runs)}"
-        self._partial_runs[handle] = partial.PartialRun(program, tensors, wanted, self._environment)  # type: ignore[arg-type]
+        self._partial_runs[handle] = partial.PartialRun(program, tensors, wanted, self._environment)
         return handle
 
     def partial_run(self, handle: str, fetches: Any, feed_dict: Any = None) -> Any:

@@ -16,6 +16,8 @@ with NEVER.as_default():
 # If and While hold the graphs of functions, which belong to the graph they were made in: see tests/ops/test_control_flow.py.
 example("If", np.array(True), [], Tout=[], then_branch=EMPTY, else_branch=EMPTY, run=False)
 example("While", [], cond=NEVER, body=EMPTY, output_shapes=[], run=False)
+example("StatelessIf", np.array(True), [], Tout=[], then_branch=EMPTY, else_branch=EMPTY, run=False)
+example("StatelessWhile", [], cond=NEVER, body=EMPTY, output_shapes=[], run=False)
 example("_FuncInput", T=dtypes.float32, shape=TensorShape([2]), run=False)
 example("EmptyTensorList", np.array([2], np.int32), np.array(-1, np.int32), element_dtype=dtypes.float32, run=False)
 example("TensorListPushBack", lambda: EmptyTensorList([2], -1, element_dtype=dtypes.float64), normal(2), run=False)

@@ -27,4 +27,5 @@ def _while_gradient(op, *dys):
 
 StatelessIf = _stateless(If, "cond: Tcond, input: Tin -> output: Tout", _if_gradient, Tcond=TYPE, Tin=TYPES, Tout=TYPES, then_branch=FUNC,
                          else_branch=FUNC, output_shapes=SHAPES)
-StatelessWhile = _stateless(While, "input: T -> output: T", _while_gradient, T=TYPES, cond=FUNC, body=FUNC, output_shapes=SHAPES, parallel_iterations=10)
+StatelessWhile = _stateless(While, "input: T -> output: T", _while_gradient, T=TYPES, cond=FUNC, body=FUNC, output_shapes=SHAPES,
+                            parallel_iterations=10)

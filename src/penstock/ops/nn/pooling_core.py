@@ -28,7 +28,8 @@ def pool_shape(shape: TensorShape, rank: int, ksize: Ints, strides: Ints, paddin
     """The shape of a pooled tensor; ValueError for windows that cannot be."""
     extents = check_rank(shape, rank).as_list()
     check_window(rank, ksize, strides)
-    return [output_extent(size, width, stride, 1, padding) for size, width, stride in zip(extents, ksize, strides)]
+    pooled = [output_extent(size, width, stride, 1, padding) for size, width, stride in zip(extents[1:], ksize[1:], strides[1:])]
+    return [extents[0], *pooled]  # there may be no image at all
 
 
 def check_window(rank: int, ksize: Ints, strides: Ints) -> None:

@@ -21,9 +21,9 @@ def _creating(op_type: str, summary: str, make: Any, *parameters: str, **declare
         return made(ctx, "Reader", container, shared_name, lambda name: make(name, *attributes))
 
     kernel.parameters = ("ctx", "container", "shared_name", *parameters)
-    body = type(op_type, (), {"__doc__": summary, "__module__": __name__, "stateful": True, "touches": "" if make is readers.IdentityReader else "files",
-                               "shape": fixed(),
-                               "gradient": None, "kernel": kernel})
+    touches = "" if make is readers.IdentityReader else "files"
+    body = type(op_type, (), {"__doc__": summary, "__module__": __name__, "stateful": True, "touches": touches, "shape": fixed(), "gradient": None,
+                              "kernel": kernel})
     return two_forms(op_type, "-> reader_handle: HANDLE", body, **declared, **SHARING)[1]
 
 

@@ -14,7 +14,7 @@ from penstock.graph.attrs import TYPE, types
 from penstock.graph.convert import to_tensor
 from penstock.graph.dtypes import as_dtype
 from penstock.graph.node import Tensor
-from penstock.graph.opdef import op
+from penstock.graph.opdef import OpDef, op
 from penstock.graph.scopes import name_scope
 from penstock.graph.seeds import get_seed
 from penstock.graph.shape import TensorShape
@@ -118,36 +118,22 @@ class Generator:
         return generator(ctx, seed, seed2)
 
 
-@op("_DrawUniform", "generator: resource, shape: T -> output: dtype", dtype=FLOATS, T=INDEX)
-class DrawUniform:
-    """RandomUniform with a generator that is given."""
-
-    stateful = True
-    updates = ("generator",)
-    shape = _as_given
-    gradient = None
-
+def _drawing(op_type: str, public: str, how: str, numpy: Any) -> OpDef:
+    """An op that draws from a generator that is given."""
     def kernel(generator, shape, dtype):
-        return distributions.uniform(generator, checked_shape(shape), dtype.np)
+        return numpy(generator, checked_shape(shape), dtype.np)
 
     def native(emit, generator, shape, dtype):
-        return emit.random.draw(generator, emit.known(shape).tolist(), np.dtype(dtype.np), "uniform", distributions.RESERVED_PER_OUTPUT)
+        return emit.random.draw(generator, emit.known(shape).tolist(), np.dtype(dtype.np), how, distributions.RESERVED_PER_OUTPUT)
+
+    body = type(op_type, (), {"__doc__": f"{public} with a generator that is given.", "__module__": __name__, "stateful": True,
+                              "updates": ("generator",), "shape": _as_given, "gradient": None, "kernel": kernel, "native": native})
+    return op(op_type, "generator: resource, shape: T -> output: dtype", dtype=FLOATS, T=INDEX)(body)
 
 
-@op("_DrawNormal", "generator: resource, shape: T -> output: dtype", dtype=FLOATS, T=INDEX)
-class DrawNormal:
-    """RandomStandardNormal with a generator that is given."""
-
-    stateful = True
-    updates = ("generator",)
-    shape = _as_given
-    gradient = None
-
-    def kernel(generator, shape, dtype):
-        return distributions.normal(generator, checked_shape(shape), dtype.np)
-
-    def native(emit, generator, shape, dtype):
-        return emit.random.draw(generator, emit.known(shape).tolist(), np.dtype(dtype.np), "normal", distributions.RESERVED_PER_OUTPUT)
+DrawUniform = _drawing("_DrawUniform", "RandomUniform", "uniform", distributions.uniform)
+DrawNormal = _drawing("_DrawNormal", "RandomStandardNormal", "normal", distributions.normal)
+DrawTruncated = _drawing("_DrawTruncated", "TruncatedNormal", "truncated", distributions.truncated_normal)
 
 
 @op("TruncatedNormal", "shape: T -> output: dtype", seed=0, seed2=0, dtype=FLOATS, T=INDEX)
@@ -155,6 +141,7 @@ class TruncatedNormal:
     """Standard normal numbers, drawn again where they fall outside of (-2, 2)."""
 
     stateful = True
+    draws = "_DrawTruncated"
     shape = _as_given
     gradient = None
 

@@ -1,0 +1,178 @@
+"""TensorFlow's MasterService: recorded conversations of real clients, what such clients may not do, and who is let in.
+
+`tests/interop/` has the live clients; the recordings in ``data/`` are what TensorFlow 1.15 and 2.21 sent there, run for 3 steps.
+"""
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import os
+import random
+from pathlib import Path
+
+import grpc
+import numpy as np
+import pytest
+from tensorboard.compat.proto.config_pb2 import CallableOptions
+
+import penstock as tf
+from penstock.distributed.master_proto import REQUESTS, RESPONSES
+from penstock.distributed.server import Server
+from penstock.graph.tensor_proto import array_to_proto, proto_to_array
+
+DATA = Path(__file__).with_name("data")
+PATH = "/tensorflow.MasterService/"
+
+
+@pytest.fixture(autouse=True)
+def no_secret(monkeypatch):
+    for name in ("PENSTOCK_CLUSTER_SECRET", "PENSTOCK_FOREIGN_CLIENTS", "PENSTOCK_FOREIGN_FILES"):
+        monkeypatch.delenv(name, raising=False)
+
+
+class Client:
+    """Calls a server as TensorFlow's C++ does."""
+
+    def __init__(self, server: Server) -> None:
+        self._channel = grpc.insecure_channel(server.target.removeprefix("grpc://").replace("localhost", "127.0.0.1"),
+                                              options=[("grpc.enable_http_proxy", 0)])
+        self.session = ""
+
+    def raw(self, method: str, request: bytes) -> bytes:
+        return self._channel.unary_unary(PATH + method)(request, timeout=20)
+
+    def call(self, method: str, **fields):
+        request = REQUESTS[method](**fields)
+        if self.session and "session_handle" in request.DESCRIPTOR.fields_by_name and not request.session_handle:
+            request.session_handle = self.session
+        response = RESPONSES[method].FromString(self.raw(method, request.SerializeToString()))
+        if method == "CreateSession":
+            self.session = response.session_handle
+        return response
+
+    def run(self, *fetch, **feeds):
+        response = self.call("RunStep", fetch=fetch, store_errors_in_response_body=True,
+                             feed=[{"name": name.replace("_", ":"), "tensor": array_to_proto(np.asarray(value))} for name, value in feeds.items()])
+        return response.status_code, response.status_error_message, [proto_to_array(item.tensor) for item in response.tensor]
+
+    def close(self):
+        self._channel.close()
+
+
+@pytest.fixture
+def server():
+    server = Server.create_local_server()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def client(server):
+    client = Client(server)
+    yield client
+    client.close()
+
+
+@pytest.mark.parametrize("recording", sorted(DATA.glob("*_client.json")), ids=lambda path: path.stem)
+def test_a_recorded_conversation(client, recording):
+    """Every request is answered; the training goes on as it did when it was recorded."""
+    losses, refused = [], []
+    partial = ""
+    for method, data, *_ in json.loads(recording.read_text()):
+        request = REQUESTS[method].FromString(base64.b64decode(data))
+        if "session_handle" in request.DESCRIPTOR.fields_by_name:
+            request.session_handle = client.session
+        if method == "RunStep" and request.partial_run_handle:
+            request.partial_run_handle = partial
+        response = RESPONSES[method].FromString(client.raw(method, request.SerializeToString()))
+        if method == "CreateSession":
+            client.session = response.session_handle
+        elif method == "PartialRunSetup":
+            partial = response.partial_run_handle
+        elif method == "ListDevices":
+            assert [device.name for device in response.local_device] == ["/job:local/replica:0/task:0/device:CPU:0"]
+        elif method == "RunStep" and response.status_code:
+            refused.append(response.status_code)
+        elif method == "RunStep" and request.target and request.fetch:
+            losses.append(float(proto_to_array(response.tensor[0].tensor)))
+    assert refused == [tf.errors.PERMISSION_DENIED, tf.errors.INVALID_ARGUMENT]
+    assert len(losses) == 3 and losses[0] > losses[1] > losses[2]
+
+
+def graph():
+    with tf.Graph().as_default() as made:
+        x = tf.placeholder(tf.float32, [None], name="x")
+        tf.add(x, 1.0, name="y")
+        tf.read_file("/etc/hostname", name="read")
+        tf.py_func(lambda: np.float32(1), [], tf.float32, name="python")
+        tf.cond(tf.constant(True), lambda: tf.read_file("/etc/hostname"), lambda: tf.constant("x"), name="hidden")
+        tf.add(1.0, 1.0, name="harmless")
+    return made.as_graph_def()
+
+
+def test_callables(client):
+    client.call("CreateSession", graph_def=graph())
+    handle = client.call("MakeCallable", options=CallableOptions(feed=["x:0"], fetch=["y:0"])).handle
+    for values in ([1.0], [2.0, 3.0]):
+        got = client.call("RunCallable", handle=handle, feed=[array_to_proto(np.array(values, np.float32))]).fetch
+        np.testing.assert_array_equal(proto_to_array(got[0]), np.array(values, np.float32) + 1)
+    client.call("ReleaseCallable", handle=handle)
+    with pytest.raises(grpc.RpcError) as caught:
+        client.call("RunCallable", handle=handle)
+    assert caught.value.code() is grpc.StatusCode.NOT_FOUND
+
+
+def test_files_and_python_are_out_of_reach(client, monkeypatch):
+    client.call("CreateSession", graph_def=graph())
+    for fetch in ("read:0", "python:0", "hidden/Merge:0"):
+        code, text, _ = client.run(fetch)
+        assert code == tf.errors.PERMISSION_DENIED and "without the cluster's secret" in text, fetch
+    assert client.run("harmless:0")[2] == [2.0]
+    monkeypatch.setenv("PENSTOCK_FOREIGN_FILES", "1")
+    assert client.run("read:0")[0] == 0 and client.run("python:0")[0] == tf.errors.PERMISSION_DENIED
+
+
+def test_every_op_that_opens_files_says_so():
+    from penstock.graph.opdef import REGISTRY
+
+    telling = {name for name, definition in REGISTRY.items() if definition.touches}
+    assert {"ReadFile", "WriteFile", "MatchingFiles", "SaveV2", "RestoreV2", "MergeV2Checkpoints", "TFRecordReaderV2", "WholeFileReaderV2",
+            "TextLineDataset", "TFRecordDataset", "InitializeTableFromTextFileV2", "PyFunc", "PyFuncStateless", "PrintV2"} <= telling
+    assert not {"Add", "VariableV2", "QueueDequeueV2", "Print"} & telling
+
+
+def test_a_secret_keeps_foreign_clients_out(monkeypatch, caplog):
+    monkeypatch.setenv("PENSTOCK_CLUSTER_SECRET", "open sesame")
+    for allowed in (False, True):
+        if allowed:
+            monkeypatch.setenv("PENSTOCK_FOREIGN_CLIENTS", "1")
+        server = Server.create_local_server()
+        client = Client(server)
+        try:
+            if allowed:
+                client.call("CreateSession", graph_def=graph())
+            else:
+                with caplog.at_level(logging.WARNING, logger="tensorflow.server"), pytest.raises(grpc.RpcError) as caught:
+                    client.call("CreateSession", graph_def=graph())
+                assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED and "refused CreateSession" in caplog.text
+        finally:
+            client.close()
+            server.stop()
+
+
+def test_garbage(client, caplog):
+    chance = random.Random(0)
+    client.call("CreateSession", graph_def=graph())
+    good = REQUESTS["RunStep"](session_handle=client.session, fetch=["harmless:0"]).SerializeToString()
+    for number in range(60):
+        method = chance.choice(sorted(REQUESTS.keys() - {"Reset", "CloseSession"}))
+        data = bytearray(good if number % 2 else os.urandom(chance.randrange(200)))
+        for _ in range(3):
+            if data:
+                data[chance.randrange(len(data))] = chance.randrange(256)
+        try:
+            client.raw(method, bytes(data))
+        except grpc.RpcError as error:
+            assert error.code() not in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED), error
+    assert client.run("harmless:0")[2] == [2.0]

@@ -1,0 +1,79 @@
+"""Mutual TLS: both sides show certificates of one authority, which the test makes with the openssl command."""
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import grpc
+import numpy as np
+import pytest
+
+import penstock as tf
+from penstock.distributed import client
+from penstock.distributed.security import Access, certificates
+from penstock.distributed.server import Server
+
+pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl command")
+NAMES = ("PENSTOCK_TLS_CERT", "PENSTOCK_TLS_KEY", "PENSTOCK_TLS_CA")
+
+
+def openssl(folder, *arguments):
+    subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True, timeout=60)
+
+
+def make(folder, authority):
+    """A certificate authority and a certificate for localhost that it has signed."""
+    folder.mkdir()
+    key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
+    openssl(folder, "req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-subj", f"/CN={authority}", "-days", "2")
+    openssl(folder, "req", *key, "-keyout", "task.key", "-out", "task.csr", "-subj", "/CN=task")
+    (folder / "names").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
+    openssl(folder, "x509", "-req", "-in", "task.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-out", "task.pem", "-days", "2",
+            "-extfile", "names")
+    return [str(folder / name) for name in ("task.pem", "task.key", "ca.pem")]
+
+
+@pytest.fixture(scope="module")
+def authorities(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tls")
+    return make(folder / "ours", "ours"), make(folder / "theirs", "theirs")
+
+
+@pytest.fixture
+def use(monkeypatch):
+    monkeypatch.setattr(client, "in_process", {})  # over the network
+    monkeypatch.delenv("PENSTOCK_CLUSTER_SECRET", raising=False)
+    return lambda paths: [monkeypatch.setenv(name, path) if path else monkeypatch.delenv(name, raising=False) for name, path in zip(NAMES, paths)]
+
+
+def test_both_sides_show_certificates(authorities, use):
+    ours, theirs = authorities
+    use(ours)
+    assert not Access.from_environment().open and Access.from_environment().listening_host("ps0.example.com") == "[::]"
+    server = Server.create_local_server()
+    try:
+        with tf.Graph().as_default():
+            double = tf.constant(np.arange(1000.0)) * 2.0
+            with tf.Session(server.target) as session:
+                assert session.run(double)[999] == 1998.0
+            for paths in (theirs, [None] * 3):  # signed by somebody else; none at all
+                use(paths)
+                with tf.Session(server.target, config=None) as session, pytest.raises(tf.errors.UnavailableError):
+                    session._remote._link.call(client.Message("GetStatus"), 3.0)
+            with grpc.insecure_channel(server.target.removeprefix("grpc://"), options=[("grpc.enable_http_proxy", 0)]) as channel:
+                with pytest.raises(grpc.RpcError):
+                    channel.unary_unary("/tensorflow.MasterService/ListDevices")(b"", timeout=3)
+            use(ours)
+            with tf.Session(server.target) as session:
+                assert session.run(double)[1] == 2.0
+    finally:
+        server.stop()
+
+
+def test_all_three_files_are_needed(authorities, use):
+    ours, _ = authorities
+    use([ours[0], ours[1], None])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="PENSTOCK_TLS_CA is missing"):
+        certificates()
+    use([None] * 3)
+    assert certificates() is None
