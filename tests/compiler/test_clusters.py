@@ -261,6 +261,21 @@ def test_reads_see_what_the_program_says(monkeypatch):
         np.testing.assert_array_equal(found, wanted)
 
 
+def test_a_scalar_is_updated_by_a_reduction(monkeypatch):
+    """The update stands at the level of what the reduction keeps."""
+    monkeypatch.setattr(config, "mode", "eager")
+    for size in (100, 300_000):
+        with tf.Graph().as_default(), tf.Session() as session:
+            total, rows = tf.Variable(1.0), tf.Variable(np.ones(4, np.float32), use_resource=True)
+            x = tf.placeholder(tf.float32, [4, None])
+            steps = [total.assign_add(tf.reduce_mean(tf.maximum(x, 0.0))), rows.assign_sub(tf.reduce_sum(x * x, 1))]
+            session.run(tf.global_variables_initializer())
+            value = np.random.RandomState(0).normal(size=(4, size // 4)).astype(np.float32)
+            session.run(steps, {x: value})
+            np.testing.assert_allclose(session.run(total), 1 + np.maximum(value, 0).mean(), rtol=1e-5)
+            np.testing.assert_allclose(session.run(rows), 1 - (value * value).sum(1), rtol=1e-5)
+
+
 # --- users' ops --------------------------------------------------------------------------------------------------------
 
 def test_an_op_of_the_user_is_fused(rng):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import math
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -80,6 +81,8 @@ def row_major(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
         step *= max(extent, 1)
     return tuple(reversed(strides))
 
+_linking = threading.Lock()
+
 
 class Code:
     """A compiled function, or the promise of one: ``key`` names its structure, ``build()`` gives the LLVM IR of a module that defines ``symbol``.
@@ -111,7 +114,9 @@ class Code:
             if config.dump:
                 print(target.dump(self.key, self._build(), config.dump), file=sys.stderr)
             code = target.object_code_for(self.key, self._build) if self._complete else target.object_code(self._build())
-            self._library = target.Library(code, self.symbol)
+            library = target.Library(code, self.symbol)
+            with _linking:  # another thread may have been faster, and its code may be running already
+                self._library = self._library or library
 
     @functools.cached_property
     def address(self) -> int:

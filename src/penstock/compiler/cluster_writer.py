@@ -51,7 +51,7 @@ class _Writer:
                     self._store(value)
         for array, ref in self.variables.items():
             self._keep_apart(array)
-            self.loop.output(ref, array, self._strides(array, array.shape), True)
+            self.loop.output(ref, array, self._strides(array, array.shape), without_ones(array.shape) == self.space.shape)
         if self.loop.outputs:
             self.loop.emit(self.b, " ".join(dict.fromkeys(item.node.definition.type for item in self.group)))
 

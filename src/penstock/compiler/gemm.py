@@ -14,7 +14,7 @@ from llvmlite import ir
 
 from penstock.compiler.calls import ARRAY_DATA, Code
 from penstock.compiler.microkernel import DEPTH, STRIDE, MicroKernels, Module, Tile, maximum, minimum, tile_for, zeros
-from penstock.compiler.packing import PANEL_ROWS, PATCH_WORDS, STAGE, Packing
+from penstock.compiler.packing import GROUP, PANEL_ROWS, PATCH_WORDS, STAGE, Packing
 from penstock.compiler.pieces import advance, loop, number
 from penstock.compiler.vectors import I64, IR, POINTER, allocate
 
@@ -39,7 +39,7 @@ class Gemm:
         self.packing = Packing(self.m)
         self.pack_a = self.packing.patches() if patches else self.packing.matrix()
         self.has_patches = patches
-        self.panel, self.transposed_panel = self.packing.panel(), self.packing.transposed_panel()
+        self.panels, self.panel, self.transposed_panel = self.packing.panels(), self.packing.panel(), self.packing.transposed_panel()
         self.tiles = self.packing.tiles() if columns else None
         self.store_tile = self._store_tile()
         self._kernel()
@@ -57,7 +57,7 @@ class Gemm:
         tiles = tile.buffer_rows // tile.rows
         self.a_buffer = allocate(b, tile.scalar, tiles * DEPTH * tile.line // tile.size if self.columns else tile.buffer_rows * STRIDE)
         self.stage = allocate(b, tile.scalar, (STAGE + 1) * STRIDE) if self.columns else self.a_buffer
-        self.b_buffer = allocate(b, tile.scalar, PANEL_ROWS * tile.columns)
+        self.b_buffer = allocate(b, tile.scalar, GROUP * PANEL_ROWS * tile.columns)
         self.tile_buffer = allocate(b, tile.scalar, tile.rows * tile.columns)
         self.zeros = allocate(b, tile.scalar, tile.columns)
         for v in range(tile.vectors):
@@ -136,19 +136,25 @@ class Gemm:
                                              *[w[name] for name in ("c_step", "c_width", "c_height", "c_line", "c_image")]])
 
     def _pack_b(self, k0: IR, depth: IR, n0: IR, width: IR, vectors: IR, full: IR) -> tuple[IR, IR]:
-        """The panel and its step; a partial one is always copied, for vectors would reach beyond the array."""
+        """The panel and its step; a partial one is always copied, for vectors would reach beyond the array. Full ones are copied in groups."""
         b, w, tile = self.b, self.w, self.tile
+        slot = b.and_(b.udiv(b.sub(n0, w["n_start"]), number(tile.columns)), number(GROUP - 1))
+        place = advance(b, self.b_buffer, b.mul(slot, number(self.packing.panel_bytes)))
         transposed = b.icmp_signed("!=", w["b_transposed"], number(0))
         down, right = b.select(transposed, n0, k0), b.select(transposed, k0, n0)
         source = advance(b, self.place["b"], b.add(b.mul(down, w["b_step"]), b.mul(right, number(tile.size))))
         packed = b.or_(b.icmp_signed("!=", w["b_packed"], number(0)), b.not_(full))
-        arguments = [self.b_buffer, source, w["b_step"], depth, width, vectors]
+        arguments = [place, source, w["b_step"], depth, width, vectors]
         with b.if_then(packed), b.if_else(transposed) as (turned, plain):
             with turned:
                 b.call(self.transposed_panel, arguments)
-            with plain:
-                b.call(self.panel, arguments)
-        return b.select(packed, self.b_buffer, source), b.select(packed, b.mul(vectors, number(tile.lanes * tile.size)), w["b_step"])
+            with plain, b.if_else(b.icmp_signed("==", width, number(tile.columns))) as (whole, part):
+                with whole, b.if_then(b.icmp_signed("==", slot, number(0))):
+                    count = minimum(b, number(GROUP), b.udiv(b.sub(w["n_stop"], n0), number(tile.columns)))
+                    b.call(self.panels, [place, source, w["b_step"], depth, count])
+                with part:
+                    b.call(self.panel, arguments)
+        return b.select(packed, place, source), b.select(packed, b.mul(vectors, number(tile.lanes * tile.size)), w["b_step"])
 
     def _store_tile(self) -> ir.Function:
         """store_tile(tile, c, m, rows, width, added, added_step, first, floor, c_step, ...): the end of the micro-kernel, for any width and place."""

@@ -11,6 +11,10 @@ from penstock.compiler.microkernel import DEPTH, I32, STRIDE, Module, maximum, m
 from penstock.compiler.pieces import advance, loop, number
 from penstock.compiler.vectors import I64, IR, POINTER
 
+STAGE = 16  # rows of A's transpose that are copied at a time, before they are cut into tiles
+PANEL_ROWS = DEPTH + 16  # of a panel of B: with room for a whole square
+GROUP = 4  # panels of B in a buffer
+
 # Where the windows of a convolution lie. A window is cut into segments that are contiguous in memory: rows of the window, or its single pixels.
 PATCH_WORDS = (
     "width", "height",  # of the output: pixel p is at x = p % width, y = p // width % height of image p // width // height
@@ -30,6 +34,7 @@ class Packing:
         self.m, self.tile = module, module.tile
         self.size = self.tile.size
         self.row_bytes = STRIDE * self.size
+        self.panel_bytes = PANEL_ROWS * self.tile.columns * self.size
         self.copy, self.fill = self._copy(), self._fill()
 
     def _vector_bytes(self) -> int:
@@ -163,6 +168,21 @@ class Packing:
         b.ret_void()
         return function
 
+    def panels(self) -> ir.Function:
+        """panels(buffer, from, step, rows, count): some full panels of B. Row by row: rows may be far apart, and each has a page of its own."""
+        function, b = self.m.function("panels", [POINTER, POINTER, I64, I64, I64])
+        buffer, source, step, rows, count = function.args
+        row_bytes = self.tile.columns * self.size
+        with loop(b, number(0), rows) as row:
+            here, to = advance(b, source, b.mul(row, step)), advance(b, buffer, b.mul(row, number(row_bytes)))
+            with loop(b, number(0), count) as index:
+                for v in range(self.tile.vectors):
+                    at = number(v * self._vector_bytes())
+                    value = self.m.load(b, advance(b, advance(b, here, b.mul(index, number(row_bytes))), at))
+                    self.m.store(b, value, advance(b, advance(b, to, b.mul(index, number(self.panel_bytes))), at))
+        b.ret_void()
+        return function
+
     def panel(self) -> ir.Function:
         """panel(buffer, from, step, rows, width, vectors): columns of B, in rows of whole vectors; the rest is zeros."""
         function, b = self.m.function("panel", [POINTER, POINTER, I64, I64, I64, I64])
@@ -214,7 +234,3 @@ def transpose(b: ir.IRBuilder, square: list[IR]) -> list[IR]:
                     result[place] = b.shuffle_vector(square[i], square[j], ir.Constant(ir.VectorType(I32, lanes), order))
         square, distance = result, distance * 2
     return square
-
-
-STAGE = 16  # rows of A's transpose that are copied at a time, before they are cut into tiles
-PANEL_ROWS = DEPTH + 16  # of a buffer for B: with room for a whole square

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _SMALL = 2_000_000  # operations that one thread does in the time that it takes to wake another, and some more
 PARTS = 3  # per thread: one that is delayed has less to do
+_PAGES = 60  # that a CPU can look up at once
+_FAR = 2048  # bytes between rows
 _REUSED = 3  # tiles of rows that a panel of B has to serve, to be worth a copy
 
 
@@ -86,9 +88,16 @@ def bits(value: float, dtype: np.dtype) -> int:
 def _words(p: Product, tile: Tile, given: dict[str, int]) -> list[int]:
     m = given["m_stop"] - given["m_start"]
     values = {"batch": p.batch, "a_step": p.a_step, "b_step": p.b_step, "c_step": p.c_step, "b_transposed": int(p.b_transposed),
-              "b_packed": int(p.b_transposed or m >= _REUSED * tile.rows), "m_block": _even(m, tile.buffer_rows, tile.rows),
-              "k_start": 0, "k_stop": p.k, "k_block": _even(p.k, DEPTH, 4), **p.steps, **given}
+              "b_packed": int(p.b_transposed or m >= _REUSED * tile.rows), "k_start": 0, "k_stop": p.k, **_blocks(p, tile, m), **p.steps, **given}
     return [*(values.get(name, 0) for name in gemm.WORDS), *p.patches]
+
+
+def _blocks(p: Product, tile: Tile, m: int) -> dict[str, int]:
+    """The sizes of blocks. Where large rows of B, or of C, are passed but once, few of them are open at a time: each is on a page of its own."""
+    few = _PAGES // tile.rows * tile.rows
+    m_most = few if p.k <= _PAGES and p.c_step >= _FAR else tile.buffer_rows
+    k_most = _PAGES if m <= few and not p.b_transposed and p.b_step >= _FAR else DEPTH
+    return {"m_block": _even(m, m_most, tile.rows), "k_block": _even(p.k, k_most, 4)}
 
 
 def _even(extent: int, most: int, multiple: int) -> int:

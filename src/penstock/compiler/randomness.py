@@ -38,20 +38,29 @@ class Randomness:
 
     def draw(self, generator: Array, shape: Sequence[int], dtype: np.dtype, how: str, reserved: int) -> Array:
         """An array of "uniform", "normal" or "truncated" (normal) numbers; ``reserved``: how many blocks are set aside for each."""
-        convert = _CONVERSIONS.get((how, dtype.name))
-        truncated = how == "truncated" and dtype == np.float32
-        if not (convert or truncated) or min(shape, default=0) < 0:
-            raise Unsupported(f"{how} random numbers of type {dtype}")
+        build = _builder(how, dtype)
+        if min(shape, default=0) < 0:
+            self.emit.unsupported("a negative extent")
         result = self.emit.empty(shape, dtype)
         size = math.prod(result.shape)
         if size:
             per_group = _WORDS * 4 // dtype.itemsize
             groups = -(-size // per_group)
             parts = cut(groups, 4 * self.emit.threads if size >= _MANY and self.emit.threads > 1 else 1, 1)
-            code = Code.of(f"philox {how} {dtype}", _build_truncated if truncated else partial(_build, convert, dtype))
+            code = Code.of(f"philox {how} {dtype}", build)
             self.emit.call(code, [generator, result], [[start, stop, size] for start, stop in parts], f"random {how}", flops=size * 30)
         self.emit.call(Code.of("philox ahead", _build_ahead), [generator], [[size * reserved]], "random ahead")
         return result
+
+
+def _builder(how: str, dtype: np.dtype) -> Callable[[], str]:
+    """What writes the kernel. Raises Unsupported."""
+    if how == "truncated" and dtype == np.float32:
+        return _build_truncated
+    convert = _CONVERSIONS.get((how, dtype.name))
+    if convert is None:
+        raise Unsupported(f"{how} random numbers of type {dtype}")
+    return partial(_build, convert, dtype)
 
 
 def _build_ahead() -> str:

@@ -2,7 +2,8 @@
 
 A node can be in a region if its op has ``native``, or a ``lower`` for the types at hand, or if it computes with shapes alone. A region is as large as it can be
 without waiting for something that it does not need: it never depends on itself by way of a node outside, and all its members wait for the
-same blocking nodes (a dequeue, a tensor from another device). Each region becomes one node.
+same blocking nodes (a dequeue, a tensor from another device). What depends on a shape that changes from step to step (the distinct ids of a batch)
+is a region of its own, too: others need not be specialised again because of it. Each region becomes one node.
 """
 from __future__ import annotations
 
@@ -99,7 +100,7 @@ def _assign(nodes: list[Node], args: Collection[Node], excluded: Collection[str]
             inside[node] = keys.setdefault((level[node], waits[node]), object())
             continue
         level[node] = max([level[other] + (other in inside or other in folded) for other in before if other in level], default=0)
-        if node.definition.blocking:
+        if node.definition.blocking or node.definition.unforeseen:
             waits[node] |= 1 << blockers
             blockers += 1
     return inside, folded

@@ -40,7 +40,7 @@ def check_code(dtype: np.dtype, negatives: bool) -> Code:
 def _build_check(bits: int, negatives: bool) -> str:
     w = Writer(["indices", "status"], ["count", "limit"])
     b, kind = w.b, ir.IntType(bits)
-    limit = w.limit if bits == 64 else b.trunc(w.least(w.limit, number(2 ** 31 - 1)), kind)
+    limit = w.limit if bits == 64 else b.trunc(w.least(w.limit, number(2 ** 31 - negatives)), kind)  # as far as the type goes
     wrong = w.variable(of(kind, LANES), w.same(kind, 0, LANES))
 
     def look(index: IR, lanes: int) -> None:

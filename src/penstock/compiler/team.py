@@ -16,9 +16,17 @@ from penstock.compiler import driver, target
 _IDLE = 10.0  # seconds after which a parked thread ends
 
 
-@functools.cache
+_linking = threading.Lock()
+
+
 def native_driver() -> target.Library:
-    """The driver's code."""
+    """The driver's code. There must never be two: the code of one that is dropped would vanish under the threads that run it."""
+    with _linking:
+        return _driver()
+
+
+@functools.cache
+def _driver() -> target.Library:
     return target.Library(target.object_code(driver.text()), "run", "serve", "release")
 
 

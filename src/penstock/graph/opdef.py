@@ -64,6 +64,7 @@ PROPERTIES = {
     "calls_later": False,  # the functions in its attributes run when its kernel has returned: a dataset is made now, its elements later
     "allows_uninitialized": False,  # a Ref input may point at a variable without a value
     "shape_only": False,  # the outputs depend on the inputs' shapes, not on their elements
+    "unforeseen": False,  # the outputs' shapes depend on the inputs' elements: they change from step to step
     "draws": "",  # the op type that draws the same random numbers, given their generator as its first input
     "snapshot": False,  # the output is the value that the variable (its first input) has at this moment
     "reduces": "",  # sum, mean, prod, max, min, and, or: the first input is folded over the axes that the second one gives
@@ -147,6 +148,7 @@ class OpDef:
     touches: Any
     allows_uninitialized: bool
     calls_later: bool
+    unforeseen: bool
     draws: str
     updates: tuple[str, ...]
     reduces: str

@@ -9,6 +9,7 @@ import numbers
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from google.protobuf.message import DecodeError
 from tensorboard.compat.proto.meta_graph_pb2 import MetaGraphDef
 from tensorboard.compat.proto.variable_pb2 import VariableDef
 
@@ -110,14 +111,21 @@ def restore_collections(meta_graph_def: MetaGraphDef, graph: Graph, scope: str, 
     return list(variables.values())
 
 
+def _parsed(kind: Any, key: str, value: bytes) -> Any:
+    try:
+        return kind.FromString(value)
+    except DecodeError as error:
+        raise ValueError(f"The collection {key!r} is damaged: {error}") from None
+
+
 def _decoded(key: str, kind: str, value: Any, graph: Graph, scope: str, variables: dict[bytes, Variable]) -> Any:
     functions = _registry.get(key)
     if kind == "bytes_list" and functions is not None and functions.from_proto is not None:
         if functions.proto_type is VariableDef:
             if value not in variables:
-                variables[value] = functions.from_proto(VariableDef.FromString(value), import_scope=scope)
+                variables[value] = functions.from_proto(_parsed(VariableDef, key, value), import_scope=scope)
             return variables[value]
-        return functions.from_proto(functions.proto_type.FromString(value), import_scope=scope)
+        return functions.from_proto(_parsed(functions.proto_type, key, value), import_scope=scope)
     if kind == "node_list":
         return graph.as_graph_element(prepend_name_scope(value, scope))
     if kind == "any_list":

@@ -8,6 +8,7 @@ example("_Arg", T="float32", index=0, run=False)
 example("_Retval", normal(2), index=0, run=False)
 example("_Send", normal(2), tensor_name="edge", send_device="/cpu:0", recv_device="/cpu:1", run=False)
 example("_Recv", tensor_type="float32", tensor_name="edge", send_device="/cpu:0", recv_device="/cpu:1", run=False)
+example("_Region", [normal(2)], Tout=["float32"], names=["a"], run=False)
 example("_Generator", seed=1, seed2=2, run=False)
 for draw in ("_DrawUniform", "_DrawNormal", "_DrawTruncated"):
     example(draw, lambda: Generator(seed=1, seed2=2, name="generator"), np.array([5, 40], np.int32), dtype="float32", run=False)

@@ -21,6 +21,8 @@ from penstock.ops.math.sequences import range as range_
 class DynamicPartition:
     """The entries of ``data`` divided among several outputs: ``partitions`` says to which each goes."""
 
+    unforeseen = True
+
     def shape(data, partitions, num_partitions):
         rank = partitions.shape.ndims
         if rank is None or data.shape.ndims is None:

@@ -22,6 +22,8 @@ from penstock.ops.math.broadcast_gradient import reduce_to
 class Where:
     """The positions of the elements that are not zero, one per row."""
 
+    unforeseen = True
+
     def shape(input):
         return [None, input.shape.ndims]
 

@@ -76,6 +76,8 @@ def _unique_along(x: Any, axis: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.
 class Unique:
     """The distinct elements of a vector in the order they appear, and which of them each element is."""
 
+    unforeseen = True
+
     def shape(x):
         return _unique_shapes(x)[:2]
 
@@ -89,6 +91,8 @@ class Unique:
 @op("UniqueV2", "x: T, axis: Taxis -> y: T, idx: out_idx", T=TYPE, Taxis=INDEX_64, out_idx=INDEX_32)
 class UniqueV2:
     """The distinct slices along an axis."""
+
+    unforeseen = True
 
     def shape(x, axis):
         return _unique_axis_shapes(x, axis)[:2]
@@ -104,6 +108,8 @@ class UniqueV2:
 class UniqueWithCounts:
     """The distinct elements of a vector, which of them each element is, and how often each appears."""
 
+    unforeseen = True
+
     def shape(x):
         return _unique_shapes(x)
 
@@ -117,6 +123,8 @@ class UniqueWithCounts:
 @op("UniqueWithCountsV2", "x: T, axis: Taxis -> y: T, idx: out_idx, count: out_idx", T=TYPE, Taxis=INDEX_64, out_idx=INDEX_32)
 class UniqueWithCountsV2:
     """The distinct slices along an axis, and how often each appears."""
+
+    unforeseen = True
 
     def shape(x, axis):
         return _unique_axis_shapes(x, axis)
@@ -147,6 +155,7 @@ def unique_with_counts(x: Any, out_idx: Any = dt.int32, name: str | None = None)
 class ListDiff:
     """The elements of x that are not in y, and where they stood."""
 
+    unforeseen = True
     ranks = {"x": 1, "y": 1}
 
     def shape(x, y):

@@ -124,6 +124,7 @@ def _gradient_by(definition, op, dy):
 class SparseSegmentSum:
     """The sum of each segment of gathered rows."""
 
+    unforeseen = True
     shape = _reduced
 
     def kernel(data, indices, segment_ids):
@@ -149,6 +150,7 @@ class SparseSegmentSumWithNumSegments:
 class SparseSegmentMean:
     """The mean of each segment of gathered rows."""
 
+    unforeseen = True
     shape = _reduced
 
     def kernel(data, indices, segment_ids):
@@ -176,6 +178,7 @@ class SparseSegmentMeanWithNumSegments:
 class SparseSegmentSqrtN:
     """The sum of each segment of gathered rows, divided by the square root of their number."""
 
+    unforeseen = True
     shape = _reduced
 
     def kernel(data, indices, segment_ids):
