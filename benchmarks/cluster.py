@@ -152,6 +152,7 @@ def draw(path: str, frameworks: list[Framework], found: dict[tuple[Row, int], li
             axes.plot(*zip(*points), "o-" if which == 0 else "x--", color=f"C{color}", label=f"{row.label}, {framework.name}")
     axes.set(xlabel="workers", ylabel="steps per second and worker", yscale="log", title="Models without computation, 2 parameter servers")
     axes.legend(fontsize="x-small", ncol=2)
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)
     print(f"drawn: {path}")
 

@@ -9,6 +9,7 @@ writes anything has to read. Each number is the best of the rounds; the framewor
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import subprocess
@@ -38,33 +39,27 @@ def inputs(elements: int):
     return [random.standard_normal(elements).astype(np.float32) for _ in range(3)]
 
 
-def penstock_kernel(reduce):
-    """The expression, compiled."""
-    import penstock.ops  # noqa: F401 (fills the registry)
-    from penstock.compiler.fusion_body import Body, Instruction
-    from penstock.compiler.native import compile
-    from penstock.graph.dtypes import float32
-    from penstock.graph.opdef import REGISTRY
-
-    def step(name: str, *operands: int) -> Instruction:
-        return Instruction(REGISTRY[name], {"T": float32}, operands)
-    steps = (step("Mul", 0, 1), step("Add", 3, 2), step("Tanh", 4), step("Sigmoid", 0), step("Mul", 5, 6), step("Neg", 1), step("Mul", 8, 1),
-             step("Exp", 9), step("Sub", 7, 10))
-    return compile(Body((float32,) * 3, steps, (11,), reduce))
-
-
 def run_penstock(elements: int, rounds: int) -> dict[str, float]:
-    """Seconds per call: on all threads, on one, and for ten elements."""
+    """Seconds per step: on all threads, on one, and for ten elements."""
+    import penstock as tf
     from penstock.compiler.config import config
-    from penstock.compiler.fusion_body import Reduction
-    arrays, kernel = inputs(elements), penstock_kernel(Reduction("sum"))
-    found = {f"penstock, {config.threads} threads": measure(lambda: kernel(arrays, (elements,)), rounds)}
-    config.threads, small = 1, [array[:10] for array in arrays]
-    kernel = penstock_kernel(Reduction("sum"))
-    found["penstock, 1 thread"] = measure(lambda: kernel(arrays, (elements,)), rounds)
-    plain = penstock_kernel(None)
-    found["a call"] = measure(lambda: [plain(small, (10,)) for _ in range(1000)], 50) / 1000
+    config.mode = "eager"
+    a, b, c = places = [tf.placeholder(tf.float32, [None]) for _ in range(3)]
+    total = tf.reduce_sum(tf.tanh(a * b + c) * tf.sigmoid(a) - tf.exp(-b * b))
+    arrays = inputs(elements)
+    found = {}
+    for label, threads, size, count in ((f"penstock, {config.threads} threads", config.threads, elements, 1), ("penstock, 1 thread", 1, elements, 1),
+                                        ("a step", 1, 10, 1000)):
+        config.threads = threads
+        feeds = dict(zip(places, [array[:size] for array in arrays]))
+        with tf.Session() as session:
+            found[label] = measure(functools.partial(_steps, session, total, feeds, count), rounds) / count
     return found
+
+
+def _steps(session, fetch, feeds, count: int) -> None:
+    for _ in range(count):
+        session.run(fetch, feeds)
 
 
 def run_numpy(elements: int, rounds: int) -> dict[str, float]:
@@ -117,11 +112,11 @@ def main() -> None:
         for name, python in pythons.items():
             for label, seconds in in_process(name, python, options).items():
                 best[label] = min(seconds, best.get(label, seconds))
-    call = best.pop("a call")
+    step = best.pop("a step")
     for label, seconds in best.items():
         rate = options.elements * 12 / seconds / 1e9
         print(f"{label:22} {seconds * 1e3:8.2f} ms {rate:7.2f} GB/s   NumPy / this = {best['numpy'] / seconds:5.1f}")
-    print(f"a call on 10 elements, {call * 1e6:.2f} µs")
+    print(f"a step on 10 elements, {step * 1e6:.2f} µs")
 
 
 if __name__ == "__main__":

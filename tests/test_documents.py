@@ -39,6 +39,11 @@ def test_tree_example():
     assert example["main"](steps=60) > 0.8
 
 
+def test_own_op_example(capsys):
+    runpy.run_path(str(ROOT / "examples" / "own_op.py"), run_name="__main__")
+    assert float(capsys.readouterr().out.split()[-1]) < 0.05
+
+
 def test_the_tests_that_the_failure_table_names():
     named = set(re.findall(r"`(test_\w+)`", (ROOT / "docs" / "failures.md").read_text()))
     tests = "".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))

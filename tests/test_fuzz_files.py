@@ -33,4 +33,5 @@ def _check(seed: int, count: int, folder: Path) -> None:
         pytest.fail(f"hangs in what is in {folder / 'current'}")
     assert result.returncode == 0, f"crashed ({result.returncode}) in what is in {folder / 'current'}\n{result.stderr[-2000:]}"
     failures = [json.loads(line) for line in result.stdout.splitlines() if line.startswith('{"kind"')]
-    assert not failures, f"{len(failures)} of {count} files, kept in {folder}:\n" + "\n".join(f"{each['kind']}: {each['problem']}" for each in failures)
+    text = "\n".join(f"{each['kind']}: {each['problem']}" for each in failures)
+    assert not failures, f"{len(failures)} of {count} files, kept in {folder}:\n{text}"

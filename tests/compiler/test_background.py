@@ -12,8 +12,8 @@ import pytest
 
 import penstock.ops
 from penstock.compiler.background import Background
-from support.fused import Native, Sketch
 from penstock.graph import dtypes as dt
+from support.fused import Native, Sketch
 
 SOURCE = Path(penstock.__path__[0]).parent
 

@@ -1,15 +1,18 @@
-"""Products and convolutions by generated code, against NumPy: odd sizes, transposes, strides, padding, epilogues; nothing is written outside results."""
+"""Products and convolutions by generated code, against NumPy: odd sizes, transposes, strides, padding, epilogues, guards around results."""
 from __future__ import annotations
+
+import functools
 
 import numpy as np
 import pytest
 
-from penstock.compiler import gemm, table, target
+from penstock.compiler import gemm, winograd
 from penstock.compiler.calls import Array, Buffer, Unsupported
 from penstock.compiler.emitter import Emitter
 from penstock.compiler.microkernel import Tile
 from penstock.compiler.product import Epilogue
 from penstock.compiler.table import Table, run_op
+from penstock.compiler.winograd import worthwhile
 from penstock.graph.opdef import lookup
 from penstock.ops.nn.conv import _backprop_filter, _backprop_input, _forward
 
@@ -58,7 +61,8 @@ def test_products_of_any_size(dtype, transpose_a, transpose_b):
 
 @pytest.mark.parametrize(("first", "second"), [
     ((3, 4, 5), (3, 5, 6)), ((2, 3, 20, 30), (2, 3, 30, 40)), ((2, 3, 20, 30), (30, 40)), ((2, 1, 20, 30), (1, 3, 30, 40)),
-    ((1, 20, 30), (4, 30, 40)), ((5, 2, 3, 17, 9), (2, 1, 9, 33)), ((4, 20, 0), (4, 0, 7)), ((4, 0, 3), (4, 3, 7)), ((0, 5, 3), (0, 3, 2)), ((0, 3), (3, 4)),
+    ((1, 20, 30), (4, 30, 40)), ((5, 2, 3, 17, 9), (2, 1, 9, 33)), ((4, 20, 0), (4, 0, 7)), ((4, 0, 3), (4, 3, 7)), ((0, 5, 3), (0, 3, 2)),
+    ((0, 3), (3, 4)),
 ])
 def test_batches(first, second):
     rng = np.random.default_rng(1)
@@ -203,18 +207,68 @@ def test_tiles_of_other_cpus(tile, monkeypatch):
     monkeypatch.setattr(gemm, "tile_for", lambda size: tile)
     monkeypatch.setattr(product, "tile_for", lambda size: tile)
     rng, dtype = np.random.default_rng(10), np.dtype(f"f{tile.size}")
-    for transpose_a, transpose_b in ((False, False), (True, True)):
-        a, b = matrix(rng, 37, 270, transpose_a, dtype), matrix(rng, 270, 45, transpose_b, dtype)
-        found = run(lambda emit, x, y: emit.contract.matmul(x, y, transpose_a, transpose_b), a, b)
-        close(found, (a.T if transpose_a else a) @ (b.T if transpose_b else b), 270)
+    for turned in (False, True):
+        a, b = matrix(rng, 37, 270, turned, dtype), matrix(rng, 270, 45, turned, dtype)
+        found = run(functools.partial(_product, turned=turned), a, b)
+        close(found, (a.T if turned else a) @ (b.T if turned else b), 270)
 
 
-def test_the_arena_is_guarded(monkeypatch):
-    """Buffers of the arena have a space between them that nobody writes to."""
-    assert target.features()
-    monkeypatch.setattr(table, "GUARD", 64, raising=False)
-    rng = np.random.default_rng(11)
-    x, f = rng.standard_normal((1, 7, 5, 3), np.float32), rng.standard_normal((3, 3, 3, 19), np.float32)
-    dy, sizes = rng.standard_normal((1, 4, 3, 19), np.float32), np.array(x.shape, np.int32)
-    attrs = {**ATTRS, "strides": [1, 2, 2, 1]}
-    close(run_op(lookup("Conv2DBackpropInput"), [sizes, f, dy], attrs)[0], _backprop_input(sizes, f, dy, **attrs), 171)
+def _product(emit, x, y, turned):
+    return emit.contract.matmul(x, y, turned, turned)
+
+
+# --- Winograd --------------------------------------------------------------------------------------------------------
+
+def near(found, expected):
+    """Within the tolerance that is promised for Winograd's algorithm; the expected values are computed in float64."""
+    assert found.shape == expected.shape and np.abs(found - expected).max() / np.abs(expected).max() < 3e-5
+
+
+@pytest.mark.parametrize(("shape", "outputs", "padding"), [
+    ((2, 20, 22, 64), 64, "SAME"), ((3, 18, 17, 40), 33, "VALID"), ((8, 14, 15, 36), 50, "SAME"), ((4, 30, 9, 100), 64, "EXPLICIT")])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_winograd(shape, outputs, padding, threads):
+    rng = np.random.default_rng(12)
+    attrs = {**ATTRS, "padding": padding, "explicit_paddings": [0, 0, 2, 1, 0, 3, 0, 0] if padding == "EXPLICIT" else []}
+    x, f = rng.standard_normal(shape), rng.standard_normal((3, 3, shape[3], outputs))
+    expected = _forward(x, f, **attrs)
+    dy, sizes, filter_sizes = rng.standard_normal(expected.shape), np.array(x.shape, np.int32), np.array(f.shape, np.int32)
+    small = [each.astype(np.float32) for each in (x, f, dy)]
+    assert worthwhile((3, 3), (1, 1), (1, 1), f.shape[2:], shape[0], expected.shape[1:3], small[0].dtype)
+    near(run_op(lookup("Conv2D"), small[:2], attrs, threads)[0], expected)
+    near(run_op(lookup("Conv2DBackpropInput"), [sizes, *small[1:]], attrs, threads)[0], _backprop_input(sizes, f, dy, **attrs))
+    near(run_op(lookup("Conv2DBackpropFilter"), [small[0], filter_sizes, small[2]], attrs, threads)[0],
+         _backprop_filter(x, filter_sizes, dy, **attrs))
+
+
+def test_winograd_in_groups(monkeypatch):
+    """Squares that do not fit the cache together; with an epilogue, and added to what was there."""
+    monkeypatch.setattr(winograd, "_CACHE", 1)
+    rng = np.random.default_rng(13)
+    x, f, bias, dy = (rng.standard_normal(shape, np.float32) for shape in ((3, 27, 25, 32), (3, 3, 32, 48), (48,), (3, 27, 25, 48)))
+    wide = [each.astype(np.float64) for each in (x, f, dy)]
+    found = run(lambda emit, *arrays: emit.contract.conv2d(*arrays[:2], (1, 1, 1, 1), "SAME", "NHWC", (1, 1, 1, 1),
+                                                           epilogue=Epilogue(arrays[2], floor=0.0)), x, f, bias)
+    near(found, np.maximum(_forward(*wide[:2], **ATTRS) + bias, 0))
+    sizes = np.array(f.shape, np.int32)
+
+    def gradient(emit, image, grad, start):
+        wanted = emit.constant(sizes)
+        return emit.contract.conv2d_backprop_filter(image, wanted, grad, (1, 1, 1, 1), "SAME", "NHWC", (1, 1, 1, 1), epilogue=Epilogue(start, -0.5))
+
+    near(run(gradient, x, dy, f), f - 0.5 * _backprop_filter(wide[0], sizes, wide[2], **ATTRS))
+
+
+@pytest.mark.parametrize("rank", [1, 4])
+def test_filter_gradient_into_a_variable(rank):
+    """Gradient descent: the filter itself is what the gradient is added to."""
+    rng = np.random.default_rng(14)
+    depth = 32 if rank == 4 else 5  # with Winograd, and without
+    x, dy, start = (rng.standard_normal(shape, np.float32) for shape in ((2, 20, 20, depth), (2, 20, 20, 40), (3, 3, depth, 40)))
+    sizes, emitter = np.array(start.shape, np.int32), Emitter(2)
+    arrays = [Array(Buffer("input", value.nbytes), value.dtype, value.shape, value.strides) for value in (x, dy, start)]
+    emitter.contract.conv2d_backprop_filter(arrays[0], emitter.constant(sizes), arrays[1], (1, 1, 1, 1), "SAME", "NHWC", (1, 1, 1, 1),
+                                            epilogue=Epilogue(arrays[2], -0.1), into=arrays[2])
+    variable = start.copy()
+    assert Table(emitter, arrays, []).run([x, dy, variable]) is None
+    near(variable, start - 0.1 * _backprop_filter(x.astype(np.float64), sizes, dy.astype(np.float64), **ATTRS))

@@ -358,3 +358,16 @@ def test_a_client_that_comes_back_keeps_its_session(server, monkeypatch):
                 assert time.monotonic() < deadline
         time.sleep(1.3)
         assert session.run(one) == 1.0 and len(server._master.sessions()) == 1
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("one_host", [True, False], ids=["shared", "over the network"])
+def test_more_than_four_gigabytes_travel(servers, monkeypatch, one_host):
+    if not one_host:
+        monkeypatch.setattr(unix_sockets, "connect", lambda name, ticket: None)
+    with tf.Graph().as_default(), tf.Session(servers[1].target) as session:
+        with tf.device("/job:ps/task:0"):
+            large = tf.fill([1 << 16, (1 << 16) + 1], tf.constant(7, tf.uint8))
+        with tf.device("/job:worker/task:0"):
+            corners = tf.stack([large[0, 0], large[-1, -1]])
+        assert session.run(corners).tolist() == [7, 7]

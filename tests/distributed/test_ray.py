@@ -18,7 +18,7 @@ import pytest
 from support.process import environment
 
 pytestmark = [pytest.mark.cluster, pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install 'penstock[ray]'")]
-PATIENCE = 150.0
+PATIENCE = 240.0
 
 PROGRAM = """
     import json, os, sys, time

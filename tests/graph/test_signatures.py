@@ -23,7 +23,7 @@ DATA = Path(__file__).parent / "data" / "opdefs.txt.gz"
 # Ops that TensorFlow 1.15 does not have, or does not show to Python, each with its reason.
 OURS = {
     "_Arg": "the runtime's own: where a fed value enters a step",
-    "_Fused": "the compiler's own: a group of elementwise nodes as one",
+    "_Refuse": "the compiler's own: ends a step of native code whose op has to say what is wrong",
     "_Retval": "the runtime's own: where a fetched value leaves a step",
     "_Send": "the runtime's own: one end of an edge between devices",
     "_Recv": "the runtime's own: the other end",

@@ -76,7 +76,17 @@ def test_images(page, address):
     page.wait_for_function("element => element.complete && element.naturalWidth === 64", arg=picture.element_handle())
 
 
-def test_the_graph_with_devices_and_run_statistics(page, address):
+def test_run_statistics(page, address):
+    """The tag of a traced step: nodes can be coloured by how long they took."""
+    page.goto(f"{address}/#graphs&run=.")
+    page.locator("tf-graph-scene svg g.node").first.wait_for(state="attached")
+    page.locator("tf-graph-controls paper-dropdown-menu").nth(1).click()
+    page.locator("tf-graph-controls paper-item").get_by_text("step 2").first.click()
+    page.locator("tf-graph-controls paper-radio-button").get_by_text("Compute time").click()
+    page.locator("tf-graph-controls").get_by_text("us").first.wait_for()
+
+
+def test_the_graph_with_devices(page, address):
     page.goto(f"{address}/#graphs&run=.")
     page.locator("text=layer").first.wait_for(state="attached")
     page.locator("tf-graph-scene svg g.node").first.wait_for(state="attached")

@@ -49,8 +49,8 @@ class TensorBoard:
 @contextmanager
 def tensorboard(folder: str) -> Iterator[TensorBoard]:
     """Runs TensorBoard in a process of its own, on loopback, on a port that the system picks."""
-    command = [sys.executable, "-W", "ignore", "-m", "tensorboard.main", "--logdir", folder, "--host", "127.0.0.1", "--port", "0", "--load_fast", "false",
-               "--reload_multifile", "false"]
+    command = [sys.executable, "-W", "ignore", "-m", "tensorboard.main", "--logdir", folder, "--host", "127.0.0.1", "--port", "0",
+               "--load_fast", "false", "--reload_multifile", "false"]
     process = subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     watchdog = threading.Timer(120, process.kill)
     watchdog.start()

@@ -111,15 +111,16 @@ class Mutator:
     def graph(self, graph_def: Any) -> None:
         """One to four changes of a GraphDef."""
         for _ in range(self.random.randint(1, 4)):
-            self.random.choice([self._rename, self._rewire, self._rewire, self._take_attr, self._drop_attr, self._reshape, self._reshape, self._repeat,
-                                self._retype, self._content])(graph_def, self.random.choice(graph_def.node))
+            self.random.choice([self._rename, self._rewire, self._rewire, self._take_attr, self._drop_attr, self._reshape, self._reshape,
+                                self._repeat, self._retype, self._content])(graph_def, self.random.choice(graph_def.node))
 
     def _rename(self, graph_def: Any, node: Any) -> None:
         node.name = self.random.choice(["", "^", "a//b", "x" * 5000, "\x00", "y:0", self.random.choice(graph_def.node).name])
 
     def _rewire(self, graph_def: Any, node: Any) -> None:
         other = self.random.choice(graph_def.node).name
-        name = self.random.choice([other, f"^{other}", f"{other}:{self.random.choice(_NUMBERS)}", f"{other}:x", "", "^", ":", "nowhere", f"^{other}:1"])
+        number = self.random.choice(_NUMBERS)
+        name = self.random.choice([other, f"^{other}", f"{other}:{number}", f"{other}:x", "", "^", ":", "nowhere", f"^{other}:1"])
         if node.input and self.random.random() < 0.8:
             node.input[self.random.randrange(len(node.input))] = name
         else:
@@ -203,7 +204,8 @@ def _read_events(path: Path) -> None:
 
 
 KINDS: dict[str, tuple[Callable[[Path], None], tuple[type, ...]]] = {
-    "graph": (_import_graph, (DecodeError,)), "meta": (_import_meta, (KeyError,)), "checkpoint": (_read_checkpoint, ()), "sharded": (_read_checkpoint, ()),
+    "graph": (_import_graph, (DecodeError,)), "meta": (_import_meta, (KeyError,)),
+    "checkpoint": (_read_checkpoint, ()), "sharded": (_read_checkpoint, ()),
     "saved": (_load_saved_model, (RuntimeError, KeyError)), "events": (_read_events, ())}
 
 

@@ -29,6 +29,11 @@ class Special:
         """The calls of the table."""
         return self._made.table.calls
 
+    @property
+    def arena_bytes(self) -> int:
+        """The size of the arena."""
+        return self._made.table.arena_bytes
+
     def __call__(self, values: Sequence[np.ndarray]) -> list[np.ndarray]:
         results = [guarded(shape, dtype) for shape, dtype in self._made.fresh]
         failed = self._made.table.run([*values, *[array for array, _ in results]])

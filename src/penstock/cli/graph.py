@@ -23,8 +23,8 @@ from penstock.graph.node import Operation, Tensor
 from penstock.runtime.devices import LOCAL_TASK, Device
 from penstock.train.meta_graph import parse_binary_or_text
 
-_DESCRIPTION = """Draw a graph as SVG, and print it at each stage between the program and the executor: built, pruned, placed, partitioned,
-optimised, planned. Of a program, the step with the most nodes is shown, unless --fetch or --step names another."""
+_DESCRIPTION = """Draw a graph as SVG, and print it at each stage between the program and the executor: built, pruned, placed, optimised,
+partitioned, planned. Of a program, the step with the most nodes is shown, unless --fetch or --step names another."""
 
 
 def main(argv: list[str]) -> int:

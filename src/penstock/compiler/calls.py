@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import math
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -81,8 +80,6 @@ def row_major(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
         step *= max(extent, 1)
     return tuple(reversed(strides))
 
-_linking = threading.Lock()
-
 
 class Code:
     """A compiled function, or the promise of one: ``key`` names its structure, ``build()`` gives the LLVM IR of a module that defines ``symbol``.
@@ -96,6 +93,7 @@ class Code:
     def __init__(self, key: str, build: Callable[[], str], symbol: str = "kernel", complete: bool = True) -> None:
         self.key, self._build, self.symbol, self._complete = key, build, symbol, complete
         self._library: target.Library | None = None
+        self._linked: dict[str, target.Library] = {}
 
     @classmethod
     def of(cls, key: str, build: Callable[[], str], symbol: str = "kernel", complete: bool = True) -> Code:
@@ -114,9 +112,8 @@ class Code:
             if config.dump:
                 print(target.dump(self.key, self._build(), config.dump), file=sys.stderr)
             code = target.object_code_for(self.key, self._build) if self._complete else target.object_code(self._build())
-            library = target.Library(code, self.symbol)
-            with _linking:  # another thread may have been faster, and its code may be running already
-                self._library = self._library or library
+            # Another thread may have been faster, and run its code already: the first one stays.
+            self._library = self._linked.setdefault(self.symbol, target.Library(code, self.symbol))
 
     @functools.cached_property
     def address(self) -> int:

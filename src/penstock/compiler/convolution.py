@@ -84,7 +84,7 @@ class Convolutions:
         result = self.b.empty((x.shape[0], *w.output, filter.shape[3]), x.dtype)
         if groups == 1 and self._winograd(w, x, filter.shape):
             added, step = self._added(epilogue, result.shape)
-            winograd = Winograd(self.b, x.shape[0], w.output, *filter.shape[2:], w.before)
+            winograd = Winograd(self.b, x.shape[0], w.output, filter.shape[2], filter.shape[3], w.before)
             winograd.convolve(x, kernel, result, added, step, "conv2d")
         else:
             self._convolve(x, kernel, result, grids(w), groups, epilogue)
@@ -123,12 +123,12 @@ class Convolutions:
         epilogue, step = self._added(epilogue, shape)
         size, (down, across) = x.dtype.itemsize, grids(w)
         if groups == 1 and self._winograd(w, x, shape) and result.contiguous:
-            Winograd(self.b, x.shape[0], w.output, *shape[2:], w.before).filter_gradient(x, dy, result, epilogue, "conv2d filter gradient")
+            Winograd(self.b, x.shape[0], w.output, shape[2], shape[3], w.before).filter_gradient(x, dy, result, epilogue, "conv2d filter gradient")
             return result
         pixels, columns = x.shape[0] * math.prod(w.output), shape[3] // groups
         for group in range(groups):
-            words = {"a_at": group * shape[2] * size, "b_at": group * columns * size, "c_at": group * columns * size, "added_at": group * columns * size,
-                     "added_step": step}
+            at = group * columns * size
+            words = {"a_at": group * shape[2] * size, "b_at": at, "c_at": at, "added_at": at, "added_step": step}
             product = Product(math.prod(shape[:3]), columns, pixels, _pixel_step(x), dy.strides[2], shape[3] * size, a_transposed=True, steps=words,
                               patches=() if _plain(x, down, across) else patch_words(x, shape[2], down, across))
             emit(self.b, product, x, dy, result, "conv2d filter gradient", epilogue)

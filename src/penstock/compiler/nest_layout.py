@@ -13,7 +13,6 @@ _PARTS = 2  # per thread: a thread that is late leaves some to the others
 _GRAIN = 256  # inner axes are cut at multiples of this
 
 
-
 @dataclass(frozen=True)
 class Axis:
     """An extent, and one stride (in bytes) per operand."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import functools
 import os
 import threading
 
@@ -16,18 +15,13 @@ from penstock.compiler import driver, target
 _IDLE = 10.0  # seconds after which a parked thread ends
 
 
-_linking = threading.Lock()
+_linked: dict[str, target.Library] = {}
 
 
 def native_driver() -> target.Library:
-    """The driver's code. There must never be two: the code of one that is dropped would vanish under the threads that run it."""
-    with _linking:
-        return _driver()
-
-
-@functools.cache
-def _driver() -> target.Library:
-    return target.Library(target.object_code(driver.text()), "run", "serve", "release")
+    """The driver's code. If several threads link it at once, all get the first: another one would vanish under the threads that run it."""
+    found = _linked.get("driver")
+    return found if found is not None else _linked.setdefault("driver", target.Library(target.object_code(driver.text()), "run", "serve", "release"))
 
 
 class Team:

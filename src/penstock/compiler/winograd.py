@@ -1,8 +1,8 @@
 """Winograd's convolution: 3x3 windows with strides of 1 take a fourth of the multiplications, in 36 products of matrices.
 
-Images are cut into squares of 4x4 output pixels. A square of 6x6 input pixels and a filter are transformed to 36 numbers each (per channel); in between,
-a convolution is a product of matrices for each of the 36. The gradient for the filter is the same, transposed. Squares are worked on in groups
-that stay in the cache. Results differ from the direct ones by some 1e-5 of the largest element.
+Images are cut into squares of 4x4 output pixels. A square of 6x6 input pixels and a filter are transformed to 36 numbers each (per channel); in
+between, a convolution is a product of matrices for each of the 36. The gradient for the filter is the same, transposed. Squares are worked on in
+groups that stay in the cache. Results differ from the direct ones by less than 1e-5 of the largest element.
 """
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _LINE = 16  # elements after each plane: planes at distances of powers of two wo
 class Squares:
     """The squares of a convolution, in groups."""
 
-    def __init__(self, images: int, height: int, width: int, channels: int) -> None:
-        self.down, self.across = -(-height // kernel.STEP), -(-width // kernel.STEP)
+    def __init__(self, images: int, size: tuple[int, ...], channels: int) -> None:
+        self.down, self.across = (-(-extent // kernel.STEP) for extent in size)
         self.count = images * self.down * self.across
         most = max(_CACHE // (PLANES * 4 * channels), 84)
         self.group = -(-self.count // max(-(-self.count // most), 1))
@@ -51,18 +51,19 @@ def worthwhile(window: tuple[int, ...], strides: tuple[int, ...], dilations: tup
 class Winograd:
     """One convolution of an emitter: ``depth`` channels in, ``outputs`` channels out, over the pixels of ``result_size``."""
 
-    def __init__(self, b: Emitter, images: int, result_size: tuple[int, int], depth: int, outputs: int, pads: tuple[int, int]) -> None:
+    def __init__(self, b: Emitter, images: int, result_size: tuple[int, ...], depth: int, outputs: int,
+                 pads: tuple[int, ...]) -> None:
         self.b, self.depth, self.outputs, self.pads = b, depth, outputs, pads
-        self.squares = Squares(images, *result_size, depth + outputs)
+        self.squares = Squares(images, result_size, depth + outputs)
         self.zeros = b.constant(np.zeros(max(depth, outputs), np.float32))
         self.size = 4
 
     def convolve(self, x: Array, filter: Array, result: Array, epilogue: Epilogue, added_step: int, label: str) -> None:
         """The convolution with a filter (3, 3, depth, outputs)."""
         turned = self._planes(self.depth, self.outputs)
-        self._transform("filter", filter, turned, self.depth, self.outputs, {
-            "plane": self.depth * self.outputs * self.size, "item": self.outputs * self.size, "out_plane": turned.strides[0], "out_item": self.outputs * self.size},
-            label=label)
+        row = self.outputs * self.size
+        words = {"plane": self.depth * row, "item": row, "out_plane": turned.strides[0], "out_item": row}
+        self._transform("filter", filter, turned, self.depth, self.outputs, words, label=label)
         for start, count in self.squares.groups():
             seen, products = self._planes(count, self.depth), self._planes(count, self.outputs)
             self._from_image("input", x, seen, start, count, self.pads, label)
@@ -92,7 +93,7 @@ class Winograd:
         return Product(m, n, k, (m if transposed else k) * size, n * size, n * size, transposed, batch=PLANES,
                        steps={"a_batch": a.strides[0], "b_batch": right.strides[0], "c_batch": c.strides[0]})
 
-    def _from_image(self, name: str, image: Array, planes: Array, start: int, count: int, pads: tuple[int, int], label: str) -> None:
+    def _from_image(self, name: str, image: Array, planes: Array, start: int, count: int, pads: tuple[int, ...], label: str) -> None:
         length = image.shape[3]
         words = {"plane": planes.strides[0], "item": length * self.size, **self._image(image, start), "origin_y": pads[0], "origin_x": pads[1]}
         self._transform(name, image, planes, count, length, words, label=label)
@@ -105,7 +106,8 @@ class Winograd:
 
     def _image(self, image: Array, start: int) -> dict[str, int]:
         strides = dict(zip(("image", "line", "pixel"), image.strides))
-        return {"across": self.squares.across, "down": self.squares.down, "image_start": start, "height": image.shape[1], "width": image.shape[2], **strides}
+        squares = {"across": self.squares.across, "down": self.squares.down, "image_start": start}
+        return {**squares, "height": image.shape[1], "width": image.shape[2], **strides}
 
     def _transform(self, name: str, source: Array, target: Array, count: int, length: int, words: dict[str, int], epilogue: Epilogue | None = None,
                    label: str = "") -> None:

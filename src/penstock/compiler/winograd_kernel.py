@@ -1,7 +1,7 @@
 """The transforms of Winograd's convolution, as LLVM IR: L D L' for a small square D of vectors, where each vector holds channels.
 
-A square is gathered from pixels of an image or from *planes* (arrays that hold one element of every square), and its transform goes to planes or pixels.
-Pixels outside of an image are zeros when they are read, and left out when they are written. What is written can be
+A square is gathered from pixels of an image or from *planes* (arrays that hold one element of every square), and its transform goes to planes or
+pixels. Pixels outside of an image are zeros when they are read, and left out when they are written. What is written can be
 ``max(added + alpha * value, floor)``.
 """
 from __future__ import annotations

@@ -3,9 +3,9 @@
     built         the user's graph
     pruned        the nodes that the fetches need, with feeds in place of what they cut off
     placed        every node has a device
+    optimised     constants are folded, equal nodes merged, identities removed, ... (compiler/passes)
     partitioned   one list of nodes per device, with Send and Recv between them
-    optimised     nodes that run as one native call are one node (with PENSTOCK_COMPILE=off nothing changes here)
-    planned       the tables of the executor: slots instead of names
+    planned       the tables of the executor: slots instead of names; what runs as one native call is one node, a _Region
 """
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.compiler import ir
-from penstock.compiler.config import config
+from penstock.compiler.passes import Options, optimise
 from penstock.debug.printing import print_nodes, print_tables
 from penstock.debug.views import NodeView, of_graph, of_program
 from penstock.graph.graph import Graph
@@ -23,7 +23,7 @@ from penstock.runtime.devices import Device, place
 from penstock.runtime.environment import Environment
 from penstock.runtime.partition import partition
 
-STAGES = ("built", "pruned", "placed", "partitioned", "optimised", "planned")
+STAGES = ("built", "pruned", "placed", "optimised", "partitioned", "planned")
 
 
 @dataclass
@@ -44,17 +44,15 @@ def stages(graph: Graph, fetches: Sequence[Tensor], targets: Sequence[Operation]
     yield _stage("pruned", program.nodes)
     place(program, devices, soft=True)
     yield _stage("placed", program.nodes)
-    parts = partition(program)
-    yield _in_parts("partitioned", [(part.device, part.nodes) for part in parts])
-    environment = Environment(devices, soft_placement=True)
-    plan: Any = environment.plan(ir.prune(fetches, targets, feeds))
-    optimised = _in_parts("optimised", [(part.device, part.all_nodes) for part in plan.parts])
-    if config.mode == "off":
-        optimised.summary += ", PENSTOCK_COMPILE=off"
-    yield optimised
+    if not any(node.definition.control_flow for node in program.nodes):  # whose tensors may be dead: no pass may move them
+        program = optimise(program, Options())
+    yield _stage("optimised", program.nodes)
+    yield _in_parts("partitioned", [(part.device, part.nodes) for part in partition(program)])
+    plan: Any = Environment(devices, soft_placement=True).plan(ir.prune(fetches, targets, feeds))
+    planned = of_program([node for part in plan.parts for node in part.all_nodes])
     text = "\n".join(f"  {part.device}: {part.size} slots\n{_tables(part)}" for part in plan.parts)
     yield Stage("planned", f"{sum(len(part.nodes) for part in plan.parts)} kernels, {sum(part.size for part in plan.parts)} slots",
-                optimised.nodes, text)
+                planned, text)
 
 
 def _stage(name: str, nodes: Sequence[ir.Node]) -> Stage:

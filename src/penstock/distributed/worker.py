@@ -56,6 +56,8 @@ class Registered:
     feeds: int
     senders: list[str]
     waits: bool
+    observed: Callable[[], Any]  # makes a plan whose nodes can be seen one by one
+    observed_plan: Any = None
     seconds: float = 1.0
 
 
@@ -89,7 +91,8 @@ class Worker:
             handle = f"{self.incarnation:x}-{next(self._numbers)}"  # a handle of an earlier incarnation is never found
             senders = self._senders(program)
             waits = bool(senders) or not getattr(plan, "simple", False)
-            self._graphs[handle] = Registered(session, plan, len(program.args), senders, waits)
+            self._graphs[handle] = Registered(session, plan, len(program.args), senders, waits,
+                                              lambda: environment.pack(program_of(graph_def, fetches), frames, native=False))
         return handle
 
     def _senders(self, program: Program) -> list[str]:
@@ -119,8 +122,9 @@ class Worker:
             raise InvalidArgumentError(None, None, f"part {handle} takes {registered.feeds} feeds, not {len(feeds)}")
         step = self.steps.begin(order.step, order.timeout_ms)
         failure: OpError | None = None
-        plan, started = registered.plan, time.perf_counter()
+        started = time.perf_counter()
         try:
+            plan = self._plan(registered, order)
             trace = Trace() if order.trace else None
             step.rendezvous.fetch(registered.senders)  # type: ignore[attr-defined]
             slots = execute(plan, feeds, step, trace)
@@ -137,6 +141,13 @@ class Worker:
             raise failure from error
         finally:
             self.steps.end(order.step, failure)
+
+    @staticmethod
+    def _plan(registered: Registered, order: RunOrder) -> Any:
+        if not (order.trace or order.partition_graphs):
+            return registered.plan
+        registered.observed_plan = registered.observed_plan or registered.observed()
+        return registered.observed_plan
 
     def is_quick(self, handle: str) -> bool:
         """True if a part waits for nothing and took next to no time when it ran last: a thread of its own would cost more."""

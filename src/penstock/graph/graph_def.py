@@ -24,6 +24,8 @@ from penstock.graph.opnames import VALID_OP_NAME
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape, unknown_shape
 
+_MOST_OUTPUTS = 1 << 20  # of a node: a guard against hostile numbers
+
 
 def import_graph_def(graph_def: Any, input_map: dict[Any, Any] | None = None, return_elements: Iterable[Any] | None = None,
                      name: str | None = None, op_dict: Any = None, producer_op_list: Any = None) -> list[Operation | Tensor] | None:
@@ -208,10 +210,15 @@ class _Importer:
         if len(forward) < len(texts):
             for tensor in op.outputs:
                 tensor._shape = unknown_shape()  # it may change from one iteration to the next
-        op._control_inputs.extend(self._ops[self._source(text)] for text in node.input
-                                  if text.startswith("^") and not self._is_mapped(text))
+        op._control_inputs.extend(self._waited_for(node, text) for text in node.input if text.startswith("^") and not self._is_mapped(text))
         self._set_extras(op, node)
         return op
+
+    def _waited_for(self, node: NodeDef, text: str) -> Operation:
+        found = self._ops.get(self._source(text))
+        if found is None:
+            raise ValueError(f"Input {text!r} of node {node.name!r} ({node.op}) closes a cycle; only a NextIteration that is a data input may")
+        return found
 
     def _set_extras(self, op: Operation, node: NodeDef) -> None:
         for key, value in node.attr.items():
@@ -240,6 +247,9 @@ def _attributes(definition: OpDef, node: NodeDef) -> dict[str, Any]:
             found[name] = attr.default
         else:
             raise ValueError(f"Node {node.name!r} ({node.op}) lacks the attribute '{name}'")
+    for arg in definition.outputs:
+        if arg.number_attr is not None and found[arg.number_attr] > _MOST_OUTPUTS:
+            raise ValueError(f"Node {node.name!r} ({node.op}) declares {found[arg.number_attr]} outputs; at most {_MOST_OUTPUTS} are read")
     return found
 
 
@@ -251,7 +261,10 @@ def _check_inputs(definition: OpDef, node: NodeDef, inputs: tuple[Tensor, ...], 
             wanted = list(attributes[arg.type_list_attr])
         else:
             wanted = [attributes[arg.type_attr] if arg.type_attr is not None else arg.dtype]
-            wanted *= 1 if arg.number_attr is None else attributes[arg.number_attr]
+            number = 1 if arg.number_attr is None else attributes[arg.number_attr]
+            if number > len(inputs):  # before a list of that length is made
+                raise ValueError(f"Node {node.name!r} ({node.op}) has {len(inputs)} inputs; '{arg.name}' needs {number}.")
+            wanted *= number
         given = inputs[start:start + len(wanted)]
         start += len(wanted)
         if len(given) != len(wanted):

@@ -82,7 +82,7 @@ class RecordReader:
 
     def _damaged(self, what: str, distance: int) -> OpError:
         name = getattr(self._file, "name", None)  # a file in memory has none
-        return DataLossError(None, None, f"{what} {self.offset + distance}" + (f" of {name}" if isinstance(name, (str, bytes)) else ""))
+        return DataLossError(None, None, f"{what} {self.offset + distance}" + (f" of {name}" if isinstance(name, str) else ""))
 
 
 class _Inflated:

@@ -5,8 +5,8 @@ input that is not dead. Enter starts a frame, the run of a loop, or gives a runn
 NextIteration hands a value to the next iteration of its frame, unless it is dead. Exit brings a value out to the frame around; if no Exit of a frame
 was ever alive when all of the frame has ended, its Exits are dead there.
 
-A dead value crosses between tasks as such: Send hands it over, and the other task's Recv is dead. In a loop a tensor crosses once per iteration, under
-a key that names it; who makes a Recv run in every iteration is told in ``distributed/loops.py``.
+A dead value crosses between tasks as such: Send hands it over, and the other task's Recv is dead. In a loop a tensor crosses once per iteration,
+under a key that names it; who makes a Recv run in every iteration is told in ``distributed/loops.py``.
 """
 from __future__ import annotations
 

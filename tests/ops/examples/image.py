@@ -27,6 +27,9 @@ for method in ("Bilinear", "Bicubic"):
     example(f"Resize{method}", IMAGES, ints(3, 7), grad=False, types=())
     example(f"Resize{method}", IMAGES, ints(8, 2), align_corners=True, grad=False)
     example(f"Resize{method}Grad", GRADS, IMAGES, grad=False, types=())
+    example(f"Resize{method}", IMAGES.astype(np.float32), ints(3, 7), grad=False, types=())  # native code is for float32
+    example(f"Resize{method}Grad", GRADS, IMAGES.astype(np.float32), grad=False, types=())
+example("ResizeNearestNeighborGrad", GRADS, ints(4, 5), grad=False, types=())
 example("ResizeNearestNeighbor", IMAGES, ints(3, 7))
 example("ResizeNearestNeighborGrad", GRADS.astype(np.float64), ints(4, 5))
 example("ResizeArea", IMAGES, ints(3, 2), types=(), grad=False)

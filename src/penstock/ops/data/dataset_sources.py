@@ -47,8 +47,8 @@ class SparseTensorSliceDataset:
 
     def kernel(indices, values, dense_shape):
         if indices.ndim != 2 or values.ndim != 1 or dense_shape.ndim != 1:
-            raise invalid_argument(f"The indices, values and shape of a SparseTensor must have 2, 1 and 1 dimensions, not {indices.ndim}, {values.ndim} "
-                                   f"and {dense_shape.ndim}")
+            raise invalid_argument("The indices, values and shape of a SparseTensor must have 2, 1 and 1 dimensions, "
+                                   f"not {indices.ndim}, {values.ndim} and {dense_shape.ndim}")
         if not len(dense_shape) == indices.shape[1] > 0 or len(indices) != len(values) or dense_shape[0] < 0 or (
                 indices[:, 0] < 0).any() or (indices[:, 0] >= dense_shape[0]).any():
             raise invalid_argument(f"{len(indices)} indices of rank {indices.shape[1]} and {len(values)} values are no SparseTensor of shape "
