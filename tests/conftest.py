@@ -8,7 +8,7 @@ from pathlib import Path
 
 os.environ.setdefault("PENSTOCK_COMPILE", "off")  # tests of the compiler turn it on; ``make test`` runs programs with it
 
-import pytest  # noqa: E402
+import pytest
 
 HERE = Path(__file__).parent
 # The folder says what its tests need; a test may carry a marker of its own instead.

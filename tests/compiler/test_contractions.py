@@ -11,10 +11,11 @@ from penstock.compiler.calls import Array, Buffer, Unsupported
 from penstock.compiler.emitter import Emitter
 from penstock.compiler.microkernel import Tile
 from penstock.compiler.product import Epilogue
-from penstock.compiler.table import Table, run_op
+from penstock.compiler.table import Table
 from penstock.compiler.winograd import worthwhile
 from penstock.graph.opdef import lookup
 from penstock.ops.nn.conv import _backprop_filter, _backprop_input, _forward
+from support.native import run as run_op
 
 EXTENTS = (1, 2, 3, 7, 13, 14, 15, 16, 17, 29, 32, 33, 65, 100, 256, 257, 300)
 GUARD = 77.0
@@ -259,11 +260,10 @@ def test_winograd_in_groups(monkeypatch):
     near(run(gradient, x, dy, f), f - 0.5 * _backprop_filter(wide[0], sizes, wide[2], **ATTRS))
 
 
-@pytest.mark.parametrize("rank", [1, 4])
-def test_filter_gradient_into_a_variable(rank):
+@pytest.mark.parametrize("depth", [5, 32])  # without Winograd, and with
+def test_filter_gradient_into_a_variable(depth):
     """Gradient descent: the filter itself is what the gradient is added to."""
     rng = np.random.default_rng(14)
-    depth = 32 if rank == 4 else 5  # with Winograd, and without
     x, dy, start = (rng.standard_normal(shape, np.float32) for shape in ((2, 20, 20, depth), (2, 20, 20, 40), (3, 3, depth, 40)))
     sizes, emitter = np.array(start.shape, np.int32), Emitter(2)
     arrays = [Array(Buffer("input", value.nbytes), value.dtype, value.shape, value.strides) for value in (x, dy, start)]
@@ -272,3 +272,27 @@ def test_filter_gradient_into_a_variable(rank):
     variable = start.copy()
     assert Table(emitter, arrays, []).run([x, dy, variable]) is None
     near(variable, start - 0.1 * _backprop_filter(x.astype(np.float64), sizes, dy.astype(np.float64), **ATTRS))
+
+
+# --- depthwise -------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_depthwise(data_format, dtype):
+    rng = np.random.default_rng(15)
+    ops = [lookup("DepthwiseConv2dNative" + suffix) for suffix in ("", "BackpropInput", "BackpropFilter")]
+    for _ in range(25):
+        height, width, channels, multiplier = (int(rng.choice(each)) for each in ((3, 7, 12), (5, 8, 13), (1, 3, 16, 37), (1, 1, 2, 3)))
+        taps = tuple(int(each) for each in rng.choice((1, 2, 3), 2))
+        stride, rate = (int(rng.choice(each)) for each in ((1, 1, 2, 3), (1, 1, 2)))
+        inner, swap = [height, width], data_format == "NCHW"
+        x = rng.standard_normal([2, channels, *inner] if swap else [2, *inner, channels]).astype(dtype)
+        f = rng.standard_normal((*taps, channels, multiplier)).astype(dtype)
+        attrs = {"strides": [1, 1, stride, stride] if swap else [1, stride, stride, 1], "padding": str(rng.choice(["SAME", "VALID"])),
+                 "data_format": data_format, "dilations": [1, 1, rate, rate] if swap else [1, rate, rate, 1]}
+        if attrs["padding"] == "VALID" and any((tap - 1) * rate + 1 > extent for tap, extent in zip(taps, inner)):
+            continue
+        expected = ops[0].kernel(x, f, **attrs)
+        dy, sizes, filter_sizes = rng.standard_normal(expected.shape).astype(dtype), np.array(x.shape, np.int32), np.array(f.shape, np.int32)
+        for definition, values in zip(ops, ([x, f], [sizes, f, dy], [x, filter_sizes, dy])):
+            close(run_op(definition, values, attrs)[0], definition.kernel(*values, **attrs), dy.size)

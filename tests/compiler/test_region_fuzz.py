@@ -101,7 +101,8 @@ class Maker:
         return tf.transpose(x, self.random.sample(range(x.shape.ndims), x.shape.ndims))
 
     def reshape(self, x: Any) -> Any:
-        return self.random.choice([lambda: tf.reshape(x, [-1]), lambda: tf.expand_dims(x, 0), lambda: tf.reshape(x, tf.concat([tf.shape(x), [1]], 0))])()
+        shape = self.random.choice([[-1], tf.concat([tf.shape(x), [1]], 0), None])
+        return tf.expand_dims(x, 0) if shape is None else tf.reshape(x, shape)
 
     def slice(self, x: Any) -> Any:
         return x[::self.random.choice([1, 2, -1]), ...] if x.shape.ndims else None

@@ -84,8 +84,8 @@ def row_major(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
 class Code:
     """A compiled function, or the promise of one: ``key`` names its structure, ``build()`` gives the LLVM IR of a module that defines ``symbol``.
 
-    Equal keys, equal code: the key must tell everything that ``build`` depends on, but for this package's own sources. If it cannot (it depends on code of
-    the user's), ``complete`` is false. ``Code.of`` shares one object per key in this process.
+    Equal keys, equal code: the key must tell everything that ``build`` depends on, but for this package's own sources. If it cannot (it depends on
+    code of the user's), ``complete`` is false. ``Code.of`` shares one object per key in this process.
     """
 
     _known: dict[str, Code] = {}

@@ -1,9 +1,8 @@
 """All contractions of the emitter in one object, ``emit.contract``."""
 from __future__ import annotations
 
-from penstock.compiler.contract import Products
-from penstock.compiler.convolution import Convolutions
+from penstock.compiler.depthwise import Depthwise
 
 
-class Contractions(Products, Convolutions):
-    """Products of matrices; convolutions and their gradients."""
+class Contractions(Depthwise):
+    """Products of matrices (``contract``), convolutions (``convolution``, ``winograd``), depthwise ones (``depthwise``)."""

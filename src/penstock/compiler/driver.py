@@ -1,7 +1,7 @@
 """The native driver: walks the table of a step, and spreads the parts of its calls over the team's threads. Written in LLVM IR.
 
-A *run* is described by the words of its header (``HEADER``). First the cells of arrays that the caller brings along are filled in, then the calls of the
-table are made one after the other. A call with several parts is written on the *board* (``BOARD``), where the team's threads see it; the caller
+A *run* is described by the words of its header (``HEADER``). First the cells of arrays that the caller brings along are filled in, then the calls of
+the table are made one after the other. A call with several parts is written on the *board* (``BOARD``), where the team's threads see it; the caller
 works on it too. A ticket holds the call's generation, its number of parts and the next part to be taken, all in one word, so that taking a part
 is one compare-and-swap that cannot succeed for a call that has ended. If another run has the board, the caller does all parts itself.
 

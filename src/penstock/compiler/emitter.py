@@ -7,8 +7,8 @@
         emit.call(code, [tensor, result], parts, label="pad")
         return result
 
-``native`` returns the Array of its output, a tuple of them for several outputs. It may return a view of an input (``emit.view``). It is called once per
-combination of shapes; kernels are keyed by structure, and take extents and strides as numbers (``emit.call``'s parts).
+``native`` returns the Array of its output, a tuple of them for several outputs. It may return a view of an input (``emit.view``). It is called once
+per combination of shapes; kernels are keyed by structure, and take extents and strides as numbers (``emit.call``'s parts).
 """
 from __future__ import annotations
 
@@ -147,8 +147,10 @@ class Emitter:
         from penstock.compiler.contractions import Contractions  # as above
         return Contractions(self)
 
-    def call(self, code: Code, operands: Sequence[Array], parts: Sequence[bytes | Sequence[int]], label: str, writes: int = 1, flops: int = 0) -> None:
-        """One kernel. A part is its words after the operands: ints, or bytes; parts run at the same time. The last ``writes`` operands are written."""
+    def call(self, code: Code, operands: Sequence[Array], parts: Sequence[bytes | Sequence[int]], label: str, writes: int = 1,
+             flops: int = 0) -> None:
+        """One kernel. A part is its words after the operands: ints, or bytes; parts run at the same time. The last ``writes`` operands are
+        written."""
         packed = [part if isinstance(part, bytes) else struct.pack(f"{len(part)}q", *part) for part in parts]
         if packed:
             self.calls.append(Call(code, list(operands), packed, label, writes, flops, list(self.nodes)))

@@ -1,7 +1,7 @@
 """Products that finish what comes after them: adding a bias or a residual, relu, a step of gradient descent, before the result is stored.
 
-The items behind a product whose result they alone use are taken into it (``Item.finish``): they cost no pass over memory of their own. With gradient descent
-the product is accumulated straight into the variable, and the gradient is never stored.
+The items behind a product whose result they alone use are taken into it (``Item.finish``): they cost no pass over memory of their own. With gradient
+descent the product is accumulated straight into the variable, and the gradient is never stored.
 """
 from __future__ import annotations
 
@@ -38,9 +38,7 @@ def _chain(item: Item) -> list[Item]:
     while len(value.users) == 1 and not value.wanted:
         (user,) = value.users
         role = user.node.definition.finishes
-        if role == "add" and not done and _addable(item, user, value):
-            pass
-        elif role == "floor" and "floor" not in done:
+        if (role == "add" and not done and _addable(item, user, value)) or (role == "floor" and "floor" not in done):
             pass
         elif role == "descend" and not done and _descends(item, user, value):
             return [user]

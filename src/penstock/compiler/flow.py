@@ -5,8 +5,9 @@
           body's calls;  copy its results to the variables;  jump to top
     end:
 
-A list is a descriptor of three words (length, capacity, address of the elements) that lives as long as the table's memory, and so does what it has allocated: the second
-run of a step allocates nothing. A loop that pops gets a descriptor of its own over the same elements, so that the list itself stays whole.
+A list is a descriptor of three words (length, capacity, address of the elements) that lives as long as the table's memory, and so does what it has
+allocated: the second run of a step allocates nothing. A loop that pops gets a descriptor of its own over the same elements, so that the list itself
+stays whole.
 """
 from __future__ import annotations
 

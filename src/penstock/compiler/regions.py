@@ -1,9 +1,9 @@
 """Regions: which nodes of a partition run together as native code.
 
-A node can be in a region if its op has ``native``, or a ``lower`` for the types at hand, or if it computes with shapes alone. A region is as large as it can be
-without waiting for something that it does not need: it never depends on itself by way of a node outside, and all its members wait for the
-same blocking nodes (a dequeue, a tensor from another device). What depends on a shape that changes from step to step (the distinct ids of a batch)
-is a region of its own, too: others need not be specialised again because of it. Each region becomes one node.
+A node can be in a region if its op has ``native``, or a ``lower`` for the types at hand, or if it computes with shapes alone. A region is as large
+as it can be without waiting for something that it does not need: it never depends on itself by way of a node outside, and all its members wait for
+the same blocking nodes (a dequeue, a tensor from another device). What depends on a shape that changes from step to step (the distinct ids of a
+batch) is a region of its own, too: others need not be specialised again because of it. Each region becomes one node.
 """
 from __future__ import annotations
 
@@ -199,7 +199,8 @@ def _region(members: list[Node], outputs: list[Edge]) -> Node:
     inside = {node: replace(node) for node in members}
     stand_ins: dict[Edge, Node] = {}
     for copy in inside.values():
-        copy.inputs = [(inside[producer], index) if producer in inside else (_stand_in(producer, index, stand_ins), 0) for producer, index in copy.inputs]
+        copy.inputs = [(inside[producer], index) if producer in inside else (_stand_in(producer, index, stand_ins), 0)
+                       for producer, index in copy.inputs]
         copy.control = [inside[other] for other in copy.control if other in inside]
     control = list(dict.fromkeys(other for node in members for other in node.control if other not in inside))
     body = RegionBody(list(inside.values()), list(stand_ins.values()), [(inside[node], index) for node, index in outputs])

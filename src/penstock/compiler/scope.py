@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -122,7 +121,7 @@ class Scope:
             raise Demoted(node, f"its shape function fails: {error}") from error
         if not all(shape.is_fully_defined() for shape in shapes):
             raise Demoted(node, "its shape depends on values that are computed in the step")
-        return [tuple(shape.as_list()) for shape in shapes]
+        return [tuple(shape.as_list()) for shape in shapes]  # type: ignore[arg-type]
 
     def _tensor(self, value: Value) -> Tensor:
         found = self._stand_ins.get(value)

@@ -9,7 +9,6 @@ import ctypes
 import struct
 import time
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -17,10 +16,9 @@ from penstock.compiler.calls import ARRAY_DATA, Array, Buffer, Call
 from penstock.compiler.driver import HEADER, MOST_PARTS
 from penstock.compiler.emitter import Emitter
 from penstock.compiler.team import native_driver, team
-from penstock.graph.opdef import OpDef
 
 ALIGNMENT = 64
-GUARD = 0  # bytes after each buffer, filled with a pattern: tests set it to see whether a kernel writes where it should not. Buffers then share nothing
+GUARD = 0  # bytes after each buffer, with a pattern: tests set it to see whether a kernel writes where it should not. Buffers then share nothing
 _PATTERN = 0xA5
 
 
@@ -49,7 +47,7 @@ class Table:
                 call.code.compile()
 
     def run(self, arrays: Sequence[np.ndarray]) -> Failure | None:
-        """Runs all calls over these arrays, inputs first, then outputs: C-contiguous, of the shapes and types that were said. None, or what failed."""
+        """Runs all calls over these arrays, inputs first, then outputs: contiguous, of the shapes and types that were said. What failed, or None."""
         try:
             instance = self._idle.pop()
         except IndexError:
@@ -220,7 +218,7 @@ class Instance:
     def read(self, array: Array) -> np.ndarray:
         """A copy of an array, as the last run left it."""
         memory = (ctypes.c_char * max(array.buffer.nbytes - array.offset, 1)).from_address(int(self._cell_memory[self._cell(array)]))
-        return np.ndarray(array.shape, array.dtype, memory, 0, array.strides).copy()
+        return np.ndarray(array.shape, array.dtype, memory, 0, array.strides).copy()  # type: ignore[arg-type]
 
     def overrun(self) -> list[Buffer]:
         """Buffers beyond whose end somebody has written, if there are guards."""
@@ -253,26 +251,3 @@ class Failure:
 def _address(array: np.ndarray) -> int:
     return int(array.__array_interface__["data"][0])
 
-
-def run_op(definition: OpDef, inputs: Sequence[np.ndarray], attrs: dict[str, Any], threads: int = 2, known: Sequence[int] | None = None) -> list[np.ndarray]:
-    """Runs one op natively, through its ``native``: for tests and for trying things out. ``known``: which inputs it may look at (default: small int ones)."""
-    emitter = Emitter(threads)
-    arrays = []
-    for position, value in enumerate(inputs):
-        value = np.asarray(value)
-        array = Array(Buffer("input", value.nbytes), value.dtype, value.shape, value.strides)
-        if value.size <= 64 and value.dtype.kind in "iub" if known is None else position in known:
-            array.known = value
-        arrays.append(array)
-    emitted = [emitter.contiguous(array) for array in definition.emit(emitter, arrays, attrs)]
-    outputs = []
-    for array in emitted:
-        fresh = emitter.empty(array.shape, array.dtype)
-        emitter.copy(array, fresh)
-        outputs.append(fresh)
-    table = Table(emitter, arrays, outputs)
-    results = [np.empty(array.shape, array.dtype) for array in outputs]
-    failed = table.run([*map(np.asarray, inputs), *results])
-    if failed is not None:
-        raise ValueError(f"the call '{failed.call.label}' refused its inputs")
-    return results

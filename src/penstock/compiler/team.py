@@ -1,7 +1,7 @@
 """The team: Python threads that spend their lives in native code, working on whatever the driver writes on the board. One team per process.
 
-A thread that finds nothing to do for a while comes back from native code and is parked here; ``wake`` before a run sends it in again. A run never waits for a
-thread to arrive: the caller takes every part that nobody else has taken.
+A thread that finds nothing to do for a while comes back from native code and is parked here; ``wake`` before a run sends it in again. A run never
+waits for a thread to arrive: the caller takes every part that nobody else has taken.
 """
 from __future__ import annotations
 

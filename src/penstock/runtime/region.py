@@ -84,8 +84,9 @@ class RegionRun:
         reports = [ready.describe() for ready in self._ready.values() if ready.runs]
         if self._plan is not None:
             reports += [node.payload.describe() for node in self._plan[0].nodes if isinstance(node.payload, RegionRun)]
-        return PlanReport([kernel for report in reports for kernel in report.kernels], sum(report.arena_bytes for report in reports),
-                          fallbacks + [each for report in reports for each in report.fallbacks], runs=max((report.runs for report in reports), default=0))
+        fallbacks += [each for report in reports for each in report.fallbacks]
+        return PlanReport([kernel for report in reports for kernel in report.kernels], sum(report.arena_bytes for report in reports), fallbacks,
+                          runs=max((report.runs for report in reports), default=0))
 
     # --- making native code --------------------------------------------------------------------------------------------------------------
 

@@ -142,5 +142,5 @@ class DatasetToTFRecord:
             with open(path, "wb") as file:
                 file.write(pack(data))
         except OSError as error:
-            raise file_error(error, path) from error
+            raise file_error(error, path) from None
         return ()

@@ -59,6 +59,9 @@ class DepthwiseConv2dNative:
         weights = filter.reshape(*filter.shape[:2], -1)
         return layout.from_channels_last(_forward(layout.channels_last(input, data_format), weights, w), data_format)
 
+    def native(emit, input, filter, strides, padding, data_format, dilations):
+        return emit.contract.depthwise(input, filter, strides, padding, data_format, dilations)
+
     def gradient(op, dy):
         x, f = op.inputs
         attrs = _rest(op)
@@ -91,6 +94,9 @@ class DepthwiseConv2dNativeBackpropInput:
             result = result.reshape(*result.shape[:-1], filter.shape[2], filter.shape[3]).sum(axis=-1)
         return layout.from_channels_last(result, data_format)
 
+    def native(emit, input_sizes, filter, out_backprop, strides, padding, data_format, dilations):
+        return emit.contract.depthwise_backprop_input(input_sizes, filter, out_backprop, strides, padding, data_format, dilations)
+
     def gradient(op, dy):
         _, f, backprop = op.inputs
         attrs = _rest(op)
@@ -118,6 +124,9 @@ class DepthwiseConv2dNativeBackpropFilter:
             for tap in np.ndindex(*w.window):
                 result[tap] += np.einsum("ijc,ijc->c", image[(slice(None), slice(None), *tap)], gradient)
         return result.reshape(shape)
+
+    def native(emit, input, filter_sizes, out_backprop, strides, padding, data_format, dilations):
+        return emit.contract.depthwise_backprop_filter(input, filter_sizes, out_backprop, strides, padding, data_format, dilations)
 
     def gradient(op, dy):
         x, _, backprop = op.inputs

@@ -36,7 +36,7 @@ def _errors_of(path: str) -> Iterator[None]:
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise KernelError(ResourceExhaustedError, f"{path}: {error.strerror}", "make room, or keep fewer checkpoints: max_to_keep") from error
-        raise file_error(error, str(error.filename or path)) from error
+        raise file_error(error, str(error.filename or path)) from None
 
 
 def _texts(array: np.ndarray) -> list[str]:
