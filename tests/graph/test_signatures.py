@@ -24,6 +24,11 @@ DATA = Path(__file__).parent / "data" / "opdefs.txt.gz"
 OURS = {
     "_Arg": "the runtime's own: where a fed value enters a step",
     "_Refuse": "the compiler's own: ends a step of native code whose op has to say what is wrong",
+    "_Region": "the compiler's own: nodes that run together as native code",
+    "_Generator": "the compiler's own: the state of a random op, so that native code can draw from it",
+    "_DrawUniform": "the compiler's own: a draw from such a state",
+    "_DrawNormal": "the same, of the normal distribution",
+    "_DrawTruncated": "the same, of the truncated normal distribution",
     "_Retval": "the runtime's own: where a fetched value leaves a step",
     "_Send": "the runtime's own: one end of an edge between devices",
     "_Recv": "the runtime's own: the other end",

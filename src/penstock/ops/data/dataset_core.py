@@ -83,7 +83,10 @@ def text(value: Any) -> str:
     item = np.asarray(value, object)
     if item.ndim:
         raise invalid_argument(f"a string is needed, and an array of shape {list(item.shape)} was given")
-    return os.fsdecode(item[()]) if isinstance(item[()], bytes) else str(item[()])
+    found = os.fsdecode(item[()]) if isinstance(item[()], bytes) else str(item[()])
+    if "\0" in found:
+        raise invalid_argument(f"{found!r} has a null byte, which no file name can")
+    return found
 
 
 def scalar(item: Any) -> np.ndarray:
