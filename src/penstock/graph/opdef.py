@@ -56,6 +56,7 @@ PROPERTIES = {
     "elementwise": False,  # element i of each output depends on element i of the (broadcast) inputs alone
     "commutative": False,  # the order of the inputs does not matter
     "blocking": False,  # the kernel may wait or call into Python code of the user: it gets a thread of its own
+    "heeds_step": False,  # a blocking kernel that gives up as soon as its step ends: if nothing could go on meanwhile, the caller's thread will do
     "aliases": False,  # the output may share the memory of the first input
     "rearranges": False,  # the output's elements are copies of the first arguments' elements (others say where they go)
     "control_flow": "",  # switch, merge, enter, exit, next, trigger: scheduled by frames and dead tensors
@@ -140,6 +141,7 @@ class OpDef:
     elementwise: bool
     commutative: bool
     blocking: bool
+    heeds_step: bool
     aliases: bool
     rearranges: bool
     passes_references: bool

@@ -74,7 +74,7 @@ class Region:
     gradient = None
 
     def kernel(inputs, ctx):
-        return ctx.node.payload.run(inputs, ctx)
+        return ctx.node.payload.run(*inputs)
 
 
 @op("_Refuse", "bad: bool -> status: int64")

@@ -35,7 +35,7 @@ def execute(plan: Plan | FramePlan, feeds: list[Any], step: Step, record: Record
         for feed, slot in places:
             values[slot] = feeds[feed]
         slots.append(values)
-    if plan.simple and record is None and step.deadline is None:
+    if plan.in_order and record is None and step.deadline is None:
         with working_for(step):
             for part, values in zip(plan.parts, slots):
                 run_in_order(part, values)
@@ -63,7 +63,7 @@ def call(plan: Plan | FramePlan, arguments: list[Any], step: Step) -> list[Any]:
 
 
 def run_in_order(part: PartitionPlan, slots: list[Any]) -> None:
-    """The whole of a step in which nothing waits: nodes stand in a runnable order already."""
+    """The whole of a step in which nothing waits, or nothing could go on meanwhile: nodes stand in a runnable order already."""
     index = 0
     try:
         for index, (kernel, sources, references, targets, frees) in enumerate(  # noqa: B007 (named in the error)
@@ -144,7 +144,7 @@ class _DeviceRun:
         if key is not None:
             self.under_way += 1
             self.step.rendezvous.recv(key, lambda value, error: self.events.put((index, value, error)))  # type: ignore[arg-type]
-        elif self.part.waits[index]:
+        elif self.part.waits[index] and not self._nothing_else(index):
             self.under_way += 1
             POOL.submit(lambda: self._run_elsewhere(index))
         else:
@@ -154,6 +154,10 @@ class _DeviceRun:
                 self.step.cancel(error)
             else:
                 self._finish(index, result)
+
+    def _nothing_else(self, index: int) -> bool:
+        """May a kernel that waits do so in this thread? If nothing can go on meanwhile, and it notices the end of the step by itself."""
+        return not self.ready and not self.under_way and self.step.deadline is None and self.part.nodes[index].definition.heeds_step
 
     def _call(self, index: int) -> Any:
         part, node = self.part, self.part.nodes[index]

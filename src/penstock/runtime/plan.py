@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Container
 from typing import Any
 
 from penstock.compiler.ir import Node, Program, blocks, carries_reference
-from penstock.ops.transfer import Recv, rendezvous_key
+from penstock.ops.transfer import Recv, Region, rendezvous_key
 from penstock.runtime.environment import Environment
 from penstock.runtime.partition import partition
 from penstock.runtime.recheck import checked, result_checked
@@ -84,22 +84,35 @@ class Plan:
         fetches = program.fetches
         self.parts: list[PartitionPlan] = []
         self.feed_places: list[list[tuple[int, Slot]]] = []  # per part: (which feed, its slot)
+        waits = [node for part in parts for node in part.nodes if blocks(node)]
         for part in parts:
             args = [node for node in part.nodes if node in program.args]
             nodes, moved = with_regions(part.nodes, fetches, args, environment) if native else (part.nodes, {})
             fetches = [moved.get(edge, edge) for edge in fetches]
             slots = {node: slot for slot, node in enumerate(args)}
+            if len(waits) == 1:
+                nodes = _waiting_last(nodes)
             self.parts.append(PartitionPlan(nodes, part.device, environment, set(fetches), slots))
             self.feed_places.append([(node.attrs["index"], slot) for slot, node in enumerate(args)])
         self.fetch_places = [self._find(edge) for edge in fetches]
         self.simple = len(self.parts) <= 1 and all(part.serial for part in self.parts)
-        self.waits_once = len(self.parts) <= 1 and sum(sum(part.waits) for part in self.parts) <= 1  # nothing could go on meanwhile
+        self.waits_once = len(self.parts) <= 1 and len(waits) <= 1  # nothing could go on meanwhile
+        self.in_order = self.waits_once and all(node.definition.heeds_step for node in waits)  # in the caller's thread
 
     def _find(self, edge: tuple[Node, int]) -> tuple[int, Slot, Node]:
         for index, part in enumerate(self.parts):
             if edge in part.slots:
                 return index, part.slots[edge], edge[0]
         raise AssertionError(f"{edge[0].name} is in no partition")
+
+
+def _waiting_last(nodes: list[Node]) -> list[Node]:
+    """The nodes of a part in an order in which those that depend on a node which may wait come last: nobody else waits for it."""
+    behind: set[Node] = set()
+    for node in nodes:
+        if blocks(node) or not behind.isdisjoint(node.control) or any(producer in behind for producer, _ in node.inputs):
+            behind.add(node)
+    return [node for node in nodes if node not in behind] + [node for node in nodes if node in behind]
 
 
 def with_regions(nodes: list[Node], kept: Collection[tuple[Node, int]], args: Collection[Node], environment: Environment,
@@ -131,6 +144,9 @@ def kernel_of(node: Node, environment: Environment) -> Callable[..., Any]:
     """The kernel of a node, bound to its attributes and its context."""
     if node.definition.kernel is None:
         return _no_kernel
+    if node.definition is Region:  # nothing between the executor and native code
+        run = node.payload.run
+        return run if len(node.output_dtypes) != 1 else lambda *inputs: run(*inputs)[0]
     kernel = node.definition.bind(node, KernelContext(node, environment))  # type: ignore[arg-type]
     if not node.definition.__module__.startswith("penstock."):
         kernel = result_checked(node, kernel)  # ours are held to their word by the tests, users' here

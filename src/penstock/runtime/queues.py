@@ -1,8 +1,8 @@
 """Queues of tensor tuples: what FIFOQueue and its kin keep between steps.
 
-The contract. An element is a tuple of arrays, one per component. All state of a queue is guarded by one condition variable, on which every
-waiting kernel waits (see ``waiting.py``). Kernels of one kind are served in the order of their arrival. What a cancelled ``dequeue_many`` has
-taken goes back to the front; what a cancelled ``enqueue_many`` has put in stays.
+The contract. An element is a tuple of arrays, one per component. All state of a queue is guarded by one lock. Kernels that wait stand in two
+lines, one for each kind, and are served in the order of their arrival: a change wakes only who stands first (see ``waiting.py``). What a cancelled
+``dequeue_many`` has taken goes back to the front; what a cancelled ``enqueue_many`` has put in stays.
 
 ``close`` forbids further enqueues; those that wait already still finish, unless they are cancelled too. Dequeues go on while there are elements
 enough, then fail with OutOfRangeError.
@@ -31,10 +31,11 @@ class Queue:
 
     def __init__(self, name: str, dtypes: Sequence[DType], shapes: Sequence[TensorShape], capacity: int) -> None:
         self.name, self.dtypes, self.shapes, self.capacity = name, tuple(dtypes), tuple(shapes), capacity
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
         self._items: Any = deque()
         self._closed = self._cancel_enqueues = False
-        self._lines: dict[str, deque[object]] = {"enqueue": deque(), "dequeue": deque()}
+        self._enqueuing: deque[threading.Condition] = deque()
+        self._dequeuing: deque[threading.Condition] = deque()
 
     # --- the order of elements ---------------------------------------------------------------------------------------
 
@@ -68,20 +69,19 @@ class Queue:
         self._enqueue_all(step, list(zip(*components)))
 
     def _enqueue_all(self, step: Any, elements: list[Element]) -> None:
-        with self._changed:
-            if self._closed:
-                raise KernelError(CancelledError, f"{self.kind} '{self.name}' is closed.")
+        if self._closed:
+            raise KernelError(CancelledError, f"{self.kind} '{self.name}' is closed.")
 
         def advance() -> bool:
             if self._cancel_enqueues:
                 raise KernelError(CancelledError, "Enqueue operation was cancelled")
             while waiting and (self.capacity < 0 or len(self._items) < self.capacity):
                 self._put(waiting.popleft())
-                self._changed.notify_all()
+                self._wake(self._dequeuing)
             return not waiting
 
         waiting = deque(elements)
-        self._wait(step, "enqueue", advance)
+        self._wait(step, self._enqueuing, advance)
 
     def dequeue(self, step: Any) -> Element:
         """Waits for an element and takes it."""
@@ -101,8 +101,8 @@ class Queue:
         def advance() -> bool:
             while len(taken) < wanted and self._available() > 0:
                 taken.append(self._take())
-                self._changed.notify_all()
-            if len(taken) < wanted and self._closed and not self._lines["enqueue"]:
+                self._wake(self._enqueuing)
+            if len(taken) < wanted and self._closed and not self._enqueuing:
                 if len(taken) >= max(least, 1) and least < wanted:
                     return True
                 raise KernelError(OutOfRangeError, f"{self.kind} '{self.name}' is closed and has insufficient elements "
@@ -110,34 +110,43 @@ class Queue:
             return len(taken) == wanted
 
         try:
-            self._wait(step, "dequeue", advance)
+            self._wait(step, self._dequeuing, advance)
         except BaseException:
-            with self._changed:
+            with self._lock:
                 self._put_back(taken)
-                self._changed.notify_all()
+                self._wake(self._dequeuing)
             raise
         return taken
 
-    def _wait(self, step: Any, line: str, advance: Callable[[], bool]) -> None:
+    def _wait(self, step: Any, line: deque[threading.Condition], advance: Callable[[], bool]) -> None:
         """Calls ``advance`` when it is this caller's turn and whenever the queue changes, until it says that it is done."""
-        ticket, turn = object(), self._lines[line]
-        with self._changed:
-            turn.append(ticket)
+        with self._lock:
+            if not line and step.cancelled is None and advance():  # the usual case, in which nobody stands in a line
+                return
+            place = threading.Condition(self._lock)
+            line.append(place)
         try:
-            wait_for(self._changed, step, lambda: turn[0] is ticket and advance())
+            wait_for(place, step, lambda: line[0] is place and advance())
         finally:
-            with self._changed:
-                turn.remove(ticket)
-                self._changed.notify_all()
+            with self._lock:
+                line.remove(place)
+                self._wake(self._enqueuing)
+                self._wake(self._dequeuing)
+
+    @staticmethod
+    def _wake(line: deque[threading.Condition]) -> None:
+        if line:
+            line[0].notify()
 
     def close(self, cancel_pending_enqueues: bool = False) -> None:
         """Forbids further enqueues; those that wait are cancelled if it is asked for."""
-        with self._changed:
+        with self._lock:
             if self._closed and not cancel_pending_enqueues:
                 raise KernelError(CancelledError, f"Queue '{self.name}' is already closed.")
             self._closed = True
             self._cancel_enqueues = self._cancel_enqueues or cancel_pending_enqueues
-            self._changed.notify_all()
+            self._wake(self._enqueuing)
+            self._wake(self._dequeuing)
 
     @property
     def closed(self) -> bool:

@@ -42,32 +42,29 @@ class RegionRun:
         types = [node.attrs["T"] for node in body.args]
         self._refs = [position for position, dtype in enumerate(types) if dtype.is_ref or dtype is dtypes.resource]
         self._ready: dict[Any, _Ready] = {}
+        self._last: _Ready | None = None  # shapes seldom change
         self._spent: dict[Any, float] = {}  # seconds, by signature, until a compilation is worth it
         self._lock = threading.Lock()
         self._plan: Any = None  # of the nodes, for NumPy
         self.demoted: dict[str, str] = {}  # names of nodes that are not native, and why
 
-    def run(self, inputs: list[Any], ctx: Any) -> list[Any]:
+    def run(self, *inputs: Any) -> list[Any]:
         """The outputs."""
         if self.demoted:
             return self._interpret(inputs)
-        values = inputs
-        if self._refs:
-            values = list(inputs)
-            try:
-                for position in self._refs:
-                    values[position] = inputs[position].read()
-            except (AttributeError, KernelError):  # no variable, or one without a value: the node that wants it says so
-                return self._interpret(inputs)
+        values = list(inputs)
         try:
+            for position in self._refs:
+                values[position] = inputs[position].read()
             signature = tuple(map(_RELIED_ON, values))
-        except AttributeError:  # no arrays
+        except (AttributeError, KernelError):  # no array, no variable, or one without a value: the node that wants it says so
             return self._interpret(inputs)
-        ready = self._ready.get(signature)
-        if ready is None:
-            ready = self._prepare(signature, values)
+        ready = self._last
+        if ready is None or ready.signature != signature:
+            ready = self._ready.get(signature) or self._prepare(signature, values)
         if ready is not None:
-            found = ready.run(values if values is not inputs else list(inputs), inputs, self._environment)
+            self._last = ready
+            found = ready.run(values, inputs, self._environment)
             if found is not None:
                 return found
         del values
@@ -138,7 +135,7 @@ class RegionRun:
 
     # --- NumPy ---------------------------------------------------------------------------------------------------------------------------
 
-    def _interpret(self, inputs: list[Any]) -> list[Any]:
+    def _interpret(self, inputs: Sequence[Any]) -> list[Any]:
         from penstock.runtime.executor import run_in_order  # the executor runs the node that asks for this
         from penstock.runtime.plan import PartitionPlan, with_regions
         plan = self._plan
@@ -163,33 +160,35 @@ class _Ready:
     def __init__(self, made: Specialisation, signature: Any) -> None:
         self._made, self._table = made, made.table
         self._fresh, self._results, self._updated = made.fresh, made.results, made.updated
-        self._signature = signature
+        self.signature = signature
         self.runs, self.seconds = 0, [0.0] * len(made.table.calls)  # while somebody watches
         expected = [value.array for value in made.inputs]
         self._fix = [position for position, ((kind, _, _, strides), array) in enumerate(zip(signature, expected))
                      if kind is not np.ndarray or array is None or strides != array.strides]
 
-    def run(self, values: list[Any], inputs: list[Any], environment: Any) -> list[Any] | None:
-        """The outputs; None if a variable has changed its shape at this very moment. ``values`` is used up."""
+    def run(self, values: list[Any], inputs: Sequence[Any], environment: Any) -> list[Any] | None:
+        """The outputs; None if a variable has changed its shape at this very moment, or comes in twice. ``values`` is used up."""
         for position in self._fix:
             values[position] = np.ascontiguousarray(values[position]).reshape(np.shape(values[position]))
         if not self._updated:
             return self._call(values, inputs, environment)
-        refs = sorted([inputs[position] for position in self._updated], key=id)
+        refs = sorted({inputs[position] for position in self._updated}, key=id)
+        if len(refs) != len(self._updated):
+            return None
         for ref in refs:
             ref.lock.acquire()
         try:
             for position in self._updated:
                 values[position] = None  # the reference to it would make the update copy
                 values[position] = array = inputs[position].mutable()
-                if _RELIED_ON(array) != self._signature[position]:
+                if _RELIED_ON(array) != self.signature[position]:
                     return None
             return self._call(values, inputs, environment)
         finally:
             for ref in refs:
                 ref.lock.release()
 
-    def _call(self, values: list[Any], inputs: list[Any], environment: Any) -> list[Any]:
+    def _call(self, values: list[Any], inputs: Sequence[Any], environment: Any) -> list[Any]:
         outputs = [empty(shape, dtype) for shape, dtype in self._fresh]
         values += outputs
         failure = self._timed(values) if watch.on else self._table.run(values)
@@ -211,7 +210,7 @@ class _Ready:
                    for call, seconds in zip(calls, self.seconds) if call.code is not None]
         return PlanReport(kernels, self._table.arena_bytes, runs=self.runs)
 
-    def _fail(self, failure: Failure, inputs: list[Any], environment: Any) -> None:
+    def _fail(self, failure: Failure, inputs: Sequence[Any], environment: Any) -> None:
         """Has the node's own kernel say what is wrong with its inputs."""
         from penstock.runtime.plan import kernel_of
         item = failure.call.nodes[0]

@@ -55,7 +55,7 @@ class BarrierInsertMany:
 class BarrierTakeMany:
     """Takes complete elements, when there are as many."""
 
-    stateful = blocking = True
+    stateful = blocking = heeds_step = True
     ranks = {"num_elements": 0}
     gradient = None
 

@@ -117,7 +117,7 @@ def _no_timeout(timeout_ms: int) -> None:
 class _Enqueue:
     """Adds an element, when there is room for it."""
 
-    stateful = blocking = True
+    stateful = blocking = heeds_step = True
     shape = nothing()
     gradient = None
 
@@ -131,7 +131,7 @@ class _Enqueue:
 class _EnqueueMany:
     """Adds the slices along the first axis as elements, one by one."""
 
-    stateful = blocking = True
+    stateful = blocking = heeds_step = True
     shape = nothing()
     gradient = None
 
@@ -180,7 +180,7 @@ def _check_length(handle: Any, n: Any) -> int:
 class _Dequeue:
     """Takes an element, when there is one."""
 
-    stateful = blocking = True
+    stateful = blocking = heeds_step = True
     gradient = None
 
     def shape(handle, component_types):
@@ -195,7 +195,7 @@ class _Dequeue:
 class _DequeueMany:
     """Takes ``n`` elements, when there are as many, and stacks them."""
 
-    stateful = blocking = True
+    stateful = blocking = heeds_step = True
     gradient = None
 
     def shape(handle, n, component_types):
@@ -210,7 +210,7 @@ class _DequeueMany:
 class _DequeueUpTo:
     """Takes ``n`` elements, or what a closed queue has left, and stacks them."""
 
-    stateful = blocking = True
+    stateful = blocking = heeds_step = True
     gradient = None
 
     def shape(handle, n, component_types):

@@ -30,8 +30,8 @@ def _define(op_type: str, signature: str, summary: str, parameters: tuple[str, .
     """Registers an op whose kernel takes these parameters."""
     kernel.parameters = parameters
     return op(op_type, signature, **declared)(type(op_type, (), {
-        "__doc__": summary, "__module__": __name__, "stateful": True, "blocking": blocking, "shape": shape, "gradient": None, "kernel": kernel,
-        "ranks": {name: _RANKS[name] for name in parameters if name in _RANKS}}))
+        "__doc__": summary, "__module__": __name__, "stateful": True, "blocking": blocking, "heeds_step": blocking,
+        "shape": shape, "gradient": None, "kernel": kernel, "ranks": {name: _RANKS[name] for name in parameters if name in _RANKS}}))
 
 
 def _unknown_list(before: int = 0) -> Any:
