@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.compiler import clusters
 from penstock.compiler.config import config
+from penstock.compiler.fusion import clusters
 from penstock.compiler.ir import Node
 from penstock.compiler.values import Item, Value
 from penstock.graph import dtypes as dt

@@ -6,13 +6,13 @@ import functools
 import numpy as np
 import pytest
 
-from penstock.compiler import gemm, winograd
 from penstock.compiler.calls import Array, Buffer, Unsupported
+from penstock.compiler.contract import gemm, winograd
+from penstock.compiler.contract.microkernel import Tile
+from penstock.compiler.contract.product import Epilogue
+from penstock.compiler.contract.winograd import worthwhile
 from penstock.compiler.emitter import Emitter
-from penstock.compiler.microkernel import Tile
-from penstock.compiler.product import Epilogue
 from penstock.compiler.table import Table
-from penstock.compiler.winograd import worthwhile
 from penstock.graph.opdef import lookup
 from penstock.ops.nn.conv import _backprop_filter, _backprop_input, _forward
 from support.native import run as run_op
@@ -204,7 +204,7 @@ def test_epilogues_of_convolutions():
 @pytest.mark.parametrize("tile", [Tile(4, 8, 6), Tile(4, 4, 6), Tile(8, 4, 6), Tile(8, 2, 12)], ids=str)
 def test_tiles_of_other_cpus(tile, monkeypatch):
     """The code for CPUs with shorter vectors also runs on this one."""
-    import penstock.compiler.product as product
+    import penstock.compiler.contract.product as product
     monkeypatch.setattr(gemm, "tile_for", lambda size: tile)
     monkeypatch.setattr(product, "tile_for", lambda size: tile)
     rng, dtype = np.random.default_rng(10), np.dtype(f"f{tile.size}")

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import penstock.ops  # noqa: F401 (fills the registry)
-from penstock.compiler.costs import why_not
-from penstock.compiler.nest import Fold, Input, Nest, Output, Step
-from penstock.compiler.nest_layout import Layout
+from penstock.compiler.fusion.costs import why_not
+from penstock.compiler.fusion.nest import Fold, Input, Nest, Output, Step
+from penstock.compiler.fusion.nest_layout import Layout
 from penstock.graph import dtypes as dt
 from penstock.graph.dtypes import DType
 from penstock.graph.opdef import REGISTRY, OpDef

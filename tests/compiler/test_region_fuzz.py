@@ -17,6 +17,8 @@ from penstock.runtime import region
 from support.compare import difference
 from support.native import guarded, untouched
 
+pytestmark = pytest.mark.filterwarnings("ignore:Converting sparse IndexedSlices")  # of the gradient of a gather
+
 FLOATS = [tf.float32, tf.float32, tf.float64]
 EXTENTS = [0, 1, 2, 3, 5, 7, 8, 16, 17, 33, 64, 100]
 UNARY = [tf.tanh, tf.sigmoid, tf.exp, tf.abs, tf.negative, tf.square, tf.nn.relu, tf.identity, tf.zeros_like, lambda x: tf.sqrt(tf.abs(x)),

@@ -1,4 +1,7 @@
 """Graphs made of the bare control-flow nodes: dead tensors, frames, iterations."""
+import threading
+import time
+
 import numpy as np
 import pytest
 
@@ -67,3 +70,50 @@ def test_gradients_say_what_to_do():
     false, _ = p.Switch(x, tf.constant(False))
     with pytest.raises(LookupError, match=r"tf\.cond"):
         tf.gradients(false, x)
+
+
+def test_a_kernel_that_waits_heeds_the_deadline():
+    _, true = p.Switch(tf.constant(1.0), tf.constant(True))
+    queue = tf.FIFOQueue(1, [tf.float32], [[]], name="slow")
+    total = true + queue.dequeue()
+    with tf.Session() as session:
+        start = time.monotonic()
+        with pytest.raises(tf.errors.DeadlineExceededError, match="'slow_Dequeue' at FIFOQueue '.*slow'"):
+            session.run(total, options=tf.RunOptions(timeout_in_ms=50))
+        assert time.monotonic() - start < 1.0
+        session.run(queue.enqueue([2.0]))
+        assert session.run(total) == 3.0  # the step that gave up took nothing
+
+
+def test_a_loop_without_end_heeds_the_deadline():
+    result = counting_loop(tf.constant(1 << 30))
+    with tf.Session() as session, pytest.raises(tf.errors.DeadlineExceededError):
+        session.run(result, options=tf.RunOptions(timeout_in_ms=50))
+
+
+def test_closing_the_session_ends_a_kernel_that_waits():
+    _, true = p.Switch(tf.constant(1.0), tf.constant(True))
+    total = true + tf.FIFOQueue(1, [tf.float32], [[]]).dequeue()
+    session, found = tf.Session(), []
+
+    def wait():
+        try:
+            session.run(total)
+        except tf.errors.CancelledError as error:
+            found.append(error)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    while not session._steps and thread.is_alive():
+        time.sleep(0.001)
+    session.close()
+    thread.join(5.0)
+    assert not thread.is_alive() and "closed" in found[0].message
+
+
+def test_kernels_of_one_step_wait_for_each_other():
+    _, true = p.Switch(tf.constant(4.0), tf.constant(True))
+    queue = tf.FIFOQueue(1, [tf.float32], [[]])
+    taken = queue.dequeue()
+    with tf.Session() as session:
+        assert session.run([taken, queue.enqueue([true])])[0] == 4.0

@@ -314,3 +314,24 @@ def test_a_cancelled_dequeue_puts_back_what_it_took():
     thread.join(5)
     assert isinstance(results[0], CancelledError)
     assert [int(queue.dequeue(Step())[0]) for _ in range(3)] == [1, 2, 3]
+
+
+def test_what_ends_a_wait_in_the_same_step_runs_before_it():
+    accumulator = tf.ConditionalAccumulator(tf.float32, [])
+    mean = accumulator.take_grad(1) * 2.0
+    given = accumulator.apply_grad(3.0)  # stands behind take_grad in the graph, and must not wait for it
+    with tf.Session() as session:
+        assert session.run([mean, given])[0] == 6.0
+
+
+def test_a_lone_wait_needs_no_other_thread_and_ends_with_the_session():
+    queue = tf.FIFOQueue(1, [tf.float32], [[]], name="empty")
+    doubled = queue.dequeue() * 2.0
+    with tf.Session() as session:
+        session.run(queue.enqueue([1.0]))
+        assert session.run(doubled) == 2.0
+        timer = threading.Timer(0.05, session.close)
+        timer.start()
+        with pytest.raises(tf.errors.CancelledError):
+            session.run(doubled)
+        timer.join()

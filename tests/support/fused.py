@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from penstock.compiler.calls import Array, Buffer
-from penstock.compiler.cluster_code import Loop
 from penstock.compiler.emitter import Emitter
-from penstock.compiler.layout import broadcast_strides
-from penstock.compiler.nest import Fold, Step
+from penstock.compiler.fusion.cluster_code import Loop
+from penstock.compiler.fusion.nest import Fold, Step
+from penstock.compiler.kernels.layout import broadcast_strides
 from penstock.compiler.table import Table
 from penstock.graph import dtypes as dt
 from penstock.graph.dtypes import DType, as_dtype

@@ -18,7 +18,7 @@ import numpy as np
 
 from penstock.compiler import target
 from penstock.compiler.config import config
-from penstock.compiler.fusion_body import Unsupported
+from penstock.compiler.unsupported import Unsupported
 
 __all__ = ["ARRAY_DATA", "Array", "Buffer", "Call", "Code", "Unsupported"]
 

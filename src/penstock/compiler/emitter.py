@@ -22,16 +22,16 @@ import numpy as np
 from penstock.compiler.calls import Array, Buffer, Call, Code, Unsupported, row_major
 
 if TYPE_CHECKING:
-    from penstock.compiler.blocks import Blocks
-    from penstock.compiler.contractions import Contractions
+    from penstock.compiler.contract.contractions import Contractions
     from penstock.compiler.flow import Flow
-    from penstock.compiler.indexing import Indexing
-    from penstock.compiler.moves import Moves
-    from penstock.compiler.ordering import Order
-    from penstock.compiler.randomness import Randomness
-    from penstock.compiler.resampling import Images
-    from penstock.compiler.scans import Scans
-    from penstock.compiler.windows import Windows
+    from penstock.compiler.kernels.blocks import Blocks
+    from penstock.compiler.kernels.indexing import Indexing
+    from penstock.compiler.kernels.moves import Moves
+    from penstock.compiler.kernels.ordering import Order
+    from penstock.compiler.kernels.randomness import Randomness
+    from penstock.compiler.kernels.resampling import Images
+    from penstock.compiler.kernels.scans import Scans
+    from penstock.compiler.kernels.windows import Windows
 
 
 class Emitter:
@@ -90,49 +90,49 @@ class Emitter:
     @functools.cached_property
     def move(self) -> Moves:
         """Data movement."""
-        from penstock.compiler.moves import Moves  # families of kernels stand above: they call back
+        from penstock.compiler.kernels.moves import Moves  # families of kernels stand above: they call back
         return Moves(self)
 
     @functools.cached_property
     def blocks(self) -> Blocks:
         """Blocks of space moved to the depth or the batch, and back."""
-        from penstock.compiler.blocks import Blocks  # as above
+        from penstock.compiler.kernels.blocks import Blocks  # as above
         return Blocks(self)
 
     @functools.cached_property
     def index(self) -> Indexing:
         """Reading and writing by index."""
-        from penstock.compiler.indexing import Indexing  # as above
+        from penstock.compiler.kernels.indexing import Indexing  # as above
         return Indexing(self)
 
     @functools.cached_property
     def windows(self) -> Windows:
         """Pooling."""
-        from penstock.compiler.windows import Windows  # as above
+        from penstock.compiler.kernels.windows import Windows  # as above
         return Windows(self)
 
     @functools.cached_property
     def scans(self) -> Scans:
         """Rows that are gone through from one end to the other."""
-        from penstock.compiler.scans import Scans  # as above
+        from penstock.compiler.kernels.scans import Scans  # as above
         return Scans(self)
 
     @functools.cached_property
     def order(self) -> Order:
         """The largest elements."""
-        from penstock.compiler.ordering import Order  # as above
+        from penstock.compiler.kernels.ordering import Order  # as above
         return Order(self)
 
     @functools.cached_property
     def images(self) -> Images:
         """Resizing."""
-        from penstock.compiler.resampling import Images  # as above
+        from penstock.compiler.kernels.resampling import Images  # as above
         return Images(self)
 
     @functools.cached_property
     def random(self) -> Randomness:
         """Random numbers."""
-        from penstock.compiler.randomness import Randomness  # as above
+        from penstock.compiler.kernels.randomness import Randomness  # as above
         return Randomness(self)
 
     @functools.cached_property
@@ -144,7 +144,7 @@ class Emitter:
     @functools.cached_property
     def contract(self) -> Contractions:
         """Products of matrices, and convolutions."""
-        from penstock.compiler.contractions import Contractions  # as above
+        from penstock.compiler.contract.contractions import Contractions  # as above
         return Contractions(self)
 
     def call(self, code: Code, operands: Sequence[Array], parts: Sequence[bytes | Sequence[int]], label: str, writes: int = 1,

@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
-from penstock.compiler.costs import why_not
+from penstock.compiler.fusion.costs import why_not
 from penstock.compiler.generators import separated
 from penstock.compiler.ir import Node, functions_of, prune
 from penstock.compiler.scope import pure

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from penstock.compiler import clusters
 from penstock.compiler.calls import Array, Unsupported
-from penstock.compiler.cluster_space import Kind, kind_of
 from penstock.compiler.emitter import Emitter
-from penstock.compiler.finishing import absorb
-from penstock.compiler.finishing import options as finishing_options
+from penstock.compiler.fusion import clusters
+from penstock.compiler.fusion.cluster_space import Kind, kind_of
+from penstock.compiler.fusion.finishing import absorb
+from penstock.compiler.fusion.finishing import options as finishing_options
 from penstock.compiler.ir import Node, functions_of
 from penstock.compiler.values import Item, Value
 from penstock.graph import dtypes

@@ -15,7 +15,7 @@ import llvmlite
 from llvmlite import binding
 
 from penstock.compiler import cache
-from penstock.compiler.fusion_body import Unsupported
+from penstock.compiler.unsupported import Unsupported
 
 _lock = threading.Lock()  # one thread at a time is in LLVM
 _libraries = itertools.count()

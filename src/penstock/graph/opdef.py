@@ -62,6 +62,7 @@ PROPERTIES = {
     "control_flow": "",  # switch, merge, enter, exit, next, trigger: scheduled by frames and dead tensors
     "forwards_reference": False,  # given a reference, it hands it on: whoever uses its output reads the variable then
     "passes_references": False,  # an input may be a reference: the kernel reads it where it wants the value
+    "borrows": False,  # of an input that is a reference the kernel needs the value only while it runs: no output shares its memory
     "calls_later": False,  # the functions in its attributes run when its kernel has returned: a dataset is made now, its elements later
     "allows_uninitialized": False,  # a Ref input may point at a variable without a value
     "shape_only": False,  # the outputs depend on the inputs' shapes, not on their elements
@@ -146,6 +147,7 @@ class OpDef:
     rearranges: bool
     passes_references: bool
     forwards_reference: bool
+    borrows: bool
     control_flow: str
     touches: Any
     allows_uninitialized: bool

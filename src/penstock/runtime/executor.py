@@ -2,7 +2,7 @@
 
 A device works in one thread. Its nodes run there one after the other as their inputs are ready; kernels that may wait (queues, Python functions) get
 a thread of their own meanwhile, and a tensor from another device arrives through the rendezvous. The first error cancels the whole step; the step
-returns only when every kernel that it started has ended, or has been given ``_GRACE`` seconds to notice the cancellation.
+returns only when every kernel that it started has ended, or has been given ``GRACE`` seconds to notice the cancellation.
 """
 from __future__ import annotations
 
@@ -12,16 +12,13 @@ from collections import deque
 from typing import Any
 
 from penstock import errors
-from penstock.errors import DeadlineExceededError, OpError
-from penstock.runtime.failures import describe
+from penstock.errors import OpError
+from penstock.runtime.failures import describe, out_of_time, waiting_at
 from penstock.runtime.frames import FramePlan, FrameRun
 from penstock.runtime.plan import PartitionPlan, Plan
-from penstock.runtime.step import Step, working_for
+from penstock.runtime.step import GRACE, Step, working_for
 from penstock.runtime.threads import POOL
 from penstock.runtime.trace import Recorder
-
-_GRACE = 1.0  # seconds that a cancelled step waits for kernels which are still under way
-
 
 
 def execute(plan: Plan | FramePlan, feeds: list[Any], step: Step, record: Recorder | None = None) -> list[list[Any]]:
@@ -197,15 +194,9 @@ class _DeviceRun:
             self._finish(index, result)
 
     def _expire(self) -> None:
-        waiting = [self._described(i) for i, count in enumerate(self.pending) if count == 0 and self.part.waits[i]]
-        self.step.cancel(DeadlineExceededError(None, None, (
-            f"Timed out waiting for notification: the step did not end within {self.step.timeout_ms} ms"
-            + (f"; it waited for {', '.join(waiting[:5])}" if waiting else ""))))
-
-    def _described(self, index: int) -> str:
-        """The name of a node that waits, and of the queue or other resource that it waits at."""
-        resources = [self.slots[slot] for slot in self.part.inputs[index]]
-        return f"'{self.part.nodes[index].name}'" + "".join(f" at {item.kind} '{item.name}'" for item in resources if hasattr(item, "kind"))
+        waiting = [waiting_at(self.part.nodes[i], [self.slots[slot] for slot in self.part.inputs[i]])
+                   for i, count in enumerate(self.pending) if count == 0 and self.part.waits[i]]
+        self.step.cancel(out_of_time(self.step.timeout_ms, waiting))
 
     def _finish(self, index: int, result: Any) -> None:
         part, slots = self.part, self.slots
@@ -227,7 +218,7 @@ class _DeviceRun:
 
     def _drain(self) -> None:
         """After a cancellation: gives the kernels under way time to end."""
-        end = time.monotonic() + _GRACE
+        end = time.monotonic() + GRACE
         while self.under_way and time.monotonic() < end:
             try:
                 index, _, _ = self.events.get(timeout=max(0.0, end - time.monotonic()))

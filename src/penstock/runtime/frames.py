@@ -6,7 +6,8 @@ NextIteration hands a value to the next iteration of its frame, unless it is dea
 was ever alive when all of the frame has ended, its Exits are dead there.
 
 A dead value crosses between tasks as such: Send hands it over, and the other task's Recv is dead. In a loop a tensor crosses once per iteration,
-under a key that names it; who makes a Recv run in every iteration is told in ``distributed/loops.py``.
+under a key that names it; who makes a Recv run in every iteration is told in ``distributed/loops.py``. Kernels that may wait get a thread of their
+own; what they give, like what is received, comes back as an *arrival*.
 """
 from __future__ import annotations
 
@@ -18,13 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from penstock.compiler.ir import Node, Program
-from penstock.errors import DeadlineExceededError, InvalidArgumentError, OpError
+from penstock.compiler.ir import Node, Program, blocks
+from penstock.errors import CancelledError, InvalidArgumentError, OpError
 from penstock.ops.transfer import Recv, Send, rendezvous_key
 from penstock.runtime.environment import Environment
-from penstock.runtime.failures import describe
+from penstock.runtime.failures import describe, out_of_time, waiting_at
 from penstock.runtime.plan import kernel_of, references_of
-from penstock.runtime.step import Step
+from penstock.runtime.step import GRACE, Step, working_for
+from penstock.runtime.threads import POOL
 from penstock.runtime.trace import Recorder
 
 DEAD: Any = object()
@@ -51,6 +53,7 @@ class FramePlan:
                 self.consumers[producer].append((node, position, output))
             for other in node.control:
                 self.waiting[other].append(node)
+        self.waits = {node for node in program.nodes if blocks(node)}
         self.sources = [node for node in program.nodes if node not in fed and not node.inputs and not node.control]
 
 
@@ -86,8 +89,8 @@ class FrameRun:
 
     def __init__(self, plan: FramePlan, step: Step, record: Recorder | None = None) -> None:
         self.plan, self.step, self.record = plan, step, record
-        self.under_way = 0  # Recv nodes that wait
-        self.arrived: queue.SimpleQueue[tuple[tuple[_Frame, int, Node], Any, OpError | None]] = queue.SimpleQueue()
+        self.under_way: dict[tuple[_Frame, int, Node], list[Any]] = {}  # nodes that wait, and their inputs
+        self.arrived: queue.SimpleQueue[tuple[tuple[_Frame, int, Node] | None, Any, OpError | None]] = queue.SimpleQueue()
         self.root = _Frame("", None, 0)
         self.ready: deque[tuple[_Frame, int, Node]] = deque()
         self.results: dict[tuple[Node, int], Any] = {}
@@ -100,6 +103,22 @@ class FrameRun:
 
     def run(self, feeds: list[Any]) -> list[Any]:
         """The fetched values; InvalidArgumentError if one of them is dead."""
+        unregister = self.step.on_cancel(lambda: self.arrived.put((None, None, None)))
+        try:
+            self._loop(feeds)
+        except BaseException as error:  # kernels that wait in other threads must not outlive the step
+            self.step.cancel(error if isinstance(error, OpError) else CancelledError(None, None, f"the step was interrupted: {error!r}"))
+            self._drain()
+            raise
+        finally:
+            unregister()
+        for index, (node, output) in enumerate(self.plan.program.fetches):
+            if (node, output) not in self.results:
+                raise InvalidArgumentError(None, node.origin, (
+                    f"Retval[{index}] does not have value: '{node.name}:{output}' is dead, it lies behind a branch that was not taken or in a loop"))
+        return [self.results[edge] for edge in self.plan.program.fetches]
+
+    def _loop(self, feeds: list[Any]) -> None:
         for node, value in zip(self.plan.program.args, feeds):
             self._deliver(self.root, 0, node, [value])
         for node in self.plan.sources:
@@ -107,18 +126,18 @@ class FrameRun:
         while self.ready or self.under_way:
             if self.step.cancelled is not None:
                 raise self.step.cancelled
+            if self.step.remaining() == 0.0:
+                self._expire()
             if not self.ready:
                 self._receive()
                 continue
             frame, iteration, node = self.ready.popleft()
             self._fire(frame, iteration, node)
-            frame.active -= 1
-            self._end_if_done(frame)
-        for index, (node, output) in enumerate(self.plan.program.fetches):
-            if (node, output) not in self.results:
-                raise InvalidArgumentError(None, node.origin, (
-                    f"Retval[{index}] does not have value: '{node.name}:{output}' is dead, it lies behind a branch that was not taken or in a loop"))
-        return [self.results[edge] for edge in self.plan.program.fetches]
+            self._ended(frame)
+
+    def _ended(self, frame: _Frame) -> None:
+        frame.active -= 1
+        self._end_if_done(frame)
 
     def _schedule(self, frame: _Frame, iteration: int, node: Node) -> None:
         frame.active += 1
@@ -145,16 +164,29 @@ class FrameRun:
                 self.step.rendezvous.send(_key(frame, number, node), DEAD)
             self._deliver(frame, number, node, [DEAD] * len(node.output_dtypes))
         elif node.definition is Recv:
-            self.under_way += 1
-            frame.active += 1
-            place = frame, number, node
-            self.step.rendezvous.recv(_key(frame, number, node), lambda value, error: self.arrived.put((place, value, error)))  # type: ignore[arg-type]
+            place = self._waits_at(frame, number, node, [])
+            self.step.rendezvous.recv(_key(frame, number, node), lambda value, error: self.arrived.put((place, [value], error)))  # type: ignore[arg-type]
         elif node.definition is Send:
             value = inputs[0].read() if self.plan.references[node] else inputs[0]
             self.step.rendezvous.send(_key(frame, number, node), value)
             self._deliver(frame, number, node, [])
+        elif node in self.plan.waits:
+            place = self._waits_at(frame, number, node, inputs)
+            POOL.submit(lambda: self._call_elsewhere(place, list(inputs)))
         else:
             self._deliver(frame, number, node, self._call(node, inputs))
+
+    def _waits_at(self, frame: _Frame, number: int, node: Node, inputs: list[Any]) -> tuple[_Frame, int, Node]:
+        frame.active += 1
+        self.under_way[frame, number, node] = inputs
+        return frame, number, node
+
+    def _call_elsewhere(self, place: tuple[_Frame, int, Node], inputs: list[Any]) -> None:
+        with working_for(self.step):
+            try:
+                self.arrived.put((place, self._call(place[2], inputs), None))
+            except OpError as error:
+                self.arrived.put((place, None, error))
 
     def _call(self, node: Node, inputs: list[Any]) -> list[Any]:
         try:
@@ -173,18 +205,33 @@ class FrameRun:
         return outputs
 
     def _receive(self) -> None:
-        """Waits for a value from another task, for as long as the step has time."""
+        """Waits for a value from another task or thread, for as long as the step has time."""
         try:
-            (frame, number, node), value, error = self.arrived.get(timeout=self.step.remaining())
+            place, values, error = self.arrived.get(timeout=self.step.remaining())
         except queue.Empty:
-            raise DeadlineExceededError(None, None, f"Timed out waiting for a tensor from another task: the step did not end within "
-                                        f"{self.step.timeout_ms} ms") from None
-        self.under_way -= 1
+            return  # the loop sees that the time is over
+        if place is None:
+            return  # the cancellation's wake-up call
+        del self.under_way[place]
         if error is not None:
             raise error
-        self._deliver(frame, number, node, [value])
-        frame.active -= 1
-        self._end_if_done(frame)
+        self._deliver(*place, values)
+        self._ended(place[0])
+
+    def _expire(self) -> None:
+        waiting = [waiting_at(node, inputs) for (_, _, node), inputs in self.under_way.items()]
+        raise out_of_time(self.step.timeout_ms, waiting)
+
+    def _drain(self) -> None:
+        """After a failure: gives the kernels under way time to end."""
+        end = time.monotonic() + GRACE
+        while self.under_way and time.monotonic() < end:
+            try:
+                place, _, _ = self.arrived.get(timeout=max(0.0, end - time.monotonic()))
+            except queue.Empty:
+                return
+            if place is not None:
+                del self.under_way[place]
 
     # --- what arrives where ------------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from penstock.ops.transfer import Recv, Region, rendezvous_key
 from penstock.runtime.environment import Environment
 from penstock.runtime.partition import partition
 from penstock.runtime.recheck import checked, result_checked
+from penstock.runtime.resources import Ref
 from penstock.runtime.step import KernelContext
 
 Slot = int
@@ -129,7 +130,7 @@ def with_regions(nodes: list[Node], kept: Collection[tuple[Node, int]], args: Co
 
 def references_of(node: Node, args: Container[Node]) -> tuple[int, ...]:
     """Positions of inputs that carry a Ref where the op wants its value."""
-    if node.definition.passes_references or node.definition.forwards_reference:
+    if node.definition.passes_references or node.definition.forwards_reference or node.definition.borrows:
         return ()
     found, position = [], 0
     for arg, edges in node.definition.group(node.inputs, node.attrs):
@@ -150,7 +151,26 @@ def kernel_of(node: Node, environment: Environment) -> Callable[..., Any]:
     kernel = node.definition.bind(node, KernelContext(node, environment))  # type: ignore[arg-type]
     if not node.definition.__module__.startswith("penstock."):
         kernel = result_checked(node, kernel)  # ours are held to their word by the tests, users' here
-    return checked(node, kernel)
+    kernel = checked(node, kernel)
+    return _borrowing(kernel) if node.definition.borrows and any(carries_reference(*edge, ()) for edge in node.inputs) else kernel
+
+
+def _borrowing(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """The kernel, which holds the variables among its inputs for no longer than it runs: a write at this moment waits and does not copy."""
+    def borrow_and_run(*inputs: Any) -> Any:
+        values, borrowed = list(inputs), []
+        try:
+            for position, value in enumerate(inputs):
+                if isinstance(value, Ref):
+                    values[position] = value.borrow()
+                    borrowed.append(value)
+            return kernel(*values)
+        finally:
+            values.clear()
+            for ref in borrowed:
+                ref.give_back()
+
+    return borrow_and_run
 
 
 def _no_kernel(*inputs: Any) -> Any:

@@ -161,6 +161,8 @@ class Queue:
     def _check_shapes(self, components: Element, batch_axes: int) -> None:
         for index, (component, shape) in enumerate(zip(components, self.shapes)):
             found = np.shape(component)
+            if found[batch_axes:] == shape.extents and len(found) >= batch_axes:
+                continue
             if len(found) < batch_axes or not shape.is_compatible_with(found[batch_axes:]):
                 expected = (*found[:batch_axes], *(shape.extents or ()))
                 raise invalid_argument(f"Shape mismatch in tuple component {index}. Expected {_brackets(expected)}, got {_brackets(found)}")
@@ -172,6 +174,8 @@ class Queue:
 
     def check_request(self, dtypes: Sequence[DType], shapes: Sequence[TensorShape], capacity: int) -> None:
         """InvalidArgumentError if a node asks for this (shared) queue but describes it differently."""
+        if capacity == self.capacity and tuple(dtypes) == self.dtypes and tuple(shapes) == self.shapes:  # each step asks, and is right
+            return
         for what, mine, theirs in (("capacity", self.capacity, capacity),
                                    ("component types", [d.name for d in self.dtypes], [d.name for d in dtypes]),
                                    ("component shapes", [str(s) for s in self.shapes], [str(s) for s in shapes])):

@@ -53,26 +53,38 @@ class RegionRun:
         if self.demoted:
             return self._interpret(inputs)
         values = list(inputs)
+        borrowed: dict[int, Any] = {}
         try:
-            for position in self._refs:
-                values[position] = inputs[position].read()
-            signature = tuple(map(_RELIED_ON, values))
-        except (AttributeError, KernelError):  # no array, no variable, or one without a value: the node that wants it says so
-            return self._interpret(inputs)
-        ready = self._last
-        if ready is None or ready.signature != signature:
-            ready = self._ready.get(signature) or self._prepare(signature, values)
-        if ready is not None:
-            self._last = ready
-            found = ready.run(values, inputs, self._environment)
-            if found is not None:
-                return found
-        del values
+            signature = self._look(values, borrowed)
+            if signature is not None:
+                ready = self._last
+                if ready is None or ready.signature != signature:
+                    ready = self._ready.get(signature) or self._prepare(signature, values)
+                if ready is not None:
+                    self._last = ready
+                    found = ready.run(values, borrowed, inputs, self._environment)
+                    if found is not None:
+                        return found
+        finally:
+            values.clear()
+            for ref in borrowed.values():
+                ref.give_back()
         start = time.perf_counter()
         outputs = self._interpret(inputs)
-        if len(self._spent) <= 4 * _MOST:
+        if signature is not None and len(self._spent) <= 4 * _MOST:
             self._spent[signature] = self._spent.get(signature, 0.0) + time.perf_counter() - start
         return outputs
+
+    def _look(self, values: list[Any], borrowed: dict[int, Any]) -> tuple[Any, ...] | None:
+        """What native code relies on of the inputs, after variables among them were borrowed; None if it cannot run with them."""
+        try:
+            for position in self._refs:
+                ref = values[position]
+                values[position] = ref.borrow()
+                borrowed[position] = ref
+            return tuple(map(_RELIED_ON, values))
+        except (AttributeError, KernelError):  # no array, no variable, or one without a value: the node that wants it says so
+            return None
 
     def describe(self) -> PlanReport:
         """What its native code did while somebody watched, for all shapes; and which nodes have none."""
@@ -166,8 +178,11 @@ class _Ready:
         self._fix = [position for position, ((kind, _, _, strides), array) in enumerate(zip(signature, expected))
                      if kind is not np.ndarray or array is None or strides != array.strides]
 
-    def run(self, values: list[Any], inputs: Sequence[Any], environment: Any) -> list[Any] | None:
-        """The outputs; None if a variable has changed its shape at this very moment, or comes in twice. ``values`` is used up."""
+    def run(self, values: list[Any], borrowed: dict[int, Any], inputs: Sequence[Any], environment: Any) -> list[Any] | None:
+        """The outputs; None if a variable has changed its shape at this very moment, or comes in twice. ``values`` is used up.
+
+        ``borrowed`` are the variables among the inputs; those that are written to are given back before that.
+        """
         for position in self._fix:
             values[position] = np.ascontiguousarray(values[position]).reshape(np.shape(values[position]))
         if not self._updated:
@@ -175,16 +190,20 @@ class _Ready:
         refs = sorted({inputs[position] for position in self._updated}, key=id)
         if len(refs) != len(self._updated):
             return None
+        for position in self._updated:
+            values[position] = None  # the reference to it would make the update copy
+        for position in [position for position, ref in borrowed.items() if ref in refs]:
+            borrowed.pop(position).give_back()
         for ref in refs:
             ref.lock.acquire()
         try:
             for position in self._updated:
-                values[position] = None  # the reference to it would make the update copy
-                values[position] = array = inputs[position].mutable()
-                if _RELIED_ON(array) != self.signature[position]:
+                values[position] = inputs[position].mutable()
+                if _RELIED_ON(values[position]) != self.signature[position]:
                     return None
             return self._call(values, inputs, environment)
         finally:
+            values.clear()  # before the locks go: the next one who writes shall find the buffers in nobody's hands
             for ref in refs:
                 ref.lock.release()
 

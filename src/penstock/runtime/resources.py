@@ -3,11 +3,16 @@
 A ``Ref`` holds one variable's value. The contract that lets values travel without copies: an array that was handed out by ``read`` never
 changes. So a write goes into the buffer itself only while nobody else holds it, and into a private copy otherwise. Who else holds it is known from
 its reference count: a view of an array holds the array, a value in flight and a value that was fetched hold it too.
+
+Whoever needs a value only while it computes something else of it (a gather, a shape, a native region) *borrows* it. A write waits for borrowers
+rather than copy a large table because somebody happens to take a few rows out of it. It waits no longer than the copy would take, so that two
+who borrow and write each other's variables lose some time, never each other.
 """
 from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -18,6 +23,7 @@ from penstock.graph import dtypes
 from penstock.graph.dtypes import DType
 
 DEFAULT_CONTAINER = "localhost"
+_COPIED = 1e9  # bytes per second, of a copy into fresh memory
 
 
 class Ref:
@@ -34,12 +40,14 @@ class Ref:
     ([0.0, 0.0], [5.0, 0.0])
     """
 
-    __slots__ = ("__weakref__", "dtype", "lock", "name", "value")
+    __slots__ = ("__weakref__", "_awaited", "_borrowers", "dtype", "lock", "name", "value")
 
     def __init__(self, name: str, dtype: DType) -> None:
         self.name, self.dtype = name, dtype.base_dtype
         self.value: np.ndarray | None = None
         self.lock = threading.RLock()
+        self._borrowers: list[None] = []  # its length counts: append and pop need no lock
+        self._awaited: threading.Event | None = None  # of a writer that waits for borrowers
 
     @property
     def initialized(self) -> bool:
@@ -53,11 +61,41 @@ class Ref:
                 raise self._uninitialized()
             return self.value
 
+    def borrow(self) -> np.ndarray:
+        """The current value, for a moment: drop the array and all views of it, then call ``give_back``. Wait for nothing in between."""
+        with self.lock:
+            if self.value is None:
+                raise self._uninitialized()
+            self._borrowers.append(None)
+            return self.value
+
+    def give_back(self) -> None:
+        """Ends one ``borrow``."""
+        self._borrowers.pop()
+        awaited = self._awaited
+        if awaited is not None:
+            awaited.set()
+
+    def lend(self, function: Callable[..., Any], *operands: Any) -> Any:
+        """``function(value, *operands)``, whose result must not share memory with the value."""
+        value = [self.borrow()]
+        try:
+            return function(value.pop(), *operands)  # this frame keeps no reference
+        finally:
+            self.give_back()
+
+    def extents(self) -> tuple[int, ...]:
+        """The shape of the value."""
+        with self.lock:
+            if self.value is None:
+                raise self._uninitialized()
+            return self.value.shape
+
     def assign(self, array: Any) -> None:
         """Makes a copy of ``array`` the value, in the old buffer if it fits and nobody else holds it."""
         array = np.asarray(array, self.dtype.np)
         with self.lock:
-            if self.value is not None and self.value.shape == array.shape and sys.getrefcount(self.value) <= _SOLE_HOLDER:
+            if self.value is not None and self.value.shape == array.shape and self._alone():
                 np.copyto(self.value, array)
             else:
                 self.value = np.array(array, order="C", copy=True)
@@ -70,7 +108,7 @@ class Ref:
         with self.lock:
             if self.value is None:
                 raise self._uninitialized()
-            if sys.getrefcount(self.value) > _SOLE_HOLDER:
+            if not self._alone():
                 self.value = self.value.copy()
             return self.value
 
@@ -79,8 +117,21 @@ class Ref:
         with self.lock:
             if self.value is None:
                 raise self._uninitialized()
-            alone = sys.getrefcount(self.value) <= _SOLE_HOLDER
-            function(self.value, *operands, out=self.value) if alone else self._replace(function, operands)
+            function(self.value, *operands, out=self.value) if self._alone() else self._replace(function, operands)
+
+    def _alone(self) -> bool:
+        """With the lock held, so that nobody can begin to hold the value: does nobody else, or nobody but borrowers who soon gave it back?"""
+        assert self.value is not None
+        if self._borrowers and sys.getrefcount(self.value) > _SOLE_HOLDER:
+            self._await_borrowers(self.value.nbytes / _COPIED)
+        return sys.getrefcount(self.value) <= _SOLE_HOLDER
+
+    def _await_borrowers(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        self._awaited = returned = threading.Event()  # before the count is looked at: who gives back from now on sets it
+        while self._borrowers and returned.wait(end - time.monotonic()):
+            returned.clear()
+        self._awaited = None
 
     def _replace(self, function: Callable[..., Any], operands: tuple[Any, ...]) -> None:
         assert self.value is not None

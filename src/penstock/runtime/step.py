@@ -15,6 +15,7 @@ from penstock.graph.node import Operation
 from penstock.runtime.environment import Environment
 from penstock.runtime.rendezvous import Rendezvous
 
+GRACE = 1.0  # seconds that a cancelled step waits for kernels which are still under way
 _running = threading.local()  # .step: the step that this thread works for
 
 

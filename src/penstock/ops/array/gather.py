@@ -40,7 +40,7 @@ def check_indices(indices: np.ndarray, limit: int) -> None:
 class Gather:
     """Rows picked by index."""
 
-    rearranges = True
+    rearranges = borrows = True
 
     def shape(params, indices):
         rows = params.shape.with_rank_at_least(1)
@@ -80,7 +80,7 @@ class GatherV2:
     """Slices along an axis, picked by index; the first ``batch_dims`` axes of params and indices go together."""
 
     ranks = {"axis": 0}
-    rearranges = True
+    rearranges = borrows = True
 
     def shape(params, indices, axis, batch_dims):
         extents, picks, axes = params.shape.extents, indices.shape.extents, known_elements(axis)
@@ -195,6 +195,8 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
 @op("GatherNd", "params: Tparams, indices: Tindices -> output: Tparams", Tparams=TYPE, Tindices=INDEX)
 class GatherNd:
     """Slices picked by positions: the last axis of ``indices`` holds coordinates in the first axes of ``params``."""
+
+    borrows = True
 
     def shape(params, indices):
         return nd_shape(indices.shape, params.shape)

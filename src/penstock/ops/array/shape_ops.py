@@ -60,7 +60,7 @@ def known_shape(tensor: Tensor) -> TensorShape:
 class Shape:
     """The extents of a tensor as a vector."""
 
-    shape_only = True
+    shape_only = borrows = True
 
     def shape(input):
         return [input.shape.ndims]
@@ -79,7 +79,7 @@ class Shape:
 class ShapeN:
     """The shapes of several tensors."""
 
-    shape_only = True
+    shape_only = borrows = True
 
     def shape(input):
         return [[tensor.shape.ndims] for tensor in input]
@@ -94,7 +94,7 @@ class ShapeN:
 class Size:
     """The number of elements of a tensor."""
 
-    shape_only = True
+    shape_only = borrows = True
     shape = fixed()
 
     def static(input):
@@ -111,7 +111,7 @@ class Size:
 class Rank:
     """The number of axes of a tensor."""
 
-    shape_only = True
+    shape_only = borrows = True
     shape = fixed()
 
     def static(input):

@@ -180,7 +180,7 @@ class _Scan(_Iterator):
 class ScanDataset:
     """The results of a function on a state and each element; it also gives the next state."""
 
-    def kernel(input_dataset, initial_state, other_arguments, ctx, f):
+    def kernel(input_dataset, initial_state, other_arguments, ctx, f, output_types, output_shapes):
         function = Caller(ctx, f, other_arguments)
         return Source(lambda: _Scan(iter(input_dataset), function, tuple(initial_state)))
 
@@ -201,6 +201,7 @@ class ReduceDataset:
         state = tuple(value.read() if hasattr(value, "lock") else value for value in initial_state)
         for element in input_dataset:
             state = function(*state, *element)
+        check_element(state, output_types, output_shapes)
         return state
 
 

@@ -73,13 +73,13 @@ def variable_handle(dtype: Any, shape: Any, name: str | None = None, shared_name
     return handle
 
 
-def read(resource: Any) -> np.ndarray:
-    """The value of a resource variable; FailedPreconditionError if it has none."""
+def readable(resource: Any) -> Any:
+    """A resource variable that is about to be read; FailedPreconditionError if it has no value."""
     if not resource.initialized:
         raise KernelError(FailedPreconditionError,
                           f"Error while reading resource variable {resource.name} from Container: localhost. This could mean that the variable "
                           f"was uninitialized. Not found: Resource localhost/{resource.name}/{KIND} does not exist.")
-    return resource.read()
+    return resource
 
 
 def _existing(resource: Any) -> Any:
@@ -99,7 +99,7 @@ class ReadVariableOp:
         return checked_shape(resource, dtype)
 
     def kernel(resource):
-        return read(resource)
+        return readable(resource).read()
 
     def native(emit, resource):
         return resource  # the compiler copies it before it is written to
@@ -152,7 +152,7 @@ class VariableShape:
         return None if extents is None else np.array([-1 if extent is None else extent for extent in extents], np.int32)
 
     def kernel(input, out_type):
-        return np.array(read(input).shape, out_type.np)
+        return np.array(readable(input).extents(), out_type.np)
 
     gradient = None
 
@@ -197,7 +197,7 @@ class AssignVariableOp:
 
 
 def _check_update(resource: Any, value: Any) -> None:
-    current = _existing(resource).read().shape
+    current = _existing(resource).extents()
     if current != np.shape(value):
         raise invalid_argument(f"Cannot update variable with shape {shown(current)} using a Tensor with shape {shown(np.shape(value))}, "
                                "shapes must be equal.")
@@ -278,7 +278,7 @@ class ResourceGather:
         return kept[:batch_dims].concatenate(indices.shape[batch_dims:]).concatenate(kept[batch_dims + 1:])
 
     def kernel(resource, indices, batch_dims):
-        return GatherV2.kernel(read(resource), indices, np.int32(batch_dims), batch_dims)
+        return readable(resource).lend(GatherV2.kernel, indices, np.int32(batch_dims), batch_dims)
 
     def native(emit, resource, indices, batch_dims):
         return emit.index.gather(resource, indices, batch_dims, batch_dims)
@@ -315,7 +315,7 @@ class ResourceGatherNd:
         return found[:-1].concatenate(kept[found.extents[-1]:])
 
     def kernel(resource, indices):
-        return GatherNd.kernel(read(resource), indices)
+        return readable(resource).lend(GatherNd.kernel, indices)
 
     def native(emit, resource, indices):
         return emit.index.gather_nd(resource, indices)

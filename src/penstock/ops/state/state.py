@@ -147,7 +147,7 @@ def _check_assigned_shape(ref: Any, found: tuple[int, ...], ctx: Any) -> None:
 
 def check_same_size(ref: Any, value: Any) -> None:
     """InvalidArgumentError unless an elementwise update fits the variable; it does not broadcast."""
-    if ref.read().shape != np.shape(value):
+    if ref.extents() != np.shape(value):
         raise invalid_argument("Parameters and update must be the same size")
 
 

@@ -236,14 +236,16 @@ def _kernel(rule: Rule, slots: int, names: list[str], grad_name: str, resource: 
         held = sorted(refs, key=id)  # everybody takes several locks in this order
         for ref in held:
             ref.lock.acquire()
+        arrays: list[np.ndarray] = []
         try:
-            arrays = [ref.mutable() for ref in refs]
+            arrays += [ref.mutable() for ref in refs]
             _check_state(arrays, grad.dtype)
             if sparse:
                 _update_rows(arrays, apply, grad, given["indices"])
             else:
                 _update(arrays, apply, grad)
         finally:
+            arrays.clear()  # before the locks go: the next one who writes shall find the buffers in nobody's hands
             for ref in held:
                 ref.lock.release()
         return None if resource else refs[0]

@@ -1,0 +1,136 @@
+"""A product of matrices, or what looks like one, as calls of the kernel in ``gemm``: how it is cut into parts and blocks."""
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from penstock.compiler.calls import Array
+from penstock.compiler.contract import gemm
+from penstock.compiler.contract.microkernel import DEPTH, Tile, tile_for
+
+if TYPE_CHECKING:
+    from penstock.compiler.emitter import Emitter
+
+_SMALL = 2_000_000  # operations that one thread does in the time that it takes to wake another, and some more
+PARTS = 3  # per thread: one that is delayed has less to do
+_PAGES = 60  # that a CPU can look up at once
+_FAR = 2048  # bytes between rows
+_REUSED = 3  # tiles of rows that a panel of B has to serve, to be worth a copy
+
+
+@dataclass(slots=True)
+class Epilogue:
+    """What is done to a product before it is stored: ``max(added + alpha * product, floor)``.
+
+    ``added`` is broadcast to the result's shape; if it is the result itself, the product is accumulated there.
+    """
+
+    added: Array | None = None
+    alpha: float = 1.0
+    floor: float = -math.inf
+
+
+def with_rows(b: Emitter, epilogue: Epilogue) -> Epilogue:
+    """The epilogue, where the rows of what is added are contiguous."""
+    added = epilogue.added
+    if added is None or added.strides[-1] == added.dtype.itemsize or added.shape[-1] == 1:
+        return epilogue
+    return replace(epilogue, added=b.contiguous(added))
+
+
+@dataclass
+class Product:
+    """C[m, n] of a batch. Steps are bytes from a row to the next, of matrices as they lie in memory; ``at`` and ``batch`` are bytes, too."""
+
+    m: int
+    n: int
+    k: int
+    a_step: int
+    b_step: int
+    c_step: int
+    a_transposed: bool = False
+    b_transposed: bool = False
+    batch: int = 1
+    steps: dict[str, int] = field(default_factory=dict)  # any other words of the kernel
+    patches: tuple[int, ...] = ()
+
+    @property
+    def flops(self) -> int:
+        """Operations."""
+        return 2 * self.m * self.n * self.k * self.batch
+
+
+def emit(b: Emitter, p: Product, a: Array, right: Array, c: Array, label: str, epilogue: Epilogue | None = None,
+         items: list[dict[str, int]] | None = None) -> None:
+    """Appends the calls. ``items``: words of matrices whose places follow no single step, one call's part for each."""
+    if p.m == 0 or p.n == 0 or p.batch == 0:
+        return
+    tile = tile_for(c.dtype.itemsize)
+    epilogue = epilogue or Epilogue()
+    added = epilogue.added
+    words = {"alpha": bits(epilogue.alpha, c.dtype), "floor": bits(epilogue.floor, c.dtype), "has_added": int(added is not None)}
+    code = gemm.code(c.dtype.itemsize, p.a_transposed, bool(p.patches))
+    parts = [_words(p, tile, {**words, **item, **part}) for item in items or [{}] for part in _split(p, tile, b.threads, len(items or [{}]))]
+    operands = [a, right, added if added is not None else c, c]
+    b.call(code, operands, parts, label, 1, p.flops * len(items or [{}]))
+
+
+def bits(value: float, dtype: np.dtype) -> int:
+    """A number as a word of a kernel."""
+    return struct.unpack("i", struct.pack("f", value))[0] if dtype.itemsize == 4 else struct.unpack("q", struct.pack("d", value))[0]
+
+
+def _words(p: Product, tile: Tile, given: dict[str, int]) -> list[int]:
+    m = given["m_stop"] - given["m_start"]
+    values = {"batch": p.batch, "a_step": p.a_step, "b_step": p.b_step, "c_step": p.c_step, "b_transposed": int(p.b_transposed),
+              "b_packed": int(p.b_transposed or m >= _REUSED * tile.rows), "k_start": 0, "k_stop": p.k, **_blocks(p, tile, m), **p.steps, **given}
+    return [*(values.get(name, 0) for name in gemm.WORDS), *p.patches]
+
+
+def _blocks(p: Product, tile: Tile, m: int) -> dict[str, int]:
+    """The sizes of blocks. Where large rows of B, or of C, are passed but once, few of them are open at a time: each is on a page of its own."""
+    few = _PAGES // tile.rows * tile.rows
+    m_most = few if p.k <= _PAGES and p.c_step >= _FAR else tile.buffer_rows
+    k_most = _PAGES if m <= few and not p.b_transposed and p.b_step >= _FAR else DEPTH
+    return {"m_block": _even(m, m_most, tile.rows), "k_block": _even(p.k, k_most, 4)}
+
+
+def _even(extent: int, most: int, multiple: int) -> int:
+    """A block size up to ``most`` that cuts the extent into equal blocks."""
+    blocks = max(-(-extent // most), 1)
+    return min(max(round_up(-(-extent // blocks), multiple), 1), most)
+
+
+def round_up(extent: int, multiple: int) -> int:
+    """The next multiple."""
+    return -(-extent // multiple) * multiple
+
+
+def _split(p: Product, tile: Tile, threads: int, items: int) -> Iterator[dict[str, int]]:
+    """The parts of one item: ranges of the batch, of rows, of columns."""
+    wanted = 1 if p.flops * items < _SMALL else threads * PARTS
+    batches = min(p.batch, max(wanted // items, 1))
+    rest = -(-wanted // (items * batches))
+    by_rows = min(rest, max(p.m // (2 * tile.rows), 1))
+    by_columns = min(-(-rest // by_rows), -(-p.n // tile.columns))
+    for first, last in ranges(p.batch, batches, 1):
+        for m_start, m_stop in ranges(p.m, by_rows, tile.rows):
+            for n_start, n_stop in ranges(p.n, by_columns, tile.columns):
+                yield {"batch": last - first, "m_start": m_start, "m_stop": m_stop, "n_start": n_start, "n_stop": n_stop, **_moved(p, first)}
+
+
+def _moved(p: Product, first: int) -> dict[str, int]:
+    return {f"{name}_at": p.steps.get(f"{name}_at", 0) + first * p.steps.get(f"{name}_batch", 0) for name in gemm.OPERANDS} if first else {}
+
+
+def ranges(extent: int, pieces: int, multiple: int) -> Iterator[tuple[int, int]]:
+    """About ``pieces`` ranges, whose bounds are multiples of something."""
+    step = round_up(-(-extent // pieces), multiple)
+    for start in range(0, extent, step):
+        yield start, min(start + step, extent)
+

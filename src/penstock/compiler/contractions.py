@@ -1,8 +1,0 @@
-"""All contractions of the emitter in one object, ``emit.contract``."""
-from __future__ import annotations
-
-from penstock.compiler.depthwise import Depthwise
-
-
-class Contractions(Depthwise):
-    """Products of matrices (``contract``), convolutions (``convolution``, ``winograd``), depthwise ones (``depthwise``)."""

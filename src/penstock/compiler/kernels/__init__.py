@@ -1,0 +1,1 @@
+"""Kernels of ops that move, index, window, sort or draw elements."""
