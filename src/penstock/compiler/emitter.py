@@ -24,6 +24,7 @@ from penstock.compiler.calls import Array, Buffer, Call, Code, Unsupported, row_
 if TYPE_CHECKING:
     from penstock.compiler.contract.contractions import Contractions
     from penstock.compiler.flow import Flow
+    from penstock.compiler.kernels.arrays import Arrays
     from penstock.compiler.kernels.blocks import Blocks
     from penstock.compiler.kernels.indexing import Indexing
     from penstock.compiler.kernels.moves import Moves
@@ -140,6 +141,12 @@ class Emitter:
         """Loops, branches and lists."""
         from penstock.compiler.flow import Flow  # as above
         return Flow(self)
+
+    @functools.cached_property
+    def arrays(self) -> Arrays:
+        """Arrays of tensors."""
+        from penstock.compiler.kernels.arrays import Arrays  # as above
+        return Arrays(self)
 
     @functools.cached_property
     def contract(self) -> Contractions:

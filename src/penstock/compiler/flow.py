@@ -12,7 +12,7 @@ stays whole.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -139,6 +139,8 @@ class Flow:
     def trace(self, item: Item) -> list[Value]:
         """The outputs of an item that runs functions or handles lists, with their shapes; looks into the functions."""
         definition, inputs = item.node.definition, item.inputs
+        if definition.array_role:
+            return self.emit.arrays.trace(item)
         if definition.list_role:
             return _list_outputs(item, definition.list_role)
         if definition.repeats:
@@ -170,10 +172,11 @@ class Flow:
             if before.shape != new.shape:
                 raise Unsupported(f"a loop variable changes its shape from {list(before.shape)} to {list(new.shape)}")
             before.element = before.element or new.element
-        return [Value(value.shape, value.dtype, value.known if same else None, element=value.element) for value, same in zip(variables, fixed)]
+        return [Value(value.shape, value.dtype, value.known if same else None, element=value.element, store=value.store if same else None)
+                for value, same in zip(variables, fixed)]
 
     def _trace_branches(self, item: Item, inputs: list[Value]) -> list[Value]:
-        found = [self._function(item, name, [Value(value.shape, value.dtype, value.known, element=value.element, array=None) for value in inputs])
+        found = [self._function(item, name, [replace(value, item=None, users=[], wanted=False, array=None) for value in inputs])
                  for name in ("then_branch", "else_branch")]
         outputs = []
         for one, other in zip(*[function.scope.outputs for function in found]):
@@ -305,8 +308,8 @@ def _list_outputs(item: Item, role: str) -> list[Value]:
     if len(handle.users) > 0:
         raise Unsupported("a list is used in two places")
     dtype = item.node.attrs["element_dtype"]
-    if dtype is dtypes.variant:
-        raise Unsupported("a list of lists")
+    if dtype in (dtypes.variant, dtypes.resource):
+        raise Unsupported("a list of lists, or of handles")
     if role == "push":
         shape = item.inputs[1].shape
         if handle.element not in (None, shape):

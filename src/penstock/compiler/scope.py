@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -62,6 +63,7 @@ class Scope:
             value.wanted = True
         self._drop_unused()
         self._order_accesses()
+        self._order_arrays()
 
     # --- items ---------------------------------------------------------------------------------------------------------------------------
 
@@ -77,7 +79,7 @@ class Scope:
                 value.array = self.emitter.constant(known)
             return
         item = Item(node, inputs, [])
-        if functions_of(node) or node.definition.list_role:
+        if functions_of(node) or node.definition.list_role or node.definition.array_role:
             try:
                 item.outputs = self.emitter.flow.trace(item)
             except Unsupported as reason:
@@ -145,7 +147,7 @@ class Scope:
         """Drops items whose outputs nobody uses: nodes that others only had to wait for."""
         kept = []
         for item in reversed(self.items):
-            if not item.node.definition.updates and not any(value.users or value.wanted for value in item.outputs):
+            if not (item.node.definition.updates or item.node.definition.array_role in ("write", "scatter")) and not any(value.users or value.wanted for value in item.outputs):
                 for value in item.inputs:
                     value.users.remove(item)
             else:
@@ -161,6 +163,8 @@ class Scope:
             writer: Item | None = None
             readers: list[Item] = []
             for item in dict.fromkeys(variable.users):
+                if item not in position:  # it is in a function; the item that runs that counts
+                    continue
                 if writer is not None and writer is not item:
                     item.after.append(writer)
                 if variable in written(item):
@@ -170,6 +174,15 @@ class Scope:
                     readers.append(item)
                     if item.node.definition.snapshot:
                         readers += item.outputs[0].users
+
+    def _order_arrays(self) -> None:
+        """What is done to an array of tensors stays in the order of the program."""
+        last: dict[Any, Item] = {}
+        for item in self.items:
+            for value in (*item.inputs, *item.outputs):
+                if value.store is not None and last.setdefault(value.store, item) is not item:
+                    item.after.append(last[value.store])
+                    last[value.store] = item
 
     # --- calls ---------------------------------------------------------------------------------------------------------------------------
 
@@ -208,7 +221,7 @@ class Scope:
         if len(found) != len(item.outputs):
             raise AssertionError(f"native of {node.definition.type} gave {len(found)} outputs for {len(item.outputs)}")
         for value, array in zip(item.outputs, found):
-            if value.dtype is not dtypes.variant and (array.shape != value.shape or array.dtype != value.dtype.np):
+            if value.dtype not in (dtypes.variant, dtypes.resource) and (array.shape != value.shape or array.dtype != value.dtype.np):
                 raise AssertionError(f"native of {node.definition.type} gave {array.dtype}{array.shape} for {value.dtype.np}{value.shape}")
             value.array = array
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,7 @@ class Value:
     wanted: bool = False  # needed outside of the region: it has to exist in memory
     array: Array | None = None  # where it is, once that is decided
     element: tuple[int, ...] | None = None  # of a list: the shape of its elements
+    store: Any = None  # of a handle: the array of tensors, an ``arrays.Store``
 
 
 @dataclass(eq=False, slots=True)

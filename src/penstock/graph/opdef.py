@@ -79,6 +79,7 @@ PROPERTIES = {
     "touches": "",  # files, python: what the kernel gets at outside of the task; or the function of attributes that tells
     "repeats": False,  # runs its function ``body`` as long as its function ``cond`` says so
     "list_role": "",  # of an op on lists of tensors: empty, push, pop
+    "array_role": "",  # of an op on arrays of tensors: create, gradient, write, scatter, read, gather, size
     "broadcasts": "",  # name of an input: the output is that, broadcast to a shape that other inputs give
     "flops": None,  # how many floating point operations it takes: a function of the lists of arrays that go in and come out
     "finishes": "",  # what it does to a product that it alone uses: add something, floor it at 0, descend (a variable) along it
@@ -160,6 +161,7 @@ class OpDef:
     shape_only: bool
     repeats: bool
     list_role: str
+    array_role: str
     finishes: str
     snapshot: bool
     forwards: bool | Callable[..., bool]

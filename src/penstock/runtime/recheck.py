@@ -19,6 +19,7 @@ from penstock.graph.shape import TensorShape
 from penstock.ops.transfer import Arg
 
 Kernel = Callable[..., Any]
+_MOST_ELEMENTS = 1024  # of a shape, of axes, of indices: of what shape functions look at
 
 
 def checked(node: Node, kernel: Kernel) -> Kernel:
@@ -60,10 +61,17 @@ def complaint(node: Node, inputs: list[Any]) -> str | None:
 
 
 def _stand_in(graph: Graph, edge: tuple[Node, int], value: Any) -> Tensor:
-    """A node that has the value of an input: a constant, or a placeholder where it is no array."""
+    """A node that has the value of an input: a constant, or a placeholder where it is no array, or a large one.
+
+    No shape depends on the elements of a large array. The graph would hold it until the garbage is collected, and a variable whose value
+    is held is copied when it is written to.
+    """
     producer, index = edge
     dtype: DType = producer.output_dtypes[index]
     if isinstance(value, (np.ndarray, np.generic)) and dtype.base_dtype.is_numpy_compatible:
+        if value.size > _MOST_ELEMENTS:
+            attributes = {"dtype": dtype.base_dtype, "shape": TensorShape(value.shape)}
+            return lookup("Placeholder").add_node(graph, graph.unique_name("input"), (), attributes).outputs[0]
         attributes = {"value": np.asarray(value), "dtype": dtype.base_dtype}
         return lookup("Const").add_node(graph, graph.unique_name("input"), (), attributes).outputs[0]
     held = getattr(value, "value", None)  # a reference to a variable

@@ -180,7 +180,7 @@ class _Scan(_Iterator):
 class ScanDataset:
     """The results of a function on a state and each element; it also gives the next state."""
 
-    def kernel(input_dataset, initial_state, other_arguments, ctx, f, output_types, output_shapes):
+    def kernel(input_dataset, initial_state, other_arguments, ctx, f):
         function = Caller(ctx, f, other_arguments)
         return Source(lambda: _Scan(iter(input_dataset), function, tuple(initial_state)))
 
@@ -196,7 +196,7 @@ class ReduceDataset:
     def shape(output_shapes):
         return list(output_shapes)
 
-    def kernel(input_dataset, initial_state, other_arguments, ctx, f):
+    def kernel(input_dataset, initial_state, other_arguments, ctx, f, output_types, output_shapes):
         function = Caller(ctx, f, other_arguments)
         state = tuple(value.read() if hasattr(value, "lock") else value for value in initial_state)
         for element in input_dataset:

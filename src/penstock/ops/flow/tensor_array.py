@@ -48,6 +48,7 @@ class TensorArrayV3:
     """A new array."""
 
     stateful = True
+    array_role = "create"
     ranks = {"size": 0}
 
     def shape():
@@ -57,6 +58,9 @@ class TensorArrayV3:
         return ArrayState(tensor_array_name or ctx.node.name, dtype, int(size), element_shape, dynamic_size, clear_after_read,
                           identical_element_shapes), _FLOW
 
+    def native(emit):
+        return emit.arrays.create()
+
     gradient = None
 
 
@@ -65,12 +69,16 @@ class TensorArrayGradV3:
     """The array of the gradients of an array: the same one each time for the same source."""
 
     stateful = True
+    array_role = "gradient"
 
     def shape():
         return [_HANDLE, _SCALAR]
 
     def kernel(handle, source):
         return handle.gradient(source), _FLOW
+
+    def native(emit):
+        return emit.arrays.gradient()
 
     gradient = None
 
@@ -80,6 +88,7 @@ class TensorArrayWriteV3:
     """Puts in one element."""
 
     stateful = True
+    array_role = "write"
     ranks = {"index": 0}
     shape = fixed()
 
@@ -87,6 +96,9 @@ class TensorArrayWriteV3:
         _check_type(handle, T, "write")
         handle.write(int(index), value)
         return _FLOW
+
+    def native(emit, index, value):
+        return emit.arrays.put(index, value)
 
     def gradient(op, dflow):
         handle, flow = gradient_array(op.inputs[0], dflow)
@@ -98,6 +110,7 @@ class TensorArrayReadV3:
     """Takes out one element."""
 
     stateful = True
+    array_role = "read"
     ranks = {"index": 0}
 
     def shape():
@@ -106,6 +119,9 @@ class TensorArrayReadV3:
     def kernel(handle, index, dtype):
         _check_type(handle, dtype, "read")
         return handle.element(int(index))
+
+    def native(emit, index):
+        return emit.arrays.take(index)
 
     def gradient(op, dvalue):
         handle, flow = gradient_array(op.inputs[0], op.inputs[2])
@@ -117,6 +133,7 @@ class TensorArrayGatherV3:
     """Takes out several elements and stacks them."""
 
     stateful = True
+    array_role = "gather"
     ranks = {"indices": 1}
 
     def shape(indices, element_shape):
@@ -126,6 +143,9 @@ class TensorArrayGatherV3:
         _check_type(handle, dtype, "read")
         elements = handle.elements(indices)
         return _stacked(elements, dtype) if elements else _no_elements(handle, dtype, element_shape)
+
+    def native(emit, indices):
+        return emit.arrays.take(indices)
 
     def gradient(op, dvalue):
         handle, flow = gradient_array(op.inputs[0], op.inputs[2])
@@ -157,6 +177,7 @@ class TensorArrayScatterV3:
     """Puts in several elements: the slices of a tensor along its first axis."""
 
     stateful = True
+    array_role = "scatter"
     ranks = {"indices": 1}
 
     def shape(indices, value):
@@ -177,6 +198,9 @@ class TensorArrayScatterV3:
         for index, row in zip(indices.tolist(), value):
             handle.write(index, row)
         return _FLOW
+
+    def native(emit, indices, value):
+        return emit.arrays.put(indices, value)
 
     def gradient(op, dflow):
         handle, flow = gradient_array(op.inputs[0], dflow)
@@ -262,10 +286,14 @@ class TensorArraySizeV3:
     """How many elements the array has."""
 
     stateful = True
+    array_role = "size"
     shape = fixed()
 
     def kernel(handle):
         return np.int32(len(handle))
+
+    def native(emit):
+        return emit.arrays.size()
 
     gradient = None
 

@@ -16,6 +16,8 @@ from penstock.graph import dtypes
 from penstock.graph.dtypes import DType
 from penstock.graph.shape import TensorShape
 
+WRITTEN, READ, CLEARED = 1, 2, 4  # what has been done to an element, as native code keeps it: see ``ArrayState.restore``
+
 
 class _Element:
     """One place of an array. ``shape`` without ``value`` stands for zeros."""
@@ -152,6 +154,15 @@ class ArrayState:
                     its.shape = mine.shape
                 self._gradients[source] = found
             return found
+
+    def restore(self, values: Sequence[Any], flags: Sequence[int]) -> None:
+        """Takes over the elements of an array that native code has worked on."""
+        for element, value, flag in zip(self._elements, values, flags):
+            element.read, element.cleared = bool(flag & READ), bool(flag & CLEARED)
+            if flag & WRITTEN:
+                element.shape = np.shape(value)
+                element.value = None if element.cleared else value
+                self._check_shape(0, element.shape)
 
     @property
     def dynamic(self) -> bool:
