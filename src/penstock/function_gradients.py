@@ -2,12 +2,15 @@
 
 A backward function uses values that the forward function computed. They are *saved*: the forward op gets further outputs for them. A branch gives
 them out as they are; a loop pushes one per iteration onto a list, and the backward loop pops it. Only what the gradient needs is saved; what does not
-change in the loop, and constants, are not. Since lists have gradients themselves, so have backward loops.
+change in the loop, and constants, are not. Since lists have gradients themselves, so have backward loops. The gradient of a table of which a loop
+gathers rows stays sparse: the rows of each iteration go onto a list too.
 """
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from penstock.gradients import gradients
 from penstock.graph import dtypes
@@ -20,10 +23,11 @@ from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import lookup
 from penstock.graph.shape import TensorShape
 from penstock.ops.array.fill import zeros, zeros_like
+from penstock.ops.array.pack import concat
 from penstock.ops.constant import constant, identity
 from penstock.ops.flow.control_flow import share_inputs
 from penstock.ops.flow.functional import If, While
-from penstock.ops.flow.tensor_list import TensorListPopBack, TensorListPushBack, element_shape_tensor, empty_like, empty_list
+from penstock.ops.flow.tensor_list import TensorListConcatV2, TensorListPopBack, TensorListPushBack, element_shape_tensor, empty_like, empty_list
 from penstock.ops.math.elementwise import add
 
 
@@ -189,6 +193,56 @@ class _Extras:
         return output
 
 
+def _is_source(tensor: Tensor) -> bool:
+    """Does nothing flow on from the tensor's gradient? It is a variable, or what one holds, or is fed: then the gradient is handed to the caller.
+
+    What has been computed will want its gradient dense; to add that up in the loop is then the shorter way.
+    """
+    while True:
+        op = tensor.op
+        outer = op.graph.outer_tensor(tensor) if isinstance(op.graph, FuncGraph) else None
+        if outer is None and not (op.definition.forwards_reference and op._inputs):
+            return not (op._inputs or isinstance(op.graph, FuncGraph)) or op.definition.snapshot
+        tensor = outer if outer is not None else op._inputs[0]
+
+
+def _shape_of(tensor: Tensor) -> Any:
+    """The shape of a tensor, or of the variable that a resource handle refers to: ints if they are known."""
+    is_handle = tensor.dtype.base_dtype is dtypes.resource
+    static = tensor._handle_data[1] if is_handle else tensor.shape
+    return np.array(static.as_list(), np.int32) if static.is_fully_defined() else lookup("VariableShape" if is_handle else "Shape")(tensor)
+
+
+class _Rows:
+    """The gradient of a table of which a loop uses rows: in each iteration, the rows and their indices are added to two lists."""
+
+    def __init__(self, graph: _Backward, table: Tensor, grad: IndexedSlices) -> None:
+        self.table = table
+        parts = [grad.values, grad.indices]
+        with graph.outer.as_default():
+            extents = to_tensor(_shape_of(table), dtype=dtypes.int32)
+            zero_row = zeros(concat([[1], extents[1:]], 0), grad.values.dtype.base_dtype)
+            self.starts = [self._list_of(part, first) for part, first in zip(parts, (zero_row, zeros([1], grad.indices.dtype.base_dtype)))]
+        self.variables = [graph.add_input(dtypes.variant, TensorShape(()), "rows") for _ in parts]
+        for variable, start in zip(self.variables, self.starts):
+            variable._handle_data = start._handle_data
+        self.after = [TensorListPushBack(variable, part) for variable, part in zip(self.variables, parts)]
+
+    @staticmethod
+    def _list_of(part: Tensor, first: Tensor) -> Tensor:
+        """A list that begins with a row of zeros, as TensorFlow's sum does."""
+        empty = empty_list(part.dtype.base_dtype, TensorShape([None]).concatenate(part.shape[1:]))
+        made = TensorListPushBack(empty, first)
+        made._handle_data = empty._handle_data
+        return made
+
+    def total(self, lists: Sequence[Tensor]) -> IndexedSlices:
+        """What the lists hold after the loop."""
+        values, indices = (TensorListConcatV2(handle, element_shape_tensor(handle._handle_data[1]), np.zeros(0, np.int64),
+                                              element_dtype=handle._handle_data[0])[0] for handle in lists)
+        return IndexedSlices(values, indices, to_tensor(_shape_of(self.table), dtype=dtypes.int32))
+
+
 class _BackwardLoop:
     """The While that computes the gradients of a While.
 
@@ -204,12 +258,16 @@ class _BackwardLoop:
         with op.graph.as_default(), op.graph.control_dependencies(None):
             count = self.extras.counter()
         self.indices = [i for i, dy in enumerate(dys) if self._takes_part(i, dy)]
-        self.starts: list[Tensor] = [count]  # outside, one per variable of the backward loop
-        for i in self.indices:
-            self.starts.append(_zeros_for(op._inputs[i]) if dys[i] is None else to_tensor(_dense(dys[i])))
+        self.constant_ones = {i for i in self.indices if self.body.outputs[i] is self.body.inputs[i]}
+        self.dys, self.count = dys, count
+        self.starts = {i: self._start(i) for i in self.indices if i not in self.constant_ones}  # outside
         self.graph = _Backward(f"{self.body.name}_grad", self.body, self._saved)
         self.pops: list[tuple[Tensor, Tensor, Tensor]] = []  # (the list outside, the variable, what is left of it)
         self.untouched: set[int] = set()  # captures that no gradient reaches
+        self.rows: dict[int, _Rows] = {}  # captures of which only some rows have a gradient
+
+    def _start(self, index: int) -> Tensor:
+        return _zeros_for(self.op._inputs[index]) if self.dys[index] is None else to_tensor(_dense(self.dys[index]))
 
     def _takes_part(self, index: int, dy: Any) -> bool:
         """Has this variable of the forward loop a gradient? A list has one if the loop reads it, or if somebody read it afterwards."""
@@ -235,16 +293,21 @@ class _BackwardLoop:
         graph, body = self.graph, self.body
         with graph.as_default():
             left = graph.add_input(dtypes.int32, TensorShape(()), "left")
-            variables = [graph.add_input(start.dtype.base_dtype, self._shape(i, start), "grad") for i, start in zip(self.indices, self.starts[1:])]
-            constant_ones = {i for i in self.indices if body.outputs[i] is body.inputs[i]}
-            flowing = [(i, variable) for i, variable in zip(self.indices, variables) if i not in constant_ones]
-            found = gradients([body.outputs[i] for i, _ in flowing], [body.inputs[i] for i in self.indices],
-                              grad_ys=[variable for _, variable in flowing])
-            self.untouched = {i for i, grad in zip(self.indices, found) if grad is None and i in constant_ones and not self.op.outputs[i]._consumers}
-            after = [self._next(i, variable, grad, i in constant_ones) for i, variable, grad in zip(self.indices, variables, found)]
-            by_input = {left: left - 1, **dict(zip(variables, after)), **{variable: rest for _, variable, rest in self.pops}}
-            start_of = {left: self.starts[0], **dict(zip(variables, self.starts[1:])), **{variable: values for values, variable, _ in self.pops},
-                        **{inner: outer for outer, inner in graph.captures.items()}}
+            flowing = {i: graph.add_input(start.dtype.base_dtype, self._shape(i, start), "grad") for i, start in self.starts.items()}
+            found = dict(zip(self.indices, gradients([body.outputs[i] for i in flowing], [body.inputs[i] for i in self.indices],
+                                                     grad_ys=list(flowing.values()))))
+            self.untouched = {i for i in self.constant_ones if found[i] is None and not self.op.outputs[i]._consumers}
+            self.rows = {i: _Rows(graph, self.op._inputs[i], found[i]) for i in self.constant_ones
+                         if isinstance(found[i], IndexedSlices) and self.dys[i] is None and _is_source(self.op._inputs[i])}
+            sums = self._sums()
+            self.variables = flowing | sums
+            after = {variable: self._next(variable, found[i], i in sums) for i, variable in self.variables.items()}  # may pop and capture more
+            by_input = {left: left - 1, **after, **{variable: rest for _, variable, rest in self.pops}}
+            start_of = {left: self.count, **{variable: self.starts[i] for i, variable in self.variables.items()},
+                        **{variable: values for values, variable, _ in self.pops}, **{inner: outer for outer, inner in graph.captures.items()}}
+            for rows in self.rows.values():
+                by_input.update(zip(rows.variables, rows.after))
+                start_of.update(zip(rows.variables, rows.starts))
             graph.outputs = [graph.capture(by_input.get(tensor, tensor)) for tensor in graph.inputs]
             for tensor in graph.inputs:  # a capture that the line above made
                 if tensor not in start_of:
@@ -256,7 +319,17 @@ class _BackwardLoop:
         return start.shape if self.body.inputs[index].dtype.base_dtype is dtypes.resource else self.op.attrs["output_shapes"][index] \
             if self.body.outputs[index] is not self.body.inputs[index] else start.shape
 
-    def _next(self, index: int, variable: Tensor, grad: Any, accumulates: bool) -> Tensor:
+    def _sums(self) -> dict[int, Tensor]:
+        """Variables for the sums of the gradients of what does not change in the forward loop."""
+        sums = {}
+        for i in sorted(self.constant_ones - self.rows.keys() - self.untouched):
+            with self.graph.outer.as_default():
+                self.starts[i] = start = self._start(i)
+            sums[i] = self.graph.add_input(start.dtype.base_dtype, self._shape(i, start), "grad")
+        return sums
+
+    @staticmethod
+    def _next(variable: Tensor, grad: Any, accumulates: bool) -> Tensor:
         if grad is None:
             return variable if accumulates else zeros_like(variable)
         grad = to_tensor(_dense(grad))
@@ -273,8 +346,11 @@ class _BackwardLoop:
         for tensor, start in zip(node.outputs, starts):
             tensor._handle_data = start._handle_data
         result: list[Any] = [None] * len(self.op._inputs)
-        for i, tensor in zip(self.indices, node.outputs[1:]):
-            result[i] = None if i in self.untouched else identity(tensor, name="Exit")  # as above
+        output_of = dict(zip(graph.inputs, node.outputs))
+        for i, variable in self.variables.items():
+            result[i] = identity(output_of[variable], name="Exit")  # as above
+        for i, rows in self.rows.items():
+            result[i] = rows.total([output_of[variable] for variable in rows.variables])
         return result
 
 

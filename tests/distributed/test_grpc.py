@@ -171,8 +171,10 @@ def test_garbage_in_calls(server, caplog):
 @pytest.mark.parametrize("message", [
     Message("RunStep"), Message("RunStep", {"session": 3}), Message("RunStep", {"session": "x"}), Message("Nonsense"), Message("CreateSession"),
     Message("CreateSession", {}, [b"\xff\xff"]),
-    Message("RegisterGraph", {"session": "s", "fetches": [], "frames": False, "isolated": False}, [b"\xff"]),
-    Message("RegisterGraph", {"session": "s", "fetches": ["x"], "frames": False, "isolated": False}, [b""]),
+    Message("RegisterGraph", {"session": "s", "fetches": [], "frames": False}, [b"\xff", b""]),
+    Message("RegisterGraph", {"session": "s", "fetches": [], "frames": False}, [b"", b"\xff"]),
+    Message("RegisterGraph", {"session": "s", "fetches": [], "frames": False}, [b""]),
+    Message("RegisterGraph", {"session": "s", "fetches": ["x"], "frames": False}, [b"", b""]),
     Message("RunGraph", {"handle": "x", "step": 1, "timeout_ms": 0, "trace": False, "partition_graphs": False, "master": ""}),
     Message("AbortStep", {"step": 1, "error": {}}),
     Message("RecvTensors", {"step": "1", "receiver": "x"}), Message("Reset", {"containers": [1]})],

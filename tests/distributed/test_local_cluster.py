@@ -136,6 +136,21 @@ def test_random_state_belongs_to_the_session(cluster):
     assert drawn[0] == drawn[1] and len(set(drawn[0])) == 4, "each session draws from the start, and goes on in each of its plans"
 
 
+@pytest.mark.parametrize("level, runs", [("L0", True), ("L1", False)])
+def test_graph_options_reach_the_workers(cluster, level, runs):
+    """A step that is not to be optimised runs its nodes on the other task as they are; else a constant is folded there."""
+    config = tf.ConfigProto(graph_options=tf.GraphOptions(optimizer_options=tf.OptimizerOptions(
+        opt_level=tf.OptimizerOptions.L0 if level == "L0" else tf.OptimizerOptions.L1)))
+    with tf.device("/job:ps/task:0"):
+        total = tf.multiply(tf.constant(2.0), 3.0, name="total")
+        result = tf.add(tf.placeholder_with_default(1.0, []), total)
+    session = cluster.session(WORKER, config=config)
+    assert session.run(result) == 7
+    plans = [registered.plan for registered in cluster.workers[PS]._graphs.values()]
+    assert any(node.definition.type == "Mul" for plan in plans for part in plan.parts for node in part.nodes) is runs
+    session.close()
+
+
 # --- control flow ----------------------------------------------------------------------------------------------------
 
 def test_conditionals_span_tasks(session):

@@ -1,6 +1,9 @@
 """Resources: values that were handed out never change, writes go in place where nobody looks."""
 from __future__ import annotations
 
+import threading
+import time
+
 import numpy as np
 import pytest
 
@@ -77,3 +80,56 @@ def test_containers_are_cleared_one_by_one():
     table.clear()
     with pytest.raises(KernelError):
         table.lookup("keep", "v", "variable")
+
+
+# --- borrowing -----------------------------------------------------------------------------------------------------------------------------------
+
+
+def large() -> Ref:
+    """A variable whose copy would take so long that a write waits for borrowers. (The pages of its zeros are never touched.)"""
+    made = Ref("v", dtypes.float32)
+    made.value = np.zeros(1 << 30, np.float32)
+    return made
+
+
+def test_a_write_waits_for_a_borrower_instead_of_copying():
+    holder = large()
+    address = holder.value.ctypes.data
+    lent, writing = threading.Event(), threading.Event()
+
+    def gather():
+        def rows(value):
+            lent.set()
+            writing.wait(10)
+            time.sleep(0.02)  # the writer has come to where it waits
+            return value[:4].copy()
+        holder.lend(rows)
+
+    borrower = threading.Thread(target=gather)
+    borrower.start()
+    assert lent.wait(10)
+    writing.set()
+    holder.mutable()[0] = 1
+    borrower.join(10)
+    assert holder.value.ctypes.data == address
+
+
+def test_a_borrower_that_stays_makes_the_write_copy():
+    holder = ref([1.0, 2.0])
+    borrowed = holder.borrow()
+    holder.mutable()[0] = 5  # does not wait for ever
+    assert borrowed.tolist() == [1, 2] and holder.read().tolist() == [5, 2]
+    del borrowed
+    holder.give_back()
+    address = holder.read().ctypes.data
+    holder.mutable()[0] = 6
+    assert holder.read().ctypes.data == address
+
+
+def test_a_failed_loan_is_given_back():
+    holder = large()
+    with pytest.raises(ZeroDivisionError):
+        holder.lend(lambda value: 1 / 0)
+    address = holder.value.ctypes.data
+    holder.mutable()[0] = 1
+    assert holder.value.ctypes.data == address

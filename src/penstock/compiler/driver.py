@@ -13,7 +13,7 @@ from penstock.compiler import target
 
 HEADER = ("bindings", "binding_table", "ids", "cells", "calls", "call_table", "status", "board", "times")
 BINDING = ("cell", "id", "offset")
-CALL = ("function", "words", "stride", "parts")  # of a jump: null, the cell of its condition, the index of the call to go to if that is false
+CALL = ("function", "words", "stride", "parts")  # of a jump: null, the cell of its condition, the index of the call to go to if that is false, how often in a row it was true
 BOARD = ("ticket", "function", "words", "stride", "done", "busy", "runs", "stop")
 MOST_PARTS = (1 << 20) - 1
 _PATIENCE = 20_000  # looks at an idle board before a thread goes to sleep: some 200 us
@@ -237,6 +237,9 @@ jump:
   %holds = icmp ne i8 %condition, 0
   %i_after = add i64 %i, 1
   %i_jump = select i1 %holds, i64 %i_after, i64 %stride
+  %again = add i64 %parts, 1
+  %in_a_row = select i1 %holds, i64 %again, i64 0
+  store i64 %in_a_row, ptr %at_parts
   br label %steps
 work:
   %single = icmp eq i64 %parts, 1

@@ -151,6 +151,8 @@ class Flow:
         from penstock.compiler.scope import Demoted, Scope  # a scope emits, and asks for this, when it finds a function
         graph: FuncGraph = item.node.attrs[name]
         program = ir.prune(graph.outputs, (), graph.inputs)
+        for node in program.nodes:
+            node.device = node.device or item.node.device
         given = {(node, 0): value for node, value in zip(program.args, inputs)}
         nodes = [node for node in program.nodes if node not in program.args]
         if any(node.definition.updates for node in nodes):

@@ -7,6 +7,7 @@ batch) is a region of its own, too: others need not be specialised again because
 """
 from __future__ import annotations
 
+import functools
 import heapq
 import itertools
 from collections.abc import Collection, Iterable
@@ -16,13 +17,15 @@ from penstock.compiler.fusion.costs import why_not
 from penstock.compiler.generators import separated
 from penstock.compiler.ir import Node, functions_of, prune
 from penstock.compiler.scope import pure
+from penstock.compiler.ties import made_here, tied_inputs, ties
 from penstock.graph import dtypes
 from penstock.graph.dtypes import DType
 from penstock.graph.function import FuncGraph
 from penstock.ops.transfer import Arg, Region
 
 Edge = tuple[Node, int]
-_FEWEST = 2  # nodes that compute something: a region of fewer is not worth a call
+Key = tuple[int, int]
+_FEWEST = 2  # nodes that compute something: a region of fewer is not worth a call, unless one of them is a loop
 
 
 @dataclass(eq=False, slots=True)
@@ -45,7 +48,7 @@ def form(nodes: list[Node], kept: Collection[Edge], args: Collection[Node], excl
     for node, key in members.items():
         bodies.setdefault(key, []).append(node)
     for key, body in list(bodies.items()):
-        if sum(map(_computes, body)) < _FEWEST:
+        if sum(map(_computes, body)) < _FEWEST and not any(node.definition.repeats for node in body):
             del bodies[key]
             members = {node: other for node, other in members.items() if other is not key}
     place = {node: index for index, node in enumerate(nodes)}
@@ -76,34 +79,80 @@ def _is_kept(node: Node, kept: Collection[Edge]) -> bool:
 # --- who is in which region ------------------------------------------------------------------------------------------------------------------
 
 
-def _assign(nodes: list[Node], args: Collection[Node], excluded: Collection[str]) -> tuple[dict[Node, object], set[Node]]:
-    """A key per member of a region: how often the path to it has left native code, and which blocking nodes it waits for.
+def _assign(nodes: list[Node], args: Collection[Node], excluded: Collection[str]) -> tuple[dict[Node, Key], set[Node]]:
+    """A key per member of a region, as ``_Placing`` finds it, so that nodes that are tied together are in one region, or in none."""
+    placing = _Placing(nodes, args, set(excluded))
+    groups = ties(placing.tied)
+    while True:
+        inside, folded = placing.run()
+        torn = [group for group in groups if len({inside.get(node) for node in group}) > 1]
+        if not torn:
+            return inside, folded
+        for group in torn:
+            keys = [inside[node] for node in group if node in inside]
+            if len(keys) < len(group) or group[0] in placing.floors:  # waiting for each other did not help
+                placing.excluded.update(node.name for node in group)
+            else:
+                placing.floors.update(dict.fromkeys(group, (max(level for level, _ in keys), _union(waits for _, waits in keys))))
 
-    And the nodes that compute with shapes and constants alone: every region that needs one has its own copy, whose value is then known.
+
+class _Placing:
+    """Which nodes are members of a region.
+
+    A key says how often the path to a node has left native code, and which blocking nodes it waits for. Nodes that compute with shapes and
+    constants alone are *folded*: every region that needs one has its own copy, whose value is then known. ``floors`` are keys that
+    nodes must not fall short of.
     """
-    level: dict[Node, int] = {}
-    waits: dict[Node, int] = {}
-    folded: set[Node] = set()
-    inside: dict[Node, object] = {}
-    keys: dict[tuple[int, int], object] = {}
-    blockers = 0
-    for node in nodes:
-        before = [*(producer for producer, _ in node.inputs), *node.control]
-        waits[node] = _union(waits[other] for other in before if other in waits)
-        level[node] = max([level[other] for other in before if other in level], default=0)
-        if node in args or node.name in excluded:
-            pass
-        elif _folds(node, folded):
-            folded.add(node)
-            continue
-        elif _capable(node) and all(producer in inside for producer, index in node.inputs if producer.output_dtypes[index] is dtypes.variant):
-            inside[node] = keys.setdefault((level[node], waits[node]), object())
-            continue
-        level[node] = max([level[other] + (other in inside or other in folded) for other in before if other in level], default=0)
-        if node.definition.blocking or node.definition.unforeseen:
-            waits[node] |= 1 << blockers
-            blockers += 1
-    return inside, folded
+
+    def __init__(self, nodes: list[Node], args: Collection[Node], excluded: set[str]) -> None:
+        self.nodes, self.args, self.excluded = nodes, args, excluded
+        self.tied = {node: found for node in nodes if (found := tied_inputs(node))}
+        self.floors: dict[Node, Key] = {}
+        self._capable = functools.cache(_capable)
+
+    def run(self) -> tuple[dict[Node, Key], set[Node]]:
+        """The keys of the members, and the folded nodes."""
+        level: dict[Node, int] = {}
+        waits: dict[Node, int] = {}
+        folded: set[Node] = set()
+        sized: set[Node] = set()
+        inside: dict[Node, Key] = {}
+        keys: dict[Key, Key] = {}
+        blockers = 0
+        for node in self.nodes:
+            before = [*(producer for producer, _ in node.inputs), *node.control]
+            lowest, needed = self.floors.get(node, (0, 0))
+            waits[node] = needed | _union(waits[other] for other in before if other in waits)
+            level[node] = max([level[other] for other in before if other in level], default=0)
+            if node in self.args or node.name in self.excluded:
+                pass
+            elif _folds(node, folded):
+                folded.add(node)
+                continue
+            elif (_sized(node, folded, sized) or self._capable(node)) and self._has_its_own(node, inside):
+                level[node] = max(level[node], lowest)
+                key = (level[node], waits[node])
+                inside[node] = keys.setdefault(key, key)
+                continue
+            level[node] = max([level[other] + (other in inside or other in folded) for other in before if other in level], default=0)
+            if node.definition.blocking or node.definition.unforeseen:
+                waits[node] |= 1 << blockers
+                blockers += 1
+        return inside, folded
+
+    def _has_its_own(self, node: Node, inside: Collection[Node]) -> bool:
+        """Are the lists and arrays that a node handles made by members?"""
+        edges = [node.inputs[position] for position in self.tied.get(node, ())]
+        return all(producer in inside and made_here((producer, index)) for producer, index in edges)
+
+
+def _sized(node: Node, folded: Collection[Node], sized: set[Node]) -> bool:
+    """Is what the node computes known once the sizes of arrays are?"""
+    if node.definition.array_role == "size" or (pure(node.definition) and any(producer in sized for producer, _ in node.inputs)
+                                                and all(producer in sized or producer in folded for producer, _ in node.inputs)):
+        sized.add(node)
+        return True
+    return False
 
 
 def _with_folded(body: list[Node], folded: set[Node], more: Iterable[Node] = ()) -> set[Node]:
@@ -141,9 +190,9 @@ def _capable(node: Node) -> bool:
     if definition.forwards_reference and _reference_source(node) is not None:
         return False
     inputs = [producer.output_dtypes[index] for producer, index in node.inputs]
-    native = definition.native is not None
+    native, hands_on = definition.native is not None, definition.repeats or definition.array_role
     if not all(_plain(dtype) or dtype is dtypes.resource or (native and dtype is dtypes.variant) for dtype in inputs) \
-            or not all(_plain(dtype) or (native and dtype is dtypes.variant) for dtype in node.output_dtypes):
+            or not all(_plain(dtype) or (native and dtype is dtypes.variant) or (hands_on and dtype is dtypes.resource) for dtype in node.output_dtypes):
         return False
     if native or definition.reduces or definition.keeps_order or definition.broadcasts or definition.compose is not None:
         return True
@@ -156,10 +205,11 @@ def _capable_function(function: FuncGraph) -> bool:
     """Can all that a function does be native?"""
     program = prune(function.outputs, (), function.inputs)
     folded: set[Node] = set()
+    sized: set[Node] = set()
     for node in program.nodes:
         if _folds(node, folded):
             folded.add(node)
-        elif node not in program.args and not _capable(node):
+        elif node not in program.args and not _sized(node, folded, sized) and not _capable(node):
             return False
     return True
 

@@ -29,10 +29,9 @@ class Specialisation:
         self.emitter = Emitter(threads)
         self.inputs = [_input(shape, dtype) for shape, dtype in shapes]
         scope = Scope(self.emitter, nodes, {(node, 0): value for node, value in zip(inputs, self.inputs)}, outputs)
-        for value in scope.outputs:
-            if value.dtype in (dtypes.variant, dtypes.resource):
-                assert value.item is not None
-                raise Demoted(value.item.node, "lists and handles do not leave native code")
+        for node, index in outputs:
+            if node.output_dtypes[index] in (dtypes.variant, dtypes.resource):
+                raise Demoted(node, "lists and handles do not leave native code")
         scope.emit()
         arrays: list[Array] = []
         self.results = [self._result(value, arrays) for value in scope.outputs]

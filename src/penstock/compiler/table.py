@@ -26,7 +26,7 @@ class Table:
     """Calls, the arrays that a caller brings along, and where in the arena all others are."""
 
     def __init__(self, emitter: Emitter, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
-        self.calls, self.threads, self.status = emitter.calls, emitter.threads, emitter.status
+        self.calls, self.loops, self.threads, self.status = emitter.calls, emitter.loops, emitter.threads, emitter.status
         for kind, arrays in (("input", inputs), ("output", outputs)):
             for position, array in enumerate(arrays):
                 array.buffer.kind, array.buffer.position = kind, position
@@ -54,7 +54,7 @@ class Table:
             instance = Instance(self)
         failed = instance.run(arrays)
         if failed >= 0:
-            return Failure(self.calls[failed], instance)
+            return Failure(failed, instance)
         self._idle.append(instance)
         return None
 
@@ -68,7 +68,7 @@ class Table:
         failed, cycles = instance.timed(arrays)
         seconds = time.perf_counter() - start
         if failed >= 0:
-            return Failure(self.calls[failed], instance), []
+            return Failure(failed, instance), []
         self._idle.append(instance)
         total = max(sum(cycles), 1)
         return None, [seconds * each / total for each in cycles]
@@ -220,6 +220,19 @@ class Instance:
         memory = (ctypes.c_char * max(array.buffer.nbytes - array.offset, 1)).from_address(int(self._cell_memory[self._cell(array)]))
         return np.ndarray(array.shape, array.dtype, memory, 0, array.strides).copy()  # type: ignore[arg-type]
 
+    def iterations(self, index: int) -> list[tuple[Call, int]]:
+        """The loops around a call, inner ones first, each as its jump to the top, and how many iterations it had ended before the run stopped there.
+
+        The jump out of a loop counts how often it was not taken, and forgets it when it is: see ``driver.py``.
+        """
+        calls, found = self._table.calls, []
+        for top, back in self._table.loops:
+            if top <= index <= back:
+                leave = next(i for i in range(top, back) if calls[i].code is None and calls[i].target == back + 1)
+                begun = int(self._call_table[4 * leave + 3])
+                found.append((calls[back], begun - (index > leave)))
+        return found
+
     def overrun(self) -> list[Buffer]:
         """Buffers beyond whose end somebody has written, if there are guards."""
         start = self._base - _address(self._arena)
@@ -240,8 +253,9 @@ class Instance:
 class Failure:
     """A call that refused its inputs, and the memory in which they still are."""
 
-    def __init__(self, call: Call, instance: Instance) -> None:
-        self.call, self._instance = call, instance
+    def __init__(self, index: int, instance: Instance) -> None:
+        self.call, self._instance = instance._table.calls[index], instance
+        self.loops = [(call.nodes[0].node, count) for call, count in instance.iterations(index)]  # around it, and their iterations
 
     def value(self, array: Array) -> np.ndarray:
         """What an array holds."""

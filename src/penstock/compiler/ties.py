@@ -1,8 +1,6 @@
 """What has to be in the same region: lists and arrays of tensors never leave native code, so all nodes that handle one are tied together."""
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from penstock.compiler.ir import Node, functions_of, prune
 from penstock.graph import dtypes
 from penstock.graph.function import FuncGraph
@@ -42,12 +40,12 @@ def made_here(edge: Edge) -> bool:
     return producer.output_dtypes[index] is dtypes.variant or _source(edge)[0].definition.array_role in ("create", "gradient")
 
 
-def ties(nodes: Sequence[Node]) -> list[list[Node]]:
-    """The nodes that handle lists or arrays, in groups that handle the same ones."""
+def ties(tied: dict[Node, list[int]]) -> list[list[Node]]:
+    """The nodes that handle lists or arrays, in groups that handle the same ones; ``tied``: nodes, and which of their inputs are such."""
     group: dict[Node, list[Node]] = {}
-    for node in nodes:
-        for position in tied_inputs(node):
-            mine, other = group.setdefault(node, [node]), group.setdefault(node.inputs[position][0], [node.inputs[position][0]])
+    for node, positions in tied.items():
+        for producer in {node.inputs[position][0] for position in positions}:
+            mine, other = group.setdefault(node, [node]), group.setdefault(producer, [producer])
             if mine is not other:
                 other += mine
                 group.update(dict.fromkeys(mine, other))

@@ -209,12 +209,10 @@ class MasterSession:
         return [PlannedPart(part.task, self._register_part(part, addresses), part.feeds, part.results) for part in parts]
 
     def _register_part(self, part: Part, addresses: dict[str, str]) -> str:
-        isolated = self._config.isolate_session_state
         if part.task == self._worker.task:
-            return self._worker.register(self._handle, part.graph_def(), part.fetches, part.frames, isolated)
-        message = Message("RegisterGraph", {"session": self._handle, "fetches": part.fetches, "frames": part.frames, "isolated": isolated,
-                                            "addresses": addresses},
-                          [part.graph_def().SerializeToString()])
+            return self._worker.register(self._handle, part.graph_def(), part.fetches, part.frames, self._config)
+        message = Message("RegisterGraph", {"session": self._handle, "fetches": part.fetches, "frames": part.frames, "addresses": addresses},
+                          [part.graph_def().SerializeToString(), self._config.SerializeToString()])
         return self._peers.call(part.task, message, _CALL_PATIENCE).fields["handle"]
 
     def _forget_plans(self) -> None:

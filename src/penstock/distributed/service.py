@@ -153,8 +153,9 @@ class Service:
 
     def _register_graph(self, message: Message, caller: Caller) -> Message:
         self._master.peers.learn(administration.checked_addresses(message.fields.get("addresses", {})))
-        handle = self._worker.register(_field(message, "session", str), GraphDef.FromString(_blob(message)), _names(message, "fetches"),
-                                       _field(message, "frames", bool), _field(message, "isolated", bool))
+        graph, config = _blobs(message, 2)
+        handle = self._worker.register(_field(message, "session", str), GraphDef.FromString(graph), _names(message, "fetches"),
+                                       _field(message, "frames", bool), ConfigProto.FromString(config))
         return Message("ok", {"handle": handle})
 
     def _run_graph(self, message: Message, caller: Caller) -> Message:
@@ -205,6 +206,10 @@ def _names(message: Message, name: str) -> list[str]:
 
 
 def _blob(message: Message) -> bytes:
-    if len(message.blobs) != 1:
-        raise MalformedMessage(f"{len(message.blobs)} blobs instead of one")
-    return bytes(message.blobs[0])
+    return _blobs(message, 1)[0]
+
+
+def _blobs(message: Message, count: int) -> list[bytes]:
+    if len(message.blobs) != count:
+        raise MalformedMessage(f"{len(message.blobs)} blobs instead of {count}")
+    return [bytes(blob) for blob in message.blobs]

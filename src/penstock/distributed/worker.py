@@ -16,10 +16,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tensorboard.compat.proto.config_pb2 import RunMetadata
+from tensorboard.compat.proto.config_pb2 import ConfigProto, RunMetadata
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 
 from penstock.compiler.ir import Program
+from penstock.compiler.passes import options_of
 from penstock.distributed.activity import Activity
 from penstock.distributed.cluster_spec import task_of
 from penstock.distributed.parts import program_of
@@ -77,8 +78,8 @@ class Worker:
 
     # --- graphs ------------------------------------------------------------------------------------------------------
 
-    def register(self, session: str, graph_def: GraphDef, fetches: list[str], frames: bool = False, isolated: bool = False) -> str:
-        """Prepares a part for running; returns its handle. Done once per part."""
+    def register(self, session: str, graph_def: GraphDef, fetches: list[str], frames: bool, config: ConfigProto) -> str:
+        """Prepares a part for running; returns its handle. Done once per part. ``config`` is the session's: which passes run, whose state it sees."""
         program = program_of(graph_def, fetches)
         for node in program.nodes:
             if task_of(node.device) != self.task:
@@ -86,7 +87,7 @@ class Worker:
         with self._lock:
             environment = self._sessions.get(session)
             if environment is None:
-                environment = self._sessions[session] = Environment(self.devices, resources=Resources() if isolated else self.resources)
+                environment = self._sessions[session] = self._environment(config)
             plan = environment.pack(program, frames)
             handle = f"{self.incarnation:x}-{next(self._numbers)}"  # a handle of an earlier incarnation is never found
             senders = self._senders(program)
@@ -94,6 +95,9 @@ class Worker:
             self._graphs[handle] = Registered(session, plan, len(program.args), senders, waits,
                                               lambda: environment.pack(program_of(graph_def, fetches), frames, native=False))
         return handle
+
+    def _environment(self, config: ConfigProto) -> Environment:
+        return Environment(self.devices, resources=Resources() if config.isolate_session_state else self.resources, passes=options_of(config))
 
     def _senders(self, program: Program) -> list[str]:
         """The other tasks that tensors come from."""

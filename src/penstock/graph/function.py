@@ -5,7 +5,8 @@ Names, collections and seeds are those of the outer graph, so that a body looks 
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import copy
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -28,6 +29,7 @@ class FuncGraph(Graph):
         self.outputs: list[Tensor] = []
         self.captures: dict[Tensor, Tensor] = {}
         self.control_captures: dict[Operation, None] = {}
+        self._reduced: dict[Any, FuncGraph] = {}
         self._names, self._collections, self._name_stack = outer._names, outer._collections, outer._name_stack
         self._container, self._gradient_overrides, self._functions = outer._container, outer._gradient_overrides, outer._functions
         self._state.devices = [device for device in outer._state.devices]
@@ -86,6 +88,16 @@ class FuncGraph(Graph):
     def outer_tensor(self, inner: Tensor) -> Tensor | None:
         """The outer tensor that an input stands for; None for an argument."""
         return next((outer for outer, own in self.captures.items() if own is inner), None)
+
+    def reduced(self, inputs: Sequence[int], outputs: Sequence[int]) -> FuncGraph:
+        """This function, with some of its inputs and outputs only: other names for the same operations, to be run and not to be added to."""
+        key = (tuple(inputs), tuple(outputs))
+        found = self._reduced.get(key)
+        if found is None or found._mutations != self._mutations:
+            found = self._reduced[key] = copy.copy(self)
+            found.inputs, found.outputs = [self.inputs[index] for index in inputs], [self.outputs[index] for index in outputs]
+            found._reduced = {}
+        return found
 
     def _control_op(self, item: Any) -> Operation:
         item = getattr(item, "op", item) if not isinstance(item, (Operation, Tensor, str)) else item

@@ -7,6 +7,7 @@ from penstock import errors
 from penstock.compiler.failure import InnerFailure
 from penstock.compiler.ir import Node
 from penstock.errors import KernelError, OpError
+from penstock.ops.flow.functional import in_iteration
 from penstock.runtime.recheck import complaint
 
 _TOO_LARGE = ("array is too big", "Maximum allowed dimension exceeded", "maximum supported dimension")  # NumPy's words
@@ -18,7 +19,10 @@ def describe(error: Exception, node: Node, inputs: list[Any]) -> OpError:
     if isinstance(error, OpError):
         return error
     if isinstance(error, InnerFailure):
-        return describe(error.error, error.node, error.inputs)
+        described = describe(error.error, error.node, error.inputs)
+        for loop, iteration in error.loops:
+            described = in_iteration(described, iteration, loop.name, loop.origin)
+        return described
     hint, cause = "", error.__cause__ if isinstance(error, KernelError) else error
     if isinstance(error, (AttributeError, TypeError)) and (kind := _wrong_kind(error, inputs)) is not None:
         error, cause = errors.invalid_argument(f"Trying to access a resource of the wrong kind: this op cannot use a {kind}"), None

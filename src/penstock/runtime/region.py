@@ -234,9 +234,10 @@ class _Ready:
         from penstock.runtime.plan import kernel_of
         item = failure.call.nodes[0]
         given = dict(zip(self._made.inputs, inputs))
-        arguments = [given[value] if value in given and hasattr(given[value], "lock") else failure.value(value.array) for value in item.inputs]
+        arguments = [given[value] if value in given and hasattr(given[value], "lock") else
+                     failure.value(value.array) if value.store is None else value.store.state(failure.value) for value in item.inputs]
         try:
             kernel_of(item.node, environment)(*arguments)
             raise invalid_argument("native code refused its inputs")
         except Exception as error:
-            raise InnerFailure(item.node, arguments, error) from error
+            raise InnerFailure(item.node, arguments, error, failure.loops) from error

@@ -27,7 +27,7 @@ def graph():
 
 def only(**switched_on):
     """Options with nothing on but these."""
-    return Options(**{**dict.fromkeys(("identities", "constants", "algebra", "layout", "subexpressions"), False), **switched_on})
+    return Options(**{**dict.fromkeys(("identities", "constants", "algebra", "layout", "subexpressions", "loops"), False), **switched_on})
 
 
 # --- identities ----------------------------------------------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ class _Grouping:
     def _closure(self) -> None:
         """What comes before and after each item."""
         for index, item in enumerate(self.items):
-            found = {self.position[value.item] for value in item.inputs if value.item is not None}
+            found = {self.position[value.item] for value in item.inputs if value.item in self.position}  # others stand outside of the function
             found |= {self.position[other] for other in item.after if other in self.position}
             self.direct.append(sorted(found))
             before = 0
@@ -85,7 +85,7 @@ class _Grouping:
         """Joins an item with the groups of its producers, then with other users of its inputs, then with some small group of the same shape."""
         item = self.items[index]
         for value in item.inputs:
-            if value.item is not None:
+            if value.item in self.position:
                 self._try(index, self.position[value.item])
         space = self.groups[index].space
         assert space is not None

@@ -13,6 +13,7 @@ from penstock.compiler.passes.algebra import simplify
 from penstock.compiler.passes.constants import fold_constants
 from penstock.compiler.passes.identities import remove_identities, remove_waits
 from penstock.compiler.passes.layout import simplify_layout
+from penstock.compiler.passes.loops import drop_loop_variables
 from penstock.compiler.passes.options import NONE, Options, options_of
 from penstock.compiler.passes.subexpressions import merge_equal
 
@@ -31,6 +32,8 @@ def optimise(program: Program, options: Options) -> Program:
 
 def _passes(options: Options) -> Iterator[Callable[[Program], Program]]:
     """The passes, in an order in which each one leaves more to do for the next."""
+    if options.loops:
+        yield drop_loop_variables
     if options.identities:
         yield remove_identities
     if options.constants:

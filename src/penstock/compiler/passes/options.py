@@ -7,6 +7,7 @@
     rewrite_options.common_subgraph_elimination    ``subexpressions``
     rewrite_options.dependency_optimization        ``identities``
     rewrite_options.layout_optimizer               ``layout``
+    rewrite_options.loop_optimization              ``loops``
 
 A toggle that is OFF switches its pass off; every other value leaves it on.
 """
@@ -31,9 +32,10 @@ class Options:
     layout: bool = True
     subexpressions: bool = True
     folded_bytes: int = FOLDED_BYTES
+    loops: bool = True
 
 
-NONE = Options(False, False, False, False, False)
+NONE = Options(False, False, False, False, False, loops=False)
 
 
 def options_of(config: Any) -> Options:
@@ -41,7 +43,7 @@ def options_of(config: Any) -> Options:
     old, new = config.graph_options.optimizer_options, config.graph_options.rewrite_options
     limit = old.max_folded_constant_in_bytes or FOLDED_BYTES
     if old.opt_level == OptimizerOptions.L0 or new.disable_meta_optimizer:
-        return Options(False, old.do_constant_folding, False, False, old.do_common_subexpression_elimination, limit)
+        return Options(False, old.do_constant_folding, False, False, old.do_common_subexpression_elimination, limit, False)
     off = RewriterConfig.OFF
     return Options(new.dependency_optimization != off, new.constant_folding != off, new.arithmetic_optimization != off, new.layout_optimizer != off,
-                   new.common_subgraph_elimination != off, limit)
+                   new.common_subgraph_elimination != off, limit, new.loop_optimization != off)

@@ -9,6 +9,7 @@ from penstock.errors import OpError
 from penstock.graph import dtypes as dt
 from penstock.graph.attrs import FUNC, SHAPE, TYPE, Attr
 from penstock.graph.function import FuncGraph
+from penstock.graph.node import Operation
 from penstock.graph.opdef import op
 
 SHAPES = Attr("list(shape)", ())
@@ -52,6 +53,14 @@ def is_true(value: Any) -> bool:
     """A condition: a bool, a number that is not zero, a string that is not empty, or an array with elements."""
     array = np.asarray(value)
     return bool(array.size) if array.ndim else bool(array[()])
+
+
+def in_iteration(error: OpError, iteration: int, name: str, loop: Operation | None) -> OpError:
+    """The error of a loop's body, which says where in the loop it happened."""
+    made_at = loop.origin if loop is not None and loop.origin else "an unknown place"
+    found = type(error)(None, error.op, f"{error.message}\n  in iteration {iteration} of the loop '{name}', made at {made_at}")
+    found.__cause__ = error.__cause__
+    return found
 
 
 @op("If", "cond: Tcond, input: Tin -> output: Tout", Tcond=TYPE, Tin=TYPES, Tout=TYPES, then_branch=FUNC, else_branch=FUNC, output_shapes=SHAPES)
@@ -100,8 +109,7 @@ class While:
                 values = ctx.call(body, values)
                 iteration += 1
         except OpError as error:
-            raise type(error)(None, error.op, f"{error.message}\n  in iteration {iteration} of the loop '{ctx.node.name}', made at "
-                              f"{ctx.op.origin or 'an unknown place'}") from error.__cause__
+            raise in_iteration(error, iteration, ctx.node.name, ctx.op) from error.__cause__
         return values
 
     def native(emit, input):

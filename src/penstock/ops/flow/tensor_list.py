@@ -113,6 +113,68 @@ class TensorListPopBack:
         return [TensorListPushBack(dlist, dtensor), None]
 
 
+def _elements(handle: Any) -> list[Any]:
+    found = []
+    while handle:
+        handle, tensor = handle
+        found.append(tensor)
+    return found[::-1]
+
+
+@op("TensorListConcatV2", "input_handle: variant, element_shape: shape_type, leading_dims: int64 -> tensor: element_dtype, lengths: int64",
+    element_dtype=TYPE, shape_type=INDEX)
+class TensorListConcatV2:
+    """The elements of a list one after the other along their first axis, and how long each is.
+
+    If ``leading_dims`` tells the lengths of more elements than there are, the first ones were never pushed: they are zeros.
+    """
+
+    ranks = {"element_shape": at_most(1), "leading_dims": 1}
+
+    def shape(element_shape):
+        element = constant_value_as_shape(element_shape) if element_shape.shape.ndims == 1 else TensorShape(None)
+        return [TensorShape([None]).concatenate(element[1:]) if element.ndims else element, [None]]
+
+    def kernel(input_handle, element_shape, leading_dims, element_dtype):
+        found = _elements(input_handle)
+        missing = leading_dims[:len(leading_dims) - len(found)] if len(leading_dims) > len(found) else ()
+        row = np.shape(found[0])[1:] if found else tuple(np.reshape(element_shape, -1)[1:])
+        if any(extent < 0 for extent in row) or not (found or np.ndim(element_shape)):
+            raise invalid_argument("All except the first dimension must be fully defined when concating an empty tensor list.")
+        if any(np.ndim(tensor) == 0 or np.shape(tensor)[1:] != row for tensor in found):
+            raise invalid_argument(f"Tried to concat tensors with unequal shapes: {[list(np.shape(tensor)) for tensor in found]}")
+        lengths = np.array([*missing, *map(len, found)], np.int64)
+        return np.concatenate([np.zeros((sum(missing), *row), element_dtype.np), *found]), lengths
+
+    def gradient(op, dtensor, dlengths):
+        if dtensor is None or not _has_gradient(op.outputs[0]):
+            return [None, None, None]
+        return [TensorListSplit(dtensor, element_shape_tensor(op.outputs[0].shape), op.outputs[1]), None, None]
+
+
+@op("TensorListSplit", "tensor: element_dtype, element_shape: shape_type, lengths: int64 -> output_handle: variant", element_dtype=TYPE, shape_type=INDEX)
+class TensorListSplit:
+    """A list of the parts of a tensor along its first axis that have these lengths."""
+
+    ranks = {"element_shape": at_most(1), "lengths": 1}
+    shape = fixed()
+
+    def kernel(tensor, element_shape, lengths):
+        if np.ndim(tensor) < 1:
+            raise invalid_argument(f"Tensor must be at least a vector, but saw shape: {list(np.shape(tensor))}")
+        if sum(lengths) != len(tensor) or any(length < 0 for length in lengths):
+            raise invalid_argument(f"Invalid value in lengths: {list(lengths)} do not add up to {len(tensor)}, the size of the first axis")
+        handle: Any = ()
+        for part in np.split(tensor, np.cumsum(lengths)[:-1]) if len(lengths) else ():
+            handle = (handle, part)
+        return handle
+
+    def gradient(op, dlist):
+        dtensor, _ = TensorListConcatV2(dlist, element_shape_tensor(TensorShape([None]).concatenate(op.inputs[0].shape[1:])), op.inputs[2],
+                                        element_dtype=op.inputs[0].dtype.base_dtype)
+        return [dtensor, None, None]
+
+
 def empty_list(element_dtype: DType, element_shape: TensorShape) -> Tensor:
     """A list without elements that knows, as a tensor, what its elements will be."""
     made = EmptyTensorList(element_shape_tensor(element_shape), -1, element_dtype=element_dtype)
