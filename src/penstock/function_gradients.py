@@ -259,7 +259,9 @@ class _BackwardLoop:
             count = self.extras.counter()
         self.indices = [i for i, dy in enumerate(dys) if self._takes_part(i, dy)]
         self.constant_ones = {i for i in self.indices if self.body.outputs[i] is self.body.inputs[i]}
-        self.dys, self.count = dys, count
+        self.captured = {i for i, tensor in enumerate(self.body.inputs) if self.body.outer_tensor(tensor) is not None}  # nobody uses these outputs
+        self.dys = [None if i in self.captured else dy for i, dy in enumerate(dys)]
+        self.count = count
         self.starts = {i: self._start(i) for i in self.indices if i not in self.constant_ones}  # outside
         self.graph = _Backward(f"{self.body.name}_grad", self.body, self._saved)
         self.pops: list[tuple[Tensor, Tensor, Tensor]] = []  # (the list outside, the variable, what is left of it)
@@ -296,7 +298,7 @@ class _BackwardLoop:
             flowing = {i: graph.add_input(start.dtype.base_dtype, self._shape(i, start), "grad") for i, start in self.starts.items()}
             found = dict(zip(self.indices, gradients([body.outputs[i] for i in flowing], [body.inputs[i] for i in self.indices],
                                                      grad_ys=list(flowing.values()))))
-            self.untouched = {i for i in self.constant_ones if found[i] is None and not self.op.outputs[i]._consumers}
+            self.untouched = {i for i in self.constant_ones if found[i] is None and (i in self.captured or not self.op.outputs[i]._consumers)}
             self.rows = {i: _Rows(graph, self.op._inputs[i], found[i]) for i in self.constant_ones
                          if isinstance(found[i], IndexedSlices) and self.dys[i] is None and _is_source(self.op._inputs[i])}
             sums = self._sums()

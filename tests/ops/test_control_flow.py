@@ -164,3 +164,73 @@ def test_a_graph_with_loops_and_gradients_is_freed():
     graph = build()
     gc.collect()
     assert graph() is None
+
+
+# --- sparse gradients out of a loop --------------------------------------------------------------------------------------------------
+
+ROW_IDS = np.array([[1, 2], [2, 3], [5, 1]], np.int32)
+
+
+def gathering(table, ids):
+    """A loop that gathers rows of a table."""
+    def body(i, total):
+        rows = tf.gather(table, ids[i])
+        return i + 1, total + tf.reduce_sum(rows * rows) * (total + 1.0)
+    return tf.while_loop(lambda i, total: i < 3, body, (tf.constant(0), tf.constant(0.0)))[1]
+
+
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_the_gradient_of_rows_gathered_in_a_loop_is_sparse(use_resource):
+    table = tf.get_variable("table", [10, 3], initializer=tf.ones_initializer(), use_resource=use_resource)
+    grad = tf.gradients(gathering(table, tf.constant(ROW_IDS)), table)[0]
+    assert isinstance(grad, tf.IndexedSlices)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        found = session.run(grad)
+    assert found.indices.tolist() == [0, 5, 1, 2, 3, 1, 2]  # TensorFlow 1.15: a row of zeros, then the last iteration first
+    assert found.values.tolist() == [[0.0] * 3] + [[98.0] * 3] * 6
+    assert found.dense_shape.tolist() == [10, 3]
+
+
+def test_the_sparse_gradient_costs_what_the_rows_cost():
+    table = tf.placeholder(tf.float32, [None, 3])
+    grad = tf.gradients(gathering(table, tf.constant(ROW_IDS)), table)[0]
+    with tf.Session() as session:
+        assert session.run(grad.values, {table: np.ones((1000, 3))}).shape == (7, 3)
+
+
+def test_sparse_gradients_of_nested_loops_and_unknown_shapes():
+    table = tf.placeholder(tf.float64, [None, None])
+    total = tf.while_loop(lambda j, t: j < 2, lambda j, t: (j + 1, t + tf.while_loop(
+        lambda i, u: i < 3, lambda i, u: (i + 1, u + tf.reduce_sum(tf.gather(table, [i + j, 0]) ** 3)), (tf.constant(0), tf.constant(0.0, tf.float64)))[1]),
+        (tf.constant(0), tf.constant(0.0, tf.float64)))[1]
+    grad = tf.gradients(total, table)[0]
+    value = np.arange(1.0, 11.0).reshape(5, 2)
+    with tf.Session() as session:
+        assert isinstance(grad, tf.IndexedSlices)
+        rows = session.run(grad, {table: value})
+    found = np.zeros_like(value)
+    np.add.at(found, rows.indices, rows.values)
+    np.testing.assert_allclose(found, np.array([7, 2, 2, 1, 0])[:, None] * 3 * value ** 2)
+
+
+def test_second_order_through_a_sparse_gradient():
+    table = tf.placeholder(tf.float64, [6, 2])
+    total = tf.while_loop(lambda i, t: i < 3, lambda i, t: (i + 1, t + tf.reduce_sum(tf.gather(table, [i, 2]) ** 3)),
+                          (tf.constant(0), tf.constant(0.0, tf.float64)))[1]
+    first = tf.gradients(total, table)[0]
+    second = tf.gradients(tf.reduce_sum(tf.convert_to_tensor(first) ** 2), table)[0]
+    value = np.arange(1.0, 13.0).reshape(6, 2)
+    counts = np.array([1, 1, 4, 0, 0, 0])[:, None]  # how often a row is gathered
+    with tf.Session() as session:
+        np.testing.assert_allclose(session.run(tf.convert_to_tensor(second), {table: value}), 2 * (counts * 3 * value ** 2) * counts * 6 * value)
+
+
+def test_an_optimizer_updates_only_rows_that_a_loop_gathered():
+    table = tf.get_variable("table", [10, 3], initializer=tf.ones_initializer())
+    train = tf.train.AdagradOptimizer(0.1).minimize(gathering(table, tf.constant(ROW_IDS)))
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(train)
+        changed = np.any(session.run(table) != 1.0, axis=1)
+    assert changed.tolist() == [row in ROW_IDS for row in range(10)]

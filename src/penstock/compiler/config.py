@@ -50,3 +50,37 @@ class Config:
 
 
 config = Config(_mode(), _threads(), _dump())
+
+
+def get_compiler() -> str:
+    """How steps become native code: "background", "eager" or "off"."""
+    return config.mode
+
+
+def set_compiler(mode: str) -> None:
+    """``penstock.config.set_compiler``: "eager" has the first step wait for native code, "off" leaves all to NumPy, "background" is the default.
+
+    It holds for plans that are made from now on; the first ``run`` of some fetches makes one.
+
+    >>> import penstock as tf
+    >>> before = tf.config.get_compiler()
+    >>> tf.config.set_compiler("eager")
+    >>> tf.config.get_compiler()
+    'eager'
+    >>> tf.config.set_compiler(before)
+    """
+    if mode not in MODES:
+        raise ValueError(f"the compiler can be {', '.join(MODES)}, not {mode!r}")
+    config.mode = mode
+
+
+def get_threads() -> int:
+    """How many threads share a large kernel."""
+    return config.threads
+
+
+def set_threads(threads: int) -> None:
+    """How many threads share a large kernel in sessions that are made from now on; ``ConfigProto.intra_op_parallelism_threads`` overrides it."""
+    if threads < 1:
+        raise ValueError(f"{threads} threads: at least one is needed")
+    config.threads = threads

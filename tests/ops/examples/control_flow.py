@@ -23,6 +23,9 @@ example("EmptyTensorList", np.array([2], np.int32), np.array(-1, np.int32), elem
 example("TensorListPushBack", lambda: EmptyTensorList([2], -1, element_dtype=dtypes.float64), normal(2), run=False)
 example("TensorListPopBack", lambda: TensorListPushBack(EmptyTensorList([2], -1, element_dtype=dtypes.float64), normal(2)), np.array([2], np.int32),
         element_dtype=dtypes.float64, run=False)
+example("TensorListConcatV2", lambda: TensorListPushBack(EmptyTensorList([2], -1, element_dtype=dtypes.float64), normal(2)),
+        np.array([2], np.int32), np.zeros(0, np.int64), element_dtype=dtypes.float64, run=False)
+example("TensorListSplit", normal(3, 2), np.array([-1, 2], np.int32), np.array([1, 2]), run=False)
 
 # Their meaning is in how they are scheduled: see tests/runtime/test_frames.py.
 example("Switch", normal(2), np.array(True), run=False)

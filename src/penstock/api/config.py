@@ -1,0 +1,10 @@
+"""``tf.config``: settings of the whole process. The compiler's are Penstock's own."""
+from __future__ import annotations
+
+from penstock.api._table import publish
+
+TABLE: dict[str, str] = {
+    "penstock.compiler.config": "get_compiler set_compiler get_threads set_threads",
+}
+publish(__name__, TABLE, missing="experimental experimental_connect_to_host experimental_list_devices experimental_run_functions_eagerly optimizer "
+                                 "threading")
