@@ -1,0 +1,159 @@
+"""Regions in sessions: what is native, what a failing kernel says, variables that are read and written, threads, and the switch from NumPy."""
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+import penstock as tf
+from penstock.compiler.background import background
+from penstock.compiler.config import config
+from penstock.runtime import region
+from penstock.runtime.region import RegionRun
+
+
+def regions_of(session):
+    """The regions of all plans of a session."""
+    return [node.payload for plan in session._plans.values() for part in plan.parts for node in part.nodes if isinstance(node.payload, RegionRun)]
+
+
+def network(seed=0):
+    """A small network, its training step, and what to feed."""
+    random = np.random.RandomState(seed)
+    x, y = tf.placeholder(tf.float32, [None, 20]), tf.placeholder(tf.int32, [None])
+    hidden = tf.nn.relu(tf.matmul(x, tf.Variable(random.randn(20, 300).astype("f"))) + tf.Variable(np.zeros(300, "f")))
+    logits = tf.matmul(hidden, tf.Variable(random.randn(300, 7).astype("f")))
+    loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits))
+    return loss, tf.train.AdamOptimizer(0.01).minimize(loss), {x: random.randn(64, 20), y: random.randint(0, 7, 64)}
+
+
+def losses(mode, threads, monkeypatch, steps=8):
+    monkeypatch.setattr(config, "mode", mode)
+    with tf.Graph().as_default():
+        loss, train, feeds = network()
+        with tf.Session(config=tf.ConfigProto(intra_op_parallelism_threads=threads)) as session:
+            session.run(tf.global_variables_initializer())
+            return [session.run([loss, train], feeds)[0] for _ in range(steps)], regions_of(session)
+
+
+def test_a_training_step_is_one_region(monkeypatch):
+    _, found = losses("eager", 2, monkeypatch)
+    step = [each for each in found if any(node.definition.type == "ApplyAdam" for node in each.body.nodes)]
+    assert len(step) == 1
+    assert step[0]._ready
+    assert not step[0].demoted
+
+
+def test_same_threads_same_bits(monkeypatch):
+    assert losses("eager", 2, monkeypatch)[0] == losses("eager", 2, monkeypatch)[0]
+
+
+def test_threads_and_numpy_agree(monkeypatch):
+    wanted = losses("off", 1, monkeypatch)[0]
+    for threads in (1, 2, 3):
+        np.testing.assert_allclose(losses("eager", threads, monkeypatch)[0], wanted, rtol=1e-4)
+
+
+def test_numpy_runs_until_native_code_is_ready(monkeypatch):
+    monkeypatch.setattr(region, "_WORTH", 0.0)
+    wanted = losses("off", 1, monkeypatch, 40)[0]
+    found, made = losses("background", 2, monkeypatch, 40)
+    assert background.wait(60)
+    assert any(each._ready for each in made)
+    np.testing.assert_allclose(found, wanted, rtol=1e-3)
+
+
+def test_a_bad_index_names_its_op():
+    table, ids = tf.constant(np.ones((5, 3), "f")), tf.placeholder(tf.int32, [None])
+    rows = tf.tanh(tf.gather(table * 2.0, ids, name="rows")) + 1.0
+    with tf.Session() as session:
+        assert session.run(rows, {ids: [0, 4]}).shape == (2, 3)
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"(?s)indices\[1\] = 7 is not in \[0, 5\).*'rows'.*test_regions.py"):
+            session.run(rows, {ids: [0, 7]})
+        assert session.run(rows, {ids: [1]}).shape == (1, 3)
+
+
+def test_shapes_that_do_not_fit_are_an_error():
+    x, y = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+    z = tf.tanh(x) * tf.exp(y) + x
+    with tf.Session() as session:
+        assert session.run(z, {x: np.zeros((2, 3)), y: 1.0}).shape == (2, 3)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Dimensions must be equal|broadcast|Incompatible shapes"):
+            session.run(z, {x: np.zeros((2, 3)), y: np.zeros((2, 4))})
+
+
+def test_an_uninitialized_variable_is_an_error():
+    v = tf.Variable([1.0, 2.0], name="v")
+    with tf.Session() as session, pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized value v"):
+        session.run(tf.tanh(v * 2.0) + v)
+
+
+@pytest.mark.parametrize("resource", [False, True])
+def test_what_was_fetched_does_not_change(resource):
+    v = tf.Variable(np.arange(4, dtype="f"), use_resource=resource)
+    update = v.assign_add(tf.tanh(v) * 0.0 + 1.0)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        before = session.run(v)
+        for _ in range(3):
+            session.run(update)
+        assert before.tolist() == [0, 1, 2, 3]
+        assert session.run(v).tolist() == [3, 4, 5, 6]
+
+
+def test_a_read_before_a_write_sees_the_old_value():
+    v = tf.Variable(np.ones(3, "f"), use_resource=True)
+    old = v.read_value()
+    with tf.control_dependencies([old]):
+        write = v.assign_add(tf.ones([3]) * 4.0)
+    with tf.control_dependencies([write]):
+        both = old * 10.0 + v.read_value()
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run(both).tolist() == [15.0] * 3
+        assert session.run(both).tolist() == [59.0] * 3
+
+
+def test_a_variable_may_change_its_shape():
+    v = tf.Variable(np.ones(3, "f"), validate_shape=False)
+    value = tf.placeholder(tf.float32)
+    change, doubled = tf.assign(v, value, validate_shape=False), tf.tanh(v * 2.0) * v
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run(doubled).shape == (3,)
+        session.run(change, {value: np.ones((2, 5))})
+        assert session.run(doubled).shape == (2, 5)
+
+
+def test_threads_may_train_together(monkeypatch):
+    monkeypatch.setattr(config, "mode", "eager")
+    v = tf.Variable(np.zeros(1000, "f"))
+    step = tf.train.GradientDescentOptimizer(1.0).apply_gradients([(tf.ones([1000]) * -1.0 + tf.tanh(v) * 0.0, v)])
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(step)
+        threads = [threading.Thread(target=lambda: [session.run(step) for _ in range(50)]) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert session.run(v).tolist() == [201.0] * 1000
+
+
+def test_a_node_that_is_not_native_is_cut_out():
+    x, shape = tf.placeholder(tf.float32, [6]), tf.placeholder(tf.int32, [2])
+    y = tf.exp(tf.reshape(tf.tanh(x) * 2.0, shape, name="reshape") + 1.0) * 3.0
+    with tf.Session() as session:
+        assert session.run(y, {x: np.ones(6), shape: [2, 3]}).shape == (2, 3)
+        assert session.run(y, {x: np.ones(6), shape: [3, 2]}).shape == (3, 2)
+        reasons = {name: why for each in regions_of(session) for name, why in each.demoted.items()}
+    assert "computed in the step" in reasons["reshape"]
+
+
+def test_off_means_no_regions(monkeypatch):
+    monkeypatch.setattr(config, "mode", "off")
+    x = tf.placeholder(tf.float32, [3])
+    with tf.Session() as session:
+        session.run(tf.tanh(x) + tf.exp(x), {x: np.ones(3)})
+        assert not regions_of(session)
