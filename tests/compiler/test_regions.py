@@ -79,7 +79,7 @@ def test_shapes_that_do_not_fit_are_an_error():
     z = tf.tanh(x) * tf.exp(y) + x
     with tf.Session() as session:
         assert session.run(z, {x: np.zeros((2, 3)), y: 1.0}).shape == (2, 3)
-        with pytest.raises(tf.errors.InvalidArgumentError, match="Dimensions must be equal|broadcast|Incompatible shapes"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"Dimensions must be equal|broadcast|Incompatible shapes"):
             session.run(z, {x: np.zeros((2, 3)), y: np.zeros((2, 4))})
 
 

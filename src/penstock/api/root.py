@@ -170,9 +170,9 @@ TABLE = {
                              "load_file_system_library",
 }
 SUBMODULES = (
-    "app bitwise compat config contrib data debugging dtypes flags gfile graph_util image initializers io linalg logging lookup manip math nest nn profiler "
-    "python_io quantization queue random raw_ops resource_loader saved_model sets signal sparse spectral strings summary sysconfig test train "
-    "user_ops version"
+    "app bitwise compat config contrib data debugging dtypes flags gfile graph_util image initializers io linalg logging lookup manip math nest "
+    "nn profiler python_io quantization queue random raw_ops resource_loader saved_model sets signal sparse spectral strings summary sysconfig "
+    "test train user_ops version"
 )
 # Built later: a new namespace module moves its name from here to SUBMODULES.
 MISSING = (
