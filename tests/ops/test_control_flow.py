@@ -201,9 +201,12 @@ def test_the_sparse_gradient_costs_what_the_rows_cost():
 
 def test_sparse_gradients_of_nested_loops_and_unknown_shapes():
     table = tf.placeholder(tf.float64, [None, None])
-    total = tf.while_loop(lambda j, t: j < 2, lambda j, t: (j + 1, t + tf.while_loop(
-        lambda i, u: i < 3, lambda i, u: (i + 1, u + tf.reduce_sum(tf.gather(table, [i + j, 0]) ** 3)), (tf.constant(0), tf.constant(0.0, tf.float64)))[1]),
-        (tf.constant(0), tf.constant(0.0, tf.float64)))[1]
+    start = (tf.constant(0), tf.constant(0.0, tf.float64))
+
+    def inner(j):
+        return tf.while_loop(lambda i, u: i < 3, lambda i, u: (i + 1, u + tf.reduce_sum(tf.gather(table, [i + j, 0]) ** 3)), start)[1]
+
+    total = tf.while_loop(lambda j, t: j < 2, lambda j, t: (j + 1, t + inner(j)), start)[1]
     grad = tf.gradients(total, table)[0]
     value = np.arange(1.0, 11.0).reshape(5, 2)
     with tf.Session() as session:

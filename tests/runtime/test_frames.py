@@ -78,7 +78,7 @@ def test_a_kernel_that_waits_heeds_the_deadline():
     total = true + queue.dequeue()
     with tf.Session() as session:
         start = time.monotonic()
-        with pytest.raises(tf.errors.DeadlineExceededError, match="'slow_Dequeue' at FIFOQueue '.*slow'"):
+        with pytest.raises(tf.errors.DeadlineExceededError, match=r"'slow_Dequeue' at FIFOQueue '.*slow'"):
             session.run(total, options=tf.RunOptions(timeout_in_ms=50))
         assert time.monotonic() - start < 1.0
         session.run(queue.enqueue([2.0]))

@@ -15,6 +15,7 @@ from tensorboard.compat.proto.config_pb2 import ConfigProto, RunOptions
 
 from penstock import errors
 from penstock.compiler import ir
+from penstock.compiler.config import config as compiler_config
 from penstock.compiler.passes import options_of
 from penstock.graph import stacks
 from penstock.graph.graph import Graph, default_graph
@@ -52,6 +53,7 @@ class BaseSession:
         self._target = target.decode() if isinstance(target, bytes) else target
         self._remote = backends.connect(self._target, self._graph, self._config) if self._target else None
         self._plans: dict[Any, Plan] = {}
+        self._run_once: set[Any] = set()  # keys of plans that have run once, without native code
         self._plans_of = -1  # the graph's mutation count that the plans were made for
         self._fetches: dict[Any, Fetches] = {}
         self._lock = threading.Lock()
@@ -136,11 +138,17 @@ class BaseSession:
     def _plan(self, wanted: Fetches, feeds: tuple[Tensor, ...], native: bool = True) -> Plan:
         graph = self._graph
         if self._plans_of != graph._mutations:
-            self._plans, self._plans_of = {}, graph._mutations
+            self._plans, self._plans_of, self._run_once = {}, graph._mutations, set()
         key = (*wanted.tensors, None, *wanted.targets, native, *feeds)
         plan = self._plans.get(key)
         if plan is None:
             self._notice_growth()
+            later = native and compiler_config.mode == "background"  # many steps run once: they need no compiler
+            if later:
+                self._run_once.add(key)
+            plan = self._plans[key] = self._environment.plan(ir.prune(wanted.tensors, wanted.targets, feeds), native and not later)
+        elif key in self._run_once:
+            self._run_once.discard(key)
             plan = self._plans[key] = self._environment.plan(ir.prune(wanted.tensors, wanted.targets, feeds), native)
         else:
             self._growth = 0
