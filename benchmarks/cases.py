@@ -35,6 +35,7 @@ CASES = {case.name: case for case in (
     Case("null_large", "null step in a graph of 10,000 other operations", 10e-6, 5e-6, absolute=True, peers="tf"),
     Case("loop", "while loop, 1000 turns of tanh(x @ w), 32x32"),
     Case("loop_gradient", "the same loop with its gradient", 1.0),
+    Case("dynamic_rnn", "dynamic_rnn of an LSTM cell, T=50, 128 units, batch 32", 1.0, peers="tf"),
     Case("queue", "FIFOQueue, two runners, matmul of a batch", 1.0, peers="tf"),
     Case("matmul", "matmul 2048 x 2048, beside NumPy's BLAS", 1 / 0.95, peers="numpy"),
     Case("import", "import, in a fresh process", peers="plain", script="core.py"),

@@ -170,6 +170,37 @@ def loop_gradient(tf):
     return trained(tf, [total, tf.gradients(total, w)[0]], {x: data.normal(sizes.LOOP_SIZE, sizes.LOOP_SIZE)})
 
 
+class Cell:
+    """An LSTM cell, for ``tf.nn.dynamic_rnn``: TensorFlow's own are not in its newest versions."""
+
+    def __init__(self, tf, units):
+        self.tf, self.output_size, self.state_size = tf, units, (units, units)
+        self.kernel = tf.get_variable("kernel", [2 * units, 4 * units], initializer=tf.random_uniform_initializer(-0.1, 0.1, seed=1))
+        self.bias = tf.get_variable("bias", [4 * units], initializer=tf.zeros_initializer())
+
+    def zero_state(self, batch, dtype):
+        """The state before the first step."""
+        return tuple(self.tf.zeros([batch, units], dtype) for units in self.state_size)
+
+    def __call__(self, x, state, scope=None):
+        """The output and the state after a step."""
+        tf, (memory, output) = self.tf, state
+        enter, new, forget, leave = tf.split(tf.nn.bias_add(tf.matmul(tf.concat([x, output], 1), self.kernel), self.bias), 4, 1)
+        memory = tf.sigmoid(forget + 1.0) * memory + tf.sigmoid(enter) * tf.tanh(new)
+        output = tf.sigmoid(leave) * tf.tanh(memory)
+        return output, (memory, output)
+
+
+def dynamic_rnn(tf):
+    """A recurrent network as a loop over arrays of tensors, trained on its last output."""
+    x = tf.placeholder(tf.float32, [sizes.RNN_BATCH, sizes.RNN_STEPS, sizes.RNN_UNITS])
+    y = tf.placeholder(tf.float32, [sizes.RNN_BATCH, sizes.RNN_UNITS])
+    outputs, _ = tf.nn.dynamic_rnn(Cell(tf, sizes.RNN_UNITS), x, dtype=tf.float32)
+    loss = tf.reduce_mean(tf.square(outputs[:, -1] - y))
+    feeds = {tensor: data.normal(*tensor.shape.as_list(), seed=seed) for seed, tensor in enumerate((x, y))}
+    return trained(tf, [tf.train.GradientDescentOptimizer(RATE).minimize(loss), loss], feeds)
+
+
 def queue(tf):
     """Two runner threads fill a queue; a step takes a batch and multiplies it."""
     batch, size = sizes.QUEUE_BATCH, sizes.QUEUE_SIZE
@@ -191,7 +222,8 @@ def queue(tf):
 
 
 MODELS = {function.__name__: function for function in (
-    softmax, mlp, lstm, transformer, elementwise, dependent, embedding, null, null_large, matmul, loop, loop_gradient, queue)}
+    softmax, mlp, lstm, transformer, elementwise, dependent, embedding, null, null_large, matmul, loop, loop_gradient, dynamic_rnn,
+    queue)}
 
 
 def load(framework):

@@ -100,7 +100,7 @@ def turns(n, body, *start):
 
 @pytest.mark.parametrize("n", [0, 1, 7])
 def test_plain_loop(python_loops, n):
-    with_n = lambda x, w: with_gradients(turns(n, lambda i, y: (tf.tanh(tf.matmul(y, w)),), x)[0], x, w)  # noqa: E731
+    with_n = lambda x, w: with_gradients(turns(n, lambda i, y: (tf.tanh(tf.matmul(y, w)),), x)[0], x, w)
     check(with_n, numbers(3, 4), numbers(4, 4))
     assert len(python_loops) == 4  # forward and back, two runs: those of NumPy
 
@@ -145,7 +145,7 @@ def test_gradient_of_nested_loops():
 def test_branch_in_a_loop(python_loops):
     def build(x, w):
         def body(i, y):
-            return (tf.cond(tf.equal(i % 2, 0), lambda: tf.tanh(y * w), lambda: y - w),)
+            return (tf.cond(tf.reduce_sum(y) > 0.2, lambda: tf.tanh(y * w), lambda: y - w),)
         return turns(5, body, x)
     check(build, numbers(6), numbers(6))
     assert len(python_loops) == 2
@@ -153,7 +153,7 @@ def test_branch_in_a_loop(python_loops):
 
 def test_gradient_of_a_branch_in_a_loop():
     def build(x, w):
-        return with_gradients(turns(5, lambda i, y: (tf.cond(tf.equal(i % 2, 0), lambda: tf.tanh(y * w), lambda: y - w),), x)[0], x, w)
+        return with_gradients(turns(5, lambda i, y: (tf.cond(tf.reduce_sum(y) > 0.2, lambda: tf.tanh(y * w), lambda: y - w),), x)[0], x, w)
     check(build, numbers(6), numbers(6))
 
 

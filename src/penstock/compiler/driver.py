@@ -13,7 +13,8 @@ from penstock.compiler import target
 
 HEADER = ("bindings", "binding_table", "ids", "cells", "calls", "call_table", "status", "board", "times")
 BINDING = ("cell", "id", "offset")
-CALL = ("function", "words", "stride", "parts")  # of a jump: null, the cell of its condition, the index of the call to go to if that is false, how often in a row it was true
+# Of a jump: null, the cell of its condition, the index of the call to go to if that is false, how often in a row it was true.
+CALL = ("function", "words", "stride", "parts")
 BOARD = ("ticket", "function", "words", "stride", "done", "busy", "runs", "stop")
 MOST_PARTS = (1 << 20) - 1
 _PATIENCE = 20_000  # looks at an idle board before a thread goes to sleep: some 200 us

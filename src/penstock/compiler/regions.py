@@ -44,7 +44,7 @@ def form(nodes: list[Node], kept: Collection[Edge], args: Collection[Node], excl
     """
     nodes = separated(nodes)
     members, folded = _assign(nodes, args, excluded)
-    bodies: dict[object, list[Node]] = {}
+    bodies: dict[Key, list[Node]] = {}
     for node, key in members.items():
         bodies.setdefault(key, []).append(node)
     for key, body in list(bodies.items()):
@@ -56,7 +56,7 @@ def form(nodes: list[Node], kept: Collection[Edge], args: Collection[Node], excl
     outside = sorted(_with_folded([node for node in nodes if node not in members and node not in folded], folded, [node for node, _ in kept]),
                      key=place.__getitem__)
     needed = _needed_outside([outside, *bodies.values()], members, kept)
-    made: dict[object, Node] = {}
+    made: dict[Key, Node] = {}
     moved: dict[Edge, Edge] = {}
     for key, body in bodies.items():
         mine = [edge for edge in needed if members.get(edge[0]) is key]
@@ -191,8 +191,9 @@ def _capable(node: Node) -> bool:
         return False
     inputs = [producer.output_dtypes[index] for producer, index in node.inputs]
     native, hands_on = definition.native is not None, definition.repeats or definition.array_role
-    if not all(_plain(dtype) or dtype is dtypes.resource or (native and dtype is dtypes.variant) for dtype in inputs) \
-            or not all(_plain(dtype) or (native and dtype is dtypes.variant) or (hands_on and dtype is dtypes.resource) for dtype in node.output_dtypes):
+    special = {dtypes.variant} if native else set()
+    if not all(_plain(dtype) or dtype in special | {dtypes.resource} for dtype in inputs) \
+            or not all(_plain(dtype) or dtype in special | ({dtypes.resource} if hands_on else set()) for dtype in node.output_dtypes):
         return False
     if native or definition.reduces or definition.keeps_order or definition.broadcasts or definition.compose is not None:
         return True
@@ -233,7 +234,7 @@ def _computes(node: Node) -> bool:
     return not (node.definition.shape_only or not node.inputs or node.definition.aliases or node.definition.snapshot)
 
 
-def _needed_outside(groups: list[list[Node]], members: dict[Node, object], kept: Collection[Edge]) -> list[Edge]:
+def _needed_outside(groups: list[list[Node]], members: dict[Node, Key], kept: Collection[Edge]) -> list[Edge]:
     """Outputs of members that other regions, nodes outside or the caller use."""
     wanted = dict.fromkeys(edge for edge in kept if edge[0] in members)
     for group in groups:

@@ -147,7 +147,9 @@ class Scope:
         """Drops items whose outputs nobody uses: nodes that others only had to wait for."""
         kept = []
         for item in reversed(self.items):
-            if not (item.node.definition.updates or item.node.definition.array_role in ("write", "scatter")) and not any(value.users or value.wanted for value in item.outputs):
+            definition = item.node.definition
+            acts = definition.updates or definition.array_role in ("write", "scatter")
+            if not acts and not any(value.users or value.wanted for value in item.outputs):
                 for value in item.inputs:
                     value.users.remove(item)
             else:

@@ -11,7 +11,7 @@ from penstock.compiler.ir import Node
 from penstock.graph.dtypes import DType
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, repr=False)
 class Value:
     """An edge."""
 
@@ -25,8 +25,11 @@ class Value:
     element: tuple[int, ...] | None = None  # of a list: the shape of its elements
     store: Any = None  # of a handle: the array of tensors, an ``arrays.Store``
 
+    def __repr__(self) -> str:
+        return f"<{self.dtype.name}{list(self.shape)} of {self.item}>"
 
-@dataclass(eq=False, slots=True)
+
+@dataclass(eq=False, slots=True, repr=False)
 class Item:
     """A node."""
 
@@ -35,3 +38,6 @@ class Item:
     outputs: list[Value]
     finish: list[Item] = field(default_factory=list)  # items that this one, a product, takes over: see ``finishing``
     after: list[Item] = field(default_factory=list)  # what has to run before: control dependencies, reads and writes of variables
+
+    def __repr__(self) -> str:
+        return f"<item {self.node.name}>"

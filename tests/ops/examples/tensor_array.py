@@ -2,9 +2,10 @@
 import numpy as np
 
 from penstock.graph import dtypes
+from penstock.graph.graph import default_graph
 from penstock.graph.scopes import control_dependencies
 from penstock.ops.constant import identity
-from penstock.ops.flow.tensor_array import TensorArraySplitV3, TensorArrayV3
+from penstock.ops.flow.tensor_array import TensorArrayScatterV3, TensorArraySplitV3, TensorArrayV3
 from support.examples import example, normal
 
 FLOW = np.float32(0)
@@ -30,12 +31,20 @@ def _even():
         return identity(handle)
 
 
+def _scattered():
+    """The flow after all elements of ``_array`` were written: native code can read them."""
+    handle, flow = [op for op in default_graph().get_operations() if op.definition is TensorArrayV3][-1].outputs
+    return TensorArrayScatterV3(handle, [2, 0, 1], np.arange(6.0).reshape(3, 2), flow)
+
+
 INDEX, INDICES = np.array(1, np.int32), np.array([0, 2], np.int32)
 example("TensorArrayV3", np.array(3, np.int32), dtype=dtypes.float64)
 example("TensorArrayV3", np.array(0, np.int32), dtype=dtypes.int32, dynamic_size=True, element_shape=[2], clear_after_read=False)
 example("TensorArrayGradV3", _array, FLOW, source="gradients")
 example("TensorArrayWriteV3", _array, INDEX, normal(2), FLOW, grad=False, types=())
 example("TensorArrayReadV3", _filled, INDEX, FLOW, dtype=dtypes.float64, grad=False, dynamic=True)
+example("TensorArrayReadV3", _array, INDEX, _scattered, dtype=dtypes.float64, grad=False, dynamic=True)
+example("TensorArrayGatherV3", _array, INDICES, _scattered, dtype=dtypes.float64, grad=False, dynamic=True)
 example("TensorArrayGatherV3", _even, INDICES, FLOW, dtype=dtypes.float64, grad=False, dynamic=True)
 example("TensorArrayGatherV3", _even, INDICES, FLOW, dtype=dtypes.float64, element_shape=[1, 2], grad=False)
 example("TensorArrayScatterV3", _array, INDICES, normal(2, 3), FLOW, grad=False, types=())

@@ -140,7 +140,7 @@ class Arrays:
 
     def _store(self) -> Store:
         (item,) = self.emit.nodes
-        return item.inputs[0].store  # type: ignore[no-any-return]
+        return item.inputs[0].store
 
     def create(self) -> tuple[Array, Array]:
         """A new array, and those of its gradients, without elements."""
@@ -149,7 +149,7 @@ class Arrays:
 
     def _empty(self, store: Store) -> Array:
         emit = self.emit
-        store.data = emit.empty((store.size, *(store.element or (0,))), store.dtype.np)
+        store.data = emit.empty((store.size, *((0,) if store.element is None else store.element)), store.dtype.np)
         store.flags = emit.empty((store.size + 1,), np.uint8)
         emit.call(Code.of("array clear", _build_clear), [store.data, store.flags], [(store.flags.nbytes,)], "array", writes=2)
         for gradient in store.gradients.values():
@@ -163,14 +163,14 @@ class Arrays:
 
     def size(self) -> Array:
         """The number of elements, as an array."""
-        return self.emit.constant(np.array(self._store().size, np.int32))  # type: ignore[no-any-return]
+        return self.emit.constant(np.array(self._store().size, np.int32))
 
     def put(self, indices: Array, values: Array) -> Array:
         """Makes the tensor (or, for a vector of indices, its slices) elements."""
         emit, store = self.emit, self._store()
         if not store.adds and _is_everything(indices, store):
-            emit.call(Code.of("array mark", lambda: _build_put(None, whole=True)), [store.data, store.flags, emit.status], [(store.size, store.size, 0)],
-                      "array", writes=3)
+            code = Code.of("array mark", lambda: _build_put(None, whole=True))
+            emit.call(code, [store.data, store.flags, emit.status], [(store.size, store.size, 0)], "array", writes=3)
             emit.copy(values, store.data)
             return self._flow
         kind = store.dtype.np if store.adds else None
@@ -190,7 +190,7 @@ class Arrays:
         result = emit.empty((*indices.shape, *store.element), store.dtype.np)  # type: ignore[misc]
         emit.call(Code.of("array take", lambda: _build_take(whole=False)), [emit.contiguous(indices), store.data, store.flags, result, emit.status],
                   [numbers], "array", writes=3)
-        return result  # type: ignore[no-any-return]
+        return result
 
 
 def _is_everything(indices: Array, store: Store) -> bool:

@@ -36,7 +36,7 @@ class EmptyTensorList:
     """A list without elements."""
 
     list_role = "empty"
-    ranks = {"element_shape": 1}
+    ranks = {"element_shape": at_most(1)}
     shape = fixed()
 
     def kernel():
@@ -152,7 +152,8 @@ class TensorListConcatV2:
         return [TensorListSplit(dtensor, element_shape_tensor(op.outputs[0].shape), op.outputs[1]), None, None]
 
 
-@op("TensorListSplit", "tensor: element_dtype, element_shape: shape_type, lengths: int64 -> output_handle: variant", element_dtype=TYPE, shape_type=INDEX)
+@op("TensorListSplit", "tensor: element_dtype, element_shape: shape_type, lengths: int64 -> output_handle: variant", element_dtype=TYPE,
+    shape_type=INDEX)
 class TensorListSplit:
     """A list of the parts of a tensor along its first axis that have these lengths."""
 
