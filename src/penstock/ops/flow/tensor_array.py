@@ -226,7 +226,7 @@ class TensorArrayConcatV3:
         for index, element in enumerate(elements):
             _check_joinable(index, np.shape(element), np.shape(elements[0]))
         if not element_shape_except0.is_compatible_with(np.shape(elements[0])[1:]):
-            raise invalid_argument(f"TensorArray was passed element_shape_except0 {brackets(element_shape_except0)} which does not match the shape of "
+            raise invalid_argument(f"TensorArray was passed element_shape_except0 {brackets(element_shape_except0)} which does not match that of "
                                    f"its elements (excepting dimension 0): {brackets(np.shape(elements[0])[1:])}")
         return np.concatenate(elements), np.array([len(element) for element in elements], np.int64)
 
