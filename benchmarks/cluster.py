@@ -151,9 +151,10 @@ def draw(path: str, frameworks: list[Framework], found: dict[tuple[Row, int], li
             points = [(workers, results[which]["rate"]) for (other, workers), results in found.items() if other == row]
             axes.plot(*zip(*points), "o-" if which == 0 else "x--", color=f"C{color}", label=f"{row.label}, {framework.name}")
     axes.set(xlabel="workers", ylabel="steps per second and worker", yscale="log", title="Models without computation, 2 parameter servers")
-    axes.legend(fontsize="x-small", ncol=2)
+    axes.set_xticks(sorted({workers for _, workers in found}))
+    axes.legend(fontsize="x-small", loc="center left", bbox_to_anchor=(1, 0.5))
     Path(path).parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150)
+    figure.savefig(path, dpi=150, bbox_inches="tight")
     print(f"drawn: {path}")
 
 
