@@ -116,10 +116,10 @@ def main() -> int:
         results[name] = run.case(case, [PEERS[peer] for peer in KINDS[case.peers] if peer in wanted])
         run._progress("")
         print(table.line(table.row(case, results[name], columns)), flush=True)
+        if args.write:  # after each case: a run that is broken off leaves what it found
+            table.write(Path(__file__).with_name("RESULTS.md"), results, run.versions, args.rounds)
     print(f"minimum of {args.rounds} rounds; " + ", ".join(f"{PEERS[name].label} {version}" for name, version in run.versions.items()))
     print("ratio: Penstock's figure over the best other one; below 1 is better. aim: the ratio to reach (to dream of)")
-    if args.write:
-        table.write(Path(__file__).with_name("RESULTS.md"), results, run.versions, args.rounds)
     return int(run.failed)
 
 
