@@ -79,7 +79,7 @@ class Region:
 
 @op("_Refuse", "bad: bool -> status: int64")
 class Refuse:
-    """Ends a step of native code: the op that made this check then says, by its kernel, what is wrong. See ``compiler/composition.py``."""
+    """Ends a step of native code: the op that made this check then says, by its kernel, what is wrong. See ``compiler/fusion/composition.py``."""
 
     elementwise = True
     shape = like("bad")

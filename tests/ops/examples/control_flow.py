@@ -45,7 +45,7 @@ example("ControlTrigger", run=False)
 DEVICES = {"send_device": "/device:CPU:0", "recv_device": "/device:CPU:1"}
 example("_Arg", T=dtypes.float32, index=0, run=False)
 example("_Retval", normal(2), index=0, run=False)
-example("_Refuse", np.array([False, False]))
+example("_Refuse", np.array([False, False]), run=False)
 example("_Send", normal(2), tensor_name="t", **DEVICES, run=False)
 example("_Recv", tensor_type=dtypes.float32, tensor_name="t", **DEVICES, run=False)
 
