@@ -19,6 +19,7 @@ DATA = Path(__file__).parent / "data" / "ranks.json.gz"
 
 # Where TensorFlow's own rule is not one to follow, with the reason.
 OTHERWISE = {
+    "EmptyTensorList": "-1 stands for elements of any rank, as in later TensorFlow; second gradients of loops need it",
     "GatherV2": "a scalar has no axis to gather along; TensorFlow says so when it runs, if indices are unknown",
     "Substr": "TensorFlow accepts no rank at all as long as the rank of the other arguments is unknown",
     "QueueClose": "references to queues are scalars here, two strings in TensorFlow",
