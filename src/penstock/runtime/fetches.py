@@ -38,6 +38,7 @@ class Fetches:
         self.tensors = [element for element in self._elements if isinstance(element, Tensor)]
         self.targets = [element for element in self._elements if isinstance(element, Operation)]
         self._single = fetches if isinstance(fetches, Tensor) else None
+        self.last: Any = None  # (mutations of the graph, feeds, the session's plan for them), for the next run
 
     def build(self, results: list[Any]) -> Any:
         """The results, one per tensor of ``tensors``, in the form of the fetches."""

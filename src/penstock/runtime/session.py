@@ -53,6 +53,7 @@ class BaseSession:
         self._target = target.decode() if isinstance(target, bytes) else target
         self._remote = backends.connect(self._target, self._graph, self._config) if self._target else None
         self._plans: dict[Any, Plan] = {}
+        self._timeout = self._config.operation_timeout_in_ms
         self._run_once: set[Any] = set()  # keys of plans that have run once, without native code
         self._plans_of = -1  # the graph's mutation count that the plans were made for
         self._fetches: dict[Any, Fetches] = {}
@@ -96,7 +97,7 @@ class BaseSession:
             return self._remote.run(wanted, feeds, options, run_metadata)
         seen = options is not None and (options.trace_level > RunOptions.NO_TRACE or options.output_partition_graphs)
         plan = self._plan(wanted, tuple(feeds), native=not seen)  # a step that is looked at runs node by node
-        step = Step((options.timeout_in_ms if options is not None else 0) or self._config.operation_timeout_in_ms)
+        step = Step((options.timeout_in_ms if options is not None else 0) or self._timeout)
         trace = Trace() if options is not None and run_metadata is not None and options.trace_level > RunOptions.NO_TRACE else None
         results = self._execute(plan, feeds, step, trace)
         if run_metadata is not None:
@@ -136,7 +137,9 @@ class BaseSession:
         return found
 
     def _plan(self, wanted: Fetches, feeds: tuple[Tensor, ...], native: bool = True) -> Plan:
-        graph = self._graph
+        graph, last = self._graph, wanted.last
+        if last is not None and native and last[0] == graph._mutations and last[1] == feeds:
+            return last[2]
         if self._plans_of != graph._mutations:
             self._plans, self._plans_of, self._run_once = {}, graph._mutations, set()
         key = (*wanted.tensors, None, *wanted.targets, native, *feeds)
@@ -152,6 +155,8 @@ class BaseSession:
             plan = self._plans[key] = self._environment.plan(ir.prune(wanted.tensors, wanted.targets, feeds), native)
         else:
             self._growth = 0
+            if native:
+                wanted.last = (graph._mutations, feeds, plan)
         return plan
 
     def _notice_growth(self) -> None:
