@@ -28,8 +28,12 @@ SERVING = """
     if job == "ps":
         signal.signal(signal.SIGTERM, told)
         print("serving")
+        open("serving", "w").close()
         while True:
             time.sleep(0.05)
+    deadline = time.monotonic() + 30
+    while "ps" in config["cluster"] and not os.path.exists("serving") and time.monotonic() < deadline:
+        time.sleep(0.01)  # a worker that is done stops the ps, which may not have begun
 """
 
 
