@@ -14,7 +14,7 @@ import pytest
 from penstock.distributed import segments, unix_sockets
 from penstock.distributed.carrier_socket import SocketCarrier
 from penstock.distributed.link import Link
-from penstock.distributed.messages import MalformedMessage, Message
+from penstock.distributed.messages import MalformedMessage, Message, encode
 from penstock.distributed.unix_sockets import UnixListener
 from penstock.distributed.wire import CANCEL, DONE, MORE, OPEN, PART, Splitter, header
 from penstock.errors import CancelledError, UnavailableError
@@ -222,6 +222,46 @@ def test_nothing_is_left_of_a_connection():
     while descriptors() > before and time.monotonic() < end:
         time.sleep(0.05)
     assert descriptors() <= before
+
+
+def test_a_reply_is_on_its_way_before_the_connection_is_given_up():
+    """The last thing that a server says, for example to the request to stop."""
+    may_send, asked = threading.Event(), []
+
+    class Slow(Direct):
+        def send(self, kind, conversation, buffers):
+            may_send.wait(PATIENCE)
+            super().send(kind, conversation, buffers)
+
+    back = Slow()
+    link = Link(back, lambda message, served: asked.append(served))
+    link.received(OPEN, 1, b"".join(encode(Message("Stop"))))
+    threading.Thread(target=lambda: asked[0].reply(Message("ok"))).start()
+    drained = threading.Thread(target=lambda: link.drain(PATIENCE))
+    drained.start()
+    drained.join(0.2)
+    assert drained.is_alive(), "the reply has not been sent"
+    may_send.set()
+    drained.join(PATIENCE)
+    assert not drained.is_alive()
+
+
+def test_what_has_come_is_read_before_the_link_is_lost():
+    ours, theirs = socket.socketpair()
+    carrier = SocketCarrier(ours)
+    carrier.link = Link(carrier)
+    outcomes, done = recorder()
+    carrier.link.open(Message("Stop"), done)
+    carrier.link.open(Message("Another"), done)
+    reply = b"".join(encode(Message("ok")))
+    theirs.sendall(header(DONE, 1, len(reply)) + reply)
+    carrier.close(LOST)  # gRPC's side of the connection has ended first
+    carrier.start()
+    end = time.monotonic() + PATIENCE
+    while len(outcomes) < 2 and time.monotonic() < end:
+        time.sleep(0.01)
+    assert [(reply and reply.method, error) for reply, error in outcomes] == [("ok", None), (None, LOST)]
+    theirs.close()
 
 
 def test_garbage_on_a_socket_ends_that_connection_only():

@@ -12,6 +12,7 @@ import os
 import socket
 import struct
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -44,6 +45,7 @@ class SocketCarrier:
         self._queue: deque[tuple[list[Any], int]] = deque()  # (buffers, a descriptor to hand over or -1)
         self._writing = False
         self._broken = False
+        self._reason: OpError | None = None  # for which this side has closed
         self._reader = -1
         self._written, self._read = Written(), Read()
         self._descriptors: deque[int] = deque()
@@ -178,7 +180,7 @@ class SocketCarrier:
             _log.warning("a connection is given up: %s", malformed)
             error = UnavailableError(None, None, f"connection given up: {malformed}")
         finally:
-            self._ended(error)
+            self._ended(self._reason or error)
 
     def _dispatch(self, kind: int, flags: int, number: int, payload: Any) -> None:
         if kind == FREE:
@@ -204,8 +206,16 @@ class SocketCarrier:
 
     # --- the end -----------------------------------------------------------------------------------------------------
 
-    def close(self) -> None:
-        """Ends the connection; the reader notices."""
+    def drain(self, seconds: float) -> None:
+        """Waits until all that was asked is answered and on its way, but no longer than this."""
+        until = time.monotonic() + seconds
+        self.link.drain(seconds)
+        while (self._queue or self._writing) and time.monotonic() < until:
+            time.sleep(0.001)
+
+    def close(self, reason: OpError | None = None) -> None:
+        """Ends the connection: the reader takes what has come already, then tells the link, for this reason."""
+        self._reason = self._reason or reason
         try:
             self._socket.shutdown(socket.SHUT_RDWR)
         except OSError:

@@ -156,7 +156,7 @@ class _Connection:
         """Lets what is being answered be answered, then hangs up."""
         self.stream.link.drain(seconds)
         if self._socket is not None:
-            self._socket.link.drain(seconds)
+            self._socket.drain(seconds)
         self.lost()
 
     def lost(self) -> None:

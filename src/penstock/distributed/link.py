@@ -84,12 +84,12 @@ class Served:
             if self._replied:
                 return
             self._replied = True
-        self._link.forget_served(self._number)
         try:
             buffers = encode(message)
         except OpError as error:
             buffers = encode(error_message(error))
         self._link.carrier.send(DONE, self._number, buffers)
+        self._link.forget_served(self._number)  # now ``drain`` need not wait for it
 
     def on_gone(self, callback: Callable[[], None]) -> None:
         """Has ``callback`` called if the other side gives up or is lost before it got the reply."""

@@ -80,11 +80,12 @@ class _Connection:
         self._proof.put(None)
         if self._stream is not None:
             self._stream.close()
-        if self.link is not None:
-            self.link.lost(self.error if isinstance(self.error, errors.UnavailableError)
-                           else errors.UnavailableError(None, None, f"connection lost: {self.error.message}"))
+        lost = self.error if isinstance(self.error, errors.UnavailableError) \
+            else errors.UnavailableError(None, None, f"connection lost: {self.error.message}")
         if self._socket is not None:
-            self._socket.close()
+            self._socket.close(lost)  # its last replies may still wait to be read
+        elif self.link is not None:
+            self.link.lost(lost)
         self._call.cancel()
         self.ready.set()
 
