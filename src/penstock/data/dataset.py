@@ -38,7 +38,7 @@ def int64(value: Any, name: str) -> Tensor:
     return to_tensor(value, dt.int64, name=name)
 
 
-class Dataset:
+class Dataset(structure.Structured):
     """A sequence of elements. An element is a structure of tensors, sparse tensors and datasets: tuples, namedtuples and dicts inside one another.
 
     >>> import penstock as tf
@@ -65,26 +65,6 @@ class Dataset:
         return Dataset(variant, specs, self._options)
 
     # --- what it is --------------------------------------------------------------------------------------------------
-
-    @property
-    def output_types(self) -> Any:
-        """The types of an element."""
-        return nest.map_structure(lambda spec: spec.types, self._structure)
-
-    @property
-    def output_shapes(self) -> Any:
-        """The shapes of an element."""
-        return nest.map_structure(lambda spec: spec.shapes, self._structure)
-
-    @property
-    def output_classes(self) -> Any:
-        """The classes of an element: Tensor, SparseTensor."""
-        return nest.map_structure(lambda spec: spec.classes, self._structure)
-
-    @property
-    def element_spec(self) -> Any:
-        """What an element consists of."""
-        return self._structure
 
     def __repr__(self) -> str:
         return f"<DatasetV1Adapter shapes: {_plain(self.output_shapes)}, types: {_plain(self.output_types)}>"

@@ -4,7 +4,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from penstock.data import nest, structure
+from penstock.data import structure
 from penstock.graph import dtypes as dt
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Operation, Tensor
@@ -17,7 +17,7 @@ _MANY_CALLS_WARNING = (
     "training loop, and run its result again and again.")
 
 
-class Iterator:
+class Iterator(structure.Structured):
     """A place in a dataset; ``get_next()`` gives the next element when it runs."""
 
     def __init__(self, iterator_resource: Tensor, initializer: Operation | None, output_types: Any = None, output_shapes: Any = None,
@@ -67,23 +67,3 @@ class Iterator:
     def string_handle(self, name: str | None = None) -> Tensor:
         """A string that names this iterator, for ``from_string_handle``."""
         return self._string_handle if name is None else IteratorToStringHandle(self._iterator_resource, name=name)
-
-    @property
-    def output_types(self) -> Any:
-        """The types of an element."""
-        return nest.map_structure(lambda spec: spec.types, self._structure)
-
-    @property
-    def output_shapes(self) -> Any:
-        """The shapes of an element."""
-        return nest.map_structure(lambda spec: spec.shapes, self._structure)
-
-    @property
-    def output_classes(self) -> Any:
-        """The classes of an element: Tensor, SparseTensor."""
-        return nest.map_structure(lambda spec: spec.classes, self._structure)
-
-    @property
-    def element_spec(self) -> Any:
-        """What an element consists of."""
-        return self._structure

@@ -157,6 +157,32 @@ class DatasetSpec(Spec):
         return self
 
 
+class Structured:
+    """What has elements of one structure: a dataset, an iterator."""
+
+    _structure: Any
+
+    @property
+    def output_types(self) -> Any:
+        """The types of an element."""
+        return nest.map_structure(lambda spec: spec.types, self._structure)
+
+    @property
+    def output_shapes(self) -> Any:
+        """The shapes of an element."""
+        return nest.map_structure(lambda spec: spec.shapes, self._structure)
+
+    @property
+    def output_classes(self) -> Any:
+        """The classes of an element: Tensor, SparseTensor."""
+        return nest.map_structure(lambda spec: spec.classes, self._structure)
+
+    @property
+    def element_spec(self) -> Any:
+        """What an element consists of."""
+        return self._structure
+
+
 # --- from values -----------------------------------------------------------------------------------------------------
 
 def spec_of(value: Any) -> Spec:

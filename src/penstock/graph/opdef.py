@@ -31,6 +31,8 @@ says of which simpler ops it is made: see ``compiler/fusion/composition.py``.
 is a ``range`` (see ``at_least`` in ``ops/common.py``). They are checked before the shape function is called, and
 again before the kernel is, if they were not known then.
 
+An op that has several versions inherits what they share from a plain class: ``class FusedBatchNormGradV2(_Backward)``.
+
 Properties, declared as class attributes, are all that passes may ask: see ``PROPERTIES``.
 """
 from __future__ import annotations
@@ -120,22 +122,23 @@ class OpDef:
         inputs, _, outputs = signature.partition("->")
         self.inputs = tuple(self._parse(text) for text in inputs.split(",") if text.strip())
         self.outputs = tuple(self._parse(text) for text in outputs.split(",") if text.strip())
-        self.kernel: Callable[..., Any] | None = body.__dict__.get("kernel")
-        self.lower: Callable[..., Any] | None = body.__dict__.get("lower")
-        self.native: Callable[..., Any] | None = body.__dict__.get("native")
-        self.compose: Callable[..., Any] | None = body.__dict__.get("compose")
-        self.static: Callable[..., Any] | None = body.__dict__.get("static")
-        self._gradient: object = body.__dict__.get("gradient", _MISSING)
+        members = {name: value for base in reversed(body.__mro__[:-1]) for name, value in vars(base).items()}
+        self.kernel: Callable[..., Any] | None = members.get("kernel")
+        self.lower: Callable[..., Any] | None = members.get("lower")
+        self.native: Callable[..., Any] | None = members.get("native")
+        self.compose: Callable[..., Any] | None = members.get("compose")
+        self.static: Callable[..., Any] | None = members.get("static")
+        self._gradient: object = members.get("gradient", _MISSING)
         for name, default in PROPERTIES.items():
-            setattr(self, name, body.__dict__.get(name, default))
+            setattr(self, name, members.get(name, default))
         self._input_index = {arg.name: index for index, arg in enumerate(self.inputs)}
         self._inferred = {attr for arg in (*self.inputs,) for attr in (arg.type_attr, arg.type_list_attr, arg.number_attr) if attr}
         self._single = len(self.outputs) == 1 and not self.outputs[0].is_list
         self._simple = all(not arg.is_list for arg in self.inputs)  # one tensor per argument
-        if "shape" not in body.__dict__:
+        if "shape" not in members:
             raise TypeError(f"op {op_type} has no shape function")
-        self._ranks = [(self._input_index[name], rank) for name, rank in body.__dict__.get("ranks", {}).items()]
-        self.shape = body.__dict__["shape"]
+        self._ranks = [(self._input_index[name], rank) for name, rank in members.get("ranks", {}).items()]
+        self.shape = members["shape"]
         self._shape_getters = self._parameters(self.shape)
 
     # properties, declared for type checkers; the values are set in __init__

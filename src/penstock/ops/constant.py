@@ -147,11 +147,10 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
     return PlaceholderWithDefault(input, shape=as_shape(shape), name=name)
 
 
-@op("Identity", "input: T -> output: T", T=TYPE)
-class Identity:
-    """The input, under another name. Of a reference variable it is no copy: later writes in the same step are seen through it."""
+class Passing:
+    """What the ops share whose output is their input."""
 
-    aliases = elementwise = rearranges = forwards_reference = forwards = True
+    aliases = elementwise = rearranges = forwards = True
     shape = like("input")
 
     def kernel(input):
@@ -162,6 +161,13 @@ class Identity:
 
     def native(emit, input):
         return input
+
+
+@op("Identity", "input: T -> output: T", T=TYPE)
+class Identity(Passing):
+    """The input, under another name. Of a reference variable it is no copy: later writes in the same step are seen through it."""
+
+    forwards_reference = True
 
     def gradient(op, dy):
         return dy

@@ -85,37 +85,26 @@ def _stitch(indices: list[Any], data: list[Any]) -> np.ndarray:
     return result
 
 
-def _stitch_gradient(op: Any, dy: Tensor) -> list[Any]:
-    number = op.attrs["N"]
-    return [*[None] * number, *[gather(dy, places) for places in op.inputs[:number]]]
+class _Stitch:
+    def shape(indices, data):
+        return _stitched_shape(indices, data)
+
+    def kernel(indices, data):
+        return _stitch(indices, data)
+
+    def gradient(op, dy):
+        number = op.attrs["N"]
+        return [*[None] * number, *[gather(dy, places) for places in op.inputs[:number]]]
 
 
 @op("DynamicStitch", "indices: N * int32, data: N * T -> merged: T", N=count(1), T=TYPE)
-class DynamicStitch:
+class DynamicStitch(_Stitch):
     """The entries of several tensors put together: ``indices`` say which row each becomes."""
-
-    def shape(indices, data):
-        return _stitched_shape(indices, data)
-
-    def kernel(indices, data):
-        return _stitch(indices, data)
-
-    def gradient(op, dy):
-        return _stitch_gradient(op, dy)
 
 
 @op("ParallelDynamicStitch", "indices: N * int32, data: N * T -> merged: T", N=count(1), T=TYPE)
-class ParallelDynamicStitch:
+class ParallelDynamicStitch(_Stitch):
     """DynamicStitch for indices of which no two are the same."""
-
-    def shape(indices, data):
-        return _stitched_shape(indices, data)
-
-    def kernel(indices, data):
-        return _stitch(indices, data)
-
-    def gradient(op, dy):
-        return _stitch_gradient(op, dy)
 
 
 def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:

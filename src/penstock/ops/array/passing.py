@@ -11,24 +11,13 @@ from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.shape import as_shape
 from penstock.ops.common import FLOATS, like
+from penstock.ops.constant import Passing
 from penstock.ops.linalg.matrix_shape import shape_text
 
 
 @op("StopGradient", "input: T -> output: T", T=TYPE)
-class StopGradient:
+class StopGradient(Passing):
     """The input; gradients end here."""
-
-    aliases = elementwise = rearranges = forwards = True
-    shape = like("input")
-
-    def kernel(input):
-        return input
-
-    def lower(b, input):
-        return input
-
-    def native(emit, input):
-        return input
 
     gradient = None
 
@@ -39,20 +28,8 @@ def stop_gradient(input: Any, name: str | None = None) -> Tensor:
 
 
 @op("PreventGradient", "input: T -> output: T", T=TYPE, message="")
-class PreventGradient:
+class PreventGradient(Passing):
     """The input; asking for a gradient through it is an error."""
-
-    aliases = elementwise = rearranges = forwards = True
-    shape = like("input")
-
-    def kernel(input):
-        return input
-
-    def lower(b, input):
-        return input
-
-    def native(emit, input):
-        return input
 
     def gradient(op, dy):
         raise LookupError(f"Gradient explicitly disabled. Reason: {op.attrs['message']!r}")

@@ -121,6 +121,7 @@ class BatchMatMul:
     """Products of matrices in two batches of the same shape."""
 
     flops = _flops
+
     def shape(x, y, adj_x, adj_y):
         known = _batch_extents(x, y, adj_x, adj_y)
         if known is None:
@@ -145,6 +146,7 @@ class BatchMatMulV2:
     """Products of matrices in two batches that are broadcast against each other."""
 
     flops = _flops
+
     def shape(x, y, adj_x, adj_y):
         known = _batch_extents(x, y, adj_x, adj_y)
         if known is None:

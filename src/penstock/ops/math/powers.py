@@ -128,80 +128,63 @@ class RsqrtGrad:
         return [Mul(Mul(Mul(_number(-1.5, y), conj(g)), dy), Square(y)), RsqrtGrad(y, g)]
 
 
-def _reciprocal(x):
-    if np.asarray(x).dtype.kind != "i":
-        return np.divide(_typed(1, x), x)
-    if np.any(np.equal(x, 0)):
-        raise invalid_argument("Integer division by zero")
-    return np.where(np.abs(x) == 1, x, np.zeros_like(x))
-
-
-def _reciprocal_grad(y, dy):
-    check_same_shape(y, dy)
-    y = _conj(y)
-    return _or_zero(dy, np.multiply(np.negative(dy), np.multiply(y, y)))
-
-
-def _lower_reciprocal_grad(b, y, dy):
-    y = b.conj(y)
-    return b.select(b.eq(dy, 0), dy, b.mul(b.neg(dy), b.mul(y, y)))
-
-
-def _reciprocal_grad_gradient(op, g):
-    y, dy = conj(op.inputs[0]), op.inputs[1]
-    return [Mul(Mul(Mul(_number(-2, y), conj(g)), dy), y), ReciprocalGrad(y, g)]
-
-
-@op("Reciprocal", "x: T -> y: T", T=SIGNED)
-class Reciprocal:
-    """1 / x."""
-
+class _Reciprocal:
     elementwise = True
     shape = like("x")
-    kernel = _reciprocal
+
+    def kernel(x):
+        if np.asarray(x).dtype.kind != "i":
+            return np.divide(_typed(1, x), x)
+        if np.any(np.equal(x, 0)):
+            raise invalid_argument("Integer division by zero")
+        return np.where(np.abs(x) == 1, x, np.zeros_like(x))
 
     def lower(b, x):
         return b.div(1, x)
+
+
+class _ReciprocalGrad:
+    elementwise = True
+    shape = same_shape("y", "dy")
+
+    def kernel(y, dy):
+        check_same_shape(y, dy)
+        y = _conj(y)
+        return _or_zero(dy, np.multiply(np.negative(dy), np.multiply(y, y)))
+
+    def lower(b, y, dy):
+        y = b.conj(y)
+        return b.select(b.eq(dy, 0), dy, b.mul(b.neg(dy), b.mul(y, y)))
+
+    def gradient(op, g):
+        y, dy = conj(op.inputs[0]), op.inputs[1]
+        return [Mul(Mul(Mul(_number(-2, y), conj(g)), dy), y), ReciprocalGrad(y, g)]
+
+
+@op("Reciprocal", "x: T -> y: T", T=SIGNED)
+class Reciprocal(_Reciprocal):
+    """1 / x."""
 
     def gradient(op, dy):
         return ReciprocalGrad(op.outputs[0], dy)
 
 
 @op("ReciprocalGrad", "y: T, dy: T -> z: T", T=INEXACT)
-class ReciprocalGrad:
+class ReciprocalGrad(_ReciprocalGrad):
     """The gradient of y = 1 / x: -dy * conj(y) ** 2, and 0 where dy is 0."""
-
-    elementwise = True
-    shape = same_shape("y", "dy")
-    kernel = _reciprocal_grad
-    lower = _lower_reciprocal_grad
-    gradient = _reciprocal_grad_gradient
 
 
 @op("Inv", "x: T -> y: T", T=SIGNED)
-class Inv:
+class Inv(_Reciprocal):
     """1 / x, under the name of the first versions."""
-
-    elementwise = True
-    shape = like("x")
-    kernel = _reciprocal
-
-    def lower(b, x):
-        return b.div(1, x)
 
     def gradient(op, dy):
         return InvGrad(op.outputs[0], dy)
 
 
 @op("InvGrad", "y: T, dy: T -> z: T", T=INEXACT)
-class InvGrad:
+class InvGrad(_ReciprocalGrad):
     """The gradient of y = 1 / x: -dy * conj(y) ** 2, and 0 where dy is 0."""
-
-    elementwise = True
-    shape = same_shape("y", "dy")
-    kernel = _reciprocal_grad
-    lower = _lower_reciprocal_grad
-    gradient = _reciprocal_grad_gradient
 
 
 @op("Exp", "x: T -> y: T", T=INEXACT)

@@ -199,12 +199,7 @@ def _second_order(op, g_x, g_scale, g_offset):
 
 # --- the ops ---------------------------------------------------------------------------------------------------------
 
-@op("FusedBatchNorm",
-    "x: T, scale: T, offset: T, mean: T, variance: T -> y: T, batch_mean: T, batch_variance: T, reserve_space_1: T, "
-    "reserve_space_2: T", **_WIDE, **_REST)
-class FusedBatchNorm:
-    """scale * (x - mean) / sqrt(variance + epsilon) + offset, with the statistics of the batch or the given ones."""
-
+class _Forward:
     def shape(x, scale, offset, mean, variance, data_format, is_training):
         return _forward_shapes(x, scale, offset, mean, variance, data_format, is_training)
 
@@ -213,6 +208,32 @@ class FusedBatchNorm:
 
     def compose(b, x, scale, offset, mean, variance, epsilon, data_format, is_training):
         return _composed(b, x, scale, offset, mean, variance, epsilon, data_format, is_training)
+
+
+class _Backward:
+    ranks = {"reserve_space_1": 1, "reserve_space_2": 1}
+
+    def shape(y_backprop, x, scale, data_format, is_training):
+        return _backward_shapes(x, y_backprop, scale, data_format, is_training)
+
+    def kernel(y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training):
+        found = _normalize_grad(y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format,
+                                is_training)
+        return *found, *_reserved(reserve_space_1, is_training)
+
+    def compose(b, y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training):
+        found = _composed_grad(b, y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training)
+        return *found, *[b.zeros([0] if is_training else scale.shape, dt.float32) for _ in range(2)]
+
+    def gradient(op, g_x, g_scale, g_offset, *_):
+        return [*_second_order(op, g_x, g_scale, g_offset), None, None]
+
+
+@op("FusedBatchNorm",
+    "x: T, scale: T, offset: T, mean: T, variance: T -> y: T, batch_mean: T, batch_variance: T, reserve_space_1: T, "
+    "reserve_space_2: T", **_WIDE, **_REST)
+class FusedBatchNorm(_Forward):
+    """scale * (x - mean) / sqrt(variance + epsilon) + offset, with the statistics of the batch or the given ones."""
 
     def gradient(op, dy, *_):
         return _first_order(FusedBatchNormGrad, op, dy)
@@ -221,17 +242,8 @@ class FusedBatchNorm:
 @op("FusedBatchNormV2",
     "x: T, scale: U, offset: U, mean: U, variance: U -> y: T, batch_mean: U, batch_variance: U, reserve_space_1: U, "
     "reserve_space_2: U", **_MIXED, **_REST)
-class FusedBatchNormV2:
+class FusedBatchNormV2(_Forward):
     """FusedBatchNorm for x of half precision too."""
-
-    def shape(x, scale, offset, mean, variance, data_format, is_training):
-        return _forward_shapes(x, scale, offset, mean, variance, data_format, is_training)
-
-    def kernel(x, scale, offset, mean, variance, epsilon, data_format, is_training):
-        return _normalize(x, scale, offset, mean, variance, epsilon, data_format, is_training)
-
-    def compose(b, x, scale, offset, mean, variance, epsilon, data_format, is_training):
-        return _composed(b, x, scale, offset, mean, variance, epsilon, data_format, is_training)
 
     def gradient(op, dy, *_):
         return _first_order(FusedBatchNormGradV2, op, dy)
@@ -259,70 +271,22 @@ class FusedBatchNormV3:
 @op("FusedBatchNormGrad",
     "y_backprop: T, x: T, scale: T, reserve_space_1: T, reserve_space_2: T -> x_backprop: T, scale_backprop: T, "
     "offset_backprop: T, reserve_space_3: T, reserve_space_4: T", **_WIDE, **_REST)
-class FusedBatchNormGrad:
+class FusedBatchNormGrad(_Backward):
     """The gradient of FusedBatchNorm."""
-
-    ranks = {"reserve_space_1": 1, "reserve_space_2": 1}
-
-    def shape(y_backprop, x, scale, data_format, is_training):
-        return _backward_shapes(x, y_backprop, scale, data_format, is_training)
-
-    def kernel(y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training):
-        found = _normalize_grad(y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format,
-                                is_training)
-        return *found, *_reserved(reserve_space_1, is_training)
-
-    def compose(b, y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training):
-        found = _composed_grad(b, y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training)
-        return *found, *[b.zeros([0] if is_training else scale.shape, dt.float32) for _ in range(2)]
-
-    def gradient(op, g_x, g_scale, g_offset, *_):
-        return [*_second_order(op, g_x, g_scale, g_offset), None, None]
 
 
 @op("FusedBatchNormGradV2",
     "y_backprop: T, x: T, scale: float32, reserve_space_1: U, reserve_space_2: U -> x_backprop: T, scale_backprop: U, "
     "offset_backprop: U, reserve_space_3: U, reserve_space_4: U", **_MIXED, **_REST)
-class FusedBatchNormGradV2:
+class FusedBatchNormGradV2(_Backward):
     """The gradient of FusedBatchNormV2."""
-
-    ranks = {"reserve_space_1": 1, "reserve_space_2": 1}
-
-    def shape(y_backprop, x, scale, data_format, is_training):
-        return _backward_shapes(x, y_backprop, scale, data_format, is_training)
-
-    def kernel(y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training):
-        found = _normalize_grad(y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format,
-                                is_training)
-        return *found, *_reserved(reserve_space_1, is_training)
-
-    def compose(b, y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training):
-        found = _composed_grad(b, y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training)
-        return *found, *[b.zeros([0] if is_training else scale.shape, dt.float32) for _ in range(2)]
-
-    def gradient(op, g_x, g_scale, g_offset, *_):
-        return [*_second_order(op, g_x, g_scale, g_offset), None, None]
 
 
 @op("FusedBatchNormGradV3",
     "y_backprop: T, x: T, scale: float32, reserve_space_1: U, reserve_space_2: U, reserve_space_3: U -> "
     "x_backprop: T, scale_backprop: U, offset_backprop: U, reserve_space_4: U, reserve_space_5: U", **_MIXED, **_REST)
-class FusedBatchNormGradV3:
+class FusedBatchNormGradV3(_Backward):
     """The gradient of FusedBatchNormV3."""
-
-    ranks = {"reserve_space_1": 1, "reserve_space_2": 1}
-
-    def shape(y_backprop, x, scale, data_format, is_training):
-        return _backward_shapes(x, y_backprop, scale, data_format, is_training)
-
-    def kernel(y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training):
-        found = _normalize_grad(y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format,
-                                is_training)
-        return *found, *_reserved(reserve_space_1, is_training)
-
-    def compose(b, y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training):
-        found = _composed_grad(b, y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training)
-        return *found, *[b.zeros([0] if is_training else scale.shape, dt.float32) for _ in range(2)]
 
     def gradient(op, g_x, g_scale, g_offset, *_):
         return [*_second_order(op, g_x, g_scale, g_offset), None, None, None]

@@ -12,7 +12,7 @@ from penstock.errors import invalid_argument
 from penstock.graph import dtypes as dt
 from penstock.graph.attrs import TYPE, types
 from penstock.graph.convert import to_tensor
-from penstock.graph.dtypes import as_dtype
+from penstock.graph.dtypes import DType, as_dtype
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import OpDef, op
 from penstock.graph.scopes import name_scope
@@ -236,16 +236,20 @@ def shape_tensor(shape: Any) -> Tensor:
     return to_tensor(shape, dt.int32 if plain else None, "shape")
 
 
-def random_uniform(shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = dt.float32, seed: int | None = None,
-                   name: str | None = None) -> Tensor:
-    """``tf.random_uniform``: numbers drawn evenly from [minval, maxval); ``maxval`` is 1 for floats and must be given for integers."""
+def uniform_range(dtype: Any, maxval: Any) -> tuple[DType, Any]:
+    """The type and the upper end of uniform numbers; floats end at 1 unless said otherwise."""
     dtype = as_dtype(dtype)
     if dtype not in FLOATS | INDEX:
         raise ValueError(f"Invalid dtype {dtype!r}")
-    if maxval is None:
-        if dtype.is_integer:
-            raise ValueError(f"Must specify maxval for integer dtype {dtype!r}")
-        maxval = 1
+    if maxval is None and dtype.is_integer:
+        raise ValueError(f"Must specify maxval for integer dtype {dtype!r}")
+    return dtype, 1 if maxval is None else maxval
+
+
+def random_uniform(shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = dt.float32, seed: int | None = None,
+                   name: str | None = None) -> Tensor:
+    """``tf.random_uniform``: numbers drawn evenly from [minval, maxval); ``maxval`` is 1 for floats and must be given for integers."""
+    dtype, maxval = uniform_range(dtype, maxval)
     with name_scope(name, "random_uniform", [shape, minval, maxval]) as scope:
         shape, low, high = shape_tensor(shape), to_tensor(minval, dtype, "min"), to_tensor(maxval, dtype, "max")
         seed1, seed2 = get_seed(seed)

@@ -18,7 +18,7 @@ from penstock.ops.common import FLOATS, INDEX, REAL
 from penstock.ops.math.elementwise import Add, Mul, Sub
 from penstock.ops.random import distributions
 from penstock.ops.random.philox import Philox
-from penstock.ops.random.random import check_logits, check_range, checked_shape, samples_shape, shape_tensor
+from penstock.ops.random.random import check_logits, check_range, checked_shape, samples_shape, shape_tensor, uniform_range
 
 FLOAT_DEFAULT = types(*FLOATS, default=dt.float32)
 
@@ -106,13 +106,7 @@ class StatelessMultinomial:
 def stateless_random_uniform(shape: Any, seed: Any, minval: Any = 0, maxval: Any = None, dtype: Any = dt.float32,
                              name: str | None = None) -> Tensor:
     """``tf.random.stateless_uniform``: numbers drawn evenly from [minval, maxval), decided by ``seed`` (two integers) alone."""
-    dtype = as_dtype(dtype)
-    if dtype not in FLOATS | INDEX:
-        raise ValueError(f"Invalid dtype {dtype!r}")
-    if maxval is None:
-        if dtype.is_integer:
-            raise ValueError(f"Must specify maxval for integer dtype {dtype!r}")
-        maxval = 1
+    dtype, maxval = uniform_range(dtype, maxval)
     with name_scope(name, "stateless_random_uniform", [shape, seed, minval, maxval]) as scope:
         shape, low, high = shape_tensor(shape), to_tensor(minval, dtype, "min"), to_tensor(maxval, dtype, "max")
         if dtype.is_integer:

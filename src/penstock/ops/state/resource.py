@@ -203,16 +203,19 @@ def _check_update(resource: Any, value: Any) -> None:
                                "shapes must be equal.")
 
 
-@op("AssignAddVariableOp", "resource: resource, value: dtype ->", dtype=TYPE)
-class AssignAddVariableOp:
-    """Adds to a variable."""
-
+class _Update:
+    gradient = None
     stateful = True
     updates = ("resource",)
 
     def shape(resource, value, dtype):
         merge(checked_shape(resource, dtype), value.shape)
         return []
+
+
+@op("AssignAddVariableOp", "resource: resource, value: dtype ->", dtype=TYPE)
+class AssignAddVariableOp(_Update):
+    """Adds to a variable."""
 
     def kernel(resource, value):
         _check_update(resource, value)
@@ -222,19 +225,10 @@ class AssignAddVariableOp:
     def lower(b, resource, value):
         return b.add(resource, value)
 
-    gradient = None
-
 
 @op("AssignSubVariableOp", "resource: resource, value: dtype ->", dtype=TYPE)
-class AssignSubVariableOp:
+class AssignSubVariableOp(_Update):
     """Subtracts from a variable."""
-
-    stateful = True
-    updates = ("resource",)
-
-    def shape(resource, value, dtype):
-        merge(checked_shape(resource, dtype), value.shape)
-        return []
 
     def kernel(resource, value):
         _check_update(resource, value)
@@ -243,8 +237,6 @@ class AssignSubVariableOp:
 
     def lower(b, resource, value):
         return b.sub(resource, value)
-
-    gradient = None
 
 
 @op("ResourceCountUpTo", "resource: resource -> output: T", limit=INT, T=INDEX)

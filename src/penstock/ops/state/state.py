@@ -151,15 +151,18 @@ def check_same_size(ref: Any, value: Any) -> None:
         raise invalid_argument("Parameters and update must be the same size")
 
 
-@op("AssignAdd", "ref: Ref(T), value: T -> output_ref: Ref(T)", T=NUMERIC, use_locking=False)
-class AssignAdd:
-    """Adds to a variable."""
-
+class _Update:
+    gradient = None
     stateful = True
     updates = ("ref",)
 
     def shape(ref, value):
         return merge(ref.shape, value.shape)
+
+
+@op("AssignAdd", "ref: Ref(T), value: T -> output_ref: Ref(T)", T=NUMERIC, use_locking=False)
+class AssignAdd(_Update):
+    """Adds to a variable."""
 
     def kernel(ref, value):
         check_same_size(ref, value)
@@ -169,18 +172,10 @@ class AssignAdd:
     def lower(b, ref, value):
         return b.add(ref, value)
 
-    gradient = None
-
 
 @op("AssignSub", "ref: Ref(T), value: T -> output_ref: Ref(T)", T=NUMERIC, use_locking=False)
-class AssignSub:
+class AssignSub(_Update):
     """Subtracts from a variable."""
-
-    stateful = True
-    updates = ("ref",)
-
-    def shape(ref, value):
-        return merge(ref.shape, value.shape)
 
     def kernel(ref, value):
         check_same_size(ref, value)
@@ -189,8 +184,6 @@ class AssignSub:
 
     def lower(b, ref, value):
         return b.sub(ref, value)
-
-    gradient = None
 
 
 def count_up(ref: Any, limit: int) -> Any:
