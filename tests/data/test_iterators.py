@@ -9,6 +9,7 @@ import pytest
 
 import penstock as tf
 from support.pipelines import drain
+from support.threads import PATIENCE
 
 Dataset = tf.data.Dataset
 
@@ -158,8 +159,8 @@ def test_a_step_that_waits_has_a_deadline(change):
 
 
 def test_closing_the_session_ends_a_step_that_waits():
-    go_on = threading.Event()
-    x = Dataset.range(3).map(lambda v: tf.py_func(lambda value: (go_on.wait(5), value)[1], [v], tf.int64)).prefetch(1)
+    begun, go_on = threading.Event(), threading.Event()
+    x = Dataset.range(3).map(lambda v: tf.py_func(lambda value: (begun.set(), go_on.wait(5), value)[2], [v], tf.int64)).prefetch(1)
     x = x.make_one_shot_iterator().get_next()
     sess, errors = tf.Session(), []
 
@@ -171,7 +172,7 @@ def test_closing_the_session_ends_a_step_that_waits():
 
     thread = threading.Thread(target=run)
     thread.start()
-    time.sleep(0.2)
+    assert begun.wait(PATIENCE)
     sess.close()
     thread.join(3)
     go_on.set()

@@ -9,6 +9,7 @@ import pytest
 
 import penstock as tf
 from support.pipelines import data_threads, drain, no_threads_left
+from support.threads import PATIENCE
 
 Dataset = tf.data.Dataset
 
@@ -122,9 +123,9 @@ def test_an_exit_in_a_thread_reaches_the_step():
 
 
 def test_reset_ends_a_step_that_waits():
-    go_on, errors = threading.Event(), []
+    begun, go_on, errors = threading.Event(), threading.Event(), []
     with tf.Graph().as_default(), tf.Session() as sess:
-        x = Dataset.range(3).map(lambda v: tf.py_func(lambda value: (go_on.wait(5), value)[1], [v], tf.int64)).prefetch(1)
+        x = Dataset.range(3).map(lambda v: tf.py_func(lambda value: (begun.set(), go_on.wait(5), value)[2], [v], tf.int64)).prefetch(1)
         x = x.make_one_shot_iterator().get_next()
 
         def run():
@@ -135,7 +136,7 @@ def test_reset_ends_a_step_that_waits():
 
         thread = threading.Thread(target=run)
         thread.start()
-        time.sleep(0.2)
+        assert begun.wait(PATIENCE)
         tf.Session.reset("")
         thread.join(3)
         go_on.set()
@@ -144,18 +145,13 @@ def test_reset_ends_a_step_that_waits():
 
 
 def test_prefetch_overlaps():
-    """Data that take 20 ms and a step that takes 20 ms go on at the same time."""
+    """The next elements are made while nobody asks for them."""
+    made = [threading.Event() for _ in range(3)]
     with tf.Graph().as_default(), tf.Session() as sess:
-        def slow(value):
-            time.sleep(0.02)
-            return value
-        x = Dataset.range(20).map(lambda v: tf.py_func(slow, [v], tf.int64)).prefetch(2).make_one_shot_iterator().get_next()
+        x = Dataset.range(3).map(lambda v: tf.py_func(lambda value: (made[value].set(), value)[1], [v], tf.int64))
+        x = x.prefetch(2).make_one_shot_iterator().get_next()
         sess.run(x)
-        start = time.perf_counter()
-        for _ in range(15):
-            time.sleep(0.02)
-            sess.run(x)
-        assert time.perf_counter() - start < 15 * 0.035
+        assert made[1].wait(PATIENCE) and made[2].wait(PATIENCE)
     assert no_threads_left()
 
 

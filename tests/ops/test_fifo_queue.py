@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import numpy as np
 import pytest
 
 import penstock as tf
+from support.threads import until_kernels_wait
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_dequeue_waits_for_an_enqueue(queue):
     enqueue, dequeue = queue.enqueue([[1.0, 2.0], "x"]), queue.dequeue()
     with tf.Session(graph=queue.queue_ref.graph) as sess:
         thread, outcome = background(lambda: sess.run(dequeue))
-        time.sleep(0.05)
+        until_kernels_wait()
         assert not outcome
         sess.run(enqueue)
         thread.join(10)
@@ -84,7 +84,7 @@ def test_close_wakes_those_who_wait(queue):
     dequeue, close = queue.dequeue(), queue.close()
     with tf.Session(graph=queue.queue_ref.graph) as sess:
         waiting = [background(lambda: sess.run(dequeue)) for _ in range(3)]
-        time.sleep(0.05)
+        until_kernels_wait(3)
         sess.run(close)
         for thread, outcome in waiting:
             thread.join(10)
@@ -96,7 +96,7 @@ def test_close_may_cancel_pending_enqueues(queue):
     close, size = queue.close(cancel_pending_enqueues=True), queue.size()
     with tf.Session(graph=queue.queue_ref.graph) as sess:
         thread, outcome = background(lambda: sess.run(fill))
-        time.sleep(0.05)
+        until_kernels_wait()
         sess.run(close)
         thread.join(10)
         assert isinstance(outcome[0], tf.errors.CancelledError)

@@ -17,6 +17,7 @@ from penstock.graph.shape import TensorShape
 from penstock.runtime.queue_kinds import PriorityQueue, ShuffleQueue
 from penstock.runtime.queues import Queue
 from penstock.runtime.step import Step
+from support.threads import until_kernels_wait
 
 SHORT = tf.RunOptions(timeout_in_ms=50)
 LONG = tf.RunOptions(timeout_in_ms=20000)
@@ -149,7 +150,7 @@ def test_close_lets_waiting_enqueues_finish():
     with tf.Session() as session:
         session.run(put, {x: 1})
         thread, results = in_thread(lambda: session.run(put, {x: 2}, options=LONG))
-        time.sleep(0.1)
+        until_kernels_wait()
         session.run(close)
         assert [session.run(take, options=LONG) for _ in range(2)] == [1, 2]
         thread.join(5)
@@ -162,7 +163,7 @@ def test_close_can_cancel_waiting_enqueues():
     with tf.Session() as session:
         session.run(put)
         thread, results = in_thread(lambda: session.run(put, options=LONG))
-        time.sleep(0.05)
+        until_kernels_wait()
         session.run(close)
         thread.join(5)
     assert isinstance(results[0], tf.errors.CancelledError) and "Enqueue operation was cancelled" in str(results[0])
@@ -184,7 +185,7 @@ def test_closing_the_session_ends_a_blocked_step():
     session = tf.Session()
     take = queue.dequeue()
     thread, results = in_thread(lambda: session.run(take))
-    time.sleep(0.1)
+    until_kernels_wait()
     start = time.monotonic()
     session.close()
     thread.join(5)
@@ -309,7 +310,7 @@ def test_a_cancelled_dequeue_puts_back_what_it_took():
     for value in (1, 2, 3):
         queue.enqueue(step, (np.int32(value),))
     thread, results = in_thread(lambda: queue.dequeue_many(step, 5))
-    time.sleep(0.05)
+    until_kernels_wait()
     step.cancel(CancelledError(None, None, "enough"))
     thread.join(5)
     assert isinstance(results[0], CancelledError)
