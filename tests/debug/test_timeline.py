@@ -25,6 +25,15 @@ def test_trace_has_each_op_once_with_its_inputs():
     assert any(event["ph"] == "C" and event["args"]["bytes"] == 8 for event in trace)
 
 
+def test_every_output_has_a_shape_a_type_and_memory():
+    """TensorBoard shows nothing of a step in which a scalar has no shape."""
+    rows = {row.node_name: row for device in traced().dev_stats for row in device.node_stats}
+    assert all(output.tensor_description.HasField("shape") for row in rows.values() for output in row.output)
+    outer, inner = rows["outer"], rows["inner"]
+    assert list(outer.output[0].tensor_description.shape.dim) == [] and outer.output[0].tensor_description.dtype == tf.float32.as_datatype_enum
+    assert inner.memory[0].total_bytes == 8 and inner.memory[0].allocator_name == "cpu"
+
+
 def test_dumps_find_the_first_bad_number(tmp_path):
     x = tf.placeholder(tf.float32, [2], name="x")
     with tf.name_scope("scope"):

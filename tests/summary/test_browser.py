@@ -6,6 +6,7 @@ Each page leaves a screenshot in the folder that PENSTOCK_SCREENSHOTS names, els
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -60,7 +61,9 @@ def page(browser, tmp_path, request):
 def test_scalars(page, address):
     page.goto(f"{address}/#scalars")
     page.get_by_text("loss", exact=True).first.wait_for()
-    page.locator("tf-line-chart-data-loader, line-chart, svg.line-chart").first.wait_for()
+    page.locator("vz-line-chart2 svg text").first.wait_for(state="attached")
+    line = page.locator("vz-line-chart2 .scatter-plot, vz-line-chart2 .line-plot path").last.element_handle()
+    page.wait_for_function("line => line.getBoundingClientRect().width > 50", arg=line)
 
 
 def test_histograms(page, address):
@@ -77,13 +80,24 @@ def test_images(page, address):
 
 
 def test_run_statistics(page, address):
-    """The tag of a traced step: nodes can be coloured by how long they took."""
+    """The tag of a traced step: nodes are coloured by how long they took, and by their memory."""
     page.goto(f"{address}/#graphs&run=.")
     page.locator("tf-graph-scene svg g.node").first.wait_for(state="attached")
     page.locator("tf-graph-controls paper-dropdown-menu").nth(1).click()
     page.locator("tf-graph-controls paper-item").get_by_text("step 2").first.click()
-    page.locator("tf-graph-controls paper-radio-button").get_by_text("Compute time").click()
-    page.locator("tf-graph-controls").get_by_text("us").first.wait_for()
+    legend, plain = page.locator("tf-graph-controls"), _colour(page)
+    for kind, longest in (("Memory", r"^\s*[1-9][\d.]* \wB\s*$"), ("Compute time", r"^\s*[1-9][\d.]* [µm]?s\s*$")):
+        legend.locator("paper-radio-button").get_by_text(kind).click()
+        legend.get_by_text(re.compile(longest)).first.wait_for()
+    for _ in range(_SLOW // 100):
+        if _colour(page) != plain:
+            return
+        page.wait_for_timeout(100)
+    pytest.fail(f"the layer stays {plain}")
+
+
+def _colour(page):
+    return page.locator("tf-graph-scene g.node[data-name=layer] rect.nodecolortarget").first.evaluate("node => getComputedStyle(node).fill")
 
 
 def test_the_graph_with_devices(page, address):

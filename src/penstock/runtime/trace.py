@@ -4,7 +4,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from tensorboard.compat.proto.step_stats_pb2 import StepStats
 
@@ -14,19 +14,26 @@ from penstock.runtime.resources import Ref
 Recorder = Callable[[str, Node, int, int, list[Any]], None]  # (device, node, start ns, end ns, outputs)
 
 
+class _Output(NamedTuple):
+    """One output of a node: its shape, its bytes, and how many of them the node asked for."""
+
+    shape: tuple[int, ...]
+    size: int
+    allocated: int
+
+
 class Trace:
     """Collects the times of a step's nodes."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._rows: list[tuple[str, Node, int, int, list[Any], int]] = []
+        self._rows: list[tuple[str, Node, int, int, list[_Output], int]] = []
         self._offset = time.time_ns() - time.perf_counter_ns()  # event times are told in wall-clock time
 
     def __call__(self, device: str, node: Node, start: int, end: int, outputs: list[Any]) -> None:
-        values = [value.value if isinstance(value, Ref) else value for value in outputs]  # a reference counts as what it refers to
-        shapes = [(getattr(value, "shape", None), getattr(value, "nbytes", 0)) for value in values]
+        found = [_describe(value) for value in outputs]
         with self._lock:
-            self._rows.append((device, node, start, end, shapes, threading.get_ident()))
+            self._rows.append((device, node, start, end, found, threading.get_ident()))
 
     def step_stats(self) -> StepStats:
         """The collected times as TensorFlow's proto."""
@@ -40,12 +47,30 @@ class Trace:
                 node_name=node.name, all_start_micros=(start + self._offset) // 1000, op_end_rel_micros=max(1, (end - start) // 1000),
                 all_end_rel_micros=max(1, (end - start) // 1000), thread_id=threads.setdefault(thread, len(threads)),
                 timeline_label=f"{node.name} = {node.definition.type}({', '.join(p.name for p, _ in node.inputs)})")
-            for slot, (shape, size) in enumerate(outputs):
-                output = row.output.add(slot=slot)
-                output.tensor_description.allocation_description.requested_bytes = size
-                for extent in shape or ():
-                    output.tensor_description.shape.dim.add(size=extent)
+            _fill_outputs(row, node, outputs)
         return stats
+
+
+def _describe(value: Any) -> _Output:
+    """A reference counts as what it refers to, which is not new; nor is a view."""
+    held = value.value if isinstance(value, Ref) else value
+    owned = getattr(getattr(value, "flags", None), "owndata", False)
+    size = getattr(held, "nbytes", 0)
+    return _Output(getattr(held, "shape", ()), size, size if owned else 0)
+
+
+def _fill_outputs(row: Any, node: Node, outputs: list[_Output]) -> None:
+    """A scalar has a shape too: TensorBoard shows nothing of a step in which one is missing."""
+    for slot, output in enumerate(outputs):
+        tensor = row.output.add(slot=slot).tensor_description
+        tensor.dtype = node.output_dtypes[slot].as_datatype_enum
+        tensor.allocation_description.requested_bytes = output.size
+        tensor.shape.SetInParent()
+        for extent in output.shape:
+            tensor.shape.dim.add(size=extent)
+    allocated = sum(output.allocated for output in outputs)
+    if allocated:
+        row.memory.add(allocator_name="cpu", total_bytes=allocated, peak_bytes=allocated, live_bytes=allocated)
 
 
 def fill_partition_graphs(plan: Any, metadata: Any) -> None:
