@@ -3,8 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.debug.profile_options import ProfileOptionBuilder
-from penstock.debug.profiler import advise, profile
+from penstock.debug.profile.options import ProfileOptionBuilder
+from penstock.debug.profile.profiler import advise, profile
 
 TRAINABLE_VARS_PARAMS_STAT_OPTIONS = ProfileOptionBuilder.trainable_variables_parameter()
 FLOAT_OPS_OPTIONS = ProfileOptionBuilder.float_operation()

@@ -3,4 +3,4 @@ from __future__ import annotations
 
 from penstock.api._table import publish
 
-publish(__name__, {}, "model_analyzer tfprof_logger", "ProfileContext")
+publish(__name__, {"penstock.debug.profile.context": "ProfileContext"}, "model_analyzer tfprof_logger")

@@ -3,4 +3,4 @@ from __future__ import annotations
 
 from penstock.api._table import publish
 
-publish(__name__, {"penstock.debug.profiler": "write_op_log"})
+publish(__name__, {"penstock.debug.profile.log": "write_op_log"})

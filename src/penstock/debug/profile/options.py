@@ -108,7 +108,7 @@ class ProfileOptionBuilder:
         return self._with(output=f"timeline:outfile={timeline_file}")
 
     def with_pprof_output(self, pprof_file: str) -> ProfileOptionBuilder:
-        """Writes a profile for pprof, which Penstock cannot."""
+        """Writes a profile for pprof; only ``cmd="code"`` can."""
         return self._with(output=f"pprof:outfile={pprof_file}")
 
     def order_by(self, attribute: str) -> ProfileOptionBuilder:
