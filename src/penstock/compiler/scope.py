@@ -17,6 +17,7 @@ from penstock.compiler.fusion import clusters
 from penstock.compiler.fusion.cluster_space import Kind, kind_of
 from penstock.compiler.fusion.finishing import absorb
 from penstock.compiler.fusion.finishing import options as finishing_options
+from penstock.compiler.fusion.sums import merged
 from penstock.compiler.ir import Node, functions_of
 from penstock.compiler.values import Item, Value
 from penstock.graph import dtypes
@@ -190,7 +191,7 @@ class Scope:
 
     def emit(self) -> list[Array]:
         """The calls of all items; the arrays of the outputs."""
-        groups = clusters.group(absorb(self.items))
+        groups = clusters.group(absorb(merged(self.emitter, self.items)))
         self._left = Counter(value for group in groups for item in group for value in item.inputs)
         for group in groups:
             self._emit(group)

@@ -1,6 +1,7 @@
 """A region while it is made native: its nodes as items, the edges between them as values whose shapes are known."""
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +25,11 @@ class Value:
     array: Array | None = None  # where it is, once that is decided
     element: tuple[int, ...] | None = None  # of a list: the shape of its elements
     store: Any = None  # of a handle: the array of tensors, an ``arrays.Store``
+
+    @property
+    def nbytes(self) -> int:
+        """Of its elements."""
+        return math.prod(self.shape) * self.dtype.size
 
     def __repr__(self) -> str:
         return f"<{self.dtype.name}{list(self.shape)} of {self.item}>"

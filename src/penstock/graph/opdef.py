@@ -85,6 +85,8 @@ PROPERTIES = {
     "broadcasts": "",  # name of an input: the output is that, broadcast to a shape that other inputs give
     "flops": None,  # how many floating point operations it takes: a function of the lists of arrays that go in and come out
     "finishes": "",  # what it does to a product that it alone uses: add something, floor it at 0, descend (a variable) along it
+    "sums": False,  # the output is the sum of all inputs, which have its shape
+    "inner": None,  # of a product of two: the axis of each factor that goes away, a function of attributes; joined along these, factors give a sum
     "updates": (),  # names of the inputs (references, resources) whose variables it writes; ``lower`` gives their new elements, in this order
 }
 
@@ -166,6 +168,8 @@ class OpDef:
     list_role: str
     array_role: str
     finishes: str
+    sums: bool
+    inner: Callable[..., tuple[int, int]] | None
     snapshot: bool
     forwards: bool | Callable[..., bool]
     neutral: dict[int, float]

@@ -93,6 +93,9 @@ class MatMul:
     flops = _flops
     shape = _matrix_shape
 
+    def inner(transpose_a, transpose_b):
+        return 0 if transpose_a else 1, 1 if transpose_b else 0
+
     def kernel(a, b, transpose_a, transpose_b):
         return _matrix_product(a, b, transpose_a, transpose_b)
 

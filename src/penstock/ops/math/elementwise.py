@@ -256,7 +256,8 @@ def _lower_total(b, inputs):
 class AddN:
     """The sum of tensors of one shape."""
 
-    elementwise = commutative = True
+    elementwise = commutative = sums = True
+    finishes = "add"
 
     def shape(inputs):
         return merged(inputs)
@@ -274,7 +275,8 @@ class AddN:
 class AccumulateNV2:
     """The sum of tensors of a shape that is known beforehand."""
 
-    elementwise = commutative = True
+    elementwise = commutative = sums = True
+    finishes = "add"
 
     def shape(inputs, shape):
         return merged(inputs).merge_with(shape)
