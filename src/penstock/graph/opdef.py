@@ -77,6 +77,9 @@ PROPERTIES = {
     "involution": False,  # applied twice it gives back its input, bit for bit
     "idempotent": False,  # applied twice it gives what it gives once, bit for bit
     "permutes": False,  # the output is the first input with its axes in the order that the second input tells
+    "pictures": (),  # names of the inputs and outputs whose axes stand in the order that its attribute data_format tells
+    "per_axis": (),  # names of inputs and attributes with an entry (or a row) per axis of its pictures; or of its first argument, if it has none
+    "axes": "",  # name of the input that holds numbers of axes of its first argument
     "keeps_order": False,  # the output has the elements of the first input in the same order, in a shape that may differ
     "touches": "",  # files, python: what the kernel gets at outside of the task; or the function of attributes that tells
     "repeats": False,  # runs its function ``body`` as long as its function ``cond`` says so

@@ -5,29 +5,16 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.compiler import ir
-from penstock.compiler.passes import NONE, Options, optimise, options_of
-from penstock.runtime.devices import local_devices, place
+from penstock.compiler.passes import NONE, Options, options_of
+from support.programs import only, types_after
 
 pytestmark = pytest.mark.process
-
-
-def types_after(fetches, feeds=(), options=None, targets=()):
-    """The op types that are left of a step, without its feeds."""
-    program = ir.prune(fetches, targets, feeds)
-    place(program, local_devices(None), False)
-    return [node.definition.type for node in optimise(program, options or Options()).nodes if node.definition.type != "_Arg"]
 
 
 @pytest.fixture(autouse=True)
 def graph():
     with tf.Graph().as_default() as made:
         yield made
-
-
-def only(**switched_on):
-    """Options with nothing on but these."""
-    return Options(**{**dict.fromkeys(("identities", "constants", "algebra", "layout", "subexpressions", "loops"), False), **switched_on})
 
 
 # --- identities ----------------------------------------------------------------------------------------------------------------------

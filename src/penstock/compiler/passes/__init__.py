@@ -10,6 +10,7 @@ from functools import partial
 
 from penstock.compiler.ir import Program, check
 from penstock.compiler.passes.algebra import simplify
+from penstock.compiler.passes.channels import choose_layout
 from penstock.compiler.passes.constants import fold_constants
 from penstock.compiler.passes.identities import remove_identities, remove_waits
 from penstock.compiler.passes.layout import simplify_layout
@@ -42,6 +43,7 @@ def _passes(options: Options) -> Iterator[Callable[[Program], Program]]:
         yield simplify
     if options.layout:
         yield simplify_layout
+        yield choose_layout
     if options.subexpressions:
         yield merge_equal
     if options.identities:

@@ -156,6 +156,7 @@ class Concat:
 class ConcatV2:
     """Tensors joined along an axis."""
 
+    axes = "axis"
     ranks = {"axis": 0}
     rearranges = True
 

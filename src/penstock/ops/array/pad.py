@@ -73,6 +73,8 @@ def _inner(op: Any, dy: Tensor) -> Tensor:
 class Pad:
     """Zeros around a tensor."""
 
+    per_axis = ("paddings",)
+
     def shape(input, paddings):
         return _padded(input, paddings)
 
@@ -91,6 +93,7 @@ class Pad:
 class PadV2:
     """A value around a tensor."""
 
+    per_axis = ("paddings",)
     ranks = {"constant_values": 0}
 
     def shape(input, paddings, constant_values):
@@ -112,6 +115,8 @@ class PadV2:
 @op("MirrorPad", "input: T, paddings: Tpaddings -> output: T", T=TYPE, Tpaddings=INDEX_32, mode=MIRRORS)
 class MirrorPad:
     """Mirror images of a tensor's edge around it: without (REFLECT) or with (SYMMETRIC) the edge itself."""
+
+    per_axis = ("paddings",)
 
     def shape(input, paddings):
         return _padded(input, paddings)

@@ -300,6 +300,7 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
 class Tile:
     """The tensor repeated along each axis."""
 
+    per_axis = ("multiples",)
     ranks = {"multiples": 1}
     rearranges = True
 

@@ -153,6 +153,7 @@ def _extreme_gradient(op, dy):
 class Sum:
     """The sum over axes."""
 
+    axes = "reduction_indices"
     reduces = "sum"
     shape = reduced_shape
 
@@ -167,6 +168,7 @@ class Sum:
 class Mean:
     """The mean over axes; of integers it is rounded towards zero."""
 
+    axes = "reduction_indices"
     reduces = "mean"
     shape = reduced_shape
 
@@ -186,6 +188,7 @@ class Mean:
 class Prod:
     """The product over axes."""
 
+    axes = "reduction_indices"
     reduces = "prod"
     shape = reduced_shape
 
@@ -202,6 +205,7 @@ class Prod:
 class Max:
     """The largest element over axes."""
 
+    axes = "reduction_indices"
     reduces = "max"
     shape = reduced_shape
 
@@ -215,6 +219,7 @@ class Max:
 class Min:
     """The smallest element over axes."""
 
+    axes = "reduction_indices"
     reduces = "min"
     shape = reduced_shape
 
@@ -228,6 +233,7 @@ class Min:
 class All:
     """True if all elements over axes are true."""
 
+    axes = "reduction_indices"
     reduces = "and"
     shape = reduced_shape
 
@@ -241,6 +247,7 @@ class All:
 class AnyOp:
     """True if any element over axes is true."""
 
+    axes = "reduction_indices"
     reduces = "or"
     shape = reduced_shape
 

@@ -42,6 +42,7 @@ def _add_bias(value, bias, data_format):
 class BiasAdd:
     """value + bias, the bias running along the last axis, or along axis 1 for NCHW."""
 
+    pictures = ("value", "output")
     finishes = "add"
 
     def shape(value, bias, data_format):
@@ -78,6 +79,8 @@ class BiasAddV1:
 class BiasAddGrad:
     """The sum over all axes but the channels."""
 
+    pictures = ("out_backprop",)
+
     def shape(out_backprop, data_format):
         shape = out_backprop.shape.with_rank_at_least(3 if data_format == "NCHW" else 2)
         return [None if shape.extents is None else shape.extents[1 if data_format == "NCHW" else -1]]
@@ -106,7 +109,7 @@ def bias_add(value, bias, data_format=None, name=None):
             if data_format is None:
                 raise ValueError("data_format must be of the form `N...C` or `NC...`")
         value = convert_to_tensor(value, name="input")
-        return BiasAdd(value, convert_to_tensor(bias, dtype=value.dtype, name="bias"), data_format=data_format,
+        return BiasAdd(value, convert_to_tensor(bias, dtype=value.dtype.base_dtype, name="bias"), data_format=data_format,
                        name=scope)
 
 

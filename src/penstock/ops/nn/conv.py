@@ -82,6 +82,8 @@ def _flops_filter(inputs, outputs):
 class Conv2D:
     """The convolution (in truth: cross-correlation) of images with filters."""
 
+    pictures = ("input", "output")
+    per_axis = ("strides", "dilations", "explicit_paddings")
     flops = _flops_forward
     def shape(input, filter, strides, padding, explicit_paddings, data_format, dilations):
         return conv_shape("Conv2D", 4, input, filter, strides, dilations, padding, data_format, explicit_paddings)
@@ -101,6 +103,8 @@ class Conv2D:
 class Conv2DBackpropInput:
     """The gradient of Conv2D for its input: a transposed convolution."""
 
+    pictures = ("out_backprop", "output")
+    per_axis = ("strides", "dilations", "explicit_paddings", "input_sizes")
     flops = _flops_input
     def shape(input_sizes, strides, padding, explicit_paddings, data_format, dilations):
         return backprop_shape("Conv2DBackpropInput", input_sizes, 4, strides, dilations, padding, data_format,
@@ -121,6 +125,8 @@ class Conv2DBackpropInput:
 class Conv2DBackpropFilter:
     """The gradient of Conv2D for its filter."""
 
+    pictures = ("input", "out_backprop")
+    per_axis = ("strides", "dilations", "explicit_paddings")
     flops = _flops_filter
     def shape(filter_sizes, strides, padding, explicit_paddings, data_format, dilations):
         return backprop_shape("Conv2DBackpropFilter", filter_sizes, 4, strides, dilations, padding, data_format,

@@ -49,6 +49,9 @@ def _forward(x: np.ndarray, weights: np.ndarray, w: Windows) -> np.ndarray:
 class DepthwiseConv2dNative:
     """Convolves each channel with its own filters; output channel c * m + k is filter k of channel c."""
 
+    pictures = ("input", "output")
+    per_axis = ("strides", "dilations")
+
     def shape(input, filter, strides, padding, data_format, dilations):
         return depthwise_shape(input, filter, strides, dilations, padding, data_format)
 
@@ -72,6 +75,9 @@ class DepthwiseConv2dNative:
 @op("DepthwiseConv2dNativeBackpropInput", "input_sizes: int32, filter: T, out_backprop: T -> output: T", **_ATTRS)
 class DepthwiseConv2dNativeBackpropInput:
     """The gradient of DepthwiseConv2dNative for its input."""
+
+    pictures = ("out_backprop", "output")
+    per_axis = ("strides", "dilations", "input_sizes")
 
     def shape(input_sizes, strides, padding, data_format, dilations):
         return backprop_shape("DepthwiseConv2dNativeBackpropInput", input_sizes, 4, strides, dilations, padding,
@@ -107,6 +113,9 @@ class DepthwiseConv2dNativeBackpropInput:
 @op("DepthwiseConv2dNativeBackpropFilter", "input: T, filter_sizes: int32, out_backprop: T -> output: T", **_ATTRS)
 class DepthwiseConv2dNativeBackpropFilter:
     """The gradient of DepthwiseConv2dNative for its filter."""
+
+    pictures = ("input", "out_backprop")
+    per_axis = ("strides", "dilations")
 
     def shape(filter_sizes, strides, padding, data_format, dilations):
         return backprop_shape("DepthwiseConv2dNativeBackpropFilter", filter_sizes, 4, strides, dilations, padding,

@@ -200,6 +200,8 @@ def _second_order(op, g_x, g_scale, g_offset):
 # --- the ops ---------------------------------------------------------------------------------------------------------
 
 class _Forward:
+    pictures = ("x", "y")
+
     def shape(x, scale, offset, mean, variance, data_format, is_training):
         return _forward_shapes(x, scale, offset, mean, variance, data_format, is_training)
 
@@ -211,6 +213,7 @@ class _Forward:
 
 
 class _Backward:
+    pictures = ("y_backprop", "x", "x_backprop")
     ranks = {"reserve_space_1": 1, "reserve_space_2": 1}
 
     def shape(y_backprop, x, scale, data_format, is_training):
@@ -254,6 +257,8 @@ class FusedBatchNormV2(_Forward):
     "reserve_space_2: U, reserve_space_3: U", **_MIXED, **_REST)
 class FusedBatchNormV3:
     """FusedBatchNormV2 with one more output, which other devices need."""
+
+    pictures = ("x", "y")
 
     def shape(x, scale, offset, mean, variance, data_format, is_training):
         return [*_forward_shapes(x, scale, offset, mean, variance, data_format, is_training), scalar()]

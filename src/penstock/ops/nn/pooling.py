@@ -54,6 +54,9 @@ def _max_pool_grad_grad(orig_input, orig_output, grad, ksize, strides, padding):
 class MaxPool:
     """The largest element of each window."""
 
+    pictures = ("input", "output")
+    per_axis = ("ksize", "strides")
+
     def shape(input, ksize, strides, padding, data_format):
         if data_format == "NCHW_VECT_C":
             raise ValueError("The data format NCHW_VECT_C is for quantized types only")
@@ -72,6 +75,9 @@ class MaxPool:
     T=_REAL_OR_FLOAT)
 class MaxPoolGrad:
     """The gradient of MaxPool: each window's goes to its first maximum."""
+
+    pictures = ("orig_input", "orig_output", "grad", "output")
+    per_axis = ("ksize", "strides")
 
     def shape(orig_input):
         return check_rank(orig_input.shape, 4)
@@ -115,6 +121,8 @@ def _shape_v2(input, ksize, strides, padding):
 class MaxPoolV2:
     """MaxPool with windows that are computed in the graph."""
 
+    pictures = ("input", "output")
+    per_axis = ("ksize", "strides")
     ranks = {"ksize": 1, "strides": 1}
 
     def shape(input, ksize, strides, padding):
@@ -136,6 +144,8 @@ class MaxPoolV2:
 class MaxPoolGradV2:
     """The gradient of MaxPoolV2."""
 
+    pictures = ("orig_input", "orig_output", "grad", "output")
+    per_axis = ("ksize", "strides")
     ranks = {"ksize": 1, "strides": 1}
 
     def shape(orig_input):
@@ -235,6 +245,9 @@ def _avg_pool_grad(orig_input_shape, grad, ksize, strides, padding):
 class AvgPool:
     """The mean of each window; padding does not count."""
 
+    pictures = ("value", "output")
+    per_axis = ("ksize", "strides")
+
     def shape(value, ksize, strides, padding):
         return core.pool_shape(value.shape, 4, ksize, strides, padding)
 
@@ -253,6 +266,8 @@ class AvgPool:
 class AvgPoolGrad:
     """The gradient of AvgPool: each window's is shared evenly."""
 
+    pictures = ("grad", "output")
+    per_axis = ("ksize", "strides", "orig_input_shape")
     ranks = {"orig_input_shape": 1}
 
     def shape(orig_input_shape):

@@ -1,0 +1,33 @@
+"""What the tests of passes share: the op types that are left of a step, and steps with and without passes."""
+from __future__ import annotations
+
+import penstock as tf
+from penstock.compiler import ir
+from penstock.compiler.passes import Options, optimise
+from penstock.runtime.devices import local_devices, place
+
+
+def nodes_after(fetches, feeds=(), options=None, targets=()):
+    """The nodes that are left of a step, without its feeds."""
+    program = ir.prune(fetches, targets, feeds)
+    place(program, local_devices(None), False)
+    return [node for node in optimise(program, options or Options()).nodes if node.definition.type != "_Arg"]
+
+
+def types_after(fetches, feeds=(), options=None, targets=()):
+    """Their op types."""
+    return [node.definition.type for node in nodes_after(fetches, feeds, options, targets)]
+
+
+def only(**switched_on):
+    """Options with nothing on but these."""
+    switches = ("identities", "constants", "algebra", "layout", "subexpressions", "loops")
+    return Options(**{**dict.fromkeys(switches, False), **switched_on})
+
+
+def session(**rewrites):
+    """A session whose RewriterConfig has these fields."""
+    config = tf.ConfigProto()
+    for name, value in rewrites.items():
+        setattr(config.graph_options.rewrite_options, name, value)
+    return tf.Session(config=config)
