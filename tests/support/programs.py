@@ -1,9 +1,11 @@
 """What the tests of passes share: the op types that are left of a step, and steps with and without passes."""
 from __future__ import annotations
 
+from dataclasses import replace
+
 import penstock as tf
 from penstock.compiler import ir
-from penstock.compiler.passes import Options, optimise
+from penstock.compiler.passes import NONE, Options, optimise
 from penstock.runtime.devices import local_devices, place
 
 
@@ -21,8 +23,7 @@ def types_after(fetches, feeds=(), options=None, targets=()):
 
 def only(**switched_on):
     """Options with nothing on but these."""
-    switches = ("identities", "constants", "algebra", "layout", "subexpressions", "loops")
-    return Options(**{**dict.fromkeys(switches, False), **switched_on})
+    return replace(NONE, **switched_on)
 
 
 def session(**rewrites):

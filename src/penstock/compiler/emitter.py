@@ -38,8 +38,9 @@ if TYPE_CHECKING:
 class Emitter:
     """Collects the calls of a region. ``threads`` is how many parts of a call can run at once."""
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, finishing: bool = True) -> None:
         self.threads = threads
+        self.finishing = finishing  # may products take over what comes after them?
         self.calls: list[Call] = []
         self.loops: list[tuple[int, int]] = []  # first and last call of each, inner ones first
         self.nodes: list[Any] = []  # those being emitted: they go into the calls

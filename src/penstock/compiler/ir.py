@@ -32,6 +32,7 @@ class Node:
     device: str = ""
     origin: Operation | None = None  # the user's op, for errors
     payload: Any = None  # what a pass gives the kernel of a node that it made
+    late: bool = False  # it waits for what it is told to even in native code, where waiting for pure nodes is else pointless
     _dtypes: list[DType] | None = field(default=None, init=False, repr=False)
 
     @property

@@ -92,6 +92,8 @@ class Scope:
             self.values[node, index] = value
         for value in inputs:
             value.users.append(item)
+        if node.late:
+            item.after += [self.values[other, 0].item for other in node.control if (other, 0) in self.values and self.values[other, 0].item]
         self.items.append(item)
 
     def _folded(self, node: Node, inputs: list[Value]) -> list[np.ndarray] | None:
@@ -191,7 +193,8 @@ class Scope:
 
     def emit(self) -> list[Array]:
         """The calls of all items; the arrays of the outputs."""
-        groups = clusters.group(absorb(merged(self.emitter, self.items)))
+        items = merged(self.emitter, self.items)
+        groups = clusters.group(absorb(items) if self.emitter.finishing else items)
         self._left = Counter(value for group in groups for item in group for value in item.inputs)
         for group in groups:
             self._emit(group)

@@ -57,6 +57,7 @@ PROPERTIES = {
     "stateful": False,  # reads or changes state, or draws random numbers: never folded, merged or dropped
     "elementwise": False,  # element i of each output depends on element i of the (broadcast) inputs alone
     "commutative": False,  # the order of the inputs does not matter
+    "associative": "",  # sum, product: (x * y) * z is x * (y * z), but for rounding
     "blocking": False,  # the kernel may wait or call into Python code of the user: it gets a thread of its own
     "heeds_step": False,  # a blocking kernel that gives up as soon as its step ends: if nothing could go on meanwhile, the caller's thread will do
     "aliases": False,  # the output may share the memory of the first input
@@ -87,6 +88,7 @@ PROPERTIES = {
     "array_role": "",  # of an op on arrays of tensors: create, gradient, write, scatter, read, gather, size
     "broadcasts": "",  # name of an input: the output is that, broadcast to a shape that other inputs give
     "flops": None,  # how many floating point operations it takes: a function of the lists of arrays that go in and come out
+    "watches": False,  # it is there to find mistakes: hands on its first input, or has no output
     "finishes": "",  # what it does to a product that it alone uses: add something, floor it at 0, descend (a variable) along it
     "sums": False,  # the output is the sum of all inputs, which have its shape
     "inner": None,  # of a product of two: the axis of each factor that goes away, a function of attributes; joined along these, factors give a sum

@@ -121,7 +121,7 @@ class RegionRun:
         shapes = [(array.shape, dtypes.as_dtype(array.dtype)) for array in arrays]
         body = self.body
         try:
-            made = Specialisation(body.nodes, body.args, body.outputs, shapes, self._environment.threads)
+            made = Specialisation(body.nodes, body.args, body.outputs, shapes, self._environment.threads, self._environment.passes.remapping)
             made.table.compile()
         except Demoted as why:
             self._cut(why.node.name, why.reason)

@@ -257,7 +257,7 @@ def test_options_of_a_config():
     config = tf.ConfigProto()
     assert options_of(config) == Options()
     config.graph_options.rewrite_options.constant_folding = 2
-    assert options_of(config) == Options(constants=False)
+    assert options_of(config) == Options(constants=False, factors=False)
     config.graph_options.optimizer_options.opt_level = -1
     assert options_of(config) == NONE
     config.graph_options.optimizer_options.do_common_subexpression_elimination = True

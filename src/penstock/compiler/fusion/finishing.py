@@ -13,7 +13,7 @@ from penstock.compiler.values import Item, Value
 
 
 def absorb(items: Sequence[Item]) -> list[Item]:
-    """The items, with those gone that a product finishes; a product stands where the last of them stood."""
+    """The items, with those gone that a product finishes."""
     position = {item: index for index, item in enumerate(items)}
     places: dict[int, Item | None] = dict(enumerate(items))
     for item in items:
@@ -27,7 +27,16 @@ def absorb(items: Sequence[Item]) -> list[Item]:
     kept = [item for item in places.values() if item is not None]
     for item in kept if taken else ():
         item.after = [each for each in dict.fromkeys(taken.get(other, other) for other in item.after) if each is not item]
-    return kept
+    return _early(kept) if taken else kept
+
+
+def _early(items: list[Item]) -> list[Item]:
+    """The items in an order in which a product that finishes others runs as soon as it can: what it reads need not be kept any longer."""
+    place: dict[Item, float] = {}
+    for index, item in enumerate(items):
+        before = [place[other] for other in (*(value.item for value in item.inputs), *item.after) if other is not None and other in place]
+        place[item] = max(before, default=-1.0) + 0.5 if item.finish else index
+    return sorted(items, key=place.__getitem__)
 
 
 def _chain(item: Item) -> list[Item]:

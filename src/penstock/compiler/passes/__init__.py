@@ -12,10 +12,13 @@ from penstock.compiler.ir import Program, check
 from penstock.compiler.passes.algebra import simplify
 from penstock.compiler.passes.channels import choose_layout
 from penstock.compiler.passes.constants import fold_constants
+from penstock.compiler.passes.debugging import strip_debugging
+from penstock.compiler.passes.factors import merge_factors
 from penstock.compiler.passes.identities import remove_identities, remove_waits
 from penstock.compiler.passes.layout import simplify_layout
 from penstock.compiler.passes.loops import drop_loop_variables
 from penstock.compiler.passes.options import NONE, Options, options_of
+from penstock.compiler.passes.recompute import recompute
 from penstock.compiler.passes.subexpressions import merge_equal
 
 __all__ = ["NONE", "Options", "optimise", "options_of"]
@@ -23,7 +26,9 @@ __all__ = ["NONE", "Options", "optimise", "options_of"]
 
 def optimise(program: Program, options: Options) -> Program:
     """The program after all passes that the options ask for."""
-    for run in _passes(options):
+    if len(program.nodes) < options.fewest_nodes:
+        return program
+    for run in [*[each for _ in range(options.rounds) for each in _passes(options)], *_last(options)]:
         after = run(program)
         if after is not program:
             check(after)
@@ -33,6 +38,8 @@ def optimise(program: Program, options: Options) -> Program:
 
 def _passes(options: Options) -> Iterator[Callable[[Program], Program]]:
     """The passes, in an order in which each one leaves more to do for the next."""
+    if options.debugging:
+        yield strip_debugging
     if options.loops:
         yield drop_loop_variables
     if options.identities:
@@ -41,6 +48,8 @@ def _passes(options: Options) -> Iterator[Callable[[Program], Program]]:
         yield partial(fold_constants, limit=options.folded_bytes)
     if options.algebra:
         yield simplify
+    if options.factors:
+        yield merge_factors
     if options.layout:
         yield simplify_layout
         yield choose_layout
@@ -48,3 +57,9 @@ def _passes(options: Options) -> Iterator[Callable[[Program], Program]]:
         yield merge_equal
     if options.identities:
         yield remove_waits
+
+
+def _last(options: Options) -> Iterator[Callable[[Program], Program]]:
+    """What others must not look at again: copies that are there on purpose."""
+    if options.recompute_cheap or options.recompute_hinted:
+        yield partial(recompute, cheap=options.recompute_cheap, hinted=options.recompute_hinted, scope=options.gradient_scope)

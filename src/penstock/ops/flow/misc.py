@@ -96,7 +96,7 @@ def tuple_(tensors: Any, name: str | None = None, control_inputs: Any = None) ->
 class AssertOp:
     """Fails, showing ``data``, if ``condition`` is false."""
 
-    stateful = True
+    stateful = watches = True
     shape = nothing()
     gradient = None
 

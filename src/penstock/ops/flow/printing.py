@@ -23,7 +23,7 @@ from penstock.ops.text.files import file_error, path_of, text
 class PrintOp:
     """``input``; as a side effect, ``data`` is written to standard error."""
 
-    stateful = aliases = True
+    stateful = aliases = watches = True
     shape = like("input")
 
     def kernel(input, data, ctx, message, first_n, summarize):

@@ -45,6 +45,7 @@ class Add:
     """x + y; strings are joined."""
 
     neutral = {0: -0.0, 1: -0.0}  # not 0.0: -0.0 + 0.0 is 0.0
+    associative = "sum"
     elementwise = True
     finishes = "add"
     shape = broadcasting("x", "y")
@@ -62,6 +63,7 @@ class AddV2:
     """x + y."""
 
     neutral = {0: -0.0, 1: -0.0}
+    associative = "sum"
     finishes = "add"
     elementwise = commutative = True
     shape = broadcasting("x", "y")
@@ -99,6 +101,7 @@ class Mul:
     """x * y."""
 
     neutral = {0: 1.0, 1: 1.0}
+    associative = "product"
     elementwise = commutative = True
     shape = broadcasting("x", "y")
 
