@@ -43,6 +43,7 @@ class Emitter:
         self.finishing = finishing  # may products take over what comes after them?
         self.calls: list[Call] = []
         self.loops: list[tuple[int, int]] = []  # first and last call of each, inner ones first
+        self.homes: dict[Any, Array] = {}  # of values, where they are wanted: see ``joining``
         self.nodes: list[Any] = []  # those being emitted: they go into the calls
         self.status = Array(Buffer("arena", 64), np.dtype(np.int64), (1,), (8,))  # a kernel that stores 1 here ends the step: the node has failed
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.compiler import joining
 from penstock.compiler.calls import Array, Unsupported
 from penstock.compiler.emitter import Emitter
 from penstock.compiler.fusion import clusters
@@ -195,6 +196,7 @@ class Scope:
         """The calls of all items; the arrays of the outputs."""
         items = merged(self.emitter, self.items)
         groups = clusters.group(absorb(items) if self.emitter.finishing else items)
+        self._joined = joining.plan(self.emitter, groups)
         self._left = Counter(value for group in groups for item in group for value in item.inputs)
         for group in groups:
             self._emit(group)
@@ -222,14 +224,16 @@ class Scope:
         if node.definition.native is None:
             raise Unsupported("it has no native form for these types")
         arrays = [value.array for value in item.inputs[:len(node.inputs)]]
-        found = node.definition.emit(self.emitter, arrays, node.attrs, finishing_options(item) if item.finish else None)
+        options = finishing_options(item) if item.finish else {"into": self._joined[item]} if item in self._joined else None
+        first = len(self.emitter.calls)
+        found = node.definition.emit(self.emitter, arrays, node.attrs, options)
         found = found[:len(item.outputs)] if item.finish else found  # an update of a resource has no output
         if len(found) != len(item.outputs):
             raise AssertionError(f"native of {node.definition.type} gave {len(found)} outputs for {len(item.outputs)}")
         for value, array in zip(item.outputs, found):
             if value.dtype not in (dtypes.variant, dtypes.resource) and (array.shape != value.shape or array.dtype != value.dtype.np):
                 raise AssertionError(f"native of {node.definition.type} gave {array.dtype}{array.shape} for {value.dtype.np}{value.shape}")
-            value.array = array
+            value.array = joining.settled(self.emitter, value, array, first)
 
     def _keep_snapshots(self, variable: Value, group: list[Item]) -> None:
         """Values that are views of a variable's buffer are copied before it is written, if somebody still needs them."""

@@ -89,6 +89,7 @@ PROPERTIES = {
     "broadcasts": "",  # name of an input: the output is that, broadcast to a shape that other inputs give
     "flops": None,  # how many floating point operations it takes: a function of the lists of arrays that go in and come out
     "watches": False,  # it is there to find mistakes: hands on its first input, or has no output
+    "joins": "",  # name of an input, a list: its tensors stand side by side in the output, along one axis
     "finishes": "",  # what it does to a product that it alone uses: add something, floor it at 0, descend (a variable) along it
     "sums": False,  # the output is the sum of all inputs, which have its shape
     "inner": None,  # of a product of two: the axis of each factor that goes away, a function of attributes; joined along these, factors give a sum
@@ -175,6 +176,7 @@ class OpDef:
     finishes: str
     sums: bool
     inner: Callable[..., tuple[int, int]] | None
+    joins: str
     snapshot: bool
     forwards: bool | Callable[..., bool]
     neutral: dict[int, float]

@@ -133,8 +133,9 @@ class _Writer:
         return tuple(along)
 
     def _store(self, value: Value) -> None:
-        value.array = self.b.empty(value.shape, value.dtype.np)
         whole = without_ones(value.shape) == self.space.shape
+        home = self.b.homes.get(value) if whole else None
+        value.array = home or self.b.empty(value.shape, value.dtype.np)
         self.loop.output(self.refs[value], value.array, self._strides(value.array, value.shape), whole)
 
     def _keep_apart(self, array: Array) -> None:

@@ -82,25 +82,27 @@ class Moves:
         moved = self.emit.view(parts, [parts.shape[axis] for axis in order], [parts.strides[axis] for axis in order])
         return self.reshape(self.copied(moved, label), shape)
 
-    def concat(self, arrays: Sequence[Array], axis: int, label: str = "concat") -> Array:
-        """Joined along an axis."""
+    def concat(self, arrays: Sequence[Array], axis: int, into: Array | None = None, label: str = "concat") -> Array:
+        """Joined along an axis: a new array, or ``into``, in which some of them may be in their place already."""
         first = arrays[0]
         if not -first.rank <= axis < first.rank or any(_without(each.shape, axis) != _without(first.shape, axis) for each in arrays):
             self.emit.unsupported("the shapes cannot be joined")
         axis %= first.rank
         extents = [each.shape[axis] for each in arrays]
-        result = self.emit.empty([*first.shape[:axis], sum(extents), *first.shape[axis + 1:]], first.dtype)
+        result = self.emit.empty([*first.shape[:axis], sum(extents), *first.shape[axis + 1:]], first.dtype) if into is None else into
         start = 0
         for each, extent in zip(arrays, extents):
-            self.copy(each, self.emit.view(result, each.shape, result.strides, start * result.strides[axis]), label)
+            place = self.emit.view(result, each.shape, result.strides, start * result.strides[axis])
+            if each.buffer is not place.buffer or each.offset != place.offset:
+                self.copy(each, place, label)
             start += extent
         return result
 
-    def pack(self, arrays: Sequence[Array], axis: int) -> Array:
+    def pack(self, arrays: Sequence[Array], axis: int, into: Array | None = None) -> Array:
         """Joined along a new axis."""
         if not -arrays[0].rank - 1 <= axis <= arrays[0].rank or any(each.shape != arrays[0].shape for each in arrays):
             self.emit.unsupported("the shapes cannot be stacked")
-        return self.concat([self.view(np.expand_dims, each, axis) for each in arrays], axis, "pack")
+        return self.concat([self.view(np.expand_dims, each, axis) for each in arrays], axis, into, "pack")
 
     def pad(self, array: Array, pairs: np.ndarray, value: Array) -> Array:
         """``value`` around the array: (before, after) per axis."""
@@ -160,7 +162,7 @@ class Moves:
         for shift, axis in zip(np.ravel(shifts).tolist(), np.ravel(axes).tolist()):
             extent = array.shape[axis]
             if extent and shift % extent:
-                array = self.concat(self.view(np.split, array, [extent - shift % extent], axis)[::-1], axis, "roll")
+                array = self.concat(self.view(np.split, array, [extent - shift % extent], axis)[::-1], axis, label="roll")
         return array
 
     def tile(self, array: Array, multiples: Sequence[int]) -> Array:

@@ -6,7 +6,8 @@ through, in row-major order.
     forward   result place o reads source place o * stride - before + tap
     backward  result place i reads source place (i + before - tap) / stride: the windows that the input i lies in
 
-There are always three spatial axes; an image has a first one of extent 1. Arrays are contiguous, channels last.
+There are always three spatial axes; an image has a first one of extent 1. Arrays have their channels last and are contiguous, but for the result,
+in which a place may lie ``pitch`` elements behind the one before.
 """
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ from penstock.graph import dtypes as dt
 from penstock.graph.dtypes import DType, as_dtype
 
 _AXIS = ("size", "window", "stride", "before", "count")
-NUMBERS = ("first", "last", "channels", *[f"{name}{axis}" for axis in range(3) for name in _AXIS])
+NUMBERS = ("first", "last", "channels", "pitch", *[f"{name}{axis}" for axis in range(3) for name in _AXIS])
 _VECTORS = 4  # per block of channels, where there are enough
 TAP = dt.int16  # which tap of a window holds the maximum; -1 if none does
 
@@ -115,9 +116,9 @@ class Skeleton:
         return [Value(value.ir, dt.float32) if dtype in NARROW else value for value in values]
 
     def store(self, values: Sequence[Value], pointer: IR, place: IR, channel: IR, dtype: DType, whole: IR, left: IR) -> None:
-        """What ``load`` reads."""
+        """Some vectors of one place's channels of the result."""
         w, b = self.w, self.b
-        at = w.item(pointer, b.add(b.mul(place, w.channels), channel), memory_type(dtype))
+        at = w.item(pointer, b.add(b.mul(place, w.pitch), channel), memory_type(dtype))
         for k, value in enumerate(values):
             self.elements.store(self.v, [(w.item(at, k * LANES, memory_type(dtype)), Value(value.ir, dtype))], whole, left)
 

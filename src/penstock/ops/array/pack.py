@@ -138,6 +138,7 @@ class Concat:
 
     ranks = {"concat_dim": 0}
     rearranges = True
+    joins = "values"
 
     def shape(concat_dim, values):
         return _concat_shape(values, concat_dim)
@@ -145,8 +146,8 @@ class Concat:
     def kernel(concat_dim, values):
         return _concat_kernel(values, concat_dim)
 
-    def native(emit, concat_dim, values):
-        return emit.move.concat(values, int(emit.known(concat_dim)))
+    def native(emit, concat_dim, values, into):
+        return emit.move.concat(values, int(emit.known(concat_dim)), into)
 
     def gradient(op, dy):
         return [None, *_concat_gradient(list(op.inputs[1:]), op.inputs[0], dy)]
@@ -159,6 +160,7 @@ class ConcatV2:
     axes = "axis"
     ranks = {"axis": 0}
     rearranges = True
+    joins = "values"
 
     def shape(values, axis):
         return _concat_shape(values, axis)
@@ -166,8 +168,8 @@ class ConcatV2:
     def kernel(values, axis):
         return _concat_kernel(values, axis)
 
-    def native(emit, values, axis):
-        return emit.move.concat(values, int(emit.known(axis)))
+    def native(emit, values, axis, into):
+        return emit.move.concat(values, int(emit.known(axis)), into)
 
     def gradient(op, dy):
         return [*_concat_gradient(list(op.inputs[:-1]), op.inputs[-1], dy), None]
@@ -220,6 +222,7 @@ class Pack:
     """Tensors of one shape, joined along a new axis."""
 
     rearranges = True
+    joins = "values"
 
     def shape(values, axis):
         merged = unknown_shape()
@@ -243,8 +246,8 @@ class Pack:
                                        f"values[{index}].shape = {shape_text(array)}")
         return np.stack(arrays, axis)
 
-    def native(emit, values, axis):
-        return emit.move.pack(values, axis)
+    def native(emit, values, axis, into):
+        return emit.move.pack(values, axis, into)
 
     def gradient(op, dy):
         return unstack(dy, num=op.attrs["N"], axis=op.attrs["axis"])
