@@ -71,7 +71,7 @@ def cell(random):
         i, j, f, o = tf.split(tf.matmul(tf.concat([x, h], 1), weights), 4, 1)
         state = state * tf.sigmoid(f) + tf.sigmoid(i) * tf.tanh(j)
         h = tf.tanh(state) * tf.sigmoid(o)
-    return [h, *tf.gradients(tf.reduce_sum(h * h), [x, weights])], feeds
+    return [h, *tf.gradients(tf.reduce_sum(h * h), [x])], feeds
 
 
 def stacked(random):

@@ -21,8 +21,9 @@ def graph():
 
 def layer(x, filters, size=3):
     """Convolution, bias, ReLU, with the channels first."""
-    weights = tf.get_variable(f"w{x.op.name.replace('/', '_')}", [size, size, int(x.shape[1]), filters], initializer=tf.random_uniform_initializer(seed=1))
-    bias = tf.get_variable(f"b{x.op.name.replace('/', '_')}", [filters], initializer=tf.random_uniform_initializer(seed=2))
+    name, shape = x.op.name.replace("/", "_"), [size, size, int(x.shape[1]), filters]
+    weights = tf.get_variable(f"w{name}", shape, initializer=tf.random_uniform_initializer(seed=1))
+    bias = tf.get_variable(f"b{name}", [filters], initializer=tf.random_uniform_initializer(seed=2))
     return tf.nn.relu(tf.nn.bias_add(tf.nn.conv2d(x, weights, [1, 1, 1, 1], "SAME", data_format="NCHW"), bias, data_format="NCHW"))
 
 
