@@ -94,7 +94,8 @@ def test_debugging_is_stripped_if_asked_for(capfd):
 
 @pytest.mark.parametrize("build, left", [
     (lambda x: (x * 2.0) * 3.0, ["Const", "Mul", "Exp"]), (lambda x: 3.0 * (2.0 * x), ["Const", "Mul", "Exp"]),
-    (lambda x: (x + 1.0) + 2.0, ["Const", "AddV2", "Exp"]), (lambda x: ((x * 2.0) * 3.0) * 4.0, ["Const", "Mul", "Exp"])])
+    (lambda x: (x + 1.0) + 2.0, ["Const", "AddV2", "Exp"]), (lambda x: tf.add(tf.add(x, 1.0), 2.0), ["Const", "Add", "Exp"]),
+    (lambda x: ((x * 2.0) * 3.0) * 4.0, ["Const", "Mul", "Exp"])])
 def test_constants_meet(build, left):
     x = tf.placeholder(tf.float32, [3])
     y = tf.exp(build(x))

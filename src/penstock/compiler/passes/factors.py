@@ -53,7 +53,7 @@ def _together(node: Node, first: np.ndarray, second: np.ndarray) -> np.ndarray |
     if not (dtype.is_floating or dtype.is_integer) or node.definition.kernel is None:
         return None
     with np.errstate(all="ignore"):
-        value = np.asarray(node.definition.kernel(first, second)).astype(dtype.np)
+        value = np.asarray(node.definition.bind(node, None)(first, second)).astype(dtype.np)  # type: ignore[arg-type]
         if dtype.is_integer:
             return value
         if node.definition.associative == "product":
