@@ -1,4 +1,4 @@
-"""The largest elements of rows. What ``emit.order`` is."""
+"""Sorting, searching, the largest elements of rows. What ``emit.order`` is."""
 from __future__ import annotations
 
 from typing import Any
@@ -8,9 +8,12 @@ from llvmlite import ir
 
 from penstock.compiler.calls import Array, Code
 from penstock.compiler.kernels.layout import cut
+from penstock.compiler.kernels.sorting import scratch_bytes, search_code, sort_code
+from penstock.compiler.vector.builder import NARROW
 from penstock.compiler.vector.pieces import number
 from penstock.compiler.vector.vectors import I64, IR, LANES
 from penstock.compiler.vector.writer import FLOAT, Writer, element, of
+from penstock.graph.dtypes import as_dtype
 
 _MANY = 1 << 15  # elements from which on several threads pay
 _MOST = 64  # elements of a top-k that are kept in order while a row is gone through
@@ -27,8 +30,10 @@ class Order:
 
     def top_k(self, array: Array, k: int) -> tuple[Array, Array]:
         """The k largest of each row, largest first, of equal ones the earlier first; and where they stand. NaNs are larger than all numbers."""
-        if not array.rank or not 0 <= k <= array.shape[-1] or k > _MOST:
+        if not array.rank or not 0 <= k <= array.shape[-1]:
             self.emit.unsupported(f"{k} elements of rows of {array.shape[-1:]}")
+        if k > _MOST or as_dtype(array.dtype) in NARROW:
+            return self.sort(array, k)
         kind = element(array.dtype)
         shape = [*array.shape[:-1], k]
         values, indices = self.emit.empty(shape, array.dtype), self.emit.empty(shape, np.int32)
@@ -38,6 +43,39 @@ class Order:
             self.emit.call(code, [self.emit.contiguous(array), values, indices],
                            [[start, stop, length, k] for start, stop in self._parts(array.size // length, array.size)], "top_k", writes=2)
         return values, indices
+
+    def sort(self, array: Array, k: int) -> tuple[Array, Array]:
+        """``top_k`` for any k: the rows are sorted."""
+        length = array.shape[-1]
+        if length >= 1 << 31:
+            self.emit.unsupported("rows that 32 bits cannot count")
+        shape = [*array.shape[:-1], k]
+        values, indices = self.emit.empty(shape, array.dtype), self.emit.empty(shape, np.int32)
+        if values.size:
+            parts = self._parts(array.size // length, array.size)
+            room = scratch_bytes(array.dtype.itemsize, length)
+            scratch = self.emit.empty([len(parts), room], np.uint8)
+            numbers = [[start, stop, length, k, room * part] for part, (start, stop) in enumerate(parts)]
+            self.emit.call(sort_code(array.dtype), [self.emit.contiguous(array), values, indices, scratch], numbers, "sort", writes=3)
+        return values, indices
+
+    def nth(self, array: Array, n: int, reverse: bool) -> Array:
+        """The n-th smallest (or largest) element of each row."""
+        if not array.rank or not 0 <= n < array.shape[-1]:
+            self.emit.unsupported(f"element {n} of rows of {array.shape[-1:]}")
+        place = n if reverse else array.shape[-1] - 1 - n
+        values, _ = self.top_k(array, place + 1)
+        return self.emit.move.view(lambda x: x[..., place], values)
+
+    def search(self, rows: Array, values: Array, right: bool, dtype: np.dtype) -> Array:
+        """Where each value would be inserted into its sorted row: before its equals, or behind them."""
+        if rows.rank != 2 or values.rank != 2 or rows.shape[0] != values.shape[0] or rows.dtype != values.dtype:
+            self.emit.unsupported("the shapes do not fit")
+        result = self.emit.empty(values.shape, dtype)
+        if result.size:
+            parts = [[start, stop, rows.shape[1], values.shape[1]] for start, stop in self._parts(rows.shape[0], rows.size + 8 * values.size)]
+            self.emit.call(search_code(rows.dtype, right, result.dtype), [self.emit.contiguous(rows), self.emit.contiguous(values), result], parts, "search")
+        return result
 
     def in_top_k(self, predictions: Array, targets: Array, k: int) -> Array:
         """Whether each row's target is among its k largest: fewer than k are larger, and all are finite."""

@@ -80,9 +80,8 @@ class Windows:
         if not math.prod(shape):
             return
         parts = 4 * self.emit.threads if work >= _MANY and self.emit.threads > 1 else 1
-        flat = [number for axis in axes for number in axis]
-        numbers = [[start, stop, channels, channels, *flat] for start, stop in cut(rows, parts, 1)]
-        self.emit.call(pool_code(how, dtype), operands, numbers, f"pool {how}", flops=work)
+        flat = [channels, channels, *[number for axis in axes for number in axis]]
+        self.emit.call(pool_code(how, dtype), operands, [[start, stop, *flat] for start, stop in cut(rows, parts, 1)], f"pool {how}", flops=work)
 
     def _check(self, grad: Array, shape: Sequence[int]) -> None:
         if grad.shape != tuple(shape):

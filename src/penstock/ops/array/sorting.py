@@ -142,6 +142,9 @@ class NthElement:
             raise invalid_argument(f"Input must have last dimension > n = {n}")
         return np.sort(input, -1)[..., -1 - n if reverse else n]
 
+    def native(emit, input, n, reverse):
+        return emit.order.nth(input, int(emit.known(n)), reverse)
+
     def gradient(op, dy):
         """Shared among the elements that are equal to the n-th one."""
         from penstock.ops.math.reduce import reduce_sum  # reductions stand above
@@ -230,6 +233,9 @@ class LowerBound:
     def kernel(sorted_inputs, values, out_type):
         return _bounds(sorted_inputs, values, "left", out_type)
 
+    def native(emit, sorted_inputs, values, out_type):
+        return emit.order.search(sorted_inputs, values, False, out_type.np)
+
     gradient = None
 
 
@@ -242,6 +248,9 @@ class UpperBound:
 
     def kernel(sorted_inputs, values, out_type):
         return _bounds(sorted_inputs, values, "right", out_type)
+
+    def native(emit, sorted_inputs, values, out_type):
+        return emit.order.search(sorted_inputs, values, True, out_type.np)
 
     gradient = None
 
