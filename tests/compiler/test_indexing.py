@@ -155,6 +155,33 @@ def test_unsorted_segments(how, dtype):
         native("UnsortedSegment" + how, numbers(6, 7, dtype=dtype), ids, np.int32(5), known=(2,))
 
 
+@pytest.mark.parametrize("how", ["Sum", "Mean", "SqrtN"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_sparse_segments(how, dtype, index):
+    ids = np.int32([0, 0, 2, 2, 2, 5])
+    for shape in ((9,), (9, 1), (9, 3, 7), (9, 67), (9, 0)):
+        for data in (numbers(*shape, dtype=dtype), numbers(18, *shape[1:], dtype=dtype)[::2]):
+            rows = picks(6, limit=9, dtype=index)
+            check(f"SparseSegment{how}WithNumSegments", data, rows, ids, np.int32(7), known=(3,), rtol=1e-6)
+            check(f"SparseSegment{how}WithNumSegments", data, rows[:0], ids[:0], np.int32(3), known=(3,))
+            if how != "Sum":
+                check(f"SparseSegment{how}Grad", data[:6], rows, ids, np.int32(11), known=(3,), rtol=1e-6)
+                check(f"SparseSegment{how}Grad", data[:6], rows[:0], ids[:0], np.int32(2), known=(3,))
+    many = np.sort(picks(5000, limit=300))
+    check(f"SparseSegment{how}WithNumSegments", numbers(50, 64, dtype=dtype), picks(5000, limit=50, dtype=index), many, np.int32(300), known=(3,),
+          rtol=1e-4, atol=1e-3, threads=3)
+
+
+@pytest.mark.parametrize("op_type", ["SparseSegmentSumWithNumSegments", "SparseSegmentMeanWithNumSegments", "SparseSegmentMeanGrad"])
+def test_wrong_segments_are_refused(op_type):
+    for ids, rows in (([0, 2, 1], [0, 1, 2]), ([-1, 0, 1], [0, 1, 2]), ([0, 1, 4], [0, 1, 2]), ([0, 1, 2], [0, 1, 4]), ([0, 1, 2], [0, -1, 2])):
+        with pytest.raises(RuntimeError, match="refused"):
+            native(op_type, numbers(4, 5), np.int32(rows), np.int32(ids), np.int32(4), known=(3,))
+    with pytest.raises(Unsupported):
+        native(op_type, numbers(4, 5), np.int32([0, 1]), np.int32([0, 1]), np.int32(-1), known=(3,))
+
+
 # --- optimizers ------------------------------------------------------------------------------------------------------
 
 SPARSE = sorted(name for name, definition in REGISTRY.items() if name.startswith("ResourceSparseApply") and definition.native is not None)

@@ -192,3 +192,14 @@ def test_bands(band):
     for dtype in (np.float32, np.int8, np.complex128):
         check("MatrixBandPart", numbers(3, 4, 5, dtype=dtype), np.int64(band[0]), np.int64(band[1]))
     check("MatrixBandPart", numbers(300, 200), np.int64(band[0]), np.int64(band[1]), threads=3)
+
+
+@pytest.mark.parametrize("mode", ["REFLECT", "SYMMETRIC"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+def test_gradients_of_mirrored_padding(mode, dtype):
+    x = np.arange(9 * 10 * 11).reshape(9, 10, 11).astype(dtype)
+    for paddings in ([[0, 0], [2, 1], [3, 3]], [[2, 3], [0, 0], [0, 0]], [[0, 0], [0, 0], [0, 0]], [[1, 0], [0, 4], [4, 0]]):
+        check("MirrorPadGrad", x, np.int32(paddings), known=(1,), mode=mode)
+        check("MirrorPadGrad", x[:, ::-1].swapaxes(0, 2), np.int32(paddings)[::-1], known=(1,), mode=mode)
+    with pytest.raises(Unsupported):
+        native("MirrorPadGrad", x, np.int32([[5, 0], [0, 0], [0, 0]]), known=(1,), mode=mode)

@@ -70,3 +70,25 @@ def test_steps_with_and_without_native_code_share_a_generator(monkeypatch):
             return found
     for one, other in zip(steps(["off"] * 4), steps(["eager", "eager", "off", "eager"])):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("size", [0, 1, 31, 64, 65, 40_001])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("low,high", [(0, 10), (-7, 1000), (5, 6), ("lowest", "highest")])
+def test_integers_are_the_same_bits(size, dtype, low, high):
+    limits = np.iinfo(dtype)
+    bounds = [np.array({"lowest": limits.min, "highest": limits.max}.get(each, each), dtype) for each in (low, high)]
+    ours, theirs = (Philox(0x123456789ABCDEF0, -3) for _ in range(2))
+    found, = run(lookup("_DrawUniformInt"), [ours.mutable(), np.array([size], np.int32), *bounds], {"Tout": tf.as_dtype(dtype)}, 2, known=(1,))
+    np.testing.assert_array_equal(found, distributions.uniform_int(theirs, [size], *bounds, np.dtype(dtype)))
+    assert found.dtype == dtype
+    assert ours.state == theirs.state
+
+
+def test_a_range_without_integers_is_an_error():
+    low = tf.placeholder(tf.int32, [])
+    numbers = tf.random_uniform([5], low, 7, tf.int32, seed=1) * 2 + 1
+    with tf.Session() as session:
+        assert (session.run(numbers, {low: 6}) == 13).all()
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Need minval < maxval, got 7 >= 7"):
+            session.run(numbers, {low: 7})

@@ -27,6 +27,8 @@ OURS = {
     "_Region": "the compiler's own: nodes that run together as native code",
     "_Generator": "the compiler's own: the state of a random op, so that native code can draw from it",
     "_DrawUniform": "the compiler's own: a draw from such a state",
+    "_DrawUniformInt": "the same, of integers",
+    "_DivideIntegers": "the compiler's own: a division of integers whose divisors have been checked",
     "_DrawNormal": "the same, of the normal distribution",
     "_DrawTruncated": "the same, of the truncated normal distribution",
     "_Retval": "the runtime's own: where a fetched value leaves a step",

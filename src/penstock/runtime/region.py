@@ -22,6 +22,7 @@ from penstock.compiler.regions import RegionBody
 from penstock.compiler.report import KernelReport, PlanReport, watch
 from penstock.compiler.specialise import Demoted, Specialisation
 from penstock.compiler.table import Failure
+from penstock.compiler.values import Value
 from penstock.errors import KernelError, invalid_argument
 from penstock.graph import dtypes
 
@@ -230,14 +231,25 @@ class _Ready:
         return PlanReport(kernels, self._table.arena_bytes, runs=self.runs)
 
     def _fail(self, failure: Failure, inputs: Sequence[Any], environment: Any) -> None:
-        """Has the node's own kernel say what is wrong with its inputs."""
+        """Has the node's own kernel say what is wrong with its inputs; if several nodes are one kernel, the first that finds something wrong."""
         from penstock.runtime.plan import kernel_of
-        item = failure.call.nodes[0]
         given = dict(zip(self._made.inputs, inputs))
-        arguments = [given[value] if value in given and hasattr(given[value], "lock") else
-                     failure.value(value.array) if value.store is None else value.store.state(failure.value) for value in item.inputs]
-        try:
-            kernel_of(item.node, environment)(*arguments)
-            raise invalid_argument("native code refused its inputs")
-        except Exception as error:
-            raise InnerFailure(item.node, arguments, error, failure.loops) from error
+
+        def argument(value: Value) -> Any:
+            if value in given and hasattr(given[value], "lock"):
+                return given[value]
+            if value.store is not None:
+                return value.store.state(failure.value)
+            return value.known if value.array is None else failure.value(value.array)
+
+        first, *others = failure.call.nodes
+        for item in (first, *[other for other in others if other.node.definition.compose is not None]):
+            arguments = [argument(value) for value in item.inputs]
+            if any(each is None for each in arguments):  # nobody but the kernel itself has seen them
+                continue
+            try:
+                kernel_of(item.node, environment)(*arguments)
+            except Exception as error:
+                raise InnerFailure(item.node, arguments, error, failure.loops) from error
+        unknown = invalid_argument("native code refused its inputs")
+        raise InnerFailure(first.node, [], unknown, failure.loops)

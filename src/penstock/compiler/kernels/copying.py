@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from llvmlite import ir
+
 from penstock.compiler.calls import Code
 from penstock.compiler.kernels.layout import Axis, collapse, cut
 from penstock.compiler.vector.pieces import number
@@ -161,3 +163,15 @@ def _transpose_tile(w: Writer, source: IR, target: IR, tile: int, itemsize: int)
         rows = [w.shuffle(rows[k], rows[k + tile // 2], lanes) for k in range(tile // 2) for lanes in (low, high)]
     for k, row in enumerate(rows):
         w.store(row, w.at(target, b.mul(w.middle_target, number(k))), kind)
+
+
+def accumulate_module(kind: ir.Type) -> str:
+    """Elements added to others: operands source and target; numbers extent, source and target stride of the inner axis, then how many outer axes
+    there are, and the same of each."""
+    w = Writer(["source", "target"], ["inner", "inner_source", "inner_target", "rank"])
+    b = w.b
+    with w.walk(w.rank, w.after, 2) as (from_source, from_target), w.range(w.inner) as index:
+        place = w.at(w.target, b.add(from_target, b.mul(index, w.inner_target)))
+        value = w.load(w.at(w.source, b.add(from_source, b.mul(index, w.inner_source))), kind)
+        w.store((b.add if isinstance(kind, ir.IntType) else b.fadd)(w.load(place, kind), value), place, kind)
+    return w.finish()

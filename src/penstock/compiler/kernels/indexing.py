@@ -13,6 +13,7 @@ import numpy as np
 from penstock.compiler.calls import Array
 from penstock.compiler.kernels.layout import cut
 from penstock.compiler.kernels.rows import Change, RowRule, change_code, check_code, flatten_code, gather_code, row_parts
+from penstock.compiler.kernels.segments import check_sorted_code, weigh_code, weights_code
 from penstock.compiler.vector.builder import NARROW, Value, VectorBuilder
 from penstock.graph import dtypes as dt
 from penstock.graph.dtypes import as_dtype
@@ -139,6 +140,39 @@ class Indexing:
         ids = self.check(ids, number, negatives=True)
         result = self.emit.move.copied(self.emit.move.full([number, *data.shape[ids.rank:]], empty, data.dtype), "segments")
         self.change(how, result, ids, data)
+        return result
+
+    def sparse_segments(self, data: Array, indices: Array, ids: Array, number: int, power: float) -> Array:
+        """The sums of segments, by sorted ids, of the rows that ``indices`` name, each divided by its number of rows to a power: 0, 1/2 or 1."""
+        ids = self._sorted_ids(indices, ids, number)
+        result = self.segments(self.gather(data, indices, 0), ids, number, "Add", 0)
+        return self._weighed(result, ids, power, result) if power else result
+
+    def sparse_segments_gradient(self, grad: Array, indices: Array, ids: Array, rows: int, power: float) -> Array:
+        """The gradient of ``sparse_segments`` for data of this many rows."""
+        if not grad.rank or rows < 0:
+            self.emit.unsupported("the shapes do not fit")
+        ids = self._sorted_ids(indices, ids, grad.shape[0])
+        scaled = self._weighed(self.emit.contiguous(grad), ids, power, self.emit.empty(grad.shape, grad.dtype))
+        indices = self.check(indices, rows)
+        return self.segments(self.gather(scaled, ids, 0), indices, rows, "Add", 0)
+
+    def _sorted_ids(self, indices: Array, ids: Array, number: int) -> Array:
+        if indices.rank != 1 or ids.shape != indices.shape or number < 0:
+            self.emit.unsupported("there is not one segment id per index")
+        ids = self.emit.contiguous(ids)
+        if ids.size:
+            self.emit.call(check_sorted_code(ids.dtype), [ids, self.emit.status], [[ids.size, number]], "check segments")
+        return ids
+
+    def _weighed(self, source: Array, ids: Array, power: float, result: Array) -> Array:
+        """Rows, one per segment, times the segments' weights."""
+        number, width = source.shape[0], math.prod(source.shape[1:])
+        weights = self.emit.empty([number], source.dtype)
+        self.emit.call(weights_code(ids.dtype, source.dtype, power == 0.5), [ids, weights], [[ids.size, number]], "segment weights")
+        if source.size:
+            parts = cut(number, 2 * self.emit.threads if source.nbytes >= _LARGE and self.emit.threads > 1 else 1, 1)
+            self.emit.call(weigh_code(source.dtype), [source, weights, result], [[*part, width] for part in parts], "weigh rows", flops=source.size)
         return result
 
     def change(self, how: str, target: Array, rows: Array, updates: Array) -> None:

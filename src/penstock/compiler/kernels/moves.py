@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from penstock.compiler.calls import Array
-from penstock.compiler.kernels.copying import copy_code, plan_copy
-from penstock.compiler.kernels.layout import broadcast_strides
+from penstock.compiler.calls import Array, Code
+from penstock.compiler.kernels.copying import accumulate_module, copy_code, plan_copy
+from penstock.compiler.kernels.layout import broadcast_strides, collapse
 from penstock.compiler.kernels.views import reshaped_strides, seen_through
 from penstock.compiler.unsupported import Unsupported
+from penstock.compiler.vector.writer import element
 
 _SMALL = 1 << 16  # bytes: padding is written together with everything else, and the inside again
 
@@ -155,6 +156,28 @@ class Moves:
                     self.copy(original, image, "mirror_pad")
         return result
 
+    def mirror_pad_gradient(self, array: Array, pairs: np.ndarray, edge: int) -> Array:
+        """What lies in mirror images added to what it is an image of, axis by axis."""
+        widths = [(int(before), int(after)) for before, after in pairs]
+        fits = [0 <= width <= extent - sum(pair) - edge for extent, pair in zip(array.shape, widths) for width in pair]
+        if pairs.shape != (array.rank, 2) or not all(fits):
+            self.emit.unsupported("the paddings do not fit")
+        for axis, (before, after) in enumerate(widths):
+            if before or after:
+                inside, *images = self.view(_mirrored, array, axis, before, after)
+                array = self.copied(inside, "mirror_pad")
+                for image, place in zip(images, self.view(_originals, array, axis, before, after, edge)):
+                    self.accumulate(image, place, "mirror_pad")
+        return array
+
+    def accumulate(self, source: Array, target: Array, label: str) -> None:
+        """Adds elements to others; both may be views of one shape, the target one in which no element is seen twice."""
+        kind = element(target.dtype)
+        if target.size:
+            axes = [(extent, *steps) for extent, steps in collapse(list(zip(target.shape, zip(source.strides, target.strides))))] or [(1, 0, 0)]
+            words = [*axes.pop(), len(axes), *[number for axis in axes for number in axis]]
+            self.emit.call(Code.of(f"accumulate {target.dtype}", lambda: accumulate_module(kind)), [source, target], [words], label)
+
     def roll(self, array: Array, shifts: np.ndarray, axes: np.ndarray) -> Array:
         """Shifted along axes, around the ends."""
         if not array.rank or np.size(shifts) != np.size(axes) or any(not -array.rank <= axis < array.rank for axis in np.ravel(axes)):
@@ -193,6 +216,19 @@ def _borders(array: np.ndarray, widths: Sequence[tuple[int, int]]) -> list[np.nd
         result += [front[:before], front[len(front) - after:]]
         array = np.moveaxis(front[before:len(front) - after], 0, axis)
     return result
+
+
+def _mirrored(array: np.ndarray, axis: int, before: int, after: int) -> list[np.ndarray]:
+    """What is inside of the padding of one axis, and the images on both sides, the right way round."""
+    front = np.moveaxis(array, axis, 0)
+    stop = len(front) - after
+    return [np.moveaxis(each, 0, axis) for each in (front[before:stop], front[:before][::-1], front[stop:][::-1])]
+
+
+def _originals(array: np.ndarray, axis: int, before: int, after: int, edge: int) -> list[np.ndarray]:
+    """What they are images of."""
+    front = np.moveaxis(array, axis, 0)
+    return [np.moveaxis(each, 0, axis) for each in (front[edge:edge + before], front[len(front) - edge - after:len(front) - edge])]
 
 
 def _images(array: np.ndarray, widths: Sequence[tuple[int, int]], axis: int, side: int, edge: int) -> list[np.ndarray]:

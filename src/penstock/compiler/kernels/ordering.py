@@ -73,8 +73,9 @@ class Order:
             self.emit.unsupported("the shapes do not fit")
         result = self.emit.empty(values.shape, dtype)
         if result.size:
-            parts = [[start, stop, rows.shape[1], values.shape[1]] for start, stop in self._parts(rows.shape[0], rows.size + 8 * values.size)]
-            self.emit.call(search_code(rows.dtype, right, result.dtype), [self.emit.contiguous(rows), self.emit.contiguous(values), result], parts, "search")
+            parts = [[*part, rows.shape[1], values.shape[1]] for part in self._parts(rows.shape[0], rows.size + 8 * values.size)]
+            operands = [self.emit.contiguous(rows), self.emit.contiguous(values), result]
+            self.emit.call(search_code(rows.dtype, right, result.dtype), operands, parts, "search")
         return result
 
     def in_top_k(self, predictions: Array, targets: Array, k: int) -> Array:

@@ -38,19 +38,35 @@ class Randomness:
 
     def draw(self, generator: Array, shape: Sequence[int], dtype: np.dtype, how: str, reserved: int) -> Array:
         """An array of "uniform", "normal" or "truncated" (normal) numbers; ``reserved``: how many blocks are set aside for each."""
-        build = _builder(how, dtype)
+        code = Code.of(f"philox {how} {dtype}", _builder(how, dtype))
+        result = self._fresh(shape, dtype)
+        self.emit.call(code, [generator, result], self._parts(result), f"random {how}", flops=result.size * 30)
+        self._ahead(generator, result.size * reserved)
+        return result
+
+    def integers(self, generator: Array, shape: Sequence[int], low: Array, high: Array, reserved: int) -> Array:
+        """Integers from ``low`` on, below ``high``."""
+        dtype = low.dtype
+        result = self._fresh(shape, dtype)
+        code = Code.of(f"philox integers {dtype}", lambda: _build_integers(dtype))
+        parts = self._parts(result) or [[0, 0, 0]]  # the bounds are checked even if no number is drawn
+        self.emit.call(code, [generator, low, high, result, self.emit.status], parts, "random integers", writes=2, flops=result.size * 30)
+        self._ahead(generator, result.size * reserved)
+        return result
+
+    def _fresh(self, shape: Sequence[int], dtype: np.dtype) -> Array:
         if min(shape, default=0) < 0:
             self.emit.unsupported("a negative extent")
-        result = self.emit.empty(shape, dtype)
-        size = math.prod(result.shape)
-        if size:
-            per_group = _WORDS * 4 // dtype.itemsize
-            groups = -(-size // per_group)
-            parts = cut(groups, 4 * self.emit.threads if size >= _MANY and self.emit.threads > 1 else 1, 1)
-            code = Code.of(f"philox {how} {dtype}", build)
-            self.emit.call(code, [generator, result], [[start, stop, size] for start, stop in parts], f"random {how}", flops=size * 30)
-        self.emit.call(Code.of("philox ahead", _build_ahead), [generator], [[size * reserved]], "random ahead")
-        return result
+        return self.emit.empty(shape, dtype)
+
+    def _parts(self, result: Array) -> list[list[int]]:
+        """Ranges of groups, and how many elements there are."""
+        groups = -(-result.nbytes // (4 * _WORDS))
+        count = 4 * self.emit.threads if result.size >= _MANY and self.emit.threads > 1 else 1
+        return [[start, stop, result.size] for start, stop in cut(groups, count, 1)] if groups else []
+
+    def _ahead(self, generator: Array, blocks: int) -> None:
+        self.emit.call(Code.of("philox ahead", _build_ahead), [generator], [[blocks]], "random ahead")
 
 
 def _builder(how: str, dtype: np.dtype) -> Callable[[], str]:
@@ -75,7 +91,30 @@ def _build_ahead() -> str:
 
 
 def _build(convert: Convert, dtype: np.dtype) -> str:
-    w = Writer(["generator", "result"], ["first", "last", "size"])
+    return _written(Writer(["generator", "result"], ["first", "last", "size"]), convert, dtype)
+
+
+def _build_integers(dtype: np.dtype) -> str:
+    """The remainder of a word, or of two, divided by the number of integers; fails if that is none."""
+    w = Writer(["generator", "low", "high", "result", "status"], ["first", "last", "size"])
+    b, kind = w.b, element(dtype)
+    low, high = w.load(w.low, kind), w.load(w.high, kind)
+    with b.if_then(b.icmp_signed(">=", low, high)):
+        b.store(number(1), w.status)
+        b.ret_void()
+    base, span = w.spread(low, LANES), w.spread(b.sub(high, low), LANES)
+
+    def convert(w: Writer, words: list[IR]) -> list[IR]:
+        drawn = words
+        if kind == I64:
+            drawn = [b.or_(b.zext(lower, vector(I64)), b.shl(b.zext(upper, vector(I64)), splat(I64, 32))) for lower, upper in _pairs(w, words)]
+        return [b.add(b.urem(each, span), base) for each in drawn]
+
+    return _written(w, convert, dtype)
+
+
+def _written(w: Writer, convert: Convert, dtype: np.dtype) -> str:
+    """The kernel, from where all operands are at hand."""
     b, kind = w.b, element(dtype)
     spare = allocate(b, kind, _WORDS)
     draw, start_of = _blocks_of(w)

@@ -106,7 +106,10 @@ class _Sort:
 
     def _key(self, value: IR) -> IR:
         b, top = self.b, 1 << (self.bits - 1)
-        constant = lambda plain: ir.Constant(self.kind, plain)  # noqa: E731
+
+        def constant(plain: int) -> ir.Constant:
+            return ir.Constant(self.kind, plain)
+
         if self.letter == "u":
             return b.not_(value)
         if self.letter == "i":

@@ -1,7 +1,7 @@
 """The vocabulary of ``lower`` (``penstock.graph.lowering``) as LLVM vectors: what an op says about one element, said of sixteen at once.
 
 Nothing here may be undefined for any input: NaNs, overflows, out-of-range casts and shifts give what the NumPy kernels give. What can fail at run
-time (integer division by zero) has no native code. Narrow floats are computed in float32 and rounded after each step, as NumPy does.
+time (integer division by zero) is checked before, by another step. Narrow floats are computed in float32 and rounded after each step, as NumPy does.
 """
 from __future__ import annotations
 
@@ -194,6 +194,25 @@ class VectorBuilder:
         rest = self.truncatemod(x, y)
         same = self.eq(self.cast(self.lt(x, 0), dt.int8), self.cast(self.lt(y, 0), dt.int8))
         return self.select(same, rest, self.truncatemod(self.add(rest, y), y))
+
+    def divide_integers(self, x: Any, y: Any, how: str) -> Value:
+        """Quotient or remainder of integers. Zeros have been refused before; here they must do no harm."""
+        dtype, (x, y) = self._operands(x, y)
+        if not dtype.is_integer:
+            raise Unsupported(f"there is no native code for {how} of {dtype.name}")
+        b, kind = self.builder, scalar_type(dtype)
+        zero, one, minus = (splat(kind, value) for value in (0, 1, -1))
+        unfit = b.icmp_signed("==", y, zero)
+        if dtype.is_unsigned:
+            quotient = b.udiv(x, b.select(unfit, one, y))
+        else:  # the smallest number has no opposite: dividing it by -1 wraps, where the CPU would trap
+            turned = b.icmp_signed("==", y, minus)
+            quotient = b.select(turned, b.sub(zero, x), b.sdiv(x, b.select(b.or_(unfit, turned), one, y)))
+        rest = b.sub(x, b.mul(quotient, y))
+        if how.startswith("floor") and not dtype.is_unsigned:
+            apart = b.and_(b.icmp_signed("!=", rest, zero), b.icmp_signed("<", b.xor(rest, y), zero))
+            quotient, rest = b.select(apart, b.sub(quotient, one), quotient), b.select(apart, b.add(rest, y), rest)
+        return Value(rest if how.endswith("mod") else quotient, dtype)
 
     def pow(self, x: Any, y: Any) -> Value:
         """x to the power of y, of floats."""

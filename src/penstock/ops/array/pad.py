@@ -149,6 +149,9 @@ class MirrorPadGrad:
             result = _fold(result, axis, before, after, int(mode == "REFLECT"))
         return result
 
+    def native(emit, input, paddings, mode):
+        return emit.move.mirror_pad_gradient(input, emit.known(paddings), int(mode == "REFLECT"))
+
     def gradient(op, dy):
         return [MirrorPad(dy, op.inputs[1], mode=op.attrs["mode"]), None]
 

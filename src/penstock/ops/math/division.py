@@ -7,6 +7,7 @@ import numpy as np
 
 from penstock.errors import invalid_argument, unimplemented
 from penstock.graph import dtypes
+from penstock.graph.attrs import Attr, types
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
@@ -58,6 +59,39 @@ def _lower_quotient(b, x, y, T):
     return b.truncatediv(x, y) if T.is_integer else b.div(x, y)
 
 
+# Native code divides integers in two steps: it refuses zeros, then it divides. The second step is an op of its own, which must not stand alone.
+
+_QUOTIENTS = {"truncatediv": _quotient, "truncatemod": _truncated_remainder, "floordiv": np.floor_divide, "floormod": np.remainder}
+
+
+@op("_DivideIntegers", "x: T, y: T -> z: T", T=types(*(each for each in ARITHMETIC if each.is_integer)), how=Attr("string"))
+class DivideIntegers:
+    """The quotient of integers, or what remains, where y has been found to have no zeros."""
+
+    elementwise = True
+    shape = broadcasting("x", "y")
+    gradient = None
+
+    def kernel(x, y, how):
+        return _QUOTIENTS[how](x, y)
+
+    def lower(b, x, y, how):
+        return b.divide_integers(x, y, how)
+
+
+def _composed(how: str) -> Any:
+    """How a division is made of a check and ``_DivideIntegers``. Of floats it is not."""
+    def compose(b, x, y, T):
+        if not T.is_integer:
+            raise NotImplementedError
+        divisors = y.value.known
+        if divisors is None or not divisors.all():
+            b.refuse(b.equal(y, 0))
+        return b.op("_DivideIntegers", np.broadcast_shapes(x.shape, y.shape), T, x, y, T=T, how=how)
+
+    return compose
+
+
 @op("Div", "x: T, y: T -> z: T", T=ARITHMETIC)
 class Div:
     """x / y; the quotient of integers is rounded towards zero."""
@@ -67,6 +101,7 @@ class Div:
     shape = broadcasting("x", "y")
     kernel = _quotient
     lower = _lower_quotient
+    compose = _composed("truncatediv")
 
     def gradient(op, dy):
         return quotient_gradient(op, RealDiv, dy, *op.inputs)
@@ -80,6 +115,7 @@ class TruncateDiv:
     shape = broadcasting("x", "y")
     kernel = _quotient
     lower = _lower_quotient
+    compose = _composed("truncatediv")
     gradient = None
 
 
@@ -102,6 +138,8 @@ class FloorDiv:
     def lower(b, x, y):
         return b.floordiv(x, y)
 
+    compose = _composed("floordiv")
+
     gradient = None
 
 
@@ -122,6 +160,8 @@ class FloorMod:
     def lower(b, x, y):
         return b.floormod(x, y)
 
+    compose = _composed("floormod")
+
     def gradient(op, dy):
         x, y = op.inputs
         return reduce_both(op, dy, Mul(dy, Neg(FloorDiv(x, y))))
@@ -135,6 +175,7 @@ class Mod:
     shape = broadcasting("x", "y")
     kernel = _truncated_remainder
     gradient = _truncated_remainder_gradient
+    compose = _composed("truncatemod")
 
     def lower(b, x, y):
         return b.truncatemod(x, y)
@@ -148,6 +189,7 @@ class TruncateMod:
     shape = broadcasting("x", "y")
     kernel = _truncated_remainder
     gradient = _truncated_remainder_gradient
+    compose = _composed("truncatemod")
 
     def lower(b, x, y):
         return b.truncatemod(x, y)

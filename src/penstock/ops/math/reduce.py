@@ -1,6 +1,7 @@
 """Reductions over axes: sums, means, products, extremes, logic, norms."""
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -177,8 +178,20 @@ class Mean:
         total = np.add.reduce(_wide(x), axis=axes_of(x, reduction_indices), dtype=_wide(x).dtype, keepdims=keep_dims)
         number = x.size // max(total.size, 1)
         if x.dtype.kind in "iu":
-            return truncated_quotient(total, x.dtype.type(max(number, 1)))
+            return truncated_quotient(total, np.array(max(number, 1)).astype(x.dtype))  # TensorFlow's count wraps, as its sum does
         return np.asarray(np.divide(total, total.dtype.type(number))).astype(x.dtype, copy=False)
+
+    def compose(b, input, reduction_indices, keep_dims, T):
+        if not T.is_integer:
+            raise NotImplementedError  # a mean of floats is a reduction by itself
+        axes = [int(axis) for axis in b.known(reduction_indices).ravel()]
+        total = b.sum(input, axes)
+        number = np.array(max(math.prod(input.shape) // max(math.prod(total.shape), 1), 1)).astype(T.np)
+        if not number:
+            raise NotImplementedError  # the kernel says that this cannot be divided by
+        mean = b.op("_DivideIntegers", total.shape, T, total, b.constant(number, T), T=T, how="truncatediv")
+        gone = {axis % len(input.shape) for axis in axes}
+        return mean if keep_dims else b.reshape(mean, [extent for axis, extent in enumerate(mean.shape) if axis not in gone])
 
     def gradient(op, dy):
         return [RealDiv(_spread(op, dy), cast(_count(op), dy.dtype)), None]

@@ -143,6 +143,9 @@ class SparseSegmentSumWithNumSegments:
     def kernel(data, indices, segment_ids, num_segments):
         return _reduce(data, indices, segment_ids, 0, num_segments)
 
+    def native(emit, data, indices, segment_ids, num_segments):
+        return emit.index.sparse_segments(data, indices, segment_ids, int(emit.known(num_segments)), 0)
+
     gradient = _sum_gradient
 
 
@@ -169,6 +172,9 @@ class SparseSegmentMeanWithNumSegments:
 
     def kernel(data, indices, segment_ids, num_segments):
         return _reduce(data, indices, segment_ids, 1, num_segments)
+
+    def native(emit, data, indices, segment_ids, num_segments):
+        return emit.index.sparse_segments(data, indices, segment_ids, int(emit.known(num_segments)), 1)
 
     def gradient(op, dy):
         return _gradient_by(SparseSegmentMeanGrad, op, dy)
@@ -198,6 +204,9 @@ class SparseSegmentSqrtNWithNumSegments:
     def kernel(data, indices, segment_ids, num_segments):
         return _reduce(data, indices, segment_ids, 0.5, num_segments)
 
+    def native(emit, data, indices, segment_ids, num_segments):
+        return emit.index.sparse_segments(data, indices, segment_ids, int(emit.known(num_segments)), 0.5)
+
     def gradient(op, dy):
         return _gradient_by(SparseSegmentSqrtNGrad, op, dy)
 
@@ -212,6 +221,9 @@ class SparseSegmentMeanGrad:
     def kernel(grad, indices, segment_ids, output_dim0):
         return _spread(grad, indices, segment_ids, output_dim0, 1)
 
+    def native(emit, grad, indices, segment_ids, output_dim0):
+        return emit.index.sparse_segments_gradient(grad, indices, segment_ids, int(emit.known(output_dim0)), 1)
+
     def gradient(op, dy):
         return _gradient_by(SparseSegmentMeanWithNumSegments, op, dy)
 
@@ -225,6 +237,9 @@ class SparseSegmentSqrtNGrad:
 
     def kernel(grad, indices, segment_ids, output_dim0):
         return _spread(grad, indices, segment_ids, output_dim0, 0.5)
+
+    def native(emit, grad, indices, segment_ids, output_dim0):
+        return emit.index.sparse_segments_gradient(grad, indices, segment_ids, int(emit.known(output_dim0)), 0.5)
 
     def gradient(op, dy):
         return _gradient_by(SparseSegmentSqrtNWithNumSegments, op, dy)

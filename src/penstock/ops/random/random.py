@@ -74,6 +74,7 @@ class RandomUniformInt:
 
     ranks = {"minval": 0, "maxval": 0}
     stateful = True
+    draws = "_DrawUniformInt"
     shape = _as_given
     gradient = None
 
@@ -116,6 +117,26 @@ class Generator:
 
     def kernel(ctx, seed, seed2):
         return generator(ctx, seed, seed2)
+
+
+@op("_DrawUniformInt", "generator: resource, shape: T, minval: Tout, maxval: Tout -> output: Tout", Tout=INDEX, T=INDEX)
+class DrawUniformInt:
+    """RandomUniformInt with a generator that is given."""
+
+    ranks = {"minval": 0, "maxval": 0}
+    stateful = True
+    updates = ("generator",)
+    gradient = None
+
+    def shape(shape):
+        return _as_given(shape)
+
+    def kernel(generator, shape, minval, maxval, Tout):
+        check_range(minval, maxval)
+        return distributions.uniform_int(generator, checked_shape(shape), minval, maxval, Tout.np)
+
+    def native(emit, generator, shape, minval, maxval, Tout):
+        return emit.random.integers(generator, emit.known(shape).tolist(), minval, maxval, distributions.RESERVED_PER_OUTPUT)
 
 
 def _drawing(op_type: str, public: str, how: str, numpy: Any) -> OpDef:
