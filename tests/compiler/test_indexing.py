@@ -182,6 +182,36 @@ def test_wrong_segments_are_refused(op_type):
         native(op_type, numbers(4, 5), np.int32([0, 1]), np.int32([0, 1]), np.int32(-1), known=(3,))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("adjoint_a", [False, True])
+@pytest.mark.parametrize("adjoint_b", [False, True])
+def test_sparse_times_dense(dtype, adjoint_a, adjoint_b):
+    entries = np.int64([[3, 0], [0, 4], [3, 1], [3, 1], [2, 2]])
+    for columns in (1, 5, 40, 0):
+        inner = 4 if adjoint_a else 6
+        dense = numbers(*((columns, inner) if adjoint_b else (inner, columns)), dtype=dtype)
+        for count in (5, 0):
+            check("SparseTensorDenseMatMul", entries[:count], numbers(count, dtype=dtype), np.int64([4, 6]), dense, known=(2,), rtol=1e-5,
+                  adjoint_a=adjoint_a, adjoint_b=adjoint_b)
+    for wrong in ([4, 0], [0, 6], [-1, 0], [0, -1]):
+        with pytest.raises(RuntimeError, match="refused"):
+            native("SparseTensorDenseMatMul", np.int64([[0, 0], wrong]), numbers(2, dtype=dtype), np.int64([4, 6]), dense, known=(2,),
+                   adjoint_a=adjoint_a, adjoint_b=adjoint_b)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.bool_, np.float16])
+def test_sparse_to_dense(dtype):
+    for indices, shape in (([[0, 1], [2, 3], [4, 0]], [5, 6]), ([1, 3, 4], [7]), ([[0, 0, 1], [0, 1, 0], [2, 2, 2]], [3, 3, 3])):
+        for values in (numbers(3, dtype=dtype), dtype(1)):
+            check("SparseToDense", np.int64(indices), np.int64(shape), values, dtype(0), known=(1,))
+    check("SparseToDense", np.int32(2), np.int32([4]), dtype(1), dtype(0), known=(1,))
+    check("SparseToDense", np.int32([3, 1, 1]), np.int32([4]), numbers(3, dtype=dtype), dtype(1), known=(1,), validate_indices=False)
+    check("SparseToDense", np.zeros((0, 2), np.int32), np.int32([4, 5]), numbers(0, dtype=dtype), dtype(1), known=(1,))
+    for wrong in ([[0, 1], [0, 1]], [[1, 0], [0, 1]], [[0, 1], [1, 6]], [[-1, 0], [0, 1]]):
+        with pytest.raises(RuntimeError, match="refused"):
+            native("SparseToDense", np.int32(wrong), np.int32([5, 6]), numbers(2, dtype=dtype), dtype(0), known=(1,))
+
+
 # --- optimizers ------------------------------------------------------------------------------------------------------
 
 SPARSE = sorted(name for name, definition in REGISTRY.items() if name.startswith("ResourceSparseApply") and definition.native is not None)

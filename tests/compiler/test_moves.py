@@ -203,3 +203,11 @@ def test_gradients_of_mirrored_padding(mode, dtype):
         check("MirrorPadGrad", x[:, ::-1].swapaxes(0, 2), np.int32(paddings)[::-1], known=(1,), mode=mode)
     with pytest.raises(Unsupported):
         native("MirrorPadGrad", x, np.int32([[5, 0], [0, 0], [0, 0]]), known=(1,), mode=mode)
+
+
+def test_the_same_bytes_as_another_type():
+    for dtype, other in ((np.float32, np.int32), (np.int64, np.float64), (np.float64, np.int32), (np.int32, np.uint8)):
+        for x in (numbers(3, 4, dtype=dtype), numbers(6, 4, dtype=dtype)[::2]):
+            check("Bitcast", x, type=other)
+    check("Bitcast", numbers(3, 2, dtype=np.int32), type=np.int64)
+    check("Bitcast", numbers(5, 3, 4, dtype=np.uint8)[::2], type=np.float32)

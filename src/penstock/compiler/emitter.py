@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from penstock.compiler.kernels.randomness import Randomness
     from penstock.compiler.kernels.resampling import Images
     from penstock.compiler.kernels.scans import Scans
+    from penstock.compiler.kernels.volumes import Volumes
     from penstock.compiler.kernels.windows import Windows
 
 
@@ -113,6 +114,12 @@ class Emitter:
         """Pooling."""
         from penstock.compiler.kernels.windows import Windows  # as above
         return Windows(self)
+
+    @functools.cached_property
+    def volumes(self) -> Volumes:
+        """Convolutions of volumes."""
+        from penstock.compiler.kernels.volumes import Volumes  # as above
+        return Volumes(self)
 
     @functools.cached_property
     def scans(self) -> Scans:

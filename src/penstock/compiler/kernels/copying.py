@@ -165,13 +165,23 @@ def _transpose_tile(w: Writer, source: IR, target: IR, tile: int, itemsize: int)
         w.store(row, w.at(target, b.mul(w.middle_target, number(k))), kind)
 
 
-def accumulate_module(kind: ir.Type) -> str:
-    """Elements added to others: operands source and target; numbers extent, source and target stride of the inner axis, then how many outer axes
-    there are, and the same of each."""
-    w = Writer(["source", "target"], ["inner", "inner_source", "inner_target", "rank"])
+def accumulate_module(kind: ir.Type, plain: bool) -> str:
+    """Elements added to others: operands source and target; numbers: where both begin, extent, source and target stride of the inner axis, then how
+    many outer axes there are, and the same of each. ``plain``: along the inner axis they follow each other in both."""
+    w = Writer(["source", "target"], ["source_start", "target_start", "inner", "inner_source", "inner_target", "rank"])
     b = w.b
-    with w.walk(w.rank, w.after, 2) as (from_source, from_target), w.range(w.inner) as index:
-        place = w.at(w.target, b.add(from_target, b.mul(index, w.inner_target)))
-        value = w.load(w.at(w.source, b.add(from_source, b.mul(index, w.inner_source))), kind)
-        w.store((b.add if isinstance(kind, ir.IntType) else b.fadd)(w.load(place, kind), value), place, kind)
+    add = b.add if isinstance(kind, ir.IntType) else b.fadd
+    with w.walk(w.rank, w.after, 2) as (from_source, from_target):
+        source, target = w.at(w.source, b.add(w.source_start, from_source)), w.at(w.target, b.add(w.target_start, from_target))
+
+        def join(index: IR, lanes: int) -> None:
+            place = w.item(target, index, kind) if plain else w.at(target, b.mul(index, w.inner_target))
+            value = w.load(w.item(source, index, kind) if plain else w.at(source, b.mul(index, w.inner_source)), kind, lanes)
+            w.store(add(w.load(place, kind, lanes), value), place, kind)
+
+        if plain:
+            w.strips(w.inner, join)
+        else:
+            with w.range(w.inner) as index:
+                join(index, 1)
     return w.finish()

@@ -157,6 +157,31 @@ class Indexing:
         indices = self.check(indices, rows)
         return self.segments(self.gather(scaled, ids, 0), indices, rows, "Add", 0)
 
+    def sparse_product(self, indices: Array, values: Array, shape: Sequence[int], dense: Array, adjoint: bool) -> Array:
+        """A sparse matrix, transposed if ``adjoint``, times a dense one: rows of that, weighed by the values, are added up."""
+        if indices.rank != 2 or indices.shape[1] != 2 or values.shape != indices.shape[:1] or len(shape) != 2 or dense.rank != 2:
+            self.emit.unsupported("these are not two matrices")
+        if dense.shape[0] != shape[0 if adjoint else 1] or values.dtype != dense.dtype:
+            self.emit.unsupported("the matrices do not fit together")
+        rows, columns = (self.check(self.emit.move.view(lambda x, k=k: x[:, k], indices), int(shape[k])) for k in range(2))
+        rows, columns = (columns, rows) if adjoint else (rows, columns)
+        picked = self.gather(dense, columns, 0)
+        if picked.size:
+            self._weigh(picked, self.emit.contiguous(values), picked)
+        return self.segments(picked, rows, int(shape[1 if adjoint else 0]), "Add", 0)
+
+    def sparse_to_dense(self, indices: Array, shape: Sequence[int], values: Array, default: Array, ordered: bool) -> Array:
+        """Values at positions, and a default everywhere else. ``ordered``: the positions have to be in order, none of them twice."""
+        rows = indices if indices.rank == 2 else self.emit.move.reshape(indices, [indices.size, 1])
+        if rows.shape[1] != len(shape) or not shape or min(shape) < 0 or values.shape not in ((), rows.shape[:1]) or default.rank:
+            self.emit.unsupported("the shapes do not fit")
+        result = self.emit.move.copied(self.emit.move.broadcast(default, shape), "default")
+        places = self.flattened(rows, shape)
+        if places.size and ordered:
+            self.emit.call(check_sorted_code(places.dtype, strict=True), [places, self.emit.status], [[places.size, result.size]], "check order")
+        self.change("Update", self.emit.view(result, [result.size]), places, values)
+        return result
+
     def _sorted_ids(self, indices: Array, ids: Array, number: int) -> Array:
         if indices.rank != 1 or ids.shape != indices.shape or number < 0:
             self.emit.unsupported("there is not one segment id per index")
@@ -167,13 +192,20 @@ class Indexing:
 
     def _weighed(self, source: Array, ids: Array, power: float, result: Array) -> Array:
         """Rows, one per segment, times the segments' weights."""
-        number, width = source.shape[0], math.prod(source.shape[1:])
+        number = source.shape[0]
         weights = self.emit.empty([number], source.dtype)
         self.emit.call(weights_code(ids.dtype, source.dtype, power == 0.5), [ids, weights], [[ids.size, number]], "segment weights")
         if source.size:
-            parts = cut(number, 2 * self.emit.threads if source.nbytes >= _LARGE and self.emit.threads > 1 else 1, 1)
-            self.emit.call(weigh_code(source.dtype), [source, weights, result], [[*part, width] for part in parts], "weigh rows", flops=source.size)
+            self._weigh(source, weights, result)
         return result
+
+    def _weigh(self, source: Array, weights: Array, result: Array) -> None:
+        """Each row times a number."""
+        if source.dtype.kind != "f":
+            self.emit.unsupported("rows are weighed as floats")
+        parts = cut(source.shape[0], 2 * self.emit.threads if source.nbytes >= _LARGE and self.emit.threads > 1 else 1, 1)
+        self.emit.call(weigh_code(source.dtype), [source, weights, result], [[*part, source.size // source.shape[0]] for part in parts],
+                       "weigh rows", flops=source.size)
 
     def change(self, how: str, target: Array, rows: Array, updates: Array) -> None:
         """``target[rows[i]]`` combined with ``updates[i]`` (or a scalar), one after the other. The rows are checked already, or skipped."""

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from penstock.compiler.calls import Array, Code
-from penstock.compiler.kernels.copying import accumulate_module, copy_code, plan_copy
-from penstock.compiler.kernels.layout import broadcast_strides, collapse
+from penstock.compiler.calls import Array, Code, row_major
+from penstock.compiler.kernels.copying import LARGE, accumulate_module, copy_code, plan_copy
+from penstock.compiler.kernels.layout import broadcast_strides, collapse, cut
 from penstock.compiler.kernels.views import reshaped_strides, seen_through
 from penstock.compiler.unsupported import Unsupported
 from penstock.compiler.vector.writer import element
@@ -175,8 +175,27 @@ class Moves:
         kind = element(target.dtype)
         if target.size:
             axes = [(extent, *steps) for extent, steps in collapse(list(zip(target.shape, zip(source.strides, target.strides))))] or [(1, 0, 0)]
-            words = [*axes.pop(), len(axes), *[number for axis in axes for number in axis]]
-            self.emit.call(Code.of(f"accumulate {target.dtype}", lambda: accumulate_module(kind)), [source, target], [words], label)
+            plain = axes[-1][1:] == (target.dtype.itemsize,) * 2
+            inner, outer = axes[-1], axes[:-1]
+            count = 2 * self.emit.threads if target.nbytes >= LARGE and self.emit.threads > 1 else 1
+            extent, *steps = outer[0] if outer else inner
+            parts = []
+            for start, stop in cut(extent, count, 64):  # the first axis is cut
+                axes = [(stop - start, *steps), *outer[1:], *([inner] if outer else [])]
+                parts.append([start * steps[0], start * steps[1], *axes[-1], len(outer), *[number for axis in axes[:-1] for number in axis]])
+            code = Code.of(f"accumulate {target.dtype} {plain}", lambda: accumulate_module(kind, plain))
+            self.emit.call(code, [source, target], parts, label, flops=target.size)
+
+    def bitcast(self, array: Array, dtype: np.dtype) -> Array:
+        """The same bytes as elements of another type; the last axis appears or goes if sizes differ."""
+        old, new = array.dtype.itemsize, dtype.itemsize
+        if old == new:
+            return Array(array.buffer, dtype, array.shape, array.strides, array.offset)
+        if old < new and array.shape[-1:] != (new // old,):
+            self.emit.unsupported(f"the last axis does not hold {new} bytes")
+        array = self.emit.contiguous(array)
+        shape = array.shape[:-1] if old < new else (*array.shape, old // new)
+        return Array(array.buffer, dtype, shape, row_major(shape, new), array.offset)
 
     def roll(self, array: Array, shifts: np.ndarray, axes: np.ndarray) -> Array:
         """Shifted along axes, around the ends."""

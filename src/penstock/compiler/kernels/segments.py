@@ -10,22 +10,23 @@ from penstock.compiler.vector.vectors import I64, IR
 from penstock.compiler.vector.writer import DOUBLE, Writer, element
 
 
-def check_sorted_code(dtype: np.dtype) -> Code:
-    """Operands ids, status; numbers count, limit: fails unless no id is less than the one before, and all are in [0, limit)."""
-    return Code.of(f"check segments {dtype}", lambda: _build_check(8 * dtype.itemsize))
+def check_sorted_code(dtype: np.dtype, strict: bool = False) -> Code:
+    """Operands ids, status; numbers count, limit: fails unless no id is less than the one before (``strict``: all are larger), and all are in
+    [0, limit)."""
+    return Code.of(f"check segments {dtype} {strict}", lambda: _build_check(8 * dtype.itemsize, strict))
 
 
 def _wide(w: Writer, value: IR) -> IR:
     return value if value.type == I64 else w.b.sext(value, I64)
 
 
-def _build_check(bits: int) -> str:
+def _build_check(bits: int, strict: bool) -> str:
     w = Writer(["ids", "status"], ["count", "limit"])
     b, kind = w.b, ir.IntType(bits)
-    before = w.variable(I64, number(0))
+    before = w.variable(I64, number(-int(strict)))
     with w.range(w.count) as position:
         now = _wide(w, w.load(w.item(w.ids, position, kind), kind))
-        wrong = b.or_(b.icmp_signed("<", now, b.load(before, typ=I64)), b.icmp_signed(">=", now, w.limit))
+        wrong = b.or_(b.icmp_signed("<=" if strict else "<", now, b.load(before, typ=I64)), b.icmp_signed(">=", now, w.limit))
         with b.if_then(wrong, likely=False):
             b.store(number(1), w.status)
             b.ret_void()

@@ -153,6 +153,9 @@ class Bitcast:
                                    f"the last dimension must be {ratio}")
         return x.view(target).reshape(x.shape[:-1])
 
+    def native(emit, input, type):
+        return emit.move.bitcast(input, type.np)
+
     gradient = None
 
 

@@ -154,6 +154,9 @@ class Conv3D:
 
     kernel = _without_explicit(_forward)
 
+    def native(emit, input, filter, strides, padding, data_format, dilations):
+        return emit.volumes.conv3d(input, filter, strides, padding, data_format, dilations)
+
     def gradient(op, dy):
         x, f = op.inputs
         attrs = _rest(op)
@@ -171,6 +174,9 @@ class Conv3DBackpropInputV2:
 
     kernel = _without_explicit(_backprop_input)
 
+    def native(emit, input_sizes, filter, out_backprop, strides, padding, data_format, dilations):
+        return emit.volumes.conv3d_backprop_input(input_sizes, filter, out_backprop, strides, padding, data_format, dilations)
+
     def gradient(op, dy):
         _, f, backprop = op.inputs
         attrs = _rest(op)
@@ -186,6 +192,9 @@ class Conv3DBackpropFilterV2:
         return backprop_shape("Conv3DBackpropFilterV2", filter_sizes, 5, strides, dilations, padding, data_format)
 
     kernel = _without_explicit(_backprop_filter)
+
+    def native(emit, input, filter_sizes, out_backprop, strides, padding, data_format, dilations):
+        return emit.volumes.conv3d_backprop_filter(input, filter_sizes, out_backprop, strides, padding, data_format, dilations)
 
     def gradient(op, dy):
         x, _, backprop = op.inputs

@@ -70,6 +70,10 @@ class SparseToDense:
         dense.reshape(-1)[where] = sparse_values
         return dense
 
+    def native(emit, sparse_indices, output_shape, sparse_values, default_value, validate_indices):
+        shape = emit.known(output_shape).tolist()
+        return emit.index.sparse_to_dense(sparse_indices, shape, sparse_values, default_value, validate_indices)
+
     def gradient(op, dy):
         indices, values = op.inputs[0], op.inputs[2]
         if indices.shape.ndims in (0, 1):

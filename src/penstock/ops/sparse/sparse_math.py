@@ -75,6 +75,10 @@ class SparseTensorDenseMatMul:
         matrix, dense = matrix.conj().T if adjoint_a else matrix, np.conj(b.T) if adjoint_b else b
         return np.ascontiguousarray(matrix @ widen(dense)).astype(b.dtype, copy=False)
 
+    def native(emit, a_indices, a_values, a_shape, b, adjoint_a, adjoint_b):
+        dense = emit.move.view(np.transpose, b) if adjoint_b else b
+        return emit.index.sparse_product(a_indices, a_values, emit.known(a_shape).tolist(), dense, adjoint_a)
+
     def gradient(op, dy):
         indices, values, dense_shape, b = op.inputs
         adjoint_a, adjoint_b = op.attrs["adjoint_a"], op.attrs["adjoint_b"]
