@@ -333,3 +333,30 @@ def test_large_variables_are_not_copied(tmp_path):
         assert tracemalloc.get_traced_memory()[1] < value.nbytes + (2 << 20)
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("imported", [False, True])
+def test_a_sharded_save_that_fails_leaves_nothing(tmp_path, monkeypatch, imported):
+    """One device finds the disk full; what the other one has written would keep it full."""
+    add = BundleWriter.add
+
+    def fail(self, name, *args):
+        if name == "v1":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        add(self, name, *args)
+
+    monkeypatch.setattr(BundleWriter, "add", fail)
+    with tf.Graph().as_default(), tf.Session(config=tf.ConfigProto(device_count={"CPU": 2})) as sess:
+        for index in range(2):
+            with tf.device(f"/cpu:{index}"):
+                tf.Variable(1.0, name=f"v{index}")
+        saver = tf.train.Saver(sharded=True)
+        if imported:
+            saver = tf.train.Saver(saver_def=saver.as_saver_def())
+        sess.run(tf.global_variables_initializer())
+        (tmp_path / "model_temp_of_others").mkdir()
+        with pytest.raises(tf.errors.ResourceExhaustedError, match="No space left"):
+            saver.save(sess, str(tmp_path / "model"), write_meta_graph=False)
+        assert files(tmp_path) == ["model_temp_of_others"]
+        monkeypatch.undo()
+        assert saver.save(sess, str(tmp_path / "model"), write_meta_graph=False) == tf.train.latest_checkpoint(str(tmp_path))

@@ -68,6 +68,13 @@ def remove_abandoned(prefix: str) -> None:
                 os.remove(path)
 
 
+def remove_unmerged(folder: str) -> None:
+    """Removes a folder with parts of a checkpoint that will never be merged; nothing else that may be in it."""
+    remove_if_there(*glob.glob(os.path.join(glob.escape(folder), "part-*")))
+    with contextlib.suppress(OSError):  # it is not there, or something else is in it
+        os.rmdir(folder)
+
+
 def write_atomically(path: str, contents: bytes) -> None:
     """Writes a file so that ``path`` has either its old contents or all of the new ones."""
     temporary = temporary_path(path)

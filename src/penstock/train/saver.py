@@ -11,9 +11,11 @@ from tensorboard.compat.proto.saver_pb2 import SaverDef
 
 from penstock import errors
 from penstock.checkpoint import state
+from penstock.checkpoint.publish import remove_unmerged
 from penstock.graph.graph import default_graph
 from penstock.graph.input_proto import QueueRunnerDef
 from penstock.graph.keys import GraphKeys
+from penstock.graph.static import constant_value
 from penstock.platform import logging
 from penstock.train import meta_graph
 from penstock.train.global_step import global_step as read_global_step
@@ -162,12 +164,20 @@ class Saver:
         tensor = f"{self._beside(SAVED)}:0" if self._asynchronous else saver_def.save_tensor_name
         try:
             saved = sess.run(tensor, {saver_def.filename_tensor_name: checkpoint_file})
-        except (errors.FailedPreconditionError, errors.NotFoundError) as error:
+        except BaseException as error:
+            self._remove_shards(sess, checkpoint_file)
             parent = os.path.dirname(save_path)
-            if parent and not os.path.isdir(parent):
+            if isinstance(error, (errors.FailedPreconditionError, errors.NotFoundError)) and parent and not os.path.isdir(parent):
                 raise ValueError(f"Parent directory of {save_path} doesn't exist, can't save.") from error
             raise
         return saved.decode() if isinstance(saved, bytes) else str(saved)
+
+    def _remove_shards(self, sess: Any, checkpoint_file: str) -> None:
+        """Removes what the other devices have written of a sharded checkpoint that failed: a full disk would stay full."""
+        for op in sess.graph.get_tensor_by_name(self.as_saver_def().filename_tensor_name).consumers() if self.as_saver_def().sharded else ():
+            ending = constant_value(op.inputs[1]) if op.type == "StringJoin" else None
+            if ending is not None:
+                remove_unmerged(os.path.dirname(checkpoint_file + os.fsdecode(ending.item())))
 
     def _record(self, path: str) -> None:
         """Remembers a new checkpoint, and which old one is one too many."""
