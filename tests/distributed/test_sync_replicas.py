@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -49,7 +50,7 @@ def cluster():
 class Replica:
     """A worker: pushes gradients that are given to it, for w (two numbers) or, if ``sparse``, for rows of a table."""
 
-    def __init__(self, cluster, task, aggregate=2, total=3, num_tokens=0, sparse=False, lost_worker_secs=60.0, hooks=(), **session):
+    def __init__(self, cluster, task, aggregate=2, total=3, num_tokens=0, sparse=False, lost_worker_secs=sync_replicas_hook.LOST_WORKER_SECS, hooks=(), **session):
         spec, servers = cluster
         with tf.Graph().as_default(), tf.device(tf.train.replica_device_setter(cluster=spec, worker_device=f"/job:worker/task:{task}")):
             step = tf.train.get_or_create_global_step()
@@ -163,15 +164,17 @@ def test_the_next_job_on_the_same_servers(cluster, monkeypatch):
             assert not b.session.should_stop() and a.look()[1] >= 1
 
 
-def test_a_worker_that_is_lost_for_good(cluster):
+@pytest.mark.parametrize("options", [{}, {"lost_worker_secs": 1.0}])
+def test_a_worker_that_is_lost_for_good(cluster, options):
     """It took a token and will never give a gradient for it."""
-    with replicas(Replica(cluster, 0, total=2, lost_worker_secs=1.0), Replica(cluster, 1, total=2)) as (a, b):
+    with replicas(Replica(cluster, 0, total=2, **options), Replica(cluster, 1, total=2)) as (a, b):
         calls = [a.push(1.0), b.push(3.0)]
         assert all(call.ended() for call in calls)
         b.session._close(RuntimeError)  # without a word
-        first = a.push(5.0)
+        first, start = a.push(5.0), time.monotonic()
         assert not first.ended(SOON), "the round is not complete"
         assert first.ended(), "another token came"
+        assert time.monotonic() - start < 10.0
         assert a.push(7.0).ended() and a.look() == ([-8.0, -80.0], 2, 0)
 
 

@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import tensorflow
+from tensorflow.core.protobuf import config_pb2
 
 tf = tensorflow.compat.v1
 
@@ -22,6 +23,25 @@ def model():
     branch = tf.cond(loss > 1e9, lambda: loss * 2.0, lambda: loss)
     total = tf.while_loop(lambda i, s: i < 5, lambda i, s: (i + 1, s + tf.cast(i, tf.float32)), [0, 0.0])[1]
     return x, y, w, loss, train, branch, total
+
+
+def check_callables(session, feeds, loss, train, values):
+    """Steps that are prepared once: by name (MakeCallable, RunCallable and ReleaseCallable of the protocol), and as a Python function."""
+    by_name = config_pb2.CallableOptions()
+    by_name.feed.extend(tensor.name for tensor in feeds)
+    by_name.fetch.append(loss.name)
+    call, function = session._make_callable_from_options(by_name), session.make_callable(loss, feeds)
+    for _ in range(3):
+        expected = session.run(loss, dict(zip(feeds, values)))
+        assert abs(call(*values)[0] - expected) < 1e-6 and abs(function(*values) - expected) < 1e-6
+    by_name.target.append(train.name)
+    other = session._make_callable_from_options(by_name)
+    other(*values)
+    try:
+        call(values[0])
+        raise AssertionError("one feed is missing")
+    except (tf.errors.InvalidArgumentError, RuntimeError):
+        del call, other  # the server is told
 
 
 def main(target, behaviour, steps):
@@ -42,8 +62,7 @@ def main(target, behaviour, steps):
         if steps >= 200:
             np.testing.assert_allclose(session.run(w).ravel(), [1.0, -2.0, 3.0], atol=1e-3)
         assert session.run(total) == 10.0 and abs(session.run(branch, feeds) - session.run(loss, feeds)) < 1e-6
-        call = session.make_callable(loss, [x, y])
-        assert abs(call(inputs, outputs) - session.run(loss, feeds)) < 1e-6
+        check_callables(session, [x, y], loss, train, [inputs, outputs])
         assert session.run(tf.string_join(["a", "b"])) == b"ab"  # the graph has grown
         handle = session.partial_run_setup([loss, branch], [x, y])
         assert abs(session.partial_run(handle, loss, feeds) - session.partial_run(handle, branch)) < 1e-6

@@ -13,6 +13,7 @@ loop inside a loop, ``start`` is the Merge of the outer one.
 """
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -38,7 +39,11 @@ class _Frames:
 
 
 def gather(program: Program) -> None:
-    """Puts nodes that only pass values on to where the values go round: an edge of one iteration only cannot cross between tasks."""
+    """Puts nodes that only pass values on to where the values go round: an edge of one iteration only cannot cross between tasks. Nor can a list."""
+    for group in _lists(program):
+        device, _ = Counter(node.device for node in group if node.definition.list_role).most_common(1)[0]
+        for node in group:
+            node.device = device
     for node in program.nodes:
         kind = node.definition.control_flow
         if kind == "merge":
@@ -47,6 +52,20 @@ def gather(program: Program) -> None:
                     producer.device = node.device
         elif kind == "exit":
             node.device = node.inputs[0][0].device
+
+
+def _lists(program: Program) -> list[list[Node]]:
+    """The nodes that each list of tensors goes through. A loop that has a gradient pushes what that needs onto lists, wherever it was computed."""
+    group_of: dict[Node, list[Node]] = {}
+    for node in program.nodes:
+        for producer, index in node.inputs:
+            if producer.output_dtypes[index].base_dtype is dtypes.variant:
+                mine, other = group_of.setdefault(node, [node]), group_of.setdefault(producer, [producer])
+                if mine is not other:
+                    mine += other
+                    group_of.update(dict.fromkeys(other, mine))
+    groups = {id(group): group for group in group_of.values()}
+    return [group for group in groups.values() if any(node.definition.list_role for node in group)]
 
 
 def frames_of(program: Program) -> _Frames:
@@ -81,7 +100,7 @@ def drive(parts: list[Partition], frames: _Frames, side: Callable[[str], str]) -
         for node in part.nodes:
             if node.definition is Send:
                 sent = node.inputs[0][0]
-                where[node.attrs["tensor_name"]] = frames.of.get(sent) or (frames.of[sent.control[0]] if sent.control else ROOT)
+                where[node.attrs["tensor_name"]] = frames.of[sent if sent in frames.of else sent.control[0]]  # else: tells that a node has run
     drivers = _Drivers(parts, frames, side)
     for part in parts:
         for node in list(part.nodes):

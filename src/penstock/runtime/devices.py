@@ -92,8 +92,12 @@ def _shares_device(node: Node) -> list[bool]:
 
 def _choose(members: list[Node], devices: list[Device], soft: bool) -> str:
     wish = ""
-    for node in members:
-        _check_compatible(node, wish, members)
+    arrays = any(node.definition.array_role for node in members)
+    for node in sorted(members, key=_obedience) if arrays else members:
+        if _contradicts(node.device, wish):
+            if arrays and _obedience(node):
+                continue  # as if it had no wish: the array is somewhere else
+            raise _contradiction(node, members)
         wish = merge(wish, node.device)
     spec = DeviceSpec.from_string(wish)
     for device in devices:
@@ -112,12 +116,19 @@ def _choose(members: list[Node], devices: list[Device], soft: bool) -> str:
         "  try: tf.ConfigProto(allow_soft_placement=True), or another tf.device"))
 
 
-def _check_compatible(node: Node, wish: str, members: list[Node]) -> None:
+def _obedience(node: Node) -> int:
+    """How readily a node goes where its array is: computations stay, then come the ops on arrays; what only passes the handle on goes anywhere."""
+    return 2 if node.definition.control_flow else 1 if node.definition.array_role else 0
+
+
+def _contradicts(name: str, other: str) -> bool:
     """Members of a group may complete each other's names, not contradict them."""
-    mine, theirs = DeviceSpec.from_string(node.device), DeviceSpec.from_string(wish)
-    for part in ("job", "replica", "task", "device_type", "device_index"):
-        a, b = getattr(mine, part), getattr(theirs, part)
-        if a is not None and b is not None and a != b:
-            others = ", ".join(f"{member.name} on {member.device}" for member in members if member.device)
-            raise InvalidArgumentError(None, node.origin, (
-                f"Cannot assign a device for operation {node.name}: it must share a device with nodes whose devices contradict each other: {others}"))
+    mine, theirs = DeviceSpec.from_string(name), DeviceSpec.from_string(other)
+    pairs = [(getattr(mine, part), getattr(theirs, part)) for part in ("job", "replica", "task", "device_type", "device_index")]
+    return any(a is not None and b is not None and a != b for a, b in pairs)
+
+
+def _contradiction(node: Node, members: list[Node]) -> InvalidArgumentError:
+    others = ", ".join(f"{member.name} on {member.device}" for member in members if member.device)
+    return InvalidArgumentError(None, node.origin, (
+        f"Cannot assign a device for operation {node.name}: it must share a device with nodes whose devices contradict each other: {others}"))

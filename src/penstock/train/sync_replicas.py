@@ -28,7 +28,7 @@ from penstock.ops.queues.queue_classes import FIFOQueue
 from penstock.platform import logging
 from penstock.train.optimizer import Optimizer
 from penstock.train.queue_runner import QueueRunner
-from penstock.train.sync_replicas_hook import SyncReplicasOptimizerHook
+from penstock.train.sync_replicas_hook import LOST_WORKER_SECS, SyncReplicasOptimizerHook
 from penstock.variables.assign import assign
 from penstock.variables.initialization import global_variables, report_uninitialized_variables
 from penstock.variables.variable import Variable
@@ -163,10 +163,10 @@ class SyncReplicasOptimizer(Optimizer):
         with device(self._global_step.device), name_scope(""):
             return self._tokens(num_tokens)
 
-    def make_session_run_hook(self, is_chief: bool, num_tokens: int = -1, lost_worker_secs: float | None = 60.0) -> SyncReplicasOptimizerHook:
+    def make_session_run_hook(self, is_chief: bool, num_tokens: int = -1, lost_worker_secs: float | None = LOST_WORKER_SECS) -> SyncReplicasOptimizerHook:
         """The hook that every worker needs: it initializes the steps, and on the chief puts the first tokens and applies the updates.
 
-        A round that lasts ``lost_worker_secs``, and much longer than those before, goes on without the worker that is missing; None: never.
+        A round that lasts ``lost_worker_secs``, and three times as long as any before it, goes on without the worker that is missing; None: never.
         """
         return SyncReplicasOptimizerHook(self, is_chief, num_tokens, lost_worker_secs)
 

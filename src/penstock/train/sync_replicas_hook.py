@@ -24,13 +24,15 @@ from penstock.train.session_run_hook import SessionRunArgs, SessionRunContext, S
 
 _CHIEF_PATIENCE = 30.0  # seconds that a worker waits for a chief if the last one has ended: parameter servers may serve several jobs in turn
 _LOOK_AGAIN = 0.2
-_MUCH_LONGER = 10  # times the longest round so far
+LOST_WORKER_SECS = 7.5  # a round that stands still for so long has lost a worker, which is noticed before 10 seconds have passed
+_LOOKS = 4  # at a round in that time
+_MUCH_LONGER = 3  # times the longest round so far; to be wrong costs one gradient, which comes too late and is dropped
 
 
 class SyncReplicasOptimizerHook(SessionRunHook):
     """What ``SyncReplicasOptimizer.make_session_run_hook`` returns."""
 
-    def __init__(self, sync_optimizer: Any, is_chief: bool, num_tokens: int, lost_worker_secs: float | None = 60.0) -> None:
+    def __init__(self, sync_optimizer: Any, is_chief: bool, num_tokens: int, lost_worker_secs: float | None = LOST_WORKER_SECS) -> None:
         self._optimizer, self._is_chief, self._num_tokens, self._lost_worker_secs = sync_optimizer, is_chief, num_tokens, lost_worker_secs
         self._started = False
 
@@ -97,7 +99,7 @@ class SyncReplicasOptimizerHook(SessionRunHook):
         if self._lost_worker_secs is None:
             return
         step, since, longest = -1, time.monotonic(), 0.0
-        while not coord.wait_for_stop(self._lost_worker_secs / 4):
+        while not coord.wait_for_stop(self._lost_worker_secs / _LOOKS):
             now, (at, tokens) = time.monotonic(), session.run([self._step, self._waiting_tokens])
             if at != step:
                 longest = max(longest, now - since) if step >= 0 else 0.0
