@@ -50,9 +50,13 @@ lint: $(INSTALLED)  ## style (ruff) and types (mypy)
 	$(BIN)/ruff check
 	$(BIN)/mypy
 
-bench: $(INSTALLED)  ## the benchmarks, beside TensorFlow, PyTorch and JAX; ARGS="--cases mlp,lstm --rounds 3" takes less time
+bench: $(INSTALLED) $(VENV)/.plot  ## the benchmarks, beside TensorFlow, PyTorch and JAX; ARGS="--cases mlp,lstm --rounds 3" takes less time
 	$(BIN)/python benchmarks/run.py $(ARGS)
-	$(BIN)/python benchmarks/cluster.py --workers 1 2 --rounds 1 $(if $(shell $(BIN)/python -c 'import matplotlib' 2>/dev/null && echo yes),--plot build/cluster.png)
+	$(BIN)/python benchmarks/cluster.py --rounds 1 --seconds 2 --plot build/cluster.png
+
+$(VENV)/.plot: $(INSTALLED)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plot]'
+	@touch $@
 
 # TensorFlow 1.15 where there is a Python 3.7 for it, and TensorFlow 2, through compat.v1. PENSTOCK_TF_PYTHON names another one, which is used instead.
 INTEROP1 := .venv-interop1

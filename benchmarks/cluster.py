@@ -3,11 +3,13 @@
 Models without computation (the paper's section 6.2): null (a scalar of every ps is read), scalar, dense (all
 parameters are read and updated) and sparse (32 rows of an embedding), asynchronous and synchronous, 1 to 8 workers; and
 a synchronous one with a straggler, with and without backup workers. The rounds of the two frameworks are interleaved, and
-each number is the best of its rounds. TensorFlow is looked for in the Python that ``--peer`` or PENSTOCK_TF_PYTHON names.
+each number is the best of its rounds. TensorFlow is in the Python that ``--peer`` or PENSTOCK_TF_PYTHON names, or is
+installed once (``peers.py``); ``--peer none`` does without it.
 """
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
 import os
 import socket
@@ -19,6 +21,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from peers import PEERS, python_of
+from table import machine
 
 HERE = Path(__file__).parent
 SOURCE = HERE.parent / "src"
@@ -138,6 +143,24 @@ def print_row(row: Row, workers: int, results: list[dict[str, float]]) -> None:
     print(f"{row.label:<24}{workers:>8}{cells}{ratio}", flush=True)
 
 
+def write(path: Path, frameworks: list[Framework], found: dict[tuple[Row, int], list[dict[str, float]]], args: argparse.Namespace) -> None:
+    """The table as Markdown."""
+    heads = ["model", "workers", *(head for framework in frameworks for head in (framework.name, "median ms", "p90 ms")), "ratio"]
+    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    for (row, workers), results in found.items():
+        figures = [text for result in results for text in (f"{result['rate']:.1f}", f"{result['median'] * 1e3:.2f}", f"{result['p90'] * 1e3:.2f}")]
+        ratio = f"{results[0]['rate'] / results[-1]['rate']:.2f}x" if len(results) > 1 else ""
+        lines.append("| " + " | ".join([row.label, str(workers), *figures, ratio]) + " |")
+    path.write_text(f"""# The cluster benchmark, measured
+
+Written by `python benchmarks/cluster.py --write` on {datetime.date.today():%Y-%m-%d}; {machine()}. Penstock beside TensorFlow 2.21
+(its gRPC runtime), 2 parameter servers, all tasks on this machine. Steps per second and worker, median and 90th percentile of the time of a
+step; {args.seconds:g} seconds of steps, the best of {args.rounds} rounds, in which the frameworks alternate. The targets are TensorFlow's rate in
+every row, and twice that in the dense ones. With a straggler (the last worker is late by 50 ms in each step) the other workers are counted.
+
+""" + "\n".join(lines) + "\n")
+
+
 def draw(path: str, frameworks: list[Framework], found: dict[tuple[Row, int], list[dict[str, float]]]) -> None:
     """The paper's figure: steps per second over the number of workers, one line per model."""
     import matplotlib  # an optional extra
@@ -161,14 +184,16 @@ def draw(path: str, frameworks: list[Framework], found: dict[tuple[Row, int], li
 def main() -> int:
     """Measures and prints the table; draws it with --plot."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--peer", default=os.environ.get("PENSTOCK_TF_PYTHON"), help="the Python that has TensorFlow")
+    parser.add_argument("--peer", help="the Python that has TensorFlow, or none")
     parser.add_argument("--only", help="rows whose label contains this")
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4, 8])
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=3.0, help="of steps per round")
+    parser.add_argument("--write", action="store_true", help="write the table to benchmarks/CLUSTER.md")
     parser.add_argument("--plot", metavar="FILE", help="where to draw the figure (needs matplotlib)")
     args = parser.parse_args()
-    frameworks = [Framework("penstock", sys.executable)] + ([Framework("tensorflow", args.peer)] if args.peer else [])
+    peers = [] if args.peer == "none" else [Framework("tensorflow", args.peer or python_of(PEERS["tf"]))]
+    frameworks = [Framework("penstock", sys.executable), *peers]
     heads = "".join(f"{framework.name:>12}{'median':>9}{'p90 ms':>9}" for framework in frameworks)
     print(f"{'steps/s per worker':<24}{'workers':>8}{heads}{'ratio':>10}")
     found: dict[tuple[Row, int], list[dict[str, float]]] = {}
@@ -180,6 +205,8 @@ def main() -> int:
                 continue
             found[row, workers] = best(frameworks, row, workers, args)
             print_row(row, workers, found[row, workers])
+            if args.write:  # after each row: a run that is broken off leaves what it found
+                write(HERE / "CLUSTER.md", frameworks, found, args)
     if args.plot:
         draw(args.plot, frameworks, {key: results for key, results in found.items() if not key[0].straggler})
     return 0

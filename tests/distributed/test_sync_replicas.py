@@ -10,6 +10,7 @@ import pytest
 
 import penstock as tf
 from penstock.train import sync_replicas_hook
+from penstock.train.sync_replicas_hook import LOST_WORKER_SECS
 from support.cluster import PATIENCE, free_ports
 
 SOON = 0.3  # seconds; what waits, waits at least so long
@@ -50,7 +51,7 @@ def cluster():
 class Replica:
     """A worker: pushes gradients that are given to it, for w (two numbers) or, if ``sparse``, for rows of a table."""
 
-    def __init__(self, cluster, task, aggregate=2, total=3, num_tokens=0, sparse=False, lost_worker_secs=sync_replicas_hook.LOST_WORKER_SECS, hooks=(), **session):
+    def __init__(self, cluster, task, aggregate=2, total=3, num_tokens=0, sparse=False, lost_worker_secs=LOST_WORKER_SECS, hooks=(), **session):
         spec, servers = cluster
         with tf.Graph().as_default(), tf.device(tf.train.replica_device_setter(cluster=spec, worker_device=f"/job:worker/task:{task}")):
             step = tf.train.get_or_create_global_step()

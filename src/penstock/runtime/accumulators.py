@@ -67,7 +67,7 @@ class Accumulator:
 
 
 class DenseAccumulator(Accumulator):
-    """Sums arrays of one shape."""
+    """Sums arrays of one shape. The first gradient is kept as it is, without a copy: only the sum of two is memory of the accumulator's own."""
 
     def __init__(self, name: str, dtype: DType, shape: TensorShape, reduction: str) -> None:
         super().__init__(name, dtype, shape, reduction)
@@ -81,16 +81,22 @@ class DenseAccumulator(Accumulator):
                 raise invalid_argument(f"Shape mismatch: expected {_brackets(self.element_shape.extents)}, got {_brackets(found)}")
             if self.count and self._sum.shape != found:
                 raise invalid_argument(f"Shape mismatch: expected {_brackets(self._sum.shape)}, got {_brackets(found)}")
-            if self.count:
-                self._sum += gradient
+            if self.count > 1:
+                np.add(self._sum, gradient, out=self._sum)
             else:
-                self._sum = np.array(gradient)
+                self._sum = np.asarray(self._sum + gradient if self.count else gradient)
 
         self._apply(step, add)
 
     def take(self, running: Any, wanted: int) -> np.ndarray:
         """Waits for ``wanted`` gradients; returns their mean or sum."""
-        return self._take(running, wanted, lambda: _divided(self._sum, self.count) if self._mean else self._sum)
+        return self._take(running, wanted, self._reduced)
+
+    def _reduced(self) -> np.ndarray:
+        total, self._sum = self._sum, None
+        if not self._mean or self.count == 1:
+            return total
+        return np.divide(total, self.count, out=total) if total.dtype.kind == "f" and total.dtype.itemsize >= 4 else _divided(total, self.count)
 
 
 class SparseAccumulator(Accumulator):
@@ -103,8 +109,7 @@ class SparseAccumulator(Accumulator):
         self._start_over()
 
     def _start_over(self) -> None:
-        self._rows: dict[int, Any] = {}
-        self._counts: dict[int, int] = {}
+        self._gradients: list[tuple[np.ndarray, np.ndarray]] = []  # (indices, rows), as they came
         self._dense_shape: tuple[int, ...] = ()
 
     def apply(self, step: int, indices: np.ndarray, values: np.ndarray, shape: np.ndarray) -> None:
@@ -113,10 +118,7 @@ class SparseAccumulator(Accumulator):
             self._check(indices, values, shape)
             if len(shape):
                 self._dense_shape = tuple(shape.tolist())
-            for index, row in zip(indices.tolist(), values):
-                self._rows[index] = self._rows[index] + row if index in self._rows else np.array(row)
-            for index in set(indices.tolist()):  # an index that a gradient has twice is one row of it: the sum
-                self._counts[index] = self._counts.get(index, 0) + 1
+            self._gradients.append((indices, values))
 
         self._apply(step, add)
 
@@ -127,12 +129,13 @@ class SparseAccumulator(Accumulator):
             self._compare("shape", shape.tolist(), 0)
         row = values.shape[1:]
         self._compare("values", (-1, *row), 1)
-        if self._rows and next(iter(self._rows.values())).shape != row:
+        if self._gradients and self._gradients[0][1].shape[1:] != row:
             raise invalid_argument(f"Shape mismatch: rows of shape {_brackets(row)} do not fit those that are there")
         rows = shape[0] if len(shape) else (self.element_shape.extents or (None,))[0]
-        for place, index in enumerate(indices.tolist()):
-            if index < 0 or (rows is not None and index >= rows):
-                raise invalid_argument(f"Shape mismatch: index of slice {place} exceeded limits of shape; index is {index} exceeded {rows}")
+        wrong = np.flatnonzero((indices < 0) | (indices >= (np.inf if rows is None else rows)))
+        if len(wrong):
+            place, index = wrong[0], indices[wrong[0]]
+            raise invalid_argument(f"Shape mismatch: index of slice {place} exceeded limits of shape; index is {index} exceeded {rows}")
 
     def _compare(self, what: str, found: Any, start: int) -> None:
         """InvalidArgumentError if a gradient differs from the accumulator's shape in an axis from ``start`` on."""
@@ -150,12 +153,18 @@ class SparseAccumulator(Accumulator):
         return self._take(running, wanted, self._reduced)
 
     def _reduced(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        indices = sorted(self._rows)
-        rows = [_divided(self._rows[index], self._counts[index]) if self._mean else self._rows[index] for index in indices]
-        values = np.stack(rows) if rows else np.empty((0, *(extent or 0 for extent in (self.element_shape.extents or ())[1:])), self.dtype.np)
+        if not self._gradients:
+            indices, values = np.zeros(0, np.int64), np.empty((0, *(extent or 0 for extent in (self.element_shape.extents or ())[1:])), self.dtype.np)
+        else:
+            indices, where = np.unique(np.concatenate([some for some, _ in self._gradients]), return_inverse=True)
+            values = np.zeros((len(indices), *self._gradients[0][1].shape[1:]), self.dtype.np)
+            np.add.at(values, where, np.concatenate([rows for _, rows in self._gradients]))
+            if self._mean:  # an index that a gradient has twice is one row of it: the sum
+                counts = np.bincount(np.searchsorted(indices, np.concatenate([np.unique(some) for some, _ in self._gradients])))
+                values = _divided(values, counts.reshape(-1, *[1] * (values.ndim - 1)))
         shape = self._shape(values)
         self._start_over()
-        return np.array(indices, np.int64), values, np.array(shape, np.int64)
+        return indices.astype(np.int64), values, np.array(shape, np.int64)
 
     def _shape(self, values: np.ndarray) -> tuple[int, ...]:
         if self._dense_shape:
@@ -165,7 +174,7 @@ class SparseAccumulator(Accumulator):
         return -1, *values.shape[1:]
 
 
-def _divided(total: Any, count: int) -> Any:
+def _divided(total: Any, count: Any) -> Any:
     total = np.asarray(total)
     return total // count if total.dtype.kind in "iu" else (total / count).astype(total.dtype)
 

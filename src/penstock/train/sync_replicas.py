@@ -163,7 +163,8 @@ class SyncReplicasOptimizer(Optimizer):
         with device(self._global_step.device), name_scope(""):
             return self._tokens(num_tokens)
 
-    def make_session_run_hook(self, is_chief: bool, num_tokens: int = -1, lost_worker_secs: float | None = LOST_WORKER_SECS) -> SyncReplicasOptimizerHook:
+    def make_session_run_hook(self, is_chief: bool, num_tokens: int = -1,
+                              lost_worker_secs: float | None = LOST_WORKER_SECS) -> SyncReplicasOptimizerHook:
         """The hook that every worker needs: it initializes the steps, and on the chief puts the first tokens and applies the updates.
 
         A round that lasts ``lost_worker_secs``, and three times as long as any before it, goes on without the worker that is missing; None: never.

@@ -24,8 +24,8 @@ from penstock.train.session_run_hook import SessionRunArgs, SessionRunContext, S
 
 _CHIEF_PATIENCE = 30.0  # seconds that a worker waits for a chief if the last one has ended: parameter servers may serve several jobs in turn
 _LOOK_AGAIN = 0.2
-LOST_WORKER_SECS = 7.5  # a round that stands still for so long has lost a worker, which is noticed before 10 seconds have passed
-_LOOKS = 4  # at a round in that time
+LOST_WORKER_SECS = 6.0  # a round that stands still for so long has lost a worker, which is noticed before 10 seconds have passed
+_LOOKS = 6  # at a round in that time
 _MUCH_LONGER = 3  # times the longest round so far; to be wrong costs one gradient, which comes too late and is dropped
 
 

@@ -1,4 +1,4 @@
-"""Loops whose bodies name two devices, and their gradients. Run by Python 3.7 with TensorFlow 1.15.5, this records what they are: loop_gradients.json."""
+"""Loops whose bodies name two devices, and their gradients; run with TensorFlow 1.15.5 (Python 3.7), this writes loop_gradients.json."""
 import json
 import os
 
