@@ -10,10 +10,12 @@ The operands are A, B, what is added, and C. The words say which part of C to co
 """
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from llvmlite import ir
 
 from penstock.compiler.calls import ARRAY_DATA, Code
-from penstock.compiler.contract.microkernel import DEPTH, STRIDE, MicroKernels, Module, Tile, maximum, minimum, tile_for, zeros
+from penstock.compiler.contract.microkernel import DEPTH, PAIR, STRIDE, MicroKernels, Module, Tile, maximum, minimum, tile_for, zeros
 from penstock.compiler.contract.packing import GROUP, PANEL_ROWS, PATCH_WORDS, STAGE, Packing
 from penstock.compiler.vector.pieces import advance, loop, number
 from penstock.compiler.vector.vectors import I64, IR, POINTER, allocate
@@ -24,23 +26,29 @@ WORDS = (
     "a_at", "b_at", "added_at", "c_at",  # where the first ones begin
     "m_start", "m_stop", "m_block", "n_start", "n_stop", "k_start", "k_stop", "k_block",
     "a_step", "b_step", "added_step", "c_step",  # from row to row (of a transposed matrix: of what lies in memory)
-    "b_transposed", "b_packed", "has_added",
+    "a_transposed", "b_transposed", "b_packed", "has_patches", "has_added",
     "alpha", "floor",  # numbers of the element type, in the lower bits
     "c_width", "c_height", "c_line", "c_image",  # if c_width is not 0, the rows of C are pixels, of lines, of images
 )
 
 
-class Gemm:
-    """The module of the kernel. ``columns``: A is transposed in memory; ``patches``: A's buffer is filled with windows of an image."""
+class _Block(NamedTuple):
+    """Rows of C that are cut into ``tiles``: of ``pairs`` pairs of rows each, the first ``more`` ones of one pair more."""
 
-    def __init__(self, tile: Tile, columns: bool, patches: bool) -> None:
-        self.m, self.tile, self.columns = Module(tile), tile, columns
-        self.micro = MicroKernels(self.m, columns)
+    start: IR
+    count: IR
+    tiles: IR
+    pairs: IR
+    more: IR
+
+
+class Gemm:
+    """The module of the kernel. A can be transposed in memory, and its rows can be windows of an image."""
+
+    def __init__(self, tile: Tile) -> None:
+        self.m, self.tile = Module(tile), tile
+        self.micro = MicroKernels(self.m)
         self.packing = Packing(self.m)
-        self.pack_a = self.packing.patches() if patches else self.packing.matrix()
-        self.has_patches = patches
-        self.panels, self.panel, self.transposed_panel = self.packing.panels(), self.packing.panel(), self.packing.transposed_panel()
-        self.tiles = self.packing.tiles() if columns else None
         self.store_tile = self._store_tile()
         self._kernel()
 
@@ -52,11 +60,12 @@ class Gemm:
                     for k, name in enumerate(OPERANDS)}
         self.w = {name: b.load(b.gep(words, [number(len(OPERANDS) + k)], source_etype=I64), typ=I64) for k, name in enumerate(WORDS)}
         self.patch_words = b.gep(words, [number(len(OPERANDS) + len(WORDS))], source_etype=I64)
+        self.columns = b.icmp_signed("!=", self.w["a_transposed"], number(0))
         self.alpha, self.floor = (self.m.number(b, self.w[name]) for name in ("alpha", "floor"))
         tile = self.tile
         tiles = tile.buffer_rows // tile.rows
-        self.a_buffer = allocate(b, tile.scalar, tiles * DEPTH * tile.line // tile.size if self.columns else tile.buffer_rows * STRIDE)
-        self.stage = allocate(b, tile.scalar, (STAGE + 1) * STRIDE) if self.columns else self.a_buffer
+        self.a_buffer = allocate(b, tile.scalar, max(tiles * DEPTH * tile.line // tile.size, (tile.buffer_rows + 1) * STRIDE))
+        self.stage = allocate(b, tile.scalar, (STAGE + 1) * STRIDE)
         self.b_buffer = allocate(b, tile.scalar, GROUP * PANEL_ROWS * tile.columns)
         self.tile_buffer = allocate(b, tile.scalar, tile.rows * tile.columns)
         self.zeros = allocate(b, tile.scalar, tile.columns)
@@ -71,40 +80,55 @@ class Gemm:
     def _blocks(self) -> None:
         b, w = self.b, self.w
         with loop(b, w["m_start"], w["m_stop"], w["m_block"]) as m0:
-            count = minimum(b, w["m_block"], b.sub(w["m_stop"], m0))
-            tiles = b.udiv(b.add(count, number(self.tile.rows - 1)), number(self.tile.rows))
-            height = b.udiv(b.add(count, b.sub(tiles, number(1))), tiles)  # all tiles are about as high,
-            tiles = b.udiv(b.add(count, b.sub(height, number(1))), height)  # so there may be fewer of them
+            block = self._cut(m0, minimum(b, w["m_block"], b.sub(w["m_stop"], m0)))
             k_stop = maximum(b, w["k_stop"], b.add(w["k_start"], number(1)))  # at least one block: C is to be written
             with loop(b, w["k_start"], k_stop, w["k_block"]) as k0:
                 depth = minimum(b, w["k_block"], b.sub(w["k_stop"], k0))
-                self._pack_a(m0, count, height, k0, depth)
+                self._pack_a(block, k0, depth)
                 with loop(b, w["n_start"], w["n_stop"], self.tile.columns) as n0:
-                    self._panel((m0, count, tiles, height), k0, depth, n0)
+                    self._panel(block, k0, depth, n0)
 
-    def _pack_a(self, m0: IR, count: IR, height: IR, k0: IR, depth: IR) -> None:
+    def _cut(self, start: IR, count: IR) -> _Block:
+        """Rows as tiles that are about equally high."""
         b = self.b
-        if not self.columns:
-            self._copy_a(m0, count, k0, depth)
-            return
-        with loop(b, number(0), depth, STAGE) as k:
-            rows = minimum(b, number(STAGE), b.sub(depth, k))
-            self._copy_a(b.add(k0, k), rows, m0, count)
-            b.call(self.tiles, [advance(b, self.a_buffer, b.mul(k, number(self.tile.line))), self.stage, rows, count, height])
+        tiles = b.udiv(b.add(count, number(self.tile.rows - 1)), number(self.tile.rows))
+        all_pairs = b.udiv(b.add(count, number(PAIR - 1)), number(PAIR))
+        return _Block(start, count, tiles, b.udiv(all_pairs, tiles), b.urem(all_pairs, tiles))
 
-    def _copy_a(self, row: IR, rows: IR, column: IR, columns: IR) -> None:
-        """A part of A as it lies in memory."""
+    def _pack_a(self, block: _Block, k0: IR, depth: IR) -> None:
+        b, w = self.b, self.w
+        windows = b.icmp_signed("!=", w["has_patches"], number(0))
+        cut = [block.count, block.pairs, block.more]
+        with b.if_else(self.columns) as (turned, plain):
+            with turned, b.if_else(windows) as (gathered, there):
+                with gathered, loop(b, number(0), depth, STAGE) as k:
+                    rows = minimum(b, number(STAGE), b.sub(depth, k))
+                    self._gather(self.stage, b.add(k0, k), rows, block.start, block.count)
+                    to = advance(b, self.a_buffer, b.mul(k, number(self.tile.line)))
+                    b.call(self.packing.tiles, [to, self.stage, number(self.packing.row_bytes), rows, *cut])
+                with there:
+                    b.call(self.packing.tiles, [self.a_buffer, self._place_in_a(k0, block.start), w["a_step"], depth, *cut])
+            with plain:
+                with b.if_else(windows) as (gathered, there):
+                    with gathered:
+                        self._gather(self.a_buffer, block.start, block.count, k0, depth)
+                    with there:
+                        b.call(self.packing.matrix, [self.a_buffer, self._place_in_a(block.start, k0), w["a_step"], block.count, depth])
+                # The row that makes the last pair complete: it may be one too many.
+                b.call(self.packing.fill, [advance(b, self.a_buffer, b.mul(block.count, number(self.packing.row_bytes))), depth])
+
+    def _gather(self, buffer: IR, row: IR, rows: IR, column: IR, columns: IR) -> None:
+        """A part of the matrix of windows."""
         b = self.b
-        if self.has_patches:
-            b.call(self.pack_a, [self.stage, self.place["a"], self.patch_words, row, b.add(row, rows), column, b.add(column, columns)])
-            return
-        source = advance(b, self.place["a"], b.add(b.mul(row, self.w["a_step"]), b.mul(column, number(self.tile.size))))
-        b.call(self.pack_a, [self.stage, source, self.w["a_step"], rows, columns])
+        b.call(self.packing.patches, [buffer, self.place["a"], self.patch_words, row, b.add(row, rows), column, b.add(column, columns)])
 
-    def _panel(self, block: tuple[IR, IR, IR, IR], k0: IR, depth: IR, n0: IR) -> None:
+    def _place_in_a(self, row: IR, column: IR) -> IR:
+        b = self.b
+        return advance(b, self.place["a"], b.add(b.mul(row, self.w["a_step"]), b.mul(column, number(self.tile.size))))
+
+    def _panel(self, block: _Block, k0: IR, depth: IR, n0: IR) -> None:
         """All tiles of a block that lie in one panel of columns."""
         b, w, tile = self.b, self.w, self.tile
-        m0, count, tiles, height = block
         width = minimum(b, number(tile.columns), b.sub(w["n_stop"], n0))
         vectors = b.udiv(b.add(width, number(tile.lanes - 1)), number(tile.lanes))
         full = b.icmp_signed("==", width, b.mul(vectors, number(tile.lanes)))
@@ -112,19 +136,20 @@ class Gemm:
         first = b.icmp_signed("==", k0, w["k_start"])
         last = b.icmp_signed(">=", b.add(k0, w["k_block"]), w["k_stop"])
         floor = b.select(last, self.floor, ir.Constant(tile.scalar, float("-inf")))
-        direct = b.and_(full, b.icmp_signed("==", w["c_width"], number(0)))
+        at_once = b.and_(full, b.icmp_signed("==", w["c_width"], number(0)))
         fresh = b.icmp_signed("==", w["has_added"], number(0))
         column = b.mul(n0, number(tile.size))
-        with loop(b, number(0), tiles) as index:
-            t = b.mul(index, height)
-            rows, m = minimum(b, height, b.sub(count, t)), b.add(m0, t)
-            a = advance(b, self.a_buffer, b.mul(index, number(DEPTH * tile.line)) if self.columns else b.mul(t, number(STRIDE * tile.size)))
-            micro = self.micro.choose(b, rows, vectors)
+        with loop(b, number(0), block.tiles) as index:
+            t = b.mul(b.add(b.mul(index, block.pairs), minimum(b, index, block.more)), number(PAIR))
+            height = b.mul(b.add(block.pairs, b.zext(b.icmp_signed("<", index, block.more), I64)), number(PAIR))
+            rows, m = minimum(b, height, b.sub(block.count, t)), b.add(block.start, t)
+            a = advance(b, self.a_buffer, b.select(self.columns, b.mul(index, number(DEPTH * tile.line)), b.mul(t, number(STRIDE * tile.size))))
+            micro = self.micro.choose(b, b.zext(self.columns, I64), height, vectors)
             c = advance(b, self.place["c"], b.add(column, b.mul(m, w["c_step"])))
             given = advance(b, self.place["added"], b.add(column, b.mul(m, w["added_step"])))
             added, added_step = b.select(fresh, self.zeros, given), b.select(fresh, number(0), w["added_step"])
-            with b.if_else(direct) as (at_once, by_way):
-                with at_once:
+            with b.if_else(b.and_(at_once, b.icmp_signed("==", rows, height))) as (direct, by_way):
+                with direct:
                     source, source_step = b.select(first, added, c), b.select(first, added_step, w["c_step"])
                     self.micro.call(b, micro, [a, panel, step, source, source_step, c, w["c_step"], depth, self.alpha, floor])
                 with by_way:
@@ -136,7 +161,7 @@ class Gemm:
                                              *[w[name] for name in ("c_step", "c_width", "c_height", "c_line", "c_image")]])
 
     def _pack_b(self, k0: IR, depth: IR, n0: IR, width: IR, vectors: IR, full: IR) -> tuple[IR, IR]:
-        """The panel and its step; a partial one is always copied, for vectors would reach beyond the array. Full ones are copied in groups."""
+        """The panel and its step; a partial panel is always copied, for vectors would reach beyond the array. Full ones are copied in groups."""
         b, w, tile = self.b, self.w, self.tile
         slot = b.and_(b.udiv(b.sub(n0, w["n_start"]), number(tile.columns)), number(GROUP - 1))
         place = advance(b, self.b_buffer, b.mul(slot, number(self.packing.panel_bytes)))
@@ -147,43 +172,46 @@ class Gemm:
         arguments = [place, source, w["b_step"], depth, width, vectors]
         with b.if_then(packed), b.if_else(transposed) as (turned, plain):
             with turned:
-                b.call(self.transposed_panel, arguments)
+                b.call(self.packing.transposed_panel, arguments)
             with plain, b.if_else(b.icmp_signed("==", width, number(tile.columns))) as (whole, part):
                 with whole, b.if_then(b.icmp_signed("==", slot, number(0))):
                     count = minimum(b, number(GROUP), b.udiv(b.sub(w["n_stop"], n0), number(tile.columns)))
-                    b.call(self.panels, [place, source, w["b_step"], depth, count])
+                    b.call(self.packing.panels, [place, source, w["b_step"], depth, count])
                 with part:
-                    b.call(self.panel, arguments)
+                    b.call(self.packing.panel, arguments)
         return b.select(packed, place, source), b.select(packed, b.mul(vectors, number(tile.lanes * tile.size)), w["b_step"])
 
     def _store_tile(self) -> ir.Function:
         """store_tile(tile, c, m, rows, width, added, added_step, first, floor, c_step, ...): the end of the micro-kernel, for any width and place."""
         function, b = self.m.function("store_tile", [POINTER, POINTER, *[I64] * 3, POINTER, I64, I64, self.tile.scalar, *[I64] * 5])
         tile, c, m, rows, width, added, added_step, first, floor, c_step, c_width, c_height, c_line, c_image = function.args
-        bound, one = self.m.splat(b, floor), number(1)
-        scattered = b.icmp_signed("!=", c_width, number(0))
-        across, down = b.select(scattered, c_width, one), b.select(scattered, c_height, one)
-        fresh = b.icmp_signed("!=", first, number(0))
+        bound, fresh = self.m.splat(b, floor), b.icmp_signed("!=", first, number(0))
         with loop(b, number(0), rows) as row:
             index = b.add(m, row)
-            line = b.udiv(index, across)
-            pixel = b.add(b.mul(b.urem(index, across), c_step), b.add(b.mul(b.urem(line, down), c_line), b.mul(b.udiv(line, down), c_image)))
-            place = advance(b, c, b.select(scattered, pixel, b.mul(index, c_step)))
+            straight, before = advance(b, c, b.mul(index, c_step)), b.block
+            with b.if_then(b.icmp_signed("!=", c_width, number(0))):
+                line = b.udiv(index, c_width)
+                down = b.add(b.mul(b.urem(line, c_height), c_line), b.mul(b.udiv(line, c_height), c_image))
+                scattered, inside = advance(b, c, b.add(b.mul(b.urem(index, c_width), c_step), down)), b.block
+            place = b.phi(POINTER)
+            place.add_incoming(straight, before)
+            place.add_incoming(scattered, inside)
             source = b.select(fresh, advance(b, added, b.mul(row, added_step)), place)
             for v in range(self.tile.vectors):
-                offset = number(v * self.tile.lanes * self.tile.size)
-                mask = self.m.first_lanes(b, b.sub(width, number(v * self.tile.lanes)))
-                value = self.m.load(b, advance(b, advance(b, tile, b.mul(row, number(self.tile.columns * self.tile.size))), offset))
-                value = b.fadd(value, self.m.masked_load(b, advance(b, source, offset), mask))
-                self.m.masked_store(b, self.m.at_least(b, value, bound), advance(b, place, offset), mask)
+                with b.if_then(b.icmp_signed("<", number(v * self.tile.lanes), width)):
+                    offset = number(v * self.tile.lanes * self.tile.size)
+                    mask = self.m.first_lanes(b, b.sub(width, number(v * self.tile.lanes)))
+                    value = self.m.load(b, advance(b, advance(b, tile, b.mul(row, number(self.tile.columns * self.tile.size))), offset))
+                    value = b.fadd(value, self.m.masked_load(b, advance(b, source, offset), mask))
+                    self.m.masked_store(b, self.m.at_least(b, value, bound), advance(b, place, offset), mask)
         b.ret_void()
         return function
 
 
-def code(size: int, columns: bool, patches: bool) -> Code:
+def code(size: int) -> Code:
     """The kernel for elements of this size."""
     tile = tile_for(size)
-    return Code.of(f"gemm {tile} {columns} {patches}", lambda: str(Gemm(tile, columns, patches).m.module))
+    return Code.of(f"gemm {tile}", lambda: str(Gemm(tile).m.module))
 
 
 __all__ = ["OPERANDS", "PATCH_WORDS", "WORDS", "code"]

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from penstock.compiler.contract.microkernel import DEPTH, I32, STRIDE, Module, maximum, minimum, zeros
+from penstock.compiler.contract.microkernel import DEPTH, I32, PAIR, STRIDE, Module, maximum, minimum, zeros
 from penstock.compiler.vector.pieces import advance, loop, number
 from penstock.compiler.vector.vectors import I64, IR, POINTER
 
-STAGE = 16  # rows of A's transpose that are copied at a time, before they are cut into tiles
+STAGE = 16  # windows that are gathered at a time, before they are cut into tiles
 PANEL_ROWS = DEPTH + 16  # of a panel of B: with room for a whole square
 GROUP = 4  # panels of B in a buffer
 
@@ -28,7 +28,7 @@ PATCH_WORDS = (
 
 
 class Packing:
-    """The functions that fill buffers; ``patches`` and ``transposed`` are made when they are asked for."""
+    """The functions that fill buffers."""
 
     def __init__(self, module: Module) -> None:
         self.m, self.tile = module, module.tile
@@ -36,6 +36,8 @@ class Packing:
         self.row_bytes = STRIDE * self.size
         self.panel_bytes = PANEL_ROWS * self.tile.columns * self.size
         self.copy, self.fill = self._copy(), self._fill()
+        self.matrix, self.patches, self.tiles = self._matrix(), self._patches(), self._tiles()
+        self.panels, self.panel, self.transposed_panel = self._panels(), self._panel(), self._transposed_panel()
 
     def _vector_bytes(self) -> int:
         return self.tile.lanes * self.size
@@ -64,7 +66,7 @@ class Packing:
         b.ret_void()
         return function
 
-    def matrix(self) -> ir.Function:
+    def _matrix(self) -> ir.Function:
         """matrix(buffer, from, step, rows, count): rows of a matrix."""
         function, b = self.m.function("matrix", [POINTER, POINTER, I64, I64, I64])
         buffer, source, step, rows, count = function.args
@@ -73,7 +75,7 @@ class Packing:
         b.ret_void()
         return function
 
-    def patches(self) -> ir.Function:
+    def _patches(self) -> ir.Function:
         """patches(buffer, image, words, row start, row stop, column start, column stop): a part of the matrix with a row for each window."""
         function, b = self.m.function("patches", [POINTER, POINTER, POINTER, I64, I64, I64, I64])
         buffer, image, words, row_start, row_stop, start, stop = function.args
@@ -142,25 +144,31 @@ class Packing:
         b.ret_void()
         return function
 
-    def tiles(self) -> ir.Function:
-        """tiles(to, buffer, rows, count, height): cuts rows into pieces of ``height`` elements; those of one tile stand one below the other."""
-        function, b = self.m.function("tiles", [POINTER, POINTER, I64, I64, I64])
-        to, buffer, rows, count, height = function.args
-        piece, lanes = b.mul(height, number(self.size)), self.tile.line // self._vector_bytes()
-        length = b.mul(count, number(self.size))
+    def _tiles(self) -> ir.Function:
+        """tiles(to, from, step, rows, count, pairs, more): cuts rows into pieces; those of one tile stand one below the other.
+
+        Beside them there are zeros. A piece has ``pairs`` pairs of elements, and the first ``more`` pieces one pair more.
+        """
+        function, b = self.m.function("tiles", [POINTER, POINTER, *[I64] * 5])
+        to, source, step, rows, count, pairs, more = function.args
+        high = b.add(pairs, number(1))
         with loop(b, number(0), rows) as row:
-            source, target = advance(b, buffer, b.mul(row, number(self.row_bytes))), advance(b, to, b.mul(row, number(self.tile.line)))
+            here, target = advance(b, source, b.mul(row, step)), advance(b, to, b.mul(row, number(self.tile.line)))
             before = b.block
             head, body, done = (b.append_basic_block(name) for name in ("head", "body", "done"))
             b.branch(head)
             b.position_at_end(head)
-            offset, place = b.phi(I64), b.phi(POINTER)
-            b.cbranch(b.icmp_signed("<", offset, length), body, done)
+            index, start, place = b.phi(I64), b.phi(I64), b.phi(POINTER)
+            b.cbranch(b.icmp_signed("<", start, count), body, done)
             b.position_at_end(body)
-            for v in range(lanes):
-                at = number(v * self._vector_bytes())
-                self.m.store(b, self.m.load(b, advance(b, advance(b, source, offset), at)), advance(b, place, at))
-            for phi, first, again in ((offset, number(0), b.add(offset, piece)), (place, target, advance(b, place, number(DEPTH * self.tile.line)))):
+            height = b.mul(b.select(b.icmp_signed("<", index, more), high, pairs), number(PAIR))
+            present = minimum(b, height, b.sub(count, start))
+            for v in range(self.tile.line // self._vector_bytes()):
+                mask = self.m.first_lanes(b, b.sub(present, number(v * self.tile.lanes)))
+                at = b.add(b.mul(start, number(self.size)), number(v * self._vector_bytes()))
+                self.m.store(b, self.m.masked_load(b, advance(b, here, at), mask), advance(b, place, number(v * self._vector_bytes())))
+            following = (b.add(index, number(1)), b.add(start, height), advance(b, place, number(DEPTH * self.tile.line)))
+            for phi, first, again in zip((index, start, place), (number(0), number(0), target), following):
                 phi.add_incoming(first, before)
                 phi.add_incoming(again, body)
             b.branch(head)
@@ -168,7 +176,7 @@ class Packing:
         b.ret_void()
         return function
 
-    def panels(self) -> ir.Function:
+    def _panels(self) -> ir.Function:
         """panels(buffer, from, step, rows, count): some full panels of B. Row by row: rows may be far apart, and each has a page of its own."""
         function, b = self.m.function("panels", [POINTER, POINTER, I64, I64, I64])
         buffer, source, step, rows, count = function.args
@@ -183,7 +191,7 @@ class Packing:
         b.ret_void()
         return function
 
-    def panel(self) -> ir.Function:
+    def _panel(self) -> ir.Function:
         """panel(buffer, from, step, rows, width, vectors): columns of B, in rows of whole vectors; the rest is zeros."""
         function, b = self.m.function("panel", [POINTER, POINTER, I64, I64, I64, I64])
         buffer, source, step, rows, width, vectors = function.args
@@ -197,7 +205,7 @@ class Packing:
         b.ret_void()
         return function
 
-    def transposed_panel(self) -> ir.Function:
+    def _transposed_panel(self) -> ir.Function:
         """transposed_panel(buffer, from, step, rows, width, vectors): the same, from the transpose of B: ``step`` leads from column to column.
 
         Squares of lanes x lanes are transposed in registers. Columns beyond the width repeat the last one: they are computed, and never stored.

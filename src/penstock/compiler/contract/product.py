@@ -1,6 +1,7 @@
 """A product of matrices, or what looks like one, as calls of the kernel in ``gemm``: how it is cut into parts and blocks."""
 from __future__ import annotations
 
+import itertools
 import math
 import struct
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ import numpy as np
 
 from penstock.compiler.calls import Array
 from penstock.compiler.contract import gemm
-from penstock.compiler.contract.microkernel import DEPTH, Tile, tile_for
+from penstock.compiler.contract.microkernel import DEPTH, PAIR, Tile, tile_for
 
 if TYPE_CHECKING:
     from penstock.compiler.emitter import Emitter
@@ -20,6 +21,8 @@ _SMALL = 2_000_000  # operations that one thread does in the time that it takes 
 PARTS = 3  # per thread: one that is delayed has less to do
 _PAGES = 60  # that a CPU can look up at once
 _FAR = 2048  # bytes between rows
+_COPY = 0.2  # cycles to copy an element into a buffer
+_DELAY = 0.2  # how much of a part the slowest thread lags behind
 _REUSED = 3  # tiles of rows that a panel of B has to serve, to be worth a copy
 
 
@@ -74,7 +77,7 @@ def emit(b: Emitter, p: Product, a: Array, right: Array, c: Array, label: str, e
     epilogue = epilogue or Epilogue()
     added = epilogue.added
     words = {"alpha": bits(epilogue.alpha, c.dtype), "floor": bits(epilogue.floor, c.dtype), "has_added": int(added is not None)}
-    code = gemm.code(c.dtype.itemsize, p.a_transposed, bool(p.patches))
+    code = gemm.code(c.dtype.itemsize)
     parts = [_words(p, tile, {**words, **item, **part}) for item in items or [{}] for part in _split(p, tile, b.threads, len(items or [{}]))]
     operands = [a, right, added if added is not None else c, c]
     b.call(code, operands, parts, label, 1, p.flops * len(items or [{}]))
@@ -87,7 +90,8 @@ def bits(value: float, dtype: np.dtype) -> int:
 
 def _words(p: Product, tile: Tile, given: dict[str, int]) -> list[int]:
     m = given["m_stop"] - given["m_start"]
-    values = {"batch": p.batch, "a_step": p.a_step, "b_step": p.b_step, "c_step": p.c_step, "b_transposed": int(p.b_transposed),
+    values = {"batch": p.batch, "a_step": p.a_step, "b_step": p.b_step, "c_step": p.c_step, "a_transposed": int(p.a_transposed),
+              "b_transposed": int(p.b_transposed), "has_patches": int(bool(p.patches)),
               "b_packed": int(p.b_transposed or m >= _REUSED * tile.rows), "k_start": 0, "k_stop": p.k, **_blocks(p, tile, m), **p.steps, **given}
     return [*(values.get(name, 0) for name in gemm.WORDS), *p.patches]
 
@@ -95,7 +99,7 @@ def _words(p: Product, tile: Tile, given: dict[str, int]) -> list[int]:
 def _blocks(p: Product, tile: Tile, m: int) -> dict[str, int]:
     """The sizes of blocks. Where large rows of B, or of C, are passed but once, few of them are open at a time: each is on a page of its own."""
     few = _PAGES // tile.rows * tile.rows
-    m_most = few if p.k <= _PAGES and p.c_step >= _FAR else tile.buffer_rows
+    m_most = few if p.k <= _PAGES and p.c_step >= _FAR else DEPTH if p.patches and p.a_transposed else tile.buffer_rows
     k_most = _PAGES if m <= few and not p.b_transposed and p.b_step >= _FAR else DEPTH
     return {"m_block": _even(m, m_most, tile.rows), "k_block": _even(p.k, k_most, 4)}
 
@@ -113,15 +117,36 @@ def round_up(extent: int, multiple: int) -> int:
 
 def _split(p: Product, tile: Tile, threads: int, items: int) -> Iterator[dict[str, int]]:
     """The parts of one item: ranges of the batch, of rows, of columns."""
-    wanted = 1 if p.flops * items < _SMALL else threads * PARTS
-    batches = min(p.batch, max(wanted // items, 1))
-    rest = -(-wanted // (items * batches))
-    by_rows = min(rest, max(p.m // (2 * tile.rows), 1))
-    by_columns = min(-(-rest // by_rows), -(-p.n // tile.columns))
+    most = 1 if p.flops * items < _SMALL else threads * PARTS
+    batches = min(p.batch, max(most // items, 1))
+    by_rows, by_columns = _grid(p, tile, threads, batches * items) if most > 1 else (1, 1)
     for first, last in ranges(p.batch, batches, 1):
-        for m_start, m_stop in ranges(p.m, by_rows, tile.rows):
+        for m_start, m_stop in ranges(p.m, by_rows, PAIR):
             for n_start, n_stop in ranges(p.n, by_columns, tile.columns):
                 yield {"batch": last - first, "m_start": m_start, "m_stop": m_stop, "n_start": n_start, "n_stop": n_stop, **_moved(p, first)}
+
+
+def _grid(p: Product, tile: Tile, threads: int, others: int) -> tuple[int, int]:
+    """Into how many ranges of rows and of columns a product is cut, so that all threads together are done soonest; ``others`` are its like."""
+    wanted = {-(-threads * each // others) for each in range(1, PARTS + 1)}
+    grids = [(rows, total // rows) for total in wanted for rows in range(1, total + 1) if total % rows == 0]
+    return min(grids, key=lambda grid: _cost(p, tile, threads, others, *grid))
+
+
+def _cost(p: Product, tile: Tile, threads: int, others: int, by_rows: int, by_columns: int) -> float:
+    """An estimate of the time, in cycles: of as many parts, one after the other, as the busiest thread has. Beside the multiplications, a part
+    copies its rows of A, and its columns of B once for each block of rows."""
+    m, n = min(_piece(p.m, by_rows, PAIR), p.m), min(_piece(p.n, by_columns, tile.columns), p.n)
+    parts = others * -(-p.m // m) * -(-p.n // n)
+    multiplying = round_up(m, PAIR) * round_up(n, tile.lanes) * p.k / (2 * tile.lanes)
+    blocks = -(-m // _blocks(p, tile, m)["m_block"])
+    copying = (m + blocks * n) * p.k * _COPY
+    return (-(-parts // threads) + _DELAY) * (multiplying + copying)
+
+
+def _piece(extent: int, pieces: int, multiple: int) -> int:
+    """The length of the longest range."""
+    return -(-round_up(extent, multiple) // (pieces * multiple)) * multiple
 
 
 def _moved(p: Product, first: int) -> dict[str, int]:
@@ -129,8 +154,9 @@ def _moved(p: Product, first: int) -> dict[str, int]:
 
 
 def ranges(extent: int, pieces: int, multiple: int) -> Iterator[tuple[int, int]]:
-    """About ``pieces`` ranges, whose bounds are multiples of something."""
-    step = round_up(-(-extent // pieces), multiple)
-    for start in range(0, extent, step):
-        yield start, min(start + step, extent)
-
+    """Up to ``pieces`` ranges of about the same length, whose bounds are multiples of something."""
+    units = round_up(extent, multiple) // multiple
+    bounds = [min(units * index // pieces * multiple, extent) for index in range(pieces + 1)]
+    for start, stop in itertools.pairwise(bounds):
+        if start < stop:
+            yield start, stop
