@@ -10,7 +10,7 @@ from scipy import special
 import penstock.ops  # noqa: F401 (fills the registry)
 from penstock.graph import dtypes as dt
 from penstock.graph.opdef import REGISTRY
-from support.fused import difference, native_op
+from support.fused import difference, flushed, native_op
 
 ULPS = 4
 COUNT = 40_000
@@ -35,7 +35,7 @@ def special_values(dtype: np.dtype) -> np.ndarray:
              88.72283, 88.72284, 103.97, 87.3366, 709.78, 745.13, 710.0, 746.0, 0.25, 28.0, 10.5, 2.0 ** 20, 2.0 ** 30, 20.0]
     both = np.array(edges, dtype)
     with np.errstate(all="ignore"):
-        return np.concatenate([both, -both, np.nextafter(both, dtype.type(0)), np.nextafter(-both, dtype.type(-np.inf))])
+        return flushed(np.concatenate([both, -both, np.nextafter(both, dtype.type(0)), np.nextafter(-both, dtype.type(-np.inf))]))
 
 
 def numbers(dtype: np.dtype, count: int = COUNT) -> np.ndarray:
@@ -45,7 +45,7 @@ def numbers(dtype: np.dtype, count: int = COUNT) -> np.ndarray:
     spans = [rng.uniform(-span, span, count // 4) for span in (1e-4, 0.4, 1, 2, 10, 40, 110, 750, 1e5, 1e7)]
     near_one = 1 + rng.uniform(-0.01, 0.01, count)
     with np.errstate(all="ignore"):
-        return np.concatenate([bits, *spans, near_one, special_values(dtype)], dtype=dtype, casting="unsafe") * dtype.type(1)
+        return flushed(np.concatenate([bits, *spans, near_one, special_values(dtype)], dtype=dtype, casting="unsafe") * dtype.type(1))
 
 
 def exact(function, x: np.ndarray) -> np.ndarray:
@@ -68,7 +68,7 @@ def test_precision_everywhere(name):
     for start in range(0, 2 ** 32, 2 ** 26):
         x = np.arange(start, start + 2 ** 26, 61, np.uint32).view(np.float32)
         with np.errstate(all="ignore"):
-            x = x * np.float32(1)
+            x = flushed(x * np.float32(1))
         problem = difference(native_op(name, x), exact(FUNCTIONS[name], x), ULPS)
         assert problem is None, problem
 

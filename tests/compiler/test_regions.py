@@ -45,6 +45,34 @@ def test_a_training_step_is_one_region(monkeypatch):
     assert not step[0].demoted
 
 
+def test_a_group_of_nodes_does_not_cut_a_region():
+    """What waits for three others by way of a group is in the region of those."""
+    x = tf.placeholder(tf.float32, [8])
+    v = tf.Variable(np.zeros(8, "f"), use_resource=True)
+    before = [tf.sin(x), tf.cos(x), v.assign_add(x)]
+    with tf.control_dependencies([tf.group(*before)]):
+        after = v.read_value() * 2
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        value = np.arange(8, dtype="f")
+        for turn in (1, 2, 3):
+            np.testing.assert_array_equal(session.run(after, {x: value}), 2 * turn * value)
+        assert len([each for each in regions_of(session) if any(node.definition.type == "NoOp" for node in each.body.nodes)]) == 1
+        assert sum(plan.parts[0].nodes[-1].definition.type == "NoOp" for plan in session._plans.values()) <= 1  # the initializer's, at most
+
+
+def test_numbers_too_small_are_zero(monkeypatch):
+    """As in TensorFlow, whose threads flush them: an Adam whose gradients have vanished does not become a hundred times slower."""
+    x = tf.placeholder(tf.float32, [None])
+    fetches = [x * 0.5 + 0.0, tf.equal(x, 0.0)]
+    with tf.Session(config=tf.ConfigProto(intra_op_parallelism_threads=2)) as session:
+        for count in (3, 300_000):  # by one thread, and by two
+            halves, zeros = session.run(fetches, {x: np.tile(np.array([1e-40, 2e-38, 1], "f"), count)})
+            assert set(halves.tolist()) == {0.0, 0.5}
+            np.testing.assert_array_equal(zeros, [True, False, False] * count)
+    assert np.float32(1e-40) * np.float32(0.5) != 0  # the caller's thread is as it was
+
+
 def test_same_threads_same_bits(monkeypatch):
     assert losses("eager", 2, monkeypatch)[0] == losses("eager", 2, monkeypatch)[0]
 

@@ -194,6 +194,8 @@ def _capable(node: Node) -> bool:
         return False
     if definition.forwards_reference and _reference_source(node) is not None:
         return False
+    if _only_waits(node):
+        return True
     inputs = [producer.output_dtypes[index] for producer, index in node.inputs]
     native, hands_on = definition.native is not None, definition.repeats or definition.array_role
     special = {dtypes.variant} if native else set()
@@ -205,6 +207,11 @@ def _capable(node: Node) -> bool:
     if definition.lower is None or not (definition.elementwise or definition.updates):
         return False
     return bool(definition.updates) or why_not(definition, node.attrs, [dtype.base_dtype for dtype in inputs]) is None
+
+
+def _only_waits(node: Node) -> bool:
+    """Does the node nothing but wait for others, as ``tf.group`` does? In a region everything is in order without it."""
+    return not node.inputs and not node.output_dtypes and pure(node.definition)
 
 
 def _capable_function(function: FuncGraph) -> bool:
