@@ -140,6 +140,22 @@ def test_softmax_and_cross_entropies(rng, shape):
     assert len(check([tf.reduce_logsumexp(x, 1)], {x: vx}).calls) == 1
 
 
+def test_the_gradient_of_a_cross_entropy_has_one_softmax():
+    """The zeros that stand for the gradient of the output that nobody uses leave no trace, be the shape known or not."""
+    for shape in ([None, None], [7, 40]):
+        logits, labels = tf.placeholder(tf.float32, shape), tf.placeholder(tf.int32, shape[:1])
+        loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+        (gradient,) = tf.gradients(loss, logits)
+        assert not [op for op in gradient.graph.get_operations() if op.type == "Softmax"]
+
+
+@pytest.mark.parametrize("place", [0, 5, 16, 40, 66])
+def test_nan_is_the_extreme_of_its_row(rng, place):
+    x, value = feed(rng, 3, 67)
+    value[1, place] = np.nan
+    check([tf.reduce_max(x, 1), tf.reduce_min(x, 1), tf.nn.softmax(x)], {x: value})
+
+
 def test_labels_out_of_range_are_refused(rng):
     x, vx = feed(rng, 4, 3)
     labels = tf.placeholder(tf.int64, [None])

@@ -12,7 +12,7 @@ from llvmlite import ir
 
 from penstock.compiler.unsupported import Unsupported
 from penstock.compiler.vector.builder import NARROW, Value, VectorBuilder, scalar_type
-from penstock.compiler.vector.vectors import I8, IR, LANES, allocate, splat, vector
+from penstock.compiler.vector.vectors import I1, I8, IR, LANES, allocate, splat, vector
 from penstock.graph import dtypes as dt
 from penstock.graph.dtypes import DType
 
@@ -32,6 +32,7 @@ class Folding:
         self.is_float = dtype.is_floating
         self.wide = I8 if dtype.is_bool else scalar_type(wide_dtype(kind, dtype))
         self.compensated = kind == "sum" and dtype is dt.float64
+        self.extreme = self.is_float and kind in ("max", "min")
         self.identity = self._identity()
 
     def _identity(self) -> Any:
@@ -55,6 +56,10 @@ class Folding:
         if not self.is_float:
             return b.select((b.icmp_unsigned if self.dtype.is_unsigned else b.icmp_signed)(how, x, y), x, y)
         return b.select(b.fcmp_unordered("uno", x, x), x, b.select(b.fcmp_ordered(how, x, y), x, y))  # NaN wins
+
+    def nearer(self, b: ir.IRBuilder, old: IR, value: IR) -> IR:
+        """``combine`` of float extremes, in one instruction: NaN among the values is passed over."""
+        return b.select(b.fcmp_ordered(">" if self.kind == "max" else "<", value, old), value, old)
 
     def widened(self, b: ir.IRBuilder, value: IR) -> IR:
         """An operand in the type of the accumulator."""
@@ -80,26 +85,34 @@ class Folding:
 
 
 class RowAccumulator:
-    """Lanes of a fold along a row: registers, once LLVM has promoted them."""
+    """Lanes of a fold along a row: registers, once LLVM has promoted them.
+
+    Each vector waits for the one before it. So what finds NaN among values whose extreme is looked for stands beside that chain, not in it.
+    """
 
     def __init__(self, entry: ir.IRBuilder, folding: Folding) -> None:
         self.folding = folding
         self._total = allocate(entry, vector(folding.wide), 1)
         self._lost = allocate(entry, vector(folding.wide), 1) if folding.compensated else None
+        self._seen = allocate(entry, vector(I1), 1) if folding.extreme else None  # NaN, per lane
 
     def start(self, b: ir.IRBuilder) -> None:
         """Nothing is folded yet."""
         b.store(self.folding.empty(), self._total)
         if self._lost is not None:
             b.store(splat(self.folding.wide, 0.0), self._lost)
+        if self._seen is not None:
+            b.store(splat(I1, 0), self._seen)
 
     def add(self, b: ir.IRBuilder, value: IR, mask: IR) -> None:
         """Folds the lanes of a vector for which the mask is true."""
         kind = vector(self.folding.wide)
         value = b.select(mask, self.folding.widened(b, value), self.folding.empty())
         old = b.load(self._total, typ=kind)
-        total = self.folding.combine(b, old, value)
+        total = self.folding.combine(b, old, value) if self._seen is None else self.folding.nearer(b, old, value)
         b.store(total, self._total)
+        if self._seen is not None:
+            b.store(b.or_(b.load(self._seen, typ=vector(I1)), b.fcmp_unordered("uno", value, value)), self._seen)
         if self._lost is not None:
             back = b.fsub(total, old)
             error = b.fadd(b.fsub(old, b.fsub(total, back)), b.fsub(value, back))
@@ -112,6 +125,8 @@ class RowAccumulator:
         if self._lost is not None:
             lost = b.load(self._lost, typ=kind)
             total = b.select(b.fcmp_ordered("ord", lost, lost), b.fadd(total, lost), total)  # a sum that is infinite loses NaN
+        if self._seen is not None:
+            total = b.select(b.load(self._seen, typ=vector(I1)), splat(self.folding.wide, math.nan), total)
         width = LANES
         while width > 1:
             width //= 2

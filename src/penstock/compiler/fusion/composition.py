@@ -59,6 +59,9 @@ class Term:
     def __truediv__(self, other: Any) -> Term:
         return self.b.binary("RealDiv", self, other)
 
+    def __rtruediv__(self, other: Any) -> Term:
+        return self.b.constant(other, self.dtype) / self
+
     __radd__, __rmul__ = __add__, __mul__
 
 

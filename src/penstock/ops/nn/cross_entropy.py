@@ -12,7 +12,7 @@ from penstock.graph.scopes import control_dependencies, name_scope
 from penstock.graph.shape import TensorShape, broadcast
 from penstock.graph.static import constant_value
 from penstock.ops.array import shape_ops
-from penstock.ops.array.fill import ZerosLike, zeros_like
+from penstock.ops.array.fill import Fill, ZerosLike, zeros_like
 from penstock.ops.array.passing import stop_gradient
 from penstock.ops.array.select import where
 from penstock.ops.array.slicing import slice_
@@ -58,7 +58,7 @@ class SoftmaxCrossEntropyWithLogits:
             features, labels = features + b.zeros(labels.shape, labels.dtype), labels + b.zeros(features.shape, features.dtype)
         shifted, exponential, total = composed_shifted_exp(b, features)
         loss = b.sum(labels * (b.log(total) - shifted), [-1])
-        return b.cast(b.reshape(loss, [rows]), kind), b.cast(exponential / total - labels, kind)
+        return b.cast(b.reshape(loss, [rows]), kind), b.cast(exponential * (1 / total) - labels, kind)
 
     def gradient(op, d_loss, d_backprop):
         d_logits = _feature_gradient(op, d_loss, d_backprop)
@@ -92,7 +92,7 @@ class SparseSoftmaxCrossEntropyWithLogits:
         shifted, exponential, total = composed_shifted_exp(b, b.wide(features))
         chosen = b.equal(b.constant(np.arange(classes), labels.dtype), b.reshape(labels, [rows, 1]))
         loss = b.log(total) - b.sum(b.select(chosen, shifted, 0), [-1])
-        softmax = exponential / total
+        softmax = exponential * (1 / total)
         return b.cast(b.reshape(loss, [rows]), kind), b.cast(b.select(chosen, softmax - 1, softmax), kind)
 
     def gradient(op, d_loss, d_backprop):
@@ -122,9 +122,10 @@ def _feature_gradient(op, d_loss, d_backprop):
 
 def _is_zero(tensor):
     """True for the zeros that stand in for the gradient of an output that nobody used."""
-    if tensor.op.definition is ZerosLike:
+    definition = tensor.op.definition
+    if definition is ZerosLike:
         return True
-    value = constant_value(tensor)
+    value = constant_value(tensor.op.inputs[1] if definition is Fill else tensor)
     return value is not None and not value.any()
 
 

@@ -27,7 +27,7 @@ def shifted_exp(logits: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def composed_shifted_exp(b, logits):
-    """The same parts while an op is taken apart for the compiler."""
+    """The same parts while an op is taken apart for the compiler. To be multiplied by 1 / total: dividing each element takes much longer."""
     shifted = logits - b.max(logits, [-1])
     exponential = b.exp(shifted)
     return shifted, exponential, b.sum(exponential, [-1])
@@ -52,7 +52,7 @@ class Softmax:
 
     def compose(b, logits):
         _, exponential, total = composed_shifted_exp(b, b.wide(logits))
-        return b.cast(exponential / total, logits.dtype)
+        return b.cast(exponential * (1 / total), logits.dtype)
 
     def gradient(op, dy):
         softmax = op.outputs[0]
