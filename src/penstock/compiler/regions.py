@@ -109,7 +109,6 @@ class _Placing:
         self.tied = {node: found for node in nodes if (found := tied_inputs(node))}
         self.floors: dict[Node, Key] = {}
         self._capable = functools.cache(_capable)
-        self._awaited = {other for node in nodes for other in node.control}
 
     def run(self) -> tuple[dict[Node, Key], set[Node]]:
         """The keys of the members, and the folded nodes."""
@@ -130,7 +129,7 @@ class _Placing:
             elif _folds(node, folded):
                 folded.add(node)
                 continue
-            elif (_sized(node, folded, sized) or self._capable(node) or self._gathers(node)) and self._has_its_own(node, inside):
+            elif (_sized(node, folded, sized) or self._capable(node)) and self._has_its_own(node, inside):
                 level[node] = max(level[node], lowest)
                 key = (level[node], waits[node])
                 inside[node] = keys.setdefault(key, key)
@@ -140,10 +139,6 @@ class _Placing:
                 waits[node] |= 1 << blockers
                 blockers += 1
         return inside, folded
-
-    def _gathers(self, node: Node) -> bool:
-        """Does the node only stand for others, that those behind it wait for? Outside it would cut the region in two."""
-        return node in self._awaited and not (node.inputs or node.output_dtypes or node.definition.stateful)
 
     def _has_its_own(self, node: Node, inside: Collection[Node]) -> bool:
         """Are the lists and arrays that a node handles made by members?"""
