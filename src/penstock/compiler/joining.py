@@ -151,7 +151,7 @@ def _writers(dtype: np.dtype) -> dict[Code, Parts]:
     found: dict[Code, Parts] = {copy_code(kind, size): _copy for kind in ("rows", "fill", "swap", "items")}
     found |= {pool_code(how, dtype): _pool for how in ("max", "mean", "sum", "pick")}
     if dtype.kind == "f" and size in (4, 8):
-        found |= {gemm.code(size, columns, patches): _product for columns in (False, True) for patches in (False, True)}
+        found[gemm.code(size)] = _product
         found[winograd_kernel.code("output", size)] = _winograd
     return found
 
