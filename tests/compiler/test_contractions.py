@@ -8,8 +8,8 @@ import pytest
 
 from penstock.compiler.calls import Array, Buffer, Unsupported
 from penstock.compiler.contract import gemm, winograd
-from penstock.compiler.contract.microkernel import Tile
 from penstock.compiler.contract.product import Epilogue
+from penstock.compiler.contract.tile import Tile
 from penstock.compiler.contract.winograd import worthwhile
 from penstock.compiler.emitter import Emitter
 from penstock.compiler.table import Table

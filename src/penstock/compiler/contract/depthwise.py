@@ -12,9 +12,9 @@ import numpy as np
 
 from penstock.compiler.calls import ARRAY_DATA, Array, Code
 from penstock.compiler.contract.convolution import Convolutions, Grid, from_channels_last, grids
-from penstock.compiler.contract.microkernel import Module, Tile, maximum, minimum, tile_for, zeros
 from penstock.compiler.contract.product import PARTS, ranges
 from penstock.compiler.contract.products import Products
+from penstock.compiler.contract.tile import Module, Tile, maximum, minimum, tile_for, zeros
 from penstock.compiler.vector.pieces import advance, loop, number
 from penstock.compiler.vector.vectors import I64, IR, POINTER, allocate
 from penstock.ops.nn import layout

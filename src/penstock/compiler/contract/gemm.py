@@ -15,8 +15,9 @@ from typing import NamedTuple
 from llvmlite import ir
 
 from penstock.compiler.calls import ARRAY_DATA, Code
-from penstock.compiler.contract.microkernel import DEPTH, PAIR, STRIDE, MicroKernels, Module, Tile, maximum, minimum, tile_for, zeros
+from penstock.compiler.contract.microkernel import MicroKernels
 from penstock.compiler.contract.packing import GROUP, PANEL_ROWS, PATCH_WORDS, STAGE, Packing
+from penstock.compiler.contract.tile import DEPTH, PAIR, STRIDE, Module, Tile, maximum, minimum, tile_for, zeros
 from penstock.compiler.vector.pieces import advance, loop, number
 from penstock.compiler.vector.vectors import I64, IR, POINTER, allocate
 
@@ -51,6 +52,7 @@ class Gemm:
         self.packing = Packing(self.m)
         self.store_tile = self._store_tile()
         self._kernel()
+        self.text = f"{self.m.module}\n{self.micro.text}\n"
 
     def _kernel(self) -> None:
         function, self.b = self.m.function("kernel", [POINTER])
@@ -211,7 +213,7 @@ class Gemm:
 def code(size: int) -> Code:
     """The kernel for elements of this size."""
     tile = tile_for(size)
-    return Code.of(f"gemm {tile}", lambda: str(Gemm(tile).m.module))
+    return Code.of(f"gemm {tile}", lambda: Gemm(tile).text)
 
 
 __all__ = ["OPERANDS", "PATCH_WORDS", "WORDS", "code"]

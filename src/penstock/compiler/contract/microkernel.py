@@ -4,166 +4,20 @@
 
 A lies in a buffer in which every element of a tile is a fixed distance from one pointer. Either rows of A are rows of the buffer, ``STRIDE`` elements
 apart ("rows"), or the buffer has, for each tile, one short row for each k ("columns"). There is a function for each way, even number of rows and
-number of vectors that a tile can have; ``table`` holds their addresses.
+number of vectors that a tile can have; a table holds their addresses. They are the bulk of the module, so they are written as text, which takes a
+tenth of the time that llvmlite's builder does.
 """
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from llvmlite import ir
 
-from penstock.compiler import target
-from penstock.compiler.vector.pieces import VOID, advance, number
-from penstock.compiler.vector.vectors import I1, I64, IR, POINTER
+from penstock.compiler.contract.tile import I32, PAIR, STRIDE, Literal, Module, Tile
+from penstock.compiler.vector.pieces import VOID, number
+from penstock.compiler.vector.vectors import I64, IR, POINTER
 
-DEPTH = 256  # elements of A's buffer that are used in each row
-STRIDE = DEPTH + 16  # elements between its rows: not a power of two, or all rows would compete for the same lines of the cache
-PAIR = 2  # tiles have an even number of rows: a function for each number would take twice as long to compile
-I32 = ir.IntType(32)
 _LINE = 64  # bytes that a cache fetches at once
-
-
-class _Literal(ir.Constant):  # type: ignore[misc]
-    """A constant vector in LLVM's short notation: llvmlite would spell out each element."""
-
-    def __init__(self, kind: ir.Type, text: str) -> None:
-        self._text = text
-        super().__init__(kind, None)
-
-    def get_reference(self) -> str:
-        return self._text
-
-
-def zeros(kind: ir.Type) -> ir.Constant:
-    """Zero in every lane."""
-    return _Literal(kind, "zeroinitializer")
-
-
-@dataclass(frozen=True)
-class Tile:
-    """The registers of a CPU as a tile: ``rows`` of up to ``vectors`` vectors of ``lanes`` elements of ``size`` bytes."""
-
-    size: int
-    lanes: int
-    rows: int
-    vectors: int = 2
-
-    @property
-    def columns(self) -> int:
-        """Elements in a full row."""
-        return self.vectors * self.lanes
-
-    @property
-    def scalar(self) -> ir.Type:
-        """LLVM's type of an element."""
-        return ir.FloatType() if self.size == 4 else ir.DoubleType()
-
-    @property
-    def vector(self) -> ir.VectorType:
-        """LLVM's type of a vector."""
-        return ir.VectorType(self.scalar, self.lanes)
-
-    @property
-    def line(self) -> int:
-        """Bytes of whole vectors that hold one element for each row."""
-        return -(-self.rows // self.lanes) * self.lanes * self.size
-
-    @property
-    def buffer_rows(self) -> int:
-        """How many rows of A a buffer holds: a multiple of the tile's. It is to stay in the second-level cache, which is larger with wide vectors."""
-        return -(-(2 * DEPTH if self.lanes * self.size == 64 else DEPTH) // self.rows) * self.rows
-
-
-@functools.cache
-def tile_for(size: int) -> Tile:
-    """The tile of this CPU for elements of this size."""
-    features = target.features().split(",")
-    if "+avx512f" in features:
-        return Tile(size, 64 // size, 14)
-    if "+avx2" in features:
-        return Tile(size, 32 // size, 6)
-    return Tile(size, 16 // size, 6 if target.triple().startswith(("x86", "i686")) else 12)
-
-
-class Module:
-    """What the builders of contractions share: a module for one tile, with its functions and intrinsics."""
-
-    def __init__(self, tile: Tile) -> None:
-        self.tile, self.module = tile, ir.Module()
-
-    def function(self, name: str, parameters: Sequence[ir.Type], inline: bool = False) -> tuple[ir.Function, ir.IRBuilder]:
-        """A new function of the module, and a builder at its start."""
-        function = ir.Function(self.module, ir.FunctionType(VOID, parameters), name)
-        function.linkage = "internal"
-        function.attributes.add("alwaysinline" if inline else "noinline")
-        function.attributes.add("nounwind")
-        return function, ir.IRBuilder(function.append_basic_block("entry"))
-
-    def intrinsic(self, name: str, result: ir.Type, parameters: Sequence[ir.Type]) -> ir.Function:
-        """An intrinsic, declared once."""
-        found = self.module.globals.get(name)
-        return ir.Function(self.module, ir.FunctionType(result, parameters), name) if found is None else found
-
-    def fma(self, b: ir.IRBuilder, x: IR, y: IR, z: IR) -> IR:
-        """x * y + z, fused where the CPU can do that."""
-        kind = self.tile.vector
-        return b.call(self.intrinsic(f"llvm.fmuladd.{self._suffix}", kind, [kind] * 3), [x, y, z])
-
-    def splat(self, b: ir.IRBuilder, value: IR) -> IR:
-        """A scalar in every lane."""
-        kind = ir.VectorType(value.type, self.tile.lanes)
-        nothing = _Literal(kind, "poison")
-        lane = b.insert_element(nothing, value, ir.Constant(I32, 0))
-        return b.shuffle_vector(lane, nothing, zeros(ir.VectorType(I32, self.tile.lanes)))
-
-    def load(self, b: ir.IRBuilder, pointer: IR) -> IR:
-        """A vector."""
-        return b.load(pointer, align=self.tile.size, typ=self.tile.vector)
-
-    def store(self, b: ir.IRBuilder, value: IR, pointer: IR) -> None:
-        """Stores a vector."""
-        b.store(value, pointer, align=self.tile.size)
-
-    def first_lanes(self, b: ir.IRBuilder, count: IR) -> IR:
-        """A mask of the lanes before ``count``."""
-        lanes = ir.Constant(ir.VectorType(I32, self.tile.lanes), list(range(self.tile.lanes)))
-        return b.icmp_signed("<", lanes, self.splat(b, b.trunc(count, I32)))
-
-    def masked_load(self, b: ir.IRBuilder, pointer: IR, mask: IR) -> IR:
-        """A vector with zeros where the mask is false; nothing is read there."""
-        kind = self.tile.vector
-        function = self.intrinsic(f"llvm.masked.load.{self._suffix}.p0", kind, [POINTER, I32, ir.VectorType(I1, self.tile.lanes), kind])
-        return b.call(function, [pointer, ir.Constant(I32, self.tile.size), mask, zeros(kind)])
-
-    def masked_store(self, b: ir.IRBuilder, value: IR, pointer: IR, mask: IR) -> None:
-        """Stores where the mask is true."""
-        kind = self.tile.vector
-        function = self.intrinsic(f"llvm.masked.store.{self._suffix}.p0", VOID, [kind, POINTER, I32, ir.VectorType(I1, self.tile.lanes)])
-        b.call(function, [value, pointer, ir.Constant(I32, self.tile.size), mask])
-
-    def at_least(self, b: ir.IRBuilder, value: IR, floor: IR) -> IR:
-        """The larger one of each lane; NaN stays NaN."""
-        return b.select(b.fcmp_ordered("<", value, floor), floor, value)
-
-    def number(self, b: ir.IRBuilder, word: IR) -> IR:
-        """The number of the element type in the lower bits of a word."""
-        return b.bitcast(word if self.tile.size == 8 else b.trunc(word, I32), self.tile.scalar)
-
-    @property
-    def _suffix(self) -> str:
-        return f"v{self.tile.lanes}f{self.tile.size * 8}"
-
-
-def minimum(b: ir.IRBuilder, x: IR, y: IR) -> IR:
-    """The smaller integer."""
-    return b.select(b.icmp_signed("<", x, y), x, y)
-
-
-def maximum(b: ir.IRBuilder, x: IR, y: IR) -> IR:
-    """The larger integer."""
-    return b.select(b.icmp_signed(">", x, y), x, y)
 
 
 class _Pointed:
@@ -174,16 +28,21 @@ class _Pointed:
 
 
 class MicroKernels:
-    """The functions ``micro(a, b, b_step, added, added_step, c, c_step, k, alpha, floor)``; steps are in bytes."""
+    """The functions ``micro(a, b, b_step, added, added_step, c, c_step, k, alpha, floor)``; steps are in bytes. ``text`` belongs to the module."""
 
     def __init__(self, module: Module) -> None:
-        self.m, self.tile = module, module.tile
-        scalar = self.tile.scalar
-        self.parameters = [POINTER, POINTER, I64, POINTER, I64, POINTER, I64, I64, scalar, scalar]
-        heights = range(PAIR, self.tile.rows + 1, PAIR)
-        self.functions = [self._micro(columns, rows, vectors) for columns in (False, True) for vectors in range(1, self.tile.vectors + 1)
-                          for rows in heights]
-        self.table = self._table()
+        self.tile = module.tile
+        kind, scalar = self.tile.vector, self.tile.scalar
+        self.type = ir.FunctionType(VOID, [POINTER, POINTER, I64, POINTER, I64, POINTER, I64, I64, scalar, scalar])
+        multiply = module.intrinsic(f"llvm.fmuladd.{module.suffix}", kind, [kind] * 3)
+        prefetch = module.intrinsic("llvm.prefetch.p0", VOID, [POINTER, I32, I32, I32])
+        functions = [_Micro(self.tile, columns, rows, vectors, multiply.get_reference(), prefetch.get_reference())
+                     for columns in (False, True) for vectors in range(1, self.tile.vectors + 1) for rows in range(PAIR, self.tile.rows + 1, PAIR)]
+        self.text = "\n".join(each.text() for each in functions)
+        table_type = ir.ArrayType(POINTER, len(functions))
+        self.table = ir.GlobalVariable(module.module, table_type, "micro_kernels")
+        self.table.linkage, self.table.global_constant = "internal", True
+        self.table.initializer = ir.Constant(table_type, [Literal(POINTER, f"@{each.name}") for each in functions])
 
     def choose(self, b: ir.IRBuilder, columns: IR, rows: IR, vectors: IR) -> IR:
         """The function for a tile of this size; ``columns`` is how A lies in its buffer, as 0 or 1."""
@@ -193,75 +52,97 @@ class MicroKernels:
 
     def call(self, b: ir.IRBuilder, function: IR, arguments: Sequence[IR]) -> None:
         """Calls one of them by its address."""
-        b.call(_Pointed(function, self.functions[0].function_type), arguments)
+        b.call(_Pointed(function, self.type), arguments)
 
-    def _table(self) -> IR:
-        kind = ir.ArrayType(POINTER, len(self.functions))
-        table = ir.GlobalVariable(self.m.module, kind, "micro_kernels")
-        table.linkage, table.global_constant = "internal", True
-        table.initializer = ir.Constant(kind, self.functions)
-        return table
 
-    def _micro(self, columns: bool, rows: int, vectors: int) -> ir.Function:
-        function, b = self.m.function(f"micro_{'columns' if columns else 'rows'}_{rows}x{vectors}", self.parameters)
-        a, panel, b_step, added, added_step, c, c_step, depth, alpha, floor = function.args
-        size = self.tile.size
-        self.row, self.step = (size, self.tile.line) if columns else (STRIDE * size, size)  # bytes to the next row of the tile, to the next k
-        self._ask_for(b, c, c_step, rows, vectors)
-        state, whole = [a, panel, *[zeros(self.tile.vector)] * (rows * vectors)], number(0)
-        if columns:  # by measurement: two at a time are a fifth faster, which they are not for rows
-            whole = b.and_(depth, number(-2))
-            state = self._loop(b, number(0), whole, 2, state, b_step, rows)
-        state = self._loop(b, whole, depth, 1, state, b_step, rows)
-        self._finish(b, state[2:], vectors, (added, added_step, c, c_step), self.m.splat(b, alpha), self.m.splat(b, floor))
-        b.ret_void()
-        return function
+class _Micro:
+    """One of the functions."""
 
-    def _ask_for(self, b: ir.IRBuilder, c: IR, c_step: IR, rows: int, vectors: int) -> None:
+    def __init__(self, tile: Tile, columns: bool, rows: int, vectors: int, multiply: str, prefetch: str) -> None:
+        self.tile, self.rows, self.vectors, self.multiply, self.prefetch = tile, rows, vectors, multiply, prefetch
+        self.name = f"micro_{'columns' if columns else 'rows'}_{rows}x{vectors}"
+        self.row, self.step = (tile.size, tile.line) if columns else (STRIDE * tile.size, tile.size)  # bytes to the next row, to the next k
+        # By measurement: two k at a time make the loop over columns a fifth faster, not that over rows; small tiles are not worth the code.
+        self.unroll = 2 if columns and rows + 2 * PAIR >= tile.rows and vectors == tile.vectors else 1
+        self.scalar, self.vector = str(tile.scalar), str(tile.vector)
+        self.offsets = [v * tile.lanes * tile.size for v in range(vectors)]
+        self.lines: list[str] = []
+        self.count = 0
+
+    def text(self) -> str:
+        """Its definition."""
+        number_type = self.scalar
+        self.lines = [f"define internal void @{self.name}(ptr %a, ptr %b, i64 %b_step, ptr %added, i64 %added_step, ptr %c, i64 %c_step, i64 %k, "
+                      f"{number_type} %alpha, {number_type} %floor) noinline nounwind {{", "entry:"]
+        self._ask_for_c()
+        state, start, before = ["%a", "%b", *["zeroinitializer"] * (self.rows * self.vectors)], "0", "entry"
+        if self.unroll > 1:
+            whole = self._value(f"and i64 %k, {-self.unroll}")
+            state, start, before = self._loop("pairs", before, start, whole, self.unroll, state), whole, "pairs.done"
+        state = self._loop("each", before, start, "%k", 1, state)
+        self._finish(state[2:])
+        return "\n".join([*self.lines, "  ret void", "}"])
+
+    def _value(self, expression: str) -> str:
+        """A new name for the value of an expression."""
+        self.count += 1
+        self.lines.append(f"  %v{self.count} = {expression}")
+        return f"%v{self.count}"
+
+    def _place(self, pointer: str, offset: int | str) -> str:
+        """A pointer moved by bytes."""
+        return pointer if offset == 0 else self._value(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+
+    def _load(self, pointer: str, kind: str) -> str:
+        return self._value(f"load {kind}, ptr {pointer}, align {self.tile.size}")
+
+    def _splat(self, value: str) -> str:
+        lane = self._value(f"insertelement {self.vector} poison, {self.scalar} {value}, i32 0")
+        return self._value(f"shufflevector {self.vector} {lane}, {self.vector} poison, <{self.tile.lanes} x i32> zeroinitializer")
+
+    def _add_product(self, total: str, x: str, y: str) -> str:
+        return self._value(f"call {self.vector} {self.multiply}({self.vector} {x}, {self.vector} {y}, {self.vector} {total})")
+
+    def _ask_for_c(self) -> None:
         """The cache is to have the tile of C when its sums are there."""
-        prefetch = self.m.intrinsic("llvm.prefetch.p0", VOID, [POINTER, I32, I32, I32])
-        for row in range(rows):
-            for offset in range(0, vectors * self.tile.lanes * self.tile.size, _LINE):
-                b.call(prefetch, [advance(b, c, number(offset)), *(ir.Constant(I32, each) for each in (0, 3, 1))])
-            c = advance(b, c, c_step) if row + 1 < rows else c
+        place = "%c"
+        for row in range(self.rows):
+            place = self._place(place, "%c_step") if row else place
+            for offset in range(0, self.vectors * self.tile.lanes * self.tile.size, _LINE):
+                self.lines.append(f"  call void {self.prefetch}(ptr {self._place(place, offset)}, i32 0, i32 3, i32 1)")
 
-    def _loop(self, b: ir.IRBuilder, start: IR, stop: IR, unroll: int, state: list[IR], b_step: IR, rows: int) -> list[IR]:
+    def _loop(self, name: str, before: str, start: str, stop: str, unroll: int, state: list[str]) -> list[str]:
         """for k in range(start, stop, unroll). The state is the two pointers and the tile."""
-        before = b.block
-        head, body, done = (b.append_basic_block(name) for name in ("head", "body", "done"))
-        b.branch(head)
-        b.position_at_end(head)
-        index, phis = b.phi(I64), [b.phi(value.type) for value in state]
-        b.cbranch(b.icmp_signed("<", index, stop), body, done)
-        b.position_at_end(body)
-        after = self._steps(b, unroll, phis, b_step, rows)
-        following = b.add(index, number(unroll))
-        b.branch(head)
-        for phi, first, again in [(index, start, following), *zip(phis, state, after)]:
-            phi.add_incoming(first, before)
-            phi.add_incoming(again, body)
-        b.position_at_end(done)
-        return list(phis)
+        kinds = ["i64", "ptr", "ptr", *[self.vector] * (len(state) - 2)]
+        phis = [f"%{name}{index}" for index in range(len(kinds))]
+        self.lines += [f"  br label %{name}", f"{name}:"]
+        head = len(self.lines)
+        more = self._value(f"icmp slt i64 {phis[0]}, {stop}")
+        self.lines += [f"  br i1 {more}, label %{name}.body, label %{name}.done", f"{name}.body:"]
+        after = [self._value(f"add i64 {phis[0]}, {unroll}"), *self._steps(unroll, phis[1:])]
+        self.lines += [f"  br label %{name}", f"{name}.done:"]
+        self.lines[head:head] = [f"  {phi} = phi {kind} [{first}, %{before}], [{again}, %{name}.body]"
+                                 for phi, kind, first, again in zip(phis, kinds, [start, *state], after)]
+        return phis[1:]
 
-    def _steps(self, b: ir.IRBuilder, unroll: int, state: list[IR], b_step: IR, rows: int) -> list[IR]:
+    def _steps(self, unroll: int, state: list[str]) -> list[str]:
         a, panel, *sums = state
-        vectors = len(sums) // rows
         for k in range(unroll):
-            right = [self.m.load(b, advance(b, panel, number(v * self.tile.lanes * self.tile.size))) for v in range(vectors)]
-            panel = advance(b, panel, b_step)
-            for i in range(rows):
-                place = advance(b, a, number(i * self.row + k * self.step))
-                left = self.m.splat(b, b.load(place, align=self.tile.size, typ=self.tile.scalar))
-                for v in range(vectors):
-                    sums[i * vectors + v] = self.m.fma(b, left, right[v], sums[i * vectors + v])
-        return [advance(b, a, number(unroll * self.step)), panel, *sums]
+            right = [self._load(self._place(panel, offset), self.vector) for offset in self.offsets]
+            panel = self._place(panel, "%b_step")
+            for i in range(self.rows):
+                left = self._splat(self._load(self._place(a, i * self.row + k * self.step), self.scalar))
+                for v, factor in enumerate(right):
+                    sums[i * self.vectors + v] = self._add_product(sums[i * self.vectors + v], left, factor)
+        return [self._place(a, unroll * self.step), panel, *sums]
 
-    def _finish(self, b: ir.IRBuilder, sums: list[IR], vectors: int, places: tuple[IR, IR, IR, IR], alpha: IR, floor: IR) -> None:
-        added, added_step, c, c_step = places
+    def _finish(self, sums: list[str]) -> None:
+        alpha, floor, added, c = self._splat("%alpha"), self._splat("%floor"), "%added", "%c"
         for index, total in enumerate(sums):
-            row, v = divmod(index, vectors)
+            row, v = divmod(index, self.vectors)
             if row and not v:
-                added, c = advance(b, added, added_step), advance(b, c, c_step)
-            offset = number(v * self.tile.lanes * self.tile.size)
-            value = self.m.fma(b, total, alpha, self.m.load(b, advance(b, added, offset)))
-            self.m.store(b, self.m.at_least(b, value, floor), advance(b, c, offset))
+                added, c = self._place(added, "%added_step"), self._place(c, "%c_step")
+            value = self._add_product(self._load(self._place(added, self.offsets[v]), self.vector), total, alpha)
+            low = self._value(f"fcmp olt {self.vector} {value}, {floor}")
+            value = self._value(f"select <{self.tile.lanes} x i1> {low}, {self.vector} {floor}, {self.vector} {value}")
+            self.lines.append(f"  store {self.vector} {value}, ptr {self._place(c, self.offsets[v])}, align {self.tile.size}")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from penstock.compiler.contract.microkernel import DEPTH, I32, PAIR, STRIDE, Module, maximum, minimum, zeros
+from penstock.compiler.contract.tile import DEPTH, I32, PAIR, STRIDE, Module, maximum, minimum, zeros
 from penstock.compiler.vector.pieces import advance, loop, number
 from penstock.compiler.vector.vectors import I64, IR, POINTER
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from penstock.compiler.calls import Array
 from penstock.compiler.contract import gemm
-from penstock.compiler.contract.microkernel import DEPTH, PAIR, Tile, tile_for
+from penstock.compiler.contract.tile import DEPTH, PAIR, Tile, tile_for
 
 if TYPE_CHECKING:
     from penstock.compiler.emitter import Emitter

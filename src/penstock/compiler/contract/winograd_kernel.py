@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from llvmlite import ir
 
 from penstock.compiler.calls import ARRAY_DATA, Code
-from penstock.compiler.contract.microkernel import Module, Tile, tile_for
+from penstock.compiler.contract.tile import Module, Tile, tile_for
 from penstock.compiler.vector.pieces import advance, loop, number
 from penstock.compiler.vector.vectors import I64, IR, POINTER, allocate
 
