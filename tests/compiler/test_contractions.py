@@ -13,6 +13,7 @@ from penstock.compiler.contract.tile import Tile
 from penstock.compiler.contract.winograd import worthwhile
 from penstock.compiler.emitter import Emitter
 from penstock.compiler.table import Table
+from penstock.graph import dtypes as dt
 from penstock.graph.opdef import lookup
 from penstock.ops.nn.conv import _backprop_filter, _backprop_input, _forward
 from support.native import run as run_op
@@ -296,3 +297,64 @@ def test_depthwise(data_format, dtype):
         dy, sizes, filter_sizes = rng.standard_normal(expected.shape).astype(dtype), np.array(x.shape, np.int32), np.array(f.shape, np.int32)
         for definition, values in zip(ops, ([x, f], [sizes, f, dy], [x, filter_sizes, dy])):
             close(run_op(definition, values, attrs)[0], definition.kernel(*values, **attrs), dy.size)
+
+
+# --- narrow floats ---------------------------------------------------------------------------------------------------
+
+NARROW = [(np.dtype(np.float16), 2.0 ** -10), (dt.bfloat16.np, 2.0 ** -7)]
+
+
+def rounded_alike(found, expected, step):
+    """The same sums, rounded to a narrow type: they may be neighbours there, and sums of terms that cancel differ as float32 does."""
+    assert found.shape == expected.shape and found.dtype == expected.dtype
+    found, expected = found.astype(np.float64), expected.astype(np.float64)
+    assert (np.abs(found - expected) <= step * np.abs(expected) + 1e-5 * np.abs(expected).max()).all()
+
+
+@pytest.mark.parametrize(("dtype", "step"), NARROW, ids=["float16", "bfloat16"])
+def test_products_of_narrow_floats(dtype, step):
+    rng = np.random.default_rng(16)
+    for shapes, attrs, op_type in [(((45, 300), (300, 33)), {"transpose_a": False, "transpose_b": False}, "MatMul"),
+                                   (((300, 45), (33, 300)), {"transpose_a": True, "transpose_b": True}, "MatMul"),
+                                   (((3, 5, 7), (3, 7, 2)), {"adj_x": False, "adj_y": False}, "BatchMatMul"),
+                                   (((2, 1, 9, 17), (5, 9, 11)), {"adj_x": True, "adj_y": False}, "BatchMatMulV2")]:
+        a, b = (rng.standard_normal(shape).astype(dtype) for shape in shapes)
+        definition = lookup(op_type)
+        rounded_alike(run_op(definition, [a, b], attrs)[0], definition.kernel(a, b, **attrs), step)
+
+
+@pytest.mark.parametrize(("dtype", "step"), NARROW, ids=["float16", "bfloat16"])
+def test_narrow_sums_are_kept_in_float32(dtype, step):
+    """Adding up ones in a narrow type would stop at 2048, or at 256."""
+    ones = np.ones((3, 5000), dtype)
+    found = run(lambda emit, x: emit.contract.matmul(x, x, False, True), ones)
+    rounded_alike(found, np.full((3, 3), 5000).astype(dtype), step)
+
+
+@pytest.mark.parametrize(("dtype", "step"), NARROW, ids=["float16", "bfloat16"])
+def test_narrow_products_into_a_variable(dtype, step):
+    rng = np.random.default_rng(17)
+    a, b, start = (rng.standard_normal(shape).astype(dtype) for shape in ((300, 50), (300, 40), (50, 40)))
+    emitter = Emitter(2)
+    arrays = [Array(Buffer("input", value.nbytes), value.dtype, value.shape, value.strides) for value in (a, b, start)]
+    assert emitter.contract.matmul(arrays[0], arrays[1], True, False, Epilogue(arrays[2], -0.1), arrays[2]) is arrays[2]
+    variable = start.copy()
+    assert Table(emitter, arrays, []).run([a, b, variable]) is None
+    wide = [each.astype(np.float32) for each in (a, b, start)]
+    rounded_alike(variable, (wide[2] - np.float32(0.1) * (wide[0].T @ wide[1])).astype(dtype), step)
+
+
+@pytest.mark.parametrize(("dtype", "step"), NARROW, ids=["float16", "bfloat16"])
+@pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
+def test_convolutions_of_narrow_floats(dtype, step, data_format):
+    rng, swap = np.random.default_rng(18), data_format == "NCHW"
+    x, strides = rng.standard_normal((2, 6, 9, 8) if swap else (2, 9, 8, 6)).astype(dtype), [1, 1, 2, 2] if swap else [1, 2, 2, 1]
+    attrs = {"strides": strides, "dilations": [1, 1, 1, 1], "padding": "SAME", "data_format": data_format}
+    for prefix, suffixes, more, outputs in [("Conv2D", ("", "BackpropInput", "BackpropFilter"), {"explicit_paddings": []}, 20),
+                                            ("DepthwiseConv2dNative", ("", "BackpropInput", "BackpropFilter"), {}, 2)]:
+        f, ops = rng.standard_normal((3, 3, 6, outputs)).astype(dtype), [lookup(prefix + suffix) for suffix in suffixes]
+        expected = ops[0].kernel(x, f, **attrs, **more)
+        dy = rng.standard_normal(expected.shape).astype(dtype)
+        sizes, filter_sizes = np.array(x.shape, np.int32), np.array(f.shape, np.int32)
+        for definition, values in zip(ops, ([x, f], [sizes, f, dy], [x, filter_sizes, dy])):
+            rounded_alike(run_op(definition, values, {**attrs, **more})[0], definition.kernel(*values, **attrs, **more), step)
