@@ -73,7 +73,7 @@ class Order:
             self.emit.unsupported("the shapes do not fit")
         result = self.emit.empty(values.shape, dtype)
         if result.size:
-            parts = [[*part, rows.shape[1], values.shape[1]] for part in self._parts(rows.shape[0], rows.size + 8 * values.size)]
+            parts = [[*part, rows.shape[1], values.shape[1]] for part in self._parts(values.size, 8 * values.size)]
             operands = [self.emit.contiguous(rows), self.emit.contiguous(values), result]
             self.emit.call(search_code(rows.dtype, right, result.dtype), operands, parts, "search")
         return result

@@ -15,7 +15,7 @@ from llvmlite import ir
 
 from penstock.compiler.calls import Array, Code, Unsupported
 from penstock.compiler.kernels.layout import cut
-from penstock.compiler.vector.builder import Value, VectorBuilder
+from penstock.compiler.vector.builder import Value, VectorBuilder, divided
 from penstock.compiler.vector.pieces import number
 from penstock.compiler.vector.vectors import I64, IR, LANES, allocate, splat, vector
 from penstock.compiler.vector.writer import DOUBLE, FLOAT, I32, Writer, element
@@ -108,7 +108,7 @@ def _build_integers(dtype: np.dtype) -> str:
         drawn = words
         if kind == I64:
             drawn = [b.or_(b.zext(lower, vector(I64)), b.shl(b.zext(upper, vector(I64)), splat(I64, 32))) for lower, upper in _pairs(w, words)]
-        return [b.add(b.urem(each, span), base) for each in drawn]
+        return [b.add(b.sub(each, b.mul(divided(b, each, span, False), span)), base) for each in drawn]
 
     return _written(w, convert, dtype)
 

@@ -123,7 +123,8 @@ class _Sort:
 # --- searching -------------------------------------------------------------------------------------------------------
 
 def search_code(dtype: np.dtype, right: bool, out: np.dtype) -> Code:
-    """Operands rows, values, result; numbers: the range of rows, their length, values per row. The place of a value, or the one behind its equals."""
+    """Operands rows, values, result; numbers: a range of all values, the length of rows, values per row. The place of a value, or the one behind its
+    equals."""
     kind = element(dtype)
     return Code.of(f"search {dtype} {right} {out}", lambda: _build_search(kind, dtype.kind, right, 8 * out.itemsize))
 
@@ -137,8 +138,8 @@ def _build_search(kind: ir.Type, letter: str, right: bool, bits: int) -> str:
             return (b.icmp_signed if letter == "i" else b.icmp_unsigned)("<", x, y)
         return b.or_(b.fcmp_ordered("<", x, y), b.and_(b.fcmp_unordered("uno", y, y), b.fcmp_ordered("ord", x, x)))
 
-    with w.range(w.last, w.first) as row, w.range(w.count) as column:
-        line, at = w.item(w.rows, b.mul(row, w.length), kind), b.add(b.mul(row, w.count), column)
+    with w.range(w.last, w.first) as at:
+        line = w.item(w.rows, b.mul(b.udiv(at, w.count), w.length), kind)
         value = w.load(w.item(w.values, at, kind), kind)
         low, left = w.variable(I64, number(0)), w.variable(I64, w.length)  # the place is among the ``left`` elements from ``low`` on, or behind them
         head, body, done = (b.append_basic_block(name) for name in ("head", "body", "done"))

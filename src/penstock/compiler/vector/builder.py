@@ -50,6 +50,16 @@ def scalar_type(dtype: DType) -> ir.Type:
     raise Unsupported(f"there is no native code for {dtype.name}")
 
 
+def divided(b: ir.IRBuilder, x: IR, y: IR, signed: bool) -> IR:
+    """The quotient of integers rounded towards zero, where it exists. CPUs have no division of integer vectors, but one of doubles, and the
+    quotient of two numbers of 32 bits is never so close below a whole number that a double would take it for that."""
+    kind, wide = x.type, vector(ir.DoubleType())
+    if kind.element.width > 32:
+        return b.sdiv(x, y) if signed else b.udiv(x, y)
+    quotient = b.fdiv(*((b.sitofp if signed else b.uitofp)(each, wide) for each in (x, y)))
+    return (b.fptosi if signed else b.fptoui)(quotient, kind)
+
+
 class VectorBuilder:
     """Emits code where its IRBuilder stands. Operands are Values or Python numbers.
 
@@ -204,10 +214,10 @@ class VectorBuilder:
         zero, one, minus = (splat(kind, value) for value in (0, 1, -1))
         unfit = b.icmp_signed("==", y, zero)
         if dtype.is_unsigned:
-            quotient = b.udiv(x, b.select(unfit, one, y))
+            quotient = divided(b, x, b.select(unfit, one, y), False)
         else:  # the smallest number has no opposite: dividing it by -1 wraps, where the CPU would trap
             turned = b.icmp_signed("==", y, minus)
-            quotient = b.select(turned, b.sub(zero, x), b.sdiv(x, b.select(b.or_(unfit, turned), one, y)))
+            quotient = b.select(turned, b.sub(zero, x), divided(b, x, b.select(b.or_(unfit, turned), one, y), True))
         rest = b.sub(x, b.mul(quotient, y))
         if how.startswith("floor") and not dtype.is_unsigned:
             apart = b.and_(b.icmp_signed("!=", rest, zero), b.icmp_signed("<", b.xor(rest, y), zero))
