@@ -32,7 +32,8 @@ def outcomes(build, monkeypatch):
 def test_divisions(how, dtype, fed, monkeypatch):
     limits = np.iinfo(dtype)
     random = np.random.RandomState(0)
-    y = np.concatenate([[1, 2, 3, 7, -1, -2, -7, limits.max, limits.min], random.randint(2, limits.max, 30) >> random.randint(0, 20, 30)]).astype(dtype)
+    large = random.randint(2, 1 << 31, 30) >> random.randint(0, 20, 30)
+    y = np.concatenate([[1, 2, 3, 7, -1, -2, -7, limits.max, limits.min], large]).astype(dtype)
     near = (limits.max // y)[9:] * y[9:]  # quotients that a float could take for the next one
     x = np.concatenate([np.arange(-50, 51), near, near - 1, near + 1, [limits.min, limits.max]]).astype(dtype)[:, None]
 
