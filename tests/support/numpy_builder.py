@@ -55,6 +55,16 @@ class NumpyBuilder:
         """x where the condition holds, else y."""
         return np.where(condition, *_same_type([x, y]))
 
+    def divide_integers(self, x: Any, y: Any, how: str) -> Any:
+        """Of numbers that Python holds whole, rounded, and cut to their type again."""
+        quotient = x.astype(object) // y.astype(object)
+        rest = x.astype(object) - quotient * y.astype(object)
+        if how.startswith("truncate"):
+            towards_zero = (rest != 0) & (np.less(x, 0) != np.less(y, 0))
+            quotient, rest = quotient + towards_zero, rest - towards_zero * y.astype(object)
+        exact = np.asarray(rest if how.endswith("mod") else quotient, object)
+        return (exact & ((1 << 8 * x.dtype.itemsize) - 1)).astype(np.uint64).astype(x.dtype)
+
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name not in UNARY and name not in BINARY:
             raise AttributeError(f"'{name}' is not in the vocabulary of `lower`")

@@ -31,4 +31,7 @@ class Builder(Protocol):
     def select(self, condition: Value, x: Value, y: Value) -> Value:
         """x where the condition holds, else y."""
 
+    def divide_integers(self, x: Value, y: Value, how: str) -> Value:
+        """The result of floordiv, floormod, truncatediv or truncatemod, of integers; y has no zeros."""
+
     def __getattr__(self, name: str) -> Any: ...

@@ -13,6 +13,7 @@ example("_Generator", seed=1, seed2=2, run=False)
 for draw in ("_DrawUniform", "_DrawNormal", "_DrawTruncated"):
     example(draw, lambda: Generator(seed=1, seed2=2, name="generator"), np.array([5, 40], np.int32), dtype="float32", run=False)
 example("_DrawUniformInt", lambda: Generator(seed=1, seed2=2, name="generator"), np.array([5, 40], np.int32), np.int32(-3), np.int32(9), run=False)
+example("_DivideIntegers", np.arange(40, dtype=np.int32).reshape(8, 5), np.array([1, 2, 3, 7, 100], np.int32), how="floormod")
 for how in ("truncatediv", "truncatemod", "floordiv", "floormod"):
     for dtype in (np.int32, np.int64, np.int8, np.uint8):
         dividends = np.concatenate([np.arange(-20, 21), [np.iinfo(dtype).min, np.iinfo(dtype).max]]).astype(dtype)
