@@ -13,6 +13,7 @@ from typing import Any
 from penstock.checkpoint.publish import on_disk, remove_if_there
 
 _SMALL = 1 << 20  # bytes; what is smaller is collected first
+_AT_ONCE = 1 << 18  # bytes of one write: while Linux takes many megabytes at once, other threads wait for fresh memory, and training with them
 _WAITING = 4  # pieces that may wait for the thread
 
 
@@ -92,7 +93,7 @@ class DataFile:
     def _write_now(self, data: Any) -> None:
         rest = memoryview(data)
         while len(rest):
-            rest = rest[os.write(self._descriptor, rest):]
+            rest = rest[os.write(self._descriptor, rest[:_AT_ONCE]):]
 
     def _end_thread(self) -> None:
         if self._thread is not None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from tensorboard.compat.proto.types_pb2 import DataType
+
 from penstock.checkpoint.reader import open_checkpoint
 from penstock.checkpoint.state import latest_checkpoint
 from penstock.graph.dtypes import DType
@@ -44,9 +46,9 @@ class CheckpointReader:
 
     def debug_string(self) -> bytes:
         """A line per tensor: name, type, shape."""
-        lines = [f"{name} ({'DT_' + stored.dtype.name.upper()}) {','.join(map(str, stored.shape)).join('[]')}"
+        lines = [f"{name} ({DataType.Name(stored.dtype.as_datatype_enum)}) {','.join(map(str, stored.shape)).join('[]')}\n"
                  for name, stored in sorted(self._checkpoint.tensors.items())]
-        return "\n".join(lines).encode()
+        return "".join(lines).encode()
 
 
 def new_checkpoint_reader(filepattern: str) -> CheckpointReader:

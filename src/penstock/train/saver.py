@@ -22,6 +22,7 @@ from penstock.train.global_step import global_step as read_global_step
 from penstock.train.queue_runner import QueueRunner
 from penstock.train.saveable import all_saveable_objects
 from penstock.train.saver_builder import BaseSaverBuilder, BulkSaverBuilder
+from penstock.train.saver_mismatches import describe_mismatches
 from penstock.train.saver_snapshot import SAVED, SNAPSHOT, Background
 from penstock.variables.naming import prepend_name_scope, strip_name_scope
 
@@ -220,7 +221,8 @@ class Saver:
         except errors.NotFoundError as error:
             raise _explained(error, "a Variable name or other graph key that is missing from the checkpoint") from error
         except errors.InvalidArgumentError as error:
-            raise _explained(error, "a mismatch between the current graph and the graph from the checkpoint") from error
+            found = describe_mismatches(sess.graph, saver_def.filename_tensor_name, save_path)
+            raise _explained(error, "a mismatch between the current graph and the graph from the checkpoint", found) from error
 
     # --- what is kept ------------------------------------------------------------------------------------------------
 
@@ -291,9 +293,9 @@ def _scoped(saver_def: SaverDef, rename: Any) -> SaverDef:
     return changed
 
 
-def _explained(error: errors.OpError, reason: str) -> errors.OpError:
+def _explained(error: errors.OpError, reason: str, details: str = "") -> errors.OpError:
     return type(error)(None, error.op, f"Restoring from checkpoint failed. This is most likely due to {reason}. Please ensure that you have not "
-                                       f"altered the graph expected based on the checkpoint. Original error:\n\n{error.message}")
+                                       f"altered the graph expected based on the checkpoint.{details or ' '}Original error:\n\n{error.message}")
 
 
 # --- graphs with their collections and their saver -------------------------------------------------------------------
