@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.compiler.ir import Node, Program
-from penstock.errors import InvalidArgumentError
+from penstock.errors import InvalidArgumentError, OpError
 from penstock.graph import dtypes
 from penstock.graph.device import DeviceSpec, merge
 from penstock.platform.logging import get_logger
@@ -128,7 +128,7 @@ def _contradicts(name: str, other: str) -> bool:
     return any(a is not None and b is not None and a != b for a, b in pairs)
 
 
-def _contradiction(node: Node, members: list[Node]) -> InvalidArgumentError:
+def _contradiction(node: Node, members: list[Node]) -> OpError:
     others = ", ".join(f"{member.name} on {member.device}" for member in members if member.device)
     return InvalidArgumentError(None, node.origin, (
         f"Cannot assign a device for operation {node.name}: it must share a device with nodes whose devices contradict each other: {others}"))
