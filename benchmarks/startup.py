@@ -16,7 +16,7 @@ import time
 
 import core
 
-CASES = {"mlp": "mlp", "googlenet": "googlenet_8"}
+CASES = {"mlp": "mlp", "lstm": "lstm", "transformer": "transformer", "resnet": "resnet_4", "googlenet": "googlenet_8", "alexnet": "alexnet_16"}
 
 
 def first_step(framework, case):
@@ -29,22 +29,31 @@ def first_step(framework, case):
     return time.perf_counter() - start
 
 
-def _with_cache(mode, times):
-    """A measurement in a process whose kernels are compiled in a mode and kept in a folder that is empty before the first of some runs."""
+def _with_cache(mode, times, kind="step"):
+    """A measurement in a process whose kernels are compiled in a mode, and kept in a folder that is empty before the first of some runs."""
     def measure(framework, case):
         with tempfile.TemporaryDirectory() as folder:
             env = {**os.environ, "PENSTOCK_CACHE_DIR": folder, "PENSTOCK_COMPILE": mode}
             for _ in range(times):
-                found = subprocess.run([sys.executable, __file__, framework, f"{case}_step"], env=env, check=True, stdout=subprocess.PIPE, text=True)
+                command = [sys.executable, __file__, framework, f"{case}_{kind}"]
+                found = subprocess.run(command, env=env, check=True, stdout=subprocess.PIPE, text=True)
         return float(core.json.loads(found.stdout.splitlines()[-1])["seconds"])
     return measure
 
 
-def memory(framework, case):
-    """Bytes by which the process grows, at most, from the imported framework through three training steps: the model's own numbers included."""
+def peak(framework, case):
+    """Bytes by which the process grows, at most, through three training steps: the model's own numbers included, the framework itself not.
+
+    A small step comes first: it brings in what a framework loads late (here: LLVM).
+    """
     from models import tf_models
 
-    tf_models.load(framework)
+    tf = tf_models.load(framework)
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [8])
+        total = tf.reduce_sum(tf.tanh(x * 2.0))
+        for _ in range(3):
+            session.run(total, {x: [0.5] * 8})
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     step = tf_models.make(CASES[case], framework)
     for _ in range(3):
@@ -71,7 +80,7 @@ def _of(measure, case):
 
 
 KINDS = {"step": first_step, "first": _with_cache("background", 1), "cold": _with_cache("eager", 1), "warm": _with_cache("eager", 2),
-         "memory": memory}
+         "peak": peak, "memory": _with_cache("eager", 2, "peak")}
 core.MEASUREMENTS = {f"{case}_{kind}": _of(measure, case) for case in CASES for kind, measure in KINDS.items()} | {"plan": plan}
 
 if __name__ == "__main__":

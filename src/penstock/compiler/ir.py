@@ -33,6 +33,7 @@ class Node:
     origin: Operation | None = None  # the user's op, for errors
     payload: Any = None  # what a pass gives the kernel of a node that it made
     late: bool = False  # it waits for what it is told to even in native code, where waiting for pure nodes is else pointless
+    note: str = ""  # why native code does not run it, if there is more to say than its op and types do
     _dtypes: list[DType] | None = field(default=None, init=False, repr=False)
 
     @property

@@ -91,7 +91,7 @@ def _assign(nodes: list[Node], args: Collection[Node], excluded: Collection[str]
         for group in torn:
             keys = [inside[node] for node in group if node in inside]
             if len(keys) < len(group) or group[0] in placing.floors:  # waiting for each other did not help
-                placing.excluded.update(node.name for node in group)
+                placing.exclude(group, inside)
             else:
                 placing.floors.update(dict.fromkeys(group, (max(level for level, _ in keys), _union(waits for _, waits in keys))))
 
@@ -108,7 +108,7 @@ class _Placing:
         self.nodes, self.args, self.excluded = nodes, args, excluded
         self.tied = {node: found for node in nodes if (found := tied_inputs(node))}
         self.floors: dict[Node, Key] = {}
-        self._capable = functools.cache(_capable)
+        self._reason = functools.cache(why_not_native)
 
     def run(self) -> tuple[dict[Node, Key], set[Node]]:
         """The keys of the members, and the folded nodes."""
@@ -129,7 +129,7 @@ class _Placing:
             elif _folds(node, folded):
                 folded.add(node)
                 continue
-            elif (_sized(node, folded, sized) or self._capable(node)) and self._has_its_own(node, inside):
+            elif (_sized(node, folded, sized) or self._reason(node) is None) and self._has_its_own(node, inside):
                 level[node] = max(level[node], lowest)
                 key = (level[node], waits[node])
                 inside[node] = keys.setdefault(key, key)
@@ -139,6 +139,18 @@ class _Placing:
                 waits[node] |= 1 << blockers
                 blockers += 1
         return inside, folded
+
+    def exclude(self, group: list[Node], inside: Collection[Node]) -> None:
+        """Leaves a group of tied nodes outside, and notes why."""
+        culprit = next((node for node in group if node not in inside), None)
+        if culprit is None:
+            reason = "what handles its list or array of tensors cannot be one region: something outside has to run in between"
+        else:
+            why = self._reason(culprit) or "its list or array of tensors comes from outside"
+            reason = f"of {culprit.name} ({culprit.definition.type}), which handles the same list or array of tensors: {why}"
+        for node in group:
+            node.note = why if node is culprit else reason
+            self.excluded.add(node.name)
 
     def _has_its_own(self, node: Node, inside: Collection[Node]) -> bool:
         """Are the lists and arrays that a node handles made by members?"""
@@ -182,26 +194,33 @@ def _folds(node: Node, folded: set[Node]) -> bool:
     return definition.shape_only or all(producer in folded for producer, _ in node.inputs)
 
 
-def _capable(node: Node) -> bool:
-    """Can the node be in a region? (Which shapes it can handle is seen later.)"""
+def why_not_native(node: Node) -> str | None:
+    """Why the node cannot be in a region; None if it can. (Which shapes it can handle is seen later.)"""
     definition = node.definition
-    if definition.blocking or definition.control_flow or not all(map(_capable_function, functions_of(node))):
-        return False
+    if definition.blocking:
+        return "it may wait"
+    if definition.control_flow:
+        return "it is a primitive of control flow"
+    for function in functions_of(node):
+        reason = _why_not_function(function)
+        if reason is not None:
+            return reason
     if definition.forwards_reference and _reference_source(node) is not None:
-        return False
+        return "it hands on a reference to a variable"
     if _only_waits(node):
-        return True
+        return None
     inputs = [producer.output_dtypes[index] for producer, index in node.inputs]
     native, hands_on = definition.native is not None, definition.repeats or definition.array_role
     special = {dtypes.variant} if native else set()
-    if not all(_plain(dtype) or dtype in special | {dtypes.resource} for dtype in inputs) \
-            or not all(_plain(dtype) or dtype in special | ({dtypes.resource} if hands_on else set()) for dtype in node.output_dtypes):
-        return False
+    foreign = [dtype for dtype in inputs if not _plain(dtype) and dtype not in special | {dtypes.resource}]
+    foreign += [dtype for dtype in node.output_dtypes if not _plain(dtype) and dtype not in special | ({dtypes.resource} if hands_on else set())]
+    if foreign:
+        return f"native code does not cover {foreign[0].base_dtype.name}"
     if native or definition.reduces or definition.keeps_order or definition.broadcasts or definition.compose is not None:
-        return True
+        return None
     if definition.lower is None or not (definition.elementwise or definition.updates):
-        return False
-    return bool(definition.updates) or why_not(definition, node.attrs, [dtype.base_dtype for dtype in inputs]) is None
+        return "its op has no native form"
+    return None if definition.updates else why_not(definition, node.attrs, [dtype.base_dtype for dtype in inputs])
 
 
 def _only_waits(node: Node) -> bool:
@@ -209,17 +228,19 @@ def _only_waits(node: Node) -> bool:
     return not node.inputs and not node.output_dtypes and pure(node.definition)
 
 
-def _capable_function(function: FuncGraph) -> bool:
-    """Can all that a function does be native?"""
+def _why_not_function(function: FuncGraph) -> str | None:
+    """Why not all that a function does can be native."""
     program = prune(function.outputs, (), function.inputs)
     folded: set[Node] = set()
     sized: set[Node] = set()
     for node in program.nodes:
         if _folds(node, folded):
             folded.add(node)
-        elif node not in program.args and not _sized(node, folded, sized) and not _capable(node):
-            return False
-    return True
+        elif node not in program.args and not _sized(node, folded, sized):
+            reason = why_not_native(node)
+            if reason is not None:
+                return f"of {node.name} ({node.definition.type}) in it: {reason}"
+    return None
 
 
 def _plain(dtype: DType) -> bool:

@@ -5,8 +5,12 @@ Seconds, operations and bytes are those of one step on average.
 """
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
+
+from penstock.compiler.ir import Node
 
 
 @dataclass
@@ -42,6 +46,43 @@ class Described(Protocol):
 
     def describe(self) -> PlanReport:
         """Its kernels since it was made."""
+
+
+class Stopwatch:
+    """A kernel that counts its calls, seconds, operations and bytes."""
+
+    def __init__(self, node: Node, kernel: Callable[..., Any]) -> None:
+        self.node, self._kernel = node, kernel
+        self.calls, self.seconds, self.flops, self.bytes = 0, 0.0, 0.0, 0.0
+
+    def __call__(self, *inputs: Any) -> Any:
+        start = time.perf_counter()
+        result = self._kernel(*inputs)
+        self.seconds += time.perf_counter() - start
+        self.calls += 1
+        outputs = list(result) if isinstance(result, (tuple, list)) else [result]
+        self.bytes += sum(map(_bytes, (*inputs, *outputs)))
+        self.flops += self._count(inputs, outputs)
+        return result
+
+    def _count(self, inputs: tuple[Any, ...], outputs: list[Any]) -> float:
+        definition = self.node.definition
+        if definition.flops is not None:
+            return float(definition.flops(inputs, outputs))
+        return float(sum(getattr(value, "size", 0) for value in outputs)) if definition.elementwise else 0.0
+
+    def inside(self) -> PlanReport | None:
+        """What a node that stands for several tells of them."""
+        return self.node.payload.describe() if isinstance(self.node.payload, Described) else None
+
+    def report(self, runs: int) -> KernelReport:
+        """What it did per run of the plan."""
+        return KernelReport(self.node.definition.type, (self.node.name,), self.seconds / runs, self.flops / runs, self.bytes / runs)
+
+
+def _bytes(value: Any) -> int:
+    """Of an array, or of the one that a variable holds."""
+    return getattr(getattr(value, "value", value), "nbytes", 0)
 
 
 class Watch:

@@ -94,7 +94,8 @@ class Scope:
         for value in inputs:
             value.users.append(item)
         if node.late:
-            item.after += [self.values[other, 0].item for other in node.control if (other, 0) in self.values and self.values[other, 0].item]
+            waits = (self.values.get((other, 0)) for other in node.control)
+            item.after += [value.item for value in waits if value is not None and value.item is not None]
         self.items.append(item)
 
     def _folded(self, node: Node, inputs: list[Value]) -> list[np.ndarray] | None:

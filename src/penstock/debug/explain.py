@@ -8,14 +8,12 @@ Plans that are made inside the ``with`` block are watched: each kernel of theirs
 """
 from __future__ import annotations
 
-import time
 from collections import defaultdict
-from collections.abc import Callable
 from typing import Any
 
 from penstock.compiler.config import config
 from penstock.compiler.ir import Node
-from penstock.compiler.report import Described, KernelReport, PlanReport, watch
+from penstock.compiler.report import KernelReport, PlanReport, Stopwatch, watch
 from penstock.runtime import environment
 from penstock.runtime.plan import Plan
 
@@ -61,9 +59,10 @@ class _WatchedPlan:
 
     def __init__(self, plan: Plan, names: list[str]) -> None:
         self._title = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-        self._watches: list[_Stopwatch] = []
+        self._native = plan.native
+        self._watches: list[Stopwatch] = []
         for part in plan.parts:
-            made = [_Stopwatch(node, kernel) for node, kernel in zip(part.nodes, part.kernels)]
+            made = [Stopwatch(node, kernel) for node, kernel in zip(part.nodes, part.kernels)]
             part.kernels = list(made)
             self._watches += made
 
@@ -78,61 +77,26 @@ class _WatchedPlan:
                 self._add(found, each)
         return found
 
-    def _add(self, found: PlanReport, each: _Stopwatch) -> None:
+    def _add(self, found: PlanReport, each: Stopwatch) -> None:
         node, inside = each.node, each.inside()
         if inside is not None:
             found.kernels += inside.kernels
             found.fallbacks += inside.fallbacks
             found.arena_bytes += inside.arena_bytes
             return
-        names = tuple(name if isinstance(name, str) else name.decode() for name in node.attrs.get("names", ())) or (node.name,)
-        found.kernels.append(KernelReport(node.definition.type, names, each.seconds / self.runs, each.flops / self.runs, each.bytes / self.runs))
+        found.kernels.append(each.report(self.runs))
         if node.payload is None and node.inputs:  # what has no inputs (variables, constants) computes nothing
-            found.fallbacks.append((node.name, node.definition.type, _reason(node)))
+            found.fallbacks.append((node.name, node.definition.type, reason(node, self._native)))
 
 
-def _reason(node: Node) -> str:
-    """Why a node has a kernel of its own."""
+def reason(node: Node, native: bool = True) -> str:
+    """Why a node has a kernel of its own; ``native``: has its plan native code at all?"""
     if config.mode == "off":
         return "the compiler is off (PENSTOCK_COMPILE=off)"
-    if node.definition.blocking:
-        return "it may wait"
-    if node.definition.lower is None and getattr(node.definition, "native", None) is None:
-        return "its op has no native form"
-    return "it stands alone, or has types that native code does not cover"
-
-
-class _Stopwatch:
-    """A kernel that counts its calls, seconds, operations and bytes."""
-
-    def __init__(self, node: Node, kernel: Callable[..., Any]) -> None:
-        self.node, self._kernel = node, kernel
-        self.calls, self.seconds, self.flops, self.bytes = 0, 0.0, 0.0, 0.0
-
-    def __call__(self, *inputs: Any) -> Any:
-        start = time.perf_counter()
-        result = self._kernel(*inputs)
-        self.seconds += time.perf_counter() - start
-        self.calls += 1
-        outputs = list(result) if isinstance(result, (tuple, list)) else [result]
-        self.bytes += sum(map(_bytes, (*inputs, *outputs)))
-        self.flops += self._count(inputs, outputs)
-        return result
-
-    def _count(self, inputs: tuple[Any, ...], outputs: list[Any]) -> float:
-        definition = self.node.definition
-        if definition.flops is not None:
-            return definition.flops(inputs, outputs)
-        return float(sum(getattr(value, "size", 0) for value in outputs)) if definition.elementwise else 0.0
-
-    def inside(self) -> PlanReport | None:
-        """What a node that stands for several tells of them."""
-        return self.node.payload.describe() if isinstance(self.node.payload, Described) else None
-
-
-def _bytes(value: Any) -> int:
-    """Of an array, or of the one that a variable holds."""
-    return getattr(getattr(value, "value", value), "nbytes", 0)
+    if not native:
+        return "it ran once only: native code is made when a step runs again"
+    from penstock.compiler.regions import why_not_native  # brings in LLVM
+    return node.note or why_not_native(node) or "it stands alone: a call of native code would not pay"
 
 
 # --- text --------------------------------------------------------------------------------------------------------------------------------

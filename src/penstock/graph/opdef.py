@@ -183,6 +183,11 @@ class OpDef:
     involution: bool
     idempotent: bool
     permutes: bool
+    pictures: tuple[str, ...]
+    per_axis: tuple[str, ...]
+    axes: str
+    associative: str
+    watches: bool
     keeps_order: bool
     flops: Callable[[Sequence[Any], Sequence[Any]], float] | None
 

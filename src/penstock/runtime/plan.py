@@ -83,6 +83,7 @@ class Plan:
     def __init__(self, program: Program, environment: Environment, native: bool = False) -> None:
         parts = partition(program)
         fetches = program.fetches
+        self.native = native
         self.parts: list[PartitionPlan] = []
         self.feed_places: list[list[tuple[int, Slot]]] = []  # per part: (which feed, its slot)
         waits = [node for part in parts for node in part.nodes if blocks(node)]

@@ -18,8 +18,9 @@ from penstock.compiler.background import background
 from penstock.compiler.calls import Unsupported
 from penstock.compiler.config import config
 from penstock.compiler.failure import InnerFailure
-from penstock.compiler.regions import RegionBody
-from penstock.compiler.report import KernelReport, PlanReport, watch
+from penstock.compiler.ir import Node
+from penstock.compiler.regions import RegionBody, why_not_native
+from penstock.compiler.report import KernelReport, PlanReport, Stopwatch, watch
 from penstock.compiler.specialise import Demoted, Specialisation
 from penstock.compiler.table import Failure
 from penstock.compiler.values import Value
@@ -47,6 +48,8 @@ class RegionRun:
         self._spent: dict[Any, float] = {}  # seconds, by signature, until a compilation is worth it
         self._lock = threading.Lock()
         self._plan: Any = None  # of the nodes, for NumPy
+        self._watched: list[Stopwatch] = []  # its kernels, if somebody watches
+        self._unready = 0, 0.0  # runs, and their seconds, in which native code was to come
         self.demoted: dict[str, str] = {}  # names of nodes that are not native, and why
 
     def run(self, *inputs: Any) -> list[Any]:
@@ -72,8 +75,11 @@ class RegionRun:
                 ref.give_back()
         start = time.perf_counter()
         outputs = self._interpret(inputs)
+        seconds = time.perf_counter() - start
         if signature is not None and len(self._spent) <= 4 * _MOST:
-            self._spent[signature] = self._spent.get(signature, 0.0) + time.perf_counter() - start
+            self._spent[signature] = self._spent.get(signature, 0.0) + seconds
+        if watch.on and not self.demoted:
+            self._unready = self._unready[0] + 1, self._unready[1] + seconds
         return outputs
 
     def _look(self, values: list[Any], borrowed: dict[int, Any]) -> tuple[Any, ...] | None:
@@ -89,14 +95,28 @@ class RegionRun:
 
     def describe(self) -> PlanReport:
         """What its native code did while somebody watched, for all shapes; and which nodes have none."""
-        types = {node.name: node.definition.type for node in self.body.nodes}
-        fallbacks = [(name, types.get(name, ""), reason) for name, reason in self.demoted.items()]
+        alone = [each for each in self._watched if each.calls and not isinstance(each.node.payload, RegionRun)]
+        fallbacks = self._fallbacks([each.node for each in alone])
+        kernels = [each.report(each.calls) for each in alone]
         reports = [ready.describe() for ready in self._ready.values() if ready.runs]
         if self._plan is not None:
             reports += [node.payload.describe() for node in self._plan[0].nodes if isinstance(node.payload, RegionRun)]
         fallbacks += [each for report in reports for each in report.fallbacks]
-        return PlanReport([kernel for report in reports for kernel in report.kernels], sum(report.arena_bytes for report in reports), fallbacks,
+        kernels += [kernel for report in reports for kernel in report.kernels]
+        return PlanReport(kernels, sum(report.arena_bytes for report in reports), fallbacks,
                           runs=max((report.runs for report in reports), default=0))
+
+    def _fallbacks(self, alone: list[Node]) -> list[tuple[str, str, str]]:
+        """Names, op types and reasons of the nodes that NumPy ran; ``alone`` are those that were left over when the region was cut."""
+        types = {node.name: node.definition.type for node in self.body.nodes}
+        found = [(name, types.get(name, ""), reason) for name, reason in self.demoted.items()]
+        found += [(node.name, node.definition.type, node.note or why_not_native(node) or "it stands alone beside such a node")
+                  for node in alone if node.inputs and node.name not in self.demoted]
+        runs, seconds = self._unready
+        if runs:
+            late = f"native code was not ready in {runs} runs, which took {seconds:.2g} s"
+            found.append((self.body.nodes[-1].name, f"{len(self.body.nodes)} nodes", late))
+        return found
 
     # --- making native code --------------------------------------------------------------------------------------------------------------
 
@@ -160,6 +180,9 @@ class RegionRun:
                 outputs = [moved.get(edge, edge) for edge in outputs]
             slots = {node: slot for slot, node in enumerate(body.args)}
             part = PartitionPlan(nodes, body.nodes[0].device, self._environment, set(outputs), slots)
+            if watch.on and self.demoted:
+                self._watched = [Stopwatch(node, kernel) for node, kernel in zip(part.nodes, part.kernels)]
+                part.kernels = list(self._watched)
             plan = self._plan = (part, [part.slots[edge] for edge in outputs])
         part, places = plan
         values = [*inputs, *[None] * (part.size - len(inputs))]

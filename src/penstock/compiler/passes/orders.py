@@ -48,7 +48,8 @@ def format_with_channels_last(node: Node) -> str | None:
 
 def turning_inputs(node: Node) -> list[int]:
     """The positions of the inputs that are transposed if a node is turned."""
-    definition, found, position = node.definition, [], 0
+    definition, position = node.definition, 0
+    found: list[int] = []
     for index, (arg, edges) in enumerate(definition.group(node.inputs, node.attrs)):
         if definition.elementwise or (arg.name in definition.pictures if definition.pictures else index == 0):
             found += range(position, position + len(edges))

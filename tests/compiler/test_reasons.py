@@ -1,0 +1,60 @@
+"""Why NumPy ran something: each fallback in a report says it, and says the truth."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import penstock as tf
+from penstock.compiler.config import config
+from penstock.debug.explain import Explainer
+
+pytestmark = pytest.mark.process
+
+
+def explained(fetches, feeds=None, runs=2):
+    """The fallbacks of a step, by op type."""
+    with Explainer() as explainer, tf.Session() as session:
+        for _ in range(runs):
+            session.run(fetches, feeds)
+    found = {}
+    for report in explainer.reports():
+        for name, kind, reason in report.fallbacks:
+            found.setdefault(kind, set()).add(reason)
+    return found
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as made:
+        yield made
+
+
+def test_a_step_that_ran_once():
+    x = tf.placeholder(tf.float32, [4])
+    assert explained(tf.exp(x) + tf.tanh(x), {x: np.ones(4)}, runs=1)["Exp"] == {"it ran once only: native code is made when a step runs again"}
+
+
+def test_types_and_ops_without_native_form():
+    x = tf.placeholder(tf.complex64, [4])
+    found = explained([tf.abs(x * x), tf.unique(tf.real(x))[0]], {x: np.ones(4)}, runs=3)
+    assert "native code does not cover complex64" in found["Mul"]
+    assert "its op has no native form" in found["Unique"]
+
+
+def test_what_handles_the_array_of_a_node_that_is_not_native():
+    x = tf.placeholder(tf.float32, [3, 2])
+    array = tf.TensorArray(tf.float32, 3).unstack(x)
+    total, _ = tf.while_loop(lambda i, _: i < 3, lambda i, value: (i + 1, value + tf.py_func(np.sin, [array.read(i)], tf.float32)),
+                             [0, tf.zeros([2])], shape_invariants=[tf.TensorShape([]), tf.TensorShape(None)])
+    found = explained([total, array.stack()], {x: np.ones((3, 2))}, runs=3)
+    reasons = {reason for reasons in found.values() for reason in reasons}
+    assert any("handles the same list or array of tensors" in reason and "While" in reason for reason in reasons)
+    assert any("PyFunc" in reason and "it may wait" in reason for reason in found["While"])
+
+
+def test_numpy_runs_until_native_code_is_there(monkeypatch):
+    monkeypatch.setattr(config, "mode", "background")
+    x = tf.placeholder(tf.float32, [4])
+    y = tf.reduce_sum(tf.exp(x) * tf.tanh(x))
+    found = explained(y, {x: np.ones(4)}, runs=3)
+    assert any("native code was not ready in" in reason for reasons in found.values() for reason in reasons)
