@@ -29,7 +29,8 @@ def graph():
         yield made
 
 
-def test_a_step_that_ran_once():
+def test_a_step_that_ran_once(monkeypatch):
+    monkeypatch.setattr(config, "mode", "background")
     x = tf.placeholder(tf.float32, [4])
     assert explained(tf.exp(x) + tf.tanh(x), {x: np.ones(4)}, runs=1)["Exp"] == {"it ran once only: native code is made when a step runs again"}
 
@@ -43,7 +44,7 @@ def test_types_and_ops_without_native_form():
 
 def test_what_handles_the_array_of_a_node_that_is_not_native():
     x = tf.placeholder(tf.float32, [3, 2])
-    array = tf.TensorArray(tf.float32, 3).unstack(x)
+    array = tf.TensorArray(tf.float32, 3, clear_after_read=False).unstack(x)
     total, _ = tf.while_loop(lambda i, _: i < 3, lambda i, value: (i + 1, value + tf.py_func(np.sin, [array.read(i)], tf.float32)),
                              [0, tf.zeros([2])], shape_invariants=[tf.TensorShape([]), tf.TensorShape(None)])
     found = explained([total, array.stack()], {x: np.ones((3, 2))}, runs=3)
