@@ -18,7 +18,7 @@ def explained(fetches, feeds=None, runs=2):
             session.run(fetches, feeds)
     found = {}
     for report in explainer.reports():
-        for name, kind, reason in report.fallbacks:
+        for _, kind, reason in report.fallbacks:
             found.setdefault(kind, set()).add(reason)
     return found
 
