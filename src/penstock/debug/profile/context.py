@@ -69,7 +69,7 @@ class ProfileContext:
             def run(session: Any, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
                 return context._run(session, fetches, feed_dict, options, run_metadata)
 
-            BaseSession.run = run  # type: ignore[method-assign]  # sessions that libraries make inside the block are meant too
+            BaseSession.run = run  # type: ignore[method-assign,assignment]  # sessions that libraries make inside the block are meant too
         return self
 
     def __exit__(self, *error: Any) -> None:

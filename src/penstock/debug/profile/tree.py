@@ -63,11 +63,11 @@ def by_type(found: dict[str, Entry], options: dict[str, Any]) -> Entry:
                 groups.setdefault(kind, []).append(entry)
     root = Entry(ROOT)
     for name, members in groups.items():
-        kind = Entry(name, accounted=True)
-        kind.join(members)
-        kind.add_up()
-        if _passes(kind, options, kind.total):
-            root.children.append(kind)
+        group = Entry(name, accounted=True)
+        group.join(members)
+        group.add_up()
+        if _passes(group, options, group.total):
+            root.children.append(group)
     root.children = _sorted(root.children, options)
     root.add_up()
     return root
