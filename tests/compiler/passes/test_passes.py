@@ -85,17 +85,6 @@ def test_groups_of_one_are_no_detour():
     assert "NoOp" in types_after([y], options=NONE)
 
 
-def test_groups_are_no_detour_unless_very_many_wait_for_very_many():
-    x = tf.placeholder(tf.float32, [2])
-
-    def waiting(before, after):
-        with tf.control_dependencies([tf.group(*[tf.exp(x + float(index)) for index in range(before)])]):
-            return [tf.identity(x) for _ in range(after)]
-    assert "NoOp" not in types_after(waiting(4, 4), [x])
-    assert "NoOp" not in types_after(waiting(40, 1), [x])
-    assert "NoOp" in types_after(waiting(20, 20), [x])
-
-
 # --- constants -----------------------------------------------------------------------------------------------------------------------
 
 def test_constants_are_folded():
