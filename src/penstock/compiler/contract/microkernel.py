@@ -4,8 +4,8 @@
 
 A lies in a buffer in which every element of a tile is a fixed distance from one pointer. Either rows of A are rows of the buffer, ``STRIDE`` elements
 apart ("rows"), or the buffer has, for each tile, one short row for each k ("columns"). There is a function for each way, even number of rows and
-number of vectors that a tile can have; a table holds their addresses. They are the bulk of the module, so they are written as text, which takes a
-tenth of the time that llvmlite's builder does.
+number of vectors that a tile can have; a table holds their addresses. They are the bulk of the module, so they are written as text: that takes
+less time than llvmlite's builder.
 """
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class _Micro:
         self.tile, self.rows, self.vectors, self.multiply, self.prefetch = tile, rows, vectors, multiply, prefetch
         self.name = f"micro_{'columns' if columns else 'rows'}_{rows}x{vectors}"
         self.row, self.step = (tile.size, tile.line) if columns else (STRIDE * tile.size, tile.size)  # bytes to the next row, to the next k
-        # By measurement: two k at a time make the loop over columns a fifth faster, not that over rows; small tiles are not worth the code.
+        # By measurement: two k at a time make the loop over columns faster (with AVX-512), not that over rows; small tiles are not worth the code.
         self.unroll = 2 if columns and rows + 2 * PAIR >= tile.rows and vectors == tile.vectors else 1
         self.scalar, self.vector = str(tile.scalar), str(tile.vector)
         self.offsets = [v * tile.lanes * tile.size for v in range(vectors)]
