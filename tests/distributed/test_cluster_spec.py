@@ -1,6 +1,7 @@
 """ClusterSpec, names of tasks, TF_CONFIG, ServerDef."""
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import penstock as tf
@@ -28,7 +29,19 @@ def test_protos_and_copies():
     assert tf.train.ClusterSpec({"ps": ["x:1"]}) != spec
 
 
-@pytest.mark.parametrize("broken", [3, {"a": 3}, {"a": [3]}, {"a": {"x": "y:1"}}, {"a": {-1: "y:1"}}])
+def test_names_in_bytes_and_indices_of_numpy():
+    spec = tf.train.ClusterSpec({b"ps": {np.int64(1): b"a:1", 0: "b:1"}})
+    assert spec == tf.train.ClusterSpec({"ps": ["b:1", "a:1"]}) and spec.as_dict() == {"ps": ["b:1", "a:1"]}
+    assert all(type(index) is int for index in spec.task_indices("ps"))
+
+
+@pytest.mark.parametrize("address", ["localhost", "localhost:", "localhost:abc", "localhost:-1", "localhost:65536", ":2222", "localhost:²"])
+def test_addresses_that_nobody_can_listen_on(address):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Could not parse port"):
+        tf.train.Server({"ps": [address]})
+
+
+@pytest.mark.parametrize("broken", [3, {"a": 3}, {"a": [3]}, {"a": {"x": "y:1"}}, {"a": {-1: "y:1"}}, {1: ["y:1"]}, {"a": [None]}])
 def test_what_is_no_cluster(broken):
     with pytest.raises(TypeError):
         tf.train.ClusterSpec(broken)

@@ -250,6 +250,28 @@ def test_without_a_secret_only_the_loopback_listens(tmp_path, monkeypatch):
         cluster_secret()
     path.chmod(0o600)
     assert cluster_secret() == b"hidden"
+    monkeypatch.setenv(SECRET, "")
+    assert cluster_secret() == b"hidden"
+    path.write_text("\n")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="is empty"):
+        cluster_secret()
+    path.unlink()
+    with pytest.raises(tf.errors.NotFoundError, match="does not exist"):
+        cluster_secret()
+
+
+def test_the_loopback_of_ipv6(over_the_network):
+    assert Access().listening_host("[::1]") == Access(b"s").listening_host("[::1]") == "[::1]"
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    server = Server({"local": ["[::1]:0"]})
+    for host in ("[::1]", "localhost"):
+        with tf.Graph().as_default(), tf.Session(f"grpc://{host}:{server.target.rpartition(':')[2]}") as session:
+            assert session.run(tf.constant(2.0) * 2.0) == 4.0
+    server.stop()
 
 
 # --- life ------------------------------------------------------------------------------------------------------------

@@ -2,9 +2,10 @@
 from __future__ import annotations
 
 import json
+import operator
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, SupportsIndex
 
 from tensorboard.compat.proto.cluster_pb2 import ClusterDef
 
@@ -30,7 +31,7 @@ class ClusterSpec:
         elif not isinstance(cluster, Mapping):
             raise TypeError("`cluster` must be a dictionary mapping one or more job names to lists of network addresses, or a `ClusterDef` protocol "
                             f"buffer, not {type(cluster).__name__}")
-        self._tasks: dict[str, dict[int, str]] = {str(job): _tasks_of(job, cluster[job]) for job in cluster}
+        self._tasks: dict[str, dict[int, str]] = {_text(job, "Job name"): _tasks_of(job, cluster[job]) for job in cluster}
 
     @property
     def jobs(self) -> list[str]:
@@ -101,12 +102,17 @@ def _tasks_of(job: Any, tasks: Any) -> dict[int, str]:
         tasks = dict(enumerate(tasks))
     elif not isinstance(tasks, Mapping):
         raise TypeError(f"The tasks for job {job!r} must be a list or a dictionary from integers to strings.")
-    for index, address in tasks.items():
-        if not isinstance(index, int) or index < 0:
+    for index in tasks:
+        if not isinstance(index, SupportsIndex) or operator.index(index) < 0:
             raise TypeError(f"The tasks for job {job!r} must be keyed by integers from 0 on, not {index!r}.")
-        if not isinstance(address, (str, bytes)):
-            raise TypeError(f"Task address must be bytes or unicode string, but got {address!r} for task {index} of job {job!r}")
-    return {index: address.decode() if isinstance(address, bytes) else address for index, address in sorted(tasks.items())}
+    return {operator.index(index): _text(tasks[index], f"Task address (task {index} of job {job!r})") for index in sorted(tasks)}
+
+
+def _text(value: Any, what: str) -> str:
+    """A name or address as text; TypeError if it is neither text nor bytes."""
+    if not isinstance(value, (str, bytes)):
+        raise TypeError(f"{what} {value!r} must be bytes or unicode")
+    return value.decode() if isinstance(value, bytes) else value
 
 
 # --- names of tasks --------------------------------------------------------------------------------------------------

@@ -20,9 +20,10 @@ import struct
 from dataclasses import dataclass
 
 from penstock.distributed.messages import MalformedMessage
-from penstock.errors import InvalidArgumentError, PermissionDeniedError, UnauthenticatedError
+from penstock.errors import InvalidArgumentError, NotFoundError, PermissionDeniedError, UnauthenticatedError
 
-LOOPBACK = ("localhost", "127.0.0.1", "::1", "[::1]")
+_LOOPBACK6 = ("::1", "[::1]")
+LOOPBACK = ("localhost", "127.0.0.1", *_LOOPBACK6)
 VERSION = b"PSK2"
 _NONCE, _PROOF, _SEAL = 16, 32, 16
 _COUNT = struct.Struct("<Q")
@@ -33,17 +34,23 @@ def cluster_secret() -> bytes | None:
     """The secret of the cluster; None if there is none. PermissionDeniedError if its file can be read by others."""
     text = os.environ.get("PENSTOCK_CLUSTER_SECRET")
     path = os.environ.get("PENSTOCK_CLUSTER_SECRET_FILE")
-    if text is None and path:
+    if not text and path:
         text = read_secret(path)
     return text.encode() if text else None
 
 
 def read_secret(path: str) -> str:
-    """The secret in a file; PermissionDeniedError if it can be read by others."""
-    with open(path, encoding="utf-8") as file:
-        if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:
-            raise PermissionDeniedError(None, None, f"the cluster's secret in {path} can be read by others: chmod 600 {path}")
-        return file.read().strip()
+    """The secret in a file; PermissionDeniedError if it can be read by others, InvalidArgumentError if there is none in it."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:
+                raise PermissionDeniedError(None, None, f"the cluster's secret in {path} can be read by others: chmod 600 {path}")
+            secret = file.read().strip()
+    except FileNotFoundError:
+        raise NotFoundError(None, None, f"the file of the cluster's secret does not exist: {path}") from None
+    if not secret:
+        raise InvalidArgumentError(None, None, f"the file of the cluster's secret is empty: {path}")
+    return secret
 
 
 @dataclass(frozen=True)
@@ -88,6 +95,8 @@ class Access:
 
     def listening_host(self, host: str) -> str:
         """The interface to listen on for a task whose address in the cluster is ``host``."""
+        if host in _LOOPBACK6:
+            return "[::1]"
         return "127.0.0.1" if self.open or host in LOOPBACK else "[::]"
 
 

@@ -25,6 +25,7 @@ from penstock.distributed.worker import Worker
 
 _log = logging.getLogger("tensorflow")
 
+_LAST_PORT = 65535
 _BEAT = 1.0  # seconds between looks at whose client is gone
 
 in_process: dict[str, Service] = {}  # address -> the service of a server in this process: clients here need no network
@@ -50,15 +51,15 @@ class Server:
         except ValueError as error:
             raise errors.InvalidArgumentError(None, None, str(error)) from None
         self._task = task_name(definition.job_name, definition.task_index)
+        host, port = _host_and_port(address)
         access = Access.from_environment()
         self._grpc = GrpcServer(access, self._foreign_call)
-        host, _, port = address.rpartition(":")
         if access.open and host not in LOOPBACK:
             _log.warning("There is no PENSTOCK_CLUSTER_SECRET and no certificate: %s listens on the loopback interface only, and not at %s.",
                          self._task, address)
-        self._port = self._grpc.bind(access.listening_host(host), int(port))
+        self._port = self._grpc.bind(access.listening_host(host), port)
         self._transport = GrpcTransport(access)
-        self._addresses = {address if self._port == int(port) else f"{host}:{self._port}", f"localhost:{self._port}", f"127.0.0.1:{self._port}"}
+        self._addresses = {address if self._port == port else f"{host}:{self._port}", f"localhost:{self._port}", f"127.0.0.1:{self._port}"}
         peers = Peers(cluster.addresses(), self._transport, self._task)
         self._worker = Worker(self._task, definition.default_session_config, peers.fetch)
         self._master = Master(self._worker, peers)
@@ -131,6 +132,14 @@ class Server:
         self._transport.close()
         self._worker.reset([])
         self._stopped.set()
+
+
+def _host_and_port(address: str) -> tuple[str, int]:
+    """The parts of a task's own address; InvalidArgumentError if it has no port that one can listen on."""
+    host, _, port = address.rpartition(":")
+    if not host or not (port.isascii() and port.isdigit()) or int(port) > _LAST_PORT:
+        raise errors.InvalidArgumentError(None, None, f'Could not parse port for local server from "{address}": an address is host:port')
+    return host, int(port)
 
 
 def make_server_def(server_or_cluster_def: Any, job_name: str | None, task_index: int | None, protocol: str | None, config: Any) -> Any:
