@@ -315,6 +315,14 @@ def test_a_server_that_is_started_later(over_the_network):
     server.stop()
 
 
+def test_a_limit_for_a_master_that_does_not_start():
+    with tf.Session(f"grpc://127.0.0.1:{free_ports(1)[0]}", config=tf.ConfigProto(operation_timeout_in_ms=200)) as session:
+        started = time.monotonic()
+        with pytest.raises(tf.errors.DeadlineExceededError, match="200 ms"):
+            session.run(tf.constant(1.0))
+        assert time.monotonic() - started < PATIENCE
+
+
 def test_unknown_targets():
     for target in ("smoke://x", "localhost:1"):
         with pytest.raises(tf.errors.NotFoundError, match="No session factory registered"):

@@ -322,8 +322,12 @@ def test_only_the_needed_tasks_have_to_be_up():
         there = tf.constant(5.0)
     waiting = Call(lambda: session.run(there))
     assert not waiting.ended(0.3)
-    with pytest.raises(tf.errors.UnavailableError, match="/job:ps/replica:0/task:1"):
+    with pytest.raises(tf.errors.DeadlineExceededError, match="200 ms: .*/job:ps/replica:0/task:1"):
         session.run(there, options=tf.RunOptions(timeout_in_ms=200))
+    hasty = cluster.session(WORKER, config=tf.ConfigProto(operation_timeout_in_ms=200))
+    for impatient in (lambda: hasty.run(there), hasty.remote.list_devices):
+        call = Call(impatient)
+        assert call.ended() and isinstance(call.error, tf.errors.DeadlineExceededError)
     cluster.start("/job:ps/replica:0/task:1")
     assert waiting.ended() and waiting.result == 5.0
     session.close()

@@ -71,3 +71,4 @@ def test_what_does_not_work():
         tf.contrib.training.byte_size_load_fn(tf.placeholder(tf.float32, [None]).op)
     with pytest.raises(ValueError, match="single output"):
         tf.contrib.training.byte_size_load_fn(tf.no_op())
+    assert tf.contrib.training.byte_size_load_fn(tf.Variable(["a", "b"]).op) == 16

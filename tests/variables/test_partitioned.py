@@ -88,3 +88,17 @@ def test_create_partitioned_variables(sess):
     assert tf.Variable.from_proto(proto)._save_slice_info.full_name == "p"
     with pytest.raises(ValueError, match="must have the length"):
         tf.create_partitioned_variables([5], [2, 1], tf.ones([5]))
+
+
+@pytest.mark.parametrize("shape", [[], (), tf.TensorShape([])])
+def test_scalars_of_a_partitioned_scope_are_whole(shape):
+    with tf.variable_scope("scope", partitioner=tf.fixed_size_partitioner(2)):
+        step = tf.train.get_or_create_global_step()
+        scale = tf.get_variable("scale", shape, initializer=tf.ones_initializer())
+        table = tf.get_variable("table", [4, 1], initializer=tf.ones_initializer())
+    with tf.variable_scope("scope", partitioner=tf.fixed_size_partitioner(2), reuse=True):
+        assert tf.get_variable("scale", shape) is scale
+    assert [v.op.name for v in tf.global_variables()] == ["scope/global_step", "scope/scale", "scope/table/part_0", "scope/table/part_1"]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run([step, scale, tf.reduce_sum(table)]) == [0, 1.0, 4.0]

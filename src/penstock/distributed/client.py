@@ -10,9 +10,8 @@ from tensorboard.compat.proto.config_pb2 import RunMetadata, RunOptions
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 
 from penstock import errors
-from penstock.distributed.master_session import START_PATIENCE
 from penstock.distributed.messages import Message
-from penstock.distributed.peers import Peers, checked
+from penstock.distributed.peers import Peers, checked, deadline
 from penstock.distributed.security import Access
 from penstock.distributed.server import in_process
 from penstock.distributed.transport_grpc import GrpcTransport
@@ -195,7 +194,8 @@ class RemoteSession:
 
     def _open(self) -> str:
         if self._session is None:
-            reply = self._link.wait_for(Message("CreateSession", {}, [self._config.SerializeToString()]), START_PATIENCE)
+            with deadline(self._config.operation_timeout_in_ms) as patience:
+                reply = self._link.wait_for(Message("CreateSession", {}, [self._config.SerializeToString()]), patience)
             self._session, self._sent = reply.fields["session"], {}
         return self._session
 

@@ -5,7 +5,6 @@ each part with its task. A step then costs one message per task, none for the pa
 """
 from __future__ import annotations
 
-import os
 import secrets
 import threading
 import time
@@ -22,7 +21,7 @@ from penstock.distributed.cluster_spec import matches, task_of
 from penstock.distributed.messages import Message
 from penstock.distributed.partial_steps import PartialStep, without
 from penstock.distributed.parts import Part, split
-from penstock.distributed.peers import Peers, ignore
+from penstock.distributed.peers import Peers, deadline, ignore
 from penstock.distributed.permissions import check_foreign
 from penstock.distributed.step_run import PlannedPart, StepRun
 from penstock.distributed.worker import RunOrder, Worker
@@ -31,7 +30,6 @@ from penstock.graph.graph import Graph
 from penstock.graph.graph_def import extend_graph
 from penstock.runtime.devices import Device, place
 
-START_PATIENCE = float(os.environ.get("PENSTOCK_START_TIMEOUT", "600"))  # seconds that a task may take to start
 _CALL_PATIENCE = 60.0  # seconds for registering a part
 
 Plan = list[PlannedPart]
@@ -66,9 +64,10 @@ class MasterSession:
             partition_graphs: bool = False, caller: Any = None, done: frozenset[Any] = frozenset()) -> tuple[list[Any], RunMetadata | None]:
         """Runs a step; ``names`` are the feeds, the fetches and the targets, ``values`` what is fed, ``done`` operations that have run before."""
         self.last_used = time.monotonic()
-        patience = min(START_PATIENCE, timeout_ms / 1000) if timeout_ms else START_PATIENCE
-        plan = self._plan(names, patience, done)
-        order = RunOrder(secrets.randbits(53), timeout_ms or self._config.operation_timeout_in_ms, trace, partition_graphs)
+        timeout_ms = timeout_ms or self._config.operation_timeout_in_ms
+        with deadline(timeout_ms) as patience:
+            plan = self._plan(names, self.last_used + patience, done)
+        order = RunOrder(secrets.randbits(53), timeout_ms, trace, partition_graphs)
         step = StepRun(plan, self._worker, self._peers, order)
         self._steps[order.step] = step
         if self._closed is not None:
@@ -137,7 +136,9 @@ class MasterSession:
 
     def list_devices(self) -> list[Device]:
         """The devices of all tasks that the session may use, its own task's first; waits for tasks that have not started."""
-        return [device for task in self._tasks() for device in self._devices_of(task)]
+        with deadline(self._config.operation_timeout_in_ms) as patience:
+            end = time.monotonic() + patience
+            return [device for task in self._tasks() for device in self._devices_of(task, end)]
 
     def _tasks(self) -> list[str]:
         own, filters = self._worker.task, list(self._config.device_filters)
@@ -147,10 +148,10 @@ class MasterSession:
         if self._closed is not None:
             raise self._closed
 
-    def _devices_of(self, task: str, patience: float = START_PATIENCE) -> list[Device]:
+    def _devices_of(self, task: str, end: float) -> list[Device]:
         found = self._devices.get(task)
         if found is None:
-            reply = self._peers.wait_for(task, Message("GetStatus"), patience, self._check_open)
+            reply = self._peers.wait_for(task, Message("GetStatus"), end - time.monotonic(), self._check_open)
             found = [Device(name, incarnation=reply.fields["incarnation"]) for name in reply.fields["devices"]]
             if any(task_of(device.name) != task for device in found):
                 raise errors.InternalError(None, None, f"{self._peers.addresses[task]} is {reply.fields['devices']}, not {task}: is the same cluster "
@@ -158,7 +159,7 @@ class MasterSession:
             self._devices[task] = found
         return found
 
-    def _candidates(self, program: ir.Program, patience: float) -> list[Device]:
+    def _candidates(self, program: ir.Program, end: float) -> list[Device]:
         """The devices of those tasks that nodes of a program name, in the order of preference: nobody else has to be up."""
         needed = {self._worker.task}
         for name in {node.device for node in program.nodes}:
@@ -167,18 +168,18 @@ class MasterSession:
             fitting = [task for task in self._tasks() if wanted.fits(DeviceSpec.from_string(task))]
             alone = fitting[:1] == [self._worker.task] and not spec.device_index
             needed.update(fitting[:1] if alone else fitting)
-        return [device for task in self._tasks() if task in needed for device in self._devices_of(task, patience)]
+        return [device for task in self._tasks() if task in needed for device in self._devices_of(task, end)]
 
     # --- plans -------------------------------------------------------------------------------------------------------
 
-    def _plan(self, names: tuple[Sequence[str], Sequence[str], Sequence[str]], patience: float, done: frozenset[Any]) -> Plan:
+    def _plan(self, names: tuple[Sequence[str], Sequence[str], Sequence[str]], end: float, done: frozenset[Any]) -> Plan:
         feeds, fetches, targets = (tuple(part) for part in names)
         key = (feeds, fetches, targets, done)
         plan = self._plans.get(key)
         if plan is None:
             with self._lock:
                 program = self._program(feeds, fetches, targets, done)
-            place(program, self._candidates(program, patience), self._config.allow_soft_placement, self._config.log_device_placement)
+            place(program, self._candidates(program, end), self._config.allow_soft_placement, self._config.log_device_placement)
             plan = self._register(split(program))
             with self._lock:
                 self._check_open()

@@ -1,22 +1,37 @@
 """The other tasks of a cluster, as a master and a worker see them: called by name, over whatever transport carries the messages."""
 from __future__ import annotations
 
+import contextlib
 import logging
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from penstock.distributed.link import Done, Part, ignored
 from penstock.distributed.messages import ERROR, Message, error_from
 from penstock.distributed.steps import Deliver
-from penstock.errors import InternalError, OpError, UnavailableError, exception_type_from_error_code
+from penstock.errors import DeadlineExceededError, InternalError, OpError, UnavailableError, exception_type_from_error_code
 
 _log = logging.getLogger("tensorflow")
+START_PATIENCE = float(os.environ.get("PENSTOCK_START_TIMEOUT", "600"))  # seconds that a task may take to start
 _PATIENCE = 10.0  # seconds of waiting for a task until that is logged
 
 
 def nothing() -> None:
     """Does nothing."""
+
+
+@contextlib.contextmanager
+def deadline(timeout_ms: int) -> Iterator[float]:
+    """The seconds that tasks may take to start within a time limit (0: none), which ends the waiting with a DeadlineExceededError."""
+    limit, began = timeout_ms / 1000, time.monotonic()
+    try:
+        yield min(START_PATIENCE, limit) if limit else START_PATIENCE
+    except UnavailableError as error:
+        if not limit or time.monotonic() - began < limit:
+            raise
+        raise DeadlineExceededError(None, None, f"there was no answer within {timeout_ms} ms: {error.message}") from None
 
 
 class Conversation(Protocol):

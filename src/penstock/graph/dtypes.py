@@ -60,8 +60,10 @@ class DType:
 
     @property
     def size(self) -> int:
-        """Bytes per element (1 for string and resource, as in TensorFlow)."""
-        return 1 if self._numpy is np.object_ else int(self.np.itemsize)
+        """Bytes per element; for a string those of a pointer, 1 for resource and variant, as in TensorFlow."""
+        if self._numpy is np.object_:
+            return 8 if self.base_dtype == string else 1
+        return int(self.np.itemsize)
 
     @property
     def is_floating(self) -> bool:

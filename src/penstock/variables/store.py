@@ -62,6 +62,8 @@ class VariableStore:
                      reuse: Any = None, partitioner: Any = None, **rest: Any) -> Any:
         """What custom getters call in the end."""
         dtype = dtypes.as_dtype(dtype)
+        if shape is not None and as_shape(shape).ndims == 0:
+            partitioner = None  # a scope's partitioner is for those of its variables that can be split
         found = name in self._partitioned_vars
         if partitioner is not None or (found and reuse is True):  # parts are shared without naming the partitioner again
             if partitioner is not None and not callable(partitioner):
