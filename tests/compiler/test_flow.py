@@ -1,4 +1,4 @@
-"""Loops that run natively: what their errors say."""
+"""Loops that run natively: what their errors say, and what they do not wait for."""
 from __future__ import annotations
 
 import numpy as np
@@ -76,3 +76,23 @@ def test_iterations_are_counted_anew_in_each_step():
                 continue
             with pytest.raises(tf.errors.InvalidArgumentError, match=f"in iteration {iteration} of the loop"):
                 session.run(total, {x: ROWS, start: first})
+
+
+@pytest.mark.parametrize("use_list", [False, True])
+def test_a_loop_whose_gradient_comes_by_way_of_another_device_does_not_wait_for_it(use_list, monkeypatch):
+    """Forward and backward loop share lists, so they would be one region; but the other device waits for the forward one."""
+    with tf.device("/cpu:0"):
+        x = tf.placeholder(tf.float32, [3, 4])
+        if use_list:
+            y = tf.map_fn(tf.tanh, x)
+        else:
+            y = tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, tf.tanh(v) * 1.5), [0, x])[1]
+    with tf.device("/cpu:1"):
+        loss = tf.reduce_sum(tf.square(y) * tf.sigmoid(y))
+    grad, = tf.gradients(loss, [x], colocate_gradients_with_ops=True)
+    results = []
+    for mode in ("eager", "off"):
+        monkeypatch.setattr(config, "mode", mode)
+        with tf.Session(config=tf.ConfigProto(device_count={"CPU": 2}, operation_timeout_in_ms=10000)) as session:
+            results.append(session.run(grad, {x: np.linspace(-1, 1, 12).reshape(3, 4)}))
+    np.testing.assert_allclose(*results, rtol=1e-5)

@@ -21,7 +21,7 @@ from penstock.compiler.ties import made_here, tied_inputs, ties
 from penstock.graph import dtypes
 from penstock.graph.dtypes import DType
 from penstock.graph.function import FuncGraph
-from penstock.ops.transfer import Arg, Region
+from penstock.ops.transfer import Arg, Region, Send
 
 Edge = tuple[Node, int]
 Key = tuple[int, int]
@@ -90,10 +90,11 @@ def _assign(nodes: list[Node], args: Collection[Node], excluded: Collection[str]
             return inside, folded
         for group in torn:
             keys = [inside[node] for node in group if node in inside]
-            if len(keys) < len(group) or group[0] in placing.floors:  # waiting for each other did not help
+            floor = max((level for level, _ in keys), default=0), _union(waits for _, waits in keys)
+            if len(keys) < len(group) or group[0] in placing.floors or not placing.may_wait(group, floor[1]):  # waiting for each other does not help
                 placing.exclude(group, inside)
             else:
-                placing.floors.update(dict.fromkeys(group, (max(level for level, _ in keys), _union(waits for _, waits in keys))))
+                placing.floors.update(dict.fromkeys(group, floor))
 
 
 class _Placing:
@@ -108,17 +109,19 @@ class _Placing:
         self.nodes, self.args, self.excluded = nodes, args, excluded
         self.tied = {node: found for node in nodes if (found := tied_inputs(node))}
         self.floors: dict[Node, Key] = {}
+        self._waits: dict[Node, int] = {}  # which blocking nodes each node waits for, as the last run found it
+        self._blocking = 0  # those that wait for somebody elsewhere; the others only have results of unforeseen shapes
         self._reason = functools.cache(why_not_native)
 
     def run(self) -> tuple[dict[Node, Key], set[Node]]:
         """The keys of the members, and the folded nodes."""
         level: dict[Node, int] = {}
-        waits: dict[Node, int] = {}
+        waits = self._waits = {}
         folded: set[Node] = set()
         sized: set[Node] = set()
         inside: dict[Node, Key] = {}
         keys: dict[Key, Key] = {}
-        blockers = 0
+        self._blocking = blockers = 0
         for node in self.nodes:
             before = [*(producer for producer, _ in node.inputs), *node.control]
             lowest, needed = self.floors.get(node, (0, 0))
@@ -137,8 +140,22 @@ class _Placing:
             level[node] = max([level[other] + (other in inside or other in folded) for other in before if other in level], default=0)
             if node.definition.blocking or node.definition.unforeseen:
                 waits[node] |= 1 << blockers
+                self._blocking |= node.definition.blocking << blockers
                 blockers += 1
         return inside, folded
+
+    def may_wait(self, group: list[Node], needed: int) -> bool:
+        """Can all nodes of a group wait for these blocking nodes? Not if somebody elsewhere (another device, the other end of a queue) is to get
+        something of the group's before: that may be what a blocking node waits for."""
+        needed &= self._blocking
+        behind = set(group)
+        for node in self.nodes:
+            if node not in behind and behind.isdisjoint(node.control) and not any(producer in behind for producer, _ in node.inputs):
+                continue
+            behind.add(node)
+            if (node.definition.blocking or node.definition is Send) and needed & ~self._waits[node]:
+                return False
+        return True
 
     def exclude(self, group: list[Node], inside: Collection[Node]) -> None:
         """Leaves a group of tied nodes outside, and notes why."""
