@@ -107,6 +107,19 @@ def test_variable_is_read_after_a_write_that_comes_first():
         assert sess.run(z)[0, :, 0, 0].tolist() == [11.0, 21.0]
 
 
+@pytest.mark.parametrize("shape", [(2, 1, 1), (1, 2, 1, 1), (1,)])
+def test_an_operand_of_any_rank_is_read_after_a_write_that_comes_first(shape):
+    x = tf.placeholder(tf.float32, [None, 2, 3, 3])
+    v = tf.Variable(np.zeros(shape, np.float32), use_resource=False)
+    y = tf.nn.bias_add(x, [10.0, 20.0], data_format="NCHW")
+    write = v.assign_add(tf.py_func(lambda value: value, [tf.ones(shape)], tf.float32))
+    with tf.control_dependencies([write.op]):
+        z = tf.nn.relu(y) + v
+    with session() as sess:
+        sess.run(v.initializer)
+        assert sess.run(z, {x: np.zeros((1, 2, 3, 3))})[0, :, 0, 0].tolist() == [11.0, 21.0]
+
+
 # --- random networks -----------------------------------------------------------------------------------------------------------------
 
 def grown(choose, x):

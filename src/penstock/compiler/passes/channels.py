@@ -71,6 +71,7 @@ class _Turning:
         names = [arg.name for arg, edges in node.definition.group(node.inputs, node.attrs) for _ in edges]
         inputs: list[Edge] = []
         for position, (name, edge) in enumerate(zip(names, node.inputs)):
+            given, first = edge, len(nodes)
             if position in turning:
                 edge = self._turned_edge(node, position, order, nodes)
             elif name == node.definition.axes:
@@ -79,6 +80,8 @@ class _Turning:
             elif name in node.definition.per_axis:
                 edge = _reordered(node, edge, order, nodes)
             inputs.append(edge)
+            if self._walk.carries_reference(given):
+                _read_in_time(node, given, nodes[first:])
         made = replace(node, inputs=inputs, attrs=_attributes(node, order))
         nodes.append(made)
         results = [(made, index) for index in range(len(made.output_dtypes))]
@@ -97,10 +100,14 @@ class _Turning:
             return source
         for _ in range(len(order) - (rank or 0)):
             edge = _made(node, ExpandDims, [edge, _constant(node, np.array(0), int32, nodes)], {"Tdim": int32}, nodes)
-        made = _transposed(node, edge, inverse(order), nodes)
-        if edge is node.inputs[position] and self._walk.carries_reference(edge):  # it is read when the node would read it
-            made[0].control = list(dict.fromkeys([*node.control, *(producer for producer, _ in node.inputs if producer is not edge[0])]))
-        return made
+        return _transposed(node, edge, inverse(order), nodes)
+
+
+def _read_in_time(node: Node, edge: Edge, made: list[Node]) -> None:
+    """A reference is read when the node would read it."""
+    for reader in made:
+        if edge in reader.inputs:
+            reader.control = list(dict.fromkeys([*node.control, *(producer for producer, _ in node.inputs if producer is not edge[0])]))
 
 
 def _attributes(node: Node, order: Order) -> dict[str, Any]:
