@@ -10,8 +10,8 @@ from penstock.train.saveable import SaveableObject, SaveSpec
 
 
 class IteratorSaveable(SaveableObject):
-    """Saves how many elements were taken. To restore, the iterator, which must have been initialized, passes over as many: the data must come in the
-    same order again, so random transformations need seeds.
+    """Saves how many elements were taken, and the seeds of the dataset. To restore, the iterator, which must have been initialized, starts again with
+    these seeds and passes over as many elements. Random ops in mapped functions go on with other numbers, as in TensorFlow.
     """
 
     def __init__(self, resource: Tensor) -> None:

@@ -134,11 +134,11 @@ for op_type in ("IteratorGetNext", "IteratorGetNextSync", "IteratorGetNextAsOpti
 example("IteratorToStringHandle", resource, exact=False)
 for op_type in ("IteratorFromStringHandle", "IteratorFromStringHandleV2"):
     example(op_type, handle, **NUMBERS)
-example("SerializeIterator", resource, dynamic=True)
+example("SerializeIterator", iterator, dynamic=True)
 example("DeserializeIterator", iterator, lambda: REGISTRY["SerializeIterator"](iterator()))
 example("IteratorGetDevice", resource)
-example("_IteratorPlace", resource)
-example("_MoveIterator", iterator, number(2))
+example("_IteratorPlace", iterator, dynamic=True)
+example("_MoveIterator", iterator, np.array([2]))
 
 # --- optionals -------------------------------------------------------------------------------------------------------
 

@@ -25,16 +25,70 @@ Elements = Iterator[Element]
 
 OUTPUTS = {"output_types": type_list(1), "output_shapes": Attr("list(shape)", minimum=1)}
 ARGUMENTS = {"Targuments": type_list()}
+_SEEDS = ("seed", "seed2")
 
 
 class Source:
     """A dataset: ``start()`` makes the iterator of an epoch."""
+
+    recipe: Recipe | None = None
 
     def __init__(self, start: Callable[[], Elements]) -> None:
         self._start = start
 
     def __iter__(self) -> Elements:
         return self._start()
+
+    def all_seeds(self) -> list[int]:
+        """The seeds of this dataset and of those that it is made of."""
+        return [] if self.recipe is None else self.recipe.all_seeds()
+
+    def again(self, seeds: Iterator[int]) -> Source:
+        """The dataset as it was before its first epoch, with these seeds: its epochs come in the same order again."""
+        return self if self.recipe is None else self.recipe.follow(seeds)
+
+
+class Recipe:
+    """How a dataset was made: the kernel, and what it was called with. A dataset without seeds gets some here, so that it can be made again."""
+
+    def __init__(self, kernel: Callable[..., Source], arguments: dict[str, Any]) -> None:
+        self._kernel, self._arguments = kernel, arguments
+        if all(name in arguments and integer(arguments[name]) == 0 for name in _SEEDS):  # which stands for none
+            arguments.update(zip(_SEEDS, np.random.SeedSequence().generate_state(len(_SEEDS)).astype(np.int64)))
+
+    def make(self) -> Source:
+        """The dataset."""
+        source = self._kernel(**self._arguments)
+        source.recipe = source.recipe or self  # an op that changes nothing gives its input
+        return source
+
+    def all_seeds(self) -> list[int]:
+        """The seeds that went into it, in the order of the arguments."""
+        found: list[int] = []
+        self._change(lambda seed: found.append(integer(seed)), lambda source: found.extend(source.all_seeds()))
+        return found
+
+    def follow(self, seeds: Iterator[int]) -> Source:
+        """Makes the dataset again, with these seeds, of inputs that are made again."""
+        return Recipe(self._kernel, self._change(lambda _: np.int64(next(seeds)), lambda source: source.again(seeds))).make()
+
+    def _change(self, seed: Callable[[Any], Any], source: Callable[[Source], Any]) -> dict[str, Any]:
+        """The arguments with seeds and datasets, which may be in lists, replaced."""
+        def changed(value: Any) -> Any:
+            return source(value) if isinstance(value, Source) else [changed(item) for item in value] if isinstance(value, list) else value
+        return {name: seed(value) if name in _SEEDS else changed(value) for name, value in self._arguments.items()}
+
+
+def _remembered(kernel: Any) -> Callable[..., Source]:
+    """The kernel of a dataset op; what it makes knows how it was made."""
+    code = kernel.__code__
+    names = code.co_varnames[:code.co_argcount]
+
+    def remembering(*inputs: Any, **others: Any) -> Source:
+        return Recipe(kernel, dict(zip(names, inputs)) | others).make()
+
+    remembering.parameters = names  # type: ignore[attr-defined]
+    return remembering
 
 
 class Caller:
@@ -54,6 +108,7 @@ class Caller:
 def dataset_op(op_type: str, inputs: str = "", output: str = "handle", **declared: Any) -> Callable[[type], OpDef]:
     """``@op`` for an op whose only output is a dataset: it says of all of them what is the same."""
     def register(body: type) -> OpDef:
+        body.kernel = _remembered(body.kernel)  # type: ignore[attr-defined]
         body.calls_later = True  # type: ignore[attr-defined]
         body.stateful = True  # type: ignore[attr-defined]  (a dataset has state: its cache, its random numbers; no two are one)
         body.shape, body.gradient = fixed(), None  # type: ignore[attr-defined]

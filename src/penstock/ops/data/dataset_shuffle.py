@@ -80,8 +80,7 @@ class Shuffled(Source):
     def __init__(self, source: Source, size: int, seeds: Seeds, reshuffles: bool) -> None:
         self.source, self.size, self.seeds, self.reshuffles = source, size, seeds, reshuffles
         self._epoch_seeds = random_words(*seeds)
-        fixed = (next(self._epoch_seeds), next(self._epoch_seeds)) if seeds == (0, 0) else seeds
-        super().__init__(lambda: _Shuffle(source, size, self._draw() if reshuffles else fixed, 1))
+        super().__init__(lambda: _Shuffle(source, size, self._draw() if reshuffles else seeds, 1))
 
     def _draw(self) -> Seeds:
         return next(self._epoch_seeds), next(self._epoch_seeds)

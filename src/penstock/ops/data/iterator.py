@@ -30,7 +30,8 @@ class Position:
     def __init__(self, container: str, name: str, types: Any, shapes: Any) -> None:
         self.container, self.name, self.types, self.shapes = container, name, tuple(types), tuple(shapes)
         self._lock = threading.Lock()
-        self._elements: Elements | None = None
+        self._source: Source | None = None
+        self._elements: Elements = iter(())
         self.count = 0
 
     @contextmanager
@@ -49,14 +50,18 @@ class Position:
     def start(self, step: Any, source: Source) -> None:
         """Begins an epoch of a dataset."""
         with self._alone(step):
-            self._elements, self.count = iter(source), 0
+            self._begin(source)
 
     def start_once(self, step: Any, make: Callable[[], Source]) -> None:
         """Begins with the dataset that ``make`` gives, unless there is one already."""
-        if self._elements is None:
+        if self._source is None:
             with self._alone(step):
-                if self._elements is None:
-                    self._elements = iter(make())
+                if self._source is None:
+                    self._begin(make())
+
+    def _begin(self, source: Source) -> None:
+        self._elements = iter(source)
+        self._source, self.count = source, 0
 
     def next(self, step: Any) -> Element:
         """The next element; OutOfRangeError at the end."""
@@ -68,27 +73,58 @@ class Position:
     def next_or_none(self, step: Any) -> Element | None:
         """The next element; None at the end."""
         with self._alone(step):
-            if self._elements is None:
-                raise KernelError(FailedPreconditionError, "GetNext() failed because the iterator has not been initialized. Ensure that you have run "
-                                                           "the initializer operation for this iterator before getting the next element.")
-            try:
-                element = next(self._elements)
-            except StopIteration:
-                return None
-            except Exception:
-                self.count += 1  # an element that could not be made was taken too
-                raise
-            self.count += 1
-            return element
+            self._started("GetNext", "getting the next element")
+            return self._take()
 
-    def move_to(self, step: Any, count: int) -> None:
-        """Passes over elements until ``count`` have been taken: restores a place, for data that come in the same order again."""
-        if self.count > count:
-            raise KernelError(FailedPreconditionError, f"{self.count} elements have been taken already, more than the {count} of the stored place.",
-                              "run the initializer of the iterator before you restore its place")
-        while self.count < count:
-            if self.next_or_none(step) is None:
-                raise KernelError(OutOfRangeError, f"The dataset has only {self.count} elements, but {count} were taken when its place was stored.")
+    def _take(self) -> Element | None:
+        try:
+            element = next(self._elements)
+        except StopIteration:
+            return None
+        except Exception:
+            self.count += 1  # an element that could not be made was taken too
+            raise
+        self.count += 1
+        return element
+
+    def _started(self, call: str, purpose: str) -> Source:
+        """The dataset; FailedPreconditionError if there is none yet."""
+        if self._source is None:
+            raise KernelError(FailedPreconditionError, f"{call}() failed because the iterator has not been initialized. Ensure that you have run the "
+                                                       f"initializer operation for this iterator before {purpose}.")
+        return self._source
+
+    def place(self, step: Any) -> np.ndarray:
+        """What must be known to come to this place again: how many elements have been taken, and the seeds of the dataset."""
+        with self._alone(step):
+            return np.array([self.count, *self._started("Save", "saving it").all_seeds()], np.int64)
+
+    def move_to(self, step: Any, place: np.ndarray) -> None:
+        """Starts the dataset with the seeds of ``place``, so that its elements come in the same order again, and passes over those that had been taken."""
+        count, *seeds = np.asarray(place).reshape(-1).tolist()
+        with self._alone(step):
+            source = self._started("Restore", "restoring it")
+            wanted = source.all_seeds()
+            if seeds and len(seeds) != len(wanted):
+                raise invalid_argument(f"the stored place is in a dataset with {len(seeds)} seeds, but that of '{self.name}' has {len(wanted)}")
+            self._elements = iter(())  # what it holds, such as the lock of a file, is given back before the dataset starts again
+            self._begin(source.again(iter(seeds or wanted)))
+            while self.count < count:
+                self._pass_over(step, count)
+
+    def _pass_over(self, step: Any, count: int) -> None:
+        """Takes one element on the way to the place after ``count``."""
+        if step.cancelled is not None:
+            raise step.cancelled
+        taken = self.count
+        try:
+            missing = self._take() is None
+        except Exception:
+            if step.cancelled is not None or self.count == taken:
+                raise
+            return  # the element could not be made then either
+        if missing:
+            raise KernelError(OutOfRangeError, f"The dataset has only {self.count} elements, but {count} were taken when its place was stored.")
 
     @property
     def handle(self) -> bytes:
@@ -207,7 +243,7 @@ IteratorFromStringHandleV2 = op("IteratorFromStringHandleV2", "string_handle: st
 
 @op("SerializeIterator", "resource_handle: resource -> serialized: variant")
 class SerializeIterator:
-    """The place of an iterator, as a number of elements: it can be stored in a checkpoint."""
+    """The place of an iterator, as numbers."""
 
     stateful = True
     gradient = None
@@ -215,8 +251,8 @@ class SerializeIterator:
     def shape():
         return unknown_shape()
 
-    def kernel(resource_handle):
-        return scalar(np.int64(resource_handle.count))
+    def kernel(resource_handle, ctx):
+        return scalar(resource_handle.place(ctx.step))
 
 
 @op("DeserializeIterator", "resource_handle: resource, serialized: variant ->")
@@ -228,7 +264,7 @@ class DeserializeIterator:
     gradient = None
 
     def kernel(resource_handle, serialized, ctx):
-        resource_handle.move_to(ctx.step, int(np.asarray(serialized).reshape(-1)[0]))
+        resource_handle.move_to(ctx.step, np.asarray(serialized)[()])
         return ()
 
 
@@ -244,26 +280,28 @@ class IteratorGetDevice:
         return scalar((ctx.device or "").encode())
 
 
-@op("_IteratorPlace", "iterator: resource -> count: int64")
+@op("_IteratorPlace", "iterator: resource -> place: int64")
 class IteratorPlace:
-    """How many elements have been taken from an iterator."""
+    """The place of an iterator, as numbers that a checkpoint can hold."""
 
     stateful = True
-    shape = fixed()
     gradient = None
 
-    def kernel(iterator):
-        return np.int64(iterator.count)
+    def shape():
+        return [None]
+
+    def kernel(iterator, ctx):
+        return iterator.place(ctx.step)
 
 
-@op("_MoveIterator", "iterator: resource, count: int64 ->")
+@op("_MoveIterator", "iterator: resource, place: int64 ->")
 class MoveIterator:
-    """Moves an iterator, which has been started, to the place after ``count`` elements."""
+    """Moves an iterator, which has been started, to a place, forward or back."""
 
     stateful = blocking = True
     shape = nothing()
     gradient = None
 
-    def kernel(iterator, count, ctx):
-        iterator.move_to(ctx.step, int(count))
+    def kernel(iterator, place, ctx):
+        iterator.move_to(ctx.step, place)
         return ()
