@@ -86,6 +86,8 @@ def test_tables_initializer_without_tables():
 @pytest.mark.parametrize(("text", "value_index", "error", "message"), [
     ("a\t1\nb\n", 1, tf.errors.InvalidArgumentError, r"Invalid number of columns in .* line 1 \(b\) : expected 1 got 1"),
     ("a\tx\n", 1, tf.errors.InvalidArgumentError, r"Field x in line 0 is not a valid int64\."),
+    ("a\t99999999999999999999\n", 1, tf.errors.InvalidArgumentError, r"Field 9+ in line 0 is not a valid int64\."),
+    ("a\n\nb\n", -1, tf.errors.InvalidArgumentError, r"Invalid content in .*: empty line found, line 1"),
     ("a\nb\na\n", -1, tf.errors.FailedPreconditionError, "Key a has 0 and trying to add value 2"),
     (None, -1, tf.errors.NotFoundError, "No such file")])
 def test_bad_files(tmp_path, text, value_index, error, message):

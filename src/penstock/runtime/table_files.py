@@ -22,6 +22,8 @@ def read_entries(path: bytes, columns: tuple[int, int], dtypes: tuple[DType, DTy
     for number, line in enumerate(_lines(path)):
         if number == size:
             break
+        if not line:
+            raise invalid_argument(f"Invalid content in {shown}: empty line found, line {number}")
         fields = line.split(delimiter.encode()) if max(columns) >= 0 else []
         if max(columns) >= max(1, len(fields)):
             raise invalid_argument(f"Invalid number of columns in {shown} line {number} ({line.decode(errors='replace')}) : "
@@ -49,8 +51,8 @@ def _field(line: bytes, fields: list[bytes], number: int, column: int, dtype: DT
     if dtype is dt.string:
         return text
     try:
-        return int(text) if dtype.is_integer else float(text)
-    except ValueError:
+        return dtype.np.type(int(text) if dtype.is_integer else float(text))
+    except (ValueError, OverflowError):
         raise invalid_argument(f"Field {text.decode(errors='replace')} in line {number} is not a valid {dtype.name}.") from None
 
 
