@@ -30,7 +30,7 @@ class Direct:
     def __init__(self):
         self.other = None
 
-    def send(self, kind, conversation, buffers, more=False):
+    def send(self, kind, conversation, buffers):
         if self.other is not None:
             self.other.received(kind, conversation, b"".join(buffers))
 
@@ -229,7 +229,7 @@ def test_a_reply_is_on_its_way_before_the_connection_is_given_up():
     may_send, asked = threading.Event(), []
 
     class Slow(Direct):
-        def send(self, kind, conversation, buffers, more=False):
+        def send(self, kind, conversation, buffers):
             may_send.wait(PATIENCE)
             super().send(kind, conversation, buffers)
 

@@ -43,7 +43,7 @@ class Receiver:
 
     def __init__(self, steps, number):
         self.got, self.ended = [], []
-        steps.attach(number, WORKER, lambda values, last: self.got.extend(values), self.ended.append)
+        steps.attach(number, WORKER, lambda key, value: self.got.append((key, value)), self.ended.append)
 
 
 def test_tensors_are_taken_before_and_after_they_are_sent(steps):
@@ -81,7 +81,7 @@ def test_tensors_of_other_tasks_are_fetched(steps, network):
 def test_a_task_that_runs_the_step_with_us_is_not_asked(steps, network):
     got, callback = outcomes()
     sent = []
-    deliver = steps.connect(7, WORKER, lambda values, last: sent.extend(values))
+    deliver = steps.connect(7, WORKER, lambda key, value: sent.append((key, value)))
     step = steps.begin(7, 0)
     step.rendezvous.fetch([WORKER])
     assert not network.asked

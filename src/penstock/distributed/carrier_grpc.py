@@ -22,7 +22,7 @@ class StreamCarrier:
         self._splitter = Splitter()
         self.link = Link(self, serve)
 
-    def send(self, kind: int, conversation: int, buffers: list[Any], more: bool = False) -> None:
+    def send(self, kind: int, conversation: int, buffers: list[Any]) -> None:
         """Sends a frame."""
         self._queue.put([header(kind, conversation, sum(map(len, buffers))), *buffers])
 

@@ -56,12 +56,12 @@ class SocketCarrier:
 
     # --- writing -----------------------------------------------------------------------------------------------------
 
-    def send(self, kind: int, conversation: int, buffers: list[Any], more: bool = False) -> None:
-        """Sends a frame; with ``more``, together with the next one."""
+    def send(self, kind: int, conversation: int, buffers: list[Any]) -> None:
+        """Sends a frame."""
         size = sum(map(len, buffers))
         if size >= SHARED_MIN and self._send_shared(kind, conversation, buffers, size):
             return
-        self._enqueue([header(kind, conversation, size), *buffers], more=more)
+        self._enqueue([header(kind, conversation, size), *buffers])
 
     def _send_shared(self, kind: int, conversation: int, buffers: list[Any], size: int) -> bool:
         with self._lock:
@@ -79,7 +79,7 @@ class SocketCarrier:
         self._enqueue([header(SEGMENT, segment.number, 0)], segment.descriptor)
         segment.descriptor = -1  # closed when it has been sent
 
-    def _enqueue(self, buffers: list[Any], descriptor: int = -1, more: bool = False) -> None:
+    def _enqueue(self, buffers: list[Any], descriptor: int = -1) -> None:
         reading = threading.get_ident() == self._reader
         with self._lock:
             if self._broken:
@@ -87,7 +87,7 @@ class SocketCarrier:
                     os.close(descriptor)
                 return
             self._queue.append((buffers, descriptor))
-            if self._writing or reading or more:
+            if self._writing or reading:
                 return
             self._writing = True
         self._write(True)

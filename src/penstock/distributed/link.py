@@ -26,11 +26,8 @@ Serve = Callable[[Message, "Served"], None]
 class Carrier(Protocol):
     """What brings frames to the other side."""
 
-    def send(self, kind: int, conversation: int, buffers: list[Any], more: bool = False) -> None:
-        """Sends a frame, in the order of the calls of one thread; if the connection is lost this does nothing: the link is told by ``lost``.
-
-        With ``more``, another frame follows at once: this one may wait for it.
-        """
+    def send(self, kind: int, conversation: int, buffers: list[Any]) -> None:
+        """Sends a frame, in the order of the calls of one thread; if the connection is lost this does nothing: the link is told by ``lost``."""
 
 
 def ignored(message: Message) -> None:
@@ -77,9 +74,9 @@ class Served:
         self._early: list[Message] = []  # what came before somebody listened
         self._replied = self._lost = False
 
-    def part(self, message: Message, more: bool = False) -> None:
-        """Sends something before the reply; with ``more`` it may wait for the reply and go with it."""
-        self._link.carrier.send(PART, self._number, encode(message), more)
+    def part(self, message: Message) -> None:
+        """Sends something before the reply."""
+        self._link.carrier.send(PART, self._number, encode(message))
 
     def reply(self, message: Message) -> None:
         """Ends the conversation."""

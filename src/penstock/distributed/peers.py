@@ -124,26 +124,25 @@ class Peers:
                 deliver("", None, error)
 
         message = Message("RecvTensors", {"step": step, "receiver": self.own})
-        return self.start(task, message, ended, lambda part: deliver_tensors(part, deliver)).cancel
+        return self.start(task, message, ended, lambda part: deliver_tensor(part, deliver)).cancel
 
     def _lost(self, task: str, error: OpError) -> OpError:
         text = error.message if task in error.message else f"{task} at {self.address(task)} cannot be reached: {error.message}"
         return exception_type_from_error_code(error.error_code)(None, None, text)
 
 
-def tensor_message(values: list[tuple[str, Any]]) -> Message:
-    """Tensors, with their keys, on their way to another task."""
-    return Message("t", {"k": [key for key, _ in values]}, [], [value for _, value in values])
+def tensor_message(key: str, value: Any) -> Message:
+    """A tensor on its way to another task."""
+    return Message("t", {"k": key}, [], [value])
 
 
-def deliver_tensors(message: Message, deliver: Deliver) -> None:
-    """Takes tensors of another task."""
-    keys = message.fields.get("k")
-    if type(keys) is not list or len(message.tensors) != len(keys) or not all(type(key) is str for key in keys):
-        deliver("", None, InternalError(None, None, f"the tensors of another task are malformed: {message.fields!r}"))
+def deliver_tensor(message: Message, deliver: Deliver) -> None:
+    """Takes a tensor of another task."""
+    key = message.fields.get("k")
+    if type(key) is not str or len(message.tensors) != 1:
+        deliver("", None, InternalError(None, None, f"a tensor of another task is malformed: {message.fields!r}"))
     else:
-        for key, value in zip(keys, message.tensors):
-            deliver(key, value, None)
+        deliver(key, message.tensors[0], None)
 
 
 def checked(reply: Message) -> Message:

@@ -19,7 +19,7 @@ from penstock.distributed import administration
 from penstock.distributed.master import Master
 from penstock.distributed.master_session import MasterSession
 from penstock.distributed.messages import MalformedMessage, Message, error_from, error_message
-from penstock.distributed.peers import deliver_tensors, tensor_message
+from penstock.distributed.peers import deliver_tensor, tensor_message
 from penstock.distributed.worker import RunOrder, Worker
 
 _log = logging.getLogger("tensorflow.server")
@@ -28,8 +28,8 @@ _log = logging.getLogger("tensorflow.server")
 class Caller(Protocol):
     """Who sent a request, and how to answer; see ``link.Served``."""
 
-    def part(self, message: Message, more: bool = False) -> None:
-        """Sends something before the reply; with ``more`` it may wait for the reply and go with it."""
+    def part(self, message: Message) -> None:
+        """Sends something before the reply."""
 
     def reply(self, message: Message) -> None:
         """Answers; only the first answer counts."""
@@ -164,8 +164,8 @@ class Service:
         caller.on_gone(lambda: self._worker.abort(order.step, errors.AbortedError(None, None, "the master of the step is gone")))
         master = _field(message, "master", str)
         if master:  # its task takes part in the step: tensors to and from it travel in this conversation
-            deliver = self._worker.connect(order.step, master, lambda values, last: caller.part(tensor_message(values), last))
-            caller.on_more(lambda more: deliver_tensors(more, deliver))
+            deliver = self._worker.connect(order.step, master, lambda key, value: caller.part(tensor_message(key, value)))
+            caller.on_more(lambda more: deliver_tensor(more, deliver))
         results, metadata = self._worker.run(_field(message, "handle", str), message.tensors, order)
         return Message("ok", {}, [] if metadata is None else [metadata.SerializeToString()], results)
 
@@ -176,7 +176,7 @@ class Service:
             caller.reply(Message("ok") if error is None else error_message(
                 error if isinstance(error, errors.OpError) else errors.InternalError(None, None, repr(error))))
 
-        self._worker.attach(step, _field(message, "receiver", str), lambda values, last: caller.part(tensor_message(values), last), ended)
+        self._worker.attach(step, _field(message, "receiver", str), lambda key, value: caller.part(tensor_message(key, value)), ended)
 
     def _abort_step(self, message: Message, caller: Caller) -> Message:
         self._worker.abort(_field(message, "step", int), error_from(_field(message, "error", dict)))

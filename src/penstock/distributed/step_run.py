@@ -10,7 +10,7 @@ from tensorboard.compat.proto.config_pb2 import RunMetadata
 
 from penstock.distributed import clocks, step_state
 from penstock.distributed.messages import Message, error_fields
-from penstock.distributed.peers import Conversation, Peers, deliver_tensors, ignore, tensor_message
+from penstock.distributed.peers import Conversation, Peers, deliver_tensor, ignore, tensor_message
 from penstock.distributed.worker import RunOrder, Worker
 from penstock.errors import CancelledError, DeadlineExceededError, InternalError, OpError
 
@@ -97,7 +97,7 @@ class StepRun:
             else:
                 self._part_done(part, reply.tensors, _told(reply, sent))
 
-        conversation = self._peers.start(part.task, message, answered, lambda more: deliver_tensors(more, deliver))
+        conversation = self._peers.start(part.task, message, answered, lambda more: deliver_tensor(more, deliver))
         self._conversations.append(conversation)
         sink.conversation = conversation
 
@@ -148,9 +148,9 @@ class _Sink:
 
     conversation: Conversation
 
-    def put(self, values: list[tuple[str, Any]], last: bool) -> None:
-        """Sends tensors, at once: nothing else is sent when this task's part has run."""
-        self.conversation.send(tensor_message(values))
+    def put(self, key: str, value: Any) -> None:
+        """Sends a tensor."""
+        self.conversation.send(tensor_message(key, value))
 
 
 def _not_expected(key: str, value: Any, error: BaseException | None) -> None:

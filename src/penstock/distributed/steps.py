@@ -22,7 +22,6 @@ from penstock.runtime.rendezvous import Rendezvous
 from penstock.runtime.step import Step
 
 Deliver = Callable[[str, Any, "BaseException | None"], None]  # (key, value, None), or ("", None, error) for all that is still to come
-Sink = Callable[[list[tuple[str, Any]], bool], None]  # takes keys and values; True: the end of the conversation follows at once
 Fetch = Callable[[str, int, Deliver], Callable[[], None]]  # (task, step, deliver) -> how to give up
 _REMEMBERED = 10_000  # numbers of steps that have ended
 _FORGOTTEN_AFTER = 120.0  # seconds: what was left over from a step whose master and receivers are gone
@@ -31,25 +30,25 @@ receiving_task = lru_cache(4096)(task_of)
 
 
 class Outbox:
-    """What one other task gets of a step here. Without a sink it is kept; the sink takes all of it, then and later."""
+    """What one other task gets of a step here. Without a sink it is kept; ``sink(key, value)`` takes all of it, then and later."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._held: list[tuple[str, Any]] = []
-        self._sink: Sink | None = None
+        self._sink: Callable[[str, Any], None] | None = None
         self._ended: Callable[[BaseException | None], None] | None = None
         self._over: tuple[BaseException | None] | None = None
 
-    def put(self, values: list[tuple[str, Any]], last: bool = False) -> None:
-        """Tensors are ready."""
+    def put(self, key: str, value: Any) -> None:
+        """A tensor is ready."""
         with self._lock:
             sink = self._sink
             if sink is None:
-                self._held.extend(values)
+                self._held.append((key, value))
         if sink is not None:
-            sink(values, last)
+            sink(key, value)
 
-    def attach(self, sink: Sink, ended: Callable[[BaseException | None], None]) -> None:
+    def attach(self, sink: Callable[[str, Any], None], ended: Callable[[BaseException | None], None]) -> None:
         """Somebody takes what is there and what will be; ``ended(error)`` is called once after the last."""
         while True:
             with self._lock:
@@ -57,7 +56,8 @@ class Outbox:
                 if not held:
                     self._sink, self._ended, over = sink, ended, self._over
                     break
-            sink(held, False)
+            for key, value in held:
+                sink(key, value)
         if over is not None:
             ended(over[0])
 
@@ -101,19 +101,11 @@ class StepRendezvous(Rendezvous):
 
     def send(self, key: str, value: Any) -> None:
         """Hands over a value, to a device here or to another task."""
-        self.send_all([(key, value)])
-
-    def send_all(self, values: list[tuple[str, Any]], last: bool = False) -> None:
-        """Hands over several values; those for another task as one message."""
-        leaving: dict[str, list[tuple[str, Any]]] = {}
-        for key, value in values:
-            receiver = receiving_task(key.split(";", 2)[1])
-            if receiver == self._task:
-                super().send(key, value)
-            else:
-                leaving.setdefault(receiver, []).append((key, value))
-        for receiver, some in leaving.items():
-            self.outbox(receiver).put(some, last)
+        receiver = receiving_task(key.split(";", 2)[1])
+        if receiver == self._task:
+            super().send(key, value)
+        else:
+            self.outbox(receiver).put(key, value)
 
     def outbox(self, receiver: str) -> Outbox:
         """What another task gets."""
@@ -197,7 +189,7 @@ class Steps:
                 outbox.finish(None)
             entry.rendezvous.give_up()
 
-    def connect(self, number: int, task: str, sink: Sink) -> Deliver:
+    def connect(self, number: int, task: str, sink: Callable[[str, Any], None]) -> Deliver:
         """The other side of a step with ``task`` is reached by ``sink``; returns what takes the tensors that come from there."""
         with self._lock:
             rendezvous = self._entry(number).rendezvous
@@ -205,7 +197,7 @@ class Steps:
         rendezvous.outbox(task).attach(sink, _not_told)
         return rendezvous.arrived
 
-    def attach(self, number: int, receiver: str, sink: Sink, ended: Callable[[BaseException | None], None]) -> None:
+    def attach(self, number: int, receiver: str, sink: Callable[[str, Any], None], ended: Callable[[BaseException | None], None]) -> None:
         """``receiver`` asks for its tensors of a step."""
         with self._lock:
             if self._ended.get(number, self) is None:  # it has run, and left nothing

@@ -20,7 +20,7 @@ class _Wire:
         self._queue: queue.SimpleQueue[tuple[int, int, bytes] | None] = queue.SimpleQueue()
         POOL.submit(self._deliver)
 
-    def send(self, kind: int, conversation: int, buffers: list[Any], more: bool = False) -> None:
+    def send(self, kind: int, conversation: int, buffers: list[Any]) -> None:
         """Sends a frame."""
         self._queue.put((kind, conversation, b"".join(buffers)))
 
@@ -127,5 +127,5 @@ class LocalTransport:
 class _Nowhere:
     """The carrier of a link to nobody."""
 
-    def send(self, kind: int, conversation: int, buffers: list[Any], more: bool = False) -> None:
+    def send(self, kind: int, conversation: int, buffers: list[Any]) -> None:
         """Nothing arrives."""

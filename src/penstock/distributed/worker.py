@@ -24,7 +24,7 @@ from penstock.compiler.passes import options_of
 from penstock.distributed.activity import Activity
 from penstock.distributed.cluster_spec import task_of
 from penstock.distributed.parts import program_of
-from penstock.distributed.steps import Deliver, Fetch, Sink, Steps
+from penstock.distributed.steps import Deliver, Fetch, Steps
 from penstock.errors import AbortedError, InternalError, InvalidArgumentError, KernelError, OpError
 from penstock.ops.transfer import Recv
 from penstock.runtime.devices import Device, local_devices
@@ -158,11 +158,11 @@ class Worker:
         registered = self._graphs.get(handle)
         return registered is not None and not registered.waits and registered.seconds < _QUICK
 
-    def connect(self, step: int, task: str, sink: Sink) -> Deliver:
+    def connect(self, step: int, task: str, sink: Callable[[str, Any], None]) -> Deliver:
         """Tensors of a step for ``task`` go to ``sink``; returns what takes those that come from there."""
         return self.steps.connect(step, task, sink)
 
-    def attach(self, step: int, receiver: str, sink: Sink, ended: Callable[[BaseException | None], None]) -> None:
+    def attach(self, step: int, receiver: str, sink: Callable[[str, Any], None], ended: Callable[[BaseException | None], None]) -> None:
         """Another task asks for its tensors of a step."""
         self.steps.attach(step, receiver, sink, ended)
 

@@ -3,9 +3,6 @@
 A device works in one thread. Its nodes run there one after the other as their inputs are ready; kernels that may wait (queues, Python functions) get
 a thread of their own meanwhile, and a tensor from another device arrives through the rendezvous. The first error cancels the whole step; the step
 returns only when every kernel that it started has ended, or has been given ``GRACE`` seconds to notice the cancellation.
-
-Small tensors for other devices that become ready together leave together: those of another task are then one message. None is held back while
-the device waits, or runs a kernel that is known, or may turn out, to take longer than ``_QUICK``.
 """
 from __future__ import annotations
 
@@ -13,8 +10,6 @@ import queue
 import time
 from collections import deque
 from typing import Any
-
-import numpy as np
 
 from penstock import errors
 from penstock.errors import OpError
@@ -24,9 +19,6 @@ from penstock.runtime.plan import PartitionPlan, Plan
 from penstock.runtime.step import GRACE, Step, working_for
 from penstock.runtime.threads import POOL
 from penstock.runtime.trace import Recorder
-
-_QUICK = 100_000  # nanoseconds
-_SMALL = 1 << 16  # bytes
 
 
 def execute(plan: Plan | FramePlan, feeds: list[Any], step: Step, record: Recorder | None = None) -> list[list[Any]]:
@@ -100,7 +92,6 @@ def _run_together(runs: list[_DeviceRun], step: Step) -> None:
         finally:
             done.put(None)
 
-    runs[-1].alone = len(runs) == 1
     for run in runs[:-1]:
         POOL.submit(lambda run=run: work(run))  # type: ignore[misc]
     try:
@@ -124,8 +115,6 @@ class _DeviceRun:
         self.ready = deque(index for index, count in enumerate(self.pending) if not count)
         self.events: queue.SimpleQueue[tuple[int, Any, OpError | None]] = queue.SimpleQueue()  # what ended elsewhere
         self.under_way = 0
-        self.held: list[tuple[str, Any]] = []  # (key, value) of what is to be sent
-        self.alone = False  # no other device takes part
 
     def run(self) -> None:
         """Until all nodes have run, or the step is cancelled."""
@@ -141,23 +130,11 @@ class _DeviceRun:
     def _loop(self) -> None:
         while self.step.cancelled is None and (self.ready or self.under_way):
             while self.ready and self.step.cancelled is None:
-                index = self.ready.popleft()
-                if self.held and self.part.slow[index]:
-                    self._send_held()
-                self._start(index)
-            if self.held:
-                self._send_held()
+                self._start(self.ready.popleft())
             if self.under_way and self.step.cancelled is None:
                 self._take(self.step.remaining())
             elif self.step.deadline is not None and self.step.remaining() == 0.0 and (self.ready or self.under_way):
                 self._expire()
-
-    def _send_held(self) -> None:
-        held, self.held = self.held, []
-        try:
-            self.step.rendezvous.send_all(held, self.alone and not self.ready and not self.under_way)
-        except OpError as error:
-            self.step.cancel(error)
 
     def _start(self, index: int) -> None:
         key = self.part.receives[index]
@@ -182,19 +159,13 @@ class _DeviceRun:
     def _call(self, index: int) -> Any:
         part, node = self.part, self.part.nodes[index]
         values = [self.slots[slot] for slot in part.inputs[index]]
-        start = time.perf_counter_ns()
+        start = time.perf_counter_ns() if self.record else 0
         try:
             for position in part.references[index]:
                 values[position] = values[position].read()
-            key = part.sends[index]
-            if key is not None and self.record is None and isinstance(values[0], (np.ndarray, np.generic)) and values[0].nbytes < _SMALL:
-                self.held.append((key, values[0]))
-                return ()
             result = part.kernels[index](*values)
         except Exception as error:
             raise describe(error, node, values)  # noqa: B904 (it sets the cause)
-        if not part.waits[index] and key is None:
-            part.slow[index] = time.perf_counter_ns() - start > _QUICK
         if self.record:
             results = [result] if type(part.outputs[index]) is int else list(result or ())
             self.record(part.device, node, start, time.perf_counter_ns(), results)

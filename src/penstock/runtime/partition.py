@@ -1,7 +1,7 @@
 """Cuts a placed program into one program per device, or per task; every edge that is cut becomes a Send and a Recv.
 
 A master cuts by task; each task then cuts its own part by device. A tensor that several nodes of the other side use
-travels once. A control edge travels as an empty tensor. A constant that both sides use does not travel: each has its own.
+travels once. A control edge travels as an empty tensor.
 """
 from __future__ import annotations
 
@@ -33,15 +33,10 @@ def partition(program: Program, side: Callable[[str], str] = str) -> list[Partit
     parts: dict[str, Partition] = {}
     sent: dict[tuple[Node, int, str], Node] = {}
     side_of = {node: side(node.device) for node in program.nodes}
-    used_at_home = {producer for node in program.nodes for producer, _ in node.inputs if side_of[producer] == side_of[node]}
 
     def brought(producer: Node, index: int, to: Node) -> tuple[Node, int]:
         here, there = side_of[producer], side_of[to]
-        if here == there:
-            return producer, index
-        if producer in used_at_home and index == 0 and producer.definition is lookup("Const") and not producer.control:
-            return _copied(producer, to.device, there, parts, sent), 0
-        return _transfer(producer, index, to.device, here, there, parts, sent), 0
+        return (producer, index) if here == there else (_transfer(producer, index, to.device, here, there, parts, sent), 0)
 
     for node in program.nodes:
         part = parts.setdefault(side_of[node], Partition(side_of[node]))
@@ -49,16 +44,6 @@ def partition(program: Program, side: Callable[[str], str] = str) -> list[Partit
         node.control = [brought(other, -1, node)[0] for other in node.control]
         part.nodes.append(node)
     return [parts[name] for name in sorted(parts)]
-
-
-def _copied(constant: Node, device: str, there: str, parts: dict[str, Partition], sent: dict[tuple[Node, int, str], Node]) -> Node:
-    """The same constant on ``device`` of the side ``there``."""
-    copy = sent.get((constant, 0, there))
-    if copy is None:
-        copy = Node(constant.definition, f"{constant.name}/_copy{len(sent)}", constant.attrs, device=device, origin=constant.origin)
-        parts.setdefault(there, Partition(there)).nodes.append(copy)
-        sent[constant, 0, there] = copy
-    return copy
 
 
 def _transfer(producer: Node, index: int, device: str, here: str, there: str, parts: dict[str, Partition],

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Container
 from typing import Any
 
 from penstock.compiler.ir import Node, Program, blocks, carries_reference
-from penstock.ops.transfer import Recv, Region, Send, rendezvous_key
+from penstock.ops.transfer import Recv, Region, rendezvous_key
 from penstock.runtime.environment import Environment
 from penstock.runtime.partition import partition
 from penstock.runtime.recheck import checked, result_checked
@@ -24,8 +24,7 @@ class PartitionPlan:
     kernels[i](*inputs) runs node i, whose inputs are in slots ``inputs[i]``; ``references[i]`` are the positions among them that hold a Ref but are
     taken by value; the results go to slots ``outputs[i]`` (an int if the op has exactly one output). ``frees[i]`` are the slots that are not
     needed any more after node i, when nodes run in order. ``pending[i]`` is how many nodes must have run before i, ``successors[i]`` who waits for i,
-    ``uses`` how many nodes read a slot. ``waits[i]`` says that the kernel may block; ``receives[i]`` is the rendezvous key of a Recv,
-    ``sends[i]`` that of a Send, else None. ``slow[i]``: sends do not wait for it; known once it has run.
+    ``uses`` how many nodes read a slot. ``waits[i]`` says that the kernel may block; ``receives[i]`` is the rendezvous key of a Recv, else None.
     """
 
     def __init__(self, nodes: list[Node], device: str, environment: Environment, fetched: set[tuple[Node, int]], arg_slots: dict[Node, Slot]) -> None:
@@ -42,8 +41,6 @@ class PartitionPlan:
         self.references = [references_of(node, fed) for node in self.nodes]
         self.kernels = [kernel_of(node, environment) for node in self.nodes]
         self.receives = [rendezvous_key(node.attrs) if node.definition is Recv else None for node in self.nodes]
-        self.sends = [rendezvous_key(node.attrs) if node.definition is Send else None for node in self.nodes]
-        self.slow = [node.definition not in (Recv, Send) for node in self.nodes]
         self.waits = [blocks(node) for node in self.nodes]
         self.serial = not any(self.waits)
         self._dependencies(index_of)

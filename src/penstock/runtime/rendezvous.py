@@ -30,11 +30,6 @@ class Rendezvous:
         if callback is not None:
             callback(value, None)
 
-    def send_all(self, values: list[tuple[str, Any]], last: bool = False) -> None:
-        """Hands over several values, with their keys; ``last``: there is nothing more to come of this step."""
-        for key, value in values:
-            self.send(key, value)
-
     def recv(self, key: str, callback: Callback) -> None:
         """Calls back with the value for ``key`` as soon as it is there."""
         with self._lock:
