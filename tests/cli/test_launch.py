@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from penstock.cli import launch
 from support.process import environment
 
 pytestmark = pytest.mark.cluster
@@ -184,4 +185,16 @@ def test_a_status_line_on_a_terminal(launcher):
 def test_a_secret_that_others_can_read_is_refused(launcher, tmp_path):
     (tmp_path / "secret").write_text("hush")
     process = launcher("--workers", "1", "--secret-file", "secret", "prog.py")
-    assert "chmod 600" in output(process)[1] and process.returncode != 0
+    text = output(process)[1]
+    assert "error: --secret-file secret: " in text and "chmod 600" in text and "Traceback" not in text and process.returncode == 2
+
+
+@pytest.mark.parametrize(("arguments", "reason"), [
+    (["--secret-file", "missing/secret"], "error: --secret-file missing/secret: [Errno 2] No such file or directory"),
+    (["--ps", "x"], "argument --ps: 'x' is no number"), (["--ps", "-1"], "argument --ps: -1 is less than 0"),
+    (["--workers", "0"], "there is no task to start")])
+def test_arguments_that_make_no_sense(arguments, reason, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        launch.main([*arguments, "prog.py"])
+    assert ended.value.code == 2 and reason in capsys.readouterr().err

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.distributed.launch_plan import CLASSIC_FLAGS, Plan
+from penstock.errors import OpError
 
 EPILOG = """\
 Every task runs `penstock run PROGRAM ...` with TF_CONFIG set, so that `import tensorflow` gives Penstock. The job is done when all workers have
@@ -28,7 +29,10 @@ def main(argv: list[str]) -> int:
     plan = _plan(options)
     if not plan.tasks():
         parser.error("there is no task to start")
-    secret = _secret(options.secret_file) if options.secret_file else None
+    try:
+        secret = _secret(options.secret_file) if options.secret_file else None
+    except (OSError, OpError) as error:
+        parser.error(f"--secret-file {options.secret_file}: {error}")
     if options.ray:
         return _launch_on_ray(plan, options, secret)
     from penstock.distributed.launch_local import launch  # the engine that was asked for
@@ -77,7 +81,10 @@ def _add_ray(add: Callable[..., Any]) -> None:
 
 
 def _count(text: str) -> int:
-    count = int(text)
+    try:
+        count = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
     if count < 0:
         raise argparse.ArgumentTypeError(f"{count} is less than 0")
     return count

@@ -22,10 +22,10 @@ class ProfilerHook(SessionRunHook):
 
     def __init__(self, save_steps: int | None = None, save_secs: float | None = None, output_dir: str = "", show_dataflow: bool = True,
                  show_memory: bool = False) -> None:
+        self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
         self._pattern = os.path.join(output_dir, "timeline-{}.json")
         self._writer = FileWriterCache.get(output_dir)
         self._show_dataflow, self._show_memory = show_dataflow, show_memory
-        self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
 
     def begin(self) -> None:
         """Finds the global step."""

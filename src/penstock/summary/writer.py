@@ -42,7 +42,7 @@ class FileWriter:
             self.add_graph(graph, graph_def=graph_def)
 
     def _open(self) -> None:
-        os.makedirs(self._logdir, exist_ok=True)
+        os.makedirs(self._logdir or ".", exist_ok=True)
         name = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}.{next(_numbers)}{self._suffix}"
         self._file = open(os.path.join(self._logdir, name), "wb")  # noqa: SIM115 (held until close)
         self._pending, self._flushed = 0, time.monotonic()
