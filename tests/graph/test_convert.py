@@ -127,3 +127,24 @@ def test_a_constant_without_elements_takes_any_value():
     assert tf.constant(1.5, tf.float32, shape=[0, 3]).shape.as_list() == [0, 3]
     with pytest.raises(ValueError, match="Too many elements"):
         tf.constant(np.ones(2), tf.float32, shape=[0])
+
+
+def packed_strings(content, *extents):
+    proto = tf.make_tensor_proto("")
+    proto.tensor_shape.CopyFrom(tf.TensorShape(extents).as_proto())
+    proto.tensor_content = content
+    return proto
+
+
+def test_strings_as_tensorflow_sends_them():
+    """A real client's feeds: b"\\x02\\x00\\xac\\x02" are the lengths 2, 0 and 300."""
+    found = tf.make_ndarray(packed_strings(b"\x02\x00\xac\x02" + b"\xc3\xa9" + b"x" * 300, 3, 1))
+    assert found.shape == (3, 1) and found.ravel().tolist() == [b"\xc3\xa9", b"", b"x" * 300]
+
+
+@pytest.mark.parametrize("content", [b"\x02\x00", b"\x02\x00\x01ab", b"\x02\x00\x00abc", b"\x80", b"\xff" * 30, b"\x80" * 30])
+def test_packed_strings_that_are_cut_or_too_long(content):
+    with pytest.raises(ValueError, match="a TensorProto of 3 strings"):
+        tf.make_ndarray(packed_strings(content, 3))
+    with pytest.raises(ValueError, match="strings ends among"):
+        tf.make_ndarray(packed_strings(content, 1 << 31))

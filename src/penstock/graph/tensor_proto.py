@@ -19,6 +19,7 @@ _FIELDS = {
     dtypes.qint8: "int_val", dtypes.quint8: "int_val", dtypes.qint16: "int_val", dtypes.quint16: "int_val", dtypes.qint32: "int_val"}
 
 MAX_ELEMENTS = 1 << 31  # an array that a proto may declare: a guard against hostile sizes
+_VARINT_BITS = 63
 _LARGE = 1 << 24  # elements; a constant of more, all equal, is kept as one of them
 
 
@@ -61,11 +62,31 @@ def proto_to_array(proto: TensorProto) -> np.ndarray:
         raise ValueError(f"a TensorProto declares {size} elements; at most {MAX_ELEMENTS} are read")
     if proto.tensor_content:
         if dtype is dtypes.string:
-            raise ValueError("a TensorProto of strings cannot hold raw bytes")
+            return _from_packed_strings(proto.tensor_content, size).reshape(dims)
         if len(proto.tensor_content) != size * dtype.np.itemsize:
             raise ValueError(f"a TensorProto of shape {shape} and type {dtype.name} holds {len(proto.tensor_content)} bytes")
         return np.frombuffer(proto.tensor_content, dtype.np.newbyteorder("<")).astype(dtype.np).reshape(dims)
     return _from_values(_values(proto, dtype), dtype, size).reshape(dims)
+
+
+def _from_packed_strings(content: bytes, count: int) -> np.ndarray:
+    """Strings as TensorFlow's runtime packs those that it sends: the length of each as a varint, then their bytes, one after another."""
+    lengths, place = [], 0
+    while len(lengths) < count:
+        length, shift, more = 0, 0, True
+        while more:
+            if place == len(content) or shift > _VARINT_BITS:
+                raise ValueError(f"a TensorProto of {count} strings ends among their lengths")
+            length |= (content[place] & 0x7F) << shift
+            more, shift, place = content[place] > 0x7F, shift + 7, place + 1
+        lengths.append(length)
+    if place + sum(lengths) != len(content):
+        raise ValueError(f"a TensorProto of {count} strings declares {sum(lengths)} bytes and holds {len(content) - place}")
+    values = np.empty(count, object)
+    for index, length in enumerate(lengths):
+        values[index] = content[place:place + length]
+        place += length
+    return values
 
 
 def _values(proto: TensorProto, dtype: DType) -> np.ndarray:
