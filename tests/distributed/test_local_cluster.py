@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
+from penstock.distributed.messages import Message
 from support.cluster import PATIENCE, LocalCluster
 
 pytestmark = pytest.mark.process
@@ -322,7 +323,7 @@ def test_only_the_needed_tasks_have_to_be_up():
         there = tf.constant(5.0)
     waiting = Call(lambda: session.run(there))
     assert not waiting.ended(0.3)
-    with pytest.raises(tf.errors.DeadlineExceededError, match="200 ms: .*/job:ps/replica:0/task:1"):
+    with pytest.raises(tf.errors.DeadlineExceededError, match=r"200 ms: .*/job:ps/replica:0/task:1"):
         session.run(there, options=tf.RunOptions(timeout_in_ms=200))
     hasty = cluster.session(WORKER, config=tf.ConfigProto(operation_timeout_in_ms=200))
     for impatient in (lambda: hasty.run(there), hasty.remote.list_devices):
@@ -428,3 +429,15 @@ def test_a_restarted_master_does_not_know_its_sessions(cluster, session):
     again = cluster.session(WORKER)
     assert again.run(one) == 1.0
     again.close()
+
+
+def test_a_reset_reaches_all_that_are_there():
+    cluster = LocalCluster({"ps": 2, "worker": 1})
+    with tf.device("/job:ps/task:1"):
+        v = tf.Variable(1.0)
+    cluster.session(WORKER).run(v.initializer)
+    cluster.kill(PS)
+    with pytest.raises(tf.errors.UnavailableError, match=PS):
+        cluster.session(WORKER).remote._link.call(Message("ResetAll", {"containers": []}))
+    with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized"):
+        cluster.session(WORKER).run(v)

@@ -17,7 +17,7 @@ from penstock.distributed.master_session import MasterSession
 from penstock.distributed.messages import Message
 from penstock.distributed.peers import Peers
 from penstock.distributed.worker import Worker
-from penstock.errors import AbortedError, CancelledError
+from penstock.errors import AbortedError, CancelledError, OpError
 
 _RESET_PATIENCE = 10.0  # seconds, per task
 LEASE = float(os.environ.get("PENSTOCK_SESSION_LEASE", "60"))  # seconds that the session of a lost client is kept
@@ -86,12 +86,18 @@ class Master:
             session.close(CancelledError(None, None, "Session has been closed."))
 
     def reset(self, containers: list[str]) -> None:
-        """Closes all sessions, then clears containers on every task of the cluster."""
+        """Closes all sessions, then clears containers on every task of the cluster; raises, at the end, the error of one that could not be reached."""
         self.close(AbortedError(None, None, "The session was closed by Session.reset."))
         self._worker.reset(containers)
+        failures = []
         for task in self.peers.addresses:
             if task != self._worker.task:
-                self.peers.call(task, Message("Reset", {"containers": containers}), _RESET_PATIENCE)
+                try:
+                    self.peers.call(task, Message("Reset", {"containers": containers}), _RESET_PATIENCE)
+                except OpError as error:
+                    failures.append(error)
+        if failures:
+            raise failures[0]
 
     def close(self, error: Any) -> None:
         """Ends all sessions."""

@@ -71,7 +71,8 @@ def proto_to_array(proto: TensorProto) -> np.ndarray:
 
 def _from_packed_strings(content: bytes, count: int) -> np.ndarray:
     """Strings as TensorFlow's runtime packs those that it sends: the length of each as a varint, then their bytes, one after another."""
-    lengths, place = [], 0
+    lengths: list[int] = []
+    place = 0
     while len(lengths) < count:
         length, shift, more = 0, 0, True
         while more:
