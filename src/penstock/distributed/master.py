@@ -86,7 +86,7 @@ class Master:
             session.close(CancelledError(None, None, "Session has been closed."))
 
     def reset(self, containers: list[str]) -> None:
-        """Closes all sessions, then clears containers on every task of the cluster; raises, at the end, the error of one that could not be reached."""
+        """Closes all sessions, then clears containers on every task of the cluster; raises, at the end, the error of one that was not reached."""
         self.close(AbortedError(None, None, "The session was closed by Session.reset."))
         self._worker.reset(containers)
         failures = []
