@@ -72,6 +72,18 @@ def test_steps_with_and_without_native_code_share_a_generator(monkeypatch):
         np.testing.assert_array_equal(one, other)
 
 
+def test_a_step_with_random_numbers_is_native():
+    """Its region is given a generator among arrays: it can look at that, too."""
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [None, 50])
+        y = tf.reduce_sum(tf.nn.dropout(x * 2.0, 0.5) + tf.random_normal([50]), 0)
+        with tf.Session() as session:
+            session.run(y, {x: np.ones((3, 50), np.float32)})
+            regions = [node.payload for plan in session._plans.values() for part in plan.parts for node in part.nodes
+                       if node.definition.type == "_Region"]
+    assert [(len(region._ready), region.demoted) for region in regions] == [(1, {})]
+
+
 @pytest.mark.parametrize("size", [0, 1, 31, 64, 65, 40_001])
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
 @pytest.mark.parametrize("low,high", [(0, 10), (-7, 1000), (5, 6), ("lowest", "highest")])

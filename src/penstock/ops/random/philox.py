@@ -95,7 +95,10 @@ class Philox:
         """The state as three 64-bit words: key, lower and upper half of the counter. It changes when the generator moves."""
         return self._words
 
-    mutable = read  # what native code moves ahead; it holds ``lock`` meanwhile
+    mutable = borrow = read  # what native code moves ahead; it holds ``lock`` meanwhile
+
+    def give_back(self) -> None:
+        """Ends one ``borrow``. Nobody counts them: the state is moved ahead where it is, whoever has seen it."""
 
     def reserve(self, count: int) -> Philox:
         """A generator at the current position; this one moves `count` blocks ahead. Safe between threads."""
