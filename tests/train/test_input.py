@@ -288,6 +288,13 @@ def test_reading_several_at_once_stops_at_the_end_of_a_file(tmp_path):
     assert [values.tolist() for _, values in found] == [[b"a", b"b"], [b"c"], [b"a", b"b"], [b"c"]]
 
 
+def test_a_whole_file_is_all_that_is_read_at_once(tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / name).write_bytes(name.encode())
+    found, counts = records_of(tf.WholeFileReader(), [tmp_path / "one", tmp_path / "two"], up_to=5)
+    assert [values.tolist() for _, values in found] == [[b"one"], [b"two"]] and counts == [2, 2]
+
+
 def test_whole_files(tmp_path):
     (tmp_path / "one").write_bytes(b"all\nof it")
     found, counts = records_of(tf.WholeFileReader(), [tmp_path / "one"])

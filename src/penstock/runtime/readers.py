@@ -46,12 +46,12 @@ class Reader:
                     return record
 
     def read_up_to(self, step: Any, queue: Queue, count: int) -> list[Record]:
-        """At least one and at most ``count`` records, all of the same work unit unless a unit is a single record."""
+        """At least one and at most ``count`` records, all of the same work unit."""
         if count <= 0:
             raise invalid_argument(f"num_records must be > 0, not {count}")
         found: list[Record] = []
         with self._turns.mine(step):
-            while len(found) < count and not (found and self._current is None and (not self.one_per_unit or not len(queue))):
+            while len(found) < count and not (found and self._current is None):
                 record = self._next(step, queue)
                 if record is not None:
                     found.append(record)

@@ -100,7 +100,7 @@ class Position:
             return np.array([self.count, *self._started("Save", "saving it").all_seeds()], np.int64)
 
     def move_to(self, step: Any, place: np.ndarray) -> None:
-        """Starts the dataset with the seeds of ``place``, so that its elements come in the same order again, and passes over those that had been taken."""
+        """Starts the dataset again, with the seeds of ``place``: its elements come in the same order. Passes over those that had been taken."""
         count, *seeds = np.asarray(place).reshape(-1).tolist()
         with self._alone(step):
             source = self._started("Restore", "restoring it")
