@@ -237,3 +237,12 @@ def test_an_optimizer_updates_only_rows_that_a_loop_gathered():
         session.run(train)
         changed = np.any(session.run(table) != 1.0, axis=1)
     assert changed.tolist() == [row in ROW_IDS for row in range(10)]
+
+
+def test_a_lone_structure_comes_back_in_its_list():
+    def loop(**options):
+        return tf.while_loop(lambda d: d["i"] < 3, lambda d: ({"i": d["i"] + 1, "x": d["x"] * 2.0},), [{"i": 0, "x": 1.0}], **options)
+
+    with tf.Graph().as_default(), tf.Session() as sess:
+        assert sess.run(loop()) == ({"i": 3, "x": 8.0},)
+        assert sess.run(loop(maximum_iterations=9)) == {"i": 3, "x": 8.0}

@@ -261,7 +261,8 @@ class _Loop:
         result = _pack(self._structure, self._leaves, [leave(tensor, name="Exit") for tensor in op.outputs[:count]])
         result = result[1] if self._counted else result
         result = tuple(result) if self._gave_tuple else result
-        return result[0] if not same_structure and len(result) == 1 else result
+        single = len(result) == 1 and (self._counted or len(nest.flatten(result)) == 1)  # a lone structure stays in its list, as in TensorFlow
+        return result[0] if single and not same_structure else result
 
     def _variables(self, tensors: tuple[Tensor, ...]) -> tuple[Any, list[Any]]:
         """(counter or None, the loop variables in their structure)."""
