@@ -4,6 +4,7 @@ A region that turns out to hold a node which cannot be native is cut around it: 
 """
 from __future__ import annotations
 
+import copy
 import logging
 import math
 import operator
@@ -176,6 +177,7 @@ class RegionRun:
             body = self.body
             nodes, outputs = body.nodes, body.outputs
             if self.demoted:
+                nodes, outputs = _copies(nodes, outputs)  # cutting rewires nodes, and the body may be read by a compilation, or cut again
                 nodes, moved = with_regions(nodes, outputs, body.args, self._environment, self.demoted)
                 outputs = [moved.get(edge, edge) for edge in outputs]
             slots = {node: slot for slot, node in enumerate(body.args)}
@@ -188,6 +190,15 @@ class RegionRun:
         values = [*inputs, *[None] * (part.size - len(inputs))]
         run_in_order(part, values)
         return [values[slot] for slot in places]
+
+
+def _copies(nodes: list[Node], outputs: list[Any]) -> tuple[list[Node], list[Any]]:
+    """The nodes of a body, and its outputs, that can be rewired without touching the body."""
+    twins = {node: copy.copy(node) for node in nodes}
+    for twin in twins.values():
+        twin.inputs = [(twins.get(producer, producer), index) for producer, index in twin.inputs]
+        twin.control = [twins.get(other, other) for other in twin.control]
+    return list(twins.values()), [(twins.get(producer, producer), index) for producer, index in outputs]
 
 
 class _Ready:
