@@ -11,7 +11,7 @@ from penstock.train.saveable import SaveableObject, SaveSpec
 
 class IteratorSaveable(SaveableObject):
     """Saves how many elements were taken, and the seeds of the dataset. To restore, the iterator, which must have been initialized, starts again with
-    these seeds and passes over as many elements. Random ops in mapped functions go on with other numbers, as in TensorFlow.
+    these seeds and passes over as many elements. Random ops in mapped functions go on with other numbers.
     """
 
     def __init__(self, resource: Tensor) -> None:
