@@ -27,13 +27,10 @@ value as far as it is known without running (an int array with -1 for unknown el
 ``native(emit, ...)``, if it is there, says how the op runs as native code when all shapes are known: see ``compiler/emitter.py``. ``compose(b, ...)``
 says of which simpler ops it is made: see ``compiler/fusion/composition.py``.
 
-``ranks``, if it is there, says which ranks inputs must have: ``ranks = {"axis": 0}``; a range of ranks
-is a ``range`` (see ``at_least`` in ``ops/common.py``). They are checked before the shape function is called, and
-again before the kernel is, if they were not known then.
-
-An op that has several versions inherits what they share from a plain class: ``class FusedBatchNormGradV2(_Backward)``.
-
-Properties, declared as class attributes, are all that passes may ask: see ``PROPERTIES``.
+``ranks``, if it is there, says which ranks inputs must have: ``ranks = {"axis": 0}``; a range of ranks is a ``range`` (see ``at_least`` in
+``ops/common.py``). They are checked before the shape function is called, and again before the kernel is, if they were not known then. Versions of an
+op inherit what they share from a plain class, ``class FusedBatchNormGradV2(_Backward)``. Properties, declared as class attributes, are all that
+passes may ask: see ``PROPERTIES``.
 """
 from __future__ import annotations
 
