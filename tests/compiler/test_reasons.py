@@ -53,9 +53,20 @@ def test_what_handles_the_array_of_a_node_that_is_not_native():
     assert any("PyFunc" in reason and "it may wait" in reason for reason in found["While"])
 
 
-def test_numpy_runs_until_native_code_is_there(monkeypatch):
+def test_numpy_runs_before_native_code(monkeypatch):
     monkeypatch.setattr(config, "mode", "background")
     x = tf.placeholder(tf.float32, [4])
     y = tf.reduce_sum(tf.exp(x) * tf.tanh(x))
     found = explained(y, {x: np.ones(4)}, runs=3)
-    assert any("native code was not ready in" in reason for reasons in found.values() for reason in reasons)
+    assert any("native code takes over later: 2 runs" in reason for reasons in found.values() for reason in reasons)
+
+
+def test_inputs_that_are_no_arrays():
+    x = tf.placeholder(tf.float32, [4])
+    y = tf.exp(x) * tf.tanh(x)
+    with Explainer() as explainer, tf.Session() as session:
+        session.run(y, {x: np.ones(4)})
+        region, = [node.payload for plan in session._plans.values() for node in plan.parts[0].nodes if hasattr(node.payload, "body")]
+        np.testing.assert_allclose(region.run([1.0] * 4)[0], np.exp(1.0) * np.tanh(1.0), rtol=1e-6)  # a list: NumPy's kernels take it
+        reasons = {reason for report in explainer.reports() for _, _, reason in report.fallbacks}
+    assert any("neither an array nor a variable ('list' object" in reason for reason in reasons)

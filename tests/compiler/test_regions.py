@@ -2,14 +2,17 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import numpy as np
 import pytest
 
 import penstock as tf
+from penstock.compiler import patience
 from penstock.compiler.background import background
+from penstock.compiler.calls import Code
 from penstock.compiler.config import config
-from penstock.runtime import region
+from penstock.compiler.report import watch
 from penstock.runtime.region import RegionRun
 
 
@@ -83,13 +86,67 @@ def test_threads_and_numpy_agree(monkeypatch):
         np.testing.assert_allclose(losses("eager", threads, monkeypatch)[0], wanted, rtol=1e-4)
 
 
-def test_numpy_runs_until_native_code_is_ready(monkeypatch):
-    monkeypatch.setattr(region, "_WORTH", 0.0)
-    wanted = losses("off", 1, monkeypatch, 40)[0]
-    found, made = losses("background", 2, monkeypatch, 40)
-    assert background.wait(60)
-    assert any(each._ready for each in made)
-    np.testing.assert_allclose(found, wanted, rtol=1e-3)
+def of_training(made):
+    """The native code of the region that trains."""
+    region, = [each for each in made if any(node.definition.type == "ApplyAdam" for node in each.body.nodes)]
+    ready, = region._ready.values()
+    return ready
+
+
+def test_numpy_runs_first_then_native_code(monkeypatch):
+    monkeypatch.setattr(patience, "MOST", 6)
+    monkeypatch.setattr(watch, "on", True)  # counts the runs by native code
+    found, made = losses("background", 2, monkeypatch, 12)
+    np.testing.assert_allclose(found, losses("off", 1, monkeypatch, 12)[0], rtol=1e-3)
+    assert of_training(made).runs == 12 - 1 - 6  # a plan's first run does without regions
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.05])
+def test_the_compilers_speed_does_not_change_bits(delay, monkeypatch):
+    """Nor whether its thread is there at all."""
+    monkeypatch.setattr(patience, "MOST", 6)
+    compile_now = Code.compile
+
+    def slowly(code):
+        time.sleep(delay)
+        compile_now(code)
+
+    found = losses("background", 2, monkeypatch, 12)[0]
+    monkeypatch.setattr(Code, "compile", slowly)
+    assert losses("background", 2, monkeypatch, 12)[0] == found
+    monkeypatch.setattr(background, "submit", lambda job: None)
+    assert losses("background", 2, monkeypatch, 12)[0] == found
+
+
+def test_shapes_that_seldom_come_are_left_to_numpy(monkeypatch):
+    """The n-th shape that a region meets has to come n times."""
+    monkeypatch.setattr(config, "mode", "background")
+    monkeypatch.setattr(patience, "MOST", 0)
+    x = tf.placeholder(tf.float32, [None])
+    y = tf.tanh(x) * tf.exp(x) + x
+    with tf.Session() as session:
+        for length in (1, 1, 2, 3, 4, 5):  # the very first run does without regions
+            session.run(y, {x: np.ones(length)})
+        each, = regions_of(session)
+        assert [signature[0][2] for signature in each._ready] == [(1,)]
+        for length in (3, 3, 3, 3):
+            session.run(y, {x: np.ones(length)})
+        assert [signature[0][2] for signature in each._ready] == [(1,), (3,)]
+
+
+def test_heavy_steps_become_native_sooner():
+    """As many runs by NumPy as fit into the time of the compiler."""
+    def runs(size, turns=0):
+        x = tf.placeholder(tf.float32, [size, size])
+        y = tf.tanh(tf.matmul(x, x))
+        if turns:
+            _, y = tf.while_loop(lambda i, _: i < turns, lambda i, y: (i + 1, tf.tanh(tf.matmul(x, y))), [0, x])
+        with tf.Session() as session:
+            session.run(y, {x: np.zeros((size, size))})
+            each, = regions_of(session)
+            table = next(iter(each._ready.values()))._table
+            return patience.numpy_runs(table, len(each.body.nodes))
+    assert runs(4) == patience.MOST > runs(400) > runs(400, turns=3) >= runs(2000) == 0
 
 
 def test_a_bad_index_names_its_op():

@@ -101,11 +101,6 @@ class Code:
         found = cls._known.get(key)
         return found if found is not None else cls._known.setdefault(key, cls(key, build, symbol, complete))
 
-    @property
-    def ready(self) -> bool:
-        """True if it is compiled and linked."""
-        return self._library is not None
-
     def compile(self) -> None:
         """Compiles and links it, by way of the cache on disk. Raises Unsupported."""
         if self._library is None:

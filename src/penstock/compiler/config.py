@@ -1,7 +1,7 @@
 """When kernels are compiled, and how many threads run one: from the environment, changeable by a program.
 
-    PENSTOCK_COMPILE=background   NumPy runs the steps until native code for them is ready (the default)
-    PENSTOCK_COMPILE=eager        the first step waits for the compiler: every step gives the same bits as in the next run of the program
+    PENSTOCK_COMPILE=background   NumPy runs the first steps while the compiler works (the default)
+    PENSTOCK_COMPILE=eager        the first step waits for the compiler
     PENSTOCK_COMPILE=off          NumPy only
     PENSTOCK_DUMP=ir,asm          prints each kernel that is compiled, as LLVM IR, as assembly, or as both
     PENSTOCK_THREADS=4            threads that share a large kernel (default: the CPUs that this process may use)

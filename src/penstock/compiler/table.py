@@ -35,16 +35,11 @@ class Table:
         self.offsets, self.arena_bytes = plan_arena(self.calls, self.status.buffer, emitter.loops)
         self._idle: list[Instance] = []
 
-    @property
-    def ready(self) -> bool:
-        """True if every kernel is compiled."""
-        return all(call.code is None or call.code.ready for call in self.calls)
-
-    def compile(self) -> None:
-        """Compiles what is not compiled. Raises Unsupported."""
-        for call in self.calls:
-            if call.code is not None:
-                call.code.compile()
+    def compile(self, backwards: bool = False) -> None:
+        """Compiles what is not compiled; ``backwards``: the last kernel first, towards somebody who began with the first. Raises Unsupported."""
+        codes = list(dict.fromkeys(call.code for call in self.calls if call.code is not None))
+        for code in reversed(codes) if backwards else codes:
+            code.compile()
 
     def run(self, arrays: Sequence[np.ndarray]) -> Failure | None:
         """Runs all calls over these arrays, inputs first, then outputs: contiguous, of the shapes and types that were said. What failed, or None."""

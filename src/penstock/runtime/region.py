@@ -1,17 +1,18 @@
-"""Runs a region: by native code once there is some for the shapes at hand, by its nodes' NumPy kernels until then.
+"""Runs a region: by its nodes' NumPy kernels at first, by native code once that is made for the shapes at hand.
 
+When native code takes over is settled by counting runs, not by the clock: a program gives the same bits whenever it runs (``compiler/patience.py``).
 A region that turns out to hold a node which cannot be native is cut around it: it then runs as smaller regions with that node between them.
 """
 from __future__ import annotations
 
+import contextlib
 import copy
 import logging
-import math
 import operator
 import threading
 import time
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from penstock.compiler.calls import Unsupported
 from penstock.compiler.config import config
 from penstock.compiler.failure import InnerFailure
 from penstock.compiler.ir import Node
+from penstock.compiler.patience import numpy_runs
 from penstock.compiler.regions import RegionBody, why_not_native
 from penstock.compiler.report import KernelReport, PlanReport, Stopwatch, watch
 from penstock.compiler.specialise import Demoted, Specialisation
@@ -30,7 +32,7 @@ from penstock.graph import dtypes
 
 _log = logging.getLogger(__name__)
 _MOST = 32  # specialisations that a region keeps
-_WORTH = 0.03  # seconds that NumPy has spent on the same shapes before a compilation is worth its time
+Made = TypeVar("Made")
 _RELIED_ON = operator.attrgetter("__class__", "dtype", "shape", "strides")  # of an array: what native code takes for granted
 
 
@@ -46,11 +48,12 @@ class RegionRun:
         self._refs = [position for position, dtype in enumerate(types) if dtype.is_ref or dtype is dtypes.resource]
         self._ready: dict[Any, _Ready] = {}
         self._last: _Ready | None = None  # shapes seldom change
-        self._spent: dict[Any, float] = {}  # seconds, by signature, until a compilation is worth it
+        self._seen: dict[Any, int] = {}  # runs, by signature, before there was code for it
         self._lock = threading.Lock()
         self._plan: Any = None  # of the nodes, for NumPy
         self._watched: list[Stopwatch] = []  # its kernels, if somebody watches
-        self._unready = 0, 0.0  # runs, and their seconds, in which native code was to come
+        self._unready = 0, 0.0  # runs, and their seconds, before native code took over
+        self._strange = ""  # what came in that native code cannot take
         self.demoted: dict[str, str] = {}  # names of nodes that are not native, and why
 
     def run(self, *inputs: Any) -> list[Any]:
@@ -64,7 +67,9 @@ class RegionRun:
             if signature is not None:
                 ready = self._last
                 if ready is None or ready.signature != signature:
-                    ready = self._ready.get(signature) or self._prepare(signature, values)
+                    ready = self._ready.get(signature)
+                    if ready is None or not ready.compiled:
+                        ready = self._prepare(signature, values)
                 if ready is not None:
                     self._last = ready
                     found = ready.run(values, borrowed, inputs, self._environment)
@@ -76,11 +81,8 @@ class RegionRun:
                 ref.give_back()
         start = time.perf_counter()
         outputs = self._interpret(inputs)
-        seconds = time.perf_counter() - start
-        if signature is not None and len(self._spent) <= 4 * _MOST:
-            self._spent[signature] = self._spent.get(signature, 0.0) + seconds
         if watch.on and not self.demoted:
-            self._unready = self._unready[0] + 1, self._unready[1] + seconds
+            self._unready = self._unready[0] + 1, self._unready[1] + time.perf_counter() - start
         return outputs
 
     def _look(self, values: list[Any], borrowed: dict[int, Any]) -> tuple[Any, ...] | None:
@@ -91,7 +93,10 @@ class RegionRun:
                 values[position] = ref.borrow()
                 borrowed[position] = ref
             return tuple(map(_RELIED_ON, values))
-        except (AttributeError, KernelError):  # no array, no variable, or one without a value: the node that wants it says so
+        except KernelError:  # a variable without a value: the node that wants it says so
+            return None
+        except AttributeError as error:
+            self._strange = f"one of its inputs is neither an array nor a variable ({error})"
             return None
 
     def describe(self) -> PlanReport:
@@ -115,52 +120,61 @@ class RegionRun:
                   for node in alone if node.inputs and node.name not in self.demoted]
         runs, seconds = self._unready
         if runs:
-            late = f"native code was not ready in {runs} runs, which took {seconds:.2g} s"
+            late = self._strange or f"native code takes over later: {runs} runs by NumPy took {seconds:.2g} s"
             found.append((self.body.nodes[-1].name, f"{len(self.body.nodes)} nodes", late))
         return found
 
     # --- making native code --------------------------------------------------------------------------------------------------------------
 
     def _prepare(self, signature: Any, values: Sequence[Any]) -> _Ready | None:
-        """Native code for these arrays, if there is some now; sees to it that there will be."""
+        """Native code for these arrays, if it is its turn; otherwise sees to it that there will be some."""
         mode = config.mode
-        if mode == "off" or self.demoted:
-            return None
-        arrays = [np.asarray(value) for value in values]
-        if mode == "eager":
-            with self._lock:
-                if signature not in self._ready and not self.demoted:
-                    self._build(signature, arrays)
-            return self._ready.get(signature)
-        spent = self._spent.get(signature, 0.0)
-        if _WORTH < spent < math.inf and len(self._spent) <= 4 * _MOST:
-            self._spent[signature] = math.inf  # it is being compiled
-            shapes = [np.broadcast_to(np.empty((), array.dtype), array.shape) for array in arrays]
-            background.submit(lambda: self._build(signature, shapes))
-        return None
+        with self._lock:
+            if mode == "off" or self.demoted:
+                return None
+            ready = self._ready.get(signature)
+            if ready is None:
+                if mode == "background" and not self._comes_often(signature):
+                    return None
+                ready = self._specialise(signature, [np.asarray(value) for value in values])
+            if ready is None or (mode == "background" and not ready.due()):
+                return None
+        return self._attempt(ready.compile)
 
-    def _build(self, signature: Any, arrays: list[np.ndarray]) -> None:
+    def _comes_often(self, signature: Any) -> bool:
+        """Is code for these shapes worth the effort? The more shapes there are, the more often one has to come."""
+        if len(self._seen) > 4 * _MOST:
+            return False
+        seen = self._seen[signature] = self._seen.get(signature, 0) + 1
+        return seen == len(self._seen)
+
+    def _specialise(self, signature: Any, arrays: list[np.ndarray]) -> _Ready | None:
         shapes = [(array.shape, dtypes.as_dtype(array.dtype)) for array in arrays]
         body = self.body
+        threads, finishing = self._environment.threads, self._environment.passes.remapping
+        made = self._attempt(lambda: Specialisation(body.nodes, body.args, body.outputs, shapes, threads, finishing))
+        if made is None:
+            return None
+        if len(self._ready) >= _MOST:
+            self._ready.pop(next(iter(self._ready)))
+        self._ready[signature] = _Ready(made, signature, numpy_runs(made.table, len(body.nodes)))
+        return self._ready[signature]
+
+    def _attempt(self, make: Callable[[], Made]) -> Made | None:
+        """What the compiler makes; None if it refuses: then NumPy runs what it named."""
         try:
-            made = Specialisation(body.nodes, body.args, body.outputs, shapes, self._environment.threads, self._environment.passes.remapping)
-            made.table.compile()
+            return make()
         except Demoted as why:
             self._cut(why.node.name, why.reason)
-            return
         except Unsupported as why:
-            self._cut(body.nodes[-1].name, str(why))
-            return
+            self._cut(self.body.nodes[-1].name, str(why))
         except Exception as error:  # a bug of the compiler must cost speed, not the user's program
             if config.strict:
                 raise
             _log.exception("a region could not be made native; NumPy runs it")
-            self.demoted.update(dict.fromkeys((node.name for node in body.nodes), repr(error)))
+            self.demoted.update(dict.fromkeys((node.name for node in self.body.nodes), repr(error)))
             self._plan = None
-            return
-        if len(self._ready) >= _MOST:
-            self._ready.pop(next(iter(self._ready)))
-        self._ready[signature] = _Ready(made, signature)
+        return None
 
     def _cut(self, name: str, reason: str) -> None:
         _log.info("NumPy runs %s: %s", name, reason)
@@ -202,16 +216,34 @@ def _copies(nodes: list[Node], outputs: list[Any]) -> tuple[list[Node], list[Any
 
 
 class _Ready:
-    """Native code for one signature."""
+    """Native code for one signature, which takes over after ``numpy_runs`` runs by NumPy."""
 
-    def __init__(self, made: Specialisation, signature: Any) -> None:
+    def __init__(self, made: Specialisation, signature: Any, numpy_runs: int) -> None:
         self._made, self._table = made, made.table
         self._fresh, self._results, self._updated = made.fresh, made.results, made.updated
-        self.signature = signature
+        self.signature, self.compiled = signature, False
+        self._start, self._left = numpy_runs // 2, numpy_runs  # how many runs are left when the compiler starts; and now
         self.runs, self.seconds = 0, [0.0] * len(made.table.calls)  # while somebody watches
         expected = [value.array for value in made.inputs]
         self._fix = [position for position, ((kind, _, _, strides), array) in enumerate(zip(signature, expected))
                      if kind is not np.ndarray or array is None or strides != array.strides]
+
+    def due(self) -> bool:
+        """Counts a run: True if native code is to do it. The compiler starts in the background early enough to be done by then."""
+        if self._left == self._start:
+            background.submit(self._try_compiling)
+        self._left -= 1
+        return self._left < 0
+
+    def compile(self) -> _Ready:
+        """Itself, when all is compiled; raises what the compiler raises."""
+        self._table.compile(backwards=True)
+        self.compiled = True
+        return self
+
+    def _try_compiling(self) -> None:
+        with contextlib.suppress(Unsupported):  # the run that needs the code meets it again, and tells
+            self._table.compile()
 
     def run(self, values: list[Any], borrowed: dict[int, Any], inputs: Sequence[Any], environment: Any) -> list[Any] | None:
         """The outputs; None if a variable has changed its shape at this very moment, or comes in twice. ``values`` is used up.
