@@ -78,6 +78,11 @@ def _fits(shape: tuple[int, ...], wanted: list[int]) -> bool:
     return len(shape) == len(wanted) and all(extent == other or other < 0 for extent, other in zip(shape, wanted))
 
 
+def _check_type(element: Any, wanted: DType) -> None:
+    if wanted.is_numpy_compatible and np.asarray(element).dtype != wanted.np:
+        raise invalid_argument(f"Invalid data types; op elements {wanted.name} but list elements {np.asarray(element).dtype}")
+
+
 @op("TensorListPopBack", "input_handle: variant, element_shape: int32 -> output_handle: variant, tensor: element_dtype", element_dtype=TYPE)
 class TensorListPopBack:
     """The list without its last element, and that element. A list of gradients that was never filled gives zeros."""
@@ -94,8 +99,7 @@ class TensorListPopBack:
             if extents.ndim != 1 or (extents < 0).any():
                 raise invalid_argument("Trying to pop from an empty list.")
             return (), np.zeros(extents, element_dtype.np)
-        if element_dtype.is_numpy_compatible and np.asarray(input_handle[1]).dtype != element_dtype.np:
-            raise invalid_argument(f"Invalid data types; op elements {element_dtype.name} but list elements {np.asarray(input_handle[1]).dtype}")
+        _check_type(input_handle[1], element_dtype)
         if np.ndim(element_shape) and element_dtype.is_numpy_compatible and not _fits(np.shape(input_handle[1]), element_shape.tolist()):
             raise invalid_argument(f"Incompatible shapes; op elements {element_shape.tolist()} but list element {list(np.shape(input_handle[1]))}")
         return input_handle
@@ -137,6 +141,8 @@ class TensorListConcatV2:
 
     def kernel(input_handle, element_shape, leading_dims, element_dtype):
         found = _elements(input_handle)
+        for element in found:
+            _check_type(element, element_dtype)
         missing = leading_dims[:len(leading_dims) - len(found)] if len(leading_dims) > len(found) else ()
         row = np.shape(found[0])[1:] if found else tuple(np.reshape(element_shape, -1)[1:])
         if any(extent < 0 for extent in row) or not (found or np.ndim(element_shape)):

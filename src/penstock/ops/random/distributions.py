@@ -346,4 +346,4 @@ def _per_parameter(
         for start in range(0, size, CHUNK):
             outputs = np.arange(start, min(start + CHUNK, size), dtype=np.uint64)
             out[start : start + CHUNK] = sample(_Streams(local, outputs), flat[outputs // np.uint64(count)])
-        return out.reshape(flat.size, count).T.astype(dtype).reshape(*shape, *parameter.shape)
+        return out.reshape(flat.size, count).T.astype(dtype).reshape((*shape, *parameter.shape))
