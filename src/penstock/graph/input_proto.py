@@ -1,41 +1,24 @@
-"""The protocol buffers of input pipelines: QueueRunnerDef, and the saved state of a reader.
-
-They are built here, from descriptors, in a pool of their own: wire-compatible with TensorFlow's, and no conflict with TensorFlow in one process.
-"""
+"""The protocol buffers of input pipelines: QueueRunnerDef, and the saved state of a reader."""
 from __future__ import annotations
 
-from typing import Any
-
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-
 from penstock import errors
+from penstock.platform.proto import messages
 
-_Field = descriptor_pb2.FieldDescriptorProto
-_STRING, _INT64, _BYTES, _ENUM = _Field.TYPE_STRING, _Field.TYPE_INT64, _Field.TYPE_BYTES, _Field.TYPE_ENUM
-_REPEATED = ("enqueue_op_name", "queue_closed_exception_types")
-_MESSAGES: dict[str, dict[str, Any]] = {
-    "QueueRunnerDef": {"queue_name": _STRING, "enqueue_op_name": _STRING, "close_op_name": _STRING, "cancel_op_name": _STRING,
-                       "queue_closed_exception_types": _ENUM},
-    "ReaderBaseState": {"work_started": _INT64, "work_finished": _INT64, "num_records_produced": _INT64, "current_work": _BYTES},
-}
+_CODES = {name: number for name, number in vars(errors).items() if name.isupper() and type(number) is int}  # TYPE_CHECKING is a bool
 
-
-def _file() -> Any:
-    file = descriptor_pb2.FileDescriptorProto(name="penstock/input.proto", package="tensorflow", syntax="proto3")
-    codes = file.enum_type.add(name="Code")
-    for name, number in vars(errors).items():
-        if name.isupper() and type(number) is int:  # TYPE_CHECKING is a bool
-            codes.value.add(name=name, number=number)
-    for name, fields in _MESSAGES.items():
-        message = file.message_type.add(name=name)
-        for number, (field, kind) in enumerate(fields.items(), 1):
-            label = _Field.LABEL_REPEATED if field in _REPEATED else _Field.LABEL_OPTIONAL
-            added = message.field.add(name=field, number=number, label=label, type=kind)
-            if kind == _ENUM:
-                added.type_name = ".tensorflow.Code"
-    return file
-
-
-_pool = descriptor_pool.DescriptorPool()
-_pool.Add(_file())
-QueueRunnerDef, ReaderBaseState = (message_factory.GetMessageClass(_pool.FindMessageTypeByName(f"tensorflow.{name}")) for name in _MESSAGES)
+QueueRunnerDef, ReaderBaseState = messages("input.proto", f"""
+    enum Code {{ {"".join(f"{name} = {number}; " for name, number in _CODES.items())} }}
+    message QueueRunnerDef {{
+        string queue_name = 1;
+        repeated string enqueue_op_name = 2;
+        string close_op_name = 3;
+        string cancel_op_name = 4;
+        repeated Code queue_closed_exception_types = 5;
+    }}
+    message ReaderBaseState {{
+        int64 work_started = 1;
+        int64 work_finished = 2;
+        int64 num_records_produced = 3;
+        bytes current_work = 4;
+    }}
+    """, "QueueRunnerDef", "ReaderBaseState")

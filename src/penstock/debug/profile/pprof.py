@@ -4,42 +4,27 @@ from __future__ import annotations
 import gzip
 from typing import Any
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-
 from penstock.debug.profile.code import GRADIENT, Frame, accounted_frames
 from penstock.debug.profile.entries import FIGURES, Entry
 from penstock.errors import InvalidArgumentError
 from penstock.graph.graph import Graph
+from penstock.platform.proto import messages
 
-_Field = descriptor_pb2.FieldDescriptorProto
-_MESSAGES = {  # message -> field -> (number, type); "[...]" is a list
-    "ValueType": {"type": (1, "int64"), "unit": (2, "int64")},
-    "Sample": {"location_id": (1, "[uint64]"), "value": (2, "[int64]")},
-    "Line": {"function_id": (1, "uint64"), "line": (2, "int64")},
-    "Location": {"id": (1, "uint64"), "line": (4, "[Line]")},
-    "Function": {"id": (1, "uint64"), "name": (2, "int64"), "system_name": (3, "int64"), "filename": (4, "int64")},
-    "Profile": {"sample_type": (1, "[ValueType]"), "sample": (2, "[Sample]"), "location": (4, "[Location]"), "function": (5, "[Function]"),
-                "string_table": (6, "[string]")}}
-_SCALARS = {"int64": _Field.TYPE_INT64, "uint64": _Field.TYPE_UINT64, "string": _Field.TYPE_STRING}
+(Profile,) = messages("pprof.proto", """
+    message ValueType { int64 type = 1; int64 unit = 2; }
+    message Sample { repeated uint64 location_id = 1; repeated int64 value = 2; }
+    message Line { uint64 function_id = 1; int64 line = 2; }
+    message Location { uint64 id = 1; repeated Line line = 4; }
+    message Function { uint64 id = 1; int64 name = 2; int64 system_name = 3; int64 filename = 4; }
+    message Profile {
+        repeated ValueType sample_type = 1;
+        repeated Sample sample = 2;
+        repeated Location location = 4;
+        repeated Function function = 5;
+        repeated string string_table = 6;
+    }
+    """, "Profile", package="perftools.profiles")
 _UNITS = {"micros": "microseconds", "bytes": "bytes"}
-
-
-def _profile_class() -> Any:
-    file = descriptor_pb2.FileDescriptorProto(name="penstock/pprof.proto", package="perftools.profiles", syntax="proto3")
-    for name, fields in _MESSAGES.items():
-        message = file.message_type.add(name=name)
-        for field, (number, kind) in fields.items():
-            scalar = kind.strip("[]")
-            added = message.field.add(name=field, number=number, label=_Field.LABEL_REPEATED if kind[0] == "[" else _Field.LABEL_OPTIONAL,
-                                      type=_SCALARS.get(scalar, _Field.TYPE_MESSAGE))
-            if scalar not in _SCALARS:
-                added.type_name = f".perftools.profiles.{scalar}"
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName("perftools.profiles.Profile"))
-
-
-Profile = _profile_class()
 
 
 class _Numbers:

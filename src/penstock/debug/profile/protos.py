@@ -1,66 +1,45 @@
-"""The protos of ``tf.profiler`` that TensorBoard's package lacks, built from descriptors with TensorFlow's field numbers."""
+"""The protos of ``tf.profiler`` that TensorBoard's package lacks, and profiles as such."""
 from __future__ import annotations
 
 from typing import Any
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from tensorboard.compat.proto import tfprof_log_pb2
 
 from penstock.debug.profile.entries import Entry
+from penstock.platform.proto import messages
 
-_FIGURES = "exec_micros accelerator_exec_micros cpu_exec_micros requested_bytes peak_bytes residual_bytes output_bytes parameters float_ops"
-_GRAPH_NODE = dict(zip(_FIGURES.split(), (2, 17, 18, 3, 24, 25, 26, 4, 13))) | {"run_count": 21, "total_definition_count": 23} | dict(
-    zip((f"total_{name}" for name in (*_FIGURES.split(), "run_count")), (6, 19, 20, 7, 27, 28, 29, 8, 14, 22)))
-_MULTI_NODE = dict(zip(_FIGURES.split(), (2, 12, 13, 3, 16, 17, 18, 4, 5))) | dict(
-    zip((f"total_{name}" for name in _FIGURES.split()), (6, 14, 15, 7, 19, 20, 21, 8, 9)))
+GraphNodeProto, MultiGraphNodeProto, AdviceProto = messages("profile.proto", """
+    message GraphNodeProto {
+        string name = 1;
+        int64 exec_micros = 2; int64 accelerator_exec_micros = 17; int64 cpu_exec_micros = 18;
+        int64 requested_bytes = 3; int64 peak_bytes = 24; int64 residual_bytes = 25; int64 output_bytes = 26;
+        int64 parameters = 4; int64 float_ops = 13; int64 run_count = 21;
+        int64 total_exec_micros = 6; int64 total_accelerator_exec_micros = 19; int64 total_cpu_exec_micros = 20;
+        int64 total_requested_bytes = 7; int64 total_peak_bytes = 27; int64 total_residual_bytes = 28; int64 total_output_bytes = 29;
+        int64 total_parameters = 8; int64 total_float_ops = 14; int64 total_run_count = 22; int64 total_definition_count = 23;
+        repeated string devices = 10;
+        repeated GraphNodeProto children = 12;
+    }
+    message MultiGraphNodeProto {
+        string name = 1;
+        int64 exec_micros = 2; int64 accelerator_exec_micros = 12; int64 cpu_exec_micros = 13;
+        int64 requested_bytes = 3; int64 peak_bytes = 16; int64 residual_bytes = 17; int64 output_bytes = 18;
+        int64 parameters = 4; int64 float_ops = 5;
+        int64 total_exec_micros = 6; int64 total_accelerator_exec_micros = 14; int64 total_cpu_exec_micros = 15;
+        int64 total_requested_bytes = 7; int64 total_peak_bytes = 19; int64 total_residual_bytes = 20; int64 total_output_bytes = 21;
+        int64 total_parameters = 8; int64 total_float_ops = 9;
+        repeated GraphNodeProto graph_nodes = 10;
+        repeated MultiGraphNodeProto children = 11;
+    }
+    message AdviceProto {
+        message Checker { repeated string reports = 2; }
+        map<string, Checker> checkers = 1;
+    }
+    """, "GraphNodeProto", "MultiGraphNodeProto", "AdviceProto", package="tensorflow.tfprof")
+OpLogProto, OpLogEntry, ProfileProto = tfprof_log_pb2.OpLogProto, tfprof_log_pb2.OpLogEntry, tfprof_log_pb2.ProfileProto
 _FIELDS = {"micros": "exec_micros", "accelerator_micros": "accelerator_exec_micros", "cpu_micros": "cpu_exec_micros", "bytes": "requested_bytes",
            "peak_bytes": "peak_bytes", "residual_bytes": "residual_bytes", "output_bytes": "output_bytes", "params": "parameters",
            "float_ops": "float_ops"}
-_Field = descriptor_pb2.FieldDescriptorProto
-
-
-def _message(file: Any, name: str, figures: dict[str, int], lists: dict[str, tuple[int, str]]) -> Any:
-    message = file.message_type.add(name=name)
-    message.field.add(name="name", number=1, type=_Field.TYPE_STRING, label=_Field.LABEL_OPTIONAL)
-    for field, number in figures.items():
-        message.field.add(name=field, number=number, type=_Field.TYPE_INT64, label=_Field.LABEL_OPTIONAL)
-    for field, (number, kind) in lists.items():
-        _list(message, field, number, kind)
-    return message
-
-
-def _list(message: Any, name: str, number: int, kind: str) -> None:
-    added = message.field.add(name=name, number=number, label=_Field.LABEL_REPEATED)
-    if kind == "string":
-        added.type = _Field.TYPE_STRING
-    else:
-        added.type, added.type_name = _Field.TYPE_MESSAGE, f".tensorflow.tfprof.{kind}"
-
-
-def _advice(file: Any) -> None:
-    """AdviceProto: a map from checkers to what they report."""
-    advice = file.message_type.add(name="AdviceProto")
-    _list(advice, "checkers", 1, "AdviceProto.CheckersEntry")
-    _list(advice.nested_type.add(name="Checker"), "reports", 2, "string")
-    pair = advice.nested_type.add(name="CheckersEntry")
-    pair.options.map_entry = True
-    pair.field.add(name="key", number=1, type=_Field.TYPE_STRING, label=_Field.LABEL_OPTIONAL)
-    pair.field.add(name="value", number=2, type=_Field.TYPE_MESSAGE, type_name=".tensorflow.tfprof.AdviceProto.Checker", label=_Field.LABEL_OPTIONAL)
-
-
-def _file() -> Any:
-    file = descriptor_pb2.FileDescriptorProto(name="penstock/profile.proto", package="tensorflow.tfprof", syntax="proto3")
-    _message(file, "GraphNodeProto", _GRAPH_NODE, {"devices": (10, "string"), "children": (12, "GraphNodeProto")})
-    _message(file, "MultiGraphNodeProto", _MULTI_NODE, {"graph_nodes": (10, "GraphNodeProto"), "children": (11, "MultiGraphNodeProto")})
-    _advice(file)
-    return file
-
-
-_pool = descriptor_pool.DescriptorPool()  # of its own: no conflict with TensorFlow in one process
-_pool.Add(_file())
-GraphNodeProto, MultiGraphNodeProto, AdviceProto = (message_factory.GetMessageClass(_pool.FindMessageTypeByName(f"tensorflow.tfprof.{name}"))
-                                                    for name in ("GraphNodeProto", "MultiGraphNodeProto", "AdviceProto"))
-OpLogProto, OpLogEntry, ProfileProto = tfprof_log_pb2.OpLogProto, tfprof_log_pb2.OpLogEntry, tfprof_log_pb2.ProfileProto
 
 
 def graph_node(root: Entry) -> Any:
