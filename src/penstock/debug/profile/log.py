@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from typing import Any
 
 from penstock.debug.profile.code import frames
@@ -55,7 +54,7 @@ def profile_proto(graph: Graph, steps: dict[int, Any], op_log: Any = None) -> An
         _fill_node(proto.nodes[number], found[name], graph.get_operation_by_name(name), numbers)
         strings.add_trace(proto.nodes[number].trace, graph.get_operation_by_name(name))
     for step, run_meta in steps.items():
-        _add_executions(proto, numbers, step, [run_meta])
+        _add_executions(proto, numbers, step, run_meta)
     strings.store(proto)
     return proto
 
@@ -72,12 +71,11 @@ def _fill_node(node: Any, entry: Entry, op: Operation, numbers: dict[str, int]) 
         node.input_shapes[index].int64_values.extend(shape or ())
 
 
-def _add_executions(proto: Any, numbers: dict[str, int], step: int, run_metas: Sequence[Any]) -> None:
-    for run_meta in run_metas:
-        for device in run_meta.step_stats.dev_stats:
-            for stats in device.node_stats:
-                if stats.node_name in numbers:
-                    _add_execution(proto.nodes[numbers[stats.node_name]].execs[step], device.device, stats)
+def _add_executions(proto: Any, numbers: dict[str, int], step: int, run_meta: Any) -> None:
+    for device in run_meta.step_stats.dev_stats:
+        for stats in device.node_stats:
+            if stats.node_name in numbers:
+                _add_execution(proto.nodes[numbers[stats.node_name]].execs[step], device.device, stats)
 
 
 def _add_execution(execution: Any, device: str, stats: Any) -> None:

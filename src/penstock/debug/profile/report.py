@@ -20,11 +20,11 @@ SELECTABLE = {*_HEADINGS, "tensor_value"}  # values are accepted and not shown, 
 _HEAD, _FOOT = "==================Model Analysis Report======================", "======================End of Report=========================="
 
 
-def _scaled(value: int, units: tuple[str, str, str, str], whole: str = "") -> str:
+def _scaled(value: int, units: tuple[str, str, str, str]) -> str:
     for index, scale in ((3, 1e9), (2, 1e6), (1, 1e3)):
         if value >= scale:
             return f"{value / scale:.2f}{units[index]}"
-    return f"{value}{whole or units[0]}"
+    return f"{value}{units[0]}"
 
 
 def number(value: int) -> str:
