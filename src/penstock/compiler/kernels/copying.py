@@ -37,7 +37,7 @@ def plan_copy(axes: Sequence[tuple[int, int, int]], itemsize: int, threads: int)
     merged = collapse(ordered) or [(1, (itemsize, itemsize))]
     kind, merged = _choose(merged, itemsize)
     parts = _cut(merged, itemsize, threads, 2 if kind == "swap" else 1)
-    return kind, [_numbers(source_start, target_start, offsets, each, 2 if kind == "swap" else 1) for offsets, each in parts]
+    return kind, [_numbers(source_start, target_start, offsets, each) for offsets, each in parts]
 
 
 def _choose(axes: list[Axis], itemsize: int) -> tuple[str, list[Axis]]:
@@ -74,7 +74,7 @@ def _cut(axes: list[Axis], itemsize: int, threads: int, special: int) -> list[tu
             for start, stop in cut(extent, wanted, grain)]
 
 
-def _numbers(source_start: int, target_start: int, offsets: tuple[int, int], axes: list[Axis], special: int) -> list[int]:
+def _numbers(source_start: int, target_start: int, offsets: tuple[int, int], axes: list[Axis]) -> list[int]:
     """As ``_NUMBERS`` says, then the table of the outer axes."""
     inner = axes[-1]
     middle = axes[-2] if len(axes) > 1 else (1, (0, 0))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from penstock.compiler.calls import Array
-from penstock.compiler.kernels.layout import cut
+from penstock.compiler.kernels.layout import shared
 from penstock.compiler.kernels.rows import Change, RowRule, change_code, check_code, flatten_code, gather_code, row_parts
 from penstock.compiler.kernels.segments import check_sorted_code, weigh_code, weights_code
 from penstock.compiler.vector.builder import NARROW, Value, VectorBuilder
@@ -77,9 +77,11 @@ class Indexing:
         times, limit, length = params.shape if params.rank == 3 else (1, 0, 1)
         times_step, row = params.strides[:2] if params.rank == 3 else (0, 0)
         numbers = [times_step, picks * indices.dtype.itemsize * batched, picks * length * size]
-        parts = 2 * self.emit.threads if result.nbytes >= _LARGE and self.emit.threads > 1 else 1
-        whole = [(0, picks)], [(0, times)]
-        ranges, outer = (cut(picks, parts, 1), whole[1]) if picks >= times else (whole[0], cut(times, parts, 1))
+        ranges, outer = [(0, picks)], [(0, times)]
+        if picks >= times:
+            ranges = shared(picks, self.emit.threads, result.nbytes, _LARGE)
+        else:
+            outer = shared(times, self.emit.threads, result.nbytes, _LARGE)
         self.emit.call(gather_code(indices.dtype, size, length == 1), [params, indices, result, self.emit.status],
                        [[*each, limit, length, row, *times_range, *numbers] for each in ranges for times_range in outer], "gather", writes=2)
 
@@ -203,7 +205,7 @@ class Indexing:
         """Each row times a number."""
         if source.dtype.kind != "f":
             self.emit.unsupported("rows are weighed as floats")
-        parts = cut(source.shape[0], 2 * self.emit.threads if source.nbytes >= _LARGE and self.emit.threads > 1 else 1, 1)
+        parts = shared(source.shape[0], self.emit.threads, source.nbytes, _LARGE)
         self.emit.call(weigh_code(source.dtype), [source, weights, result], [[*part, source.size // source.shape[0]] for part in parts],
                        "weigh rows", flops=source.size)
 
@@ -226,7 +228,7 @@ class Indexing:
         assert all(state.contiguous for state in states)
         code = change_code(rule, rows.dtype)
         traffic = rows.size * width * sum(state.dtype.itemsize for state in states)
-        parts = row_parts([rows.size, width, states[0].shape[0]], states[0].shape[0], width * states[0].dtype.itemsize,
+        parts = row_parts([rows.size, width, states[0].shape[0]], width * states[0].dtype.itemsize,
                           self.emit.threads if traffic >= _LARGE else 1)
         self.emit.call(code, [rows, *[self.emit.contiguous(each) for each in updates], *scalars, *states], parts, f"rows {rule.key}",
                        writes=len(states), flops=rows.size * width)

@@ -1,10 +1,11 @@
-"""Axes and strides: broadcast, collapsed, cut into ranges."""
+"""Axes and strides: broadcast, collapsed, cut into ranges for threads to share."""
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 Strides = tuple[int, ...]
 Axis = tuple[int, Strides]  # extent, one stride (in bytes) per operand
+MANY = 1 << 15  # elements: less work than that one thread does faster alone
 
 
 def broadcast_strides(own_shape: Sequence[int], own: Strides, shape: Sequence[int]) -> Strides:
@@ -32,3 +33,9 @@ def cut(size: int, parts: int, grain: int) -> list[tuple[int, int]]:
     """A range in at most ``parts`` ranges of about the same size, at multiples of ``grain``."""
     step = -(-size // (parts * grain)) * grain
     return [(start, min(start + step, size)) for start in range(0, size, step)]
+
+
+def shared(size: int, threads: int, work: int, worth: int = MANY, each: int = 2, grain: int = 1) -> list[tuple[int, int]]:
+    """A range cut for threads, ``each`` ranges apiece (one that is late leaves some to the others); not cut if there is less ``work`` than it is
+    ``worth``."""
+    return cut(size, each * threads if work >= worth and threads > 1 else 1, grain)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from penstock.compiler.calls import Array, Code
-from penstock.compiler.kernels.layout import cut
+from penstock.compiler.kernels.layout import shared
 from penstock.compiler.vector.builder import Value, VectorBuilder
 from penstock.compiler.vector.elements import Elements, lanes_below
 from penstock.compiler.vector.pieces import number
@@ -21,7 +21,6 @@ from penstock.compiler.vector.writer import DOUBLE, FLOAT, Writer
 from penstock.graph import dtypes as dt
 
 _NUMBERS = ("first", "last", "channels", "radius", "space", "bias", "alpha", "beta")
-_MANY = 1 << 15  # elements from which on several threads pay
 _TOGETHER = 8  # rows: what one pass has stored is in the cache, not on its way there, when the next one loads it
 _ROOTS = {0.5: "half", 0.75: "three quarters", 1.0: "one"}  # powers that square roots give
 
@@ -50,7 +49,7 @@ def _call(emit: Any, what: str, inputs: list[Array], result: Array, radius: int,
     channels = result.shape[-1]
     rows = result.size // channels
     radius = min(radius, channels)
-    parts = cut(rows, 2 * emit.threads if result.size >= _MANY and emit.threads > 1 else 1, 1)
+    parts = shared(rows, emit.threads, result.size)
     width = -(-(channels + 2 * radius + 2 * LANES) // LANES) * LANES
     scratch = emit.empty([len(parts), 2, _TOGETHER, width], np.float32)
     words = [int.from_bytes(struct.pack("<d", value), "little", signed=True) for value in (bias, alpha, beta)]

@@ -9,7 +9,7 @@ import numpy as np
 
 from penstock.compiler.calls import Array, Code, row_major
 from penstock.compiler.kernels.copying import LARGE, accumulate_module, copy_code, plan_copy
-from penstock.compiler.kernels.layout import broadcast_strides, collapse, cut
+from penstock.compiler.kernels.layout import broadcast_strides, collapse, shared
 from penstock.compiler.kernels.views import reshaped_strides, seen_through
 from penstock.compiler.unsupported import Unsupported
 from penstock.compiler.vector.writer import element
@@ -177,10 +177,9 @@ class Moves:
             axes = [(extent, *steps) for extent, steps in collapse(list(zip(target.shape, zip(source.strides, target.strides))))] or [(1, 0, 0)]
             plain = axes[-1][1:] == (target.dtype.itemsize,) * 2
             inner, outer = axes[-1], axes[:-1]
-            count = 2 * self.emit.threads if target.nbytes >= LARGE and self.emit.threads > 1 else 1
             extent, *steps = outer[0] if outer else inner
             parts = []
-            for start, stop in cut(extent, count, 64):  # the first axis is cut
+            for start, stop in shared(extent, self.emit.threads, target.nbytes, LARGE, grain=64):  # the first axis is cut
                 axes = [(stop - start, *steps), *outer[1:], *([inner] if outer else [])]
                 parts.append([start * steps[0], start * steps[1], *axes[-1], len(outer), *[number for axis in axes[:-1] for number in axis]])
             code = Code.of(f"accumulate {target.dtype} {plain}", lambda: accumulate_module(kind, plain))

@@ -7,15 +7,14 @@ import numpy as np
 from llvmlite import ir
 
 from penstock.compiler.calls import Array, Code
-from penstock.compiler.kernels.layout import cut
-from penstock.compiler.kernels.sorting import scratch_bytes, search_code, sort_code
+from penstock.compiler.kernels.layout import shared
+from penstock.compiler.kernels.sorting import larger, scratch_bytes, search_code, sort_code
 from penstock.compiler.vector.builder import NARROW
 from penstock.compiler.vector.pieces import number
 from penstock.compiler.vector.vectors import I64, IR, LANES
-from penstock.compiler.vector.writer import FLOAT, Writer, element, of
+from penstock.compiler.vector.writer import FLOAT, I32, Writer, element, of
 from penstock.graph.dtypes import as_dtype
 
-_MANY = 1 << 15  # elements from which on several threads pay
 _MOST = 64  # elements of a top-k that are kept in order while a row is gone through
 
 
@@ -26,7 +25,7 @@ class Order:
         self.emit = emit
 
     def _parts(self, rows: int, work: int) -> list[tuple[int, int]]:
-        return cut(rows, 2 * self.emit.threads if work >= _MANY and self.emit.threads > 1 else 1, 1)
+        return shared(rows, self.emit.threads, work)
 
     def top_k(self, array: Array, k: int) -> tuple[Array, Array]:
         """The k largest of each row, largest first, of equal ones the earlier first; and where they stand. NaNs are larger than all numbers."""
@@ -39,7 +38,7 @@ class Order:
         values, indices = self.emit.empty(shape, array.dtype), self.emit.empty(shape, np.int32)
         if values.size:
             length = array.shape[-1]
-            code = Code.of(f"top_k {array.dtype}", lambda: _build_top_k(kind, array.dtype.kind))
+            code = Code.of(f"top_k {array.dtype}", lambda: _TopK(kind, array.dtype.kind).text)
             self.emit.call(code, [self.emit.contiguous(array), values, indices],
                            [[start, stop, length, k] for start, stop in self._parts(array.size // length, array.size)], "top_k", writes=2)
         return values, indices
@@ -90,87 +89,87 @@ class Order:
         return result
 
 
-def _build_top_k(kind: ir.Type, letter: str) -> str:
-    """A sorted list of the best so far; most vectors hold nothing that is larger than its last element, and are passed over."""
-    w = Writer(["source", "values", "indices"], ["first", "last", "length", "k"])
-    b, small = w.b, ir.IntType(32)
+class _TopK:
+    """The kernel: a sorted list of the best so far; most vectors hold nothing that is larger than its last element, and are passed over."""
 
-    def larger(x: IR, y: IR) -> IR:
-        if letter != "f":
-            return (b.icmp_signed if letter == "i" else b.icmp_unsigned)(">", x, y)
-        return b.or_(b.fcmp_ordered(">", x, y), b.and_(b.fcmp_unordered("uno", x, x), b.fcmp_ordered("ord", y, y)))
+    def __init__(self, kind: ir.Type, letter: str) -> None:
+        self.w = w = Writer(["source", "values", "indices"], ["first", "last", "length", "k"])
+        self.b, self.kind, self.letter = w.b, kind, letter
+        with w.range(w.last, w.first) as row:
+            self.source = w.item(w.source, self.b.mul(row, w.length), kind)
+            self.values = w.item(w.values, self.b.mul(row, w.k), kind)
+            self.indices = w.item(w.indices, self.b.mul(row, w.k), I32)
+            self.filled = w.variable(I64, number(0))
+            with w.range(w.k) as index:  # what is compared with must have been written
+                w.store(w.same(kind, 0, 1), w.item(self.values, index, kind), kind)
+            w.strips(w.length, self._look, LANES)
+        self.text = w.finish()
 
-    with w.range(w.last, w.first) as row:
-        source, values = w.item(w.source, b.mul(row, w.length), kind), w.item(w.values, b.mul(row, w.k), kind)
-        indices = w.item(w.indices, b.mul(row, w.k), small)
-        filled = w.variable(I64, number(0))
+    def _look(self, index: IR, lanes: int) -> None:
+        """One vector of the row."""
+        w, b = self.w, self.b
+        if lanes == 1:
+            self._insert(index)
+            return
+        some = larger(b, self.letter, w.load(w.item(self.source, index, self.kind), self.kind, lanes), w.spread(self._lowest(), lanes))
+        some = b.icmp_unsigned("!=", b.bitcast(some, ir.IntType(lanes)), ir.Constant(ir.IntType(lanes), 0))
+        with b.if_then(b.or_(some, b.icmp_signed("<", b.load(self.filled, typ=I64), w.k))), w.range(b.add(index, number(lanes)), index) as each:
+            self._insert(each)
 
-        def insert(index: IR) -> None:
-            value = w.load(w.item(source, index, kind), kind)
-            have = b.load(filled, typ=I64)
-            full = b.icmp_signed("==", have, w.k)
-            place = w.variable(I64, b.select(full, b.sub(w.k, number(1)), have))
-            lowest = w.load(w.item(values, b.sub(w.k, number(1)), kind), kind)
-            with b.if_then(b.or_(b.not_(full), larger(value, lowest))):
-                head, shift, done = (b.append_basic_block(name) for name in ("head", "shift", "placed"))
-                b.branch(head)
-                b.position_at_end(head)
-                at = b.load(place, typ=I64)
-                before = w.most(b.sub(at, number(1)), number(0))
-                other = w.load(w.item(values, before, kind), kind)
-                b.cbranch(b.and_(b.icmp_signed(">", at, number(0)), larger(value, other)), shift, done)
-                b.position_at_end(shift)
-                w.store(other, w.item(values, at, kind), kind)
-                w.store(w.load(w.item(indices, before, small), small), w.item(indices, at, small), small)
-                b.store(before, place)
-                b.branch(head)
-                b.position_at_end(done)
-                w.store(value, w.item(values, at, kind), kind)
-                w.store(b.trunc(index, small), w.item(indices, at, small), small)
-                b.store(w.least(b.add(have, number(1)), w.k), filled)
+    def _lowest(self) -> IR:
+        return self.w.load(self.w.item(self.values, self.b.sub(self.w.k, number(1)), self.kind), self.kind)
 
-        with w.range(w.k) as index:  # what is compared with must have been written
-            w.store(w.same(kind, 0, 1), w.item(values, index, kind), kind)
-
-        def look(index: IR, lanes: int) -> None:
-            if lanes == 1:
-                insert(index)
-                return
-            lowest = w.load(w.item(values, b.sub(w.k, number(1)), kind), kind)
-            some = larger(w.load(w.item(source, index, kind), kind, lanes), w.spread(lowest, lanes))
-            some = b.icmp_unsigned("!=", b.bitcast(some, ir.IntType(lanes)), ir.Constant(ir.IntType(lanes), 0))
-            with b.if_then(b.or_(some, b.icmp_signed("<", b.load(filled, typ=I64), w.k))), w.range(b.add(index, number(lanes)), index) as each:
-                insert(each)
-
-        w.strips(w.length, look, LANES)
-    return w.finish()
+    def _insert(self, index: IR) -> None:
+        """One element, if it belongs into the list: those that it is larger than move down by one place."""
+        w, b, kind = self.w, self.b, self.kind
+        value = w.load(w.item(self.source, index, kind), kind)
+        have = b.load(self.filled, typ=I64)
+        full = b.icmp_signed("==", have, w.k)
+        place = w.variable(I64, b.select(full, b.sub(w.k, number(1)), have))
+        with b.if_then(b.or_(b.not_(full), larger(b, self.letter, value, self._lowest()))):
+            head, shift, done = (b.append_basic_block(name) for name in ("head", "shift", "placed"))
+            b.branch(head)
+            b.position_at_end(head)
+            at = b.load(place, typ=I64)
+            before = w.most(b.sub(at, number(1)), number(0))
+            other = w.load(w.item(self.values, before, kind), kind)
+            b.cbranch(b.and_(b.icmp_signed(">", at, number(0)), larger(b, self.letter, value, other)), shift, done)
+            b.position_at_end(shift)
+            w.store(other, w.item(self.values, at, kind), kind)
+            w.store(w.load(w.item(self.indices, before, I32), I32), w.item(self.indices, at, I32), I32)
+            b.store(before, place)
+            b.branch(head)
+            b.position_at_end(done)
+            w.store(value, w.item(self.values, at, kind), kind)
+            w.store(b.trunc(index, I32), w.item(self.indices, at, I32), I32)
+            b.store(w.least(b.add(have, number(1)), w.k), self.filled)
 
 
 def _build_in_top_k(bits: int) -> str:
     w = Writer(["predictions", "targets", "result"], ["first", "last", "classes", "k"])
-    b, lanes_kind = w.b, ir.VectorType(ir.IntType(32), LANES)
-    zero = w.same(ir.IntType(32), 0, LANES)
+    b, lanes_kind = w.b, ir.VectorType(I32, LANES)
+    zero = w.same(I32, 0, LANES)
     with w.range(w.last, w.first) as row:
         target = w.load(w.item(w.targets, row, ir.IntType(bits)), ir.IntType(bits))
         target = target if bits == 64 else b.sext(target, I64)
         valid = b.icmp_unsigned("<", target, w.classes)
         line = w.item(w.predictions, b.mul(row, w.classes), FLOAT)
         chosen = w.load(w.item(line, b.select(valid, target, number(0)), FLOAT), FLOAT)
-        larger, wrong = (w.variable(lanes_kind, zero) for _ in range(2))
+        more, wrong = (w.variable(lanes_kind, zero) for _ in range(2))
 
         def look(index: IR, lanes: int) -> None:
             value = w.load(w.item(line, index, FLOAT), FLOAT, lanes)
             above = b.fcmp_ordered(">", value, w.spread(chosen, lanes))
             endless = b.not_(b.fcmp_ordered("<", w.intrinsic("fabs", value), w.same(FLOAT, np.inf, lanes)))
-            for found, kept in ((above, larger), (endless, wrong)):
-                ones = b.zext(found, of(ir.IntType(32), lanes))
-                ones = ones if lanes > 1 else b.insert_element(zero, ones, ir.Constant(ir.IntType(32), 0))
+            for found, kept in ((above, more), (endless, wrong)):
+                ones = b.zext(found, of(I32, lanes))
+                ones = ones if lanes > 1 else b.insert_element(zero, ones, ir.Constant(I32, 0))
                 b.store(b.add(b.load(kept, typ=lanes_kind), ones), kept)
 
         w.strips(w.classes, look)
-        count, bad = (b.call(w.declare(f"llvm.vector.reduce.add.v{LANES}i32", ir.IntType(32), [lanes_kind]), [b.load(kept, typ=lanes_kind)])
-                      for kept in (larger, wrong))
+        count, bad = (b.call(w.declare(f"llvm.vector.reduce.add.v{LANES}i32", I32, [lanes_kind]), [b.load(kept, typ=lanes_kind)])
+                      for kept in (more, wrong))
         few = b.icmp_signed("<", b.zext(count, I64), w.k)
-        inside = b.and_(b.and_(valid, few), b.icmp_signed("==", bad, ir.Constant(ir.IntType(32), 0)))
+        inside = b.and_(b.and_(valid, few), b.icmp_signed("==", bad, ir.Constant(I32, 0)))
         w.store(b.zext(inside, ir.IntType(8)), w.item(w.result, row, ir.IntType(8)), ir.IntType(8))
     return w.finish()

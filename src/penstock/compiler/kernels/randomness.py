@@ -14,7 +14,7 @@ import numpy as np
 from llvmlite import ir
 
 from penstock.compiler.calls import Array, Code, Unsupported
-from penstock.compiler.kernels.layout import cut
+from penstock.compiler.kernels.layout import shared
 from penstock.compiler.vector.builder import Value, VectorBuilder, divided
 from penstock.compiler.vector.pieces import number
 from penstock.compiler.vector.vectors import I64, IR, LANES, allocate, splat, vector
@@ -62,8 +62,7 @@ class Randomness:
     def _parts(self, result: Array) -> list[list[int]]:
         """Ranges of groups, and how many elements there are."""
         groups = -(-result.nbytes // (4 * _WORDS))
-        count = 4 * self.emit.threads if result.size >= _MANY and self.emit.threads > 1 else 1
-        return [[start, stop, result.size] for start, stop in cut(groups, count, 1)] if groups else []
+        return [[*part, result.size] for part in shared(groups, self.emit.threads, result.size, _MANY, each=4)] if groups else []
 
     def _ahead(self, generator: Array, blocks: int) -> None:
         self.emit.call(Code.of("philox ahead", _build_ahead), [generator], [[blocks]], "random ahead")

@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 
 from penstock.compiler.calls import Array, Code
-from penstock.compiler.kernels.layout import cut
+from penstock.compiler.kernels.layout import shared
 from penstock.compiler.vector.pieces import number
 from penstock.compiler.vector.vectors import I64, IR
 from penstock.compiler.vector.writer import FLOAT, Writer, of
-
-_MANY = 1 << 15  # elements from which on several threads pay
 
 
 class Images:
@@ -40,8 +38,7 @@ class Images:
         starts = np.searchsorted(lines, np.arange(len(matrix) + 1)).astype(np.int64)
         tables = [starts, indices.astype(np.int64), matrix[lines, indices].astype(np.float32)]
         if result.size:
-            wanted = 2 * self.emit.threads if result.size >= _MANY and self.emit.threads > 1 else 1
-            parts = [[start, stop, matrix.shape[1], len(matrix), inner] for start, stop in cut(outer * len(matrix), wanted, 1)]
+            parts = [[*part, matrix.shape[1], len(matrix), inner] for part in shared(outer * len(matrix), self.emit.threads, result.size)]
             self.emit.call(Code.of("resample", _build), [self.emit.contiguous(array), *map(self.emit.constant, tables), result], parts, "resample",
                            flops=2 * outer * inner * len(indices))
         return result

@@ -147,7 +147,7 @@ def change_code(rule: RowRule, index: np.dtype) -> Code:
     return Code.of(f"rows {rule.key} {index} {rule.states} {rule.updates} {rule.scalars}", lambda: _build_change(rule, 8 * index.itemsize))
 
 
-def row_parts(numbers: Sequence[int], rows: int, row_bytes: int, parts: int) -> list[list[int]]:
+def row_parts(numbers: Sequence[int], row_bytes: int, parts: int) -> list[list[int]]:
     """The numbers of each part: part k of a power of two takes the rows whose number, without its last bits, ends in k.
 
     The last bits are left out so that neighbours in a cache line belong to the same part.

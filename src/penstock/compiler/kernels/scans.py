@@ -7,12 +7,10 @@ from typing import Any
 from llvmlite import ir
 
 from penstock.compiler.calls import Array, Code
-from penstock.compiler.kernels.layout import cut
+from penstock.compiler.kernels.layout import shared
 from penstock.compiler.vector.pieces import number
 from penstock.compiler.vector.vectors import I64, IR
 from penstock.compiler.vector.writer import Writer, element, of, word
-
-_MANY = 1 << 15  # elements from which on several threads pay
 
 
 class Scans:
@@ -22,7 +20,7 @@ class Scans:
         self.emit = emit
 
     def _parts(self, rows: int, work: int) -> list[tuple[int, int]]:
-        return cut(rows, 2 * self.emit.threads if work >= _MANY and self.emit.threads > 1 else 1, 1)
+        return shared(rows, self.emit.threads, work)
 
     def cumulative(self, array: Array, axis: int, how: str, exclusive: bool, reverse: bool) -> Array:
         """Sums ("add") or products ("mul") along an axis."""

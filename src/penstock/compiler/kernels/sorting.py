@@ -120,6 +120,13 @@ class _Sort:
         return b.select(b.icmp_unsigned(">", size, constant(_INFINITY[self.name])), constant(0), b.not_(rising))
 
 
+def larger(b: ir.IRBuilder, letter: str, x: IR, y: IR) -> IR:
+    """x > y in the order that rows are sorted by: NaN is larger than any number. ``letter`` is NumPy's kind of the elements."""
+    if letter != "f":
+        return (b.icmp_signed if letter == "i" else b.icmp_unsigned)(">", x, y)
+    return b.or_(b.fcmp_ordered(">", x, y), b.and_(b.fcmp_unordered("uno", x, x), b.fcmp_ordered("ord", y, y)))
+
+
 # --- searching -------------------------------------------------------------------------------------------------------
 
 def search_code(dtype: np.dtype, right: bool, out: np.dtype) -> Code:
@@ -132,12 +139,6 @@ def search_code(dtype: np.dtype, right: bool, out: np.dtype) -> Code:
 def _build_search(kind: ir.Type, letter: str, right: bool, bits: int) -> str:
     w = Writer(["rows", "values", "result"], ["first", "last", "length", "count"])
     b, out = w.b, ir.IntType(bits)
-
-    def less(x: IR, y: IR) -> IR:
-        if letter != "f":
-            return (b.icmp_signed if letter == "i" else b.icmp_unsigned)("<", x, y)
-        return b.or_(b.fcmp_ordered("<", x, y), b.and_(b.fcmp_unordered("uno", y, y), b.fcmp_ordered("ord", x, x)))
-
     with w.range(w.last, w.first) as at:
         line = w.item(w.rows, b.mul(b.udiv(at, w.count), w.length), kind)
         value = w.load(w.item(w.values, at, kind), kind)
@@ -150,7 +151,7 @@ def _build_search(kind: ir.Type, letter: str, right: bool, bits: int) -> str:
         start, size = b.load(low, typ=I64), b.load(left, typ=I64)
         half = b.lshr(size, number(1))
         middle = w.load(w.item(line, b.add(start, half), kind), kind)
-        behind = b.not_(less(value, middle)) if right else less(middle, value)
+        behind = b.not_(larger(b, letter, middle, value)) if right else larger(b, letter, value, middle)
         b.store(b.select(behind, b.add(b.add(start, half), number(1)), start), low)
         b.store(b.select(behind, b.sub(b.sub(size, half), number(1)), half), left)
         b.branch(head)

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from penstock.compiler.calls import Array
-from penstock.compiler.kernels.layout import cut
+from penstock.compiler.kernels.layout import shared
 from penstock.compiler.kernels.lrn import lrn, lrn_gradient
 from penstock.compiler.kernels.pooling import TAP, pool_code
 
-_MANY = 1 << 15  # elements read, from which on several threads pay
 _NARROW = 2  # bytes of floats that are computed with as float32
 
 
@@ -79,9 +78,9 @@ class Windows:
         work = math.prod(shape) * taps
         if not math.prod(shape):
             return
-        parts = 4 * self.emit.threads if work >= _MANY and self.emit.threads > 1 else 1
         flat = [channels, channels, *[number for axis in axes for number in axis]]
-        self.emit.call(pool_code(how, dtype), operands, [[start, stop, *flat] for start, stop in cut(rows, parts, 1)], f"pool {how}", flops=work)
+        parts = [[*part, *flat] for part in shared(rows, self.emit.threads, work, each=4)]
+        self.emit.call(pool_code(how, dtype), operands, parts, f"pool {how}", flops=work)
 
     def _check(self, grad: Array, shape: Sequence[int]) -> None:
         if grad.shape != tuple(shape):
