@@ -27,7 +27,7 @@ class Node:
     definition: OpDef
     name: str
     attrs: dict[str, Any]
-    inputs: list[tuple[Node, int]] = field(default_factory=list)  # (producer, which of its outputs)
+    inputs: list[Edge] = field(default_factory=list)
     control: list[Node] = field(default_factory=list)
     device: str = ""
     origin: Operation | None = None  # the user's op, for errors
@@ -44,6 +44,11 @@ class Node:
         return self._dtypes
 
     @property
+    def before(self) -> list[Node]:
+        """What has to have run before it: the producers of its inputs, and what it is told to wait for."""
+        return [*(producer for producer, _ in self.inputs), *self.control]
+
+    @property
     def node_def(self) -> NodeDef:
         """This node as a proto."""
         proto = NodeDef(name=self.name, op=self.definition.type, device=self.device)
@@ -54,13 +59,16 @@ class Node:
         return proto
 
 
+Edge = tuple[Node, int]  # a value: its producer, and which of the producer's outputs it is
+
+
 @dataclass(slots=True)
 class Program:
     """Nodes in an order in which they can run, where fed values enter, and which outputs are fetched."""
 
     nodes: list[Node]
     args: list[Node]  # one _Arg per feed, in the order of the feeds
-    fetches: list[tuple[Node, int]]
+    fetches: list[Edge]
 
 
 def check(program: Program) -> None:
@@ -105,10 +113,18 @@ def blocks(node: Node | Operation) -> bool:
     return any(blocks(op) for function in functions_of(node) for op in function.get_operations())
 
 
-def carries_reference(node: Node, index: int, args: Container[Node]) -> bool:
-    """Does a Ref, rather than a value, run along this edge? From a variable, and from ops that hand its reference on."""
-    while node not in args and not node.output_dtypes[index].is_ref:
-        if not node.definition.forwards_reference:
-            return False
+def reference_source(edge: Edge, args: Container[Node] = ()) -> Edge | None:
+    """If a Ref, rather than a value, runs along an edge: where it comes from, past ops that hand it on. What is fed (``args``) is a value."""
+    node, index = edge
+    while node not in args:
+        if node.output_dtypes[index].is_ref:
+            return node, index
+        if not node.definition.forwards_reference or not node.inputs:
+            return None
         node, index = node.inputs[0]
-    return node not in args
+    return None
+
+
+def carries_reference(edge: Edge, args: Container[Node] = ()) -> bool:
+    """Does a Ref, rather than a value, run along an edge?"""
+    return reference_source(edge, args) is not None

@@ -1,11 +1,9 @@
 """What has to be in the same region: lists and arrays of tensors never leave native code, so all nodes that handle one are tied together."""
 from __future__ import annotations
 
-from penstock.compiler.ir import Node, functions_of, prune
+from penstock.compiler.ir import Edge, Node, functions_of, prune
 from penstock.graph import dtypes
 from penstock.graph.function import FuncGraph
-
-Edge = tuple[Node, int]
 
 
 def tied_inputs(node: Node) -> list[int]:

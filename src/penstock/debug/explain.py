@@ -95,7 +95,7 @@ def reason(node: Node, native: bool = True) -> str:
         return "the compiler is off (PENSTOCK_COMPILE=off)"
     if not native:
         return "it ran once only: native code is made when a step runs again"
-    from penstock.compiler.regions import why_not_native  # brings in LLVM
+    from penstock.compiler.eligibility import why_not_native  # brings in LLVM
     return node.note or why_not_native(node) or "it stands alone: a call of native code would not pay"
 
 

@@ -43,7 +43,7 @@ class Retval:
 class Send:
     """Hands a tensor over to another device."""
 
-    stateful = True
+    stateful = hands_over = True
     shape = nothing()
     gradient = None
 

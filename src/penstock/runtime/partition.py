@@ -12,7 +12,7 @@ import numpy as np
 
 from penstock.compiler.ir import Node, Program
 from penstock.graph import dtypes
-from penstock.graph.opdef import lookup
+from penstock.ops.constant import Const
 from penstock.ops.transfer import Recv, Send
 
 
@@ -53,11 +53,10 @@ def _transfer(producer: Node, index: int, device: str, here: str, there: str, pa
     if recv is not None:
         return recv
     source = parts[here]
-    what, which, control = producer, index, []
+    what, which = producer, index
     if index < 0:
-        what, which, control = Node(lookup("Const"), f"{producer.name}/_done{len(sent)}",
-                                    {"value": np.zeros(0, np.float32), "dtype": dtypes.float32}, device=producer.device), 0, [producer]
-        what.control = control
+        nothing = {"value": np.zeros(0, np.float32), "dtype": dtypes.float32}
+        what, which = Node(Const, f"{producer.name}/_done{len(sent)}", nothing, control=[producer], device=producer.device), 0
         source.nodes.append(what)
     dtype = what.output_dtypes[which].base_dtype
     shared = {"tensor_name": f"edge_{len(sent)}_{producer.name}", "send_device": producer.device, "send_device_incarnation": 1, "recv_device": device,

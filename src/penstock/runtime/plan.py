@@ -136,7 +136,7 @@ def references_of(node: Node, args: Container[Node]) -> tuple[int, ...]:
     found, position = [], 0
     for arg, edges in node.definition.group(node.inputs, node.attrs):
         for producer, index in edges:
-            if not arg.is_ref and carries_reference(producer, index, args):
+            if not arg.is_ref and carries_reference((producer, index), args):
                 found.append(position)
             position += 1
     return tuple(found)
@@ -149,11 +149,11 @@ def kernel_of(node: Node, environment: Environment) -> Callable[..., Any]:
     if node.definition is Region:  # nothing between the executor and native code
         run = node.payload.run
         return run if len(node.output_dtypes) != 1 else lambda *inputs: run(*inputs)[0]
-    kernel = node.definition.bind(node, KernelContext(node, environment))  # type: ignore[arg-type]
+    kernel = node.definition.bind(node, KernelContext(node, environment))
     if not node.definition.__module__.startswith("penstock."):
         kernel = result_checked(node, kernel)  # ours are held to their word by the tests, users' here
     kernel = checked(node, kernel)
-    return _borrowing(kernel) if node.definition.borrows and any(carries_reference(*edge, ()) for edge in node.inputs) else kernel
+    return _borrowing(kernel) if node.definition.borrows and any(map(carries_reference, node.inputs)) else kernel
 
 
 def _borrowing(kernel: Callable[..., Any]) -> Callable[..., Any]:

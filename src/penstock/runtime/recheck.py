@@ -14,8 +14,8 @@ from penstock.compiler.ir import Node
 from penstock.errors import invalid_argument
 from penstock.graph.dtypes import DType
 from penstock.graph.graph import Graph, Tensor
-from penstock.graph.opdef import lookup
 from penstock.graph.shape import TensorShape
+from penstock.ops.constant import Const, Placeholder
 from penstock.ops.transfer import Arg
 
 Kernel = Callable[..., Any]
@@ -71,12 +71,12 @@ def _stand_in(graph: Graph, edge: tuple[Node, int], value: Any) -> Tensor:
     if isinstance(value, (np.ndarray, np.generic)) and dtype.base_dtype.is_numpy_compatible:
         if value.size > _MOST_ELEMENTS:
             attributes = {"dtype": dtype.base_dtype, "shape": TensorShape(value.shape)}
-            return lookup("Placeholder").add_node(graph, graph.unique_name("input"), (), attributes).outputs[0]
+            return Placeholder.add_node(graph, graph.unique_name("input"), (), attributes).outputs[0]
         attributes = {"value": np.asarray(value), "dtype": dtype.base_dtype}
-        return lookup("Const").add_node(graph, graph.unique_name("input"), (), attributes).outputs[0]
+        return Const.add_node(graph, graph.unique_name("input"), (), attributes).outputs[0]
     held = getattr(value, "value", None)  # a reference to a variable
     shape = TensorShape(held.shape) if isinstance(held, np.ndarray) and dtype.is_ref else TensorShape(None)
-    made = lookup("Placeholder").add_node(graph, graph.unique_name("input"), (), {"dtype": dtype, "shape": shape}).outputs[0]
+    made = Placeholder.add_node(graph, graph.unique_name("input"), (), {"dtype": dtype, "shape": shape}).outputs[0]
     if producer.origin is not None and producer.definition is not Arg:
         made._handle_data = producer.origin.outputs[index]._handle_data  # of a resource: the type and shape of what it refers to
     return made
