@@ -10,9 +10,12 @@ A thread of the team looks at the board as long as a run is under way, and a lit
 from __future__ import annotations
 
 from penstock.compiler import target
+from penstock.compiler.calls import ARRAY_DATA
 
+# What a run is told: which cells to fill with which arrays, which calls to make, and where to look whether one of them has failed.
 HEADER = ("bindings", "binding_table", "ids", "cells", "calls", "call_table", "status", "board", "times")
-BINDING = ("cell", "id", "offset")
+_COUNTS = ("bindings", "calls")  # the other words of the header are addresses
+BINDING = ("cell", "id", "offset")  # an array that the caller brings along, by its place in ``ids``, and the cell for an address in it
 # Of a jump: null, the cell of its condition, the index of the call to go to if that is false, how often in a row it was true.
 CALL = ("function", "words", "stride", "parts")
 BOARD = ("ticket", "function", "words", "stride", "done", "busy", "runs", "stop")
@@ -169,23 +172,7 @@ define void @release(ptr %memory) {{
 ; a whole run; the index of the call that failed, or -1
 define i64 @run(ptr %header) {{
 entry:
-  %at_binding_table = getelementptr i64, ptr %header, i64 1
-  %at_ids = getelementptr i64, ptr %header, i64 2
-  %at_cells = getelementptr i64, ptr %header, i64 3
-  %at_calls = getelementptr i64, ptr %header, i64 4
-  %at_call_table = getelementptr i64, ptr %header, i64 5
-  %at_status = getelementptr i64, ptr %header, i64 6
-  %at_board = getelementptr i64, ptr %header, i64 7
-  %at_times = getelementptr i64, ptr %header, i64 8
-  %bindings = load i64, ptr %header
-  %binding_table = load ptr, ptr %at_binding_table
-  %ids = load ptr, ptr %at_ids
-  %cells = load ptr, ptr %at_cells
-  %calls = load i64, ptr %at_calls
-  %call_table = load ptr, ptr %at_call_table
-  %status = load ptr, ptr %at_status
-  %board = load ptr, ptr %at_board
-  %times = load ptr, ptr %at_times
+{header}
   %timed = icmp ne ptr %times, null
   %at_runs = getelementptr i8, ptr %board, i64 {runs}
   %before = atomicrmw add ptr %at_runs, i64 1 acq_rel
@@ -197,7 +184,7 @@ bind:
   %b_more = icmp slt i64 %b, %bindings
   br i1 %b_more, label %bind_one, label %steps
 bind_one:
-  %b_row = mul i64 %b, 24
+  %b_row = mul i64 %b, {binding_bytes}
   %at_cell = getelementptr i8, ptr %binding_table, i64 %b_row
   %at_id = getelementptr i8, ptr %at_cell, i64 8
   %at_offset = getelementptr i8, ptr %at_cell, i64 16
@@ -225,7 +212,7 @@ test:
   %i_more = icmp slt i64 %i, %calls
   br i1 %i_more, label %step, label %finish
 step:
-  %row = mul i64 %i, 32
+  %row = mul i64 %i, {call_bytes}
   %at_function = getelementptr i8, ptr %call_table, i64 %row
   %at_words = getelementptr i8, ptr %at_function, i64 8
   %at_stride = getelementptr i8, ptr %at_function, i64 16
@@ -329,6 +316,16 @@ def text() -> str:
     machine = "x86" if triple.startswith(("x86_64", "i686")) else "arm" if triple.startswith(("aarch64", "arm64")) else ""
     hint, kind, control = _MACHINES[machine]
     words: dict[str, object] = {name: _offset(name) for name in BOARD}
+    words |= {"header": _header(), "binding_bytes": 8 * len(BINDING), "call_bytes": 8 * len(CALL), "array_data": ARRAY_DATA, "patience": _PATIENCE}
     words["yield"] = "SwitchToThread" if "windows" in triple else "sched_yield"
     words["hint"] = f"declare void @{hint.partition('(')[0]}({kind})" if hint else ""
-    return _TEXT.format(**words, patience=_PATIENCE, array_data=object.__basicsize__, pause=f"call void @{hint}" if hint else "", control=control)
+    return _TEXT.format(**words, pause=f"call void @{hint}" if hint else "", control=control)
+
+
+def _header() -> str:
+    """Loads the words of the header, each under its name."""
+    lines = []
+    for index, name in enumerate(HEADER):
+        lines.append(f"  %at_{name} = getelementptr i64, ptr %header, i64 {index}")
+        lines.append(f"  %{name} = load {'i64' if name in _COUNTS else 'ptr'}, ptr %at_{name}")
+    return "\n".join(lines)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from penstock.compiler import ir
-from penstock.compiler.calls import Array, Buffer, Call, Code, Unsupported
+from penstock.compiler.calls import ARRAY_DATA, Array, Buffer, Call, Code, Unsupported
 from penstock.compiler.emitter import Emitter
 from penstock.compiler.values import Item, Value
 from penstock.graph import dtypes
@@ -116,7 +116,7 @@ define void @share(ptr %words) {{
 
 
 def _list_code(symbol: str) -> Code:
-    return Code.of(f"list {symbol}", lambda: _LISTS.format(array_data=object.__basicsize__), symbol)
+    return Code.of(f"list {symbol}", lambda: _LISTS.format(array_data=ARRAY_DATA), symbol)
 
 
 @dataclass(eq=False, slots=True)

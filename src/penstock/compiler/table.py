@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from penstock.compiler.calls import ARRAY_DATA, Array, Buffer, Call
-from penstock.compiler.driver import HEADER, MOST_PARTS
+from penstock.compiler.driver import BINDING, CALL, HEADER, MOST_PARTS
 from penstock.compiler.emitter import Emitter
 from penstock.compiler.team import native_driver, team
 
@@ -43,10 +43,7 @@ class Table:
 
     def run(self, arrays: Sequence[np.ndarray]) -> Failure | None:
         """Runs all calls over these arrays, inputs first, then outputs: contiguous, of the shapes and types that were said. What failed, or None."""
-        try:
-            instance = self._idle.pop()
-        except IndexError:
-            instance = Instance(self)
+        instance = self._instance()
         failed = instance.run(arrays)
         if failed >= 0:
             return Failure(failed, instance)
@@ -55,10 +52,7 @@ class Table:
 
     def timed(self, arrays: Sequence[np.ndarray]) -> tuple[Failure | None, list[float]]:
         """``run``, and the seconds of each call; of one in a loop, those of its last turn."""
-        try:
-            instance = self._idle.pop()
-        except IndexError:
-            instance = Instance(self)
+        instance = self._instance()
         start = time.perf_counter()
         failed, cycles = instance.timed(arrays)
         seconds = time.perf_counter() - start
@@ -67,6 +61,12 @@ class Table:
         self._idle.append(instance)
         total = max(sum(cycles), 1)
         return None, [seconds * each / total for each in cycles]
+
+    def _instance(self) -> Instance:
+        try:
+            return self._idle.pop()
+        except IndexError:  # all are running, or there is none yet
+            return Instance(self)
 
 
 def plan_arena(calls: Sequence[Call], status: Buffer, loops: Sequence[tuple[int, int]] = ()) -> tuple[dict[Buffer, int], int]:
@@ -149,8 +149,8 @@ class Instance:
         self._call_table = self._table_of(table.calls)
         self._run = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(native_driver().addresses["run"])
         self._header = np.zeros(len(HEADER), np.int64)
-        self._header[:] = (len(self._bindings) // 3, _address(self._binding_table), ctypes.addressof(self._ids), self._cells_at, len(table.calls),
-                           _address(self._call_table), self._base + table.offsets[table.status.buffer], team.board, 0)
+        self._header[:] = (len(self._bindings) // len(BINDING), _address(self._binding_table), ctypes.addressof(self._ids), self._cells_at,
+                           len(table.calls), _address(self._call_table), self._base + table.offsets[table.status.buffer], team.board, 0)
         self._at = _address(self._header)
 
     def _cell(self, array: Array) -> int:
@@ -187,7 +187,7 @@ class Instance:
     def _table_of(self, calls: Sequence[Call]) -> np.ndarray:
         rows, at = [], _address(self._words)
         for call in calls:
-            if call.code is None:
+            if call.code is None:  # a jump: see ``driver.CALL``
                 rows += [0, self._cells_at + 8 * self._cell(call.operands[0]), call.target, 0]
                 continue
             stride = 8 * len(call.operands) + max(map(len, call.parts))
@@ -224,7 +224,7 @@ class Instance:
         for top, back in self._table.loops:
             if top <= index <= back:
                 leave = next(i for i in range(top, back) if calls[i].code is None and calls[i].target == back + 1)
-                begun = int(self._call_table[4 * leave + 3])
+                begun = int(self._call_table[len(CALL) * leave + CALL.index("parts")])
                 found.append((calls[back], begun - (index > leave)))
         return found
 
@@ -259,4 +259,3 @@ class Failure:
 
 def _address(array: np.ndarray) -> int:
     return int(array.__array_interface__["data"][0])
-

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 
 from llvmlite import ir
 
+from penstock.compiler.calls import ARRAY_DATA
 from penstock.compiler.fusion.accumulators import Folding, RowAccumulator
 from penstock.compiler.fusion.nest import Nest, Step
 from penstock.compiler.fusion.spills import spills, step_cost
@@ -23,7 +24,6 @@ from penstock.compiler.vector.elements import Elements, lanes_below, load_unifor
 from penstock.compiler.vector.pieces import VOID, advance, loop, lower, memory_type, number
 from penstock.compiler.vector.vectors import I64, IR, LANES, POINTER, allocate, vector
 
-ARRAY_DATA = object.__basicsize__  # where an array object holds the address of its elements
 _MUCH = 1200  # LLVM instructions of a kernel: the time to compile more than that grows out of bounds
 COLUMNS = 512  # that are accumulated at a time: accumulators stay in the first cache
 
