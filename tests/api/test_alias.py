@@ -136,3 +136,9 @@ def test_listed_modules_exist(module):
 @pytest.mark.parametrize("origin", sorted(origin for names in paths.NAMES.values() for origin in names.values()))
 def test_listed_names_exist(origin):
     assert resolve(origin) is not None
+
+
+def test_the_registry_of_ops_as_protos():
+    from penstock.api.inside import get_registered_ops
+    found = get_registered_ops()
+    assert found["Conv2D"].name == "Conv2D" and [arg.name for arg in found["MatMul"].input_arg] == ["a", "b"] and found["RandomUniform"].is_stateful

@@ -43,7 +43,7 @@ def variants(definition: OpDef, types: tuple[DType, ...]) -> list[tuple[dict[str
         if any(arg.number_attr for arg in definition.inputs):
             attrs["N"] = 2
         attrs |= {name: TensorShape(None) for name in definition.attrs if name == "shape"}
-        definition._fill_defaults(attrs)
+        definition.fill_defaults(attrs)
         found.append((attrs, [arg.dtype or dtype for arg in definition.inputs for _ in range(2 if arg.is_list else 1)]))
     return found
 

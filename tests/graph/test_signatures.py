@@ -15,8 +15,9 @@ import pytest
 import penstock.ops  # noqa: F401 (fills the registry)
 from penstock.graph.attrs import REQUIRED
 from penstock.graph.dtypes import DType
-from penstock.graph.opdef import REGISTRY, Arg, OpDef
+from penstock.graph.opdef import REGISTRY, OpDef
 from penstock.graph.shape import TensorShape
+from penstock.graph.signature import Arg
 
 DATA = Path(__file__).parent / "data" / "opdefs.txt.gz"
 

@@ -143,7 +143,7 @@ def test_lowering_agrees_with_kernel(example):
             call = Call(variant, build.as_constant)
         arrays = [items[0] for items in call.arrays] if all(len(i) == 1 for i in call.arrays) else call.arrays
         flat = [array for items in call.arrays for array in items]
-        getters = definition._parameters(definition.lower)
+        getters = definition.parameters_of(definition.lower)
         with np.errstate(all="ignore"):
             lowered = definition.lower(*[NumpyBuilder() if g == "b" else arrays[g] if isinstance(g, int) else call.op.attrs[g] for g in getters])
             wanted = definition.bind(call.op, None)(*flat)

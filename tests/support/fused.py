@@ -60,7 +60,7 @@ def one_op(definition: OpDef, attrs: dict[str, Any], dtypes: Sequence[DType]) ->
 def call(function: Any, definition: OpDef, attrs: dict[str, Any], arrays: Sequence[Any]) -> Any:
     """A function of an op's class, with what it names."""
     arguments = definition.arguments(list(arrays), attrs)
-    names = definition._parameters(function)
+    names = definition.parameters_of(function)
     return function(*[arguments[name] if isinstance(name, int) else attrs[name] for name in names])
 
 
@@ -179,7 +179,7 @@ def _random_step(rng: np.random.Generator, values: list[DType], table: list[Any]
     attrs = {} if dtype is None else {"T": dtype}
     if name == "Cast":
         attrs = {"SrcT": values[rng.integers(len(values))], "DstT": TYPES[rng.integers(len(TYPES))], "Truncate": False}
-    definition._fill_defaults(attrs)
+    definition.fill_defaults(attrs)
     operands = []
     for arg in definition.inputs:
         wanted = arg.dtype if arg.type_attr is None else attrs[arg.type_attr]

@@ -75,7 +75,7 @@ class Fuzzer:
     def _attrs(self, definition: Any, chosen: dict[str, DType]) -> dict[str, Any]:
         found = {}
         for name, attr in definition.attrs.items():
-            if name in definition._inferred or (attr.default is not REQUIRED and self.random.random() < 0.5):
+            if name in definition.inferred or (attr.default is not REQUIRED and self.random.random() < 0.5):
                 continue
             found[name] = chosen[name] if name in chosen else self._attr(attr)
         return found
@@ -84,7 +84,7 @@ class Fuzzer:
         """An example with an input or an attribute of another kind, shape or value."""
         definition = REGISTRY[example.op_type]
         inputs, attrs = list(example.inputs), dict(example.attrs)
-        choices = [("input", index) for index in range(len(inputs))] + [("attr", n) for n in definition.attrs if n not in definition._inferred]
+        choices = [("input", index) for index in range(len(inputs))] + [("attr", n) for n in definition.attrs if n not in definition.inferred]
         for kind, where in self.random.sample(choices, min(len(choices), self.random.randint(1, 2))):
             if kind == "attr":
                 attrs[where] = self._attr(definition.attrs[where])

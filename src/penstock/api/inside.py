@@ -36,4 +36,4 @@ class RegisterShape:
 
 def get_registered_ops() -> dict[str, OpDefProto]:
     """{type: OpDef proto} of every operation."""
-    return {op_type: definition.proto() for op_type, definition in REGISTRY.items()}
+    return {op_type: definition.proto for op_type, definition in REGISTRY.items()}

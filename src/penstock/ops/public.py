@@ -42,7 +42,7 @@ def function(definition: OpDef, public_name: str, node_name: str | None = None,
 
 def _attribute_names(definition: OpDef) -> list[str]:
     """The attributes that a caller may give, those without defaults first."""
-    names = [name for name in definition.attrs if name not in definition._inferred]
+    names = [name for name in definition.attrs if name not in definition.inferred]
     return sorted(names, key=lambda name: definition.attrs[name].default is not REQUIRED)
 
 

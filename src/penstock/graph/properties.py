@@ -1,0 +1,68 @@
+"""What passes, the runtime and the compiler may ask an op: its properties. They never ask for its name.
+
+An op declares those that differ from the defaults here as attributes of its class (see ``opdef.py``).
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+
+class Properties:
+    """The properties of an op, with their defaults."""
+
+    # what running it does
+    stateful: bool = False  # reads or changes state, or draws random numbers: never folded, merged or dropped
+    blocking: bool = False  # the kernel may wait or call into Python code of the user: it gets a thread of its own
+    heeds_step: bool = False  # a blocking kernel that gives up when its step ends: if nothing could go on meanwhile, the caller's thread will do
+    hands_over: bool = False  # what it is given goes to somebody elsewhere (another device), who may be waiting for it
+    touches: str | Callable[..., str] = ""  # files, python: what the kernel gets at outside of the task; or the function of attributes that tells
+    watches: bool = False  # it is there to find mistakes: hands on its first input, or has no output
+    draws: str = ""  # the op type that draws the same random numbers, given their generator as its first input
+    flops: Callable[[Sequence[Any], Sequence[Any]], float] | None = None  # float operations: a function of the arrays that go in and come out
+
+    # variables
+    updates: tuple[str, ...] = ()  # names of the inputs (references, resources) whose variables it writes; ``lower`` gives their new elements
+    snapshot: bool = False  # the output is the value that the variable (its first input) has at this moment
+    forwards_reference: bool = False  # given a reference, it hands it on: whoever uses its output reads the variable then
+    passes_references: bool = False  # an input may be a reference: the kernel reads it where it wants the value
+    borrows: bool = False  # of an input that is a reference the kernel needs the value only while it runs: no output shares its memory
+    allows_uninitialized: bool = False  # a Ref input may point at a variable without a value
+
+    # control flow
+    control_flow: str = ""  # switch, merge, enter, exit, next, trigger: scheduled by frames and dead tensors
+    calls_later: bool = False  # the functions in its attributes run when its kernel has returned: a dataset is made now, its elements later
+    repeats: bool = False  # runs its function ``body`` as long as its function ``cond`` says so
+    list_role: str = ""  # of an op on lists of tensors: empty, push, pop
+    array_role: str = ""  # of an op on arrays of tensors: create, gradient, write, scatter, read, gather, size
+
+    # how the outputs depend on the inputs
+    elementwise: bool = False  # element i of each output depends on element i of the (broadcast) inputs alone
+    shape_only: bool = False  # the outputs depend on the inputs' shapes, not on their elements
+    unforeseen: bool = False  # the outputs' shapes depend on the inputs' elements: they change from step to step
+    forwards: bool | Callable[..., bool] = False  # the output is the first input, always, or if this function of attributes says so
+    aliases: bool = False  # the output may share the memory of the first input
+    rearranges: bool = False  # the output's elements are copies of the first arguments' elements (others say where they go)
+    keeps_order: bool = False  # the output has the elements of the first input in the same order, in a shape that may differ
+    permutes: bool = False  # the output is the first input with its axes in the order that the second input tells
+    broadcasts: str = ""  # name of an input: the output is that, broadcast to a shape that other inputs give
+    joins: str = ""  # name of an input, a list: its tensors stand side by side in the output, along one axis
+    reduces: str = ""  # sum, mean, prod, max, min, and, or: the first input is folded over the axes that the second one gives
+
+    # algebra
+    commutative: bool = False  # the order of the inputs does not matter
+    associative: str = ""  # sum, product: (x * y) * z is x * (y * z), but for rounding
+    neutral: dict[int, float] = {}  # input position -> the float that, as that input, makes the op of two inputs give back the other one, bit for bit
+    involution: bool = False  # applied twice it gives back its input, bit for bit
+    idempotent: bool = False  # applied twice it gives what it gives once, bit for bit
+    sums: bool = False  # the output is the sum of all inputs, which have its shape
+    inner: Callable[..., tuple[int, int]] | None = None  # of a product of two: the axis of each factor that goes away, a function of attributes
+    finishes: str = ""  # what it does to a product that it alone uses: add something, floor it at 0, descend (a variable) along it
+
+    # pictures, whose axes may stand in another order
+    pictures: tuple[str, ...] = ()  # names of the inputs and outputs whose axes stand in the order that its attribute data_format tells
+    per_axis: tuple[str, ...] = ()  # names of inputs and attributes with an entry per axis of its pictures; or of its first argument, if it has none
+    axes: str = ""  # name of the input that holds numbers of axes of its first argument
+
+
+PROPERTIES = tuple(Properties.__annotations__)

@@ -1,0 +1,48 @@
+"""What an op's class may say, and what becomes of a class that says something else."""
+from __future__ import annotations
+
+import pytest
+
+import penstock as tf
+from penstock.graph.opdef import OpDef
+from penstock.graph.properties import PROPERTIES, Properties
+from penstock.ops.common import FLOATS, like
+
+
+def define(signature="x: T -> y: T", **members) -> OpDef:
+    """An op that is not registered."""
+    body = type("Body", (), {"shape": like("x"), "kernel": lambda x: x, **members})
+    return OpDef("Tried", signature, {"T": FLOATS}, body)
+
+
+def test_properties_have_defaults_and_are_declared_on_the_class():
+    assert all(getattr(define(), name) == getattr(Properties, name) for name in PROPERTIES)
+    assert define(elementwise=True, reduces="sum").elementwise and not Properties.elementwise
+
+
+@pytest.mark.parametrize("name", ["elementwize", "lowers", "gradients"])
+def test_a_name_that_means_nothing_is_an_error(name):
+    with pytest.raises(TypeError, match=f"op Tried: '{name}' is no function or property of ops"):
+        define(**{name: True})
+    assert define(**{f"_{name}": True}).type == "Tried"
+
+
+def test_an_op_needs_a_shape_function():
+    with pytest.raises(TypeError, match="op Tried has no shape function"):
+        OpDef("Tried", "x: T -> y: T", {"T": FLOATS}, type("Body", (), {}))
+
+
+def test_a_function_takes_inputs_and_attributes():
+    with pytest.raises(TypeError, match="'z' of <lambda> is neither an input nor an attribute"):
+        define(shape=lambda z: z.shape)
+
+
+def test_a_kernel_that_needs_the_session():
+    assert define(kernel=lambda ctx, x: x).needs_context and not define().needs_context
+
+
+def test_inputs_by_keyword():
+    x = tf.constant([1.0])
+    assert tf.raw_ops.AddV2(x=x, y=x).shape == [1]
+    with pytest.raises(TypeError, match="No argument for input y of op AddV2"):
+        tf.raw_ops.AddV2(x=x)
