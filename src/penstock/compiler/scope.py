@@ -19,17 +19,16 @@ from penstock.compiler.fusion.cluster_space import Kind, kind_of
 from penstock.compiler.fusion.finishing import absorb
 from penstock.compiler.fusion.finishing import options as finishing_options
 from penstock.compiler.fusion.sums import merged
-from penstock.compiler.ir import Node, functions_of
+from penstock.compiler.ir import Edge, Node, functions_of
 from penstock.compiler.values import Item, Value
 from penstock.graph import dtypes
 from penstock.graph.dtypes import DType
 from penstock.graph.graph import Graph, Tensor
-from penstock.graph.opdef import OpDef, lookup
+from penstock.graph.opdef import OpDef
 from penstock.graph.shape import TensorShape
+from penstock.ops.constant import Const, Placeholder
 
 _LARGEST_FOLDED = 1 << 16  # elements of a value that is computed while code is made
-
-Edge = tuple[Node, int]
 
 
 class Demoted(Exception):
@@ -43,7 +42,7 @@ class Demoted(Exception):
 def pure(definition: OpDef) -> bool:
     """True if the op's kernel is a function of its inputs and attributes."""
     return definition.kernel is not None and not (definition.stateful or definition.blocking or definition.control_flow) \
-        and "ctx" not in definition._kernel_parameters
+        and not definition.needs_context
 
 
 class Scope:
@@ -108,7 +107,7 @@ class Scope:
         arrays = [value.known if value.known is not None else np.broadcast_to(np.zeros((), value.dtype.np), value.shape) for value in inputs]
         try:
             with np.errstate(all="ignore"):
-                result = definition.bind(node, None)(*arrays)  # type: ignore[arg-type]
+                result = definition.bind(node, None)(*arrays)
         except Exception as error:  # it will be raised again where the user sees it, by the kernel
             raise Demoted(node, f"its kernel fails: {error}") from error
         outputs = [np.asarray(item) for item in ([result] if len(node.output_dtypes) == 1 else result)]
@@ -123,7 +122,7 @@ class Scope:
                 raise Demoted(node, str(error)) from error
         tensors = tuple(self._tensor(value) for value in inputs)
         try:
-            shapes = definition._infer_shapes(node.name, tensors, node.attrs, len(node.output_dtypes))
+            shapes = definition.infer_shapes(node.name, tensors, node.attrs, len(node.output_dtypes))
         except Exception as error:
             raise Demoted(node, f"its shape function fails: {error}") from error
         if not all(shape.is_fully_defined() for shape in shapes):
@@ -135,7 +134,7 @@ class Scope:
         if found is None:
             if value.known is not None and value.known.size <= _LARGEST_FOLDED:
                 attributes = {"value": value.known, "dtype": value.dtype}
-                found = lookup("Const").add_node(self._graph, self._graph.unique_name("known"), (), attributes).outputs[0]
+                found = Const.add_node(self._graph, self._graph.unique_name("known"), (), attributes).outputs[0]
             else:
                 found = self._stand_in(value.dtype, value.shape)
             self._stand_ins[value] = found
@@ -143,7 +142,7 @@ class Scope:
 
     def _stand_in(self, dtype: DType, shape: tuple[int, ...], producer: Node | None = None, index: int = 0) -> Tensor:
         attributes = {"dtype": dtype, "shape": TensorShape(shape)}
-        made = lookup("Placeholder").add_node(self._graph, self._graph.unique_name("input"), (), attributes).outputs[0]
+        made = Placeholder.add_node(self._graph, self._graph.unique_name("input"), (), attributes).outputs[0]
         if producer is not None and producer.origin is not None:
             made._handle_data = producer.origin.outputs[index]._handle_data
         return made

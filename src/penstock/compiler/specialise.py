@@ -7,8 +7,8 @@ from typing import Any
 
 from penstock.compiler.calls import Array, Buffer, row_major
 from penstock.compiler.emitter import Emitter
-from penstock.compiler.ir import Node
-from penstock.compiler.scope import Demoted, Edge, Scope, is_reference
+from penstock.compiler.ir import Edge, Node
+from penstock.compiler.scope import Demoted, Scope, is_reference
 from penstock.compiler.table import Table
 from penstock.compiler.values import Value
 from penstock.graph import dtypes

@@ -130,13 +130,13 @@ def operands(item: Item) -> list[bool]:
 def _taken(definition: OpDef) -> frozenset[int]:
     """Which arguments ``lower`` takes."""
     assert definition.lower is not None
-    return frozenset(index for index in definition._parameters(definition.lower) if isinstance(index, int))
+    return frozenset(index for index in definition.parameters_of(definition.lower) if isinstance(index, int))
 
 
 def used_inputs(definition: OpDef, attrs: dict[str, Any], count: int) -> list[bool]:
     """For each flat input: does ``lower`` take it?"""
     taken = _taken(definition)
-    if definition._simple:
+    if not definition.has_lists:
         return [index in taken for index in range(count)]
     return [index in taken for index, (_, values) in enumerate(definition.group(list(range(count)), attrs)) for _ in values]
 
@@ -156,7 +156,7 @@ def axes_of(item: Item) -> frozenset[int] | None:
 def source(item: Item) -> Value:
     """What an item hands on, in another shape."""
     definition = item.node.definition
-    return item.inputs[definition._input_index[definition.broadcasts] if definition.broadcasts else 0]
+    return item.inputs[definition.position[definition.broadcasts] if definition.broadcasts else 0]
 
 
 def kind_of(item: Item) -> Kind:

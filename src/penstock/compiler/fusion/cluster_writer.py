@@ -13,7 +13,8 @@ from penstock.compiler.fusion.nest import Fold, Step
 from penstock.compiler.kernels.layout import Strides, broadcast_strides
 from penstock.compiler.values import Item, Value
 from penstock.graph.dtypes import DType
-from penstock.graph.opdef import lookup
+from penstock.ops.constant import Const
+from penstock.ops.math.elementwise import RealDiv
 from penstock.ops.transfer import Refuse
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class _Writer:
         (ref,) = self.loop.step(Fold(FOLD_KINDS[definition.reduces], (), value.dtype), [operand])
         if definition.reduces == "mean":
             count = math.prod(self.space.shape[axis] for axis in self.space.reduced)
-            (ref,) = self.loop.step(Step(lookup("RealDiv"), {"T": value.dtype}, ()), [ref, self._scalar(count, value.dtype)])
+            (ref,) = self.loop.step(Step(RealDiv, {"T": value.dtype}, ()), [ref, self._scalar(count, value.dtype)])
         self.refs[value] = ref
 
     def _element(self, item: Item) -> None:
@@ -117,7 +118,7 @@ class _Writer:
         key = dtype, number.tobytes()
         if key not in self.scalars:
             if number in _LITERALS:
-                (self.scalars[key],) = self.loop.step(Step(lookup("Const"), {"value": number, "dtype": dtype}, ()), [])
+                (self.scalars[key],) = self.loop.step(Step(Const, {"value": number, "dtype": dtype}, ()), [])
             else:
                 self.scalars[key] = self.loop.input(self.b.constant(number), (0,) * len(self.space.shape))
         return self.scalars[key]

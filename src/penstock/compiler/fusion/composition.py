@@ -25,7 +25,7 @@ from penstock.graph.opdef import lookup
 
 _NARROW = (dt.float16, dt.bfloat16)
 _UNARY = {"exp": "Exp", "log": "Log", "sqrt": "Sqrt", "rsqrt": "Rsqrt", "square": "Square", "is_nan": "IsNan"}
-_BINARY = {"equal": "Equal", "less": "Less", "greater_equal": "GreaterEqual", "maximum": "Maximum"}
+_COMPARISONS = {"equal": "Equal", "less": "Less", "greater_equal": "GreaterEqual"}
 _REDUCTIONS = {"sum": "Sum", "mean": "Mean", "max": "Max", "min": "Min"}
 
 
@@ -88,7 +88,7 @@ class Composer:
         """One item."""
         definition = lookup(op_type)
         given = dict(attrs)
-        definition._fill_defaults(given)
+        definition.fill_defaults(given)
         node = Node(definition, f"{self.whole.node.name}/{op_type}_{len(self.items)}", given, origin=self.whole.node.origin, payload=self.whole)
         item = Item(node, [term.value for term in inputs], [])
         item.outputs.append(Value(tuple(shape), dtype, item=item))
@@ -101,7 +101,7 @@ class Composer:
         return self.op(op_type, np.broadcast_shapes(x.shape, y.shape), result or x.dtype, x, y, T=x.dtype)
 
     def __getattr__(self, name: str) -> Callable[..., Term]:
-        for table, make in ((_UNARY, self._unary), (_BINARY, self._compared), (_REDUCTIONS, self._reduction)):
+        for table, make in ((_UNARY, self._unary), (_COMPARISONS, self._comparison), (_REDUCTIONS, self._reduction)):
             if name in table:
                 return functools.partial(make, table[name])
         raise AttributeError(name)
@@ -109,8 +109,12 @@ class Composer:
     def _unary(self, op_type: str, x: Term) -> Term:
         return self.op(op_type, x.shape, dt.bool_ if op_type == "IsNan" else x.dtype, x, T=x.dtype)
 
-    def _compared(self, op_type: str, x: Term, y: Any) -> Term:
-        return self.binary(op_type, x, y, None if op_type == "Maximum" else dt.bool_)
+    def _comparison(self, op_type: str, x: Term, y: Any) -> Term:
+        return self.binary(op_type, x, y, dt.bool_)
+
+    def maximum(self, x: Term, y: Any) -> Term:
+        """The larger one."""
+        return self.binary("Maximum", x, y)
 
     def logical_or(self, x: Term, y: Term) -> Term:
         """x or y."""
@@ -174,7 +178,7 @@ def _parts(item: Item) -> list[Item] | None:
     definition, b = item.node.definition, Composer(item)
     assert definition.compose is not None
     arguments = definition.arguments([Term(b, value) for value in item.inputs], item.node.attrs)
-    names = definition._parameters(definition.compose)
+    names = definition.parameters_of(definition.compose)
     try:
         found = definition.compose(*[b if name == "b" else arguments[name] if isinstance(name, int) else item.node.attrs[name] for name in names])
     except (Unsupported, NotImplementedError):

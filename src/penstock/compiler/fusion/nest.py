@@ -21,17 +21,13 @@ import numpy as np
 from penstock.graph.dtypes import DType
 from penstock.graph.opdef import OpDef
 
-FORMS = ("map", "rows", "columns")
-FOLDS = ("sum", "prod", "max", "min", "and", "or")
-MODES = ("plain", "uniform", "strided")  # along the innermost axis: element after element, always the same, or some bytes apart
-
 
 @dataclass(frozen=True)
 class Input:
     """An array that is read."""
 
     dtype: DType
-    mode: str = "plain"
+    mode: str = "plain"  # along the innermost axis: plain (element after element), uniform (always the same), strided (some bytes apart)
     kept: bool = False  # the same for all indices of the reduced axes
 
 
@@ -57,7 +53,7 @@ class Step:
 class Fold:
     """One operand over the reduced axes. It is accumulated in a wider type, and rounded to ``dtype`` at the end."""
 
-    kind: str
+    kind: str  # sum, prod, max, min, and, or
     operands: tuple[int, ...]
     dtype: DType
 

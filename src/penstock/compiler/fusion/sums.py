@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.compiler.ir import Node
+from penstock.compiler.ir import Edge, Node
 from penstock.compiler.values import Item, Value
 from penstock.graph import dtypes as dt
-from penstock.graph.opdef import lookup
+from penstock.ops.array.pack import ConcatV2
+from penstock.ops.constant import Const
 
 if TYPE_CHECKING:
     from penstock.compiler.emitter import Emitter
@@ -70,13 +71,13 @@ class _Merger:
         product.outputs[0].users.append(item)
         return [*made, product, item]
 
-    def _concat(self, item: Item, values: list[Value], edges: list[tuple[Node, int]], axis: int) -> Item:
+    def _concat(self, item: Item, values: list[Value], edges: list[Edge], axis: int) -> Item:
         name = f"{item.node.name}/factors_{axis}"
         known = np.array(axis, np.int32)
         where = Value((), dt.int32, known, array=self.emitter.constant(known))
-        constant = Node(lookup("Const"), f"{name}/axis", {"value": known, "dtype": dt.int32})
+        constant = Node(Const, f"{name}/axis", {"value": known, "dtype": dt.int32})
         attrs = {"N": len(values), "T": values[0].dtype, "Tidx": dt.int32}
-        made = Item(Node(lookup("ConcatV2"), name, attrs, [*edges, (constant, 0)], origin=item.node.origin), [*values, where], [])
+        made = Item(Node(ConcatV2, name, attrs, [*edges, (constant, 0)], origin=item.node.origin), [*values, where], [])
         shape = list(values[0].shape)
         shape[axis] = sum(value.shape[axis] for value in values)
         made.outputs.append(Value(tuple(shape), values[0].dtype, item=made))
@@ -130,7 +131,7 @@ def _use(item: Item) -> None:
 def _inner_axes(product: Item) -> tuple[int, int]:
     definition, attrs = product.node.definition, product.node.attrs
     assert definition.inner is not None
-    return definition.inner(*[attrs[str(name)] for name in definition._parameters(definition.inner)])
+    return definition.inner(*[attrs[str(name)] for name in definition.parameters_of(definition.inner)])
 
 
 def _structure(product: Item) -> object:

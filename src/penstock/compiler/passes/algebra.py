@@ -8,8 +8,8 @@ import math
 
 import numpy as np
 
-from penstock.compiler.ir import Node, Program
-from penstock.compiler.passes.walk import Edge, Walk, constant_of
+from penstock.compiler.ir import Edge, Node, Program
+from penstock.compiler.passes.walk import Walk, constant_of
 
 
 def simplify(program: Program) -> Program:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.compiler.ir import Node, Program
+from penstock.compiler.ir import Edge, Node, Program
 from penstock.compiler.passes.orders import (
     Order,
     Orders,
@@ -24,7 +24,7 @@ from penstock.compiler.passes.orders import (
     turning_inputs,
     turning_outputs,
 )
-from penstock.compiler.passes.walk import Edge, Walk, constant_of
+from penstock.compiler.passes.walk import Walk, constant_of
 from penstock.graph.dtypes import DType, int32
 from penstock.ops.array.gather import GatherV2
 from penstock.ops.array.permute import Transpose

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from penstock.compiler.ir import Node, Program
-from penstock.compiler.passes.walk import Edge, Walk, constant_of, is_pure
+from penstock.compiler.ir import Edge, Node, Program
+from penstock.compiler.passes.walk import Walk, constant_of, is_pure
 from penstock.graph.dtypes import DType
 from penstock.ops.constant import Const
 
@@ -66,11 +66,11 @@ def _known(node: Node) -> list[np.ndarray] | None:
 def _computed(node: Node) -> list[np.ndarray] | None:
     """What the kernel gives for constant inputs."""
     inputs = [constant_of(edge) for edge in node.inputs]
-    if any(value is None for value in inputs) or "ctx" in node.definition._kernel_parameters:
+    if any(value is None for value in inputs) or node.definition.needs_context:
         return None
     try:
         with np.errstate(all="ignore"):
-            result = node.definition.bind(node, None)(*inputs)  # type: ignore[arg-type]
+            result = node.definition.bind(node, None)(*inputs)
     except Exception:
         return None  # it will fail again where somebody hears of it
     return _arrays(node, [result] if len(node.output_dtypes) == 1 else list(result))

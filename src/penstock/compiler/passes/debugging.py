@@ -1,8 +1,8 @@
 """Without what only watches, if it is asked for: assertions wait and do nothing, checks and prints hand on their input."""
 from __future__ import annotations
 
-from penstock.compiler.ir import Node, Program
-from penstock.compiler.passes.walk import Edge, Walk
+from penstock.compiler.ir import Edge, Node, Program
+from penstock.compiler.passes.walk import Walk
 from penstock.ops.flow.misc import NoOp
 
 

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from penstock.compiler.ir import Node, Program
-from penstock.compiler.passes.walk import Edge, Walk, constant_of
+from penstock.compiler.ir import Edge, Node, Program
+from penstock.compiler.passes.walk import Walk, constant_of
 from penstock.ops.constant import Const
 
 
@@ -23,28 +23,28 @@ def merge_factors(program: Program) -> Program:
     def visit(node: Node, nodes: list[Node]) -> list[Edge] | None:
         if not node.definition.associative or node.control or walk.stays(node):
             return None
-        inner_edge, outer = _parted(node)
-        inner = inner_edge[0] if inner_edge is not None else None
-        if inner is None or outer is None or inner.definition is not node.definition or inner.control or uses[inner] != 1 or walk.stays(inner):
+        outer = _parted(node)
+        inner = None if outer is None else outer[0][0]
+        if outer is None or inner is None or inner.definition is not node.definition or inner.control or uses[inner] != 1 or walk.stays(inner):
             return None
-        edge, first = _parted(inner)
-        value = _together(node, first, outer) if edge is not None and first is not None else None
-        if value is None or not walk.is_plain(node, edge):  # type: ignore[arg-type]
+        found = _parted(inner)
+        value = None if found is None else _together(node, found[1], outer[1])
+        if found is None or value is None or not walk.is_plain(node, found[0]):
             return None
         nodes.append(Node(Const, f"{node.name}/_both", {"value": value, "dtype": node.output_dtypes[0]}, device=node.device))
-        nodes.append(replace(node, inputs=[edge, (nodes[-1], 0)]))  # type: ignore[list-item]
+        nodes.append(replace(node, inputs=[found[0], (nodes[-1], 0)]))
         uses[nodes[-1]] = uses[node]
         return [(nodes[-1], 0)]
     return walk.rewritten(visit)
 
 
-def _parted(node: Node) -> tuple[Edge | None, np.ndarray | None]:
+def _parted(node: Node) -> tuple[Edge, np.ndarray] | None:
     """The input that is computed, and the other one, if that is a scalar constant."""
     for edge, other in (node.inputs, node.inputs[::-1]):
         value = constant_of(edge)
         if value is not None and value.ndim == 0 and not edge[0].control and constant_of(other) is None:
             return other, value
-    return None, None
+    return None
 
 
 def _together(node: Node, first: np.ndarray, second: np.ndarray) -> np.ndarray | None:
@@ -53,7 +53,7 @@ def _together(node: Node, first: np.ndarray, second: np.ndarray) -> np.ndarray |
     if not (dtype.is_floating or dtype.is_integer) or node.definition.kernel is None:
         return None
     with np.errstate(all="ignore"):
-        value = np.asarray(node.definition.bind(node, None)(first, second)).astype(dtype.np)  # type: ignore[arg-type]
+        value = np.asarray(node.definition.bind(node, None)(first, second)).astype(dtype.np)
         if dtype.is_integer:
             return value
         if node.definition.associative == "product":

@@ -5,8 +5,8 @@ An Identity of a reference may go too: it hands the reference on, and whoever us
 """
 from __future__ import annotations
 
-from penstock.compiler.ir import Node, Program
-from penstock.compiler.passes.walk import Edge, Walk
+from penstock.compiler.ir import Edge, Node, Program
+from penstock.compiler.passes.walk import Walk
 
 
 def remove_identities(program: Program) -> Program:
@@ -28,7 +28,7 @@ def _forwards(node: Node) -> bool:
     rule = node.definition.forwards
     if not callable(rule):
         return rule
-    return rule(**{name: node.attrs[name] for name in rule.__code__.co_varnames[:rule.__code__.co_argcount]})
+    return rule(*[node.attrs[str(name)] for name in node.definition.parameters_of(rule)])
 
 
 def remove_waits(program: Program) -> Program:
@@ -46,7 +46,5 @@ def remove_waits(program: Program) -> Program:
 
 def _waits(node: Node) -> list[Node]:
     """What waiting for a node comes down to."""
-    effect = node.definition.stateful or node.inputs
-    if effect or len(node.control) > 2:
-        return [node]
-    return node.control
+    does_more = node.definition.stateful or node.inputs
+    return [node] if does_more or len(node.control) > 2 else node.control

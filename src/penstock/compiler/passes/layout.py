@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from penstock.compiler.ir import Node, Program
-from penstock.compiler.passes.walk import Edge, Walk, constant_of
+from penstock.compiler.ir import Edge, Node, Program
+from penstock.compiler.passes.orders import composed, permutation
+from penstock.compiler.passes.walk import Walk, constant_of
 from penstock.graph.shape import TensorShape
 from penstock.ops.constant import Const
 
@@ -41,35 +42,21 @@ def _renewed(node: Node, inputs: list[Edge], nodes: list[Node]) -> Edge:
 
 def _transposed(walk: Walk, node: Node, nodes: list[Node]) -> Edge | None:
     """What the node's output equals: the input, or one transpose where there were two; None if the node stays."""
-    order = _order(node)
+    order = permutation(node)
     if order is None:
         return None
     edge = node.inputs[0]
     inner = edge[0]
-    first = _order(inner) if inner.definition is node.definition and not inner.control else None
+    first = permutation(inner) if inner.definition is node.definition and not inner.control else None
     if first is not None and len(first) == len(order) and walk.is_plain(node, inner.inputs[0]):
-        edge, order = inner.inputs[0], first[order]
-    if (order == np.arange(len(order))).all():
+        edge, order = inner.inputs[0], composed(first, order)
+    if order == tuple(range(len(order))):
         return edge if walk.is_plain(node, edge) and node not in walk.fetched else None
     if edge is node.inputs[0]:
         return None
     dtype = node.attrs["Tperm"]
-    nodes.append(Node(Const, f"{node.name}/_perm", {"value": order.astype(dtype.np), "dtype": dtype}, device=node.device))
+    nodes.append(Node(Const, f"{node.name}/_perm", {"value": np.array(order, dtype.np), "dtype": dtype}, device=node.device))
     return _renewed(node, [edge, (nodes[-1], 0)], nodes)
-
-
-def _order(node: Node) -> np.ndarray | None:
-    """The permutation, if it is known and fits the tensor; from 0 upwards."""
-    perm = constant_of(node.inputs[1])
-    rank = node.origin.outputs[0].shape.ndims if node.origin is not None and node.origin.definition is node.definition else None
-    if perm is None or node.inputs[1][0].control or rank != perm.size or perm.ndim != 1 or not _known_rank(node, rank):
-        return None
-    order = np.where(perm < 0, perm + rank, perm)
-    return order if sorted(order.tolist()) == list(range(rank)) else None
-
-
-def _known_rank(node: Node, rank: int) -> bool:
-    return node.origin is not None and node.origin._inputs[0].shape.ndims == rank
 
 
 # --- another shape -----------------------------------------------------------------------------------------------------------------------

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from penstock.compiler.ir import Node, Program, functions_of
-from penstock.compiler.passes.walk import Edge, Walk
+from penstock.compiler.ir import Edge, Node, Program, functions_of
+from penstock.compiler.passes.walk import Walk
 from penstock.graph.function import FuncGraph
 from penstock.graph.node import Operation
 from penstock.graph.traverse import needed

@@ -7,8 +7,8 @@ transposes of. They are, if their order comes from pictures, or if somebody behi
 """
 from __future__ import annotations
 
-from penstock.compiler.ir import Node
-from penstock.compiler.passes.walk import Edge, Walk, constant_of, is_pure
+from penstock.compiler.ir import Edge, Node
+from penstock.compiler.passes.walk import Walk, constant_of, is_pure
 
 Order = tuple[int, ...]
 _FIRST = {"NCHW": "NHWC", "NCDHW": "NDHWC"}  # formats, and the same with the channels last

@@ -8,12 +8,13 @@ have more kept alive for them than they give up.
 """
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
-from penstock.compiler.ir import Node, Program
-from penstock.compiler.passes.walk import Edge, Walk, is_pure
+from penstock.compiler.ir import Edge, Node, Program
+from penstock.compiler.passes.walk import Walk, is_pure
 
 SCOPE = "gradients/"
 HINT = "_recompute_hint"
@@ -80,10 +81,7 @@ def _size(edge: Edge) -> int:
     shape = node.origin.outputs[index].shape if node.origin is not None and index < len(node.origin.outputs) else None
     if shape is None or shape.ndims is None:
         return 1
-    size = 1
-    for extent in shape.as_list():
-        size *= extent or 1
-    return size
+    return math.prod(extent or 1 for extent in shape.as_list())
 
 
 def _copied(walk: Walk, groups: list[list[Node]], backward: set[Node]) -> Program:

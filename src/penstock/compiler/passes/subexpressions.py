@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from penstock.compiler.ir import Node, Program
-from penstock.compiler.passes.walk import Edge, Walk, constant_of, is_pure
+from penstock.compiler.ir import Edge, Node, Program
+from penstock.compiler.passes.walk import Walk, constant_of, is_pure
 
 _LARGEST = 4096  # bytes of constants that are compared
 

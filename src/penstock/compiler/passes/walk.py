@@ -9,10 +9,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from penstock.compiler.ir import Node, Program, carries_reference, functions_of
+from penstock.compiler.ir import Edge, Node, Program, carries_reference, functions_of
 from penstock.ops.constant import Const
 
-Edge = tuple[Node, int]
 Visit = Callable[[Node, list[Node]], Sequence[Edge] | None]
 
 
@@ -69,7 +68,7 @@ class Walk:
 
     def carries_reference(self, edge: Edge) -> bool:
         """True if a reference runs along the edge: what is read there depends on when it is read."""
-        return carries_reference(*edge, self._args)
+        return carries_reference(edge, self._args)
 
     def is_plain(self, node: Node, edge: Edge) -> bool:
         """May the edge stand for the node's output? Not if something waits for the node's place, or if it would be read at another time or place."""

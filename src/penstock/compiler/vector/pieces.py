@@ -54,7 +54,7 @@ def lower(b: VectorBuilder, step: Step, operands: Sequence[Value]) -> list[Value
     if definition.lower is None:
         raise Unsupported(f"op {definition.type} has no lowering")
     arguments = definition.arguments(operands, attrs)
-    getters = definition._parameters(definition.lower)
+    getters = definition.parameters_of(definition.lower)
     try:
         result = definition.lower(*[b if name == "b" else arguments[name] if isinstance(name, int) else attrs[name] for name in getters])
         dtypes = result_types(definition, attrs, len(definition.updates))
