@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import penstock.ops  # noqa: F401 (fills the registry)
-from penstock.compiler.fusion.costs import why_not
+from penstock.compiler.fusion.lowering import why_not
 from penstock.compiler.fusion.nest import Fold, Input, Nest, Output, Step
 from penstock.compiler.fusion.nest_layout import Layout
 from penstock.graph import dtypes as dt

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
 from collections.abc import Callable, Sequence
 
@@ -20,65 +21,23 @@ commands:
 `penstock COMMAND --help` tells more about one of them."""
 
 
-def _run(argv: list[str]) -> int:
-    from penstock.cli.run import main  # commands are imported when they are called: `version` should not wait for the others
-
-    return main(argv)
-
-
-def _launch(argv: list[str]) -> int:
-    from penstock.cli.launch import main  # as above
-
-    return main(argv)
-
-
-def _status(argv: list[str]) -> int:
-    from penstock.cli.status import main  # as above
-
-    return main(argv)
-
-
-def _demo(argv: list[str]) -> int:
-    from penstock.cli.demo import main  # as above
-
-    return main(argv)
-
-
-def _explain(argv: list[str]) -> int:
-    from penstock.cli.explain import main  # as above
-
-    return main(argv)
-
-
-def _inspect(argv: list[str]) -> int:
-    from penstock.cli.inspect import main  # as above
-
-    return main(argv)
-
-
-def _graph(argv: list[str]) -> int:
-    from penstock.cli.graph import main  # as above
-
-    return main(argv)
-
-
-def _cache(argv: list[str]) -> int:
-    from penstock.cli.cache import main  # as above
-
-    return main(argv)
-
-
 def _version(argv: list[str]) -> int:
-    from penstock import VERSION, __version__  # as above
+    from penstock import VERSION, __version__  # as below
 
     argparse.ArgumentParser(prog="penstock version", description="Print the version.").parse_args(argv)
     print(f"penstock {__version__} (the API of TensorFlow {VERSION}), Python {sys.version.split()[0]}")
     return 0
 
 
-COMMANDS: dict[str, Callable[[list[str]], int]] = {
-    "run": _run, "launch": _launch, "status": _status, "demo": _demo, "explain": _explain, "inspect": _inspect, "graph": _graph, "cache": _cache,
-    "version": _version}
+def _command(name: str) -> Callable[[list[str]], int]:
+    def call(argv: list[str]) -> int:
+        # Commands are imported when they are called: `version` should not wait for the others.
+        code: int = importlib.import_module(f"penstock.cli.{name}").main(argv)
+        return code
+    return call
+
+
+COMMANDS = {**{name: _command(name) for name in ("run", "launch", "status", "demo", "explain", "inspect", "graph", "cache")}, "version": _version}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from penstock.compiler.fusion.costs import why_not
+from penstock.compiler.fusion.lowering import why_not
 from penstock.compiler.ir import Node, functions_of, prune, reference_source
 from penstock.compiler.scope import pure
 from penstock.graph import dtypes

@@ -12,7 +12,7 @@ from llvmlite import ir
 
 from penstock.compiler.unsupported import Unsupported
 from penstock.compiler.vector.builder import NARROW, Value, VectorBuilder, scalar_type
-from penstock.compiler.vector.vectors import I1, I8, IR, LANES, allocate, splat, vector
+from penstock.compiler.vector.vectors import I1, I8, IR, LANES, allocate, splat, spread, vector
 from penstock.graph import dtypes as dt
 from penstock.graph.dtypes import DType
 
@@ -134,10 +134,3 @@ class RowAccumulator:
             total = self.folding.combine(b, b.shuffle_vector(total, total, low), b.shuffle_vector(total, total, high))
         lane = b.extract_element(total, ir.Constant(ir.IntType(32), 0))
         return self.folding.finished(v, spread(b, lane))
-
-
-def spread(b: ir.IRBuilder, scalar: IR) -> IR:
-    """A scalar in all lanes."""
-    kind = vector(scalar.type)
-    lane = b.insert_element(ir.Constant(kind, ir.Undefined), scalar, ir.Constant(ir.IntType(32), 0))
-    return b.shuffle_vector(lane, lane, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from penstock.compiler.fusion.accumulators import Folding
-from penstock.compiler.fusion.costs import why_not
+from penstock.compiler.fusion.lowering import why_not
 from penstock.compiler.fusion.nest import result_types
 from penstock.compiler.unsupported import Unsupported
 from penstock.compiler.values import Item, Value

@@ -5,13 +5,14 @@
         exponential = b.exp(shifted)
         return exponential / b.sum(exponential, [-1])
 
-What fuses the simpler ops then fuses these with whatever stands around them. Reductions keep the reduced axes, with one element.
+What fuses the simpler ops then fuses these with whatever stands around them. Reductions keep the reduced axes, with one element. An op that is made
+of others for some types or shapes only says so (``b.unsupported``), and keeps its own kernel for the rest.
 """
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -73,10 +74,14 @@ class Composer:
         self.items: list[Item] = []
         self.checks: list[Item] = []
 
+    def unsupported(self, reason: str) -> NoReturn:
+        """For these types or shapes the op is not made of others."""
+        raise Unsupported(reason)
+
     def known(self, term: Term) -> np.ndarray:
         """The value of an argument that shapes depend on. Raises Unsupported if it is computed in the step."""
         if term.value.known is None:
-            raise Unsupported("an argument that shapes depend on is computed in the step")
+            self.unsupported("an argument that shapes depend on is computed in the step")
         return term.value.known
 
     def constant(self, value: Any, dtype: DType) -> Term:
@@ -181,7 +186,7 @@ def _parts(item: Item) -> list[Item] | None:
     names = definition.parameters_of(definition.compose)
     try:
         found = definition.compose(*[b if name == "b" else arguments[name] if isinstance(name, int) else item.node.attrs[name] for name in names])
-    except (Unsupported, NotImplementedError):
+    except Unsupported:
         return None
     terms = found if isinstance(found, tuple) else (found,)
     own: list[Term] = []

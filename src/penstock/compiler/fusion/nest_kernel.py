@@ -17,11 +17,12 @@ from llvmlite import ir
 
 from penstock.compiler.calls import ARRAY_DATA
 from penstock.compiler.fusion.accumulators import Folding, RowAccumulator
+from penstock.compiler.fusion.lowering import lower
 from penstock.compiler.fusion.nest import Nest, Step
 from penstock.compiler.fusion.spills import spills, step_cost
 from penstock.compiler.vector.builder import Value, VectorBuilder
 from penstock.compiler.vector.elements import Elements, lanes_below, load_uniform, store_lane
-from penstock.compiler.vector.pieces import VOID, advance, loop, lower, memory_type, number
+from penstock.compiler.vector.pieces import VOID, advance, loop, memory_type, number
 from penstock.compiler.vector.vectors import I64, IR, LANES, POINTER, allocate, vector
 
 _MUCH = 1200  # LLVM instructions of a kernel: the time to compile more than that grows out of bounds

@@ -1,7 +1,7 @@
 """Values that a later loop over the same row needs again: computed again if that is cheap, else left in scratch memory that stays in the cache."""
 from __future__ import annotations
 
-from penstock.compiler.fusion.costs import cost
+from penstock.compiler.fusion.lowering import cost
 from penstock.compiler.fusion.nest import Fold, Nest, Step
 
 _FOLD = 4

@@ -20,7 +20,7 @@ from llvmlite import ir
 
 from penstock.compiler.calls import Code
 from penstock.compiler.vector.builder import NARROW, Value, VectorBuilder
-from penstock.compiler.vector.elements import Elements
+from penstock.compiler.vector.elements import Elements, from_memory
 from penstock.compiler.vector.pieces import memory_type, number
 from penstock.compiler.vector.vectors import IR, LANES, splat, vector
 from penstock.compiler.vector.writer import Writer
@@ -109,8 +109,8 @@ class Skeleton:
         w, b = self.w, self.b
         at = w.item(pointer, b.add(b.mul(place, w.channels), channel), memory_type(dtype))
         if vectors > 1:
-            found = [self.elements._load_whole(b, w.item(at, k * LANES, memory_type(dtype)), None, dtype) for k in range(vectors)]
-            values = [_computed(self.v, value, dtype) for value in found]
+            found = [self.elements.load_whole(b, w.item(at, k * LANES, memory_type(dtype)), None, dtype) for k in range(vectors)]
+            values = [from_memory(self.v, value, dtype) for value in found]
         else:
             values = self.elements.load(self.v, [(at, None, dtype)], whole, left)
         return [Value(value.ir, dt.float32) if dtype in NARROW else value for value in values]
@@ -121,10 +121,6 @@ class Skeleton:
         at = w.item(pointer, b.add(b.mul(place, w.pitch), channel), memory_type(dtype))
         for k, value in enumerate(values):
             self.elements.store(self.v, [(w.item(at, k * LANES, memory_type(dtype)), Value(value.ir, dtype))], whole, left)
-
-
-def _computed(v: VectorBuilder, value: IR, dtype: DType) -> Value:
-    return Value(v.widen(value, dtype) if dtype in NARROW else value, dtype)
 
 
 def _working(dtype: DType) -> DType:

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from llvmlite import ir
 
 from penstock.compiler import target
-from penstock.compiler.fusion.accumulators import spread
 from penstock.compiler.vector.builder import NARROW, Value, VectorBuilder
 from penstock.compiler.vector.pieces import VOID, advance, loop, memory_type, number
-from penstock.compiler.vector.vectors import I1, I8, I64, IR, LANES, POINTER, allocate, splat, vector
+from penstock.compiler.vector.vectors import I1, I8, I64, IR, LANES, POINTER, allocate, declared, splat, spread, vector, width
 from penstock.graph.dtypes import DType
 
 _I32 = ir.IntType(32)
@@ -69,7 +68,7 @@ class Elements:
         full, part, done = (b.append_basic_block(name) for name in ("whole", "rest", "loaded"))
         b.cbranch(whole, full, part)
         b.position_at_end(full)
-        complete = [self._load_whole(b, *place) for place in places]
+        complete = [self.load_whole(b, *place) for place in places]
         b.branch(done)
         b.position_at_end(part)
         mask = lanes_below(b, count)
@@ -85,7 +84,8 @@ class Elements:
             values.append((value, dtype))
         return [from_memory(v, value, dtype) for value, dtype in values]
 
-    def _load_whole(self, b: ir.IRBuilder, pointer: IR, stride: IR | None, dtype: DType) -> IR:
+    def load_whole(self, b: ir.IRBuilder, pointer: IR, stride: IR | None, dtype: DType) -> IR:
+        """A vector of which no lane is missing, as it lies in memory."""
         kind = memory_type(dtype)
         if stride is None:
             return b.load(pointer, align=dtype.size, typ=vector(kind))
@@ -97,7 +97,7 @@ class Elements:
 
     def _load_rest(self, b: ir.IRBuilder, pointer: IR, stride: IR | None, dtype: DType, mask: IR, count: IR) -> IR:
         kind = memory_type(dtype)
-        if stride is None and _masks(dtype.size):
+        if stride is None and target.has_masks(dtype.size):
             return b.call(self._masked("load", kind), [pointer, ir.Constant(_I32, dtype.size), mask, splat(kind, 0 if _is_int(kind) else 0.0)])
         step = number(dtype.size) if stride is None else stride
         b.call(self._copy(dtype.size), [self._buffer, number(dtype.size), pointer, step, count])
@@ -116,7 +116,7 @@ class Elements:
             with part:
                 mask = lanes_below(b, count)
                 for pointer, value, dtype in elements:
-                    if _masks(dtype.size):
+                    if target.has_masks(dtype.size):
                         b.call(self._masked("store", value.type.element), [value, pointer, ir.Constant(_I32, dtype.size), mask])
                     else:
                         b.store(value, self._buffer, align=8)
@@ -126,13 +126,10 @@ class Elements:
     def _masked(self, what: str, kind: ir.Type) -> ir.Function:
         """LLVM's load or store under a mask."""
         lanes = vector(kind)
-        name = f"llvm.masked.{what}.v{LANES}{'i' if _is_int(kind) else 'f'}{_bits(kind)}.p0"
-        found = self._module.globals.get(name)
-        if found is not None:
-            return found
+        name = f"llvm.masked.{what}.v{LANES}{'i' if _is_int(kind) else 'f'}{width(kind)}.p0"
         mask = ir.VectorType(I1, LANES)
-        signature = ir.FunctionType(lanes, [POINTER, _I32, mask, lanes]) if what == "load" else ir.FunctionType(VOID, [lanes, POINTER, _I32, mask])
-        return ir.Function(self._module, signature, name)
+        result, parameters = (lanes, [POINTER, _I32, mask, lanes]) if what == "load" else (VOID, [lanes, POINTER, _I32, mask])
+        return declared(self._module, name, result, parameters)
 
     def _copy(self, size: int) -> ir.Function:
         """copy(to, its stride, from, its stride, count): some elements."""
@@ -154,12 +151,3 @@ class Elements:
 
 def _is_int(kind: ir.Type) -> bool:
     return isinstance(kind, ir.IntType)
-
-
-def _bits(kind: ir.Type) -> int:
-    return kind.width if isinstance(kind, ir.IntType) else 64 if isinstance(kind, ir.DoubleType) else 32
-
-
-def _masks(size: int) -> bool:
-    """True if the CPU loads and stores under a mask elements of this size."""
-    return target.has_masks(size)

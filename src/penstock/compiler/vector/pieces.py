@@ -1,15 +1,13 @@
-"""The parts that kernels are made of, as LLVM IR: numbers, loops, places in memory, and what an op's ``lower`` says."""
+"""The parts that kernels are made of, as LLVM IR: numbers, loops, places in memory."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from llvmlite import ir
 
-from penstock.compiler.fusion.nest import Step, result_types
-from penstock.compiler.unsupported import Unsupported
-from penstock.compiler.vector.builder import NARROW, Value, VectorBuilder, scalar_type
-from penstock.compiler.vector.vectors import I8, I64, IR, vector
+from penstock.compiler.vector.builder import NARROW, scalar_type
+from penstock.compiler.vector.vectors import I8, I64, IR
 from penstock.graph.dtypes import DType
 
 VOID = ir.VoidType()
@@ -46,29 +44,3 @@ def memory_type(dtype: DType) -> ir.Type:
     """The LLVM type of an element in memory."""
     scalar = scalar_type(dtype)
     return ir.IntType(16) if dtype in NARROW else I8 if dtype.is_bool else scalar
-
-
-def lower(b: VectorBuilder, step: Step, operands: Sequence[Value]) -> list[Value]:
-    """One step by the op's own ``lower``; its results."""
-    definition, attrs = step.definition, step.attrs
-    if definition.lower is None:
-        raise Unsupported(f"op {definition.type} has no lowering")
-    arguments = definition.arguments(operands, attrs)
-    getters = definition.parameters_of(definition.lower)
-    try:
-        result = definition.lower(*[b if name == "b" else arguments[name] if isinstance(name, int) else attrs[name] for name in getters])
-        dtypes = result_types(definition, attrs, len(definition.updates))
-        return [b.typed(each, dtype) for each, dtype in zip(result if isinstance(result, tuple) else [result], dtypes, strict=True)]
-    except Unsupported as reason:
-        raise Unsupported(f"{definition.type}: {reason}") from None
-    except NotImplementedError as reason:
-        raise Unsupported(f"{definition.type}: {reason}") from reason
-
-
-def try_lowering(step: Step, dtypes: Sequence[DType]) -> int:
-    """How many LLVM instructions a step is; the code is thrown away. Raises Unsupported if it cannot be part of a kernel."""
-    kinds = [vector(scalar_type(dtype)) for dtype in dtypes]
-    function = ir.Function(ir.Module(), ir.FunctionType(VOID, kinds), "trial")
-    builder = VectorBuilder(ir.IRBuilder(function.append_basic_block()))
-    lower(builder, step, [Value(argument, dtype) for argument, dtype in zip(function.args, dtypes)])
-    return sum(len(block.instructions) for block in function.blocks)

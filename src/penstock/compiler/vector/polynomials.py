@@ -1,4 +1,4 @@
-"""Coefficients of the polynomials in ``vector_math``, constant term first; ``tools/fit_polynomials.py`` prints them.
+"""Coefficients of the polynomials in ``functions``, constant term first; ``tools/fit_polynomials.py`` prints them.
 
 EXP: (exp(r) - 1 - r) / r**2 for abs(r) < log(2) / 2.    LOG: (log(1 + f) / s - 2) / z with s = f / (2 + f), z = s**2 < 0.0295.
 SIN: (sin(r) / r - 1) / z, COS: (cos(r) - 1 + z / 2) / z**2 with z = r**2 < (pi / 4)**2.    ERF: erf(x) / x in x**2 < 1.

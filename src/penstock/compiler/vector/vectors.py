@@ -38,6 +38,13 @@ def splat(scalar: ir.Type, value: Any) -> IR:
     return _Splat(scalar, value)
 
 
+def spread(b: ir.IRBuilder, scalar: IR) -> IR:
+    """A scalar in all lanes."""
+    kind = vector(scalar.type)
+    lane = b.insert_element(ir.Constant(kind, ir.Undefined), scalar, ir.Constant(ir.IntType(32), 0))
+    return b.shuffle_vector(lane, lane, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
+
+
 def allocate(builder: ir.IRBuilder, element: ir.Type, length: int) -> IR:
     """Memory on the stack, aligned for vectors; to be called in the first block of a function."""
     memory = builder.alloca(element, ir.Constant(I64, length))
@@ -49,15 +56,17 @@ def allocate(builder: ir.IRBuilder, element: ir.Type, length: int) -> IR:
 def intrinsic(builder: ir.IRBuilder, name: str, *operands: IR) -> IR:
     """Calls ``llvm.NAME`` for vectors of the operands' type."""
     kind = operands[0].type
-    suffix = f"v{LANES}{'f' if not isinstance(kind.element, ir.IntType) else 'i'}{_width(kind.element)}"
-    return builder.call(_declared(builder.module, f"llvm.{name}.{suffix}", kind, [kind] * len(operands)), operands)
+    suffix = f"v{LANES}{'f' if not isinstance(kind.element, ir.IntType) else 'i'}{width(kind.element)}"
+    return builder.call(declared(builder.module, f"llvm.{name}.{suffix}", kind, [kind] * len(operands)), operands)
 
 
-def _width(scalar: ir.Type) -> int:
+def width(scalar: ir.Type) -> int:
+    """The bits of an element."""
     return scalar.width if isinstance(scalar, ir.IntType) else {ir.HalfType: 16, ir.FloatType: 32, ir.DoubleType: 64}[type(scalar)]
 
 
-def _declared(module: ir.Module, name: str, result: ir.Type, parameters: Sequence[ir.Type]) -> ir.Function:
+def declared(module: ir.Module, name: str, result: ir.Type, parameters: Sequence[ir.Type]) -> ir.Function:
+    """An intrinsic, or a function of the C library; declared once."""
     found = module.globals.get(name)
     return ir.Function(module, ir.FunctionType(result, parameters), name) if found is None else found
 
@@ -162,7 +171,7 @@ class Floats:
         function = ir.Function(self.builder.module, ir.FunctionType(kind, [kind] * count), own)
         function.linkage = "internal"
         function.attributes.add("noinline")
-        called = _declared(self.builder.module, name, self.scalar, [self.scalar] * count)
+        called = declared(self.builder.module, name, self.scalar, [self.scalar] * count)
         builder = ir.IRBuilder(function.append_basic_block())
         result: IR = ir.Constant(kind, ir.Undefined)
         for lane in range(LANES):

@@ -19,7 +19,7 @@ from llvmlite import ir
 from penstock.compiler.calls import ARRAY_DATA
 from penstock.compiler.unsupported import Unsupported
 from penstock.compiler.vector.pieces import VOID, advance, loop, number
-from penstock.compiler.vector.vectors import I1, I64, IR, LANES, POINTER
+from penstock.compiler.vector.vectors import I1, I64, IR, LANES, POINTER, declared, width
 
 FLOAT, DOUBLE = ir.FloatType(), ir.DoubleType()
 I32 = ir.IntType(32)
@@ -48,7 +48,7 @@ def of(scalar: ir.Type, lanes: int) -> ir.Type:
 
 def size(scalar: ir.Type) -> int:
     """In bytes."""
-    return scalar.width // 8 if isinstance(scalar, ir.IntType) else 4 if scalar == FLOAT else 8
+    return width(scalar) // 8
 
 
 class Writer:
@@ -108,8 +108,7 @@ class Writer:
 
     def declare(self, name: str, result: ir.Type, parameters: Sequence[ir.Type]) -> ir.Function:
         """An intrinsic or a function of the C library."""
-        found = self.module.globals.get(name)
-        return ir.Function(self.module, ir.FunctionType(result, parameters), name) if found is None else found
+        return declared(self.module, name, result, parameters)
 
     def variable(self, kind: ir.Type, start: IR) -> IR:
         """A place on the stack that becomes a register; made in the first block, so that loops do not make it again."""

@@ -61,7 +61,7 @@ class Select:
 
     def compose(b, condition, t, e):
         if t.shape != e.shape or condition.shape not in (t.shape, (), t.shape[:1]):
-            raise NotImplementedError("shapes that do not fit")
+            b.unsupported("the shapes do not fit")
         rows = len(condition.shape) == 1 and condition.shape != t.shape
         return b.select(b.reshape(condition, [*condition.shape, *[1] * (len(t.shape) - 1)]) if rows else condition, t, e)
 

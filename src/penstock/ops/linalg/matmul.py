@@ -1,6 +1,7 @@
 """Products of matrices and of batches of matrices: BLAS does the work, through ``np.matmul`` on transposed views."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -39,13 +40,13 @@ def _matrix_shape(a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool) ->
     return TensorShape._of((rows, columns))
 
 
-def _batch_extents(x: Tensor, y: Tensor, adj_x: bool, adj_y: bool) -> tuple[TensorShape, TensorShape, tuple] | None:
-    """The batch shapes of the two factors and the shape of one product; None if a rank is unknown."""
+def _batch_shape(x: Tensor, y: Tensor, adj_x: bool, adj_y: bool, joined: Callable[[TensorShape, TensorShape], TensorShape]) -> TensorShape:
+    """The shape of products whose batch shape is ``joined`` from those of the factors."""
     p, q = _extents(x, adj_x, None), _extents(y, adj_y, None)
     if p is None or q is None:
-        return None
+        return unknown_shape()
     same_extent(p[-1], q[-2])
-    return TensorShape._of(p[:-2]), TensorShape._of(q[:-2]), (p[-2], q[-1])
+    return joined(TensorShape._of(p[:-2]), TensorShape._of(q[:-2])).concatenate((p[-2], q[-1]))
 
 
 def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -126,11 +127,7 @@ class BatchMatMul:
     flops = _flops
 
     def shape(x, y, adj_x, adj_y):
-        known = _batch_extents(x, y, adj_x, adj_y)
-        if known is None:
-            return unknown_shape()
-        batch_x, batch_y, product = known
-        return batch_x.merge_with(batch_y).concatenate(product)
+        return _batch_shape(x, y, adj_x, adj_y, TensorShape.merge_with)
 
     def kernel(x, y, adj_x, adj_y):
         if np.shape(x)[:-2] != np.shape(y)[:-2]:
@@ -151,11 +148,7 @@ class BatchMatMulV2:
     flops = _flops
 
     def shape(x, y, adj_x, adj_y):
-        known = _batch_extents(x, y, adj_x, adj_y)
-        if known is None:
-            return unknown_shape()
-        batch_x, batch_y, product = known
-        return broadcast(batch_x, batch_y).concatenate(product)
+        return _batch_shape(x, y, adj_x, adj_y, broadcast)
 
     def kernel(x, y, adj_x, adj_y):
         try:

@@ -45,7 +45,7 @@ def _composed(b, x, extreme, dimension, dtype):
     """The smallest index at which the extreme stands; a NaN is the extreme."""
     axis = int(b.known(dimension)) % len(x.shape)
     if not x.shape[axis]:
-        raise NotImplementedError("nothing has no extreme")
+        b.unsupported("nothing has no extreme")
     found = b.equal(x, extreme(x, [axis]))
     if x.dtype.is_floating:
         found = b.logical_or(found, b.is_nan(x))

@@ -49,16 +49,6 @@ def _truncated_remainder(x, y):
     return np.fmod(x, y)
 
 
-def _truncated_remainder_gradient(op, dy):
-    x, y = op.inputs
-    whole = cast(cast(RealDiv(x, y), dtypes.int64), dy.dtype)
-    return reduce_both(op, dy, Neg(Mul(dy, whole)))
-
-
-def _lower_quotient(b, x, y, T):
-    return b.truncatediv(x, y) if T.is_integer else b.div(x, y)
-
-
 # Native code divides integers in two steps: it refuses zeros, then it divides. The second step is an op of its own, which must not stand alone.
 
 _QUOTIENTS = {"truncatediv": _quotient, "truncatemod": _truncated_remainder, "floordiv": np.floor_divide, "floormod": np.remainder}
@@ -83,7 +73,7 @@ def _composed(how: str) -> Any:
     """How a division is made of a check and ``_DivideIntegers``. Of floats it is not."""
     def compose(b, x, y, T):
         if not T.is_integer:
-            raise NotImplementedError
+            b.unsupported("a division of floats is one instruction")
         divisors = y.value.known
         if divisors is None or not divisors.all():
             b.refuse(b.equal(y, 0))
@@ -92,30 +82,30 @@ def _composed(how: str) -> Any:
     return compose
 
 
-@op("Div", "x: T, y: T -> z: T", T=ARITHMETIC)
-class Div:
-    """x / y; the quotient of integers is rounded towards zero."""
-
-    neutral = {1: 1.0}
+class _Quotient:
     elementwise = True
     shape = broadcasting("x", "y")
     kernel = _quotient
-    lower = _lower_quotient
     compose = _composed("truncatediv")
+
+    def lower(b, x, y, T):
+        return b.truncatediv(x, y) if T.is_integer else b.div(x, y)
+
+
+@op("Div", "x: T, y: T -> z: T", T=ARITHMETIC)
+class Div(_Quotient):
+    """x / y; the quotient of integers is rounded towards zero."""
+
+    neutral = {1: 1.0}
 
     def gradient(op, dy):
         return quotient_gradient(op, RealDiv, dy, *op.inputs)
 
 
 @op("TruncateDiv", "x: T, y: T -> z: T", T=ARITHMETIC)
-class TruncateDiv:
+class TruncateDiv(_Quotient):
     """x / y; the quotient of integers is rounded towards zero."""
 
-    elementwise = True
-    shape = broadcasting("x", "y")
-    kernel = _quotient
-    lower = _lower_quotient
-    compose = _composed("truncatediv")
     gradient = None
 
 
@@ -139,7 +129,6 @@ class FloorDiv:
         return b.floordiv(x, y)
 
     compose = _composed("floordiv")
-
     gradient = None
 
 
@@ -167,32 +156,29 @@ class FloorMod:
         return reduce_both(op, dy, Mul(dy, Neg(FloorDiv(x, y))))
 
 
-@op("Mod", "x: T, y: T -> z: T", T=FLOATS | INDEX)
-class Mod:
-    """What remains of x / y rounded towards zero: it has the sign of x."""
-
+class _TruncatedRemainder:
     elementwise = True
     shape = broadcasting("x", "y")
     kernel = _truncated_remainder
-    gradient = _truncated_remainder_gradient
     compose = _composed("truncatemod")
 
     def lower(b, x, y):
         return b.truncatemod(x, y)
+
+    def gradient(op, dy):
+        x, y = op.inputs
+        whole = cast(cast(RealDiv(x, y), dtypes.int64), dy.dtype)
+        return reduce_both(op, dy, Neg(Mul(dy, whole)))
+
+
+@op("Mod", "x: T, y: T -> z: T", T=FLOATS | INDEX)
+class Mod(_TruncatedRemainder):
+    """What remains of x / y rounded towards zero: it has the sign of x."""
 
 
 @op("TruncateMod", "x: T, y: T -> z: T", T=FLOATS | INDEX)
-class TruncateMod:
+class TruncateMod(_TruncatedRemainder):
     """What remains of x / y rounded towards zero: it has the sign of x."""
-
-    elementwise = True
-    shape = broadcasting("x", "y")
-    kernel = _truncated_remainder
-    gradient = _truncated_remainder_gradient
-    compose = _composed("truncatemod")
-
-    def lower(b, x, y):
-        return b.truncatemod(x, y)
 
 
 truncatediv = function(TruncateDiv, "truncatediv")

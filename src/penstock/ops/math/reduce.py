@@ -183,12 +183,12 @@ class Mean:
 
     def compose(b, input, reduction_indices, keep_dims, T):
         if not T.is_integer:
-            raise NotImplementedError  # a mean of floats is a reduction by itself
+            b.unsupported("a mean of floats is a reduction by itself")
         axes = [int(axis) for axis in b.known(reduction_indices).ravel()]
         total = b.sum(input, axes)
         number = np.array(max(math.prod(input.shape) // max(math.prod(total.shape), 1), 1)).astype(T.np)
         if not number:
-            raise NotImplementedError  # the kernel says that this cannot be divided by
+            b.unsupported("the number of elements, in their type, is 0: the kernel says that this cannot be divided by")
         mean = b.op("_DivideIntegers", total.shape, T, total, b.constant(number, T), T=T, how="truncatediv")
         gone = {axis % len(input.shape) for axis in axes}
         return mean if keep_dims else b.reshape(mean, [extent for axis, extent in enumerate(mean.shape) if axis not in gone])

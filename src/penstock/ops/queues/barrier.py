@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from penstock.errors import KernelError, UnimplementedError
 from penstock.graph import dtypes as dt
 from penstock.graph.attrs import INT, TYPE
 from penstock.graph.node import Operation, Tensor
@@ -15,7 +14,7 @@ from penstock.graph.shape import TensorShape, as_shape, unknown_shape
 from penstock.graph.static import constant_value
 from penstock.ops.common import fixed, nothing
 from penstock.ops.queues.handles import made, plain
-from penstock.ops.queues.queue import CREATION
+from penstock.ops.queues.queue import CREATION, no_timeout
 from penstock.runtime import barriers
 
 _HANDLE = "handle: Ref(string)"
@@ -66,8 +65,7 @@ class BarrierTakeMany:
         return [batch, batch, *(batch.concatenate(shape) for shape in shapes)]
 
     def kernel(handle, num_elements, ctx, allow_small_batch, wait_for_incomplete, timeout_ms):
-        if timeout_ms != -1:
-            raise KernelError(UnimplementedError, "Timeout not supported yet.", "give the whole step a timeout: tf.RunOptions(timeout_in_ms=...)")
+        no_timeout(timeout_ms)
         return plain(handle).take_many(ctx.step, int(num_elements), allow_small_batch, wait_for_incomplete)
 
 

@@ -109,7 +109,8 @@ def _checked(handle: Any, found: list[dt.DType], form: str) -> Any:
     return handle
 
 
-def _no_timeout(timeout_ms: int) -> None:
+def no_timeout(timeout_ms: int) -> None:
+    """Waiting is limited per step, not per operation."""
     if timeout_ms != -1:
         raise KernelError(UnimplementedError, "Timeout not supported yet.", "give the whole step a timeout: tf.RunOptions(timeout_in_ms=...)")
 
@@ -122,7 +123,7 @@ class _Enqueue:
     gradient = None
 
     def kernel(handle, components, ctx, Tcomponents, timeout_ms):
-        _no_timeout(timeout_ms)
+        no_timeout(timeout_ms)
         handle = _checked(handle, Tcomponents, "{}->")
         handle.enqueue(ctx.step, tuple(components))
         return ()
@@ -136,7 +137,7 @@ class _EnqueueMany:
     gradient = None
 
     def kernel(handle, components, ctx, Tcomponents, timeout_ms):
-        _no_timeout(timeout_ms)
+        no_timeout(timeout_ms)
         handle = _checked(handle, Tcomponents, "{}->")
         handle.enqueue_many(ctx.step, tuple(components))
         return ()
@@ -187,7 +188,7 @@ class _Dequeue:
         return component_shapes(handle, component_types)
 
     def kernel(handle, ctx, component_types, timeout_ms):
-        _no_timeout(timeout_ms)
+        no_timeout(timeout_ms)
         handle = _checked(handle, component_types, "resource->{}")
         return handle.dequeue(ctx.step)
 
@@ -202,7 +203,7 @@ class _DequeueMany:
         return _batched(handle, component_types, _known_length(n))
 
     def kernel(handle, n, ctx, component_types, timeout_ms):
-        _no_timeout(timeout_ms)
+        no_timeout(timeout_ms)
         handle = _checked(handle, component_types, "resource->{}")
         return handle.dequeue_many(ctx.step, _check_length(handle, n))
 
@@ -218,7 +219,7 @@ class _DequeueUpTo:
         return _batched(handle, component_types, None)
 
     def kernel(handle, n, ctx, component_types, timeout_ms):
-        _no_timeout(timeout_ms)
+        no_timeout(timeout_ms)
         handle = _checked(handle, component_types, "resource->{}")
         return handle.dequeue_up_to(ctx.step, _check_length(handle, n))
 

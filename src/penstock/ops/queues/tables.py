@@ -151,30 +151,25 @@ class _Find:
         return _typed(table_handle, Tin, Tout).find(keys, default_value)
 
 
-class _Insert:
-    """Adds entries, or changes the values of keys that are there."""
-
+class _Filling:
     stateful = True
     gradient = None
 
     def shape(table_handle, keys, Tin, Tout):
         _batch(keys, _described(table_handle, Tin, Tout)[0])
         return []
+
+
+class _Insert(_Filling):
+    """Adds entries, or changes the values of keys that are there."""
 
     def kernel(table_handle, keys, values, Tin, Tout):
         _typed(table_handle, Tin, Tout).insert(keys, values)
         return ()
 
 
-class _Import:
+class _Import(_Filling):
     """Replaces all entries of a table."""
-
-    stateful = True
-    gradient = None
-
-    def shape(table_handle, keys, Tin, Tout):
-        _batch(keys, _described(table_handle, Tin, Tout)[0])
-        return []
 
     def kernel(table_handle, keys, values, Tin, Tout):
         _typed(table_handle, Tin, Tout).replace(keys, values)
