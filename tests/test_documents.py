@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from support.process import python
+
 ROOT = Path(__file__).parent.parent
 SOURCES = ROOT / "src"
 MODULES = sorted(".".join(path.relative_to(SOURCES).with_suffix("").parts) for path in SOURCES.rglob("*.py")
@@ -48,6 +50,32 @@ def test_the_tests_that_the_failure_table_names():
     named = set(re.findall(r"`(test_\w+)`", (ROOT / "docs" / "failures.md").read_text()))
     tests = "".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
     assert len(named) > 20 and not {name for name in named if f"def {name}(" not in tests}
+
+
+def test_the_files_that_documents_name():
+    roots = [ROOT, *(ROOT / folder for folder in ("benchmarks", "docs", "examples", "src", "tests", "tools"))]
+    files = {str(path) for root in roots for path in (root.glob("*") if root is ROOT else root.rglob("*"))}
+    named = {(path.name, name) for path in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"))
+             for name in re.findall(r"[`(](?:\.\./)?([\w/-]+\.(?:py|md|svg|yaml))(?=[`):])", path.read_text())}
+    assert len(named) > 100 and not {each for each in named if not any(file.endswith("/" + each[1]) for file in files)}
+
+
+def test_the_code_that_the_architecture_shows():
+    shown = re.findall(r"^    (%.*|store .*)  ;", (ROOT / "ARCHITECTURE.md").read_text(), re.M)
+    program = """
+        import os
+        os.environ.update(PENSTOCK_COMPILE="eager", PENSTOCK_DUMP="ir")
+        import penstock as tf
+        a, b = (tf.placeholder(tf.float32, [None]) for _ in range(2))
+        with tf.Session() as session:
+            session.run(tf.nn.relu(a * b + 1.0), {a: [1.0] * 40, b: [1.0] * 40})
+    """
+    printed = {_without_numbers(line) for line in python(program).stderr.splitlines()}
+    assert len(shown) == 9 and {_without_numbers(line) for line in shown} <= printed
+
+
+def _without_numbers(line: str) -> str:
+    return re.sub(r"%\.\w+", "%", line).strip()
 
 
 @pytest.mark.parametrize("name", MODULES)

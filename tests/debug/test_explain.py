@@ -72,8 +72,26 @@ def test_text():
         "    share      time  GFLOP/s    GB/s  kernel",
         "   75.0 %   3.00 ms      2.0     1.0  loop: a, b",
         "   25.0 %   1.00 ms                   1 more",
-        "  NumPy ran 1 nodes:",
+        "  NumPy ran 1 node:",
         "    of its types: MatMul (c)"]
+
+
+def test_a_step_that_ran_once_and_one_whose_first_run_was_without_native_code():
+    text = describe(PlanReport([KernelReport("loop", ("a",), 2e-3, 1e3, 1e3)], 0, [], "loss", 1, first=0.5))
+    assert text.splitlines()[0] == "loss: 1 run, 2.00 ms in 1 kernel; the first run, without native code, took 500 ms"
+    assert text.splitlines()[2] == "  100.0 %   2.00 ms                   loop: a"  # rates of nearly nothing are not told
+
+
+def test_the_first_run_belongs_to_those_that_follow(monkeypatch):
+    monkeypatch.setattr(config, "mode", "background")
+    with Explainer() as explainer, tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [4])
+        y = tf.add(tf.exp(x) * x, 1.0, name="y")
+        for _ in range(3):
+            session.run(y, {x: np.ones(4)})
+        session.run(tf.negative(x, name="once"), {x: np.ones(4)})
+    steps = {report.title: report for report in explainer.reports()}
+    assert set(steps) == {"y", "once"} and steps["y"].runs == 2 and steps["y"].first > 0 and not steps["once"].first
 
 
 class Inside:
@@ -98,4 +116,4 @@ def test_command(tmp_path):
     done = subprocess.run([sys.executable, "-m", "penstock", "explain", "--kernels", "3", "prog.py", "--own", "flag"], cwd=tmp_path, env=env,
                           capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout == "came to its end with ['--own', 'flag']\n"
-    assert "product: 1 runs" in done.stderr and "MatMul: product" in done.stderr
+    assert "product: 1 run" in done.stderr and "MatMul: product" in done.stderr

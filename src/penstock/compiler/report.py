@@ -33,6 +33,7 @@ class PlanReport:
     fallbacks: list[tuple[str, str, str]] = field(default_factory=list)
     title: str = ""
     runs: int = 0
+    first: float = 0.0  # seconds of a run before those, for which no native code was made
 
     @property
     def seconds(self) -> float:

@@ -18,6 +18,11 @@ from penstock.runtime import environment
 from penstock.runtime.plan import Plan
 
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
+_LEGEND = """\
+Steps (by what they fetch) and their kernels, slowest first; times are those of one run. A kernel of several nodes has them fused. GFLOP/s and GB/s:
+operations it does, bytes of its operands. The arena is the memory that a step's intermediate values share."""
+_FEWER = 3  # times fewer kernels are told of steps that ran once: most of their time is that of things done for the first time
+_LEAST_RATE = 0.05  # billions per second: less is shown as nothing
 
 
 class Explainer:
@@ -37,29 +42,36 @@ class Explainer:
 
     def _observe(self, plan: Any, names: list[str]) -> None:
         if isinstance(plan, Plan):  # loops made of primitives run in frames, which are not told apart
-            self._plans.append(_WatchedPlan(plan, names))
+            watched = _WatchedPlan(plan, names)
+            if plan.native:
+                watched.first = next((each for each in self._plans if each.is_first_run_of(names)), None)
+            self._plans.append(watched)
 
     def reports(self) -> list[PlanReport]:
-        """One report per plan that has run, the one with the most time first."""
-        reports = [plan.report() for plan in self._plans if plan.runs]
+        """One report per step that has run, the one with the most time first."""
+        first_runs = [plan.first for plan in self._plans if plan.runs]
+        reports = [plan.report() for plan in self._plans if plan.runs and plan not in first_runs]
         return sorted(reports, key=lambda report: -report.seconds * report.runs)
 
     def text(self, plans: int = 5, kernels: int = 15) -> str:
         """The reports as text: the first of the plans, and of their kernels."""
         reports = self.reports()
-        parts = [describe(report, kernels) for report in reports[:plans]]
+        if not reports:
+            return "no step was run"
+        parts = [_LEGEND, *(describe(report, kernels if report.runs > 1 else max(kernels // _FEWER, 1)) for report in reports[:plans])]
         if len(reports) > plans:
             rest = reports[plans:]
-            parts.append(f"{len(rest)} further plans, {amount(sum(report.seconds * report.runs for report in rest))} in all")
-        return "\n\n".join(parts) if parts else "no step was run"
+            parts.append(f"{count(len(rest), 'further step')}, {amount(sum(report.seconds * report.runs for report in rest))} in all")
+        return "\n\n".join(parts)
 
 
 class _WatchedPlan:
     """The kernels of a plan behind stopwatches."""
 
+    first: _WatchedPlan | None = None  # the plan that the first run of the same step had: native code is made when a step runs again
+
     def __init__(self, plan: Plan, names: list[str]) -> None:
-        self._title = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-        self._native = plan.native
+        self._names, self._native, self._succeeded = names, plan.native, False
         self._watches: list[Stopwatch] = []
         for part in plan.parts:
             made = [Stopwatch(node, kernel) for node, kernel in zip(part.nodes, part.kernels)]
@@ -70,8 +82,15 @@ class _WatchedPlan:
     def runs(self) -> int:
         return max((each.calls for each in self._watches), default=0)
 
+    def is_first_run_of(self, names: list[str]) -> bool:
+        """Was this the first run of a step, of which a later plan is the rest? Says so once."""
+        found = not self._native and not self._succeeded and self.runs == 1 and self._names == names
+        self._succeeded |= found
+        return found
+
     def report(self) -> PlanReport:
-        found = PlanReport([], title=self._title, runs=self.runs)
+        title = ", ".join(self._names[:3]) + (f" and {len(self._names) - 3} more" if len(self._names) > 3 else "")
+        found = PlanReport([], title=title, runs=self.runs, first=self.first.report().seconds if self.first is not None else 0.0)
         for each in self._watches:
             if each.calls:
                 self._add(found, each)
@@ -80,6 +99,10 @@ class _WatchedPlan:
     def _add(self, found: PlanReport, each: Stopwatch) -> None:
         node, inside = each.node, each.inside()
         if inside is not None:
+            late = [name for name, kind, _ in inside.fallbacks if kind.endswith(" nodes")]  # what a region says of itself, not of one node
+            if late:
+                natively = inside.runs * inside.seconds
+                found.kernels.append(KernelReport("NumPy, while native code was made", tuple(late), max(each.seconds - natively, 0.0) / self.runs))
             found.kernels += inside.kernels
             found.fallbacks += inside.fallbacks
             found.arena_bytes += inside.arena_bytes
@@ -104,7 +127,8 @@ def reason(node: Node, native: bool = True) -> str:
 def describe(report: PlanReport, kernels: int = 15) -> str:
     """A report as text: the kernels that take the most time, and what NumPy ran."""
     arena = f", arena {report.arena_bytes / 2**20:.1f} MB" if report.arena_bytes else ""
-    lines = [f"{report.title}: {report.runs} runs, {amount(report.seconds)} in {len(report.kernels)} kernels{arena}",
+    first = f"; the first run, without native code, took {amount(report.first)}" if report.first else ""
+    lines = [f"{report.title}: {count(report.runs, 'run')}, {amount(report.seconds)} in {count(len(report.kernels), 'kernel')}{arena}{first}",
              f"  {'share':>7} {'time':>9} {'GFLOP/s':>8} {'GB/s':>7}  kernel"]
     ranked = sorted(report.kernels, key=lambda kernel: -kernel.seconds)
     lines += [_kernel_line(kernel, report.seconds) for kernel in ranked[:kernels]]
@@ -124,8 +148,9 @@ def _share(seconds: float, total: float) -> str:
     return f"{100 * seconds / total if total else 0:5.1f} %"
 
 
-def _rate(count: float, seconds: float) -> str:
-    return f"{count / seconds / 1e9:.1f}" if count and seconds else ""
+def _rate(work: float, seconds: float) -> str:
+    rate = work / seconds / 1e9 if seconds else 0.0
+    return f"{rate:.1f}" if rate >= _LEAST_RATE else ""
 
 
 def _fallback_lines(report: PlanReport) -> list[str]:
@@ -133,12 +158,21 @@ def _fallback_lines(report: PlanReport) -> list[str]:
     reasons: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for name, kind, reason in report.fallbacks:
         reasons[reason][kind].append(name)
-    lines = [f"  NumPy ran {len(report.fallbacks)} nodes:"] if reasons else []
+    single = [kind for _, kind, _ in report.fallbacks if not kind.endswith(" nodes")]
+    lines = [f"  NumPy ran {count(len(single), 'node') if single else 'everything at first'}:"] if reasons else []
     for reason, kinds in reasons.items():
         ranked = sorted(kinds.items(), key=lambda item: -len(item[1]))
         shown = ", ".join(f"{kind} x{len(names)}" if len(names) > 1 else f"{kind} ({names[0]})" for kind, names in ranked[:12])
         lines.append(f"    {reason}: {shown}" + (f" and {len(ranked) - 12} more types" if len(ranked) > 12 else ""))
     return lines
+
+
+def count(number: int, what: str) -> str:
+    """
+    >>> count(1, "run"), count(2, "run")
+    ('1 run', '2 runs')
+    """
+    return f"{number} {what}" + ("s" if number != 1 else "")
 
 
 def amount(seconds: float) -> str:
