@@ -104,7 +104,6 @@ def activate() -> list[str]:
 
 
 def _summary(added: list[str]) -> str:
-    owners = collections.Counter(name.rpartition(".")[0] for name in added)
-    shown = ", ".join(f"{count} of {owner}" if count > 2 else " ".join(name for name in added if name.rpartition(".")[0] == owner)
-                      for owner, count in owners.items())
-    return f"penstock run: names of 2016-2019 are back: {shown} (--no-era: without them; {QUIET}=1: without this line)"
+    of_numpy = sum(name.startswith("numpy.") for name in added)
+    return (f"penstock run: {len(added)} names that programs of 2016-2019 expect are back, {of_numpy} of them numpy's "
+            f"(--no-era: without them; {QUIET}=1: without this line)")
