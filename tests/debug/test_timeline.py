@@ -2,6 +2,7 @@
 import json
 
 import numpy as np
+import pytest
 
 import penstock as tf
 from penstock.debug import dump
@@ -47,3 +48,8 @@ def test_dumps_find_the_first_bad_number(tmp_path):
     assert first.node_name == "scope/inner" and first.get_tensor().tolist() == [0.0, -np.inf]
     assert found.node_op_type("outer") == "Sum" and "scope/inner" in found.transitive_inputs("outer")
     assert found.devices() == ["/job:localhost/replica:0/task:0/device:CPU:0"]
+    assert [datum.node_name for datum in found.find(dump.has_inf_or_nan, exclude_node_names="scope/.*")] == ["mul", "outer"]
+    values = found.get_tensors("outer", 0, "DebugIdentity", found.devices()[0])
+    assert values == [-np.inf] and len(found.get_rel_timestamps("outer", 0, "DebugIdentity")) == 1
+    with pytest.raises(ValueError, match='Watch key "outer:0:DebugIdentity" does not exist'):
+        found.get_tensors("outer", 0, "DebugIdentity", "/job:localhost/replica:0/task:0/device:CPU:1")

@@ -115,7 +115,7 @@ class Scope:
 
     def _shapes(self, node: Node, inputs: list[Value]) -> list[tuple[int, ...]]:
         definition = node.definition
-        if definition.elementwise and getattr(definition.shape, "broadcasts", False):
+        if definition.elementwise and definition.broadcasts_inputs:
             try:
                 return [np.broadcast_shapes(*[value.shape for value in inputs])]
             except ValueError as error:

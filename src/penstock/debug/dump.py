@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import time
 from collections.abc import Callable
 from typing import Any
@@ -137,10 +138,14 @@ class DebugDumpDir:
 
     def find(self, predicate: Callable[[DebugTensorDatum, np.ndarray], bool], first_n: int = 0, device_name: str | None = None,
              exclude_node_names: str | None = None) -> list[DebugTensorDatum]:
-        """The tensors for which ``predicate(datum, value)`` holds, in the order of time; with ``first_n`` at most that many."""
+        """The tensors for which ``predicate(datum, value)`` holds, in the order of time; with ``first_n`` at most that many.
+
+        Nodes whose names match the regular expression ``exclude_node_names`` are left out.
+        """
         found = []
         for datum in self._data:
-            if (device_name is None or datum.device_name == device_name) and predicate(datum, datum.get_tensor()):
+            left_out = exclude_node_names is not None and re.match(exclude_node_names, datum.node_name)
+            if not left_out and device_name in (None, datum.device_name) and predicate(datum, datum.get_tensor()):
                 found.append(datum)
                 if len(found) == first_n:
                     break
@@ -148,15 +153,19 @@ class DebugDumpDir:
 
     def get_tensors(self, node_name: str, output_slot: int, debug_op: str, device_name: str | None = None) -> list[np.ndarray]:
         """The values of one output."""
-        wanted = (node_name, output_slot, debug_op)
-        values = [datum.get_tensor() for datum in self._data if (datum.node_name, datum.output_slot, datum.debug_op) == wanted]
-        if not values:
-            raise ValueError(f"Watch key \"{node_name}:{output_slot}:{debug_op}\" does not exist in the debug dump")
-        return values
+        return [datum.get_tensor() for datum in self._watched(node_name, output_slot, debug_op, device_name)]
 
     def get_rel_timestamps(self, node_name: str, output_slot: int, debug_op: str, device_name: str | None = None) -> list[int]:
         """When one output was computed, in microseconds since ``t0``."""
-        return [datum.timestamp - self.t0 for datum in self._data if (datum.node_name, datum.output_slot) == (node_name, output_slot)]
+        return [datum.timestamp - self.t0 for datum in self._watched(node_name, output_slot, debug_op, device_name)]
+
+    def _watched(self, node_name: str, output_slot: int, debug_op: str, device_name: str | None) -> list[DebugTensorDatum]:
+        wanted = (node_name, output_slot, debug_op)
+        found = [datum for datum in self._data
+                 if (datum.node_name, datum.output_slot, datum.debug_op) == wanted and device_name in (None, datum.device_name)]
+        if not found:
+            raise ValueError(f"Watch key \"{node_name}:{output_slot}:{debug_op}\" does not exist in the debug dump")
+        return found
 
     def devices(self) -> list[str]:
         """The devices that dumped something."""

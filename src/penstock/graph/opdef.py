@@ -70,6 +70,7 @@ class OpDef(Signature, Properties):
             if name in members:
                 setattr(self, name, members[name])
         self.shape: Callable[..., Any] = members["shape"]
+        self.broadcasts_inputs: bool = getattr(self.shape, "broadcasts", False)  # as ``broadcasting`` of ``ops/common.py`` makes it
         self.kernel: Callable[..., Any] | None = members.get("kernel")
         self.lower: Callable[..., Any] | None = members.get("lower")
         self.native: Callable[..., Any] | None = members.get("native")

@@ -193,9 +193,8 @@ def _elementwise(item: Item) -> bool:
         return False
     shape = item_shape(item)
     used = operands(item)
-    broadcasts = getattr(definition.shape, "broadcasts", False)
     for value, takes in zip(item.inputs, used):
-        if takes and value.shape not in (shape, ()) and not (broadcasts and _fits(value.shape, shape)):
+        if takes and value.shape not in (shape, ()) and not (definition.broadcasts_inputs and _fits(value.shape, shape)):
             return False
     if definition.updates and any(value.shape != shape or value.dtype is not updated(item)[0].dtype for value in updated(item)):
         return False

@@ -129,7 +129,7 @@ class Orders:
 
     def _fits(self, node: Node, order: Order, positions: list[int]) -> bool:
         definition, ranks = node.definition, [rank_of(node, position) for position in positions]
-        loose = definition.elementwise and getattr(definition.shape, "broadcasts", False)
+        loose = definition.elementwise and definition.broadcasts_inputs
         if not all(rank is not None and (rank == len(order) or (loose and rank < len(order))) for rank in ranks):
             return False
         if not loose and len(positions) < len(turning_inputs(node)):
