@@ -94,6 +94,34 @@ def test_the_first_run_belongs_to_those_that_follow(monkeypatch):
     assert set(steps) == {"y", "once"} and steps["y"].runs == 2 and steps["y"].first > 0 and not steps["once"].first
 
 
+def test_what_a_product_has_taken_over(monkeypatch):
+    monkeypatch.setattr(config, "mode", "eager")
+    with Explainer() as explainer, tf.Graph().as_default(), tf.Session() as session:
+        x, w = tf.placeholder(tf.float32, [4, 4]), tf.placeholder(tf.float32, [4, 4])
+        y = tf.nn.relu(tf.nn.bias_add(tf.matmul(x, w, name="product"), tf.ones([4]), name="bias"), name="floor")
+        session.run(y, {x: np.ones((4, 4)), w: np.ones((4, 4))})
+    (report,) = explainer.reports()
+    assert [(kernel.name, kernel.nodes) for kernel in report.kernels] == [("matmul", ("product", "bias", "floor"))] and report.fallbacks == []
+
+
+class Late:
+    """A region whose native code came late."""
+
+    def describe(self):
+        return PlanReport([], 0, [("end", "17 nodes", "native code was not ready in 2 runs")], runs=0)
+
+
+def test_numpy_in_the_place_of_native_code_is_a_kernel():
+    with Explainer() as explainer, tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [2])
+        session.run(tf.exp(x), {x: [0.0, 0.0]})
+        explainer._plans[0]._watches[0].node.payload = Late()
+    (report,) = explainer.reports()
+    (kernel,) = report.kernels
+    assert (kernel.name, kernel.nodes) == ("NumPy", ("17 nodes up to end (native code was not ready in 2 runs)",))
+    assert kernel.seconds > 0 and report.fallbacks == []
+
+
 class Inside:
     """Stands for several nodes, and tells of them."""
 

@@ -62,7 +62,7 @@ class Stopwatch:
         self.seconds += time.perf_counter() - start
         self.calls += 1
         outputs = list(result) if isinstance(result, (tuple, list)) else [result]
-        self.bytes += sum(map(_bytes, (*inputs, *outputs)))
+        self.bytes += sum(map(_bytes, (*inputs, *outputs))) if inputs else 0  # a variable or a constant moves nothing
         self.flops += self._count(inputs, outputs)
         return result
 

@@ -204,7 +204,7 @@ class Scope:
 
     def _emit(self, group: list[Item]) -> None:
         emitter = self.emitter
-        emitter.nodes = group
+        emitter.nodes = list(dict.fromkeys(each for item in group for each in (item, *(part.node.payload or part for part in item.finish))))
         for item in group:
             for variable in written(item):
                 self._keep_snapshots(variable, group)

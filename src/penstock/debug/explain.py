@@ -99,12 +99,12 @@ class _WatchedPlan:
     def _add(self, found: PlanReport, each: Stopwatch) -> None:
         node, inside = each.node, each.inside()
         if inside is not None:
-            late = [name for name, kind, _ in inside.fallbacks if kind.endswith(" nodes")]  # what a region says of itself, not of one node
-            if late:
-                natively = inside.runs * inside.seconds
-                found.kernels.append(KernelReport("NumPy, while native code was made", tuple(late), max(each.seconds - natively, 0.0) / self.runs))
+            late = [(name, kind, why) for name, kind, why in inside.fallbacks if kind.endswith(" nodes")]  # said of the region, not of one node
+            for name, kind, why in late:
+                by_numpy = max(each.seconds - inside.runs * inside.seconds, 0.0) / self.runs / len(late)
+                found.kernels.append(KernelReport("NumPy", (f"{kind} up to {name} ({why})",), by_numpy))
             found.kernels += inside.kernels
-            found.fallbacks += inside.fallbacks
+            found.fallbacks += [fallback for fallback in inside.fallbacks if fallback not in late]
             found.arena_bytes += inside.arena_bytes
             return
         found.kernels.append(each.report(self.runs))
@@ -158,8 +158,7 @@ def _fallback_lines(report: PlanReport) -> list[str]:
     reasons: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for name, kind, reason in report.fallbacks:
         reasons[reason][kind].append(name)
-    single = [kind for _, kind, _ in report.fallbacks if not kind.endswith(" nodes")]
-    lines = [f"  NumPy ran {count(len(single), 'node') if single else 'everything at first'}:"] if reasons else []
+    lines = [f"  NumPy ran {count(len(report.fallbacks), 'node')}:"] if reasons else []
     for reason, kinds in reasons.items():
         ranked = sorted(kinds.items(), key=lambda item: -len(item[1]))
         shown = ", ".join(f"{kind} x{len(names)}" if len(names) > 1 else f"{kind} ({names[0]})" for kind, names in ranked[:12])

@@ -1,1 +1,8 @@
-"""Contractions: products of matrices and convolutions, all by one packed micro-kernel."""
+"""Contractions: products of matrices and convolutions, all by one packed micro-kernel.
+
+    contractions.py, products.py, convolution.py, depthwise.py      what ops call: ``emit.contract``
+    product.py                                                      a product as calls: its parts and blocks
+    gemm.py, packing.py, microkernel.py, tile.py                    the kernel, from the outside to the inner loop
+    winograd.py, winograd_kernel.py                                 3x3 convolutions with fewer multiplications
+    narrow.py                                                       float16 and bfloat16, by way of float32
+"""
