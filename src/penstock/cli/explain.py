@@ -1,14 +1,17 @@
 """``penstock explain prog.py args...``: runs a program, then tells on standard error where its steps spent their time.
 
 For each plan (a set of fetches and feeds): what was fused into which kernel, each kernel's time, rate and share of the step, the memory that is
-planned for it, and which nodes NumPy ran, and why.
+planned for it, and which nodes NumPy ran, and why. Steps wait for the compiler, unless PENSTOCK_COMPILE says otherwise: what counts is how they run
+in the long run.
 """
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
 from penstock.cli import run
+from penstock.compiler.config import set_compiler
 from penstock.debug.explain import Explainer
 
 
@@ -22,6 +25,8 @@ def main(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     if not options.program:
         parser.error("which program?")
+    if "PENSTOCK_COMPILE" not in os.environ:
+        set_compiler("eager")
     with Explainer() as explainer:
         try:
             return run.main(options.program)
