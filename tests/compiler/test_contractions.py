@@ -91,6 +91,12 @@ def test_what_does_not_fit_is_left_to_the_kernel():
             run_op(lookup(op_type), values, attrs)
 
 
+def test_a_batch_of_nothing_that_is_not_one_axis():
+    """[0, 8] matrices are none, though 8 could be done at once."""
+    a, b = np.ones((0, 8, 2, 9), np.float32), np.ones((0, 2, 9, 8), np.float32).transpose(0, 3, 2, 1)
+    assert run(lambda emit, x, y: emit.contract.matmul(x, y), a, b).shape == (0, 8, 2, 2)
+
+
 @pytest.mark.parametrize("shape", [(45, 33, 70), (30, 64, 600), (5, 10, 0), (1, 1, 1)])
 def test_epilogues_of_products(shape):
     m, n, k = shape

@@ -70,17 +70,18 @@ class Product:
 
 def emit(b: Emitter, p: Product, a: Array, right: Array, c: Array, label: str, epilogue: Epilogue | None = None,
          items: list[dict[str, int]] | None = None) -> None:
-    """Appends the calls. ``items``: words of matrices whose places follow no single step, one call's part for each."""
-    if p.m == 0 or p.n == 0 or p.batch == 0:
+    """Appends the calls. ``items``: words of matrices whose places follow no single step, one call's part for each; None for one."""
+    items = [{}] if items is None else items
+    if p.m == 0 or p.n == 0 or p.batch == 0 or not items:
         return
     tile = tile_for(c.dtype.itemsize)
     epilogue = epilogue or Epilogue()
     added = epilogue.added
     words = {"alpha": bits(epilogue.alpha, c.dtype), "floor": bits(epilogue.floor, c.dtype), "has_added": int(added is not None)}
     code = gemm.code(c.dtype.itemsize)
-    parts = [_words(p, tile, {**words, **item, **part}) for item in items or [{}] for part in _split(p, tile, b.threads, len(items or [{}]))]
+    parts = [_words(p, tile, {**words, **item, **part}) for item in items for part in _split(p, tile, b.threads, len(items))]
     operands = [a, right, added if added is not None else c, c]
-    b.call(code, operands, parts, label, 1, p.flops * len(items or [{}]))
+    b.call(code, operands, parts, label, 1, p.flops * len(items))
 
 
 def bits(value: float, dtype: np.dtype) -> int:
