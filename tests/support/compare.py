@@ -9,14 +9,17 @@ import numpy as np
 RTOL = {"float16": 2e-2, "bfloat16": 1e-1, "float32": 1e-4, "float64": 1e-9, "complex64": 1e-4, "complex128": 1e-9}
 
 
-def difference(found: Any, wanted: Any, factor: float = 1.0, rtol: float | None = None) -> str | None:
-    """What differs between two arrays, as text; None if nothing does. The narrower of the two types decides the tolerance."""
+def difference(found: Any, wanted: Any, factor: float = 1.0, rtol: float | None = None, slack: Any = 0.0) -> str | None:
+    """What differs between two arrays, as text; None if nothing does. The narrower of the two types decides the tolerance.
+
+    ``slack`` is what elements may be off by besides; where it is infinite, they may be anything.
+    """
     found, wanted = np.asarray(found), np.asarray(wanted)
     if found.shape != wanted.shape:
         return f"shape {list(found.shape)} instead of {list(wanted.shape)}"
     names = [array.dtype.name for array in (found, wanted) if array.dtype.name in RTOL]
     if not names:
-        wrong = np.asarray(found != wanted)
+        wrong = np.asarray(found != wanted) & (slack != np.inf)
         return _first(found, wanted, wrong) if wrong.any() else None
     if rtol is None:
         rtol = factor * max(RTOL[name] for name in names)
@@ -24,7 +27,9 @@ def difference(found: Any, wanted: Any, factor: float = 1.0, rtol: float | None 
     a, b = found.astype(wide), wanted.astype(wide)
     finite = np.abs(b[np.isfinite(b)])
     scale = min(float(finite.max()), 1.0) if finite.size else 1.0  # near 0, the error of the larger terms remains
-    wrong = ~np.isclose(a, b, rtol=rtol, atol=rtol * max(scale, 1e-30), equal_nan=True)
+    wrong = ~np.isclose(a, b, rtol=rtol, atol=rtol * max(scale, 1e-30), equal_nan=True) & (slack != np.inf)
+    with np.errstate(invalid="ignore"):  # of two infinities
+        wrong &= ~(np.abs(a - b) <= slack)
     return _first(found, wanted, wrong) if wrong.any() else None
 
 

@@ -1,0 +1,102 @@
+"""How much of a result is rounding: measured, by running the NumPy kernels with results that are rounded at random (Monte Carlo arithmetic).
+
+Two correct ways to compute a program round its intermediate results differently. Where a program is ill-conditioned (a difference of nearly equal
+numbers, a comparison near a tie, a sum that ends near the border of an overflow), this moves its results far, whoever computes it. How far is seen by
+moving every intermediate result by a few units in the last place, some times over. A result of native code that is further off than its type's
+tolerance is right only if it is no further off than a small multiple of that.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from penstock.runtime import plan
+from support.compare import difference
+
+ULPS = 4.0  # what one kernel may be off by: the promise of the compiler's transcendentals
+MULTIPLE = 4.0  # of the largest deviation that was seen
+SAMPLES = 48  # enough to see a decision near a tie fall both ways
+
+
+def is_float(value: Any) -> bool:
+    """True for arrays of floats, also of bfloat16."""
+    return isinstance(value, (np.ndarray, np.generic)) and (value.dtype.kind == "f" or value.dtype == ml_dtypes.bfloat16)
+
+
+class Rounding:
+    """Rounds at random."""
+
+    def __init__(self, seed: int) -> None:
+        self._random, self._kernel_of = np.random.RandomState(seed), plan.kernel_of
+
+    def __call__(self, value: Any, ulps: float = ULPS) -> np.ndarray:
+        """The value, moved by up to some units in the last place; numbers that are too small to be normal may become 0."""
+        value = np.asarray(value)
+        limits = ml_dtypes.finfo(value.dtype)
+        with np.errstate(all="ignore"):
+            wide = value.astype(np.float64)
+            moved = wide * (1 + self._random.uniform(-ulps, ulps, value.shape) * float(limits.eps))
+            moved = np.where((np.abs(wide) < float(limits.tiny)) & (self._random.random_sample(value.shape) < 0.5), 0.0, moved)
+            return np.asarray(moved.astype(value.dtype))
+
+    def kernel_of(self, node: Any, environment: Any) -> Callable[..., Any]:
+        """``plan.kernel_of``, with a kernel whose results are rounded at random."""
+        kernel = self._kernel_of(node, environment)
+        if node.definition.stateful or node.definition.shape_only or not node.inputs:
+            return kernel
+
+        def rounded(*inputs: Any) -> Any:
+            results = kernel(*inputs)
+            flat = list(results) if isinstance(results, (tuple, list)) else [results]
+            sizes = [value.size for value in inputs if is_float(value)]
+            moved = [bool(sizes) and is_float(result) and not _copied(result, inputs) for result in flat]
+            if not any(moved):
+                return results
+            ulps = ULPS
+            if not node.definition.elementwise:  # it rounds inside as well
+                ulps *= max(1.0, np.log2(max(sizes) / max(min(np.size(result) for result in flat), 1) + 1))
+                results = kernel(*[self(value) if is_float(value) else value for value in inputs])
+                flat = list(results) if isinstance(results, (tuple, list)) else [results]
+            if node.definition.flops is not None and not all(np.isfinite(value).all() for value in inputs if is_float(value)):
+                flat = [np.full_like(result, np.nan) for result in flat]  # it may count the zeros of a padding, or not: 0 * nan
+            made = [self(result, ulps) if rounds else result for result, rounds in zip(flat, moved)]
+            return type(results)(made) if isinstance(results, (tuple, list)) else made[0]
+
+        return rounded
+
+
+def _copied(result: Any, inputs: Sequence[Any]) -> bool:
+    """Is every element that of an input, but perhaps for its sign, or 0? Then nothing was rounded."""
+    wide = np.abs(np.asarray(result, np.float64))
+    given = [np.abs(np.asarray(value, np.float64)).ravel() for value in inputs if is_float(value)]
+    return bool(np.isin(wide, np.concatenate([[0.0], *given])).all())
+
+
+def unexplained(found: Sequence[Any], wanted: Sequence[Any], samples: Iterable[Sequence[Any]]) -> str | None:
+    """What differs between results and is not rounding; None if nothing does. ``samples`` are the wanted results, rounded at random."""
+    problems = {index: text for index, pair in enumerate(zip(found, wanted)) if (text := difference(*pair)) is not None}
+    spread = {index: np.zeros(np.shape(wanted[index])) for index in problems}
+    for sample in samples if problems else ():
+        for index in list(problems):
+            spread[index] = np.maximum(spread[index], _distance(np.asarray(sample[index]), np.asarray(wanted[index])))
+            text = difference(found[index], wanted[index], slack=MULTIPLE * spread[index])
+            if text is None:
+                del problems[index]
+            else:
+                problems[index] = f"{text}; rounding moves results by up to {spread[index].max():.2g}"
+        if not problems:
+            return None
+    return next((f"result {index}: {text}" for index, text in problems.items()), None)
+
+
+def _distance(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Per element; infinite between two decisions, and between a number and none."""
+    if not is_float(one):
+        return np.where(one != other, np.inf, 0.0)
+    with np.errstate(all="ignore"):
+        a, b = one.astype(np.float64), other.astype(np.float64)
+        same = (a == b) | (np.isnan(a) & np.isnan(b))
+        return np.where(same, 0.0, np.where(np.isfinite(a) & np.isfinite(b), np.abs(a - b), np.inf))
