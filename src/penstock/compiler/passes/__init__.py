@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from penstock.compiler.ir import Program, check
+from penstock.compiler.ir import Program
 from penstock.compiler.passes.algebra import simplify
 from penstock.compiler.passes.channels import choose_layout
 from penstock.compiler.passes.constants import fold_constants
@@ -16,6 +16,7 @@ from penstock.compiler.passes.debugging import strip_debugging
 from penstock.compiler.passes.factors import merge_factors
 from penstock.compiler.passes.identities import remove_identities, remove_waits
 from penstock.compiler.passes.layout import simplify_layout
+from penstock.compiler.passes.legality import Promises
 from penstock.compiler.passes.loops import drop_loop_variables
 from penstock.compiler.passes.options import NONE, Options, options_of
 from penstock.compiler.passes.recompute import recompute
@@ -29,10 +30,12 @@ def optimise(program: Program, options: Options) -> Program:
     if len(program.nodes) < options.fewest_nodes:
         return program
     for run in [*[each for _ in range(options.rounds) for each in _passes(options)], *_last(options)]:
-        after = run(program)
-        if after is not program:
-            check(after)
-        program = after
+        promises = Promises(program)
+        program = run(program)
+        try:
+            promises.check(program)
+        except AssertionError as broken:
+            raise AssertionError(f"the pass {getattr(run, 'func', run).__name__} broke the program: {broken}") from None
     return program
 
 

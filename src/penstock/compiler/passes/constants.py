@@ -16,14 +16,18 @@ from penstock.ops.constant import Const
 
 
 def fold_constants(program: Program, limit: int) -> Program:
-    """With constants in the place of nodes whose outputs are known and have at most ``limit`` bytes."""
+    """With constants in the place of nodes whose outputs are known and have at most ``limit`` bytes.
+
+    What somebody waits for stays, if it waits for inputs that it does not need to be known.
+    """
     walk = Walk(program)
+    waited = {other for node in program.nodes for other in node.control}
 
     def visit(node: Node, nodes: list[Node]) -> list[Edge] | None:
         if not _may_be_known(node) or not (node in walk.used or node in walk.fetched) or not _may_fold(node, limit):
             return None
         values = None
-        if node.definition.static is not None and not any(map(walk.carries_reference, node.inputs)):
+        if node.definition.static is not None and node not in waited and not any(map(walk.carries_reference, node.inputs)):
             values = _known(node)
         values = values or _computed(node)
         if values is None:
