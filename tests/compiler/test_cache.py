@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -13,14 +14,18 @@ import penstock.ops
 from penstock.cli.main import main
 from penstock.compiler import cache, target
 from penstock.compiler.calls import Code
-from support.fused import native_op
+from penstock.compiler.team import native_driver
+from penstock.graph import dtypes as dt
+from penstock.graph.opdef import REGISTRY
+from support.fused import Native, native_op, one_op
 
 SOURCE = Path(penstock.__path__[0]).parent
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch, eager):
-    """An empty cache."""
+    """An empty cache. The driver, which this process has by then, is not in it."""
+    native_driver()
     monkeypatch.setenv("PENSTOCK_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
@@ -74,6 +79,53 @@ def test_oldest_go_first(folder):
     assert sorted(path.stem for path, _ in cache.entries()) == ["0", "7", "8", "9"]
 
 
+def total() -> int:
+    return sum(status.st_size for _, status in cache.entries())
+
+
+def test_bound_holds_for_kernels(monkeypatch):
+    """Kernels that were compiled past the limit push out the oldest files, and those that lost theirs go on working."""
+    x, made = np.arange(1, 101, dtype=np.float32), {}
+    works()
+    monkeypatch.setattr(cache, "LIMIT", 4 * total())
+    cache._room.clear()
+    for name in OPS:
+        Code._known.clear()
+        made[name] = Native(one_op(REGISTRY[name], {"T": dt.float32}, [dt.float32]), [x], x.shape)
+        age = {path: status.st_mtime for path, status in cache.entries()}
+        for place, path in enumerate(sorted(age, key=age.__getitem__)):  # files of the same tick are as old as they are in this order
+            os.utime(path, (place + 1, place + 1))
+        assert total() <= cache.LIMIT
+    left = {path.stem for path, _ in cache.entries()}
+    assert 0 < len(left) < len(OPS)
+    for name, kernel in made.items():
+        np.testing.assert_array_equal(kernel([x])[0], REGISTRY[name].kernel(x))
+    compiled = []
+    generate = target._generate
+    monkeypatch.setattr(target, "_generate", lambda *given: compiled.append(1) or generate(*given))
+    for name in reversed(OPS):
+        Code._known.clear()
+        np.testing.assert_array_equal(native_op(name, x), REGISTRY[name].kernel(x))
+    assert len(compiled) == len(OPS) - len(left)  # the youngest were there, the oldest are made again
+
+
+def test_many_files_are_not_looked_at_for_each_one(monkeypatch):
+    random.seed(0)
+    looks, entries = [], cache.entries
+    monkeypatch.setattr(cache, "entries", lambda: looks.append(1) or entries())
+    for index in range(100):
+        cache.store(str(index), bytes(1000))
+    assert len(looks) <= 1
+    monkeypatch.setattr(cache, "LIMIT", 50_000)
+    looks.clear()
+    for process in range(50):
+        cache._room.clear()
+        for index in range(2):
+            cache.store(f"{process}/{index}".replace("/", "-"), bytes(1000))
+    assert 20 < len(looks) < 60  # one for every 3125 bytes
+    assert sum(status.st_size for _, status in entries()) <= cache.LIMIT * (1 + 8 * cache._UNSEEN)
+
+
 def test_where_it_is(monkeypatch, tmp_path):
     monkeypatch.delenv("PENSTOCK_CACHE_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -93,22 +145,40 @@ def test_command(capsys, folder):
     assert cache.entries() == []
 
 
-PROGRAM = """
+OPS = ["Square", "Relu", "Neg", "Abs", "Sqrt", "Relu6", "Floor", "Softsign"]
+PROGRAM = f"""
+import sys
 import numpy as np
 import penstock.ops
+from penstock.compiler import cache
 from penstock.graph.opdef import REGISTRY
 from support.fused import native_op
-for name in ("Square", "Relu", "Neg", "Abs", "Sqrt", "Relu6", "Floor", "Softsign"):
+cache.LIMIT = int(sys.argv[1])
+for name in {OPS}:
     x = np.arange(100, dtype=np.float32)
     np.testing.assert_array_equal(native_op(name, x), REGISTRY[name].kernel(x))
 """
 
 
-def test_two_processes_at_once(folder):
+def run_two(limit: int) -> None:
+    """Two processes that compile the same kernels at the same time."""
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCE), str(Path(__file__).parents[1])])}
-    running = [subprocess.Popen([sys.executable, "-c", PROGRAM], env=env, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    running = [subprocess.Popen([sys.executable, "-c", PROGRAM, str(limit)], env=env, stderr=subprocess.PIPE, text=True) for _ in range(2)]
     for process in running:
         _, errors = process.communicate(timeout=120)
         assert process.returncode == 0, errors
+
+
+def test_two_processes_at_once():
+    run_two(cache.LIMIT)
     assert len(cache.entries()) == 9  # and the driver
     assert all(cache.load(path.stem) is not None for path, _ in cache.entries())
+
+
+def test_two_processes_that_push_each_other_out():
+    assert works()
+    limit = 3 * total()
+    run_two(limit)
+    assert 0 < total() <= limit * (1 + 2 * cache._UNSEEN) and len(cache.entries()) < 9
+    assert all(cache.load(path.stem) is not None for path, _ in cache.entries())
+    assert works()

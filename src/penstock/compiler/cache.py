@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import logging
 import os
+import random
 import tempfile
 from pathlib import Path
 
@@ -18,6 +19,8 @@ _MAGIC = b"penstock kernel 1\n"
 _SUFFIX = ".kernel"
 LIMIT = 256 << 20  # bytes; the files that were used longest ago go first
 _KEEP = 0.8  # of the limit, when files have to go
+_UNSEEN = 1 / 16  # of the limit: what a process stores, at most, before it looks again at what all have stored
+_room: dict[Path, float] = {}  # by folder: bytes that this process stores before it looks
 
 
 def folder() -> Path:
@@ -59,7 +62,7 @@ def store(name: str, payload: bytes) -> None:
         except BaseException:
             os.unlink(temporary)
             raise
-        evict()
+        _make_room(target.parent, len(payload))
     except OSError as error:
         _log.info("cannot keep a kernel in %s: %s", target.parent, error)
 
@@ -71,26 +74,37 @@ def _checksum(name: str, payload: bytes) -> bytes:
 def entries() -> list[tuple[Path, os.stat_result]]:
     """All files, the one used longest ago first."""
     found = []
-    with contextlib.suppress(OSError):  # no folder, no files
-        for path in folder().iterdir():
-            if path.suffix == _SUFFIX or path.name.startswith(".new-"):
+    with contextlib.suppress(OSError), os.scandir(folder()) as files:  # no folder, no files
+        for file in files:
+            if file.name.endswith(_SUFFIX) or file.name.startswith(".new-"):
                 with contextlib.suppress(OSError):  # another process has removed it
-                    found.append((path, path.stat()))
+                    found.append((Path(file.path), file.stat()))
     return sorted(found, key=lambda entry: entry[1].st_mtime)
 
 
-def evict(limit: int | None = None) -> None:
-    """Removes the oldest files if there are more bytes than the limit."""
+def _make_room(where: Path, added: int) -> None:
+    """Sees to the limit: not at every store, as thousands of files take a while to look at.
+
+    A process begins anywhere between two looks, so that many which store a little each look as often, together, as one that stores as much.
+    """
+    _room[where] = _room.get(where, random.uniform(0, LIMIT * _UNSEEN)) - added
+    if _room[where] <= 0:
+        _room[where] = min(LIMIT - evict(), LIMIT * _UNSEEN)
+
+
+def evict(limit: int | None = None) -> int:
+    """Removes the oldest files if there are more bytes than the limit; returns how many bytes are left."""
     limit = LIMIT if limit is None else limit
     files = entries()
     total = sum(status.st_size for _, status in files)
     if total <= limit:
-        return
+        return total
     for path, status in files:
         if total <= limit * _KEEP:
             break
         path.unlink(missing_ok=True)
         total -= status.st_size
+    return total
 
 
 def clear() -> int:
