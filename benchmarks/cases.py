@@ -12,11 +12,12 @@ class Case(NamedTuple):
     aim: float | None = None
     stretch: float | None = None
     absolute: bool = False
-    peers: str = "all"  # all; convnet: also channels-last; tf: the TensorFlow 1 API only; plain: one TensorFlow; numpy: NumPy itself
+    peers: str = "all"  # all; convnet: also channels-last; tf: the TensorFlow 1 API only; plain: one TensorFlow; numpy: NumPy itself; alone: none
     script: str = ""  # measured in fresh processes by this file, instead of steps of one process
-    unit: str = "s"
+    unit: str = "s"  # s, B (bytes), or x (times)
 
 
+_MODELS = {"mlp": "MLP", "lstm": "LSTM", "transformer": "Transformer", "resnet": "ResNet b4", "googlenet": "GoogLeNet b8", "alexnet": "AlexNet b16"}
 CASES = {case.name: case for case in (
     Case("alexnet_16", "AlexNet, batch 16", 1.0, 0.7, peers="convnet"),
     Case("overfeat_8", "Overfeat, batch 8", 1.0, 0.7, peers="convnet"),
@@ -47,9 +48,12 @@ CASES = {case.name: case for case in (
     Case("googlenet_first", "GoogLeNet b8: first result, kernel cache empty", peers="plain", script="startup.py"),
     Case("googlenet_cold", "GoogLeNet b8: first compiled step, cache empty", 15.0, absolute=True, peers="plain", script="startup.py"),
     Case("googlenet_warm", "GoogLeNet b8: first compiled step, cache full", 1.0, absolute=True, peers="plain", script="startup.py"),
+    *(Case(f"{name}_delay", f"{label}: first result, over that of NumPy alone", 2.0, absolute=True, peers="alone", script="startup.py", unit="x")
+      for name, label in _MODELS.items() if name != "alexnet"),
     *(Case(f"{name}_memory", f"{label}: memory that training adds at its peak", 1.0, peers="plain", script="startup.py", unit="B")
-      for name, label in (("mlp", "MLP"), ("lstm", "LSTM"), ("transformer", "Transformer"), ("resnet", "ResNet b4"), ("googlenet", "GoogLeNet b8"),
-                          ("alexnet", "AlexNet b16"))),
+      for name, label in _MODELS.items()),
+    *(Case(f"{name}_default_memory", f"{label}: the same, first steps by NumPy", 1.0, peers="plain", script="startup.py", unit="B")
+      for name, label in _MODELS.items()),
     Case("save", "save 1 GB", peers="plain", script="checkpoint.py"),
     Case("sync", "save 1 GB, wait for the disk (TF: not)", peers="plain", script="checkpoint.py"),
     Case("restore", "restore 1 GB", peers="plain", script="checkpoint.py"),

@@ -49,6 +49,7 @@ KINDS = {  # which peers a case has
     "convnet": ("penstock", "tf", "onednn", "torch", "nhwc", "jax"),
     "tf": ("penstock", "tf", "onednn"),
     "plain": ("penstock", "onednn"),
+    "alone": ("penstock",),
     "numpy": ("penstock", "numpy", "tf", "onednn", "torch", "jax"),
 }
 

@@ -15,9 +15,11 @@ Results = dict[str, dict[str, float]]  # case -> peer -> seconds or bytes
 
 
 def amount(value: float | None, unit: str = "s") -> str:
-    """Three digits and a unit: 1.23 s, 45.6 ms, 789 µs, 1.50 GB."""
+    """Three digits and a unit: 1.23 s, 45.6 ms, 789 µs, 1.50 GB, 1.02 x."""
     if value is None:
         return ""
+    if unit == "x":
+        return f"{value:.2f} x"
     units = _TIMES if unit == "s" else _SIZES
     scale, name = next((pair for pair in units if value >= pair[0]), units[-1])
     value /= scale

@@ -56,9 +56,9 @@ class Stopwatch:
         self.node, self._kernel = node, kernel
         self.calls, self.seconds, self.flops, self.bytes = 0, 0.0, 0.0, 0.0
 
-    def __call__(self, *inputs: Any) -> Any:
+    def __call__(self, *inputs: Any, **options: Any) -> Any:
         start = time.perf_counter()
-        result = self._kernel(*inputs)
+        result = self._kernel(*inputs, **options)
         self.seconds += time.perf_counter() - start
         self.calls += 1
         outputs = list(result) if isinstance(result, (tuple, list)) else [result]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+import sys
 import time
 from collections.abc import Sequence
 
@@ -20,6 +21,7 @@ from penstock.compiler.team import native_driver, team
 ALIGNMENT = 64
 GUARD = 0  # bytes after each buffer, with a pattern: tests set it to see whether a kernel writes where it should not. Buffers then share nothing
 _PATTERN = 0xA5
+_LARGE = 16 << 20  # bytes of an arena
 
 
 class Table:
@@ -115,6 +117,14 @@ def _in_place(calls: Sequence[Call], lives: dict[Buffer, tuple[int, int]]) -> di
     return home
 
 
+def _give_back() -> None:
+    """Returns to the system what is free in the heap, where NumPy's first steps and the compiler have left much: the arena takes its place."""
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # (of the GNU library)
+        if trim is not None:
+            trim(0)
+
+
 def _lowest_gap(taken: np.ndarray, size: int) -> int:
     """The lowest place that is free; ``taken``: starts and ends."""
     start = 0
@@ -130,6 +140,8 @@ class Instance:
 
     def __init__(self, table: Table) -> None:
         self._table = table  # keeps the code in memory
+        if table.arena_bytes >= _LARGE:
+            _give_back()
         self._arena = np.empty(table.arena_bytes + ALIGNMENT, np.uint8)
         if GUARD:
             self._arena.fill(_PATTERN)

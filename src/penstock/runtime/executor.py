@@ -13,6 +13,7 @@ from typing import Any
 
 from penstock import errors
 from penstock.errors import OpError
+from penstock.runtime.blocks import unshared
 from penstock.runtime.failures import describe, out_of_time, waiting_at
 from penstock.runtime.frames import FramePlan, FrameRun
 from penstock.runtime.plan import PartitionPlan, Plan
@@ -61,25 +62,26 @@ def call(plan: Plan | FramePlan, arguments: list[Any], step: Step) -> list[Any]:
 
 def run_in_order(part: PartitionPlan, slots: list[Any]) -> None:
     """The whole of a step in which nothing waits, or nothing could go on meanwhile: nodes stand in a runnable order already."""
-    index = 0
+    index, values = 0, list[Any]()
     try:
-        for index, (kernel, sources, references, targets, frees) in enumerate(  # noqa: B007 (named in the error)
-                zip(part.kernels, part.inputs, part.references, part.outputs, part.frees)):
+        for index, (kernel, sources, references, targets, frees, spares) in enumerate(  # noqa: B007 (named in the error)
+                zip(part.kernels, part.inputs, part.references, part.outputs, part.frees, part.spares)):
             values = [slots[slot] for slot in sources]
+            for slot in frees:
+                slots[slot] = None
             if references:
                 for position in references:
                     values[position] = values[position].read()
-            result = kernel(*values)
+            result = kernel(*values, spare=unshared(values, spares)) if spares else kernel(*values)
             if type(targets) is int:
                 slots[targets] = result
             elif targets:
-                for slot, item in zip(targets, result):
-                    slots[slot] = item
-            for slot in frees:
-                slots[slot] = None
-            del values, result
+                for place, slot in enumerate(targets):
+                    slots[slot] = result[place]
+            del result
+            values.clear()
     except Exception as error:
-        raise describe(error, part.nodes[index], [slots[slot] for slot in part.inputs[index]])  # noqa: B904 (it sets the cause)
+        raise describe(error, part.nodes[index], values)  # noqa: B904 (it sets the cause)
 
 
 def _run_together(runs: list[_DeviceRun], step: Step) -> None:

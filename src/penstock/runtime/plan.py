@@ -9,6 +9,7 @@ from typing import Any
 
 from penstock.compiler.ir import Node, Program, blocks, carries_reference
 from penstock.ops.transfer import Recv, Region, rendezvous_key
+from penstock.runtime.blocks import in_blocks, runs_in_blocks
 from penstock.runtime.environment import Environment
 from penstock.runtime.partition import partition
 from penstock.runtime.recheck import checked, result_checked
@@ -22,9 +23,10 @@ class PartitionPlan:
     """The tables of one device.
 
     kernels[i](*inputs) runs node i, whose inputs are in slots ``inputs[i]``; ``references[i]`` are the positions among them that hold a Ref but are
-    taken by value; the results go to slots ``outputs[i]`` (an int if the op has exactly one output). ``frees[i]`` are the slots that are not
-    needed any more after node i, when nodes run in order. ``pending[i]`` is how many nodes must have run before i, ``successors[i]`` who waits for i,
-    ``uses`` how many nodes read a slot. ``waits[i]`` says that the kernel may block; ``receives[i]`` is the rendezvous key of a Recv, else None.
+    taken by value; the results go to slots ``outputs[i]`` (an int if the op has exactly one output). ``frees[i]`` are the slots that nobody but
+    node i, if at all, needs any more when nodes run in order; ``spares[i]`` are the positions of inputs in them that its kernel may write over.
+    ``pending[i]`` is how many nodes must have run before i, ``successors[i]`` who waits for i, ``uses`` how many nodes read a slot. ``waits[i]`` says
+    that the kernel may block; ``receives[i]`` is the rendezvous key of a Recv, else None.
     """
 
     def __init__(self, nodes: list[Node], device: str, environment: Environment, fetched: set[tuple[Node, int]], arg_slots: dict[Node, Slot]) -> None:
@@ -69,10 +71,15 @@ class PartitionPlan:
             for slot in slots:
                 self.uses[slot] += 1
                 last[slot] = index
-        self.frees: list[tuple[Slot, ...]] = [()] * len(self.nodes)
+        for index, slots in enumerate(self.outputs):
+            for slot in [slots] if type(slots) is int else slots:
+                last.setdefault(slot, index + 1)  # nobody reads it
+        self.frees: list[tuple[Slot, ...]] = [()] * (len(self.nodes) + 1)
         for slot, index in last.items():
             if slot not in kept:
                 self.frees[index] = (*self.frees[index], slot)
+        self.spares = [tuple(position for position, slot in enumerate(slots) if slot in frees) if frees and runs_in_blocks(node) else ()
+                       for node, slots, frees in zip(self.nodes, self.inputs, self.frees)]
         for slot in kept:
             self.uses[slot] += 1  # the caller
 
@@ -149,7 +156,7 @@ def kernel_of(node: Node, environment: Environment) -> Callable[..., Any]:
     if node.definition is Region:  # nothing between the executor and native code
         run = node.payload.run
         return run if len(node.output_dtypes) != 1 else lambda *inputs: run(*inputs)[0]
-    kernel = node.definition.bind(node, KernelContext(node, environment))
+    kernel = in_blocks(node, node.definition.bind(node, KernelContext(node, environment)))
     if not node.definition.__module__.startswith("penstock."):
         kernel = result_checked(node, kernel)  # ours are held to their word by the tests, users' here
     kernel = checked(node, kernel)

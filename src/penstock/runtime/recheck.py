@@ -28,14 +28,14 @@ def checked(node: Node, kernel: Kernel) -> Kernel:
         return kernel
     last: list[Any] = [None]
 
-    def check_and_run(*inputs: Any) -> Any:
+    def check_and_run(*inputs: Any, **options: Any) -> Any:
         shapes = [getattr(value, "shape", None) for value in inputs]
         if shapes != last[0]:
             problem = complaint(node, list(inputs))
             if problem is not None:
                 raise invalid_argument(problem)
             last[0] = shapes
-        return kernel(*inputs)
+        return kernel(*inputs, **options)
 
     return check_and_run
 
@@ -87,8 +87,8 @@ def result_checked(node: Node, kernel: Kernel) -> Kernel:
     wanted = [(dtype.base_dtype, node.origin.outputs[index].shape if node.origin is not None else TensorShape(None))
               for index, dtype in enumerate(node.output_dtypes)]
 
-    def run_and_check(*inputs: Any) -> Any:
-        result = kernel(*inputs)
+    def run_and_check(*inputs: Any, **options: Any) -> Any:
+        result = kernel(*inputs, **options)
         outputs = [result] if len(wanted) == 1 else list(result or ())
         if len(outputs) != len(wanted):
             raise invalid_argument(f"the kernel gave {len(outputs)} outputs, its signature has {len(wanted)}")

@@ -115,6 +115,12 @@ def test_large_results_are_not_folded():
     assert types_after([large], options=only(constants=True, folded_bytes=4000)) == ["Const"]
 
 
+def test_much_is_not_made_of_little():
+    """A plan keeps its constants: the zeros that variables begin with would never go."""
+    assert "Fill" in types_after([tf.zeros([1000, 1000])])
+    assert types_after([tf.constant(np.ones((1000, 1000), np.float32)) * 2.0]) == ["Const"]
+
+
 def test_random_numbers_are_not_folded():
     assert "RandomUniform" in types_after([tf.random_uniform([2])])
 

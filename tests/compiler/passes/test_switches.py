@@ -42,10 +42,11 @@ def test_toggles(name, switches):
 def test_named_optimizers():
     assert options(optimizers=["constfold"]) == only(constants=True, factors=True)
     assert options(optimizers=["layout", "remap"]) == only(layout=True, remapping=True)
+    assert options(optimizers=["memory"]) == only(updates=True)
 
 
 def test_memory_optimization():
-    assert options(memory_optimization=RewriterConfig.NO_MEM_OPT) == Options()
+    assert options(memory_optimization=RewriterConfig.NO_MEM_OPT) == Options(updates=False)
     assert options(memory_optimization=RewriterConfig.RECOMPUTATION_HEURISTICS) == Options(recompute_cheap=True)
     assert options(memory_optimization=RewriterConfig.MANUAL, memory_optimizer_target_node_name_scope="grads/") == \
         Options(recompute_hinted=True, gradient_scope="grads/")

@@ -21,6 +21,7 @@ from penstock.compiler.passes.loops import drop_loop_variables
 from penstock.compiler.passes.options import NONE, Options, options_of
 from penstock.compiler.passes.recompute import recompute
 from penstock.compiler.passes.subexpressions import merge_equal
+from penstock.compiler.passes.updates import update_early
 
 __all__ = ["NONE", "Options", "optimise", "options_of"]
 
@@ -63,6 +64,8 @@ def _passes(options: Options) -> Iterator[Callable[[Program], Program]]:
 
 
 def _last(options: Options) -> Iterator[Callable[[Program], Program]]:
-    """What others must not look at again: copies that are there on purpose."""
+    """What others must not look at again: copies that are there on purpose, and the order."""
     if options.recompute_cheap or options.recompute_hinted:
         yield partial(recompute, cheap=options.recompute_cheap, hinted=options.recompute_hinted, scope=options.gradient_scope)
+    if options.updates:
+        yield update_early

@@ -1,6 +1,7 @@
 """Constant folding: what depends on constants alone, or on shapes that are known, is computed once, when the plan is made.
 
-A kernel that fails then is left in its place, so that its error comes when it is run, and names it.
+A kernel that fails then is left in its place, so that its error comes when it is run, and names it. So is one that makes much of little, such as the
+zeros that a variable begins with: the plan would keep them.
 """
 from __future__ import annotations
 
@@ -13,6 +14,8 @@ from penstock.compiler.ir import Edge, Node, Program
 from penstock.compiler.passes.walk import Walk, constant_of, is_pure
 from penstock.graph.dtypes import DType
 from penstock.ops.constant import Const
+
+_MUCH = 1 << 18  # bytes
 
 
 def fold_constants(program: Program, limit: int) -> Program:
@@ -50,7 +53,8 @@ def _may_fold(node: Node, limit: int) -> bool:
     if node.origin is None or not is_pure(node) or not node.definition.__module__.startswith("penstock."):
         return False  # users' kernels may do what they like, each time
     sizes = [_bytes(tensor.shape.num_elements(), dtype) for tensor, dtype in zip(node.origin.outputs, node.output_dtypes)]
-    return bool(sizes) and sum(sizes) <= limit
+    given = sum(value.nbytes for value in map(constant_of, node.inputs) if value is not None)
+    return bool(sizes) and sum(sizes) <= min(limit, max(given, _MUCH))
 
 
 def _bytes(elements: int | None, dtype: DType) -> float:

@@ -12,8 +12,9 @@
     rewrite_options.layout_optimizer               ``layout``
     rewrite_options.loop_optimization              ``loops``
     rewrite_options.remapping                      ``remapping``: products take over the bias, the relu, ... behind them when code is made
-    rewrite_options.memory_optimization            ``recompute``: cheap nodes (RECOMPUTATION_HEURISTICS), those with _recompute_hint (MANUAL), both
-                                                   (HEURISTICS), for the nodes in the scope memory_optimizer_target_node_name_scope
+    rewrite_options.memory_optimization            ``updates``, but for NO_MEM_OPT; ``recompute``: cheap nodes (RECOMPUTATION_HEURISTICS), those with
+                                                   _recompute_hint (MANUAL), both (HEURISTICS), for the nodes in the scope
+                                                   memory_optimizer_target_node_name_scope
     rewrite_options.debug_stripper                 ``debugging``, if it is ON
 
 A toggle that is OFF switches its pass off; every other value leaves it on (debug_stripper: leaves it off, but for ON). What somebody asks for that is
@@ -33,7 +34,7 @@ from penstock.platform.logging import runtime_logger
 FOLDED_BYTES = 10 << 20  # of the results of one folded node
 _RECOMPUTED = {RewriterConfig.MANUAL: (False, True), RewriterConfig.RECOMPUTATION_HEURISTICS: (True, False), RewriterConfig.HEURISTICS: (True, True)}
 _NAMED = {"constfold": "constants", "arithmetic": "algebra", "dependency": "identities", "layout": "layout", "remap": "remapping", "loop": "loops",
-          "common_subgraph_elimination": "subexpressions", "memory": "", "pruning": "", "function": "", "shape": "", "debug_stripper": ""}
+          "common_subgraph_elimination": "subexpressions", "memory": "updates", "pruning": "", "function": "", "shape": "", "debug_stripper": ""}
 _NOT_DONE = ("scoped_allocator_optimization", "pin_to_host_optimization", "implementation_selector", "auto_mixed_precision",
              "auto_mixed_precision_mkl", "auto_mixed_precision_onednn_bfloat16", "auto_mixed_precision_cpu", "use_plugin_optimizers",
              "experimental_conditional_code_motion", "shape_optimization", "function_optimization")  # toggles; OFF is what they are
@@ -52,6 +53,7 @@ class Options:
     loops: bool = True
     factors: bool = True
     remapping: bool = True
+    updates: bool = True
     debugging: bool = False
     recompute_cheap: bool = False
     recompute_hinted: bool = False
@@ -60,7 +62,7 @@ class Options:
     rounds: int = 1
 
 
-SWITCHES = ("identities", "constants", "algebra", "layout", "subexpressions", "loops", "factors", "remapping")
+SWITCHES = ("identities", "constants", "algebra", "layout", "subexpressions", "loops", "factors", "remapping", "updates")
 NONE = Options(**dict.fromkeys(SWITCHES, False))  # type: ignore[arg-type]
 
 
@@ -75,7 +77,7 @@ def options_of(config: Any) -> Options:
     off = RewriterConfig.OFF
     on = {"identities": new.dependency_optimization != off, "constants": new.constant_folding != off, "algebra": new.arithmetic_optimization != off,
           "layout": new.layout_optimizer != off, "subexpressions": new.common_subgraph_elimination != off, "loops": new.loop_optimization != off,
-          "factors": new.constant_folding != off, "remapping": new.remapping != off}
+          "factors": new.constant_folding != off, "remapping": new.remapping != off, "updates": new.memory_optimization != RewriterConfig.NO_MEM_OPT}
     if new.optimizers:
         named = {_NAMED.get(name) for name in new.optimizers}
         on = {name: value and ("constants" if name == "factors" else name) in named for name, value in on.items()}
@@ -89,7 +91,7 @@ def _not_done(asked: Any) -> list[str]:
     """What is asked for, but does not exist here."""
     found = [f"{name} does nothing here" for name in _NOT_DONE if getattr(asked, name, 0) not in (RewriterConfig.DEFAULT, RewriterConfig.OFF)]
     if asked.memory_optimization in (RewriterConfig.SWAPPING_HEURISTICS, RewriterConfig.SCHEDULING_HEURISTICS, RewriterConfig.HEURISTICS):
-        found.append("memory_optimization: nothing is swapped out or scheduled for memory; RECOMPUTATION_HEURISTICS and MANUAL are there")
+        found.append("memory_optimization: nothing is swapped out, only updates are scheduled for memory; RECOMPUTATION_HEURISTICS and MANUAL work")
     if asked.disable_model_pruning:
         found.append("disable_model_pruning does nothing here: a step never has nodes that its fetches do not need")
     if asked.auto_parallel.enable:

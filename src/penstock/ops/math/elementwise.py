@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from penstock.errors import invalid_argument
 from penstock.graph.attrs import SHAPE, count
 from penstock.graph.composite import IndexedSlices, SparseTensor
 from penstock.graph.convert import to_tensor
@@ -284,9 +283,7 @@ class AccumulateNV2:
     def shape(inputs, shape):
         return merged(inputs).merge_with(shape)
 
-    def kernel(inputs, shape):
-        if not shape.is_compatible_with(np.shape(inputs[0])):
-            raise invalid_argument(f"The inputs have shape {list(np.shape(inputs[0]))}, which is not {shape}")
+    def kernel(inputs):
         return _total(inputs)
 
     lower = _lower_total

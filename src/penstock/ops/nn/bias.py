@@ -43,6 +43,7 @@ class BiasAdd:
     """value + bias, the bias running along the last axis, or along axis 1 for NCHW."""
 
     pictures = ("value", "output")
+    rows = ("value",)
     finishes = "add"
 
     def shape(value, bias, data_format):
@@ -61,6 +62,8 @@ class BiasAdd:
 @op("BiasAddV1", "value: T, bias: T -> output: T", T=NUMERIC)
 class BiasAddV1:
     """BiasAdd along the last axis, as graphs of the first TensorFlow versions have it."""
+
+    rows = ("value",)
 
     def shape(value, bias):
         return _added_shape(value, bias, "NHWC")

@@ -34,6 +34,8 @@ _HALF = (dtypes.float16, dtypes.bfloat16)
 class SoftmaxCrossEntropyWithLogits:
     """Per row, the cross entropy of the softmax of the features with the labels, and its gradient for the features."""
 
+    rows = ("features", "labels")
+
     def shape(features, labels):
         rows = broadcast(features.shape.with_rank(2), labels.shape.with_rank(2))
         return [rows.extents[:1], rows]
@@ -70,6 +72,8 @@ class SoftmaxCrossEntropyWithLogits:
     Tlabels=types(dtypes.int32, dtypes.int64, default=dtypes.int64))
 class SparseSoftmaxCrossEntropyWithLogits:
     """The cross entropy with labels that are given as class numbers, and its gradient for the features."""
+
+    rows = ("features", "labels")
 
     def shape(features, labels):
         matrix, vector = features.shape.with_rank(2), labels.shape.with_rank(1)

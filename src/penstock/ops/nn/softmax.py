@@ -41,6 +41,8 @@ def _at_least_a_vector(logits):
 class Softmax:
     """exp(logits) / sum(exp(logits)) along the last axis."""
 
+    rows = ("logits",)
+
     def shape(logits):
         return _at_least_a_vector(logits)
 
@@ -62,6 +64,8 @@ class Softmax:
 @op("LogSoftmax", "logits: T -> logsoftmax: T", T=FLOATS)
 class LogSoftmax:
     """logits - log(sum(exp(logits))) along the last axis."""
+
+    rows = ("logits",)
 
     def shape(logits):
         return _at_least_a_vector(logits)
