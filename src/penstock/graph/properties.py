@@ -39,6 +39,7 @@ class Properties:
     # how the outputs depend on the inputs
     elementwise: bool = False  # element i of each output depends on element i of the (broadcast) inputs alone
     rows: tuple[str, ...] = ()  # names of the inputs of which some rows, along the first axis, give the same rows of all outputs
+    ufunc: Any = None  # the function of NumPy that the kernel of an elementwise op is: it can write over an input
     shape_only: bool = False  # the outputs depend on the inputs' shapes, not on their elements
     unforeseen: bool = False  # the outputs' shapes depend on the inputs' elements: they change from step to step
     forwards: bool | Callable[..., bool] = False  # the output is the first input, always, or if this function of attributes says so

@@ -1,7 +1,7 @@
-"""Large arrays in blocks: a kernel whose elements, or rows, have nothing to do with each other runs over some of them at a time.
+"""Large arrays in blocks: a kernel whose elements, or rows, have nothing to do with each other can run over some of them at a time.
 
-Its temporaries then stay in the cache, and its result can be written over an input that nobody needs any more, block by block. A step of NumPy
-kernels so needs little more memory than one of native code.
+Its result can then be written over an input that nobody needs any more, and its temporaries stay in the cache. A step of NumPy kernels so needs
+little more memory than one of native code.
 """
 from __future__ import annotations
 
@@ -23,19 +23,31 @@ def in_blocks(node: Node, kernel: Kernel) -> Kernel:
     """The kernel of a node, in blocks if its op allows it and the arrays may be large. It takes ``spare``: arrays that may be written over."""
     if not runs_in_blocks(node):
         return kernel
-    rows, broadcasts = _with_rows(node), getattr(node.definition.shape, "broadcasts", False)
+    rows, definition = _with_rows(node), node.definition
+    broadcasts = getattr(definition.shape, "broadcasts", False)
 
     def run(*inputs: Any, spare: Sequence[np.ndarray] = ()) -> Any:
         whole = max((value for value in inputs if isinstance(value, np.ndarray)), key=_nbytes, default=None)
         if whole is None or whole.nbytes < LARGE or whole.dtype.hasobject:
             return kernel(*inputs)
-        return _rowwise(kernel, inputs, rows, spare) if rows else _elementwise(kernel, inputs, whole.shape, broadcasts, spare)
+        if rows:
+            return _rowwise(kernel, inputs, rows, spare)
+        homes = [array for array in spare if array.shape == whole.shape]
+        if not homes or not _fits(inputs, whole.shape, broadcasts):
+            return kernel(*inputs)
+        return definition.ufunc(*inputs, out=homes[0]) if definition.ufunc is not None else _elementwise(kernel, inputs, whole.shape, homes)
 
     return run
 
 
+def _fits(inputs: Sequence[Any], shape: tuple[int, ...], broadcasts: bool) -> bool:
+    """Has the result this shape, or does the kernel have to say what is wrong?"""
+    shapes = {np.shape(value) for value in inputs}
+    return shapes == {shape} or (broadcasts and np.broadcast_shapes(*shapes) == shape)
+
+
 def runs_in_blocks(node: Node) -> bool:
-    """Can a node run in blocks, and may it be worth it? Its kernel then takes ``spare``."""
+    """Can a node run in blocks, and may it be worth it? Its kernel, as ``in_blocks`` gives it, then takes ``spare``."""
     definition = node.definition
     if not (definition.elementwise or definition.rows) or definition.stateful or definition.forwards or definition.borrows:
         return False
@@ -71,13 +83,11 @@ def _nbytes(array: np.ndarray) -> int:
     return array.nbytes
 
 
-def _elementwise(kernel: Kernel, inputs: Sequence[Any], shape: tuple[int, ...], broadcasts: bool, spare: Sequence[np.ndarray]) -> Any:
+def _elementwise(kernel: Kernel, inputs: Sequence[Any], shape: tuple[int, ...], spare: Sequence[np.ndarray]) -> Any:
     """By elements, if all inputs are single numbers or alike; else by what broadcasting takes for rows."""
     if all(np.size(value) == 1 or (value.shape == shape and value.flags.c_contiguous) for value in inputs):
         flat = [np.reshape(value, -1 if np.shape(value) == shape else ()) for value in inputs]
         return _run(kernel, flat, [value.ndim == 1 for value in flat], spare, shape)
-    if not broadcasts or np.broadcast_shapes(*map(np.shape, inputs)) != shape:
-        return kernel(*inputs)
     return _rowwise(kernel, inputs, [np.shape(value)[:1] == shape[:1] and np.ndim(value) == len(shape) for value in inputs], spare)
 
 

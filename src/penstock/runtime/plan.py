@@ -78,10 +78,17 @@ class PartitionPlan:
         for slot, index in last.items():
             if slot not in kept:
                 self.frees[index] = (*self.frees[index], slot)
-        self.spares = [tuple(position for position, slot in enumerate(slots) if slot in frees) if frees and runs_in_blocks(node) else ()
-                       for node, slots, frees in zip(self.nodes, self.inputs, self.frees)]
+        self.spares = [_spares(node, slots, frees) for node, slots, frees in zip(self.nodes, self.inputs, self.frees)]
         for slot in kept:
             self.uses[slot] += 1  # the caller
+
+
+def _spares(node: Node, slots: tuple[Slot, ...], frees: tuple[Slot, ...]) -> tuple[int, ...]:
+    """The positions of inputs that go after a node, and over which its kernel may write an output."""
+    if not frees or not runs_in_blocks(node):
+        return ()
+    return tuple(position for position, (slot, (producer, index)) in enumerate(zip(slots, node.inputs))
+                 if slot in frees and producer.output_dtypes[index] in node.output_dtypes)
 
 
 class Plan:

@@ -61,6 +61,7 @@ class Add:
 class AddV2:
     """x + y."""
 
+    ufunc = np.add
     neutral = {0: -0.0, 1: -0.0}
     associative = "sum"
     finishes = "add"
@@ -81,6 +82,7 @@ class AddV2:
 class Sub:
     """x - y."""
 
+    ufunc = np.subtract
     neutral = {1: 0.0}
     elementwise = True
     shape = broadcasting("x", "y")
@@ -99,6 +101,7 @@ class Sub:
 class Mul:
     """x * y."""
 
+    ufunc = np.multiply
     neutral = {0: 1.0, 1: 1.0}
     associative = "product"
     elementwise = commutative = True
@@ -188,6 +191,7 @@ def _choose(op, dy, chosen):
 class Maximum:
     """The larger of x and y."""
 
+    ufunc = np.maximum
     elementwise = commutative = True
     shape = broadcasting("x", "y")
 
@@ -205,6 +209,7 @@ class Maximum:
 class Minimum:
     """The smaller of x and y."""
 
+    ufunc = np.minimum
     elementwise = commutative = True
     shape = broadcasting("x", "y")
 
@@ -296,6 +301,7 @@ class AccumulateNV2:
 class Neg:
     """-x."""
 
+    ufunc = np.negative
     elementwise = involution = True
     shape = like("x")
 
@@ -313,6 +319,7 @@ class Neg:
 class Abs:
     """The absolute value."""
 
+    ufunc = np.abs
     elementwise = idempotent = True
     shape = like("x")
 

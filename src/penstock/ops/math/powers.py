@@ -58,6 +58,7 @@ class Pow:
 class Sqrt:
     """The square root."""
 
+    ufunc = np.sqrt
     elementwise = True
     shape = like("x")
 
@@ -191,6 +192,7 @@ class InvGrad(_ReciprocalGrad):
 class Exp:
     """e to the power of x."""
 
+    ufunc = np.exp
     elementwise = True
     shape = like("x")
 

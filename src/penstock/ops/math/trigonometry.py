@@ -246,6 +246,7 @@ class Atanh:
 class Tanh:
     """The hyperbolic tangent."""
 
+    ufunc = np.tanh
     elementwise = True
     shape = like("x")
 
