@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.distributed import client, master, unix_sockets
+from penstock.distributed import client, grpc_server, master, unix_sockets
 from penstock.distributed.grpc_common import CONNECT
 from penstock.distributed.messages import MalformedMessage, Message
 from penstock.distributed.security import Access, Greeting, cluster_secret
@@ -272,6 +272,62 @@ def test_the_loopback_of_ipv6(over_the_network):
         with tf.Graph().as_default(), tf.Session(f"grpc://{host}:{server.target.rpartition(':')[2]}") as session:
             assert session.run(tf.constant(2.0) * 2.0) == 4.0
     server.stop()
+
+
+@pytest.fixture
+def closed_server(monkeypatch, over_the_network):
+    """One that has a secret."""
+    monkeypatch.setenv(SECRET, "open sesame")
+    server = Server.create_local_server()
+    yield server
+    server.stop()
+
+
+@pytest.mark.parametrize("compression", [grpc.Compression.NoCompression, grpc.Compression.Gzip])
+def test_strangers_may_not_say_much(closed_server, compression):
+    """Whoever has not shown the secret cannot make the server take more than a piece, be it as one message or by compression."""
+    large, piece = bytes(8 << 20), bytes(1 << 20)
+    codes = {}
+    with grpc.insecure_channel(address(closed_server), compression=compression, options=[
+            ("grpc.enable_http_proxy", 0), ("grpc.max_send_message_length", -1)]) as channel:
+        for name, call in {"hello": lambda data: list(channel.stream_stream(CONNECT)(iter([data]), timeout=PATIENCE)),
+                           "proof": lambda data: list(channel.stream_stream(CONNECT)(iter([Greeting(None).hello(), data]), timeout=PATIENCE)),
+                           "session": lambda data: channel.unary_unary("/tensorflow.MasterService/CreateSession")(data, timeout=PATIENCE)}.items():
+            for data in (large, piece):
+                with pytest.raises(grpc.RpcError) as caught:
+                    call(data)
+                codes[name, len(data)] = caught.value.code()
+    if compression is grpc.Compression.NoCompression:
+        too_much, wrong, secret = grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.UNAUTHENTICATED
+        assert codes == {("hello", len(large)): too_much, ("hello", len(piece)): wrong, ("proof", len(large)): too_much,
+                         ("proof", len(piece)): secret, ("session", len(large)): secret, ("session", len(piece)): secret}
+    else:
+        assert set(codes.values()) == {grpc.StatusCode.UNIMPLEMENTED}, codes
+    assert alive(closed_server)
+
+
+def test_strangers_who_say_nothing_are_sent_away(closed_server, monkeypatch, caplog):
+    monkeypatch.setattr(grpc_server, "_PATIENCE", 0.5)  # and the server looks once a second
+    monkeypatch.setattr(grpc_server, "_MAX_STRANGERS", 3)
+    over = threading.Event()
+
+    def nothing():
+        over.wait(PATIENCE)
+        yield from ()
+
+    with caplog.at_level(logging.WARNING, logger="tensorflow.server"), grpc.insecure_channel(address(closed_server)) as channel:
+        silent = [channel.stream_stream(CONNECT)(nothing()) for _ in range(3)]
+        deadline = time.monotonic() + PATIENCE
+        while len(closed_server._grpc._strangers._until) < 3:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        one_more = channel.stream_stream(CONNECT)(iter([Greeting(b"open sesame").hello()]))
+        with pytest.raises(grpc.RpcError):
+            next(one_more)
+        assert one_more.code() is grpc.StatusCode.UNAVAILABLE and "3 others" in one_more.details()
+        assert [call.code() for call in silent] == [grpc.StatusCode.CANCELLED] * 3 and "not said in 0.5 s" in caplog.text
+        over.set()
+    assert alive(closed_server) and not closed_server._grpc._strangers._until
 
 
 # --- life ------------------------------------------------------------------------------------------------------------

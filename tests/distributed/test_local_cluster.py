@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
+from penstock.distributed import tenants
 from penstock.distributed.messages import Message
 from support.cluster import PATIENCE, LocalCluster
 
@@ -441,3 +442,60 @@ def test_a_reset_reaches_all_that_are_there():
         cluster.session(WORKER).remote._link.call(Message("ResetAll", {"containers": []}))
     with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized"):
         cluster.session(WORKER).run(v)
+
+
+# --- nothing is left of sessions that are over -----------------------------------------------------------------------
+
+def known_parts(cluster):
+    """How many parts each task knows, and of how many sessions it keeps something."""
+    return {task: (len(worker._graphs), len(worker._sessions)) for task, worker in cluster.workers.items()}
+
+
+def until_nothing_is_known(cluster, tasks):
+    deadline = time.monotonic() + PATIENCE
+    while any(known_parts(cluster)[task] != (0, 0) for task in tasks):
+        assert time.monotonic() < deadline, known_parts(cluster)
+        time.sleep(0.02)
+
+
+def test_a_session_that_lost_a_task_leaves_nothing_on_the_others(cluster):
+    session = cluster.session(WORKER)
+    _, _, x, y = model()
+    session.run(tf.global_variables_initializer())
+    session.run(y, {x: [[1.0, 1.0]]})
+    cluster.kill(PS)
+    with pytest.raises(tf.errors.UnavailableError):
+        session.run(y, {x: [[1.0, 1.0]]})
+    session.close()
+    until_nothing_is_known(cluster, [task for task in cluster.workers if task != PS])
+
+
+def test_the_parts_of_a_lost_master_are_forgotten_in_the_end(cluster, session):
+    _, _, x, y = model()
+    other = cluster.session("/job:worker/replica:0/task:1")
+    for each in (session, other):
+        each.run(tf.global_variables_initializer())
+        each.run(y, {x: [[1.0, 1.0]]})
+    ps = cluster.workers[PS]
+    assert len(ps._sessions) == 2
+    cluster.kill(WORKER)
+    now = time.monotonic()
+    ps.end_forgotten(now + tenants.LEASE - 5.0)
+    assert len(ps._sessions) == 2, "it may only have been cut off"
+    ps.end_forgotten(now + tenants.LEASE + 5.0)
+    assert len(ps._sessions) == 1 and known_parts(cluster)[PS][0], "the other master is still there"
+    np.testing.assert_array_equal(other.run(y, {x: [[1.0, 1.0]]}), [[14.0, 26.0]])
+    other.close()
+    until_nothing_is_known(cluster, [PS])
+
+
+def test_a_master_that_was_cut_off_keeps_its_parts(cluster, session):
+    _, _, x, y = model()
+    session.run(tf.global_variables_initializer())
+    session.run(y, {x: [[1.0, 1.0]]})
+    for connection in list(cluster.network._connections.values()):
+        connection.cut(tf.errors.UnavailableError(None, None, "cut"))
+    cluster.network._connections.clear()
+    np.testing.assert_array_equal(session.run(y, {x: [[1.0, 1.0]]}), [[14.0, 26.0]])
+    cluster.workers[PS].end_forgotten(time.monotonic() + tenants.LEASE + 5.0)
+    np.testing.assert_array_equal(session.run(y, {x: [[1.0, 1.0]]}), [[14.0, 26.0]])

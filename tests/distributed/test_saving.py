@@ -5,6 +5,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 import penstock as tf
 from support.cluster import PATIENCE, Processes
+from support.process import environment
 
 LIMIT = 10.0
 
@@ -138,3 +140,43 @@ def test_killed_while_saving(cluster, tmp_path):
         assert np.all(session.run(v) == number - 1)
         saver.save(session, f"{tmp_path}/model", global_step=number, write_meta_graph=False)
         assert value_in(tf.train.latest_checkpoint(str(tmp_path)), "big") == number - 1
+    assert not list(tmp_path.glob("*temp*")), "nothing is left of the save that failed"
+
+
+SAVING = """
+import sys
+import penstock as tf
+
+target, folder = sys.argv[1:]
+with tf.device("/job:ps/task:0"):
+    v = tf.get_variable("large", [16 << 20], initializer=tf.zeros_initializer())
+saver = tf.train.Saver([v], sharded=True)
+with tf.Session(target) as session:
+    session.run(v.initializer)
+    print("go", flush=True)
+    for number in range(1, 1000):
+        saver.save(session, folder + "/model", global_step=number, write_meta_graph=False)
+"""
+
+
+def test_a_client_killed_while_saving(cluster, tmp_path):
+    """What it has left goes with the next save, of whomever."""
+    process = subprocess.Popen([sys.executable, "-c", SAVING, cluster.target("worker", 0), str(tmp_path)], env=environment(), stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"go\n"
+    deadline = time.monotonic() + PATIENCE
+    while not list(tmp_path.glob("*_temp_*/part-*")):
+        assert time.monotonic() < deadline
+    process.kill()
+    process.wait(PATIENCE)
+    process.stdout.close()
+    v, _, train = model("small", 10)
+    with tf.Session(cluster.target("worker", 0)) as session:
+        session.run(tf.global_variables_initializer())
+        session.run(train)
+        deadline = time.monotonic() + PATIENCE
+        while True:  # the ps may still be writing for the client that is dead
+            tf.train.Saver([v], sharded=True).save(session, f"{tmp_path}/other")
+            if not list(tmp_path.glob("*temp*")):
+                break
+            assert time.monotonic() < deadline
+    assert value_in(f"{tmp_path}/other", "small") == 1.0

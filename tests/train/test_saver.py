@@ -218,15 +218,6 @@ def test_a_full_disk_leaves_the_old_checkpoint(tmp_path, monkeypatch):
     assert files(tmp_path) == before and tf.train.load_variable(path, "v").tolist() == [1, 2]
 
 
-def test_what_a_killed_process_left_is_removed(tmp_path):
-    old, fresh = tmp_path / "model.index.tempstate0123", tmp_path / "model.data-00000-of-00001.tempstate4567"
-    for left in (old, fresh):
-        left.touch()
-    os.utime(old, (0, 0))
-    saved(tmp_path, v=1.0)
-    assert not old.exists() and fresh.exists()  # the fresh one may have somebody who writes it
-
-
 def test_saving_again_while_a_restored_value_is_held(tmp_path):
     with tf.Graph().as_default(), tf.Session() as sess:
         v = tf.Variable(np.zeros(1000), name="v")

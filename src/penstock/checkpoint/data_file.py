@@ -10,7 +10,8 @@ import queue
 import threading
 from typing import Any
 
-from penstock.checkpoint.publish import on_disk, remove_if_there
+from penstock.checkpoint.claims import create, remove_if_there
+from penstock.checkpoint.publish import on_disk
 
 _SMALL = 1 << 20  # bytes; what is smaller is collected first
 _AT_ONCE = 1 << 18  # bytes of one write: while Linux takes many megabytes at once, other threads wait for fresh memory, and training with them
@@ -18,14 +19,14 @@ _WAITING = 4  # pieces that may wait for the thread
 
 
 class DataFile:
-    """A new file, written from front to end. ``close`` ends it, ``discard`` removes it.
+    """A new file, written from front to end. ``finish`` ends it; then it may get another name. ``discard``, the last call, removes it if it has none.
 
-    What is given to ``write`` must not change until ``close``.
+    What is given to ``write`` must not change until ``finish``.
     """
 
     def __init__(self, path: str) -> None:
         self.path, self.size = path, 0
-        self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
+        self._descriptor = create(path)
         self._collected = bytearray()
         self._pieces: queue.Queue[Any] = queue.Queue(_WAITING)
         self._thread: threading.Thread | None = None
@@ -43,20 +44,21 @@ class DataFile:
         if data is not None:
             self._hand_over(data)
 
-    def close(self) -> None:
-        """Ends the file; raises what went wrong with it."""
+    def finish(self) -> None:
+        """Ends the file, which stays locked; raises what went wrong with it."""
         self._hand_over_collected()
         self._end_thread()
         if self._error is not None:
             raise self._error
         on_disk(self._descriptor)
-        self._close_descriptor()
 
     def discard(self) -> None:
         """Removes the file, if it has not been renamed by now."""
         self._end_thread()
-        self._close_descriptor()
         remove_if_there(self.path)
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
 
     def _hand_over_collected(self) -> None:
         if self._collected:
@@ -100,8 +102,3 @@ class DataFile:
             self._pieces.put(None)
             self._thread.join()
             self._thread = None
-
-    def _close_descriptor(self) -> None:
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1

@@ -14,24 +14,21 @@ of the same files (hard links), the index says the usual number, and the other n
 """
 from __future__ import annotations
 
-import contextlib
 import errno
 import glob
 import os
 import shutil
-import time
-import uuid
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tensorboard.compat.proto.versions_pb2 import VersionDef
 
+from penstock.checkpoint.claims import create, locked, remove_if_there, temporary_path
 from penstock.checkpoint.protos import BundleHeaderProto
 from penstock.checkpoint.table import build_table
 
 HEADER_KEY = b""
 _BUNDLE_VERSION = 1
-_ABANDONED = 600  # seconds without a write, after which a temporary file has nobody who writes it
 
 
 def waits_for_disk() -> bool:
@@ -55,46 +52,19 @@ def data_path(prefix: str, shard: int, shards: int) -> str:
     return f"{prefix}.data-{shard:05d}-of-{shards:05d}"
 
 
-def temporary_path(path: str) -> str:
-    """A name beside ``path`` that nobody else uses."""
-    return f"{path}.tempstate{uuid.uuid4().hex[:16]}"
-
-
-def remove_abandoned(prefix: str) -> None:
-    """Removes what a process that was killed has left of an unfinished checkpoint ``prefix``."""
-    for path in glob.glob(glob.escape(prefix) + ".*.tempstate*"):
-        with contextlib.suppress(FileNotFoundError):  # two tasks may clean up at the same time
-            if time.time() - os.stat(path).st_mtime > _ABANDONED:
-                os.remove(path)
-
-
-def remove_unmerged(folder: str) -> None:
-    """Removes a folder with parts of a checkpoint that will never be merged; nothing else that may be in it."""
-    remove_if_there(*glob.glob(os.path.join(glob.escape(folder), "part-*")))
-    with contextlib.suppress(OSError):  # it is not there, or something else is in it
-        os.rmdir(folder)
-
-
 def write_atomically(path: str, contents: bytes) -> None:
     """Writes a file so that ``path`` has either its old contents or all of the new ones."""
     temporary = temporary_path(path)
     try:
-        with open(temporary, "wb") as file:
+        with open(create(temporary), "wb") as file:
             file.write(contents)
             file.flush()
             on_disk(file.fileno())
-        os.replace(temporary, path)
+            os.replace(temporary, path)
     except BaseException:
         remove_if_there(temporary)
         raise
     sync_folder(path)
-
-
-def remove_if_there(*paths: str) -> None:
-    """Removes files; those that are gone already are fine."""
-    for path in paths:
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(path)
 
 
 def sync_folder(path: str) -> None:
@@ -150,13 +120,22 @@ def _move(sources: Iterable[str], targets: Iterable[str]) -> None:
 def _link(source: str, target: str) -> None:
     """Makes ``target``, whatever it is now, another name of ``source``; a copy where the file system has no links."""
     temporary = temporary_path(target)
-    try:
-        os.link(source, temporary)
-    except OSError:
-        shutil.copyfile(source, temporary)
-        with open(temporary, "rb") as file:
-            on_disk(file.fileno())
-    os.replace(temporary, target)
+    with locked(source):  # and so all of its names are
+        try:
+            os.link(source, temporary)
+        except OSError:
+            _copy(source, target)
+        else:
+            os.replace(temporary, target)
+
+
+def _copy(source: str, target: str) -> None:
+    temporary = temporary_path(target)
+    with open(source, "rb") as contents, open(create(temporary), "wb") as file:
+        shutil.copyfileobj(contents, file, 1 << 20)
+        file.flush()
+        on_disk(file.fileno())
+        os.replace(temporary, target)
 
 
 def _write_index(prefix: str, entries: dict[bytes, Any], shards: int) -> None:

@@ -12,8 +12,9 @@ from typing import Any
 
 from google.protobuf import text_format
 
+from penstock.checkpoint.claims import remove_if_there
 from penstock.checkpoint.protos import CheckpointState
-from penstock.checkpoint.publish import data_path, index_path, remove_if_there, write_atomically
+from penstock.checkpoint.publish import data_path, index_path, write_atomically
 from penstock.checkpoint.version1 import files_of
 
 _log = logging.getLogger("tensorflow")

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from penstock.checkpoint import bundle
+from penstock.checkpoint.claims import remove_abandoned, remove_if_there, temporary_path
 from penstock.checkpoint.data_file import DataFile
 from penstock.checkpoint.protos import BundleEntryProto
-from penstock.checkpoint.publish import data_path, publish, remove_abandoned, remove_if_there, temporary_path
+from penstock.checkpoint.publish import data_path, publish
 from penstock.checkpoint.slices import TensorSlice, slice_key
 from penstock.checkpoint.values import write_array
 from penstock.errors import InvalidArgumentError, UnimplementedError
@@ -75,7 +76,7 @@ class BundleWriter:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         try:
             if kind is None:
-                self._file.close()
+                self._file.finish()
                 publish(self._prefix, [self._file.path], self._entries)
         finally:
             self._file.discard()

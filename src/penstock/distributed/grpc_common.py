@@ -11,7 +11,8 @@ from __future__ import annotations
 
 CONNECT = "/penstock.Task/Connect"
 LARGEST = 2 << 20  # bytes of a piece, with what is around it
-_MASTER_LARGEST = 1 << 30  # TensorFlow's clients send graphs and tensors in one piece
+_MASTER_LARGEST = 1 << 30  # bytes: TensorFlow's clients send graphs and tensors in one piece
+_STREAMS = 100  # of one connection, where only tasks connect: they have one each
 _SHARED_OPTIONS = [
     ("grpc.keepalive_time_ms", 3000), ("grpc.keepalive_timeout_ms", 4000), ("grpc.http2.ping_timeout_ms", 4000),
     ("grpc.keepalive_permit_without_calls", 1), ("grpc.http2.max_pings_without_data", 0)]
@@ -19,6 +20,13 @@ CLIENT_OPTIONS = [
     *_SHARED_OPTIONS, ("grpc.enable_http_proxy", 0), ("grpc.enable_retries", 0), ("grpc.use_local_subchannel_pool", 1),
     ("grpc.max_receive_message_length", LARGEST), ("grpc.max_send_message_length", LARGEST),
     ("grpc.initial_reconnect_backoff_ms", 200), ("grpc.min_reconnect_backoff_ms", 200), ("grpc.max_reconnect_backoff_ms", 1000)]
-SERVER_OPTIONS = [
-    *_SHARED_OPTIONS, ("grpc.max_receive_message_length", _MASTER_LARGEST), ("grpc.max_send_message_length", _MASTER_LARGEST),
-    ("grpc.http2.min_ping_interval_without_data_ms", 500), ("grpc.http2.max_ping_strikes", 0), ("grpc.so_reuseport", 0)]
+_SERVER_OPTIONS = [
+    *_SHARED_OPTIONS, ("grpc.http2.min_ping_interval_without_data_ms", 500), ("grpc.http2.max_ping_strikes", 0), ("grpc.so_reuseport", 0)]
+
+
+def server_options(foreign: bool) -> list[tuple[str, int]]:
+    """Where TensorFlow's clients are not served, nobody sends more than a piece at once, least of all before it is known who it is."""
+    if foreign:
+        return [*_SERVER_OPTIONS, ("grpc.max_receive_message_length", _MASTER_LARGEST), ("grpc.max_send_message_length", _MASTER_LARGEST)]
+    return [*_SERVER_OPTIONS, ("grpc.max_receive_message_length", LARGEST), ("grpc.max_send_message_length", LARGEST),
+            ("grpc.max_concurrent_streams", _STREAMS), ("grpc.compression_enabled_algorithms_bitset", 1)]

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -40,7 +39,7 @@ class ForeignCalls:
 
     def __init__(self, master: ForeignMaster, access: Access) -> None:
         self._master = master
-        self._served = access.secret is None or access.tls is not None or os.environ.get("PENSTOCK_FOREIGN_CLIENTS") == "1"
+        self._served = access.foreign
 
     def __call__(self, call: Any) -> Any:
         """The handler; None if it is no such call."""
@@ -48,14 +47,14 @@ class ForeignCalls:
         if method == call.method or not self._master.answers(method):
             return None
 
-        def handler(request: bytes, context: Any) -> bytes:
-            if not self._served:
-                reason = "this cluster has a secret, which TensorFlow's clients cannot show; PENSTOCK_FOREIGN_CLIENTS=1 lets them in"
-                _log.warning("refused %s of %s: %s", method, context.peer(), reason)
-                context.abort(grpc.StatusCode.UNAUTHENTICATED, reason)
-            return self._answer(method, request, context)
+        def refuse(requests: Any, context: Any) -> None:
+            reason = "this cluster has a secret, which TensorFlow's clients cannot show; PENSTOCK_FOREIGN_CLIENTS=1 lets them in"
+            _log.warning("refused %s of %s: %s", method, context.peer(), reason)
+            context.abort(grpc.StatusCode.UNAUTHENTICATED, reason)
 
-        return grpc.unary_unary_rpc_method_handler(handler)
+        if not self._served:
+            return grpc.stream_stream_rpc_method_handler(refuse)  # a stream, of which nothing is read
+        return grpc.unary_unary_rpc_method_handler(lambda request, context: self._answer(method, request, context))
 
     def _answer(self, method: str, request: bytes, context: Any) -> bytes:
         caller = _Caller(context)

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent import futures
 from typing import Any
@@ -12,7 +13,7 @@ import grpc
 from penstock import errors
 from penstock.distributed.carrier_grpc import StreamCarrier
 from penstock.distributed.carrier_socket import SocketCarrier
-from penstock.distributed.grpc_common import CONNECT, LARGEST, SERVER_OPTIONS
+from penstock.distributed.grpc_common import CONNECT, LARGEST, server_options
 from penstock.distributed.link import Link, Served
 from penstock.distributed.messages import MalformedMessage, Message
 from penstock.distributed.security import Access, Greeting
@@ -21,6 +22,8 @@ from penstock.distributed.unix_sockets import UnixListener
 from penstock.distributed.wire import OFFER
 from penstock.runtime.threads import POOL
 
+_PATIENCE = 10.0  # seconds that one may take to say who one is
+_MAX_STRANGERS = 128  # who may do so at the same time
 _log = logging.getLogger("tensorflow.server")
 
 
@@ -49,7 +52,8 @@ class GrpcServer(grpc.GenericRpcHandler):  # type: ignore[misc] # grpc has no ty
         self._service: Service | None = None
         self._listener = UnixListener()
         self._connections: set[_Connection] = set()
-        self._server = grpc.server(_Threads(), handlers=[self], options=SERVER_OPTIONS)
+        self._strangers = _Strangers()
+        self._server = grpc.server(_Threads(), handlers=[self], options=server_options(access.foreign))
 
     def bind(self, host: str, port: int) -> int:
         """Takes a port (0: any); returns it. UnknownError if it is taken."""
@@ -82,6 +86,10 @@ class GrpcServer(grpc.GenericRpcHandler):  # type: ignore[misc] # grpc has no ty
             connection.drain(grace)
         stopped.wait(grace + 2.0)
 
+    def send_strangers_away(self, now: float) -> None:
+        """Ends connections that have been silent for too long; to be called now and then."""
+        self._strangers.send_away(now)
+
     def service(self, call: Any) -> Any:
         """gRPC asks who handles a method."""
         if call.method == CONNECT:
@@ -94,6 +102,7 @@ class GrpcServer(grpc.GenericRpcHandler):  # type: ignore[misc] # grpc has no ty
     def _connect(self, requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
         """A task connects; ends with the connection."""
         greeting = Greeting(self._access.secret)
+        self._strangers.enter(context)
         try:
             yield greeting.answer(next(requests, b""))
             greeting.finish(next(requests, b""))
@@ -101,6 +110,8 @@ class GrpcServer(grpc.GenericRpcHandler):  # type: ignore[misc] # grpc has no ty
             _refuse(context, grpc.StatusCode.INVALID_ARGUMENT, str(error))
         except errors.UnauthenticatedError as error:
             _refuse(context, grpc.StatusCode.UNAUTHENTICATED, error.message)
+        finally:
+            self._strangers.leave(context)
         connection = _Connection(StreamCarrier(greeting.seal(b"server"), greeting.seal(b"client"), self._serve), self._serve)
         self._connections.add(connection)
         context.add_callback(lambda: (connection.lost(), self._connections.discard(connection)))
@@ -117,6 +128,36 @@ class GrpcServer(grpc.GenericRpcHandler):  # type: ignore[misc] # grpc has no ty
             service.handle(message, served)
         else:
             POOL.submit(lambda: service.handle(message, served))
+
+
+class _Strangers:
+    """Who has connected and not said yet who it is: not many at a time, and not for long."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._until: dict[Any, float] = {}
+
+    def enter(self, context: Any) -> None:
+        """Somebody has connected; refused if too many have."""
+        with self._lock:
+            full = len(self._until) >= _MAX_STRANGERS
+            if not full:
+                self._until[context] = time.monotonic() + _PATIENCE
+        if full:
+            _refuse(context, grpc.StatusCode.UNAVAILABLE, f"{_MAX_STRANGERS} others have connected and not said yet who they are")
+
+    def leave(self, context: Any) -> None:
+        """It is known who it is, or it has been refused."""
+        with self._lock:
+            self._until.pop(context, None)
+
+    def send_away(self, now: float) -> None:
+        """Cancels those who have not said anything in time."""
+        with self._lock:
+            late = [context for context, until in self._until.items() if until < now]
+        for context in late:
+            _log.warning("refused a connection from %s: it has not said in %g s who it is", context.peer(), _PATIENCE)
+            context.cancel()
 
 
 class _Connection:

@@ -74,6 +74,11 @@ class Served:
         self._early: list[Message] = []  # what came before somebody listened
         self._replied = self._lost = False
 
+    @property
+    def connection(self) -> Link:
+        """Where the other side speaks from."""
+        return self._link
+
     def part(self, message: Message) -> None:
         """Sends something before the reply."""
         self._link.carrier.send(PART, self._number, encode(message))

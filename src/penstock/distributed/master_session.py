@@ -42,6 +42,7 @@ class MasterSession:
         self._handle, self._config, self._worker, self._peers = handle, config, worker, peers
         self._graph = Graph()
         self._plans: dict[Any, Plan] = {}
+        self._told: set[str] = set()  # tasks that may know parts of this session
         self._devices: dict[str, list[Device]] = {worker.task: worker.devices}
         self._lock = threading.Lock()  # guards the graph and the plans
         self._steps: dict[int, StepRun] = {}
@@ -123,9 +124,12 @@ class MasterSession:
         self._closed = error
         for step in list(self._steps.values()):
             step.cancel(error)
+        self._end_parts()
+
+    def _end_parts(self) -> None:
         with self._lock:
-            tasks = {part.task for plan in self._plans.values() for part in plan}
             self._plans = {}
+            tasks, self._told = self._told, set()
         for task in tasks:
             if task == self._worker.task:
                 self._worker.end_session(self._handle)
@@ -180,10 +184,14 @@ class MasterSession:
             with self._lock:
                 program = self._program(feeds, fetches, targets, done)
             place(program, self._candidates(program, end), self._config.allow_soft_placement, self._config.log_device_placement)
-            plan = self._register(split(program))
-            with self._lock:
-                self._check_open()
-                plan = self._plans.setdefault(key, plan)
+            try:
+                plan = self._register(split(program))
+                with self._lock:
+                    self._check_open()
+                    plan = self._plans.setdefault(key, plan)
+            finally:
+                if self._closed is not None:
+                    self._end_parts()  # what was registered after the end
         return plan
 
     def _elements(self, feeds: Sequence[str], fetches: Sequence[str], targets: Sequence[str]) -> tuple[list[Any], list[Any], list[Any]]:
@@ -210,6 +218,7 @@ class MasterSession:
         return [PlannedPart(part.task, self._register_part(part, addresses), part.feeds, part.results) for part in parts]
 
     def _register_part(self, part: Part, addresses: dict[str, str]) -> str:
+        self._told.add(part.task)
         if part.task == self._worker.task:
             return self._worker.register(self._handle, part.graph_def(), part.fetches, part.frames, self._config)
         message = Message("RegisterGraph", {"session": self._handle, "fetches": part.fetches, "frames": part.frames, "addresses": addresses},

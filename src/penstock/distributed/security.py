@@ -93,6 +93,11 @@ class Access:
         """True if anybody may connect who can: then only this machine can."""
         return self.secret is None and self.tls is None
 
+    @property
+    def foreign(self) -> bool:
+        """True if TensorFlow's clients are served, which have no secret to show: see ``foreign.py``."""
+        return self.secret is None or self.tls is not None or os.environ.get("PENSTOCK_FOREIGN_CLIENTS") == "1"
+
     def listening_host(self, host: str) -> str:
         """The interface to listen on for a task whose address in the cluster is ``host``."""
         if host in _LOOPBACK6:

@@ -122,7 +122,10 @@ class Server:
 
     def _await_stop(self) -> None:
         while not self._stop_asked.wait(_BEAT):
-            self._master.end_forgotten(time.monotonic())
+            now = time.monotonic()
+            self._master.end_forgotten(now)
+            self._worker.end_forgotten(now)
+            self._grpc.send_strangers_away(now)
         for address in self._addresses:
             in_process.pop(address, None)
         error = errors.UnavailableError(None, None, f"{self._task} was stopped")

@@ -28,6 +28,10 @@ _log = logging.getLogger("tensorflow.server")
 class Caller(Protocol):
     """Who sent a request, and how to answer; see ``link.Served``."""
 
+    @property
+    def connection(self) -> Any:
+        """The same object for all that comes from there."""
+
     def part(self, message: Message) -> None:
         """Sends something before the reply."""
 
@@ -154,8 +158,10 @@ class Service:
     def _register_graph(self, message: Message, caller: Caller) -> Message:
         self._master.peers.learn(administration.checked_addresses(message.fields.get("addresses", {})))
         graph, config = _blobs(message, 2)
-        handle = self._worker.register(_field(message, "session", str), GraphDef.FromString(graph), _names(message, "fetches"),
+        session = _field(message, "session", str)
+        handle = self._worker.register(session, GraphDef.FromString(graph), _names(message, "fetches"),
                                        _field(message, "frames", bool), ConfigProto.FromString(config))
+        self._worker.tenants.speaks(session, caller)
         return Message("ok", {"handle": handle})
 
     def _run_graph(self, message: Message, caller: Caller) -> Message:
@@ -166,7 +172,9 @@ class Service:
         if master:  # its task takes part in the step: tensors to and from it travel in this conversation
             deliver = self._worker.connect(order.step, master, lambda key, value: caller.part(tensor_message(key, value)))
             caller.on_more(lambda more: deliver_tensor(more, deliver))
-        results, metadata = self._worker.run(_field(message, "handle", str), message.tensors, order)
+        handle = _field(message, "handle", str)
+        self._worker.tenants.speaks_again(self._worker.session_of(handle), caller)
+        results, metadata = self._worker.run(handle, message.tensors, order)
         return Message("ok", {}, [] if metadata is None else [metadata.SerializeToString()], results)
 
     def _recv_tensors(self, message: Message, caller: Caller) -> None:

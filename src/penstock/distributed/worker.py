@@ -25,6 +25,7 @@ from penstock.distributed.activity import Activity
 from penstock.distributed.cluster_spec import task_of
 from penstock.distributed.parts import program_of
 from penstock.distributed.steps import Deliver, Fetch, Steps
+from penstock.distributed.tenants import Tenants
 from penstock.errors import AbortedError, InternalError, InvalidArgumentError, KernelError, OpError
 from penstock.ops.transfer import Recv
 from penstock.runtime.devices import Device, local_devices
@@ -71,6 +72,7 @@ class Worker:
         self.resources = Resources()
         self.steps = Steps(task, fetch)
         self.activity = Activity()
+        self.tenants = Tenants()
         self._sessions: dict[str, Environment] = {}
         self._graphs: dict[str, Registered] = {}  # by handle
         self._numbers = itertools.count()
@@ -109,6 +111,18 @@ class Worker:
         with self._lock:
             self._graphs = {handle: item for handle, item in self._graphs.items() if item.session != session}
             self._sessions.pop(session, None)
+        self.tenants.ended(session)
+
+    def end_forgotten(self, now: float) -> None:
+        """Ends the sessions of masters that are gone; to be called now and then."""
+        for session in self.tenants.forgotten(now):
+            _log.info("session %s ends here: its master is gone", session)
+            self.end_session(session)
+
+    def session_of(self, handle: str) -> str:
+        """Whose part it is; "" if there is none."""
+        registered = self._graphs.get(handle)
+        return "" if registered is None else registered.session
 
     def reset(self, containers: list[str]) -> None:
         """Clears containers of variables and other resources; all of them if none is named."""

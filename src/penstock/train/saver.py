@@ -11,7 +11,7 @@ from tensorboard.compat.proto.saver_pb2 import SaverDef
 
 from penstock import errors
 from penstock.checkpoint import state
-from penstock.checkpoint.publish import remove_unmerged
+from penstock.checkpoint.claims import owned, remove_abandoned_folders
 from penstock.graph.graph import default_graph
 from penstock.graph.input_proto import QueueRunnerDef
 from penstock.graph.keys import GraphKeys
@@ -164,21 +164,23 @@ class Saver:
         saver_def = self.as_saver_def()
         tensor = f"{self._beside(SAVED)}:0" if self._asynchronous else saver_def.save_tensor_name
         try:
-            saved = sess.run(tensor, {saver_def.filename_tensor_name: checkpoint_file})
-        except BaseException as error:
-            self._remove_shards(sess, checkpoint_file)
+            remove_abandoned_folders(os.path.dirname(checkpoint_file))
+            with owned(self._folders(sess, checkpoint_file)):
+                saved = sess.run(tensor, {saver_def.filename_tensor_name: checkpoint_file})
+        except errors.OpError as error:
             parent = os.path.dirname(save_path)
             if isinstance(error, (errors.FailedPreconditionError, errors.NotFoundError)) and parent and not os.path.isdir(parent):
                 raise ValueError(f"Parent directory of {save_path} doesn't exist, can't save.") from error
             raise
         return saved.decode() if isinstance(saved, bytes) else str(saved)
 
-    def _remove_shards(self, sess: Any, checkpoint_file: str) -> None:
-        """Removes what the other devices have written of a sharded checkpoint that failed: a full disk would stay full."""
-        for op in sess.graph.get_tensor_by_name(self.as_saver_def().filename_tensor_name).consumers() if self.as_saver_def().sharded else ():
-            ending = constant_value(op.inputs[1]) if op.type == "StringJoin" else None
-            if ending is not None:
-                remove_unmerged(os.path.dirname(checkpoint_file + os.fsdecode(ending.item())))
+    def _folders(self, sess: Any, checkpoint_file: str) -> list[str]:
+        """Where the devices put their parts of a sharded checkpoint until all are there."""
+        if not self.as_saver_def().sharded:
+            return []
+        joined = [op for op in sess.graph.get_tensor_by_name(self.as_saver_def().filename_tensor_name).consumers() if op.type == "StringJoin"]
+        endings = [constant_value(op.inputs[1]) for op in joined]
+        return [os.path.dirname(checkpoint_file + os.fsdecode(ending.item())) for ending in endings if ending is not None]
 
     def _record(self, path: str) -> None:
         """Remembers a new checkpoint, and which old one is one too many."""

@@ -1,0 +1,160 @@
+"""Unfinished files, and how one knows whether somebody still writes them.
+
+Whoever writes a temporary file holds a lock on it (flock) until it has its final name or is removed. The lock ends with the process, however that
+ends. So an unfinished file whose lock can be had is what a dead process has left: it is removed by the next save. One whose lock cannot be had is
+left alone, however long its writer sleeps.
+
+A sharded checkpoint grows in a folder of its own, written by several tasks; there the process that asked for the save holds the lock of a file
+``owner`` in that folder. Folders without one, and file systems without locks, are judged by their age.
+"""
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import glob
+import os
+import re
+import time
+import uuid
+from collections.abc import Iterator
+
+_MARK = ".tempstate_"  # TensorFlow's own temporary files have no underscore there: nobody locks those
+_AT_ONCE = fcntl.LOCK_EX | fcntl.LOCK_NB
+_ABANDONED = 600  # seconds without a write, after which what cannot be locked has nobody who writes it
+_OWNER = "owner"
+_UNMERGED = re.compile(r"_temp_[0-9a-z]{32}$")
+
+
+def remove_if_there(*paths: str) -> None:
+    """Removes files; those that are gone already are fine."""
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(path)
+
+
+# --- files -----------------------------------------------------------------------------------------------------------
+
+def temporary_path(path: str) -> str:
+    """A name beside ``path`` that nobody else uses; what is made there must be locked."""
+    return f"{path}{_MARK}{uuid.uuid4().hex[:16]}"
+
+
+def create(path: str) -> int:
+    """A new file, open for writing; it is locked until the descriptor is closed."""
+    while True:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if _is_still(descriptor, path):
+            return descriptor
+        os.close(descriptor)  # somebody who cleans up came before the lock
+
+
+@contextlib.contextmanager
+def locked(path: str) -> Iterator[None]:
+    """Holds the lock of a file that is there, if nobody does."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(descriptor, _AT_ONCE)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _is_still(descriptor: int, path: str) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+@contextlib.contextmanager
+def _if_dead(path: str) -> Iterator[bool]:
+    """Is the writer of a temporary file dead? While the block lasts, nobody else can lock it."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:  # it is gone, or somebody else's
+        yield False
+        return
+    try:
+        try:
+            fcntl.flock(descriptor, _AT_ONCE)
+            dead = True
+        except BlockingIOError:
+            dead = False
+        except OSError:
+            dead = _old(path)
+        yield dead
+    finally:
+        os.close(descriptor)
+
+
+def _old(*paths: str) -> bool:
+    now = time.time()
+    try:
+        return all(now - os.stat(path).st_mtime > _ABANDONED for path in paths)
+    except FileNotFoundError:
+        return False
+
+
+def remove_abandoned(prefix: str) -> None:
+    """Removes what dead processes have left of unfinished files in the folder of a checkpoint that is about to be written."""
+    for path in glob.glob(os.path.join(glob.escape(os.path.dirname(prefix)), f"*{_MARK}*")):
+        with _if_dead(path) as dead:
+            if dead:
+                remove_if_there(path)  # two tasks may clean up at the same time
+    for path in glob.glob(glob.escape(prefix) + ".*.tempstate[!_]*"):  # TensorFlow's
+        if _old(path):
+            remove_if_there(path)
+
+
+# --- folders ---------------------------------------------------------------------------------------------------------
+
+@contextlib.contextmanager
+def owned(folders: list[str]) -> Iterator[None]:
+    """Keeps the folders of a sharded save from being taken for those of a dead one. At the end, whatever is still in them goes."""
+    descriptors = []
+    try:
+        for folder in folders:
+            with contextlib.suppress(OSError):  # if it cannot be made, it is the save that says why
+                descriptors.append(_own(folder))
+        yield
+    finally:
+        for folder in folders:
+            remove_unmerged(folder)
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _own(folder: str) -> int:
+    owner = os.path.join(folder, _OWNER)
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(folder)
+    remove_if_there(owner)
+    return create(owner)
+
+
+def remove_unmerged(folder: str) -> None:
+    """Removes a folder with parts of a checkpoint that will never be merged; nothing else that may be in it."""
+    parts = os.path.join(glob.escape(folder), "part-*")
+    remove_if_there(*glob.glob(parts))
+    if glob.glob(parts):
+        return  # a task has not noticed yet that nobody wants its part: next time
+    remove_if_there(os.path.join(folder, _OWNER))
+    with contextlib.suppress(OSError):  # it is not there, or something else is in it
+        os.rmdir(folder)
+
+
+def remove_abandoned_folders(parent: str) -> None:
+    """Removes what dead processes have left of sharded checkpoints in a folder."""
+    for folder in glob.glob(os.path.join(glob.escape(parent), "*_temp_*")):
+        if not (_UNMERGED.search(folder) and os.path.isdir(folder)):
+            continue
+        owner = os.path.join(folder, _OWNER)
+        if os.path.exists(owner):
+            with _if_dead(owner) as dead:
+                if dead:
+                    remove_unmerged(folder)
+        elif _old(folder, *glob.glob(os.path.join(glob.escape(folder), "*"))):
+            remove_unmerged(folder)
