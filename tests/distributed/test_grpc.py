@@ -107,6 +107,25 @@ def test_reset(servers):
             session.run(v)
 
 
+def test_reset_of_containers(server):
+    """Not only of variables."""
+    with tf.Graph().as_default():
+        with tf.container("one"):
+            v, queue = tf.Variable(1.0, name="v"), tf.FIFOQueue(10, tf.float32, shared_name="q")
+            table = tf.contrib.lookup.MutableHashTable(tf.string, tf.int64, -1, shared_name="t")
+        other = tf.FIFOQueue(10, tf.float32, shared_name="q")
+        assert [op.get_attr("container") for op in (v.op, queue.queue_ref.op, other.queue_ref.op)] == [b"one", b"one", b""]
+        sizes = [queue.size(), other.size(), table.size()]
+        with tf.Session(server.target) as session:
+            session.run([v.initializer, queue.enqueue(1.0), other.enqueue_many([[1.0, 2.0]]), table.insert(["a"], tf.constant([1], tf.int64))])
+            assert session.run(sizes) == [1, 2, 1]
+        tf.Session.reset(server.target, ["one"])
+        with tf.Session(server.target) as session:
+            assert session.run(sizes) == [0, 2, 0]
+            with pytest.raises(tf.errors.FailedPreconditionError):
+                session.run(v)
+
+
 def test_a_step_from_another_thread_ends_with_its_session(server):
     with tf.Graph().as_default():
         never = tf.FIFOQueue(1, tf.float32).dequeue()

@@ -104,7 +104,10 @@ class GrpcServer(grpc.GenericRpcHandler):  # type: ignore[misc] # grpc has no ty
         greeting = Greeting(self._access.secret)
         self._strangers.enter(context)
         try:
-            yield greeting.answer(next(requests, b""))
+            hello = next(requests, None)
+            if hello is None:
+                return  # it has hung up, or was sent away
+            yield greeting.answer(hello)
             greeting.finish(next(requests, b""))
         except MalformedMessage as error:
             _refuse(context, grpc.StatusCode.INVALID_ARGUMENT, str(error))

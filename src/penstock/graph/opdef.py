@@ -132,6 +132,8 @@ class OpDef(Signature, Properties):
         attributes = self.check_attrs(given)
         inputs = Call(self, target, full_name, attributes).inputs(values)
         self.fill_defaults(attributes)
+        if target._container and self.stateful and attributes.get("container") == "":
+            attributes["container"] = target._container
         return self.add_node(target, full_name, tuple(inputs), attributes)
 
     def add_node(self, target: Any, full_name: str, inputs: tuple[Tensor, ...], attributes: dict[str, Any]) -> Operation:
