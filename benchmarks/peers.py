@@ -53,6 +53,11 @@ KINDS = {  # which peers a case has
     "numpy": ("penstock", "numpy", "tf", "onednn", "torch", "jax"),
 }
 
+ISAS = {  # variables that hold all frameworks to the instructions of older CPUs; Eigen, in TensorFlow, asks for AVX2 at most anyway
+    "avx2": {"PENSTOCK_ISA": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+             "XLA_FLAGS": "--xla_cpu_max_isa=AVX2", "OPENBLAS_CORETYPE": "Haswell"},
+}
+
 
 def environment(peer: Peer) -> dict[str, str]:
     """The variables of a peer's process. Penstock comes from this checkout, which the others must not see."""

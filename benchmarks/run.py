@@ -3,6 +3,7 @@
     make bench                                        every case, every framework
     make bench ARGS="--cases mlp,lstm --peers jax"    some of them
     make bench ARGS="--rounds 9 --write"              and writes the table to benchmarks/RESULTS.md
+    make bench ARGS="--isa avx2"                      as on a machine without AVX-512
 
 Each framework runs in a process and an environment of its own (`peers.py`). The processes of a case are made ready together and then measure in
 turns, so that a busy moment of the machine hits all; the minimum counts. The figure of a case is Penstock's time over the best other one's.
@@ -10,13 +11,14 @@ turns, so that a busy moment of the machine hits all; the minimum counts. The fi
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import table
 from cases import CASES, Case
-from peers import KINDS, PEERS, Peer
+from peers import ISAS, KINDS, PEERS, Peer
 from processes import BenchmarkFailed, Worker, measure_afresh
 
 
@@ -106,8 +108,10 @@ def main() -> int:
     parser.add_argument("--peers", type=lambda text: _names(text, PEERS), default=list(PEERS), help="names, with commas: " + ", ".join(PEERS))
     parser.add_argument("--rounds", type=int, default=5, help="turns of each framework (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=1.0, help="how long a turn runs, at least one step (default: %(default)s)")
+    parser.add_argument("--isa", choices=list(ISAS), help="hold all frameworks to these instructions (default: all that the CPU has)")
     parser.add_argument("--write", action="store_true", help="write the table to benchmarks/RESULTS.md")
     args = parser.parse_args()
+    os.environ.update(ISAS.get(args.isa, {}))
     run, results, wanted = Run(args.rounds, args.seconds), {}, {*args.peers, "penstock"}
     columns = [name for name in PEERS if name in wanted and any(name in KINDS[CASES[case].peers] for case in args.cases)]
     print(table.line(table.heads(columns)), flush=True)

@@ -76,5 +76,6 @@ def machine() -> str:
     info = Path("/proc/cpuinfo")
     names = [text.partition(":")[2].strip() for text in info.read_text().splitlines() if text.startswith("model name")] if info.exists() else []
     flags = info.read_text() if info.exists() else ""
-    vectors = next((name for flag, name in (("avx512f", "AVX-512"), ("avx2", "AVX2")) if flag in flags), "")
+    held = os.environ.get("PENSTOCK_ISA", "").upper()
+    vectors = f"held to {held}" if held else next((name for flag, name in (("avx512f", "AVX-512"), ("avx2", "AVX2")) if flag in flags), "")
     return ", ".join(part for part in (names[0] if names else model, f"{os.cpu_count()} cores", vectors) if part)

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import pytest
 
+from penstock.compiler import joining, target
+from penstock.compiler.calls import Code
 from penstock.compiler.config import config
 
 
@@ -19,3 +21,21 @@ def eager(monkeypatch, kernel_cache):
     monkeypatch.setattr(config, "mode", "eager")
     monkeypatch.setattr(config, "threads", 2)
     monkeypatch.setattr(config, "strict", True)
+
+
+_held: dict[str, Code] = {}  # kernels for AVX2, which tests share
+
+
+@pytest.fixture(params=["", "avx2"], ids=["best", "avx2"])
+def each_isa(request, monkeypatch):
+    """A test runs twice: with all that this CPU can do, and held to AVX2, as on CPUs without AVX-512."""
+    if not request.param:
+        yield
+        return
+    if not target.has("avx512f"):
+        pytest.skip("this CPU has nothing beyond AVX2")
+    monkeypatch.setattr(config, "isa", request.param)
+    monkeypatch.setattr(Code, "_known", _held)
+    joining._writers.cache_clear()
+    yield
+    joining._writers.cache_clear()

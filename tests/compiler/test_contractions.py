@@ -18,6 +18,7 @@ from penstock.graph.opdef import lookup
 from penstock.ops.nn.conv import _backprop_filter, _backprop_input, _forward
 from support.native import run as run_op
 
+pytestmark = pytest.mark.usefixtures("each_isa")
 EXTENTS = (1, 2, 3, 7, 13, 14, 15, 16, 17, 29, 32, 33, 65, 100, 256, 257, 300)
 GUARD = 77.0
 

@@ -5,6 +5,7 @@
     PENSTOCK_COMPILE=off          NumPy only
     PENSTOCK_DUMP=ir,asm          prints each kernel that is compiled, as LLVM IR, as assembly, or as both
     PENSTOCK_THREADS=4            threads that share a large kernel (default: the CPUs that this process may use)
+    PENSTOCK_ISA=avx2             kernels use no instructions beyond AVX2, as on a CPU that has no others: to test and measure them there
 """
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ import os
 from dataclasses import dataclass
 
 MODES = ("background", "eager", "off")
+ISAS = ("", "avx2")
 
 
 def _cpus() -> int:
@@ -39,6 +41,13 @@ def _dump() -> frozenset[str]:
     return wanted
 
 
+def _isa() -> str:
+    isa = os.environ.get("PENSTOCK_ISA", "")
+    if isa not in ISAS:
+        raise ValueError(f"PENSTOCK_ISA={isa}: it can be avx2, or not set")
+    return isa
+
+
 @dataclass
 class Config:
     """The settings in force; assign to them."""
@@ -46,10 +55,11 @@ class Config:
     mode: str
     threads: int
     dump: frozenset[str] = frozenset()
+    isa: str = ""  # the most that kernels may ask of the CPU; "": all that it has
     strict: bool = False  # an error inside the compiler is raised (for its tests) instead of leaving the region to NumPy
 
 
-config = Config(_mode(), _threads(), _dump())
+config = Config(_mode(), _threads(), _dump(), _isa())
 
 
 def get_compiler() -> str:

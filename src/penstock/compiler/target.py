@@ -15,6 +15,7 @@ import llvmlite
 from llvmlite import binding
 
 from penstock.compiler import cache
+from penstock.compiler.config import config
 from penstock.compiler.unsupported import Unsupported
 
 _lock = threading.Lock()  # one thread at a time is in LLVM
@@ -23,17 +24,24 @@ if hasattr(os, "register_at_fork"):  # a fork in the midst of a compilation woul
     os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
-def _new_machine() -> Any:
+_BEYOND_AVX2 = ("avx512", "avx10", "amx", "evex512")
+
+
+def _new_machine(cpu: str, features: str) -> Any:
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     target = binding.Target.from_default_triple()
-    return target.create_target_machine(cpu=cpu(), features=features(), opt=3, reloc="pic", codemodel="small", jit=True)
+    return target.create_target_machine(cpu=cpu, features=features, opt=3, reloc="pic", codemodel="small", jit=True)
 
 
 @functools.cache
+def _machine_for(cpu: str, features: str) -> Any:
+    return _new_machine(cpu, features)
+
+
 def _machine() -> Any:
     """The target machine of this computer."""
-    return _new_machine()
+    return _machine_for(cpu(), features())
 
 
 def triple() -> str:
@@ -41,36 +49,50 @@ def triple() -> str:
     return str(binding.get_default_triple())
 
 
-@functools.cache
 def cpu() -> str:
-    """LLVM's name of this CPU."""
-    return str(binding.get_host_cpu_name())
+    """LLVM's name of this CPU, or of the kind of CPU that ``config.isa`` asks for."""
+    return "x86-64-v3" if config.isa == "avx2" and "+avx2" in _host_features().split(",") else str(binding.get_host_cpu_name())
+
+
+def features() -> str:
+    """What this CPU can do, as LLVM writes it: ``+avx2,-avx512f,...``; no more than ``config.isa`` allows."""
+    return _features(config.isa)
 
 
 @functools.cache
-def features() -> str:
-    """What this CPU can do, as LLVM writes it: ``+avx2,-avx512f,...``."""
+def _features(isa: str) -> str:
+    every = _host_features().split(",")
+    return ",".join(f"-{each[1:]}" if isa == "avx2" and each[1:].startswith(_BEYOND_AVX2) else each for each in every)
+
+
+@functools.cache
+def _host_features() -> str:
     return str(binding.get_host_cpu_features().flatten())
 
 
+def has(*names: str) -> bool:
+    """True if the CPU can do one of these: "avx512f", "avx2"."""
+    return not _available(config.isa).isdisjoint(names)
+
+
 @functools.cache
+def _available(isa: str) -> frozenset[str]:
+    return frozenset(each[1:] for each in _features(isa).split(",") if each.startswith("+"))
+
+
 def has_fma() -> bool:
     """True if a fused multiply-add is one instruction: the polynomials need its exactness, and without it each would be a call."""
-    triple = binding.get_default_triple()
-    return "+fma" in features().split(",") or triple.startswith(("aarch64", "arm64", "ppc64", "s390x", "riscv64"))
+    return has("fma") or triple().startswith(("aarch64", "arm64", "ppc64", "s390x", "riscv64"))
 
 
-@functools.cache
 def has_half() -> bool:
     """True if float16 is converted by instructions."""
-    return "+f16c" in features().split(",") or binding.get_default_triple().startswith(("aarch64", "arm64"))
+    return has("f16c") or triple().startswith(("aarch64", "arm64"))
 
 
-@functools.cache
 def has_masks(size: int) -> bool:
     """True if vectors of elements of this size can be loaded and stored under a mask."""
-    known = features().split(",")
-    return "+avx512bw" in known or (size >= 4 and ("+avx2" in known or "+avx512f" in known))
+    return has("avx512bw") or (size >= 4 and has("avx2", "avx512f"))
 
 
 def version() -> str:
@@ -80,7 +102,7 @@ def version() -> str:
 
 @functools.cache
 def _linker() -> Any:
-    return binding.create_lljit_compiler(_new_machine(), use_jit_link=False, suppress_errors=True)
+    return binding.create_lljit_compiler(_new_machine(cpu(), features()), use_jit_link=False, suppress_errors=True)
 
 
 def object_code(text: str) -> bytes:

@@ -1,7 +1,6 @@
 """What the kernels of contractions share: the tile of C that a CPU's registers hold, and a module with the vectors of that tile. LLVM IR."""
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -68,13 +67,11 @@ class Tile:
         return -(-(2 * DEPTH if self.lanes * self.size == 64 else DEPTH) // self.rows) * self.rows
 
 
-@functools.cache
 def tile_for(size: int) -> Tile:
     """The tile of this CPU for elements of this size."""
-    features = target.features().split(",")
-    if "+avx512f" in features:
+    if target.has("avx512f"):
         return Tile(size, 64 // size, 14)
-    if "+avx2" in features:
+    if target.has("avx2"):
         return Tile(size, 32 // size, 6)
     return Tile(size, 16 // size, 6 if target.triple().startswith(("x86", "i686")) else 12)
 
