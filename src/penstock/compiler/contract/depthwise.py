@@ -61,7 +61,7 @@ class _Kernel:
         b, w = self.b, self.w
         return advance(b, self.source, b.add(b.mul(n, w["source_image"]), b.add(b.mul(y, w["source_line"]), b.mul(x, w["source_pixel"]))))
 
-    def sum(self, start: IR, stop: IR, total: IR, mask: IR, places: Callable[[IR], Sequence[IR]]) -> IR:
+    def sum(self, start: IR, stop: IR, total: IR, mask: IR | None, places: Callable[[IR], Sequence[IR]]) -> IR:
         """total + sum over index of the product of the vectors at places(index)."""
         b = self.b
         before = b.block
@@ -104,8 +104,7 @@ class _Gather(_Kernel):
 
     def _channels(self, count: IR, target: IR) -> None:
         b = self.b
-        with loop(b, number(0), self.w["channels"], self.tile.lanes) as channel:
-            mask = self.m.first_lanes(b, b.sub(self.w["channels"], channel))
+        for channel, mask in self.m.strips(b, self.w["channels"]):
             at = b.mul(channel, number(self.tile.size))
 
             def places(index: IR, at: IR = at) -> list[IR]:
@@ -119,25 +118,29 @@ class _Correlate(_Kernel):
 
     def emit(self) -> None:
         b, w = self.b, self.w
-        with loop(b, w["start"], w["stop"]) as tap, loop(b, number(0), w["channels"], self.tile.lanes) as channel:
-            i, j = b.udiv(tap, w["x_taps"]), b.urem(tap, w["x_taps"])
-            mask, at = self.m.first_lanes(b, b.sub(w["channels"], channel)), b.mul(channel, number(self.tile.size))
-            place = advance(b, self.target, b.add(b.mul(tap, self.row), at))
-            self.m.masked_store(b, zeros(self.tile.vector), place, mask)
-            first, last = self._range(j)
-            with loop(b, number(0), b.mul(w["source_images"], w["y_count"])) as line:
-                n, y = b.udiv(line, w["y_count"]), b.urem(line, w["y_count"])
-                row, inside = self.at_tap("y", y, i)
-                with b.if_then(inside):
-                    origin = self.pixel(n, row, b.add(w["x_offset"], b.mul(j, w["x_step"])))
-                    pitch = b.mul(w["x_scale"], w["source_pixel"])
-                    grad = advance(b, self.second, b.mul(b.mul(line, w["x_count"]), self.row))
+        with loop(b, w["start"], w["stop"]) as tap:
+            for channel, mask in self.m.strips(b, w["channels"]):
+                self._vector(b.udiv(tap, w["x_taps"]), b.urem(tap, w["x_taps"]), b.mul(channel, number(self.tile.size)), mask)
 
-                    def places(x: IR, origin: IR = origin, pitch: IR = pitch, grad: IR = grad, at: IR = at) -> list[IR]:
-                        return [advance(b, advance(b, origin, b.mul(x, pitch)), at), advance(b, advance(b, grad, b.mul(x, self.row)), at)]
+    def _vector(self, i: IR, j: IR, at: IR, mask: IR | None) -> None:
+        """Some channels of one tap."""
+        b, w = self.b, self.w
+        place = advance(b, self.target, b.add(b.mul(b.add(b.mul(i, w["x_taps"]), j), self.row), at))
+        self.m.masked_store(b, zeros(self.tile.vector), place, mask)
+        first, last = self._range(j)
+        with loop(b, number(0), b.mul(w["source_images"], w["y_count"])) as line:
+            n, y = b.udiv(line, w["y_count"]), b.urem(line, w["y_count"])
+            row, inside = self.at_tap("y", y, i)
+            with b.if_then(inside):
+                origin = self.pixel(n, row, b.add(w["x_offset"], b.mul(j, w["x_step"])))
+                pitch = b.mul(w["x_scale"], w["source_pixel"])
+                grad = advance(b, self.second, b.mul(b.mul(line, w["x_count"]), self.row))
 
-                    total = self.sum(first, last, zeros(self.tile.vector), mask, places)
-                    self.m.masked_store(b, b.fadd(self.m.masked_load(b, place, mask), total), place, mask)
+                def places(x: IR) -> list[IR]:
+                    return [advance(b, advance(b, origin, b.mul(x, pitch)), at), advance(b, advance(b, grad, b.mul(x, self.row)), at)]
+
+                total = self.sum(first, last, zeros(self.tile.vector), mask, places)
+                self.m.masked_store(b, b.fadd(self.m.masked_load(b, place, mask), total), place, mask)
 
     def _range(self, tap: IR) -> tuple[IR, IR]:
         """The pixels x of a line for which the tap is inside: 0 <= x * scale + shift < extent."""

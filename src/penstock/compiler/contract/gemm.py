@@ -1,7 +1,7 @@
 """One kernel for every contraction: C = added + alpha * A B, where A is a matrix or the windows of a convolution. As LLVM IR.
 
     for each matrix of a batch, for blocks of rows of C, for blocks of k:
-        copy the block of A into a buffer that stays in the second-level cache
+        copy the block of A into a buffer that stays in the second-level cache (or use it where it is, if it is transposed and there are few panels)
         for panels of columns of C:
             copy the panel of B into a buffer that stays in the first-level cache (or use it where it is)
             for tiles of the block's rows: the micro-kernel
@@ -27,7 +27,7 @@ WORDS = (
     "a_at", "b_at", "added_at", "c_at",  # where the first ones begin
     "m_start", "m_stop", "m_block", "n_start", "n_stop", "k_start", "k_stop", "k_block",
     "a_step", "b_step", "added_step", "c_step",  # from row to row (of a transposed matrix: of what lies in memory)
-    "a_transposed", "b_transposed", "b_packed", "has_patches", "has_added",
+    "a_transposed", "a_packed", "b_transposed", "b_packed", "has_patches", "has_added",
     "alpha", "floor",  # numbers of the element type, in the lower bits
     "c_width", "c_height", "c_line", "c_image",  # if c_width is not 0, the rows of C are pixels, of lines, of images
 )
@@ -63,6 +63,7 @@ class Gemm:
         self.w = {name: b.load(b.gep(words, [number(len(OPERANDS) + k)], source_etype=I64), typ=I64) for k, name in enumerate(WORDS)}
         self.patch_words = b.gep(words, [number(len(OPERANDS) + len(WORDS))], source_etype=I64)
         self.columns = b.icmp_signed("!=", self.w["a_transposed"], number(0))
+        self.in_place = b.icmp_signed("==", self.w["a_packed"], number(0))
         self.alpha, self.floor = (self.m.number(b, self.w[name]) for name in ("alpha", "floor"))
         tile = self.tile
         tiles = tile.buffer_rows // tile.rows
@@ -108,7 +109,7 @@ class Gemm:
                     self._gather(self.stage, b.add(k0, k), rows, block.start, block.count)
                     to = advance(b, self.a_buffer, b.mul(k, number(self.tile.line)))
                     b.call(self.packing.tiles, [to, self.stage, number(self.packing.row_bytes), rows, *cut])
-                with there:
+                with there, b.if_then(b.not_(self.in_place)):
                     b.call(self.packing.tiles, [self.a_buffer, self._place_in_a(k0, block.start), w["a_step"], depth, *cut])
             with plain:
                 with b.if_else(windows) as (gathered, there):
@@ -138,29 +139,38 @@ class Gemm:
         first = b.icmp_signed("==", k0, w["k_start"])
         last = b.icmp_signed(">=", b.add(k0, w["k_block"]), w["k_stop"])
         floor = b.select(last, self.floor, ir.Constant(tile.scalar, float("-inf")))
-        at_once = b.and_(full, b.icmp_signed("==", w["c_width"], number(0)))
         fresh = b.icmp_signed("==", w["has_added"], number(0))
-        column = b.mul(n0, number(tile.size))
+        in_rows = b.icmp_signed("==", w["c_width"], number(0))
+        spilling = b.and_(b.and_(in_rows, b.and_(fresh, first)), self._may_spill(width, vectors))
+        column, a_step = b.mul(n0, number(tile.size)), b.select(self.in_place, w["a_step"], number(tile.line))
         with loop(b, number(0), block.tiles) as index:
             t = b.mul(b.add(b.mul(index, block.pairs), minimum(b, index, block.more)), number(PAIR))
             height = b.mul(b.add(block.pairs, b.zext(b.icmp_signed("<", index, block.more), I64)), number(PAIR))
             rows, m = minimum(b, height, b.sub(block.count, t)), b.add(block.start, t)
-            a = advance(b, self.a_buffer, b.select(self.columns, b.mul(index, number(DEPTH * tile.line)), b.mul(t, number(STRIDE * tile.size))))
+            copied = b.select(self.columns, b.mul(index, number(DEPTH * tile.line)), b.mul(t, number(STRIDE * tile.size)))
+            a = b.select(self.in_place, self._place_in_a(k0, m), advance(b, self.a_buffer, copied))
             micro = self.micro.choose(b, b.zext(self.columns, I64), height, vectors)
             c = advance(b, self.place["c"], b.add(column, b.mul(m, w["c_step"])))
             given = advance(b, self.place["added"], b.add(column, b.mul(m, w["added_step"])))
             added, added_step = b.select(fresh, self.zeros, given), b.select(fresh, number(0), w["added_step"])
-            with b.if_else(b.and_(at_once, b.icmp_signed("==", rows, height))) as (direct, by_way):
+            whole = b.and_(b.and_(full, in_rows), b.icmp_signed("==", rows, height))
+            before_last = b.icmp_signed("<", b.add(index, number(1)), block.tiles)
+            with b.if_else(b.or_(whole, b.and_(spilling, before_last))) as (direct, by_way):
                 with direct:
                     source, source_step = b.select(first, added, c), b.select(first, added_step, w["c_step"])
-                    self.micro.call(b, micro, [a, panel, step, source, source_step, c, w["c_step"], depth, self.alpha, floor])
+                    self.micro.call(b, micro, [a, a_step, panel, step, source, source_step, c, w["c_step"], depth, self.alpha, floor])
                 with by_way:
-                    tile_step = number(tile.columns * tile.size)
-                    nothing = ir.Constant(tile.scalar, float("-inf"))
-                    self.micro.call(b, micro, [a, panel, step, self.zeros, number(0), self.tile_buffer, tile_step, depth, self.alpha, nothing])
+                    to = [self.zeros, number(0), self.tile_buffer, number(tile.columns * tile.size)]
+                    self.micro.call(b, micro, [a, a_step, panel, step, *to, depth, self.alpha, ir.Constant(tile.scalar, float("-inf"))])
                     c_place = advance(b, self.place["c"], column)
                     b.call(self.store_tile, [self.tile_buffer, c_place, m, rows, width, added, added_step, b.zext(first, I64), floor,
                                              *[w[name] for name in ("c_step", "c_width", "c_height", "c_line", "c_image")]])
+
+    def _may_spill(self, width: IR, vectors: IR) -> IR:
+        """May whole vectors be stored to rows that are shorter? If the next row, which is written later, covers what is too much."""
+        b, tile = self.b, self.tile
+        dense = b.icmp_signed("==", self.w["c_step"], b.mul(width, number(tile.size)))
+        return b.and_(dense, b.icmp_signed(">=", b.mul(width, number(2)), b.mul(vectors, number(tile.lanes))))
 
     def _pack_b(self, k0: IR, depth: IR, n0: IR, width: IR, vectors: IR, full: IR) -> tuple[IR, IR]:
         """The panel and its step; a partial panel is always copied, for vectors would reach beyond the array. Full ones are copied in groups."""
@@ -188,24 +198,22 @@ class Gemm:
         function, b = self.m.function("store_tile", [POINTER, POINTER, *[I64] * 3, POINTER, I64, I64, self.tile.scalar, *[I64] * 5])
         tile, c, m, rows, width, added, added_step, first, floor, c_step, c_width, c_height, c_line, c_image = function.args
         bound, fresh = self.m.splat(b, floor), b.icmp_signed("!=", first, number(0))
-        with loop(b, number(0), rows) as row:
-            index = b.add(m, row)
-            straight, before = advance(b, c, b.mul(index, c_step)), b.block
-            with b.if_then(b.icmp_signed("!=", c_width, number(0))):
-                line = b.udiv(index, c_width)
-                down = b.add(b.mul(b.urem(line, c_height), c_line), b.mul(b.udiv(line, c_height), c_image))
-                scattered, inside = advance(b, c, b.add(b.mul(b.urem(index, c_width), c_step), down)), b.block
-            place = b.phi(POINTER)
-            place.add_incoming(straight, before)
-            place.add_incoming(scattered, inside)
-            source = b.select(fresh, advance(b, added, b.mul(row, added_step)), place)
-            for v in range(self.tile.vectors):
-                with b.if_then(b.icmp_signed("<", number(v * self.tile.lanes), width)):
-                    offset = number(v * self.tile.lanes * self.tile.size)
-                    mask = self.m.first_lanes(b, b.sub(width, number(v * self.tile.lanes)))
-                    value = self.m.load(b, advance(b, advance(b, tile, b.mul(row, number(self.tile.columns * self.tile.size))), offset))
-                    value = b.fadd(value, self.m.masked_load(b, advance(b, source, offset), mask))
-                    self.m.masked_store(b, self.m.at_least(b, value, bound), advance(b, place, offset), mask)
+        for column, mask in self.m.strips(b, width):
+            offset = b.mul(column, number(self.tile.size))
+            with loop(b, number(0), rows) as row:
+                index = b.add(m, row)
+                straight, before = advance(b, c, b.mul(index, c_step)), b.block
+                with b.if_then(b.icmp_signed("!=", c_width, number(0))):
+                    line = b.udiv(index, c_width)
+                    down = b.add(b.mul(b.urem(line, c_height), c_line), b.mul(b.udiv(line, c_height), c_image))
+                    scattered, inside = advance(b, c, b.add(b.mul(b.urem(index, c_width), c_step), down)), b.block
+                place = b.phi(POINTER)
+                place.add_incoming(straight, before)
+                place.add_incoming(scattered, inside)
+                source = b.select(fresh, advance(b, added, b.mul(row, added_step)), place)
+                value = self.m.load(b, advance(b, advance(b, tile, b.mul(row, number(self.tile.columns * self.tile.size))), offset))
+                value = b.fadd(value, self.m.masked_load(b, advance(b, source, offset), mask))
+                self.m.masked_store(b, self.m.at_least(b, value, bound), advance(b, place, offset), mask)
         b.ret_void()
         return function
 

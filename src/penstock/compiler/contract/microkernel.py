@@ -3,9 +3,9 @@
     C[i, j] = max(added[i, j] + alpha * sum over k of A[i, k] * B[k, j], floor)
 
 A lies in a buffer in which every element of a tile is a fixed distance from one pointer. Either rows of A are rows of the buffer, ``STRIDE`` elements
-apart ("rows"), or the buffer has, for each tile, one short row for each k ("columns"). There is a function for each way, even number of rows and
-number of vectors that a tile can have; a table holds their addresses. They are the bulk of the module, so they are written as text: that takes
-less time than llvmlite's builder.
+apart ("rows"), or the buffer has, for each tile, one short row for each k ("columns"): as a transposed matrix itself has, so that it can also be used
+where it is. There is a function for each way, even number of rows and number of vectors that a tile can have; a table holds their addresses. They are
+the bulk of the module, so they are written as text: that takes less time than llvmlite's builder.
 """
 from __future__ import annotations
 
@@ -28,12 +28,15 @@ class _Pointed:
 
 
 class MicroKernels:
-    """The functions ``micro(a, b, b_step, added, added_step, c, c_step, k, alpha, floor)``; steps are in bytes. ``text`` belongs to the module."""
+    """The functions ``micro(a, a_step, b, b_step, added, added_step, c, c_step, k, alpha, floor)``; ``text`` belongs to the module.
+
+    Steps are in bytes; ``a_step`` leads to the next k, if A lies in columns.
+    """
 
     def __init__(self, module: Module) -> None:
         self.tile = module.tile
         kind, scalar = self.tile.vector, self.tile.scalar
-        self.type = ir.FunctionType(VOID, [POINTER, POINTER, I64, POINTER, I64, POINTER, I64, I64, scalar, scalar])
+        self.type = ir.FunctionType(VOID, [POINTER, I64, POINTER, I64, POINTER, I64, POINTER, I64, I64, scalar, scalar])
         multiply = module.intrinsic(f"llvm.fmuladd.{module.suffix}", kind, [kind] * 3)
         prefetch = module.intrinsic("llvm.prefetch.p0", VOID, [POINTER, I32, I32, I32])
         functions = [_Micro(self.tile, columns, rows, vectors, multiply.get_reference(), prefetch.get_reference())
@@ -61,9 +64,11 @@ class _Micro:
     def __init__(self, tile: Tile, columns: bool, rows: int, vectors: int, multiply: str, prefetch: str) -> None:
         self.tile, self.rows, self.vectors, self.multiply, self.prefetch = tile, rows, vectors, multiply, prefetch
         self.name = f"micro_{'columns' if columns else 'rows'}_{rows}x{vectors}"
-        self.row, self.step = (tile.size, tile.line) if columns else (STRIDE * tile.size, tile.size)  # bytes to the next row, to the next k
-        # By measurement: two k at a time make the loop over columns faster (with AVX-512), not that over rows; small tiles are not worth the code.
-        self.unroll = 2 if columns and rows + 2 * PAIR >= tile.rows and vectors == tile.vectors else 1
+        self.row: int = tile.size if columns else STRIDE * tile.size  # bytes to the next row,
+        self.step: int | str = "%a_step" if columns else tile.size  # to the next k
+        # By measurement: with AVX-512 two k at a time make the loop over columns faster, not that over rows; small tiles are not worth the code.
+        # Shorter vectors have fewer sums in registers, so more of a loop is overhead.
+        self.unroll = 2 if (columns or not tile.masks) and rows + 2 * PAIR >= tile.rows and vectors == tile.vectors else 1
         self.scalar, self.vector = str(tile.scalar), str(tile.vector)
         self.offsets = [v * tile.lanes * tile.size for v in range(vectors)]
         self.lines: list[str] = []
@@ -72,8 +77,8 @@ class _Micro:
     def text(self) -> str:
         """Its definition."""
         number_type = self.scalar
-        self.lines = [f"define internal void @{self.name}(ptr %a, ptr %b, i64 %b_step, ptr %added, i64 %added_step, ptr %c, i64 %c_step, i64 %k, "
-                      f"{number_type} %alpha, {number_type} %floor) noinline nounwind {{", "entry:"]
+        self.lines = [f"define internal void @{self.name}(ptr %a, i64 %a_step, ptr %b, i64 %b_step, ptr %added, i64 %added_step, ptr %c, "
+                      f"i64 %c_step, i64 %k, {number_type} %alpha, {number_type} %floor) noinline nounwind {{", "entry:"]
         self._ask_for_c()
         state, start, before = ["%a", "%b", *["zeroinitializer"] * (self.rows * self.vectors)], "0", "entry"
         if self.unroll > 1:
@@ -127,14 +132,15 @@ class _Micro:
 
     def _steps(self, unroll: int, state: list[str]) -> list[str]:
         a, panel, *sums = state
-        for k in range(unroll):
+        for _ in range(unroll):
             right = [self._load(self._place(panel, offset), self.vector) for offset in self.offsets]
             panel = self._place(panel, "%b_step")
             for i in range(self.rows):
-                left = self._splat(self._load(self._place(a, i * self.row + k * self.step), self.scalar))
+                left = self._splat(self._load(self._place(a, i * self.row), self.scalar))
                 for v, factor in enumerate(right):
                     sums[i * self.vectors + v] = self._add_product(sums[i * self.vectors + v], left, factor)
-        return [self._place(a, unroll * self.step), panel, *sums]
+            a = self._place(a, self.step)
+        return [a, panel, *sums]
 
     def _finish(self, sums: list[str]) -> None:
         alpha, floor, added, c = self._splat("%alpha"), self._splat("%floor"), "%added", "%c"

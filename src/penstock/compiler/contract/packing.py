@@ -5,6 +5,8 @@ read beyond an array.
 """
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from llvmlite import ir
 
 from penstock.compiler.contract.tile import DEPTH, I32, PAIR, STRIDE, Module, maximum, minimum, zeros
@@ -147,7 +149,7 @@ class Packing:
     def _tiles(self) -> ir.Function:
         """tiles(to, from, step, rows, count, pairs, more): cuts rows into pieces; those of one tile stand one below the other.
 
-        Beside them there are zeros. A piece has ``pairs`` pairs of elements, and the first ``more`` pieces one pair more.
+        Beside them there are elements that nobody needs. A piece has ``pairs`` pairs of elements, and the first ``more`` pieces one pair more.
         """
         function, b = self.m.function("tiles", [POINTER, POINTER, *[I64] * 5])
         to, source, step, rows, count, pairs, more = function.args
@@ -162,19 +164,26 @@ class Packing:
             b.cbranch(b.icmp_signed("<", start, count), body, done)
             b.position_at_end(body)
             height = b.mul(b.select(b.icmp_signed("<", index, more), high, pairs), number(PAIR))
-            present = minimum(b, height, b.sub(count, start))
-            for v in range(self.tile.line // self._vector_bytes()):
-                mask = self.m.first_lanes(b, b.sub(present, number(v * self.tile.lanes)))
-                at = b.add(b.mul(start, number(self.size)), number(v * self._vector_bytes()))
-                self.m.store(b, self.m.masked_load(b, advance(b, here, at), mask), advance(b, place, number(v * self._vector_bytes())))
+            left, length = b.sub(count, start), self.tile.line // self.size
+            with b.if_else(b.icmp_signed(">=", left, number(length))) as (whole, part):
+                with whole:
+                    self._piece_of_tile(b, place, advance(b, here, b.mul(start, number(self.size))), [None] * (length // self.tile.lanes))
+                with part:
+                    masks = [self.m.first_lanes(b, b.sub(left, number(lane))) for lane in range(0, length, self.tile.lanes)]
+                    self._piece_of_tile(b, place, advance(b, here, b.mul(start, number(self.size))), masks)
             following = (b.add(index, number(1)), b.add(start, height), advance(b, place, number(DEPTH * self.tile.line)))
             for phi, first, again in zip((index, start, place), (number(0), number(0), target), following):
                 phi.add_incoming(first, before)
-                phi.add_incoming(again, body)
+                phi.add_incoming(again, b.block)
             b.branch(head)
             b.position_at_end(done)
         b.ret_void()
         return function
+
+    def _piece_of_tile(self, b: ir.IRBuilder, to: IR, source: IR, masks: Sequence[IR | None]) -> None:
+        for v, mask in enumerate(masks):
+            at = number(v * self._vector_bytes())
+            self.m.store(b, self.m.masked_load(b, advance(b, source, at), mask), advance(b, to, at))
 
     def _panels(self) -> ir.Function:
         """panels(buffer, from, step, rows, count): some full panels of B. Row by row: rows may be far apart, and each has a page of its own."""

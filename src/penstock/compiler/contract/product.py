@@ -17,12 +17,13 @@ from penstock.compiler.contract.tile import DEPTH, PAIR, Tile, tile_for
 if TYPE_CHECKING:
     from penstock.compiler.emitter import Emitter
 
-_SMALL = 2_000_000  # operations that one thread does in the time that it takes to wake another, and some more
+_SMALL = 30_000  # cycles: the time that it takes to wake another thread, and some more
 PARTS = 3  # per thread: one that is delayed has less to do
 _PAGES = 60  # that a CPU can look up at once
 _FAR = 2048  # bytes between rows
 _COPY = 0.2  # cycles to copy an element into a buffer
 _DELAY = 0.2  # how much of a part the slowest thread lags behind
+_FEW = 1  # panels of columns of C for which a transposed A is not worth a copy
 _REUSED = 3  # tiles of rows that a panel of B has to serve, to be worth a copy
 
 
@@ -92,9 +93,15 @@ def bits(value: float, dtype: np.dtype) -> int:
 def _words(p: Product, tile: Tile, given: dict[str, int]) -> list[int]:
     m = given["m_stop"] - given["m_start"]
     values = {"batch": p.batch, "a_step": p.a_step, "b_step": p.b_step, "c_step": p.c_step, "a_transposed": int(p.a_transposed),
-              "b_transposed": int(p.b_transposed), "has_patches": int(bool(p.patches)),
+              "a_packed": int(_packed(p, tile, given)), "b_transposed": int(p.b_transposed), "has_patches": int(bool(p.patches)),
               "b_packed": int(p.b_transposed or m >= _REUSED * tile.rows), "k_start": 0, "k_stop": p.k, **_blocks(p, tile, m), **p.steps, **given}
     return [*(values.get(name, 0) for name in gemm.WORDS), *p.patches]
+
+
+def _packed(p: Product, tile: Tile, part: dict[str, int]) -> bool:
+    """True if A is copied. A pair of rows of which one is missing would be read beyond the array."""
+    odd = (part["m_stop"] - part["m_start"]) % PAIR != 0
+    return not p.a_transposed or bool(p.patches) or odd or part["n_stop"] - part["n_start"] > _FEW * tile.columns
 
 
 def _blocks(p: Product, tile: Tile, m: int) -> dict[str, int]:
@@ -118,7 +125,7 @@ def round_up(extent: int, multiple: int) -> int:
 
 def _split(p: Product, tile: Tile, threads: int, items: int) -> Iterator[dict[str, int]]:
     """The parts of one item: ranges of the batch, of rows, of columns."""
-    most = 1 if p.flops * items < _SMALL else threads * PARTS
+    most = 1 if _multiplying(p, tile, p.m, p.n) * p.batch * items < _SMALL else threads * PARTS
     batches = min(p.batch, max(most // items, 1))
     by_rows, by_columns = _grid(p, tile, threads, batches * items) if most > 1 else (1, 1)
     for first, last in ranges(p.batch, batches, 1):
@@ -139,10 +146,14 @@ def _cost(p: Product, tile: Tile, threads: int, others: int, by_rows: int, by_co
     copies its rows of A, and its columns of B once for each block of rows."""
     m, n = min(_piece(p.m, by_rows, PAIR), p.m), min(_piece(p.n, by_columns, tile.columns), p.n)
     parts = others * -(-p.m // m) * -(-p.n // n)
-    multiplying = round_up(m, PAIR) * round_up(n, tile.lanes) * p.k / (2 * tile.lanes)
     blocks = -(-m // _blocks(p, tile, m)["m_block"])
     copying = (m + blocks * n) * p.k * _COPY
-    return (-(-parts // threads) + _DELAY) * (multiplying + copying)
+    return (-(-parts // threads) + _DELAY) * (_multiplying(p, tile, m, n) + copying)
+
+
+def _multiplying(p: Product, tile: Tile, m: int, n: int) -> float:
+    """Cycles for that many rows and columns of one matrix of C: two vectors in each, also where they are not full."""
+    return round_up(m, PAIR) * round_up(n, tile.lanes) * p.k / (2 * tile.lanes)
 
 
 def _piece(extent: int, pieces: int, multiple: int) -> int:

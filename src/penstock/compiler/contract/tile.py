@@ -1,13 +1,13 @@
 """What the kernels of contractions share: the tile of C that a CPU's registers hold, and a module with the vectors of that tile. LLVM IR."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from llvmlite import ir
 
 from penstock.compiler import target
-from penstock.compiler.vector.pieces import VOID
+from penstock.compiler.vector.pieces import VOID, loop, number
 from penstock.compiler.vector.vectors import I1, IR, POINTER
 
 DEPTH = 256  # elements of A's buffer that are used in each row
@@ -62,9 +62,14 @@ class Tile:
         return -(-self.rows // self.lanes) * self.lanes * self.size
 
     @property
+    def masks(self) -> bool:
+        """True if the CPU has registers for masks: then partial vectors cost no more than whole ones. Before AVX-512 their stores are slow."""
+        return self.lanes * self.size == 64
+
+    @property
     def buffer_rows(self) -> int:
         """How many rows of A a buffer holds: a multiple of the tile's. It is to stay in the second-level cache, which is larger with wide vectors."""
-        return -(-(2 * DEPTH if self.lanes * self.size == 64 else DEPTH) // self.rows) * self.rows
+        return -(-(2 * DEPTH if self.masks else DEPTH) // self.rows) * self.rows
 
 
 def tile_for(size: int) -> Tile:
@@ -120,15 +125,35 @@ class Module:
         lanes = ir.Constant(ir.VectorType(I32, self.tile.lanes), list(range(self.tile.lanes)))
         return b.icmp_signed("<", lanes, self.splat(b, b.trunc(count, I32)))
 
-    def masked_load(self, b: ir.IRBuilder, pointer: IR, mask: IR) -> IR:
+    def strips(self, b: ir.IRBuilder, length: IR) -> Iterator[tuple[IR, IR | None]]:
+        """A loop over some elements: the index of each vector's first one, and the mask of its lanes that exist, or None for all of them.
+
+        What is written for one item is the body; where masks are slow, there are two of them.
+        """
+        if self.tile.masks:
+            with loop(b, number(0), length, self.tile.lanes) as index:
+                yield index, self.first_lanes(b, b.sub(length, index))
+            return
+        whole = b.and_(length, number(-self.tile.lanes))
+        with loop(b, number(0), whole, self.tile.lanes) as index:
+            yield index, None
+        with b.if_then(b.icmp_signed("<", whole, length)):
+            yield whole, self.first_lanes(b, b.sub(length, whole))
+
+    def masked_load(self, b: ir.IRBuilder, pointer: IR, mask: IR | None) -> IR:
         """A vector with zeros where the mask is false; nothing is read there."""
         kind = self.tile.vector
+        if mask is None:
+            return self.load(b, pointer)
         function = self.intrinsic(f"llvm.masked.load.{self.suffix}.p0", kind, [POINTER, I32, ir.VectorType(I1, self.tile.lanes), kind])
         return b.call(function, [pointer, ir.Constant(I32, self.tile.size), mask, zeros(kind)])
 
-    def masked_store(self, b: ir.IRBuilder, value: IR, pointer: IR, mask: IR) -> None:
+    def masked_store(self, b: ir.IRBuilder, value: IR, pointer: IR, mask: IR | None) -> None:
         """Stores where the mask is true."""
         kind = self.tile.vector
+        if mask is None:
+            self.store(b, value, pointer)
+            return
         function = self.intrinsic(f"llvm.masked.store.{self.suffix}.p0", VOID, [kind, POINTER, I32, ir.VectorType(I1, self.tile.lanes)])
         b.call(function, [value, pointer, ir.Constant(I32, self.tile.size), mask])
 

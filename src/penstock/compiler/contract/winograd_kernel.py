@@ -76,8 +76,7 @@ class Transform:
             self._locate(b.add(square, w["image_start"]))
         if self.kind.from_image:
             self._gather()
-        with loop(b, number(0), w["length"], self.tile.lanes) as channel:
-            mask = self.m.first_lanes(b, b.sub(w["length"], channel))
+        for channel, mask in self.m.strips(b, w["length"]):
             at = b.mul(channel, number(self.tile.size))
             columns = [self._apply([self._load(i, j, square, at, mask) for i in range(self.inner)]) for j in range(self.inner)]
             for i in range(self.outer):
@@ -107,7 +106,7 @@ class Transform:
                 place = advance(b, image, b.add(b.mul(y, w["line"]), b.mul(x, w["pixel"])))
                 b.store(b.select(inside, place, self.base["zeros"]), b.gep(self.places, [number(i * self.inner + j)], source_etype=POINTER))
 
-    def _load(self, i: int, j: int, square: IR, at: IR, mask: IR) -> IR:
+    def _load(self, i: int, j: int, square: IR, at: IR, mask: IR | None) -> IR:
         b, w = self.b, self.w
         index = i * self.inner + j
         if self.kind.from_image:
@@ -116,7 +115,7 @@ class Transform:
             place = advance(b, self.base["source"], b.add(b.mul(number(index), w["plane"]), b.mul(square, w["item"])))
         return self.m.masked_load(b, advance(b, place, at), mask)
 
-    def _store(self, value: IR, i: int, j: int, square: IR, at: IR, mask: IR) -> None:
+    def _store(self, value: IR, i: int, j: int, square: IR, at: IR, mask: IR | None) -> None:
         b, w = self.b, self.w
         if self.kind.to_image:
             inside, y, x = self._inside(i, j)
@@ -133,12 +132,11 @@ class Transform:
         else:
             self._finish(value, advance(b, self.base["target"], offset), advance(b, self.base["added"], offset), at, mask)
 
-    def _finish(self, value: IR, place: IR, added: IR, at: IR, mask: IR) -> None:
+    def _finish(self, value: IR, place: IR, added: IR, at: IR, mask: IR | None) -> None:
         b = self.b
-        none = ir.Constant(mask.type, [0] * self.tile.lanes)
-        wanted = b.select(b.icmp_signed("!=", self.w["has_added"], number(0)), mask, none)
+        added = b.select(b.icmp_signed("!=", self.w["has_added"], number(0)), advance(b, added, at), self.base["zeros"])
         alpha, floor = (self.m.splat(b, self.m.number(b, self.w[name])) for name in ("alpha", "floor"))
-        value = self.m.fma(b, value, alpha, self.m.masked_load(b, advance(b, added, at), wanted))
+        value = self.m.fma(b, value, alpha, self.m.masked_load(b, added, mask))
         self.m.masked_store(b, self.m.at_least(b, value, floor), advance(b, place, at), mask)
 
     def _apply(self, vectors: list[IR]) -> list[IR]:
