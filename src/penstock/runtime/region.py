@@ -60,44 +60,41 @@ class RegionRun:
         """The outputs."""
         if self.demoted:
             return self._interpret(inputs)
-        values = list(inputs)
-        borrowed: dict[int, Any] = {}
-        try:
-            signature = self._look(values, borrowed)
-            if signature is not None:
-                ready = self._last
-                if ready is None or ready.signature != signature:
-                    ready = self._ready.get(signature)
-                    if ready is None or not ready.compiled:
-                        ready = self._prepare(signature, values)
-                if ready is not None:
-                    self._last = ready
-                    found = ready.run(values, borrowed, inputs, self._environment)
-                    if found is not None:
-                        return found
-        finally:
-            values.clear()
-            for ref in borrowed.values():
-                ref.give_back()
+        ready = self._last
+        found = None if ready is None else ready.run(inputs, self._environment)
+        if found is None:
+            ready = self._find(inputs)
+            if ready is not None:
+                self._last = ready
+                found = ready.run(inputs, self._environment)
+        if found is not None:
+            return found
         start = time.perf_counter()
         outputs = self._interpret(inputs)
         if watch.on and not self.demoted:
             self._unready = self._unready[0] + 1, self._unready[1] + time.perf_counter() - start
         return outputs
 
-    def _look(self, values: list[Any], borrowed: dict[int, Any]) -> tuple[Any, ...] | None:
-        """What native code relies on of the inputs, after variables among them were borrowed; None if it cannot run with them."""
+    def _find(self, inputs: Sequence[Any]) -> _Ready | None:
+        """Native code for such inputs, if it is its turn."""
+        values, borrowed = list(inputs), []
         try:
-            for position in self._refs:
-                ref = values[position]
-                values[position] = ref.borrow()
-                borrowed[position] = ref
-            return tuple(map(_RELIED_ON, values))
-        except KernelError:  # a variable without a value: the node that wants it says so
-            return None
-        except AttributeError as error:
-            self._strange = f"one of its inputs is neither an array nor a variable ({error})"
-            return None
+            try:
+                for position in self._refs:
+                    values[position] = inputs[position].borrow()
+                    borrowed.append(inputs[position])
+                signature = tuple(map(_RELIED_ON, values))
+            except KernelError:  # a variable without a value: the node that wants it says so
+                return None
+            except AttributeError as error:
+                self._strange = f"one of its inputs is neither an array nor a variable ({error})"
+                return None
+            ready = self._ready.get(signature)
+            return ready if ready is not None and ready.compiled else self._prepare(signature, values)
+        finally:
+            values.clear()
+            for ref in borrowed:
+                ref.give_back()
 
     def describe(self) -> PlanReport:
         """What its native code did while somebody watched, for all shapes; and which nodes have none."""
@@ -157,7 +154,7 @@ class RegionRun:
             return None
         if len(self._ready) >= _MOST:
             self._ready.pop(next(iter(self._ready)))
-        self._ready[signature] = _Ready(made, signature, numpy_runs(made.table, len(body.nodes)))
+        self._ready[signature] = _Ready(made, signature, self._refs, numpy_runs(made.table, len(body.nodes)))
         return self._ready[signature]
 
     def _attempt(self, make: Callable[[], Made]) -> Made | None:
@@ -218,9 +215,10 @@ def _copies(nodes: list[Node], outputs: list[Any]) -> tuple[list[Node], list[Any
 class _Ready:
     """Native code for one signature, which takes over after ``numpy_runs`` runs by NumPy."""
 
-    def __init__(self, made: Specialisation, signature: Any, numpy_runs: int) -> None:
+    def __init__(self, made: Specialisation, signature: Any, refs: Sequence[int], numpy_runs: int) -> None:
         self._made, self._table = made, made.table
         self._fresh, self._results, self._updated = made.fresh, made.results, made.updated
+        self._borrowed = [position for position in refs if position not in made.updated]
         self.signature, self.compiled = signature, False
         self._start, self._left = numpy_runs // 2, numpy_runs  # how many runs are left when the compiler starts; and now
         self.runs, self.seconds = 0, [0.0] * len(made.table.calls)  # while somebody watches
@@ -245,34 +243,46 @@ class _Ready:
         with contextlib.suppress(Unsupported):  # the run that needs the code meets it again, and tells
             self._table.compile()
 
-    def run(self, values: list[Any], borrowed: dict[int, Any], inputs: Sequence[Any], environment: Any) -> list[Any] | None:
-        """The outputs; None if a variable has changed its shape at this very moment, or comes in twice. ``values`` is used up.
+    def run(self, inputs: Sequence[Any], environment: Any) -> list[Any] | None:
+        """The outputs; None if the inputs have another signature, or a variable that is written comes in twice.
 
-        ``borrowed`` are the variables among the inputs; those that are written to are given back before that.
+        Meanwhile it holds the locks of the variables that it writes; the others are borrowed.
         """
-        for position in self._fix:
-            values[position] = np.ascontiguousarray(values[position]).reshape(np.shape(values[position]))
-        if not self._updated:
-            return self._call(values, inputs, environment)
-        refs = sorted({inputs[position] for position in self._updated}, key=id)
-        if len(refs) != len(self._updated):
-            return None
-        for position in self._updated:
-            values[position] = None  # the reference to it would make the update copy
-        for position in [position for position, ref in borrowed.items() if ref in refs]:
-            borrowed.pop(position).give_back()
-        for ref in refs:
-            ref.lock.acquire()
+        values, borrowed, locked = list(inputs), [], []
         try:
-            for position in self._updated:
-                values[position] = inputs[position].mutable()
-                if _RELIED_ON(values[position]) != self.signature[position]:
-                    return None
+            if not self._take(inputs, values, borrowed, locked):
+                return None
+            for position in self._fix:
+                values[position] = np.ascontiguousarray(values[position]).reshape(np.shape(values[position]))
             return self._call(values, inputs, environment)
         finally:
             values.clear()  # before the locks go: the next one who writes shall find the buffers in nobody's hands
-            for ref in refs:
+            for ref in locked:
                 ref.lock.release()
+            for ref in borrowed:
+                ref.give_back()
+
+    def _take(self, inputs: Sequence[Any], values: list[Any], borrowed: list[Any], locked: list[Any]) -> bool:
+        """Puts the variables' arrays among the values; False if they, or the others, are not what the code is for."""
+        refs = {inputs[position] for position in self._updated}
+        if len(refs) != len(self._updated):
+            return False
+        try:
+            for position in self._borrowed:
+                ref = inputs[position]
+                if ref in refs:  # it is held on to: the update makes a copy
+                    values[position] = ref.read()
+                    continue
+                values[position] = ref.borrow()
+                borrowed.append(ref)
+            for ref in sorted(refs, key=id):  # always in the same order: no two regions wait for each other
+                ref.lock.acquire()
+                locked.append(ref)
+            for position in self._updated:
+                values[position] = inputs[position].mutable()
+            return tuple(map(_RELIED_ON, values)) == self.signature
+        except (AttributeError, KernelError):  # no array, no variable, or one without a value
+            return False
 
     def _call(self, values: list[Any], inputs: Sequence[Any], environment: Any) -> list[Any]:
         outputs = [empty(shape, dtype) for shape, dtype in self._fresh]

@@ -183,7 +183,8 @@ class Resources:
 
     def variable(self, container: str, name: str, kind: str, dtype: DType) -> Ref:
         """The variable of this name, made without a value the first time."""
-        return self.lookup_or_create(container, name, kind, lambda: Ref(name, dtype))
+        found = self._table.get((container or DEFAULT_CONTAINER, name, kind))  # in each step, of each variable
+        return found if found is not None else self.lookup_or_create(container, name, kind, lambda: Ref(name, dtype))
 
     def temporary(self, name: str, dtype: DType) -> Ref:
         """A variable that is in no table."""
