@@ -23,7 +23,7 @@ _PAGES = 60  # that a CPU can look up at once
 _FAR = 2048  # bytes between rows
 _COPY = 0.2  # cycles to copy an element into a buffer
 _DELAY = 0.2  # how much of a part the slowest thread lags behind
-_FEW = 1  # panels of columns of C for which a transposed A is not worth a copy
+_FEW = 4  # panels of columns of C for which a transposed A is not worth a copy; if its rows are far apart, that is one
 _REUSED = 3  # tiles of rows that a panel of B has to serve, to be worth a copy
 
 
@@ -99,9 +99,9 @@ def _words(p: Product, tile: Tile, given: dict[str, int]) -> list[int]:
 
 
 def _packed(p: Product, tile: Tile, part: dict[str, int]) -> bool:
-    """True if A is copied. A pair of rows of which one is missing would be read beyond the array."""
-    odd = (part["m_stop"] - part["m_start"]) % PAIR != 0
-    return not p.a_transposed or bool(p.patches) or odd or part["n_stop"] - part["n_start"] > _FEW * tile.columns
+    """True if A is copied. It has to be if one row of a pair is missing, which would be read beyond the array."""
+    odd, panels = (part["m_stop"] - part["m_start"]) % PAIR != 0, _FEW if p.a_step < _FAR else 1
+    return not p.a_transposed or bool(p.patches) or odd or part["n_stop"] - part["n_start"] > panels * tile.columns
 
 
 def _blocks(p: Product, tile: Tile, m: int) -> dict[str, int]:
