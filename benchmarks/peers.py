@@ -53,7 +53,8 @@ KINDS = {  # which peers a case has
     "numpy": ("penstock", "numpy", "tf", "onednn", "torch", "jax"),
 }
 
-ISAS = {  # variables that hold all frameworks to the instructions of older CPUs; Eigen, in TensorFlow, asks for AVX2 at most anyway
+# Variables that hold the frameworks to the instructions of older CPUs. JAX is not held all the way: its products still use what the CPU has.
+ISAS = {
     "avx2": {"PENSTOCK_ISA": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2",
              "XLA_FLAGS": "--xla_cpu_max_isa=AVX2", "OPENBLAS_CORETYPE": "Haswell"},
 }
