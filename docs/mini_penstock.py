@@ -2,8 +2,8 @@
 
     python docs/mini_penstock.py
 
-It builds a graph, differentiates it, prunes it, places it on two devices, cuts it there, runs the parts in two threads, and trains a
-regression, with nothing but NumPy. Each chapter names the part of Penstock that does the same thing for real.
+It builds a graph, differentiates it, prunes it, compiles it, places it on two devices, cuts it there, runs the parts in two threads, and
+trains a regression, with nothing but NumPy. Each chapter names the part of Penstock that does the same thing for real.
 """
 from __future__ import annotations
 
@@ -157,7 +157,36 @@ def prune(fetches: list[Node], fed: set[Node]) -> list[Node]:
     return [node for node in GRAPH if node in needed]
 
 
-# --- 5. Partition and execution -----------------------------------------------------------------------------------------
+# --- 5. Compilation -----------------------------------------------------------------------------------------------------
+# What is computed element by element needs no call and no array of its own: each such operation says what becomes of one element, and a chain of them
+# becomes one function. Here Python compiles it; Penstock writes a loop over vectors and has LLVM compile it. (Penstock: compiler/fusion/)
+
+ELEMENTWISE = {"add": "({} + {})", "neg": "(-{})", "mul": "({} * {})"}
+
+
+def compiled(nodes: list[Node], fetches: list[Node]) -> list[tuple]:
+    """(node, kernel, inputs) of what is left to be called: a node whose only user is elementwise too, and beside it, is a part of that one."""
+    users = {node: [other for other in nodes for source in other.inputs if source is node] for node in nodes}
+    inside = {node for node in nodes if node.kind in ELEMENTWISE and node not in fetches and len(users[node]) == 1
+              and users[node][0].kind in ELEMENTWISE and users[node][0].device == node.device}
+
+    def text(node, names):
+        """The node as an expression of its inputs, which get names."""
+        parts = [text(source, names) if source in inside else names.setdefault(source, f"x{len(names)}") for source in node.inputs]
+        return ELEMENTWISE[node.kind].format(*parts)
+
+    calls = []
+    for node in nodes:
+        if node.kind not in ELEMENTWISE:
+            calls.append((node, OPS[node.kind]["kernel"], node.inputs))
+        elif node not in inside:
+            names: dict[Node, str] = {}
+            body = text(node, names)
+            calls.append((node, eval(f"lambda state, attrs, {', '.join(names.values())}: {body}"), tuple(names)))
+    return calls
+
+
+# --- 6. Partition and execution -----------------------------------------------------------------------------------------
 # Each device gets its own part of the step. An edge between two devices becomes a message through the rendezvous, a mailbox per edge: the sender
 # puts the value in, the receiver waits for it. (Penstock: runtime/partition.py, runtime/rendezvous.py, runtime/executor.py)
 
@@ -170,11 +199,11 @@ class Session:
     def run(self, fetches: list[Node], feeds: dict[Node, object] | None = None) -> list:
         """The values of the fetches."""
         fed = {node: np.asarray(value, float) for node, value in (feeds or {}).items()}
-        nodes = prune(fetches, set(fed))
+        calls = compiled(prune(fetches, set(fed)), fetches)
         rendezvous = defaultdict(queue.Queue)
         values, failures = {}, []
-        threads = [threading.Thread(target=self._run_device, args=(device, nodes, fed, rendezvous, values, failures))
-                   for device in sorted({node.device for node in nodes})]
+        threads = [threading.Thread(target=self._run_device, args=(device, calls, fed, rendezvous, values, failures))
+                   for device in sorted({node.device for node, _, _ in calls})]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -183,23 +212,23 @@ class Session:
             raise failures[0]
         return [fed[node] if node in fed else values[node] for node in fetches]
 
-    def _run_device(self, device, nodes, fed, rendezvous, values, failures):
+    def _run_device(self, device, calls, fed, rendezvous, values, failures):
         local = dict(fed)
         try:
-            for node in nodes:
+            for node, kernel, inputs in calls:
                 if node.device != device:
                     continue
-                for source in node.inputs:
+                for source in inputs:
                     if source not in local:
                         local[source] = rendezvous[source, device].get(timeout=10)
-                local[node] = values[node] = OPS[node.kind]["kernel"](self.state, node.attrs, *[local[source] for source in node.inputs])
-                for other in {user.device for user in nodes if node in user.inputs} - {device}:
+                local[node] = values[node] = kernel(self.state, node.attrs, *[local[source] for source in inputs])
+                for other in {user.device for user, _, needed in calls if node in needed} - {device}:
                     rendezvous[node, other].put(local[node])
         except Exception as error:
             failures.append(error)
 
 
-# --- 6. A program -------------------------------------------------------------------------------------------------------
+# --- 7. A program -------------------------------------------------------------------------------------------------------
 
 def main() -> None:
     """Finds the weights of a line, with the model on one device and the loss on the other."""
@@ -225,6 +254,7 @@ def main() -> None:
     print("w =", session.state["w"].ravel().round(3), " b =", session.state["b"].round(3))
     assert np.allclose(session.state["w"].ravel(), [2, -3], atol=1e-3) and np.allclose(session.state["b"], 0.5, atol=1e-3)
     assert "placeholder" not in {node.kind for node in prune([w], set())}, "only what a fetch needs runs"
+    assert len(compiled(prune([loss], {x, y}), [loss])) < len(prune([loss], {x, y})), "elementwise nodes run together"
 
 
 if __name__ == "__main__":
