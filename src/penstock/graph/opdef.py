@@ -19,10 +19,10 @@ several outputs or a list output, the Operation if there are none).
 
 The signature is written as TensorFlow writes it: see ``signature.py``; ``opcall.py`` is what calling an op does with what it is given. The
 functions of the class take what they name: inputs and attributes by their names (a list input as a list), and in a kernel ``ctx``, the kernel
-context. ``shape`` gets the input Tensors and returns one shape (anything that
-TensorShape accepts), or a list of shapes if calling the op gives a list. Kernels get arrays and return an array, or a tuple for several outputs
-(flat, if there is a list output). Kernels never write to their inputs. ``static``, if it is there, gets the input Tensors and returns the output's
-value as far as it is known without running (an int array with -1 for unknown elements, or None): shapes are computed from it.
+context. ``shape`` gets the input Tensors and returns one shape (anything that TensorShape accepts), or a list of shapes if calling the op gives a
+list. Kernels get arrays and return an array, or a tuple for several outputs (flat, if there is a list output). Kernels never write to their inputs.
+``static``, if it is there, gets the input Tensors and returns the output's value as far as it is known without running (an int array with -1 for
+unknown elements, or None): shapes are computed from it.
 
 ``native(emit, ...)``, if it is there, says how the op runs as native code when all shapes are known: see ``compiler/emitter.py``. ``compose(b, ...)``
 says of which simpler ops it is made: see ``compiler/fusion/composition.py``.
