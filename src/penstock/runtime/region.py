@@ -248,7 +248,7 @@ class _Ready:
 
         Meanwhile it holds the locks of the variables that it writes; the others are borrowed.
         """
-        values, borrowed, locked = list(inputs), [], []
+        values, borrowed, locked = list(inputs), list[Any](), list[Any]()
         try:
             if not self._take(inputs, values, borrowed, locked):
                 return None

@@ -7,6 +7,8 @@
 """
 from __future__ import annotations
 
+from typing import Any
+
 from penstock.compiler.ir import Node, Program, check
 from penstock.graph.dtypes import DType
 
@@ -74,7 +76,8 @@ def _wanted(node: Node) -> list[DType]:
         if arg.type_list_attr is not None:
             found += node.attrs[arg.type_list_attr]
         else:
-            found += [arg.dtype if arg.type_attr is None else node.attrs[arg.type_attr]] * len(edges)
+            wanted: Any = arg.dtype if arg.type_attr is None else node.attrs[arg.type_attr]
+            found += [wanted] * len(edges)
     return found
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.compiler.ir import Node, Program, functions_of
-from penstock.compiler.passes.walk import Edge, Walk, constant_of, is_pure
+from penstock.compiler.ir import Edge, Node, Program, functions_of
+from penstock.compiler.passes.walk import Walk, constant_of, is_pure
 from penstock.graph import dtypes
 
 _FRONT = -1
