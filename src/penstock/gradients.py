@@ -191,7 +191,8 @@ class _BackwardWalk:
         graph = op.graph
         with name_scope(op.name + "_grad"), graph.colocate_with(op, True) if self._colocate else contextlib.nullcontext():
             filled = [zeros_like(tensor) if grad is None and _has_zeros(tensor) else grad for grad, tensor in zip(out_grads, op.outputs)]
-            in_grads = _as_list(function(op, *filled))
+            found = function(op, *filled)
+            in_grads = [None] * len(op._inputs) if found is None else _as_list(found)
             if len(in_grads) != len(op._inputs):
                 raise ValueError(f"Num gradients {len(in_grads)} generated for op {op.name} ({op.type}) do not match num inputs {len(op._inputs)}")
             if self._gate and sum(grad is not None for grad in in_grads) > 1:

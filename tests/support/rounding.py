@@ -33,13 +33,19 @@ class Rounding:
         self._random, self._kernel_of = np.random.RandomState(seed), plan.kernel_of
 
     def __call__(self, value: Any, ulps: float = ULPS) -> np.ndarray:
-        """The value, moved by up to some units in the last place; numbers that are too small to be normal may become 0."""
+        """The value, moved by up to some units in the last place, or to a number with two bits less: that is where 1 - tiny becomes 1.
+
+        Numbers that are too small to be normal may become 0.
+        """
         value = np.asarray(value)
-        limits = ml_dtypes.finfo(value.dtype)
+        limits, chance = ml_dtypes.finfo(value.dtype), self._random.random_sample(value.shape)
         with np.errstate(all="ignore"):
             wide = value.astype(np.float64)
             moved = wide * (1 + self._random.uniform(-ulps, ulps, value.shape) * float(limits.eps))
-            moved = np.where((np.abs(wide) < float(limits.tiny)) & (self._random.random_sample(value.shape) < 0.5), 0.0, moved)
+            mantissa, exponent = np.frexp(wide)
+            coarse = np.ldexp(np.rint(mantissa * 2.0 ** (limits.nmant - 1)) / 2.0 ** (limits.nmant - 1), exponent)
+            moved = np.where(chance < 0.25, coarse, moved)
+            moved = np.where((np.abs(wide) < float(limits.tiny)) & (chance < 0.5), 0.0, moved)
             return np.asarray(moved.astype(value.dtype))
 
     def kernel_of(self, node: Any, environment: Any) -> Callable[..., Any]:
