@@ -192,7 +192,7 @@ def test_a_secret_that_others_can_read_is_refused(launcher, tmp_path):
 @pytest.mark.parametrize(("arguments", "reason"), [
     (["--secret-file", "missing/secret"], "error: --secret-file missing/secret: [Errno 2] No such file or directory"),
     (["--ps", "x"], "argument --ps: 'x' is no number"), (["--ps", "-1"], "argument --ps: -1 is less than 0"),
-    (["--workers", "0"], "there is no task to start")])
+    (["--workers", "0"], "there is no task to start"), (["--workers", "1"], "can't open 'prog.py': there is no such file")])
 def test_arguments_that_make_no_sense(arguments, reason, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as ended:

@@ -62,6 +62,15 @@ def test_greedy_strategy(resource):
         assert [int(tf.get_variable(f"v{n}", [size], use_resource=resource).device[-1]) for n, size in enumerate(sizes)] == [0, 1, 2, 2, 2]
 
 
+@pytest.mark.parametrize("resource", [False, True])
+def test_the_initial_assignment_is_where_the_variable_is(resource):
+    """And on no device of the worker: there may be no such device."""
+    setter = tf.train.replica_device_setter(ps_tasks=2, worker_device="/job:worker/replica:0/task:1/device:GPU:3")
+    with tf.Graph().as_default(), tf.device(setter):
+        v = tf.get_variable("v", [2], use_resource=resource)
+        assert v.device == v.initializer.device == "/job:ps/task:0"
+
+
 def test_what_does_not_work():
     with pytest.raises(TypeError, match="ps_strategy must be callable"):
         tf.train.replica_device_setter(ps_tasks=2, ps_strategy=3)

@@ -101,6 +101,29 @@ def test_logging_a_line(caplog):
     assert "a = [1.5 2. ], b = [1.5 2. ]" in caplog.text
 
 
+def test_logging_a_number(caplog):
+    """With the digits of its type, not those of a Python float."""
+    tf.constant(0.1, name="x")
+    with caplog.at_level("INFO", "tensorflow"), tf.train.MonitoredSession(hooks=[tf.train.LoggingTensorHook(["x:0"], every_n_iter=1)]) as session:
+        session.run("x:0")
+    assert [record.message for record in caplog.records if record.message.startswith("x")] == ["x:0 = 0.1"]
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_summaries_come_every_so_many_steps(tmp_path, early):
+    """Whether a run reads the step before or after it is counted."""
+    tf.train.create_global_step()
+    hook = tf.train.SummarySaverHook(save_steps=5, output_dir=str(tmp_path), summary_op=tf.summary.scalar("s", 1.0))
+    hook.begin()
+    asked = []
+    for step in range(1, 18):
+        if "summary" in hook.before_run(None).fetches:
+            asked.append(step)
+        after_run(hook, Steps(step), {"global_step": step - early})
+    tf.summary.FileWriterCache.clear()
+    assert asked == [1, 6, 11, 16]
+
+
 def test_nan(caplog):
     hook = tf.train.NanTensorHook(tf.constant(1.0))
     assert not after_run(hook, None, np.float32(1.0))

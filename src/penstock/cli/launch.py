@@ -33,6 +33,8 @@ def main(argv: list[str]) -> int:
         secret = _secret(options.secret_file) if options.secret_file else None
     except (OSError, OpError) as error:
         parser.error(f"--secret-file {options.secret_file}: {error}")
+    if not (options.ray or options.module or os.path.exists(options.program)):
+        parser.error(f"can't open {options.program!r}: there is no such file")  # else each task would say so, again and again
     if options.ray:
         return _launch_on_ray(plan, options, secret)
     from penstock.distributed.launch_local import launch  # the engine that was asked for

@@ -95,7 +95,7 @@ class LoggingTensorHook(SessionRunHook):
             if self._formatter is not None:
                 logging.info("%s", self._formatter(values))
                 return
-            line = ", ".join(f"{tag if isinstance(tag, str) else getattr(tag, 'name', tag)} = {values[tag]}" for tag in self._tags)
+            line = ", ".join(f"{tag if isinstance(tag, str) else getattr(tag, 'name', tag)} = {values[tag]!s}" for tag in self._tags)
             logging.info("%s", line if seconds is None else f"{line} ({seconds:.3f} sec)")
 
 

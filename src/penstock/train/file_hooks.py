@@ -132,6 +132,7 @@ class SummarySaverHook(SessionRunHook):
         if self._writer is None and self._folder:
             self._writer = FileWriterCache.get(self._folder)
         self._next_step: int | None = None
+        self._behind = True  # is the step read before the run updates it? In one graph it is always one or the other, as a rule
         self._step = global_step_read("SummarySaverHook")
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
@@ -147,9 +148,11 @@ class SummarySaverHook(SessionRunHook):
         """Writes them."""
         if self._writer is None:
             return
-        step = int(run_values.results["global_step"]) + 1
+        read = int(run_values.results["global_step"])
+        step = read + self._behind
         if self._due:
             step = int(run_context.session.run(self._step))
+            self._behind = step > read
             if self._next_step is None:
                 self._writer.add_session_log(SessionLog(status=SessionLog.START), step)
             self._timer.update_last_triggered_step(step)

@@ -40,6 +40,9 @@ class SyncReplicasOptimizer(Optimizer):
     With ``total_num_replicas`` larger than ``replicas_to_aggregate`` the surplus workers are backups: the first gradients count, later ones are
     dropped (``num_dropped_gradients``). All workers need the hook of ``make_session_run_hook``.
 
+    A row of a sparse gradient is averaged over the gradients that have it. If one of them has it several times (a batch in which a word occurs
+    twice) it counts as their sum; TensorFlow takes such rows one by one, so that its mean depends on their number and order.
+
         opt = tf.train.SyncReplicasOptimizer(tf.train.GradientDescentOptimizer(0.1), replicas_to_aggregate=2, total_num_replicas=3)
         train = opt.minimize(loss, global_step=tf.train.get_global_step())
         hook = opt.make_session_run_hook(is_chief)

@@ -66,7 +66,7 @@ class ResourceVariable(Variable):
         check_initial_shape(self._initial_value, validate_shape)
         with name_scope("IsInitialized"):
             self._is_initialized_op = VarIsInitializedOp(self._handle)
-        with self._beside_handle():
+        with graph.colocate_with(None, ignore_existing=True), self._beside_handle():  # there, whatever the blocks around it say
             self._initializer_op = AssignVariableOp(self._handle, guarded(scope, self._initial_value), name="Assign")
         with name_scope("Read"):
             with self._beside_handle():
