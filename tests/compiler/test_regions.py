@@ -13,6 +13,7 @@ from penstock.compiler.background import background
 from penstock.compiler.calls import Code
 from penstock.compiler.config import config
 from penstock.compiler.report import watch
+from penstock.graph.opdef import lookup
 from penstock.runtime.region import RegionRun
 
 
@@ -198,6 +199,34 @@ def test_a_read_before_a_write_sees_the_old_value():
         session.run(tf.global_variables_initializer())
         assert session.run(both).tolist() == [15.0] * 3
         assert session.run(both).tolist() == [59.0] * 3
+
+
+def test_a_variable_that_is_read_and_written_under_two_names():
+    """The region knows two inputs, and at run time they are one variable: the read sees the old value, or the new one, but no mixture."""
+    one, other = (lookup("VariableV2")(shape=[1000], dtype=tf.float32, shared_name="same") for _ in range(2))
+    fill, x = tf.assign(one, tf.zeros([1000])), tf.placeholder(tf.float32, [1000])
+    total = tf.identity(one) + x
+    fetches = [total, tf.assign_add(other, 1 + tf.exp(tf.minimum(total, 0.0))).op]
+    with tf.Session() as session:
+        session.run(fill)
+        for turn in range(4):
+            seen = session.run(fetches, {x: np.zeros(1000, "f")})[0]
+            assert set(seen.tolist()) in ({2.0 * turn}, {2.0 * turn + 2})
+        assert any(len(each._refs) == 2 and each._ready for each in regions_of(session))
+
+
+def test_an_update_is_in_place():
+    v = tf.Variable(np.zeros(1000, "f"), use_resource=True)
+    update = v.assign_sub(tf.ones([1000]) * 0.5)
+    with tf.Session() as session:
+        session.run(v.initializer)
+        session.run(update)
+        (ref,) = [value for key, value in session._environment.resources.items()]
+        before = ref.value.__array_interface__["data"][0]
+        for _ in range(3):
+            session.run(update.op)
+        assert ref.value.__array_interface__["data"][0] == before
+        assert ref.value[0] == -2.0
 
 
 def test_a_variable_may_change_its_shape():
