@@ -264,10 +264,10 @@ class _Ready:
 
     def _take(self, inputs: Sequence[Any], values: list[Any], borrowed: list[Any], locked: list[Any]) -> bool:
         """Puts the variables' arrays among the values; False if they, or the others, are not what the code is for."""
-        refs = {inputs[position] for position in self._updated}
-        if len(refs) != len(self._updated):
-            return False
         try:
+            refs = {inputs[position] for position in self._updated}
+            if len(refs) != len(self._updated):
+                return False
             for position in self._borrowed:
                 ref = inputs[position]
                 if ref in refs:  # it is held on to: the update makes a copy
@@ -281,7 +281,7 @@ class _Ready:
             for position in self._updated:
                 values[position] = inputs[position].mutable()
             return tuple(map(_RELIED_ON, values)) == self.signature
-        except (AttributeError, KernelError):  # no array, no variable, or one without a value
+        except (AttributeError, TypeError, KernelError):  # no array, no variable, or one without a value
             return False
 
     def _call(self, values: list[Any], inputs: Sequence[Any], environment: Any) -> list[Any]:
