@@ -71,6 +71,13 @@ def test_native_code_agrees_with_kernel(example, monkeypatch):
             assert np.asarray(a).dtype == np.asarray(b).dtype
 
 
+@pytest.mark.nightly
+@pytest.mark.parametrize("each_isa", ["avx2"], indirect=True)
+@pytest.mark.parametrize("example", CASES, ids=[example.label for example in CASES])
+def test_native_code_for_avx2_agrees_with_kernel(example, each_isa, monkeypatch):
+    test_native_code_agrees_with_kernel(example, monkeypatch)
+
+
 @pytest.mark.parametrize("op_type", [name for name in OPS if REGISTRY[name].native is not None])
 def test_some_example_is_native(op_type, monkeypatch):
     """An op that says it can be native is, for at least one of its examples."""
