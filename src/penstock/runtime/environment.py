@@ -3,11 +3,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from penstock.compiler import ir
 from penstock.compiler.config import config
-from penstock.compiler.passes import Options, optimise
+from penstock.compiler.passes import NONE, Options, optimise
 from penstock.graph.function import FuncGraph
 from penstock.runtime.devices import Device, place
 from penstock.runtime.resources import Resources
@@ -35,7 +36,7 @@ class Environment:
         self._lock = threading.Lock()
 
     def plan(self, program: ir.Program, native: bool = True) -> Any:
-        """Places a program and packs it for the executor; without ``native``, every node runs by itself."""
+        """Places a program and packs it for the executor; without ``native``, every node of the user's runs by itself."""
         place(program, self.devices, self.soft_placement, self.log_placement)
         return self.pack(program, native=native)
 
@@ -45,8 +46,8 @@ class Environment:
         from penstock.runtime.plan import Plan
         has_frames = frames or any(node.definition.control_flow for node in program.nodes)
         ir.check(program)
-        if native and not has_frames:
-            program = optimise(program, self.passes)
+        if not has_frames:
+            program = optimise(program, self.passes if native else replace(NONE, updates=self.passes.updates))
         names = ends(program) if observers else []
         plan = FramePlan(program, self) if has_frames else Plan(program, self, native and config.mode != "off")
         for observe in observers:

@@ -1,7 +1,8 @@
 """Graph passes: a program with less to do, that gives the same results. Each pass is a function Program -> Program, checked after it has run.
 
 Passes ask ops for their properties only (``graph/properties.py``). They run after placement, on what one task runs, and not on programs with
-the primitives of control flow, whose tensors may be dead. A step that is traced or debugged runs without them: it shows the nodes that the user made.
+the primitives of control flow, whose tensors may be dead. A step that is traced or debugged runs the nodes that the user made, and so does the first
+of several: only their order may change.
 """
 from __future__ import annotations
 
