@@ -22,7 +22,8 @@ from support.compare import difference
 NAMES = {"identities": ("dependency", "dependency_optimization"), "constants": ("constfold", "constant_folding"),
          "factors": ("constfold", "constant_folding"), "algebra": ("arithmetic", "arithmetic_optimization"), "layout": ("layout", "layout_optimizer"),
          "subexpressions": ("common_subgraph_elimination", "common_subgraph_elimination"), "loops": ("loop", "loop_optimization"),
-         "remapping": ("remap", "remapping")}
+         "remapping": ("remap", "remapping"), "updates": ("memory", "memory_optimization")}
+OFF = {"memory_optimization": RewriterConfig.NO_MEM_OPT}  # others: RewriterConfig.OFF
 ASKED_FOR = {"debugging": {"debug_stripper": RewriterConfig.ON}, "recompute_cheap": {"memory_optimization": RewriterConfig.RECOMPUTATION_HEURISTICS},
              "recompute_hinted": {"memory_optimization": RewriterConfig.MANUAL}}
 STEPS = 3
@@ -117,7 +118,7 @@ def wanted(network: Any) -> list[np.ndarray]:
         return trained(network, rewriting(disable_meta_optimizer=True))
 
 
-CASES = [(f"{name} {state}", rewriting([on]) if state == "on" else rewriting(**{off: RewriterConfig.OFF}))
+CASES = [(f"{name} {state}", rewriting([on]) if state == "on" else rewriting(**{off: OFF.get(off, RewriterConfig.OFF)}))
          for name, (on, off) in NAMES.items() if name != "factors" for state in ("on", "off")]
 CASES += [(f"{name} on", rewriting(["pruning"], **fields)) for name, fields in ASKED_FOR.items()]
 CASES += [("all on", rewriting()), ("all on, twice", rewriting(meta_optimizer_iterations=RewriterConfig.TWO, **ASKED_FOR["recompute_cheap"]))]
@@ -136,6 +137,6 @@ def test_every_switch_is_covered():
     fields = {field.name for field in dataclasses.fields(Options) if field.type == "bool"}
     assert fields == set(SWITCHES) | set(ASKED_FOR) and set(NAMES) == set(SWITCHES)
     for name, (on, off) in NAMES.items():
-        assert getattr(options_of(rewriting([on])), name) and not getattr(options_of(rewriting(**{off: RewriterConfig.OFF})), name)
+        assert getattr(options_of(rewriting([on])), name) and not getattr(options_of(rewriting(**{off: OFF.get(off, RewriterConfig.OFF)})), name)
     for name, settings in ASKED_FOR.items():
         assert options_of(rewriting(["pruning"], **settings)) == dataclasses.replace(NONE, **{name: True})

@@ -54,7 +54,7 @@ class Rounding:
         if node.definition.stateful or node.definition.shape_only or not node.inputs:
             return kernel
 
-        def rounded(*inputs: Any) -> Any:
+        def rounded(*inputs: Any, spare: Any = ()) -> Any:  # nothing is written over: the inputs are used twice
             results = kernel(*inputs)
             flat = list(results) if isinstance(results, (tuple, list)) else [results]
             sizes = [value.size for value in inputs if is_float(value)]

@@ -126,7 +126,7 @@ def test_checked_after_each_pass(monkeypatch):
 
 def test_what_somebody_waits_for_is_not_folded_away():
     """A shape is known without what it is the shape of; who waits for it waits for that all the same."""
-    v, x = tf.Variable([1.0, 2.0], use_resource=False), tf.placeholder(tf.float32, [])
+    v, x = tf.Variable([1.0, 2.0], use_resource=True), tf.placeholder(tf.float32, [])
     shape = Shape(v.assign_add([1.0, 1.0]))
     with tf.control_dependencies([shape]):
         late = tf.exp(x)
