@@ -13,5 +13,6 @@ In the order in which they work (ARCHITECTURE.md follows one graph through all o
     vector/                                        the parts that kernels are written with
     target.py, cache.py                            LLVM, and machine code on disk
     table.py, driver.py, team.py                   the table of calls, what walks it, and the threads that help
-    config.py, background.py, report.py            what the user can set; compiling beside the first steps; what ``penstock explain`` shows
+    config.py, report.py                           what the user can set; what ``penstock explain`` shows
+    background.py, patience.py                     compiling beside the first steps, and how many of these there are
 """

@@ -13,13 +13,10 @@ import itertools
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
-from penstock.compiler.eligibility import why_not_native
 from penstock.compiler.generators import separated
 from penstock.compiler.ir import Edge, Node, reference_source
 from penstock.compiler.membership import Key, assign
 from penstock.ops.transfer import Arg, Region
-
-__all__ = ["RegionBody", "form", "why_not_native"]
 
 _FEWEST = 2  # nodes that compute something: a region of fewer is not worth a call, unless one of them is a loop
 

@@ -99,12 +99,8 @@ class _WatchedPlan:
     def _add(self, found: PlanReport, each: Stopwatch) -> None:
         node, inside = each.node, each.inside()
         if inside is not None:
-            late = [(name, kind, why) for name, kind, why in inside.fallbacks if kind.endswith(" nodes")]  # said of the region, not of one node
-            for name, kind, why in late:
-                by_numpy = max(each.seconds - inside.runs * inside.seconds, 0.0) / self.runs / len(late)
-                found.kernels.append(KernelReport("NumPy", (f"{kind} up to {name} ({why})",), by_numpy))
             found.kernels += inside.kernels
-            found.fallbacks += [fallback for fallback in inside.fallbacks if fallback not in late]
+            found.fallbacks += inside.fallbacks
             found.arena_bytes += inside.arena_bytes
             return
         found.kernels.append(each.report(self.runs))

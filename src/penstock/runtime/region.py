@@ -19,10 +19,11 @@ import numpy as np
 from penstock.compiler.background import background
 from penstock.compiler.calls import Unsupported
 from penstock.compiler.config import config
+from penstock.compiler.eligibility import why_not_native
 from penstock.compiler.failure import InnerFailure
 from penstock.compiler.ir import Node
 from penstock.compiler.patience import numpy_runs
-from penstock.compiler.regions import RegionBody, why_not_native
+from penstock.compiler.regions import RegionBody
 from penstock.compiler.report import KernelReport, PlanReport, Stopwatch, watch
 from penstock.compiler.specialise import Demoted, Specialisation
 from penstock.compiler.table import Failure
@@ -106,8 +107,17 @@ class RegionRun:
             reports += [node.payload.describe() for node in self._plan[0].nodes if isinstance(node.payload, RegionRun)]
         fallbacks += [each for report in reports for each in report.fallbacks]
         kernels += [kernel for report in reports for kernel in report.kernels]
-        return PlanReport(kernels, sum(report.arena_bytes for report in reports), fallbacks,
-                          runs=max((report.runs for report in reports), default=0))
+        runs = max((report.runs for report in reports), default=0)
+        if self._unready[0]:
+            kernels.append(self._by_numpy(runs))
+        return PlanReport(kernels, sum(report.arena_bytes for report in reports), fallbacks, runs=runs)
+
+    def _by_numpy(self, native_runs: int) -> KernelReport:
+        """The runs before native code took over, as one kernel."""
+        runs, seconds = self._unready
+        why = self._strange or f"native code takes over after a while: here, NumPy took {seconds:.2g} s for {runs} of {runs + native_runs} runs"
+        nodes = self.body.nodes
+        return KernelReport("NumPy", (f"{len(nodes)} nodes up to {nodes[-1].name} ({why})",), seconds / (runs + native_runs))
 
     def _fallbacks(self, alone: list[Node]) -> list[tuple[str, str, str]]:
         """Names, op types and reasons of the nodes that NumPy ran; ``alone`` are those that were left over when the region was cut."""
@@ -115,10 +125,6 @@ class RegionRun:
         found = [(name, types.get(name, ""), reason) for name, reason in self.demoted.items()]
         found += [(node.name, node.definition.type, node.note or why_not_native(node) or "it stands alone beside such a node")
                   for node in alone if node.inputs and node.name not in self.demoted]
-        runs, seconds = self._unready
-        if runs:
-            late = self._strange or f"native code takes over later: {runs} runs by NumPy took {seconds:.2g} s"
-            found.append((self.body.nodes[-1].name, f"{len(self.body.nodes)} nodes", late))
         return found
 
     # --- making native code --------------------------------------------------------------------------------------------------------------
