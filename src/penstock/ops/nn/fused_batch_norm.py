@@ -5,6 +5,8 @@ needs: mean and (biased) variance of the batch.
 """
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from penstock.errors import invalid_argument
@@ -92,9 +94,10 @@ def _composed(b, x, scale, offset, mean, variance, epsilon, data_format, is_trai
     reported = mean, variance
     if is_training:
         count = int(np.prod([x.shape[axis] for axis in axes]))
+        share = 1 / count if count else math.nan  # nothing has no mean
         exact = b.cast(wide, dt.float64)  # the mean of squares less the square of the mean: in one pass, but only with digits to spare
-        center = b.sum(exact, axes) * (1 / count)
-        spread = b.maximum(b.sum(b.square(exact), axes) * (1 / count) - b.square(center), 0)
+        center = b.sum(exact, axes) * share
+        spread = b.maximum(b.sum(b.square(exact), axes) * share - b.square(center), 0)
         mean, variance = (b.reshape(b.cast(each, dt.float32), scale.shape) for each in (center, spread))
         reported = mean, variance * (count / max(count - 1, 1))
     factor = scale / b.sqrt(variance + epsilon)
