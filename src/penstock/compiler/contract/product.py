@@ -152,7 +152,7 @@ def _cost(p: Product, tile: Tile, threads: int, others: int, by_rows: int, by_co
 
 
 def _multiplying(p: Product, tile: Tile, m: int, n: int) -> float:
-    """Cycles for that many rows and columns of one matrix of C: two vectors in each, also where they are not full."""
+    """Cycles for that many rows and columns of a matrix of C: each multiplies two vectors, full or not."""
     return round_up(m, PAIR) * round_up(n, tile.lanes) * p.k / (2 * tile.lanes)
 
 
