@@ -1,9 +1,8 @@
 """Frames over a Unix socket, between two processes of one host; large messages go through shared memory.
 
-Threads. One thread reads and hands each frame to the link, in which it may run short work to its end; what it sends
-meanwhile is collected and goes out with one system call. Any thread may send: the first to come writes, for the others
-too; the reader never waits for the socket to take bytes (the other side's reader might be doing the same), a thread of
-the pool does.
+Threads. One thread (``poller.py``) reads and hands each frame to the link, in which it may run short work to its end.
+Any thread may send: the first to come writes, for the others too; the reader never waits for a socket to take bytes (the
+other side's reader might be doing the same), a thread of the pool does.
 """
 from __future__ import annotations
 
@@ -19,6 +18,7 @@ from typing import Any
 
 from penstock.distributed.link import Link
 from penstock.distributed.messages import MalformedMessage
+from penstock.distributed.poller import POLLER, collects
 from penstock.distributed.segments import SHARED_MIN, Read, Segment, Written, fill
 from penstock.distributed.wire import DROP, FREE, SEGMENT, SHARED, SHARED_AT, Splitter, header
 from penstock.errors import OpError, UnavailableError
@@ -26,7 +26,7 @@ from penstock.runtime.threads import POOL
 
 _log = logging.getLogger("tensorflow.server")
 _MAX_BUFFERS = 512  # that one system call takes
-_MAX_DESCRIPTORS = 16
+_ANCILLARY = socket.CMSG_SPACE(4 * 16)  # bytes: room for so many descriptors
 _BUFFER = 1 << 20  # bytes that the kernel may hold
 _FREE_AT = struct.Struct("<I")
 
@@ -45,14 +45,14 @@ class SocketCarrier:
         self._queue: deque[tuple[list[Any], int]] = deque()  # (buffers, a descriptor to hand over or -1)
         self._writing = False
         self._broken = False
-        self._reason: OpError | None = None  # for which this side has closed
-        self._reader = -1
+        self._reason: OpError | None = None  # for which it has ended
+        self._splitter = Splitter()
         self._written, self._read = Written(), Read()
         self._descriptors: deque[int] = deque()
 
     def start(self) -> None:
         """Begins to read."""
-        threading.Thread(target=self._read_all, name="penstock-link", daemon=True).start()
+        POLLER.add(self._socket.fileno(), self)
 
     # --- writing -----------------------------------------------------------------------------------------------------
 
@@ -80,25 +80,24 @@ class SocketCarrier:
         segment.descriptor = -1  # closed when it has been sent
 
     def _enqueue(self, buffers: list[Any], descriptor: int = -1) -> None:
-        reading = threading.get_ident() == self._reader
         with self._lock:
             if self._broken:
                 if descriptor >= 0:
                     os.close(descriptor)
                 return
             self._queue.append((buffers, descriptor))
-            if self._writing or reading:
+            if self._writing or collects(self):
                 return
             self._writing = True
         self._write(True)
 
-    def _flush(self) -> None:
-        """The reader sends what has been collected."""
+    def flush(self, may_wait: bool) -> None:
+        """Sends what has been collected."""
         with self._lock:
             if self._writing or not (self._queue or self._read.freed):
                 return
             self._writing = True
-        self._write(False)
+        self._write(may_wait)
 
     def _write(self, may_wait: bool) -> None:
         """Writes until nothing is left to be; ``_writing`` is this thread's."""
@@ -158,29 +157,35 @@ class SocketCarrier:
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
-    def _read_all(self) -> None:
-        self._reader = threading.get_ident()
-        splitter = Splitter()
-        error: OpError = UnavailableError(None, None, "connection lost")
+    def readable(self) -> bool:
+        """Takes what has come; False at the end of the connection."""
         try:
-            while True:
-                count, ancillary, _, _ = self._socket.recvmsg_into([splitter.room()], socket.CMSG_SPACE(4 * _MAX_DESCRIPTORS))
-                for level, kind, data in ancillary:
-                    if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
-                        self._descriptors.extend(struct.unpack(f"<{len(data) // 4}i", data[:len(data) // 4 * 4]))
-                if not count:
-                    break
-                for frame in splitter.filled(count):
-                    self._dispatch(*frame)
-                    del frame  # a view of shared memory is given back as soon as nobody needs it
-                self._flush()
+            self._take()
+            return True
         except OSError as broken:
             error = UnavailableError(None, None, f"connection lost: {broken}")
         except MalformedMessage as malformed:
             _log.warning("a connection is given up: %s", malformed)
             error = UnavailableError(None, None, f"connection given up: {malformed}")
-        finally:
-            self._ended(self._reason or error)
+        except Exception as bug:
+            _log.exception("a connection is given up")
+            error = UnavailableError(None, None, f"connection given up: {bug!r}")
+        self._reason = self._reason or error
+        return False
+
+    def _take(self) -> None:
+        try:
+            count, ancillary, _, _ = self._socket.recvmsg_into([self._splitter.room()], _ANCILLARY, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return
+        for level, kind, data in ancillary:
+            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                self._descriptors.extend(struct.unpack(f"<{len(data) // 4}i", data[:len(data) // 4 * 4]))
+        if not count:
+            raise ConnectionError("the other side has closed it")
+        for frame in self._splitter.filled(count):
+            self._dispatch(*frame)
+            del frame  # a view of shared memory is given back as soon as nobody needs it
 
     def _dispatch(self, kind: int, flags: int, number: int, payload: Any) -> None:
         if kind == FREE:
@@ -221,7 +226,9 @@ class SocketCarrier:
         except OSError:
             return  # it has ended already
 
-    def _ended(self, error: OpError) -> None:
+    def ended(self) -> None:
+        """Nothing more will be read: lets go of everything, and tells the link."""
+        assert self._reason is not None
         with self._lock:
             self._broken = True
             queue, self._queue = self._queue, deque()
@@ -229,6 +236,6 @@ class SocketCarrier:
         for descriptor in [*self._descriptors, *(descriptor for _, descriptor in queue if descriptor >= 0)]:
             os.close(descriptor)
         self._descriptors.clear()
-        self.link.lost(error)
+        self.link.lost(self._reason)
         self._closed()
         self._socket.close()

@@ -124,13 +124,9 @@ class GrpcServer(grpc.GenericRpcHandler):  # type: ignore[misc] # grpc has no ty
         yield from connection.stream.outgoing()
 
     def _serve(self, message: Message, served: Served) -> None:
-        """In the thread that reads: what may take long goes elsewhere."""
-        service = self._service
-        assert service is not None
-        if service.quick(message):
-            service.handle(message, served)
-        else:
-            POOL.submit(lambda: service.handle(message, served))
+        """In the thread that reads."""
+        assert self._service is not None
+        self._service.serve(message, served)
 
 
 class _Strangers:

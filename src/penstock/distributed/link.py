@@ -89,6 +89,7 @@ class Served:
             if self._replied:
                 return
             self._replied = True
+            self._more, self._gone = None, []  # they lead back here: nothing should wait for the garbage collector
         try:
             buffers = encode(message)
         except OpError as error:
@@ -119,10 +120,12 @@ class Served:
     def came(self, message: Message) -> None:
         """A further message has come."""
         with self._lock:
-            if self._more is None:
-                self._early.append(message)
+            more = self._more
+            if more is None:
+                if not self._replied:
+                    self._early.append(message)
                 return
-        self._more(message)
+        more(message)
 
     def lost(self) -> None:
         """The other side is not interested any more."""

@@ -15,6 +15,7 @@ import math
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,10 @@ MAX_RANK = 254
 _PREFIX = struct.Struct("<4sIQ")
 _ALIGN = 64
 _DEAD_TYPE = 0
+_SMALL = 4096  # bytes that are rather copied than handed on
+_USUAL = 512  # headers that are kept
+_GAPS = [bytes(size) for size in range(_ALIGN)]
+_to_json, _from_json = json.JSONEncoder(separators=(",", ":")).encode, json.JSONDecoder().decode
 
 Buffer = Any  # bytes, bytearray or memoryview
 
@@ -57,34 +62,46 @@ def encode(message: Message) -> list[Buffer]:
         description, parts = _pack(value)
         described.append(description)
         payload.extend(parts)
-    header = json.dumps({"m": message.method, "f": message.fields, "b": [len(blob) for blob in message.blobs], "t": described},
-                        separators=(",", ":")).encode()
+    header = _header_of(message, described)
     buffers: list[Buffer] = [b"", header]
     total = _PREFIX.size + len(header)
     for part in payload:
         gap = -total % _ALIGN
         if gap:
-            buffers.append(bytes(gap))
+            buffers.append(_GAPS[gap])
         buffers.append(part)
         total += gap + len(part)
     buffers[0] = _PREFIX.pack(MAGIC, len(header), total)
-    return buffers
+    return buffers if total > _SMALL else [b"".join(buffers)]
 
 
-def _pack(value: Any) -> tuple[list[Any], list[Buffer]]:
+def _header_of(message: Message, described: list[Any]) -> bytes:
+    fields = tuple(message.fields.items())
+    if not message.blobs and (not fields or (len(fields) == 1 and type(fields[0][1]) is str)):  # a tensor, or "ok": step after step the same
+        return _usual_header(message.method, fields, tuple(described))
+    return _to_json({"m": message.method, "f": message.fields, "b": [len(blob) for blob in message.blobs], "t": described}).encode()
+
+
+@lru_cache(_USUAL)
+def _usual_header(method: str, fields: tuple[tuple[str, str], ...], described: tuple[Any, ...]) -> bytes:
+    return _to_json({"m": method, "f": dict(fields), "b": [], "t": described}).encode()
+
+
+def _pack(value: Any) -> tuple[tuple[Any, ...], list[Buffer]]:
     if value is DEAD:
-        return [_DEAD_TYPE, [], 0], []
+        return (_DEAD_TYPE, (), 0), []
     if not isinstance(value, (np.ndarray, np.generic)):
         raise errors.UnimplementedError(None, None, f"a value of type {type(value).__name__} cannot travel between tasks: only tensors can")
-    array = np.asarray(value)
-    dtype = dtypes.as_dtype(array.dtype)
-    data = _string_bytes(array) if dtype is dtypes.string else _raw_bytes(array)
-    return [dtype.as_datatype_enum, list(array.shape), len(data)], [data]
+    dtype = dtypes.as_dtype(value.dtype)
+    data = _string_bytes(np.asarray(value)) if dtype is dtypes.string else _raw_bytes(value)
+    return (dtype.as_datatype_enum, value.shape, len(data)), [data]
 
 
-def _raw_bytes(array: np.ndarray) -> Buffer:
+def _raw_bytes(array: np.ndarray | np.generic) -> Buffer:
     if array.dtype.byteorder == ">":
         array = array.astype(array.dtype.newbyteorder("<"))
+    if array.nbytes <= _SMALL:
+        return array.tobytes()
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 
 
@@ -98,8 +115,9 @@ def _string_bytes(array: np.ndarray) -> bytes:
 def decode(data: Buffer) -> Message:
     """The message in ``data``, whose tensors are views of it; MalformedMessage if there is none."""
     view = memoryview(data)
-    header, position = _header(view)
-    sizes, described = header["b"], header["t"]
+    position = _header_end(view)
+    header = bytes(view[_PREFIX.size:position])
+    method, fields, sizes, described = _usual_parsed(header) if len(header) < _SMALL else _parsed(header)
     blobs = []
     for size in sizes:
         part, position = _take(view, position, size)
@@ -113,10 +131,10 @@ def decode(data: Buffer) -> Message:
         tensors.append(_unpack(enum, shape, part))
     if position != len(view):
         raise MalformedMessage(f"{len(view) - position} bytes more than the header tells of")
-    return Message(header["m"], header["f"], blobs, tensors)
+    return Message(method, dict(fields), blobs, tensors)
 
 
-def _header(view: memoryview) -> tuple[dict[str, Any], int]:
+def _header_end(view: memoryview) -> int:
     if len(view) < _PREFIX.size:
         raise MalformedMessage(f"{len(view)} bytes are no message")
     magic, length, total = _PREFIX.unpack_from(view)
@@ -125,14 +143,22 @@ def _header(view: memoryview) -> tuple[dict[str, Any], int]:
     end = _PREFIX.size + length
     if total != len(view) or length > MAX_HEADER or end > total:
         raise MalformedMessage(f"declared as {total} bytes with a header of {length}; {len(view)} are there")
+    return end
+
+
+def _parsed(data: bytes) -> tuple[str, dict[str, Any], list[int], list[Any]]:
+    """The method, the fields, the sizes of the blobs and what is told of the tensors; not to be changed."""
     try:
-        header = json.loads(bytes(view[_PREFIX.size:end]))
+        header = _from_json(data.decode())
     except (ValueError, RecursionError) as error:
         raise MalformedMessage(f"the header is no JSON: {error}") from None
     if not (isinstance(header, dict) and isinstance(header.get("m"), str) and isinstance(header.get("f"), dict) and _are_sizes(header.get("b"))
             and isinstance(header.get("t"), list) and all(_is_description(item) for item in header["t"])):
         raise MalformedMessage("the header lacks a part")
-    return header, end
+    return header["m"], header["f"], header["b"], header["t"]
+
+
+_usual_parsed = lru_cache(_USUAL)(_parsed)  # the headers of tensors and of most replies are the same in every step
 
 
 def _are_sizes(value: Any) -> bool:
@@ -163,7 +189,7 @@ def _unpack(enum: int, shape: Sequence[int], part: memoryview) -> np.ndarray:
         raise MalformedMessage(f"a tensor of type {dtype.name} cannot travel")
     if count * dtype.np.itemsize != len(part):
         raise MalformedMessage(f"a tensor of type {dtype.name} and shape {list(shape)} has {count * dtype.np.itemsize} bytes, not {len(part)}")
-    return np.frombuffer(part, np.uint8).view(dtype.np).reshape(shape)
+    return np.ndarray(shape, dtype.np, part)
 
 
 def _strings(count: int, part: memoryview) -> np.ndarray:

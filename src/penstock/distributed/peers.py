@@ -58,6 +58,9 @@ class Transport(Protocol):
     def start(self, address: str, message: Message, done: Done, part: Part = ignored) -> Conversation:
         """Sends a request without waiting for its reply."""
 
+    def together(self) -> contextlib.AbstractContextManager[None]:
+        """What this thread sends inside may be collected, and goes out at the end: inside, wait for nobody."""
+
 
 class Peers:
     """Calls tasks by their names; errors that come back name the task."""
@@ -116,6 +119,10 @@ class Peers:
                 done(reply, error)
 
         return self._transport.start(self.address(task), message, answered, part)
+
+    def together(self) -> contextlib.AbstractContextManager[None]:
+        """What this thread sends inside goes out at the end: inside, wait for nobody."""
+        return self._transport.together()
 
     def fetch(self, task: str, step: int, deliver: Deliver) -> Callable[[], None]:
         """Asks a task for all tensors of a step that it has for this one; returns what gives that up."""

@@ -21,6 +21,7 @@ from penstock.distributed.master_session import MasterSession
 from penstock.distributed.messages import MalformedMessage, Message, error_from, error_message
 from penstock.distributed.peers import deliver_tensor, tensor_message
 from penstock.distributed.worker import RunOrder, Worker
+from penstock.runtime.threads import POOL
 
 _log = logging.getLogger("tensorflow.server")
 
@@ -48,34 +49,47 @@ class Caller(Protocol):
         """Has ``callback`` called with further messages of the caller."""
 
 
+Method = Callable[[Message, Caller], "Message | None"]
+
+
 class Service:
     """The methods of a server."""
 
     def __init__(self, master: Master, worker: Worker, stop: Callable[[], None]) -> None:
         self._master, self._worker, self._stop = master, worker, stop
-        self._methods: dict[str, Callable[[Message, Caller], Message | None]] = {
+        self._methods: dict[str, Method] = {
             "CreateSession": self._create_session, "ExtendSession": self._extend_session, "RunStep": self._run_step,
             "PartialRunSetup": self._partial_run_setup, "PartialRun": self._partial_run,
             "CloseSession": self._close_session, "ListDevices": self._list_devices, "ResetAll": self._reset_all, "Stop": self._stop_server,
             "GetStatus": self._get_status, "RegisterGraph": self._register_graph, "RunGraph": self._run_graph, "RecvTensors": self._recv_tensors,
             "AbortStep": self._abort_step, "EndSession": self._end_session, "Reset": self._reset,
             **administration.handlers(master, worker)}
+        self._quick = {"RunGraph": self._start_graph, **{name: self._methods[name] for name in ("RecvTensors", "AbortStep", "GetStatus")}}
 
-    def quick(self, message: Message) -> bool:
-        """True if the request is answered in next to no time, or later by another thread: it needs none of its own."""
-        if message.method == "RunGraph":
-            handle = message.fields.get("handle")
-            return type(handle) is str and self._worker.is_quick(handle)
-        return message.method in ("RecvTensors", "AbortStep", "GetStatus")
+    def serve(self, message: Message, caller: Caller) -> None:
+        """Answers a request, or sees to it that it will be, for a thread that must not wait: what may take long goes elsewhere."""
+        quick = self._quick.get(message.method)
+        if quick is None or (message.method == "RunGraph" and not self._is_quick(message)):
+            POOL.submit(lambda: self.handle(message, caller))
+        else:
+            self._answer(quick, message, caller)
+
+    def _is_quick(self, message: Message) -> bool:
+        try:
+            return self._worker.is_quick(_field(message, "handle", str), _order(message))
+        except (MalformedMessage, KeyError):
+            return False  # it will be refused
 
     def handle(self, message: Message, caller: Caller) -> None:
         """Answers a request, or sees to it that it will be."""
-        reply = self._reply(message, caller)
+        self._answer(self._methods.get(message.method), message, caller)
+
+    def _answer(self, method: Method | None, message: Message, caller: Caller) -> None:
+        reply = self._reply(method, message, caller)
         if reply is not None:
             caller.reply(reply)
 
-    def _reply(self, message: Message, caller: Caller) -> Message | None:
-        method = self._methods.get(message.method)
+    def _reply(self, method: Method | None, message: Message, caller: Caller) -> Message | None:
         if method is None:
             _log.warning("refused a message: there is no method %r", message.method[:80])
             return error_message(errors.UnimplementedError(None, None, f"there is no method {message.method!r}"))
@@ -165,17 +179,30 @@ class Service:
         return Message("ok", {"handle": handle})
 
     def _run_graph(self, message: Message, caller: Caller) -> Message:
-        order = RunOrder(_field(message, "step", int), _field(message, "timeout_ms", int), _field(message, "trace", bool),
-                         _field(message, "partition_graphs", bool))
+        order = self._joined(message, caller)
+        results, metadata = self._worker.run(_field(message, "handle", str), message.tensors, order)
+        return Message("ok", {}, [] if metadata is None else [metadata.SerializeToString()], results)
+
+    def _start_graph(self, message: Message, caller: Caller) -> None:
+        """Runs a part that is quick; answers when it has ended."""
+        def ended(results: list[Any], error: errors.OpError | None) -> None:
+            if error is not None:
+                self._worker.activity.failed(message.method, error)
+            caller.reply(Message("ok", {}, [], results) if error is None else error_message(error))
+
+        order = self._joined(message, caller)
+        self._worker.start(_field(message, "handle", str), message.tensors, order, ended)
+
+    def _joined(self, message: Message, caller: Caller) -> RunOrder:
+        """How to run a part whose master can now be spoken to."""
+        order = _order(message)
         caller.on_gone(lambda: self._worker.abort(order.step, errors.AbortedError(None, None, "the master of the step is gone")))
         master = _field(message, "master", str)
         if master:  # its task takes part in the step: tensors to and from it travel in this conversation
             deliver = self._worker.connect(order.step, master, lambda key, value: caller.part(tensor_message(key, value)))
             caller.on_more(lambda more: deliver_tensor(more, deliver))
-        handle = _field(message, "handle", str)
-        self._worker.tenants.speaks_again(self._worker.session_of(handle), caller)
-        results, metadata = self._worker.run(handle, message.tensors, order)
-        return Message("ok", {}, [] if metadata is None else [metadata.SerializeToString()], results)
+        self._worker.tenants.speaks_again(self._worker.session_of(_field(message, "handle", str)), caller)
+        return order
 
     def _recv_tensors(self, message: Message, caller: Caller) -> None:
         step = _field(message, "step", int)
@@ -197,6 +224,11 @@ class Service:
     def _reset(self, message: Message, caller: Caller) -> Message:
         self._worker.reset(_names(message, "containers"))
         return Message("ok")
+
+
+def _order(message: Message) -> RunOrder:
+    return RunOrder(_field(message, "step", int), _field(message, "timeout_ms", int), _field(message, "trace", bool),
+                    _field(message, "partition_graphs", bool))
 
 
 def _field(message: Message, name: str, kind: type) -> Any:

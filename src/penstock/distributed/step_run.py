@@ -1,6 +1,7 @@
 """Runs one step on several tasks: carries out what ``step_state.py`` decides."""
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from dataclasses import dataclass
@@ -60,22 +61,34 @@ class StepRun:
 
     def _run_parts(self, feeds: list[Any]) -> None:
         own = next((part for part in self._parts if part.task == self._worker.task), None)
-        for part in self._parts:
-            if part is not own:
-                self._start(part, [feeds[index] for index in part.feeds], own is not None)
-        if own is not None:
-            self._run_own(own, [feeds[index] for index in own.feeds])
+        quick = own is None or self._worker.is_quick(own.handle, self._order)
+        with self._peers.together() if quick else contextlib.nullcontext():
+            for part in self._parts:
+                if part is not own:
+                    self._start(part, [feeds[index] for index in part.feeds], own is not None)
+            if own is not None:
+                self._run_own(own, [feeds[index] for index in own.feeds], quick)
         self._wait()
 
     # --- parts -------------------------------------------------------------------------------------------------------
 
-    def _run_own(self, part: PlannedPart, feeds: list[Any]) -> None:
+    def _run_own(self, part: PlannedPart, feeds: list[Any], quick: bool) -> None:
+        metadata: RunMetadata | None = None
+
+        def ended(values: list[Any], error: OpError | None) -> None:
+            if error is None:
+                self._part_done(part, values, metadata)
+            else:
+                self._event(step_state.Failed(part.task, error))
+
         try:
-            values, metadata = self._worker.run(part.handle, feeds, self._order)
+            if quick:
+                self._worker.start(part.handle, feeds, self._order, ended)
+            else:
+                values, metadata = self._worker.run(part.handle, feeds, self._order)
+                ended(values, None)
         except OpError as error:
-            self._event(step_state.Failed(part.task, error))
-        else:
-            self._part_done(part, values, metadata)
+            ended([], error)
 
     def _start(self, part: PlannedPart, feeds: list[Any], with_own: bool) -> None:
         """Has another task run its part. Tensors between it and this task's own part, if there is one, travel in the same conversation."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 import grpc
 
 from penstock import errors
-from penstock.distributed import unix_sockets
+from penstock.distributed import poller, unix_sockets
 from penstock.distributed.carrier_grpc import StreamCarrier
 from penstock.distributed.carrier_socket import SocketCarrier
 from penstock.distributed.grpc_common import CLIENT_OPTIONS, CONNECT
@@ -206,6 +207,10 @@ class GrpcTransport:
         pending = _Pending()
         POOL.submit(lambda: pending.open(place.connect, message, done, part))
         return pending
+
+    def together(self) -> AbstractContextManager[None]:
+        """What this thread sends inside goes out at the end."""
+        return poller.together()
 
     def _address(self, address: str) -> _Address:
         found = self._addresses.get(address)

@@ -1,11 +1,12 @@
 """A network inside one process: the twin of gRPC for tests. Messages travel as frames over links; an address can be killed, as kill -9 does it."""
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 from typing import Any
 
-from penstock.distributed.link import Call, Done, Link, Part, Served, ignored
+from penstock.distributed.link import Call, Done, Link, Part, ignored
 from penstock.distributed.messages import Message
 from penstock.distributed.service import Service
 from penstock.errors import OpError, UnavailableError
@@ -38,16 +39,10 @@ class _Connection:
     """Two links, joined."""
 
     def __init__(self, origin: str, address: str, service: Service) -> None:
-        self.origin, self.address, self._service = origin, address, service
+        self.origin, self.address = origin, address
         self._there, self._back = _Wire(), _Wire()
         self.link = self._back.other = Link(self._there)
-        self._served = self._there.other = Link(self._back, self._serve)
-
-    def _serve(self, message: Message, served: Served) -> None:
-        if self._service.quick(message):
-            self._service.handle(message, served)
-        else:
-            POOL.submit(lambda: self._service.handle(message, served))
+        self._served = self._there.other = Link(self._back, service.serve)
 
     def cut(self, error: OpError) -> None:
         """As if one of the two were dead."""
@@ -122,6 +117,10 @@ class LocalTransport:
             link = Link(_Nowhere())
             link.lost(error)
         return link.open(message, done, part)
+
+    def together(self) -> contextlib.AbstractContextManager[None]:
+        """Nothing is collected."""
+        return contextlib.nullcontext()
 
 
 class _Nowhere:

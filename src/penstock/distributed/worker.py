@@ -29,14 +29,18 @@ from penstock.distributed.tenants import Tenants
 from penstock.errors import AbortedError, InternalError, InvalidArgumentError, KernelError, OpError
 from penstock.ops.transfer import Recv
 from penstock.runtime.devices import Device, local_devices
+from penstock.runtime.driven import DrivenRun
 from penstock.runtime.environment import Environment
-from penstock.runtime.executor import execute
+from penstock.runtime.executor import execute, fed_slots
 from penstock.runtime.failures import describe
+from penstock.runtime.plan import Plan
 from penstock.runtime.resources import Resources
 from penstock.runtime.trace import Trace, fill_partition_graphs
 
 _log = logging.getLogger("tensorflow.worker")
-_QUICK = 0.0005  # seconds
+_QUICK = 0.001  # seconds
+
+Ended = Callable[[list[Any], "OpError | None"], None]  # the results of a part, or its error
 
 
 @dataclass(slots=True)
@@ -51,16 +55,20 @@ class RunOrder:
 
 @dataclass(slots=True)
 class Registered:
-    """A part that was registered: whose it is, its plan, how many feeds it takes, which tasks it gets tensors of, and how long it took."""
+    """A part that was registered: whose it is, its plan, how many feeds it takes, which tasks it gets tensors of, how much work it is."""
 
     session: str
     plan: Any
     feeds: int
     senders: list[str]
-    waits: bool
+    drivable: bool  # by whoever brings it tensors, without a thread of its own
     observed: Callable[[], Any]  # makes a plan whose nodes can be seen one by one
     observed_plan: Any = None
-    seconds: float = 1.0
+    seconds: float = 1.0  # of a processor
+
+    def took(self, seconds: float) -> None:
+        """It has run. One long run says little: others may have had the processor."""
+        self.seconds = min(seconds, 1.5 * self.seconds)
 
 
 class Worker:
@@ -93,8 +101,8 @@ class Worker:
             plan = environment.pack(program, frames)
             handle = f"{self.incarnation:x}-{next(self._numbers)}"  # a handle of an earlier incarnation is never found
             senders = self._senders(program)
-            waits = bool(senders) or not getattr(plan, "simple", False)
-            self._graphs[handle] = Registered(session, plan, len(program.args), senders, waits,
+            drivable = isinstance(plan, Plan) and len(plan.parts) == 1
+            self._graphs[handle] = Registered(session, plan, len(program.args), senders, drivable,
                                               lambda: environment.pack(program_of(graph_def, fetches), frames, native=False))
         return handle
 
@@ -132,22 +140,17 @@ class Worker:
 
     def run(self, handle: str, feeds: list[Any], order: RunOrder) -> tuple[list[Any], RunMetadata | None]:
         """Runs a part; returns what it was asked for, not to be written to."""
-        registered = self._graphs.get(handle)
-        if registered is None:
-            raise AbortedError(None, None, f"Graph handle {handle} is not found on {self.task}: the task was restarted since it was registered, and "
-                               "the variables it held are lost. Restore or initialise them.")
-        if len(feeds) != registered.feeds:
-            raise InvalidArgumentError(None, None, f"part {handle} takes {registered.feeds} feeds, not {len(feeds)}")
+        registered = self._found(handle, feeds)
         step = self.steps.begin(order.step, order.timeout_ms)
         failure: OpError | None = None
-        started = time.perf_counter()
+        started = time.thread_time()
         try:
             plan = self._plan(registered, order)
             trace = Trace() if order.trace else None
             step.rendezvous.fetch(registered.senders)  # type: ignore[attr-defined]
             slots = execute(plan, feeds, step, trace)
             results = [_fetched(slots[part][slot], node) for part, slot, node in plan.fetch_places]
-            registered.seconds = time.perf_counter() - started
+            registered.took(time.thread_time() - started)
             self.activity.count()
             return results, _metadata(plan, trace, order)
         except OpError as error:
@@ -160,6 +163,42 @@ class Worker:
         finally:
             self.steps.end(order.step, failure)
 
+    def start(self, handle: str, feeds: list[Any], order: RunOrder, done: Ended) -> None:
+        """``run`` for a part that is quick: this thread begins with it, and whoever brings it a tensor goes on."""
+        registered = self._found(handle, feeds)
+        plan = registered.plan
+        step = self.steps.begin(order.step, order.timeout_ms)
+        slots = fed_slots(plan, feeds)
+
+        def ended(error: OpError | None) -> None:
+            results: list[Any] = []
+            registered.took(run.seconds)
+            try:
+                if error is None:
+                    results = [_fetched(slots[part][slot], node) for part, slot, node in plan.fetch_places]
+                    self.activity.count()
+            except OpError as failure:
+                error = failure
+            self.steps.end(order.step, error)
+            done(results, error)
+
+        run = DrivenRun(plan.parts[0], slots[0], step, ended)
+        try:
+            step.rendezvous.fetch(registered.senders)  # type: ignore[attr-defined]
+        except OpError as error:
+            self.steps.end(order.step, error)
+            raise
+        run.begin()
+
+    def _found(self, handle: str, feeds: list[Any]) -> Registered:
+        registered = self._graphs.get(handle)
+        if registered is None:
+            raise AbortedError(None, None, f"Graph handle {handle} is not found on {self.task}: the task was restarted since it was registered, and "
+                               "the variables it held are lost. Restore or initialise them.")
+        if len(feeds) != registered.feeds:
+            raise InvalidArgumentError(None, None, f"part {handle} takes {registered.feeds} feeds, not {len(feeds)}")
+        return registered
+
     @staticmethod
     def _plan(registered: Registered, order: RunOrder) -> Any:
         if not (order.trace or order.partition_graphs):
@@ -167,10 +206,11 @@ class Worker:
         registered.observed_plan = registered.observed_plan or registered.observed()
         return registered.observed_plan
 
-    def is_quick(self, handle: str) -> bool:
-        """True if a part waits for nothing and took next to no time when it ran last: a thread of its own would cost more."""
+    def is_quick(self, handle: str, order: RunOrder) -> bool:
+        """True if a part took next to no time of a processor when it ran last: a thread of its own would cost more. Then ``start`` it."""
         registered = self._graphs.get(handle)
-        return registered is not None and not registered.waits and registered.seconds < _QUICK
+        return (registered is not None and registered.seconds < _QUICK and registered.drivable
+                and not (order.timeout_ms or order.trace or order.partition_graphs))
 
     def connect(self, step: int, task: str, sink: Callable[[str, Any], None]) -> Deliver:
         """Tensors of a step for ``task`` go to ``sink``; returns what takes those that come from there."""

@@ -15,7 +15,7 @@ import numpy as np
 from penstock.errors import invalid_argument
 from penstock.graph.dtypes import DType
 from penstock.graph.shape import TensorShape
-from penstock.runtime.waiting import wait_for
+from penstock.runtime.waiting import Suspended, impatience, wait_for
 
 
 class Accumulator:
@@ -28,6 +28,7 @@ class Accumulator:
         self._mean = reduction == "MEAN"
         self._changed = threading.Condition()
         self._step = self.count = self.dropped = 0
+        self._takers: dict[Any, int] = {}  # who waits (a thread, or a resumption), and for how many gradients
 
     def set_step(self, step: int) -> None:
         """Sets the time step."""
@@ -41,7 +42,8 @@ class Accumulator:
                 return
             add()
             self.count += 1
-            self._changed.notify_all()
+            for taker in [taker for taker, wanted in self._takers.items() if wanted <= self.count]:
+                self._changed.notify_all() if isinstance(taker, int) else taker.notify()
 
     def _take(self, running: Any, wanted: int, reduce: Callable[[], Any]) -> Any:
         if wanted <= 0:
@@ -56,8 +58,32 @@ class Accumulator:
             self._step += 1
             return True
 
-        wait_for(self._changed, running, advance)
+        resumption = impatience.resumption
+        if resumption is None:
+            self._wait(running, wanted, advance)
+        else:
+            self._attempt(running, wanted, advance, resumption)
         return taken[0]
+
+    def _wait(self, running: Any, wanted: int, advance: Callable[[], bool]) -> None:
+        taker = threading.get_ident()
+        with self._changed:
+            self._takers[taker] = wanted
+        try:
+            wait_for(self._changed, running, advance)
+        finally:
+            with self._changed:
+                del self._takers[taker]
+
+    def _attempt(self, running: Any, wanted: int, advance: Callable[[], bool], resumption: Any) -> None:
+        """As ``_wait``, without waiting."""
+        with self._changed:
+            self._takers.pop(resumption, None)
+            if running.cancelled is not None:
+                raise running.cancelled
+            if not advance():
+                self._takers[resumption] = wanted
+                raise Suspended
 
     def check_request(self, dtype: DType, shape: TensorShape) -> None:
         """InvalidArgumentError if a node asks for this (shared) accumulator but describes it differently."""

@@ -27,28 +27,32 @@ def execute(plan: Plan | FramePlan, feeds: list[Any], step: Step, record: Record
     if isinstance(plan, FramePlan):
         with working_for(step):
             return [FrameRun(plan, step, record).run(feeds)]
+    slots = fed_slots(plan, feeds)
+    if plan.in_order and record is None and step.deadline is None:
+        with working_for(step):
+            for part, values in zip(plan.parts, slots):
+                run_in_order(part, values)
+        return slots
+    _run_together([DeviceRun(part, values, step, record) for part, values in zip(plan.parts, slots)], step)
+    return slots
+
+
+def fed_slots(plan: Plan, feeds: list[Any]) -> list[list[Any]]:
+    """The slots of each partition at the beginning: those of feeds are filled."""
     slots = []
     for part, places in zip(plan.parts, plan.feed_places):
         values: list[Any] = [None] * part.size
         for feed, slot in places:
             values[slot] = feeds[feed]
         slots.append(values)
-    if plan.in_order and record is None and step.deadline is None:
-        with working_for(step):
-            for part, values in zip(plan.parts, slots):
-                run_in_order(part, values)
-        return slots
-    _run_together([_DeviceRun(part, values, step, record) for part, values in zip(plan.parts, slots)], step)
     return slots
 
 
 def call(plan: Plan | FramePlan, arguments: list[Any], step: Step) -> list[Any]:
     """Runs the plan of a function as a part of ``step``; returns its outputs as they are."""
     if isinstance(plan, Plan) and (plan.simple or (plan.waits_once and step.deadline is None)):
-        slots = [[None] * part.size for part in plan.parts]
-        for values, part, places in zip(slots, plan.parts, plan.feed_places):
-            for feed, slot in places:
-                values[slot] = arguments[feed]
+        slots = fed_slots(plan, arguments)
+        for part, values in zip(plan.parts, slots):
             run_in_order(part, values)
         return [slots[part][slot] for part, slot, _ in plan.fetch_places]
     inner = Step(parent=step)
@@ -84,11 +88,11 @@ def run_in_order(part: PartitionPlan, slots: list[Any]) -> None:
         raise describe(error, part.nodes[index], values)  # noqa: B904 (it sets the cause)
 
 
-def _run_together(runs: list[_DeviceRun], step: Step) -> None:
+def _run_together(runs: list[DeviceRun], step: Step) -> None:
     """Runs each device in a thread of its own, the last one in this thread."""
     done: queue.SimpleQueue[None] = queue.SimpleQueue()
 
-    def work(run: _DeviceRun) -> None:
+    def work(run: DeviceRun) -> None:
         try:
             run.run()
         finally:
@@ -108,7 +112,7 @@ def _run_together(runs: list[_DeviceRun], step: Step) -> None:
         raise step.cancelled
 
 
-class _DeviceRun:
+class DeviceRun:
     """The nodes of one device in one step."""
 
     def __init__(self, part: PartitionPlan, slots: list[Any], step: Step, record: Recorder | None) -> None:
@@ -121,7 +125,7 @@ class _DeviceRun:
     def run(self) -> None:
         """Until all nodes have run, or the step is cancelled."""
         with working_for(self.step):
-            unregister = self.step.on_cancel(lambda: self.events.put((-1, None, None)))
+            unregister = self.step.on_cancel(lambda: self._came(-1, None, None))
             try:
                 self._loop()
             finally:
@@ -142,7 +146,7 @@ class _DeviceRun:
         key = self.part.receives[index]
         if key is not None:
             self.under_way += 1
-            self.step.rendezvous.recv(key, lambda value, error: self.events.put((index, value, error)))  # type: ignore[arg-type]
+            self.step.rendezvous.recv(key, lambda value, error: self._came(index, value, error))
         elif self.part.waits[index] and not self._nothing_else(index):
             self.under_way += 1
             POOL.submit(lambda: self._run_elsewhere(index))
@@ -176,9 +180,11 @@ class _DeviceRun:
     def _run_elsewhere(self, index: int) -> None:
         with working_for(self.step):
             try:
-                self.events.put((index, self._call(index), None))
+                result = self._call(index)
             except OpError as error:
-                self.events.put((index, None, error))
+                self._came(index, None, error)
+            else:
+                self._came(index, result, None)
 
     def _take(self, timeout: float | None) -> None:
         """Waits for something that ended elsewhere."""
@@ -187,8 +193,14 @@ class _DeviceRun:
         except queue.Empty:
             self._expire()
             return
-        if index < 0:
-            return  # the cancellation's wake-up call
+        if index >= 0:
+            self._ended(index, result, error)
+
+    def _came(self, index: int, result: Any, error: Any) -> None:
+        """What a node waited for has come, or the error that ends the waiting; -1: the step was cancelled."""
+        self.events.put((index, result, error))
+
+    def _ended(self, index: int, result: Any, error: OpError | None) -> None:
         self.under_way -= 1
         if error is not None:
             self.step.cancel(error)

@@ -19,7 +19,7 @@ import numpy as np
 from penstock.errors import CancelledError, KernelError, OutOfRangeError, invalid_argument
 from penstock.graph.dtypes import DType
 from penstock.graph.shape import TensorShape
-from penstock.runtime.waiting import wait_for
+from penstock.runtime.waiting import Elsewhere, Suspended, impatience, wait_for
 
 Element = tuple[Any, ...]
 
@@ -34,8 +34,8 @@ class Queue:
         self._lock = threading.Lock()
         self._items: Any = deque()
         self._closed = self._cancel_enqueues = False
-        self._enqueuing: deque[threading.Condition] = deque()
-        self._dequeuing: deque[threading.Condition] = deque()
+        self._enqueuing: deque[Any] = deque()  # of conditions and resumptions: who stands first is notified
+        self._dequeuing: deque[Any] = deque()
 
     # --- the order of elements ---------------------------------------------------------------------------------------
 
@@ -75,6 +75,8 @@ class Queue:
         def advance() -> bool:
             if self._cancel_enqueues:
                 raise KernelError(CancelledError, "Enqueue operation was cancelled")
+            if impatience.resumption is not None and 0 <= self.capacity < len(self._items) + len(waiting):
+                return False
             while waiting and (self.capacity < 0 or len(self._items) < self.capacity):
                 self._put(waiting.popleft())
                 self._wake(self._dequeuing)
@@ -110,16 +112,20 @@ class Queue:
             return len(taken) == wanted
 
         try:
-            self._wait(step, self._dequeuing, advance)
+            self._wait(step, self._dequeuing, advance, resumable=wanted == 1)
         except BaseException:
-            with self._lock:
-                self._put_back(taken)
-                self._wake(self._dequeuing)
+            if taken:
+                with self._lock:
+                    self._put_back(taken)
+                    self._wake(self._dequeuing)
             raise
         return taken
 
-    def _wait(self, step: Any, line: deque[threading.Condition], advance: Callable[[], bool]) -> None:
+    def _wait(self, step: Any, line: deque[Any], advance: Callable[[], bool], resumable: bool = False) -> None:
         """Calls ``advance`` when it is this caller's turn and whenever the queue changes, until it says that it is done."""
+        if impatience.resumption is not None:
+            self._attempt(step, line, advance, impatience.resumption if resumable else None)
+            return
         with self._lock:
             if not line and step.cancelled is None and advance():  # the usual case, in which nobody stands in a line
                 return
@@ -129,12 +135,31 @@ class Queue:
             wait_for(place, step, lambda: line[0] is place and advance())
         finally:
             with self._lock:
-                line.remove(place)
-                self._wake(self._enqueuing)
-                self._wake(self._dequeuing)
+                self._leave(line, place)
+
+    def _attempt(self, step: Any, line: deque[Any], advance: Callable[[], bool], place: Any) -> None:
+        """As ``_wait``, without waiting: a caller with a place in the line, its resumption, comes again."""
+        with self._lock:
+            stays = False
+            try:
+                if step.cancelled is not None:
+                    raise step.cancelled
+                if (line and line[0] is not place) or not advance():
+                    stays = place is not None
+                    raise Suspended if stays else Elsewhere
+            finally:
+                if place in line and not stays:
+                    self._leave(line, place)
+                elif stays and place not in line:
+                    line.append(place)
+
+    def _leave(self, line: deque[Any], place: Any) -> None:
+        line.remove(place)
+        self._wake(self._enqueuing)
+        self._wake(self._dequeuing)
 
     @staticmethod
-    def _wake(line: deque[threading.Condition]) -> None:
+    def _wake(line: deque[Any]) -> None:
         if line:
             line[0].notify()
 

@@ -43,3 +43,33 @@ class GrowingPool:
 
 
 POOL = GrowingPool("penstock-kernel")
+
+
+class _Later(threading.local):
+    tasks: deque[Callable[[], None]] | None = None
+
+
+_later = _Later()
+
+
+def afterwards(task: Callable[[], None]) -> None:
+    """Runs a task as soon as this thread has done what it does now; in another thread if it never said that it does something."""
+    if _later.tasks is None:
+        POOL.submit(task)
+    else:
+        _later.tasks.append(task)
+
+
+def work(task: Callable[[], None]) -> None:
+    """Runs a task, then all that are to be run afterwards."""
+    if _later.tasks is not None:
+        task()
+        return
+    _later.tasks = tasks = deque([task])
+    try:
+        while tasks:
+            tasks.popleft()()
+    finally:
+        _later.tasks = None
+        for left in tasks:  # Ctrl-C
+            POOL.submit(left)

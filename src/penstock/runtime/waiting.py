@@ -2,12 +2,33 @@
 
 The contract. The state of such an object is guarded by one condition variable, which is notified on each change. A kernel that waits looks again
 whenever it wakes, and wakes too when its step is cancelled: then it gives up with the error that ended the step.
+
+A thread that must not wait (see ``driven.py``) sets ``impatience.resumption`` while it calls a kernel whose op is ``resumable``. Instead of
+waiting the kernel then raises ``Suspended``, having done nothing but to stand in line, and is called again after ``resumption.notify()``; or it
+raises ``Elsewhere``, having done nothing at all, and is called again in another thread.
 """
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
 from typing import Any
+
+
+class Suspended(BaseException):
+    """A kernel would have to wait; the object that it waits for will notify its resumption."""
+
+
+class Elsewhere(BaseException):
+    """A kernel would have to wait, and needs a thread for that."""
+
+
+class Impatience(threading.local):
+    """``resumption``: what is notified when the kernel that this thread calls can go on; None if the kernel may wait."""
+
+    resumption: Any = None
+
+
+impatience = Impatience()
 
 
 def wait_for(changed: threading.Condition, step: Any, advance: Callable[[], bool]) -> None:
