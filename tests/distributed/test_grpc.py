@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import logging
 import os
+import queue
 import socket
 import threading
 import time
@@ -111,13 +112,13 @@ def test_reset_of_containers(server):
     """Not only of variables."""
     with tf.Graph().as_default():
         with tf.container("one"):
-            v, queue = tf.Variable(1.0, name="v"), tf.FIFOQueue(10, tf.float32, shared_name="q")
-            table = tf.contrib.lookup.MutableHashTable(tf.string, tf.int64, -1, shared_name="t")
+            v, inside = tf.Variable(1.0, name="v"), tf.FIFOQueue(10, tf.float32, shared_name="q")
+            table = tf.contrib.lookup.MutableHashTable(tf.string, tf.int64, -1)
         other = tf.FIFOQueue(10, tf.float32, shared_name="q")
-        assert [op.get_attr("container") for op in (v.op, queue.queue_ref.op, other.queue_ref.op)] == [b"one", b"one", b""]
-        sizes = [queue.size(), other.size(), table.size()]
+        assert [op.get_attr("container") for op in (v.op, inside.queue_ref.op, other.queue_ref.op)] == [b"one", b"one", b""]
+        sizes = [inside.size(), other.size(), table.size()]
         with tf.Session(server.target) as session:
-            session.run([v.initializer, queue.enqueue(1.0), other.enqueue_many([[1.0, 2.0]]), table.insert(["a"], tf.constant([1], tf.int64))])
+            session.run([v.initializer, inside.enqueue(1.0), other.enqueue_many([[1.0, 2.0]]), table.insert(["a"], tf.constant([1], tf.int64))])
             assert session.run(sizes) == [1, 2, 1]
         tf.Session.reset(server.target, ["one"])
         with tf.Session(server.target) as session:
@@ -323,6 +324,26 @@ def test_strangers_may_not_say_much(closed_server, compression):
     else:
         assert set(codes.values()) == {grpc.StatusCode.UNIMPLEMENTED}, codes
     assert alive(closed_server)
+
+
+def test_an_overheard_greeting_opens_nothing(closed_server, caplog):
+    """What was right on one connection is wrong on the next."""
+    greeting, proof = Greeting(b"open sesame"), queue.SimpleQueue()
+
+    def pieces():
+        yield hello
+        yield proof.get()
+
+    hello = greeting.hello()
+    with grpc.insecure_channel(address(closed_server), options=[("grpc.enable_http_proxy", 0)]) as channel:
+        call = channel.stream_stream(CONNECT)(pieces(), timeout=PATIENCE)
+        overheard = greeting.prove(next(call))
+        proof.put(overheard)
+        assert next(call), "the server's offer: the connection is open"
+        call.cancel()
+    with caplog.at_level(logging.WARNING, logger="tensorflow.server"):
+        assert connect(closed_server, hello, overheard) is grpc.StatusCode.UNAUTHENTICATED
+    assert "the secret is wrong" in caplog.text and alive(closed_server)
 
 
 def test_strangers_who_say_nothing_are_sent_away(closed_server, monkeypatch, caplog):
