@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import gc
 import os
+import queue
 import random
 import socket
 import threading
@@ -276,12 +277,12 @@ def test_garbage_on_a_socket_ends_that_connection_only():
 
 
 def test_tickets_are_good_once():
-    listener, accepted = UnixListener(), []
-    ticket = listener.ticket(accepted.append)
+    listener, accepted = UnixListener(), queue.SimpleQueue()
+    ticket = listener.ticket(accepted.put)
     assert unix_sockets.connect(listener.name, os.urandom(32)) is None
     first = unix_sockets.connect(listener.name, ticket)
     assert first is not None and unix_sockets.connect(listener.name, ticket) is None, "a ticket that was overheard"
     listener.close()
     assert unix_sockets.connect(listener.name, ticket) is None
-    for connection in [first, *accepted]:
+    for connection in [first, accepted.get(timeout=60)]:  # it is handed over after the greeting
         connection.close()
