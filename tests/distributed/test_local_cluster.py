@@ -1,14 +1,16 @@
 """Masters and workers over the local transport: what is run where, how often is sent, and what happens when tasks are lost."""
 from __future__ import annotations
 
+import gc
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.distributed import tenants
+from penstock.distributed import master_session, tenants
 from penstock.distributed.messages import Message
 from support.cluster import PATIENCE, LocalCluster
 
@@ -499,3 +501,26 @@ def test_a_master_that_was_cut_off_keeps_its_parts(cluster, session):
     np.testing.assert_array_equal(session.run(y, {x: [[1.0, 1.0]]}), [[14.0, 26.0]])
     cluster.workers[PS].end_forgotten(time.monotonic() + tenants.LEASE + 5.0)
     np.testing.assert_array_equal(session.run(y, {x: [[1.0, 1.0]]}), [[14.0, 26.0]])
+
+
+def test_a_step_that_is_over_needs_no_garbage_collector(cluster, session, monkeypatch):
+    """Its tensors may lie in shared memory, which the other side waits to use again."""
+    seen = []
+
+    class Watched(master_session.StepRun):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            seen.append(weakref.ref(self))
+
+    monkeypatch.setattr(master_session, "StepRun", Watched)
+    _, _, x, y = model()
+    session.run(tf.global_variables_initializer())
+    gc.disable()
+    try:
+        session.run(y, {x: [[1.0, 1.0]]})
+        deadline = time.monotonic() + 5.0
+        while seen[-1]() is not None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert seen[-1]() is None
+    finally:
+        gc.enable()

@@ -51,9 +51,11 @@ class StepRun:
             raise
         for conversation in self._conversations:
             conversation.cancel()
+        self._conversations.clear()  # they know this step: its tensors would have to wait for the garbage collector
+        values, self._values = self._values, {}
         if self._state.error is not None:
             raise self._state.error
-        return [self._values[index] for index in range(len(self._values))], self._merged_metadata()
+        return [values[index] for index in range(len(values))], self._merged_metadata()
 
     def cancel(self, error: OpError) -> None:
         """Ends the step with this error."""
