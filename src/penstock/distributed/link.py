@@ -34,6 +34,10 @@ def ignored(message: Message) -> None:
     """For conversations in which nothing comes before the reply."""
 
 
+def _nobody(*_: Any) -> None:
+    """Is called in place of those who do not want to be."""
+
+
 class Call:
     """A conversation that this side has opened."""
 
@@ -50,7 +54,7 @@ class Call:
         """Gives up, if there is no reply yet."""
         if self._link.forget(self.number):
             self._link.carrier.send(CANCEL, self.number, [])
-            self._done(None, CancelledError(None, None, "the call was given up"))
+            self.ended(None, CancelledError(None, None, "the call was given up"))
 
     def came(self, message: Message) -> None:
         """Something came before the reply."""
@@ -58,7 +62,9 @@ class Call:
 
     def ended(self, reply: Message | None, error: OpError | None) -> None:
         """The reply has come, or never will."""
-        self._done(reply, error)
+        done = self._done
+        self._done = self._part = _nobody  # they may know who holds this call: what they hold would have to wait for the garbage collector
+        done(reply, error)
 
 
 class Served:

@@ -147,4 +147,5 @@ class DrivenRun(DeviceRun):
             done, self._done, self._driven = self._done, None, True
         if done is not None:
             self._unregister()
+            del self._unregister  # it knows this part, whose tensors would have to wait for the garbage collector
             done(self.step.cancelled)
