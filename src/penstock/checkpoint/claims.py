@@ -10,19 +10,29 @@ A sharded checkpoint grows in a folder of its own, written by several tasks; the
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import glob
 import os
 import re
+import sys
 import time
 import uuid
 from collections.abc import Iterator
 
 _MARK = ".tempstate_"  # TensorFlow's own temporary files have no underscore there: nobody locks those
-_AT_ONCE = fcntl.LOCK_EX | fcntl.LOCK_NB
 _ABANDONED = 600  # seconds without a write, after which what cannot be locked has nobody who writes it
 _OWNER = "owner"
 _UNMERGED = re.compile(r"_temp_[0-9a-z]{32}$")
+
+
+if sys.platform == "win32":
+    def _lock(descriptor: int, wait: bool = False) -> None:
+        raise OSError("files are not locked here")
+else:
+    import fcntl
+
+    def _lock(descriptor: int, wait: bool = False) -> None:
+        """Locks a file; raises BlockingIOError if somebody else has, and it shall not wait, another OSError if there are no locks."""
+        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def remove_if_there(*paths: str) -> None:
@@ -44,7 +54,7 @@ def create(path: str) -> int:
     while True:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
         with contextlib.suppress(OSError):  # a file system without locks
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            _lock(descriptor, wait=True)
         if _is_still(descriptor, path):
             return descriptor
         os.close(descriptor)  # somebody who cleans up came before the lock
@@ -56,7 +66,7 @@ def locked(path: str) -> Iterator[None]:
     descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     try:
         with contextlib.suppress(OSError):
-            fcntl.flock(descriptor, _AT_ONCE)
+            _lock(descriptor)
         yield
     finally:
         os.close(descriptor)
@@ -79,7 +89,7 @@ def _if_dead(path: str) -> Iterator[bool]:
         return
     try:
         try:
-            fcntl.flock(descriptor, _AT_ONCE)
+            _lock(descriptor)
             dead = True
         except BlockingIOError:
             dead = False

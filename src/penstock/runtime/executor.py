@@ -66,7 +66,8 @@ def call(plan: Plan | FramePlan, arguments: list[Any], step: Step) -> list[Any]:
 
 def run_in_order(part: PartitionPlan, slots: list[Any]) -> None:
     """The whole of a step in which nothing waits, or nothing could go on meanwhile: nodes stand in a runnable order already."""
-    index, values = 0, list[Any]()
+    index = 0
+    values: list[Any] = []
     try:
         for index, (kernel, sources, references, targets, frees, spares) in enumerate(  # noqa: B007 (named in the error)
                 zip(part.kernels, part.inputs, part.references, part.outputs, part.frees, part.spares)):
