@@ -1,7 +1,10 @@
 """What holds for every test: a default graph of its own, no thread left behind, a marker that says what it needs."""
 from __future__ import annotations
 
+import faulthandler
 import os
+import shutil
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -15,6 +18,31 @@ HERE = Path(__file__).parent
 MARKERS = {"graph": "graph", "ops": "process", "golden": "process", "runtime": "process", "distributed": "cluster", "playground": "browser"}
 NEEDS = set(MARKERS.values())
 POOLED = ("penstock-kernel", "penstock-team", "penstock-compiler")  # threads of a pool that ends them by itself when they are idle
+CRASHES = "PENSTOCK_TEST_CRASHES"  # names the folder where each process of a test run says where it was when it crashed
+
+
+@pytest.hookimpl(trylast=True)  # after pytest's own plugin, which writes it among the dots
+def pytest_configure(config):
+    worker = getattr(config, "workerinput", None)
+    if worker is None:
+        os.environ[CRASHES] = config.crashes = tempfile.mkdtemp(prefix="penstock-crashes-")
+    else:
+        faulthandler.enable(open(Path(os.environ[CRASHES]) / worker["workerid"], "w"))
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """The stacks of crashed processes, at the end, where they are seen."""
+    for path in sorted(Path(config.crashes).iterdir()):
+        if text := path.read_text():
+            terminalreporter.section(f"{path.name} crashed")
+            for line in text.partition("Extension modules:")[0].splitlines():
+                if not any(f"/{package}/" in line for package in ("_pytest", "pluggy", "xdist", "execnet")):
+                    terminalreporter.write_line(line)
+
+
+def pytest_unconfigure(config):
+    if hasattr(config, "crashes"):
+        shutil.rmtree(config.crashes)
 
 
 def pytest_collection_modifyitems(items):

@@ -102,7 +102,8 @@ def version() -> str:
 
 @functools.cache
 def _linker() -> Any:
-    return binding.create_lljit_compiler(_new_machine(cpu(), features()), use_jit_link=False, suppress_errors=True)
+    """Puts the sections of a library side by side, with JITLink. LLVM's older linker may put them more than 2 GiB apart, which ends the process."""
+    return binding.create_lljit_compiler(_new_machine(cpu(), features()), use_jit_link=True, suppress_errors=True)
 
 
 def object_code(text: str) -> bytes:
