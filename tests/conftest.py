@@ -27,7 +27,8 @@ def pytest_configure(config):
     if worker is None:
         os.environ[CRASHES] = config.crashes = tempfile.mkdtemp(prefix="penstock-crashes-")
     else:
-        faulthandler.enable(open(Path(os.environ[CRASHES]) / worker["workerid"], "w"))
+        config.crash = (Path(os.environ[CRASHES]) / worker["workerid"]).open("w")  # (open as long as the process)
+        faulthandler.enable(config.crash)
 
 
 def pytest_terminal_summary(terminalreporter, config):

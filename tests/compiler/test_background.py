@@ -10,8 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import penstock as tf
 import penstock.ops
 from penstock.compiler.background import Background
+from penstock.compiler.config import config
 from penstock.graph import dtypes as dt
 from support.fused import Native, Sketch
 
@@ -110,3 +112,31 @@ def test_bad_settings_are_named():
     env = {**os.environ, "PYTHONPATH": str(SOURCE), "PENSTOCK_COMPILE": "always"}
     done = subprocess.run([sys.executable, "-c", "import penstock.compiler.config"], env=env, capture_output=True, text=True, timeout=120)
     assert "PENSTOCK_COMPILE=always" in done.stderr
+
+
+@pytest.mark.parametrize(("rows", "same_as"), [(7, "eager"), (None, "off")])
+@pytest.mark.parametrize("how", ["map", "interleave"])
+def test_functions_that_threads_call_at_once_do_not_count_runs(monkeypatch, rows, same_as, how):
+    """Which thread comes first is chance: there is native code from the first element if the graph tells the shapes, and else never."""
+    pictures = np.random.default_rng(5).standard_normal((150, 7, 30), np.float32)
+    weights = np.random.default_rng(6).standard_normal((30, 40), np.float32)
+
+    def work(picture):
+        picture.set_shape([rows, 30])
+        return tf.nn.softmax(tf.tanh(tf.matmul(picture, weights))) * tf.exp(-tf.reduce_mean(picture))
+
+    def elements(mode):
+        monkeypatch.setattr(config, "mode", mode)
+        with tf.Graph().as_default():
+            data = tf.data.Dataset.from_generator(lambda: iter(pictures), tf.float32)
+            if how == "map":
+                data = data.map(work, num_parallel_calls=3)
+            else:
+                data = data.interleave(lambda picture: tf.data.Dataset.from_tensors(picture).repeat(3).map(work), 3, num_parallel_calls=3)
+            following = data.make_one_shot_iterator().get_next()
+            with tf.Session() as session:
+                return np.stack([session.run(following) for _ in range(150)])
+
+    found = elements("background")
+    np.testing.assert_array_equal(found, elements(same_as))
+    assert (found != elements("off" if same_as == "eager" else "eager")).any(), "NumPy and native code differ in last bits"

@@ -12,6 +12,7 @@ import penstock as tf
 from penstock.distributed import client
 from penstock.distributed.security import Access, certificates
 from penstock.distributed.server import Server
+from penstock.distributed.transport_grpc import GrpcTransport
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl command")
 NAMES = ("PENSTOCK_TLS_CERT", "PENSTOCK_TLS_KEY", "PENSTOCK_TLS_CA")
@@ -60,6 +61,10 @@ def test_both_sides_show_certificates(authorities, use):
                 use(paths)
                 with tf.Session(server.target, config=None) as session, pytest.raises(tf.errors.UnavailableError):
                     session._remote._link.call(client.Message("GetStatus"), 3.0)
+            use(theirs)
+            with pytest.raises(tf.errors.UnavailableError, match="CERTIFICATE_VERIFY_FAILED"):  # it hears why
+                address = server.target.replace("grpc://localhost", "127.0.0.1")
+                GrpcTransport(Access.from_environment()).call(address, client.Message("GetStatus"), 1.0, wait=True)
             with grpc.insecure_channel(server.target.removeprefix("grpc://"), options=[("grpc.enable_http_proxy", 0)]) as channel:
                 with pytest.raises(grpc.RpcError):
                     channel.unary_unary("/tensorflow.MasterService/ListDevices")(b"", timeout=3)

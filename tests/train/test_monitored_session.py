@@ -99,7 +99,7 @@ def test_starting_over_without_a_checkpoint_is_said(caplog):
 
     with tf.train.MonitoredSession(hooks=[Lose()]) as session:
         assert session.run(count) == 1
-    assert "all variables are initialized again and training starts over" in caplog.text
+    assert "all variables are initialized again, and training starts over" in caplog.text
 
 
 def test_options_and_metadata():

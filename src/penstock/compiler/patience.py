@@ -3,7 +3,8 @@
 Native code and NumPy differ in last bits. If the switch came when the compiler happens to be done, a program would give other bits each time it
 runs. So the switch comes after a number of runs that depends on the region and its shapes alone: about as many as NumPy does in the time that the
 compiler needs, by a rough estimate. The compiler works in the background meanwhile; whoever gets there before it waits.
-A function that several threads call at once (a parallel map) counts its runs in the order in which they come.
+A function that several threads call at once (a parallel map) would count its runs in the order in which they come. If the graph tells the shapes
+of its arrays, its native code is made at once; else NumPy goes on.
 """
 from __future__ import annotations
 

@@ -1,73 +1,39 @@
-"""The messages of TensorFlow's MasterService, wire-compatible: those that tensorboard's protocol buffers lack.
-
-One line per message: its fields as name = number : type, where a capital letter begins a message of tensorboard's pool or of
-this table, and * marks a repeated field.
-"""
+"""The messages of TensorFlow's MasterService, wire-compatible: those that tensorboard's protocol buffers lack."""
 from __future__ import annotations
 
-from typing import Any
+import re
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from tensorboard.compat.proto import config_pb2, graph_pb2, tensor_pb2
 
-_Field = descriptor_pb2.FieldDescriptorProto
-_PACKAGE = "penstock.master"
-_TYPES = {"string": _Field.TYPE_STRING, "int64": _Field.TYPE_INT64, "int32": _Field.TYPE_INT32, "bool": _Field.TYPE_BOOL,
-          "fixed64": _Field.TYPE_FIXED64}
-_THEIRS = ("GraphDef", "ConfigProto", "RunOptions", "RunMetadata", "TensorProto", "CallableOptions")
-_MESSAGES = {
-    "NamedTensor": "name=1:string tensor=2:TensorProto",
-    "DeviceAttributes": "name=1:string device_type=2:string memory_limit=4:int64 incarnation=6:fixed64",
-    "CreateSessionRequest": "graph_def=1:GraphDef config=2:ConfigProto target=3:string",
-    "CreateSessionResponse": "session_handle=1:string graph_version=2:int64",
-    "ExtendSessionRequest": "session_handle=1:string graph_def=2:GraphDef current_graph_version=3:int64",
-    "ExtendSessionResponse": "new_graph_version=4:int64",
-    "RunStepRequest": "session_handle=1:string feed=2:*NamedTensor fetch=3:*string target=4:*string options=5:RunOptions partial_run_handle=6:string "
-                      "store_errors_in_response_body=7:bool request_id=8:int64",
-    "RunStepResponse": "tensor=1:*NamedTensor metadata=2:RunMetadata status_code=3:int32 status_error_message=4:string",
-    "PartialRunSetupRequest": "session_handle=1:string feed=2:*string fetch=3:*string target=4:*string request_id=5:int64",
-    "PartialRunSetupResponse": "partial_run_handle=1:string",
-    "CloseSessionRequest": "session_handle=1:string",
-    "CloseSessionResponse": "",
-    "ResetRequest": "container=1:*string device_filters=2:*string",
-    "ResetResponse": "",
-    "ListDevicesRequest": "session_handle=1:string",
-    "ListDevicesResponse": "local_device=1:*DeviceAttributes remote_device=2:*DeviceAttributes",
-    "MakeCallableRequest": "session_handle=1:string options=2:CallableOptions request_id=3:int64",
-    "MakeCallableResponse": "handle=1:int64",
-    "RunCallableRequest": "session_handle=1:string handle=2:int64 feed=3:*TensorProto request_id=4:int64",
-    "RunCallableResponse": "fetch=1:*TensorProto metadata=2:RunMetadata",
-    "ReleaseCallableRequest": "session_handle=1:string handle=2:int64",
-    "ReleaseCallableResponse": "",
-}
+from penstock.platform.proto import messages
 
-
-def _file() -> descriptor_pb2.FileDescriptorProto:
-    file = descriptor_pb2.FileDescriptorProto(name="penstock/master.proto", package=_PACKAGE, syntax="proto3")
-    file.dependency.extend(module.DESCRIPTOR.name for module in (config_pb2, graph_pb2, tensor_pb2))
-    for message, fields in _MESSAGES.items():
-        proto = file.message_type.add(name=message)
-        for text in fields.split():
-            name, rest = text.split("=")
-            number, kind = rest.split(":")
-            repeated, kind = kind.startswith("*"), kind.removeprefix("*")
-            proto.field.add(name=name, number=int(number), label=_Field.LABEL_REPEATED if repeated else _Field.LABEL_OPTIONAL,
-                            type=_TYPES.get(kind, _Field.TYPE_MESSAGE), type_name=None if kind in _TYPES else _full_name(kind))
-    return file
-
-
-def _full_name(kind: str) -> str:
-    return f".tensorboard.{kind}" if kind in _THEIRS else f".{_PACKAGE}.{kind}"
-
-
-_pool = descriptor_pool.Default()
-_pool.Add(_file())
-
-
-def message(name: str) -> Any:
-    """The class of a message."""
-    return message_factory.GetMessageClass(_pool.FindMessageTypeByName(f"{_PACKAGE}.{name}"))
-
-
-REQUESTS = {name.removesuffix("Request"): message(name) for name in _MESSAGES if name.endswith("Request")}
-RESPONSES = {name.removesuffix("Response"): message(name) for name in _MESSAGES if name.endswith("Response")}
+_TEXT = """
+message NamedTensor { string name = 1; TensorProto tensor = 2; }
+message DeviceAttributes { string name = 1; string device_type = 2; int64 memory_limit = 4; fixed64 incarnation = 6; }
+message CreateSessionRequest { GraphDef graph_def = 1; ConfigProto config = 2; string target = 3; }
+message CreateSessionResponse { string session_handle = 1; int64 graph_version = 2; }
+message ExtendSessionRequest { string session_handle = 1; GraphDef graph_def = 2; int64 current_graph_version = 3; }
+message ExtendSessionResponse { int64 new_graph_version = 4; }
+message RunStepRequest { string session_handle = 1; repeated NamedTensor feed = 2; repeated string fetch = 3; repeated string target = 4;
+    RunOptions options = 5; string partial_run_handle = 6; bool store_errors_in_response_body = 7; int64 request_id = 8; }
+message RunStepResponse { repeated NamedTensor tensor = 1; RunMetadata metadata = 2; int32 status_code = 3; string status_error_message = 4; }
+message PartialRunSetupRequest { string session_handle = 1; repeated string feed = 2; repeated string fetch = 3; repeated string target = 4;
+    int64 request_id = 5; }
+message PartialRunSetupResponse { string partial_run_handle = 1; }
+message CloseSessionRequest { string session_handle = 1; }
+message CloseSessionResponse {}
+message ResetRequest { repeated string container = 1; repeated string device_filters = 2; }
+message ResetResponse {}
+message ListDevicesRequest { string session_handle = 1; }
+message ListDevicesResponse { repeated DeviceAttributes local_device = 1; repeated DeviceAttributes remote_device = 2; }
+message MakeCallableRequest { string session_handle = 1; CallableOptions options = 2; int64 request_id = 3; }
+message MakeCallableResponse { int64 handle = 1; }
+message RunCallableRequest { string session_handle = 1; int64 handle = 2; repeated TensorProto feed = 3; int64 request_id = 4; }
+message RunCallableResponse { repeated TensorProto fetch = 1; RunMetadata metadata = 2; }
+message ReleaseCallableRequest { string session_handle = 1; int64 handle = 2; }
+message ReleaseCallableResponse {}
+"""
+_names = re.findall(r"message (\w+)", _TEXT)
+_classes = dict(zip(_names, messages("master.proto", _TEXT, *_names, package="penstock.master", borrowed=(config_pb2, graph_pb2, tensor_pb2))))
+REQUESTS = {name.removesuffix("Request"): each for name, each in _classes.items() if name.endswith("Request")}
+RESPONSES = {name.removesuffix("Response"): each for name, each in _classes.items() if name.endswith("Response")}

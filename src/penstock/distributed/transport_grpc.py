@@ -21,6 +21,7 @@ from penstock.distributed.unix_sockets import TICKET
 from penstock.runtime.threads import POOL
 
 _PATIENCE = 10.0  # seconds for connecting to somebody who should be there
+_ASKING = 0.2  # seconds for asking gRPC why that failed: it knows, or it does not
 _ERRORS = {grpc.StatusCode.CANCELLED: errors.CancelledError, grpc.StatusCode.DEADLINE_EXCEEDED: errors.DeadlineExceededError,
            grpc.StatusCode.UNAUTHENTICATED: errors.UnauthenticatedError, grpc.StatusCode.INVALID_ARGUMENT: errors.InvalidArgumentError,
            grpc.StatusCode.RESOURCE_EXHAUSTED: errors.ResourceExhaustedError, grpc.StatusCode.UNAVAILABLE: errors.UnavailableError}
@@ -124,11 +125,18 @@ class _Address:
                 raise errors.CancelledError(None, None, f"the connection to {self._address} was closed") from None
             if not connection.ready.wait(_PATIENCE if timeout is None else timeout):
                 connection.close()
-                raise errors.UnavailableError(None, None, f"nobody answers at {self._address}")
+                raise errors.UnavailableError(None, None, f"nobody answers at {self._reason() if wait else self._address}")
             if connection.link is None:
                 raise connection.error
             self.link = connection.link
             return self.link
+
+    def _reason(self) -> str:
+        """The address, and why the connection that was waited for did not come, if gRPC knows: nobody listens, a certificate is not accepted."""
+        attempt = _Connection(self._channel, self._address, self._access.secret, wait=False)
+        known = attempt.ready.wait(_ASKING) and attempt.link is None
+        attempt.close()
+        return attempt.error.message if known else self._address
 
     def close(self) -> None:
         """Ends the connection."""

@@ -30,6 +30,7 @@ from penstock.compiler.table import Failure
 from penstock.compiler.values import Value
 from penstock.errors import KernelError, invalid_argument
 from penstock.graph import dtypes
+from penstock.runtime.step import works_alone
 
 _log = logging.getLogger(__name__)
 _MOST = 32  # specialisations that a region keeps
@@ -132,6 +133,8 @@ class RegionRun:
     def _prepare(self, signature: Any, values: Sequence[Any]) -> _Ready | None:
         """Native code for these arrays, if it is its turn; otherwise sees to it that there will be some."""
         mode = config.mode
+        if mode == "background" and not works_alone():
+            mode = "eager" if all(map(_known_shape, self.body.args)) else "off"
         with self._lock:
             if mode == "off" or self.demoted:
                 return None
@@ -216,6 +219,11 @@ def _copies(nodes: list[Node], outputs: list[Any]) -> tuple[list[Node], list[Any
         twin.inputs = [(twins.get(producer, producer), index) for producer, index in twin.inputs]
         twin.control = [twins.get(other, other) for other in twin.control]
     return list(twins.values()), [(twins.get(producer, producer), index) for producer, index in outputs]
+
+
+def _known_shape(argument: Node) -> bool:
+    """Does the graph tell the shape of what comes in here?"""
+    return argument.origin is not None and argument.origin.outputs[argument.payload].shape.is_fully_defined()
 
 
 class _Ready:

@@ -23,13 +23,15 @@ class Step:
     """One call of ``Session.run``.
 
     Cancellation happens once: ``cancel`` keeps the first error and calls everybody who registered, who then stop waiting.
+    ``alone``: no other thread may be calling the same functions at the same time.
     """
 
-    def __init__(self, timeout_ms: int = 0, parent: Step | None = None) -> None:
+    def __init__(self, timeout_ms: int = 0, parent: Step | None = None, alone: bool = True) -> None:
         self.deadline = time.monotonic() + timeout_ms / 1000 if timeout_ms > 0 else None
         if parent is not None:  # a function that a node of the parent calls: it lives as long as that
-            self.deadline, timeout_ms = parent.deadline, parent.timeout_ms
+            self.deadline, timeout_ms, alone = parent.deadline, parent.timeout_ms, parent.alone
         self.timeout_ms: int = timeout_ms
+        self.alone: bool = alone
         self.rendezvous = Rendezvous()
         self.cancelled: OpError | None = None
         self._lock = threading.Lock()
@@ -90,6 +92,12 @@ class working_for:
         _running.step = self._outer
 
 
+def works_alone() -> bool:
+    """Is no other thread calling the functions that this one calls?"""
+    step = getattr(_running, "step", None)
+    return step is None or step.alone
+
+
 class KernelContext:
     """What a kernel that asks for ``ctx`` gets: its node, the state of the task, and the step that runs it."""
 
@@ -111,9 +119,9 @@ class KernelContext:
         """The step that this thread works for."""
         return _running.step
 
-    def detached_step(self) -> Step:
+    def detached_step(self, alone: bool = True) -> Step:
         """A step of its own, for threads that work ahead of the steps that use their results; it ends when it is cancelled."""
-        return Step()
+        return Step(alone=alone)
 
     def call(self, function: FuncGraph, arguments: list[Any]) -> list[Any]:
         """Runs a function, as a part of this step, on this node's device; returns its outputs."""

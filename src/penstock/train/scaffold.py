@@ -181,8 +181,8 @@ class ChiefSessionCreator(_ScaffoldedCreator):
         manager, scaffold = self._session_manager(), self._scaffold
         self._sessions += 1
         if self._sessions > 1 and not self._checkpoint_file and not (self._checkpoint_dir and latest_checkpoint(self._checkpoint_dir)):
-            logging.warning("A session was lost and there is no checkpoint to restore: all variables are initialized again and training starts over. "
-                            "With a checkpoint_dir it would go on.")
+            logging.warning("A session was lost and there is no checkpoint to restore: all variables are initialized again, and training starts over "
+                            "unless another worker hands over its values. With a checkpoint_dir it would go on.")
         return manager.prepare_session(
             self._master, saver=scaffold.saver, checkpoint_dir=self._checkpoint_dir, checkpoint_filename_with_path=self._checkpoint_file,
             config=self._config, init_op=scaffold.init_op, init_feed_dict=scaffold.init_feed_dict, init_fn=scaffold.init_fn)

@@ -177,11 +177,14 @@ def _thread(line: _Line, work: weakref.ref[_Work]) -> None:
 
 
 class Ahead:
-    """The elements of the input, or what a function makes of them, made by ``threads`` threads up to ``limit`` elements ahead."""
+    """The elements of the input, or what a function makes of them, made by ``threads`` threads up to ``limit`` elements ahead.
 
-    def __init__(self, ctx: Any, elements: Elements, function: Callable[..., Element] | None, threads: int, limit: int) -> None:
+    ``alone``: nobody else makes elements of such an input at the same time.
+    """
+
+    def __init__(self, ctx: Any, elements: Elements, function: Callable[..., Element] | None, threads: int, limit: int, alone: bool = True) -> None:
         self._ctx, self._threads = ctx, threads
-        self._work, self._line = _Work(elements, function), _Line(limit, ctx.detached_step())
+        self._work, self._line = _Work(elements, function), _Line(limit, ctx.detached_step(alone and threads == 1))
         self._started = False
         weakref.finalize(self, self._line.stop)
         ctx.resources.lookup_or_create("", "lines", "Ahead", _Lines).add(self._line)

@@ -66,7 +66,7 @@ class _ParallelInterleave(Interleave):
         self._ctx, self._ahead = ctx, ahead
 
     def _start(self, dataset: Source) -> Elements:
-        return Ahead(self._ctx, iter(dataset), None, 1, self._ahead)
+        return Ahead(self._ctx, iter(dataset), None, 1, self._ahead, alone=False)
 
 
 @dataset_op("ParallelInterleaveDatasetV2", f"{_CALLS}, cycle_length: int64, block_length: int64, num_parallel_calls: int64", **_FUNCTION,
