@@ -3,8 +3,6 @@
 Passes ask ops for their properties only (``graph/properties.py``). They run after placement, on what one task runs, and not on programs with
 the primitives of control flow, whose tensors may be dead. A step that is traced or debugged runs the nodes that the user made, and so does the first
 of several: only their order may change.
-the primitives of control flow, whose tensors may be dead. A step that is traced or debugged runs the nodes that the user made, and so does the first
-of several: only their order may change.
 """
 from __future__ import annotations
 
