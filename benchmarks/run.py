@@ -109,7 +109,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5, help="turns of each framework (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=1.0, help="how long a turn runs, at least one step (default: %(default)s)")
     parser.add_argument("--isa", choices=list(ISAS), help="hold all frameworks to these instructions (default: all that the CPU has)")
-    parser.add_argument("--write", action="store_true", help="write the table to benchmarks/RESULTS.md")
+    parser.add_argument("--write", nargs="?", const="RESULTS.md", metavar="FILE", help="write the table to this file of benchmarks/ (%(const)s)")
     args = parser.parse_args()
     os.environ.update(ISAS.get(args.isa, {}))
     run, results, wanted = Run(args.rounds, args.seconds), {}, {*args.peers, "penstock"}
@@ -121,7 +121,7 @@ def main() -> int:
         run._progress("")
         print(table.line(table.row(case, results[name], columns)), flush=True)
         if args.write:  # after each case: a run that is broken off leaves what it found
-            table.write(Path(__file__).with_name("RESULTS.md"), results, run.versions, args.rounds)
+            table.write(Path(__file__).with_name(args.write), results, run.versions, args.rounds)
     print(f"minimum of {args.rounds} rounds; " + ", ".join(f"{PEERS[name].label} {version}" for name, version in run.versions.items()))
     print("ratio: Penstock's figure over the best other one; below 1 is better. aim: the ratio to reach (to dream of)")
     return int(run.failed)

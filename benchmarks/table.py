@@ -56,13 +56,13 @@ def line(cells: list[str]) -> str:
 
 
 def write(path: Path, results: Results, versions: dict[str, str], rounds: int) -> None:
-    """Writes RESULTS.md."""
+    """Writes a file of results."""
     peers = [name for name in PEERS if any(name in found for found in results.values())]
     rows = [heads(peers), ["---"] * (len(peers) + 3), *(row(CASES[name], found, peers) for name, found in results.items())]
     frameworks = ", ".join(f"{PEERS[name].label} {versions[name]}" for name in peers if name in versions)
     text = f"""# Benchmark results
 
-Written by `make bench ARGS=--write` on {datetime.date.today():%Y-%m-%d}; {machine()}.
+Written by `make bench ARGS="--write {path.name}"` on {datetime.date.today():%Y-%m-%d}; {machine()}.
 {frameworks}. Minimum of {rounds} rounds; the frameworks take turns. Convolutional networks and the models below them: one training step.
 Ratio: Penstock's figure over the best other one, below 1 is better; aim: the ratio to reach, in brackets the one to dream of.
 

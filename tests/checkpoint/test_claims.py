@@ -73,16 +73,17 @@ def temporary(folder):
     return sorted(path.name for path in folder.iterdir() if "temp" in path.name)
 
 
-def test_an_unfinished_file(tmp_path, unfinished):
+@pytest.mark.parametrize("sharded", [False, True])
+def test_an_unfinished_file(tmp_path, unfinished, sharded):
     alive, dead = unfinished("file", tmp_path / "model-1"), unfinished("file", tmp_path / "model-2")
     assert len(temporary(tmp_path)) == 2
     alive.send_signal(signal.SIGSTOP)
     kill(dead)
-    save(tmp_path)
+    save(tmp_path, sharded)
     left = temporary(tmp_path)
     assert len(left) == 1 and left[0].startswith("model-1."), "the process that sleeps may go on writing"
     kill(alive)
-    save(tmp_path)
+    save(tmp_path, sharded)
     assert not temporary(tmp_path)
 
 

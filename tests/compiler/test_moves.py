@@ -10,7 +10,6 @@ from support.native import check, native
 
 pytestmark = pytest.mark.process
 DTYPES = [np.bool_, np.int8, np.float16, np.int32, np.float32, np.int64, np.float64, np.complex128]
-rng = np.random.RandomState(0)
 
 
 def numbers(*shape, dtype=np.float32):

@@ -11,8 +11,9 @@ from support.special import check
 
 @pytest.fixture(autouse=True)
 def numpy_sessions(eager, monkeypatch):
-    """Sessions are the oracle here."""
+    """Sessions are the oracle here; the numbers do not depend on which tests came before."""
     monkeypatch.setattr(config, "mode", "off")
+    _rng.seed(0)
 
 
 _rng = np.random.RandomState(0)
@@ -71,6 +72,7 @@ def test_a_product_that_others_need_stays():
 
 def test_the_gradient_of_a_matrix_that_steps_share():
     (x, vx), (w, vw) = feed(4, 32), feed(32, 32)
+    vw /= np.sqrt(32)  # or rounding grows from step to step
     y = x
     for _ in range(6):
         y = tf.tanh(tf.matmul(y, w))

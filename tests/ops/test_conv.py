@@ -11,6 +11,12 @@ from penstock.ops.nn.windows import windows
 RANDOM = np.random.RandomState(3)
 
 
+@pytest.fixture(autouse=True)
+def same_numbers():
+    """They do not depend on which tests came before."""
+    RANDOM.seed(3)
+
+
 def array(*shape):
     return RANDOM.standard_normal(shape)
 

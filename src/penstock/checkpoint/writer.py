@@ -91,6 +91,7 @@ def merge(prefixes: Sequence[str], destination: str) -> None:
     merged: dict[bytes, Any] = {}
     data: list[str] = []
     os.makedirs(os.path.dirname(destination) or ".", exist_ok=True)
+    remove_abandoned(destination)
     for prefix in prefixes:
         shards, entries = bundle.read_index(prefix)
         for key, entry in entries.items():
