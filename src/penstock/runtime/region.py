@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import logging
+import math
 import operator
 import threading
 import time
@@ -30,6 +31,7 @@ from penstock.compiler.table import Failure
 from penstock.compiler.values import Value
 from penstock.errors import KernelError, invalid_argument
 from penstock.graph import dtypes
+from penstock.runtime.results import LARGE, RESULTS
 from penstock.runtime.step import works_alone
 
 _log = logging.getLogger(__name__)
@@ -232,6 +234,7 @@ class _Ready:
     def __init__(self, made: Specialisation, signature: Any, refs: Sequence[int], numpy_runs: int) -> None:
         self._made, self._table = made, made.table
         self._fresh, self._results, self._updated = made.fresh, made.results, made.updated
+        self._large = any(math.prod(shape) * dtype.itemsize >= LARGE for shape, dtype in made.fresh)
         self._borrowed = [position for position in refs if position not in made.updated]
         self.signature, self.compiled = signature, False
         self._start, self._left = numpy_runs // 2, numpy_runs  # how many runs are left when the compiler starts; and now
@@ -299,7 +302,7 @@ class _Ready:
             return False
 
     def _call(self, values: list[Any], inputs: Sequence[Any], environment: Any) -> list[Any]:
-        outputs = [empty(shape, dtype) for shape, dtype in self._fresh]
+        outputs = [empty(shape, dtype) for shape, dtype in self._fresh] if not self._large else [RESULTS.empty(*each) for each in self._fresh]
         values += outputs
         failure = self._timed(values) if watch.on else self._table.run(values)
         if failure is not None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
+import numpy as np
 from tensorboard.compat.proto.config_pb2 import ConfigProto, RunOptions
 
 from penstock import errors
@@ -28,6 +29,7 @@ from penstock.runtime.executor import execute
 from penstock.runtime.failures import describe
 from penstock.runtime.fetches import Fetches, expand_feeds, feed_value, handed_out
 from penstock.runtime.plan import Plan
+from penstock.runtime.results import LARGE, RESULTS
 from penstock.runtime.step import Step
 from penstock.runtime.trace import Recorder, Trace, fill_partition_graphs
 
@@ -119,9 +121,12 @@ class BaseSession:
     @staticmethod
     def _result(slots: list[Any], slot: int, node: ir.Node) -> Any:
         try:
-            return handed_out(slots, slot)
+            value = handed_out(slots, slot)
         except errors.KernelError as error:  # a variable without a value, fetched by reference
             raise describe(error, node, []) from None
+        if type(value) is np.ndarray and value.nbytes >= LARGE:
+            RESULTS.keep(value)
+        return value
 
     def _take_apart(self, fetches: Any) -> Fetches:
         """The Fetches of a nest, remembered for tensors and flat lists of them, which training loops fetch again and again."""
@@ -263,6 +268,7 @@ class BaseSession:
             step.cancel(errors.CancelledError(None, None, "Session has been closed."))
         self._plans, self._fetches = {}, {}
         self._environment.clear()
+        RESULTS.clear()
 
 
 _open_sessions: weakref.WeakSet[BaseSession] = weakref.WeakSet()
