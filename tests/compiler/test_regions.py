@@ -201,6 +201,51 @@ def test_a_read_before_a_write_sees_the_old_value():
         assert session.run(both).tolist() == [59.0] * 3
 
 
+@pytest.mark.parametrize("resource", [False, True])
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("shape", [(50,), (1, 50), (50, 1)])
+def test_an_update_is_computed_of_the_old_value_alone(resource, axis, shape):
+    """The reduction and the update are one loop, in which every row reads all of the variable."""
+    matrix = np.random.RandomState(0).standard_normal((50, 50)).astype("f") / 8
+    value = np.random.RandomState(1).standard_normal(shape).astype("f")
+    v, a = tf.Variable(value, use_resource=resource), tf.placeholder(tf.float32, [50, 50])
+    updates = [tf.assign(v, tf.reshape(tf.reduce_sum(a * v, axis), shape)), tf.assign_add(v, tf.reshape(tf.reduce_max(a + v, axis), shape))]
+    with tf.Session() as session:
+        session.run(v.initializer)
+        for update in updates * 2:
+            session.run(update, {a: matrix})
+            value = (matrix * value).sum(axis).reshape(shape) if update is updates[0] else value + (matrix + value).max(axis).reshape(shape)
+            np.testing.assert_allclose(session.run(v), value, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("resource", [False, True])
+@pytest.mark.parametrize("product", [lambda a, w: a @ w, lambda a, w: w @ a, lambda a, w: w @ w, lambda a, w: tf.matmul(a, w, transpose_b=True)])
+def test_descent_along_a_product_with_the_variable_itself(resource, product):
+    """The product is accumulated straight into the variable that it reads."""
+    matrix, value = (np.random.RandomState(seed).standard_normal((300, 300)).astype("f") / 20 for seed in range(2))
+    w, apart = tf.Variable(value, use_resource=resource), tf.placeholder(tf.float32, [300, 300])
+    update = tf.train.GradientDescentOptimizer(0.1).apply_gradients([(product(tf.constant(matrix), w), w)])
+    with tf.Session() as session:
+        session.run(w.initializer)
+        for _ in range(2):
+            value = value - np.float32(0.1) * session.run(product(tf.constant(matrix), apart), {apart: value})
+            session.run(update)
+            np.testing.assert_allclose(session.run(w), value, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("size", [5, 5000])  # the updates are one loop, and one each
+def test_variables_can_exchange_their_values(size):
+    v, w = (tf.Variable(np.full(size, value, "f"), use_resource=True) for value in (1, 2))
+    first, second = v.read_value(), w.read_value()
+    with tf.control_dependencies([first, second]):
+        exchange = tf.group(v.assign(second), w.assign(first))
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for wanted in ([2, 1], [1, 2]):
+            session.run(exchange)
+            assert [value[-1] for value in session.run([v, w])] == wanted
+
+
 def test_a_variable_that_is_read_and_written_under_two_names():
     """The region knows two inputs, and at run time they are one variable: the read sees the old value, or the new one, but no mixture."""
     one, other = (lookup("VariableV2")(shape=[1000], dtype=tf.float32, shared_name="same") for _ in range(2))

@@ -20,7 +20,7 @@ from penstock.compiler.fusion.finishing import absorb
 from penstock.compiler.fusion.finishing import options as finishing_options
 from penstock.compiler.fusion.sums import merged
 from penstock.compiler.ir import Edge, Node, functions_of
-from penstock.compiler.values import Item, Value
+from penstock.compiler.values import Item, Value, is_reference
 from penstock.graph import dtypes
 from penstock.graph.dtypes import DType
 from penstock.graph.graph import Graph, Tensor
@@ -223,7 +223,7 @@ class Scope:
         node = item.node
         if node.definition.native is None:
             raise Unsupported("it has no native form for these types")
-        arrays = [value.array for value in item.inputs[:len(node.inputs)]]
+        arrays = self._kept_apart(item)
         options = finishing_options(item) if item.finish else {"into": self._joined[item]} if item in self._joined else None
         first = len(self.emitter.calls)
         found = node.definition.emit(self.emitter, arrays, node.attrs, options)
@@ -234,6 +234,16 @@ class Scope:
             if value.dtype not in (dtypes.variant, dtypes.resource) and (array.shape != value.shape or array.dtype != value.dtype.np):
                 raise AssertionError(f"native of {node.definition.type} gave {array.dtype}{array.shape} for {value.dtype.np}{value.shape}")
             value.array = joining.settled(self.emitter, value, array, first)
+
+    def _kept_apart(self, item: Item) -> list[Array | None]:
+        """The arrays of an item's inputs; what it reads of a variable that it writes is copied before."""
+        homes = {value.array.buffer for value in written(item) if value.array is not None}
+        definition, arrays = item.node.definition, list[Array | None]()
+        for arg, values in definition.group(item.inputs[:len(item.node.inputs)], item.node.attrs):
+            for array in (value.array for value in values):
+                shared = array is not None and array.buffer in homes and arg.name not in definition.updates
+                arrays.append(self.emitter.move.copied(array) if array is not None and shared else array)
+        return arrays
 
     def _keep_snapshots(self, variable: Value, group: list[Item]) -> None:
         """Values that are views of a variable's buffer are copied before it is written, if somebody still needs them."""
@@ -258,11 +268,3 @@ def written(item: Item) -> list[Value]:
     if not updates:
         return []
     return [value for arg, values in item.node.definition.group(item.inputs, item.node.attrs) if arg.name in updates for value in values]
-
-
-def is_reference(value: Value) -> bool:
-    """True of a reference to a variable, which sees its new value, as an update hands it on."""
-    if value.item is None:
-        return False
-    maker = value.item.finish[-1] if value.item.finish else value.item
-    return bool(maker.node.output_dtypes[maker.outputs.index(value)].is_ref)

@@ -8,9 +8,9 @@ from typing import Any
 from penstock.compiler.calls import Array, Buffer, row_major
 from penstock.compiler.emitter import Emitter
 from penstock.compiler.ir import Edge, Node
-from penstock.compiler.scope import Demoted, Scope, is_reference
+from penstock.compiler.scope import Demoted, Scope
 from penstock.compiler.table import Table
-from penstock.compiler.values import Value
+from penstock.compiler.values import Value, is_reference
 from penstock.graph import dtypes
 from penstock.graph.dtypes import DType
 

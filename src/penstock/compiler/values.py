@@ -47,3 +47,11 @@ class Item:
 
     def __repr__(self) -> str:
         return f"<item {self.node.name}>"
+
+
+def is_reference(value: Value) -> bool:
+    """True of a reference to a variable, which sees its new value, as an update hands it on."""
+    if value.item is None:
+        return False
+    maker = value.item.finish[-1] if value.item.finish else value.item
+    return bool(maker.node.output_dtypes[maker.outputs.index(value)].is_ref)

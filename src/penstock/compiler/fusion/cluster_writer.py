@@ -11,7 +11,7 @@ from penstock.compiler.fusion.cluster_code import Loop, Ref
 from penstock.compiler.fusion.cluster_space import FOLD_KINDS, Kind, Space, axes_of, item_shape, kind_of, operands, source, updated, without_ones
 from penstock.compiler.fusion.nest import Fold, Step
 from penstock.compiler.kernels.layout import Strides, broadcast_strides
-from penstock.compiler.values import Item, Value
+from penstock.compiler.values import Item, Value, is_reference
 from penstock.graph.dtypes import DType
 from penstock.ops.constant import Const
 from penstock.ops.math.elementwise import RealDiv
@@ -51,16 +51,18 @@ class _Writer:
                 if value.array is None and (value.wanted or any(user not in self.members for user in value.users)):
                     self._store(value)
         for array, ref in self.variables.items():
-            self._keep_apart(array)
-            self.loop.output(ref, array, self._strides(array, array.shape), without_ones(array.shape) == self.space.shape)
+            along = self._strides(array, array.shape)
+            self._keep_apart(array, along)
+            self.loop.output(ref, array, along, without_ones(array.shape) == self.space.shape)
         if self.loop.outputs:
             self.loop.emit(self.b, " ".join(dict.fromkeys(item.node.definition.type for item in self.group)))
 
     def _hand_on(self, item: Item) -> None:
         """The source itself, where it is computed here; else a view of it."""
         given, (value,) = source(item), item.outputs
-        if given in self.refs:
-            self.refs[value] = self.refs[given]
+        new = self._computed(given)
+        if new is not None:
+            self.refs[value] = new
             return
         array = self._array(given)
         if item.node.definition.broadcasts:
@@ -97,14 +99,20 @@ class _Writer:
 
     def _operand(self, value: Value, shape: tuple[int, ...]) -> Ref:
         """A value as an item of this shape uses it."""
-        if value in self.refs:
-            return self.refs[value]
+        new = self._computed(value)
+        if new is not None:
+            return new
         if value.known is not None and value.known.size and (value.known == value.known.flat[0]).all():
             return self._scalar(value.known.flat[0], value.dtype)
         array = self._array(value)
-        if array in self.variables:
-            return self.variables[array]
         return self.loop.input(array, self._strides(array, shape))
+
+    def _computed(self, value: Value) -> Ref | None:
+        """What is computed here of a value: itself, or the new elements of a variable. What was read before the update stays as it was."""
+        if value in self.refs or value.array is None:
+            return self.refs.get(value)
+        new = self.variables.get(value.array)
+        return new if new is not None and (value.item is None or is_reference(value)) else None
 
     def _array(self, value: Value) -> Array:
         if value.array is None:
@@ -139,14 +147,14 @@ class _Writer:
         value.array = home or self.b.empty(value.shape, value.dtype.np)
         self.loop.output(self.refs[value], value.array, self._strides(value.array, value.shape), whole)
 
-    def _keep_apart(self, array: Array) -> None:
-        """Inputs that see a variable in another order are copied before it is written."""
+    def _keep_apart(self, array: Array, along: Strides) -> None:
+        """Inputs that see a variable in another order than it is written, ``along`` the axes of the space, are copied before."""
         for index, (other, strides) in enumerate(self.loop.inputs):
-            if other.buffer is array.buffer and (other.offset, other.shape, other.strides) != (array.offset, array.shape, array.strides):
-                fresh = self.b.empty(other.shape, other.dtype)
-                self.b.copy(other, fresh)
-                place = dict(zip(other.strides, fresh.strides))
-                self.loop.inputs[index] = fresh, tuple(place.get(stride, 0) for stride in strides)
+            if other.buffer is array.buffer and (other.offset, strides) != (array.offset, along):
+                axes = [axis for axis, stride in enumerate(strides) if stride]
+                fresh = self.b.move.copied(self.b.view(other, [self.space.shape[axis] for axis in axes], [strides[axis] for axis in axes]))
+                place = dict(zip(axes, fresh.strides))
+                self.loop.inputs[index] = fresh, tuple(place.get(axis, 0) for axis in range(len(strides)))
 
 
 def _space(group: list[Item]) -> Space:
