@@ -41,6 +41,14 @@ def test_results_are_checked(result, types, message):
         run(y)
 
 
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_results_may_have_their_bytes_in_either_order(order):
+    with tf.Graph().as_default():
+        y = tf.py_func(lambda: np.arange(3, dtype=f"{order}f4"), [], tf.float32)
+        value, double = run([y, y * 2.0])
+    assert value.dtype.isnative and value.tolist() == [0, 1, 2] and double.tolist() == [0, 2, 4]
+
+
 def test_arguments_may_be_written_to():
     def greedy(x):
         x += 1

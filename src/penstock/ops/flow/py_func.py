@@ -82,14 +82,14 @@ def _counted(token: str, values: list[Any], wanted: Any) -> list[Any]:
 
 
 def _checked(token: str, index: int, value: Any, wanted: dtypes.DType) -> Any:
-    """A result as an array of the declared type; what has another type is an error, never cast."""
+    """A result as an array of the declared type, in this machine's order of bytes; what has another type is an error, never cast."""
     array = _text(np.asarray(value))
     found = dtypes.as_dtype(array.dtype)
     if found is not wanted:
         raise invalid_argument(f"{index}-th value returned by {token} is {_NAMES.get(found.name, found.name)}, "
                                f"but expects {_NAMES.get(wanted.name, wanted.name)}",
                                hint=f"convert it in the function: np.asarray(value, np.{wanted.name})" if wanted is not dtypes.string else "")
-    return array.copy() if isinstance(value, np.ndarray) else array
+    return np.array(array, wanted.np, copy=True if isinstance(value, np.ndarray) else None)
 
 
 def _text(array: np.ndarray) -> np.ndarray:
