@@ -12,6 +12,7 @@ import pytest
 
 import penstock as tf
 import penstock.ops
+from penstock.compiler import stacks
 from penstock.compiler.background import Background
 from penstock.compiler.config import config
 from penstock.graph import dtypes as dt
@@ -106,6 +107,99 @@ def test_programs_end_well(how, tmp_path):
     env = {**os.environ, "PYTHONPATH": path, "PENSTOCK_CACHE_DIR": str(tmp_path), "PENSTOCK_COMPILE": "background"}
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", PROGRAM, how], env=env, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+FORKED = """
+import os, sys
+import numpy as np
+import penstock as tf
+from penstock.compiler.team import team
+x = tf.placeholder(tf.float32, [None])
+y, ones = tf.reduce_sum(tf.exp(x)), np.ones(1 << 20, np.float32)
+with tf.Session(config=tf.ConfigProto(intra_op_parallelism_threads=2)) as session:
+    before, board = session.run(y, {x: ones}), team.board
+    child = os.fork()
+    if child:
+        sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    assert team.board == board, "tables write on a board that is no more"
+    assert session.run(y, {x: ones}) == before
+    os._exit(0)
+"""
+LITTLE_MEMORY = """
+import resource
+import numpy as np
+import penstock as tf
+x, turns = tf.placeholder(tf.float32, [None]), tf.placeholder(tf.int32, [])
+slope = tf.gradients(tf.while_loop(lambda i, y: i < turns, lambda i, y: (i + 1, tf.sin(y)), (0, x))[1], x)[0]
+table = tf.reduce_sum(tf.matmul(tf.exp(x)[:, None], x[None, :]))
+few, many = np.zeros(3, np.float32), np.zeros(100_000, np.float32)
+with tf.Session() as session:
+    for fetch, size, count in ((slope, 100_000, 2000), (table, 20_000, 0)):
+        session.run(fetch, {x: many[:size] if count else few, turns: 1})
+        used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + (100 << 20), resource.getrlimit(resource.RLIMIT_AS)[1]))
+        try:
+            session.run(fetch, {x: many[:size], turns: count})
+        except tf.errors.ResourceExhaustedError as error:
+            print(error.message.splitlines()[0].partition(":")[0])
+        session.run(fetch, {x: few, turns: 1})
+"""
+
+
+@pytest.fixture
+def small_stacks():
+    """Threads that start now have stacks of so many bytes."""
+    usual = threading.stack_size(256 << 10)
+    yield 256 << 10
+    threading.stack_size(usual)
+
+
+def run_program(text, cache):
+    """What a program that compiles eagerly says."""
+    env = {**os.environ, "PYTHONPATH": str(SOURCE), "PENSTOCK_CACHE_DIR": str(cache), "PENSTOCK_COMPILE": "eager"}
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", text], env=env, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_a_forked_process_runs_what_its_parent_has_compiled(tmp_path):
+    run_program(FORKED, tmp_path)
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory cannot be limited here")
+def test_too_little_memory_is_an_error(tmp_path):
+    """For a list that a loop fills, and for the arena."""
+    assert run_program(LITTLE_MEMORY, tmp_path) == "out of memory\n" * 2
+
+
+def test_the_compilers_own_threads_have_large_stacks(small_stacks):
+    sizes = []
+
+    class Noted(threading.Thread):
+        def start(self):
+            sizes.append(threading.stack_size())
+            super().start()
+
+    thread = Noted(target=lambda: None)
+    stacks.start(thread)
+    thread.join()
+    assert sizes == [stacks.ENOUGH] and threading.stack_size() == small_stacks
+
+
+def test_numpy_runs_what_threads_with_small_stacks_run(small_stacks):
+    x = tf.placeholder(tf.float32, [None, None])
+    y, found = tf.matmul(x, x) * 2.0 + 1.0, []
+    with tf.Session() as session:
+        def work():
+            found.append(session.run(y, {x: np.ones((30, 30))})[0, 0])
+            (region,) = [node.payload for plan in session._plans.values() for part in plan.parts for node in part.nodes if node.payload]
+            found.append(len(region._ready))
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        work()
+    assert found == [61.0, 0, 61.0, 1]
 
 
 def test_bad_settings_are_named():

@@ -9,6 +9,8 @@ import threading
 import time
 from collections.abc import Callable
 
+from penstock.compiler import stacks
+
 _log = logging.getLogger(__name__)
 _IDLE = 5.0  # seconds after which the thread ends
 _EXIT = 10.0  # seconds that the end of the program waits for a compilation: LLVM must not be torn down under it
@@ -39,7 +41,7 @@ class Background:
             self._waiting.put(job)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._serve, name="penstock-compiler", daemon=True)
-                self._thread.start()
+                stacks.start(self._thread)
 
     def _serve(self) -> None:
         while not self._closing:

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from penstock.compiler.kernels.windows import Windows
 
 
+OUT_OF_MEMORY = 2  # a status: a kernel got no memory. (1: it refuses its inputs)
+
+
 class Emitter:
     """Collects the calls of a region. ``threads`` is how many parts of a call can run at once."""
 
@@ -46,7 +49,7 @@ class Emitter:
         self.loops: list[tuple[int, int]] = []  # first and last call of each, inner ones first
         self.homes: dict[Any, Array] = {}  # of values, where they are wanted: see ``joining``
         self.nodes: list[Any] = []  # those being emitted: they go into the calls
-        self.status = Array(Buffer("arena", 64), np.dtype(np.int64), (1,), (8,))  # a kernel that stores 1 here ends the step: the node has failed
+        self.status = Array(Buffer("arena", 64), np.dtype(np.int64), (1,), (8,))  # what is not 0 here ends the step: the node has failed
 
     def unsupported(self, reason: str) -> NoReturn:
         """This node cannot be native; NumPy runs it. The reason is shown by ``penstock explain``."""

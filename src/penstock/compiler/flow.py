@@ -19,7 +19,7 @@ import numpy as np
 
 from penstock.compiler import ir
 from penstock.compiler.calls import ARRAY_DATA, Array, Buffer, Call, Code, Unsupported
-from penstock.compiler.emitter import Emitter
+from penstock.compiler.emitter import OUT_OF_MEMORY, Emitter
 from penstock.compiler.values import Item, Value
 from penstock.graph import dtypes
 from penstock.graph.function import FuncGraph
@@ -37,12 +37,13 @@ define internal ptr @operand(ptr %words, i64 %k) {{
   ret ptr %data
 }}
 
-; words: tensor, list, bytes of an element
+; words: tensor, list, status, bytes of an element
 define void @push(ptr %words) {{
 entry:
   %tensor = call ptr @operand(ptr %words, i64 0)
   %list = call ptr @operand(ptr %words, i64 1)
-  %at_bytes = getelementptr i64, ptr %words, i64 2
+  %status = call ptr @operand(ptr %words, i64 2)
+  %at_bytes = getelementptr i64, ptr %words, i64 3
   %bytes = load i64, ptr %at_bytes
   %at_capacity = getelementptr i64, ptr %list, i64 1
   %at_elements = getelementptr i64, ptr %list, i64 2
@@ -54,8 +55,15 @@ grow:
   %double = mul i64 %capacity, 2
   %more = add i64 %double, 16
   %size = mul i64 %more, %bytes
+  %some = or i64 %size, 1 ; elements may have no bytes, but memory for none is not distinguished from a refusal
   %old = load ptr, ptr %at_elements
-  %new = call ptr @realloc(ptr %old, i64 %size)
+  %new = call ptr @realloc(ptr %old, i64 %some)
+  %refused = icmp eq ptr %new, null
+  br i1 %refused, label %fail, label %grown
+fail:
+  store i64 {out_of_memory}, ptr %status
+  ret void
+grown:
   store ptr %new, ptr %at_elements
   store i64 %more, ptr %at_capacity
   br label %store
@@ -116,7 +124,7 @@ define void @share(ptr %words) {{
 
 
 def _list_code(symbol: str) -> Code:
-    return Code.of(f"list {symbol}", lambda: _LISTS.format(array_data=ARRAY_DATA), symbol)
+    return Code.of(f"list {symbol}", lambda: _LISTS.format(array_data=ARRAY_DATA, out_of_memory=OUT_OF_MEMORY), symbol)
 
 
 @dataclass(eq=False, slots=True)
@@ -292,7 +300,7 @@ class Flow:
     def push(self, values: Array, tensor: Array) -> Array:
         """The same list, one element longer."""
         if values.buffer.nbytes:
-            self.emit.call(_list_code("push"), [self.emit.contiguous(tensor), values], [(tensor.nbytes,)], "push")
+            self.emit.call(_list_code("push"), [self.emit.contiguous(tensor), values, self.emit.status], [(tensor.nbytes,)], "push", writes=2)
         return values
 
     def pop(self, values: Array) -> tuple[Array, Array]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from penstock.compiler.calls import ARRAY_DATA, Array, Buffer, Call
 from penstock.compiler.driver import BINDING, CALL, HEADER, MOST_PARTS
-from penstock.compiler.emitter import Emitter
+from penstock.compiler.emitter import OUT_OF_MEMORY, Emitter
 from penstock.compiler.team import native_driver, team
 
 ALIGNMENT = 64
@@ -140,6 +140,7 @@ class Instance:
 
     def __init__(self, table: Table) -> None:
         self._table = table  # keeps the code in memory
+        self._lists: list[np.ndarray] = []  # before anything can fail: ``__del__`` looks at it
         if table.arena_bytes >= _LARGE:
             _give_back()
         self._arena = np.empty(table.arena_bytes + ALIGNMENT, np.uint8)
@@ -149,7 +150,6 @@ class Instance:
         self._cells: dict[tuple[Buffer, int], int] = {}
         self._bindings: list[int] = []
         self._constants: list[np.ndarray] = []
-        self._lists: list[np.ndarray] = []
         operands = [array for call in table.calls for array in call.operands]
         self._cell_memory = np.zeros(len(operands) + 1, np.int64)
         self._cells_at = self._cell_memory.__array_interface__["data"][0]
@@ -263,6 +263,7 @@ class Failure:
     def __init__(self, index: int, instance: Instance) -> None:
         self.call, self._instance = instance._table.calls[index], instance
         self.loops = [(call.nodes[0].node, count) for call, count in instance.iterations(index)]  # around it, and their iterations
+        self.out_of_memory = self.value(instance._table.status)[0] == OUT_OF_MEMORY
 
     def value(self, array: Array) -> np.ndarray:
         """What an array holds."""

@@ -10,7 +10,7 @@ import ctypes
 import os
 import threading
 
-from penstock.compiler import driver, target
+from penstock.compiler import driver, stacks, target
 
 _IDLE = 10.0  # seconds after which a parked thread ends
 
@@ -28,14 +28,15 @@ class Team:
     """The board and its threads."""
 
     def __init__(self) -> None:
-        self.start()
-
-    def start(self) -> None:
-        """No threads yet. Also called in a forked process: the threads stay with the parent."""
         self._memory = ctypes.create_string_buffer(driver.BOARD_BYTES + 64)
         self.board = (ctypes.addressof(self._memory) + 63) & ~63
         self._runs = ctypes.c_int64.from_address(self.board + driver._offset("runs"))
         self._stop = ctypes.c_int64.from_address(self.board + driver._offset("stop"))
+        self.start()
+
+    def start(self) -> None:
+        """No threads yet, an empty board. Also called in a forked process: the threads stay with the parent, the board is where tables know it."""
+        ctypes.memset(self._memory, 0, len(self._memory))
         self._parked: list[threading.Lock] = []
         self._lock = threading.Lock()
         self._threads: set[threading.Thread] = set()
@@ -55,7 +56,7 @@ class Team:
             while len(self._threads) < helpers and not self._stop.value:
                 thread = threading.Thread(target=self._work, name=f"penstock-team-{len(self._threads) + 1}", daemon=True)
                 self._threads.add(thread)
-                thread.start()
+                stacks.start(thread)
 
     def _work(self) -> None:
         serve, stop = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(native_driver().addresses["serve"]), self._stop

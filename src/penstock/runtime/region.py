@@ -27,6 +27,7 @@ from penstock.compiler.patience import numpy_runs
 from penstock.compiler.regions import RegionBody
 from penstock.compiler.report import KernelReport, PlanReport, Stopwatch, watch
 from penstock.compiler.specialise import Demoted, Specialisation
+from penstock.compiler.stacks import cramped
 from penstock.compiler.table import Failure
 from penstock.compiler.values import Value
 from penstock.errors import KernelError, invalid_argument
@@ -62,7 +63,7 @@ class RegionRun:
 
     def run(self, *inputs: Any) -> list[Any]:
         """The outputs."""
-        if self.demoted:
+        if self.demoted or cramped():
             return self._interpret(inputs)
         ready = self._last
         found = None if ready is None else ready.run(inputs, self._environment)
@@ -336,6 +337,8 @@ class _Ready:
             return value.known if value.array is None else failure.value(value.array)
 
         first, *others = failure.call.nodes
+        if failure.out_of_memory:
+            raise InnerFailure(first.node, [], MemoryError("a list cannot grow"), failure.loops)
         for item in (first, *[other for other in others if other.node.definition.compose is not None]):
             arguments = [argument(value) for value in item.inputs]
             if any(each is None for each in arguments):  # nobody but the kernel itself has seen them
