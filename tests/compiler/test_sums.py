@@ -76,7 +76,7 @@ def test_the_gradient_of_a_matrix_that_steps_share():
     y = x
     for _ in range(6):
         y = tf.tanh(tf.matmul(y, w))
-    special = check(tf.gradients(tf.reduce_sum(y * y), [w]), {x: vx, w: vw}, factor=8)
+    special = check(tf.gradients(tf.reduce_sum(y * y), [w]), {x: vx, w: vw / 6}, factor=8)  # a larger matrix would blow up what is rounded
     assert labels(special).count("matmul") == 6 + 5 + 1
 
 
