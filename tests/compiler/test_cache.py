@@ -135,6 +135,20 @@ def test_where_it_is(monkeypatch, tmp_path):
     assert cache.folder() == tmp_path / ".cache" / "penstock"
 
 
+def test_a_user_without_a_home(monkeypatch):
+    """There is none in some containers: each process then compiles its kernels."""
+    def nowhere(cls):
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("PENSTOCK_CACHE_DIR")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", classmethod(nowhere))
+    assert works()
+    assert cache.entries() == []
+    with pytest.raises(FileNotFoundError, match="PENSTOCK_CACHE_DIR"):
+        cache.folder()
+
+
 def test_command(capsys, folder):
     cache.store("name", bytes(100))
     assert main(["cache"]) == 0

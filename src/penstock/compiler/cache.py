@@ -24,18 +24,23 @@ _room: dict[Path, float] = {}  # by folder: bytes that this process stores befor
 
 
 def folder() -> Path:
-    """Where kernels are kept: PENSTOCK_CACHE_DIR, else ``penstock`` in the user's cache folder."""
+    """Where kernels are kept: PENSTOCK_CACHE_DIR, else ``penstock`` in the user's cache folder. FileNotFoundError for a user without a home."""
     own = os.environ.get("PENSTOCK_CACHE_DIR")
     if own:
         return Path(own)
     base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base and os.path.isabs(base) else Path.home() / ".cache") / "penstock"
+    if base and os.path.isabs(base):
+        return Path(base) / "penstock"
+    try:
+        return Path.home() / ".cache" / "penstock"
+    except RuntimeError as error:
+        raise FileNotFoundError("this user has no home folder; PENSTOCK_CACHE_DIR names another place for kernels") from error
 
 
 def load(name: str) -> bytes | None:
     """What was stored under a name; None if there is nothing, or nothing sound."""
-    path = folder() / (name + _SUFFIX)
     try:
+        path = folder() / (name + _SUFFIX)
         content = path.read_bytes()
     except OSError:
         return None
@@ -51,8 +56,8 @@ def load(name: str) -> bytes | None:
 
 def store(name: str, payload: bytes) -> None:
     """Keeps bytes under a name."""
-    target = folder() / (name + _SUFFIX)
     try:
+        target = folder() / (name + _SUFFIX)
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".new-")
         try:
@@ -64,7 +69,7 @@ def store(name: str, payload: bytes) -> None:
             raise
         _make_room(target.parent, len(payload))
     except OSError as error:
-        _log.info("cannot keep a kernel in %s: %s", target.parent, error)
+        _log.info("cannot keep a kernel: %s", error)
 
 
 def _checksum(name: str, payload: bytes) -> bytes:
