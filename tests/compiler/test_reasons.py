@@ -7,6 +7,7 @@ import pytest
 import penstock as tf
 from penstock.compiler.config import config
 from penstock.debug.explain import Explainer
+from penstock.ops.common import like
 
 pytestmark = pytest.mark.process
 
@@ -72,3 +73,33 @@ def test_inputs_that_are_no_arrays():
         np.testing.assert_allclose(region.run([1.0] * 4)[0], np.exp(1.0) * np.tanh(1.0), rtol=1e-6)  # a list: NumPy's kernels take it
         reason, = next(kernel.nodes for kernel in region.describe().kernels if kernel.name == "NumPy")
     assert "neither an array nor a variable ('list' object" in reason
+
+
+def test_too_many_inputs_for_one_kernel():
+    """LLVM would take minutes for some thousand of them."""
+    x = tf.placeholder(tf.float32, [2])
+    with tf.Session() as session:
+        assert session.run(tf.add_n([x * float(k) for k in range(500)]), {x: np.ones(2)}).tolist() == [499 * 250] * 2
+    assert explained(tf.add_n([x * float(k) for k in range(500)]), {x: np.ones(2)})["AddN"] \
+        == {"it has no native form for these types, or for so many inputs"}
+
+
+def _raises(b, x):
+    raise RuntimeError("of the user's own")
+
+
+@pytest.mark.parametrize("name, lower, reason", [
+    ("Nothing", lambda b, x: None, "`lower` gives nothing where a value is needed"),
+    ("Nowhere", lambda b, x: b.add(x, None), "`lower` gives nothing where a value is needed"),
+    ("Unknown", lambda b, x: b.sinc(x), "its `lower` fails: AttributeError(\"'sinc' is not in the vocabulary of `lower`\")"),
+    ("TooMany", lambda b, x: (x, x), "its `lower` fails: ValueError('zip() argument 2 is shorter than argument 1')"),
+    ("Raises", _raises, "its `lower` fails: RuntimeError(\"of the user's own\")")])
+def test_a_wrong_lower_of_the_user(name, lower, reason):
+    """NumPy runs the op by its kernel, which is right."""
+    body = {"elementwise": True, "shape": like("x"), "kernel": lambda x: x * 2, "lower": lower, "__doc__": "Twice x.", "__module__": __name__}
+    double = tf.op(f"TestLower{name}", "x: float -> y: float")(type(name, (), body))
+    x = tf.placeholder(tf.float32, [3])
+    y = tf.exp(double(x + 1.0) * 0.5)
+    with tf.Session() as session:
+        np.testing.assert_allclose(session.run(y, {x: np.zeros(3)}), np.e, rtol=1e-6)
+    assert explained(y, {x: np.zeros(3)})[f"TestLower{name}"] == {f"TestLower{name}: {reason}"}

@@ -222,7 +222,7 @@ class Scope:
     def _emit_native(self, item: Item) -> None:
         node = item.node
         if node.definition.native is None:
-            raise Unsupported("it has no native form for these types")
+            raise Unsupported("it has no native form for these types, or for so many inputs")
         arrays = self._kept_apart(item)
         options = finishing_options(item) if item.finish else {"into": self._joined[item]} if item in self._joined else None
         first = len(self.emitter.calls)

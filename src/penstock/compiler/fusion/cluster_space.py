@@ -24,6 +24,7 @@ from penstock.graph.opdef import OpDef
 _LONGEST_ROW = 1 << 15  # elements: a row that is run through several times has to stay in the cache
 _FEWEST_ROWS = 16  # that are worth it if they are long: threads share rows
 _MOST_LOOPS = 6
+_MOST_INPUTS = 400  # of an item: LLVM takes a second for so many, and a minute for ten times as many
 
 FOLD_KINDS = {"sum": "sum", "mean": "sum", "prod": "prod", "max": "max", "min": "min", "and": "and", "or": "or"}
 
@@ -189,7 +190,7 @@ def _elementwise(item: Item) -> bool:
     definition, attrs = item.node.definition, item.node.attrs
     if definition.lower is None or not (definition.updates or (definition.elementwise and not definition.stateful)):
         return False
-    if len(item.outputs) > 1 or (not definition.updates and len(item.outputs) != 1):
+    if len(item.inputs) > _MOST_INPUTS or len(item.outputs) > 1 or (not definition.updates and len(item.outputs) != 1):
         return False
     shape = item_shape(item)
     used = operands(item)

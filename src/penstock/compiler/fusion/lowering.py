@@ -35,6 +35,10 @@ def lower(b: VectorBuilder, step: Step, operands: Sequence[Value]) -> list[Value
         raise Unsupported(f"{definition.type}: {reason}") from None
     except NotImplementedError as reason:
         raise Unsupported(f"{definition.type}: {reason}") from reason
+    except Exception as error:  # of a user's op: its kernel says what it does
+        if definition.__module__.startswith("penstock."):
+            raise
+        raise Unsupported(f"{definition.type}: its `lower` fails: {error!r}") from error
 
 
 def why_not(definition: OpDef, attrs: dict[str, Any], input_dtypes: Sequence[DType]) -> str | None:

@@ -109,6 +109,8 @@ class VectorBuilder:
             if value.dtype is not dtype:
                 raise Unsupported(f"operands of different types, {value.dtype.name} and {dtype.name}")
             return value
+        if value is None:
+            raise Unsupported("`lower` gives nothing where a value is needed")
         scalar = scalar_type(dtype)  # raises for the types that NumPy could not convert the number to
         number = np.asarray(value).astype(dtype.np)[()]
         return Value(splat(scalar, float(number) if dtype.is_floating else int(number)), dtype)
