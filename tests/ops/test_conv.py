@@ -123,6 +123,17 @@ def test_bfloat16_is_rounded_once():
     assert (error <= size * 2.0 ** -8 + 1e-4).all()
 
 
+@pytest.mark.parametrize(("function", "spatial"), [(tf.nn.conv2d, [4, 5]), (tf.nn.conv3d, [2, 4, 5])])
+def test_no_output_channels(function, spatial):
+    def build(x, f):
+        y = function(x, f, [1] * x.shape.ndims, "SAME")
+        return [y, *tf.gradients(y, [x, f])]
+
+    x, f = array(2, *spatial, 3), array(*[3] * len(spatial), 3, 0)
+    y, dx, df = run(build, x, f)
+    assert y.shape == (2, *spatial, 0) and df.shape == f.shape and dx.shape == x.shape and not dx.any()
+
+
 def test_what_does_not_fit_is_an_invalid_argument_when_it_runs():
     x, f = array(2, 5, 5, 3), array(3, 3, 4, 2)
     assert "Depth of input (3) is not a multiple of input depth of filter (4)" in fails_when_run(

@@ -6,6 +6,7 @@ output channels); if the input has a multiple of the filter's input channels, it
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -22,10 +23,10 @@ def convolve(x: np.ndarray, kernel: np.ndarray, w: Windows) -> np.ndarray:
     if x.shape[-1] != channels:
         return np.concatenate([convolve(part, f, w) for part,
                                f in zip(_groups(x, channels), _split(kernel, x.shape[-1] // channels))], -1)
-    weights = kernel.reshape(-1, kernel.shape[-1])
+    weights = _matrix(kernel)
     out = np.empty((x.shape[0], *w.output, kernel.shape[-1]), x.dtype)
     for block, rows in _columns(x, w):
-        np.matmul(rows, weights, out=out[block].reshape(-1, out.shape[-1]))
+        np.matmul(rows, weights, out=_matrix(out[block]))
     return out
 
 
@@ -38,7 +39,7 @@ def convolve_backprop_filter(x: np.ndarray, dy: np.ndarray, shape: tuple[int, ..
         return np.concatenate([convolve_backprop_filter(part, d, per_group, w) for part, d in parts], -1)
     total = np.zeros((int(np.prod(shape[:-1])), shape[-1]), x.dtype)
     for block, rows in _columns(x, w):
-        total += rows.T @ dy[block].reshape(-1, shape[-1])
+        total += rows.T @ _matrix(dy[block])
     return total.reshape(shape)
 
 
@@ -53,13 +54,13 @@ def convolve_backprop_input(shape: tuple[int, ...], kernel: np.ndarray, dy: np.n
     if turned is not None:
         flipped = np.flip(kernel, tuple(range(len(w.window)))).swapaxes(-1, -2)
         return convolve(dy, flipped, turned)
-    weights = np.ascontiguousarray(kernel.reshape(-1, kernel.shape[-1]).T)
+    weights = np.ascontiguousarray(_matrix(kernel).T)
     result = w.padded_zeros(shape, 1, dy.dtype)
     seen = w.view(result, 1)
     axes = (slice(None),) * (len(w.output) - 1)  # the output axes after the rows
     for block in _blocks(shape[0], w, channels):
         part = dy[block]
-        rows = (part.reshape(-1, part.shape[-1]) @ weights).reshape(*part.shape[:-1], *w.window, channels)
+        rows = (_matrix(part) @ weights).reshape(*part.shape[:-1], *w.window, channels)
         target = seen[block]
         for tap in np.ndindex(*w.window):
             at = (slice(None), slice(None), *axes, *tap)
@@ -74,6 +75,11 @@ def _turned(w: Windows) -> Windows | None:
     if any(stride != 1 for stride in w.strides) or any(min(pair) < 0 for pair in pairs):
         return None
     return windows(w.output, w.window, w.strides, w.dilations, "EXPLICIT", pairs)
+
+
+def _matrix(array: np.ndarray) -> np.ndarray:
+    """All axes but the last as one; there may be no elements."""
+    return array.reshape(math.prod(array.shape[:-1]), array.shape[-1])
 
 
 def _groups(x: np.ndarray, channels: int) -> list[np.ndarray]:
@@ -104,12 +110,13 @@ def _columns(x: np.ndarray, w: Windows) -> Iterator[tuple[Block, np.ndarray]]:
     buffer = None
     for block in _blocks(x.shape[0], w, x.shape[-1]):
         part = view[block]
+        count = math.prod(part.shape[:1 + len(w.output)])
         if all(k == 1 for k in w.window) and part.flags.c_contiguous:
-            yield block, part.reshape(-1, width)
+            yield block, part.reshape(count, width)
             continue
         if buffer is None:
             buffer = np.empty(part.shape, x.dtype)
         rows = buffer[:part.shape[0],
                       :part.shape[1]]  # a block is either some whole images or some rows of one: always contiguous
         np.copyto(rows, part)
-        yield block, rows.reshape(-1, width)
+        yield block, rows.reshape(count, width)
