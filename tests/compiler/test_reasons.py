@@ -84,6 +84,15 @@ def test_too_many_inputs_for_one_kernel():
         == {"it has no native form for these types, or for so many inputs"}
 
 
+def test_strides_that_would_be_too_many_products():
+    """One product for each remainder of a pixel's coordinates."""
+    x, f = tf.placeholder(tf.float32, [1, 2, 2, 1]), tf.ones([1, 1, 1, 1])
+    y = tf.nn.conv2d_transpose(x * 2.0, f, [1, 1000, 1000, 1], [1, 600, 600, 1], "VALID") + 1.0
+    with tf.Session() as session:
+        assert session.run(y, {x: np.ones((1, 2, 2, 1))}).sum() == 1000 * 1000 + 2 * 4
+    assert explained(y, {x: np.ones((1, 2, 2, 1))})["Conv2DBackpropInput"] == {"strides of 600 and 600 mean too many products"}
+
+
 def _raises(b, x):
     raise RuntimeError("of the user's own")
 

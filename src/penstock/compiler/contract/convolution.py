@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from penstock.compiler.emitter import Emitter
 
 Ints = tuple[int, ...]
+_MOST_PHASES = 1 << 12  # products of a gradient for the input
 
 
 def channels_last(array: Array, data_format: str) -> Array:
@@ -105,6 +106,8 @@ class Convolutions:
             winograd = Winograd(self.b, sizes[0], w.size, filter.shape[3], filter.shape[2], (2 - w.before[0], 2 - w.before[1]))
             winograd.convolve(dy, turned, result, Epilogue(), 0, "conv2d input gradient")
             return from_channels_last(result, data_format)
+        if down.stride * across.stride > _MOST_PHASES:
+            self.b.unsupported(f"strides of {down.stride} and {across.stride} mean too many products")
         for y, rows in _phases(down):
             for x, columns in _phases(across):
                 self._phase(dy, filter, result, (y, rows, down), (x, columns, across), groups)
