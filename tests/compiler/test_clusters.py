@@ -303,6 +303,13 @@ def test_a_scalar_is_updated_by_a_reduction(monkeypatch):
             np.testing.assert_allclose(session.run(rows), 1 - (value * value).sum(1), rtol=1e-5)
 
 
+@pytest.mark.parametrize("shape, value", [((1000,), 100), ((70_000,), 0.5), ((300, 300), 1), ((2000, 40), 60)])
+@pytest.mark.parametrize("axis", [None, 0])
+def test_means_whose_sum_or_count_float16_cannot_hold(shape, value, axis):
+    x = tf.placeholder(tf.float16, shape)
+    check([tf.reduce_mean(tf.abs(x), axis)], {x: np.full(shape, -value, np.float16)})
+
+
 # --- users' ops --------------------------------------------------------------------------------------------------------
 
 def test_an_op_of_the_user_is_fused(rng):

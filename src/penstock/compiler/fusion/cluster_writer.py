@@ -12,8 +12,11 @@ from penstock.compiler.fusion.cluster_space import FOLD_KINDS, Kind, Space, axes
 from penstock.compiler.fusion.nest import Fold, Step
 from penstock.compiler.kernels.layout import Strides, broadcast_strides
 from penstock.compiler.values import Item, Value, is_reference
+from penstock.compiler.vector.builder import NARROW
+from penstock.graph import dtypes as dt
 from penstock.graph.dtypes import DType
 from penstock.ops.constant import Const
+from penstock.ops.math.cast import Cast
 from penstock.ops.math.elementwise import RealDiv
 from penstock.ops.transfer import Refuse
 
@@ -73,10 +76,14 @@ class _Writer:
     def _reduce(self, item: Item) -> None:
         (value,), definition = item.outputs, item.node.definition
         operand = self._operand(item.inputs[0], item.inputs[0].shape)
-        (ref,) = self.loop.step(Fold(FOLD_KINDS[definition.reduces], (), value.dtype), [operand])
-        if definition.reduces == "mean":
+        mean = definition.reduces == "mean"
+        dtype = dt.float32 if mean and value.dtype in NARROW else value.dtype  # the sum, or the count, may be more than a narrow type holds
+        (ref,) = self.loop.step(Fold(FOLD_KINDS[definition.reduces], (), dtype), [operand])
+        if mean:
             count = math.prod(self.space.shape[axis] for axis in self.space.reduced)
-            (ref,) = self.loop.step(Step(RealDiv, {"T": value.dtype}, ()), [ref, self._scalar(count, value.dtype)])
+            (ref,) = self.loop.step(Step(RealDiv, {"T": dtype}, ()), [ref, self._scalar(count, dtype)])
+        if dtype is not value.dtype:
+            (ref,) = self.loop.step(Step(Cast, {"SrcT": dtype, "DstT": value.dtype, "Truncate": False}, ()), [ref])
         self.refs[value] = ref
 
     def _element(self, item: Item) -> None:
