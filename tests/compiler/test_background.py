@@ -15,6 +15,8 @@ import penstock.ops
 from penstock.compiler import stacks
 from penstock.compiler.background import Background
 from penstock.compiler.config import config
+from penstock.compiler.patience import MOST
+from penstock.compiler.team import team
 from penstock.graph import dtypes as dt
 from support.fused import Native, Sketch
 
@@ -184,6 +186,23 @@ def test_the_compilers_own_threads_have_large_stacks(small_stacks):
     stacks.start(thread)
     thread.join()
     assert sizes == [stacks.ENOUGH] and threading.stack_size() == small_stacks
+
+
+@pytest.mark.parametrize("mode", ["eager", "background"])
+def test_steps_need_no_further_threads(mode, monkeypatch):
+    """A limit of threads, or the end of the program, costs speed alone."""
+    def refuse(thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(config, "mode", mode)
+    monkeypatch.setattr(team, "_threads", set())
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    x = tf.placeholder(tf.float32, [None])
+    y = tf.reduce_sum(tf.exp(x) * 2.0)
+    with tf.Session(config=tf.ConfigProto(intra_op_parallelism_threads=4)) as session:
+        for _ in range(MOST + 3):
+            assert session.run(y, {x: np.zeros(1 << 17)}) == 1 << 18
+    assert not team._threads
 
 
 def test_numpy_runs_what_threads_with_small_stacks_run(small_stacks):

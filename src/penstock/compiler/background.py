@@ -33,15 +33,17 @@ class Background:
         self._thread: threading.Thread | None = None
 
     def submit(self, job: Job) -> None:
-        """Has a job done some time. An error in it is logged: it must cost speed, not the user's program."""
+        """Has a job done some time, if there is a thread for it. An error in it is logged: it must cost speed, not the user's program."""
         with self._lock:
             if self._closing:
                 return
-            self._left += 1
-            self._waiting.put(job)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._serve, name="penstock-compiler", daemon=True)
-                stacks.start(self._thread)
+                if not stacks.start(self._thread):
+                    self._thread = None
+                    return
+            self._left += 1
+            self._waiting.put(job)
 
     def _serve(self) -> None:
         while not self._closing:

@@ -1,10 +1,13 @@
 """Stacks: LLVM, and the buffers of a product, take more than a program may have given to its threads (``threading.stack_size``)."""
 from __future__ import annotations
 
+import os
 import threading
 
 ENOUGH = 4 << 20  # bytes
 _lock = threading.Lock()
+if hasattr(os, "register_at_fork"):  # a child must not find it taken by a thread that it does not have
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 def cramped() -> bool:
@@ -12,13 +15,16 @@ def cramped() -> bool:
     return 0 < threading.stack_size() < ENOUGH and threading.current_thread() is not threading.main_thread()
 
 
-def start(thread: threading.Thread) -> None:
-    """Starts a thread that has enough."""
+def start(thread: threading.Thread) -> bool:
+    """Starts a thread that has enough; False if there are no more threads to be had, or none because the program ends."""
     with _lock:
         usual = threading.stack_size()
         if usual:
             threading.stack_size(max(usual, ENOUGH))
         try:
             thread.start()
+        except RuntimeError:
+            return False
         finally:
             threading.stack_size(usual)
+    return True

@@ -56,7 +56,9 @@ class Team:
             while len(self._threads) < helpers and not self._stop.value:
                 thread = threading.Thread(target=self._work, name=f"penstock-team-{len(self._threads) + 1}", daemon=True)
                 self._threads.add(thread)
-                stacks.start(thread)
+                if not stacks.start(thread):
+                    self._threads.discard(thread)  # the others do its work
+                    return
 
     def _work(self) -> None:
         serve, stop = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(native_driver().addresses["serve"]), self._stop
