@@ -13,6 +13,7 @@ import penstock as tf
 from penstock.compiler.config import config
 from penstock.compiler.report import KernelReport, PlanReport, watch
 from penstock.debug.explain import Explainer, describe
+from penstock.ops.flow import primitives
 
 pytestmark = pytest.mark.process
 
@@ -116,6 +117,30 @@ def test_numpy_in_the_place_of_native_code_is_a_kernel(monkeypatch):
     (kernel,) = report.kernels
     assert kernel.name == "NumPy" and re.fullmatch(r"2 nodes up to end \(native code .* for 2 of 2 runs\)", kernel.nodes[0])
     assert kernel.seconds > 0 and report.fallbacks == []
+
+
+def test_a_step_made_of_primitives_of_control_flow():
+    with Explainer() as explainer, tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [8])
+        no, yes = primitives.Switch(x, tf.constant(True), name="fork")
+        y, _ = primitives.Merge([tf.negative(no, name="left"), tf.exp(yes, name="right")])
+        for _ in range(3):
+            session.run(y, {x: np.zeros(8)})
+    (report,) = explainer.reports()
+    names = {kernel.name for kernel in report.kernels}
+    assert report.runs == 3 and names >= {"Switch", "Exp"} and "Neg" not in names
+    assert ("right", "Exp", "its step has primitives of control flow (Switch, Merge, Enter, ...)") in report.fallbacks
+
+
+def test_what_an_optimizer_does_to_rows_has_a_name(monkeypatch):
+    monkeypatch.setattr(config, "mode", "eager")
+    with Explainer() as explainer, tf.Graph().as_default(), tf.Session() as session:
+        table = tf.Variable(np.ones((9, 4), np.float32))
+        train = tf.train.MomentumOptimizer(0.1, 0.9).minimize(tf.reduce_sum(tf.square(tf.gather(table, [1, 3, 3]))))
+        session.run(tf.global_variables_initializer())
+        session.run(train)
+    names = {kernel.name for report in explainer.reports() for kernel in report.kernels}
+    assert "rows momentum" in names and not [name for name in names if "penstock" in name]
 
 
 class Inside:

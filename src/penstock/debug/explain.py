@@ -15,6 +15,7 @@ from penstock.compiler.config import config
 from penstock.compiler.ir import Node
 from penstock.compiler.report import KernelReport, PlanReport, Stopwatch, watch
 from penstock.runtime import environment
+from penstock.runtime.frames import FramePlan
 from penstock.runtime.plan import Plan
 
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
@@ -26,7 +27,7 @@ _LEAST_RATE = 0.05  # billions per second: less is shown as nothing
 
 
 class Explainer:
-    """Watches the plans that are made while it is entered."""
+    """Watches the plans that are made while it is entered; those of other processes of a cluster it does not see."""
 
     def __init__(self) -> None:
         self._plans: list[_WatchedPlan] = []
@@ -41,11 +42,10 @@ class Explainer:
         watch.on = bool(environment.observers)
 
     def _observe(self, plan: Any, names: list[str]) -> None:
-        if isinstance(plan, Plan):  # loops made of primitives run in frames, which are not told apart
-            watched = _WatchedPlan(plan, names)
-            if plan.native:
-                watched.first = next((each for each in self._plans if each.is_first_run_of(names)), None)
-            self._plans.append(watched)
+        watched = _WatchedFrames(plan, names) if isinstance(plan, FramePlan) else _WatchedPlan(plan, names)
+        if watched.native:
+            watched.first = next((each for each in self._plans if each.is_first_run_of(names)), None)
+        self._plans.append(watched)
 
     def reports(self) -> list[PlanReport]:
         """One report per step that has run, the one with the most time first."""
@@ -71,7 +71,7 @@ class _WatchedPlan:
     first: _WatchedPlan | None = None  # the plan that the first run of the same step had: native code is made when a step runs again
 
     def __init__(self, plan: Plan, names: list[str]) -> None:
-        self._names, self._native, self._succeeded = names, plan.native, False
+        self._names, self.native, self._succeeded = names, plan.native, False
         self._watches: list[Stopwatch] = []
         for part in plan.parts:
             made = [Stopwatch(node, kernel) for node, kernel in zip(part.nodes, part.kernels)]
@@ -84,7 +84,7 @@ class _WatchedPlan:
 
     def is_first_run_of(self, names: list[str]) -> bool:
         """Was this the first run of a step, of which a later plan is the rest? Says so once."""
-        found = not self._native and not self._succeeded and self.runs == 1 and self._names == names
+        found = not self.native and not self._succeeded and self.runs == 1 and self._names == names
         self._succeeded |= found
         return found
 
@@ -105,7 +105,32 @@ class _WatchedPlan:
             return
         found.kernels.append(each.report(self.runs))
         if node.payload is None and node.inputs:  # what has no inputs (variables, constants) computes nothing
-            found.fallbacks.append((node.name, node.definition.type, reason(node, self._native)))
+            found.fallbacks.append((node.name, node.definition.type, self._reason(node)))
+
+
+    def _reason(self, node: Node) -> str:
+        return reason(node, self.native)
+
+
+class _WatchedFrames(_WatchedPlan):
+    """The kernels of a plan with the primitives of control flow, which run once per iteration of their loop."""
+
+    native = False
+
+    def __init__(self, plan: FramePlan, names: list[str]) -> None:
+        self._names, self._succeeded = names, True  # no other plan goes on for it
+        watches = {node: Stopwatch(node, kernel) for node, kernel in plan.kernels.items()}
+        plan.kernels = dict(watches)
+        self._watches = list(watches.values())
+        self._outside = [watches[node] for node in (*plan.sources, *(node for node, _ in plan.program.fetches)) if node in watches]
+
+    @property
+    def runs(self) -> int:
+        ran = [each.calls for each in self._watches if each.calls]
+        return max((each.calls for each in self._outside if each.calls), default=min(ran, default=0))
+
+    def _reason(self, node: Node) -> str:
+        return "its step has primitives of control flow (Switch, Merge, Enter, ...)"
 
 
 def reason(node: Node, native: bool = True) -> str:

@@ -218,10 +218,10 @@ class Indexing:
             self.emit.unsupported("a division of integers can fail")
         kinds = (kind,)
         rule = RowRule(how, CHANGES[how], kinds, () if not updates.rank else kinds, kinds if not updates.rank else ())
-        self.apply(rule, [target], rows, [updates] if updates.rank else [], [] if updates.rank else [updates])
+        self.apply(rule, how, [target], rows, [updates] if updates.rank else [], [] if updates.rank else [updates])
 
-    def apply(self, rule: RowRule, states: Sequence[Array], rows: Array, updates: Sequence[Array], scalars: Sequence[Array]) -> None:
-        """Changes rows of the states, which all have one shape, by a rule."""
+    def apply(self, rule: RowRule, name: str, states: Sequence[Array], rows: Array, updates: Sequence[Array], scalars: Sequence[Array]) -> None:
+        """Changes rows of the states, which all have one shape, by a rule; people know it by its name."""
         width = math.prod(states[0].shape[1:])
         if not rows.size or not states[0].size:
             return
@@ -230,7 +230,7 @@ class Indexing:
         traffic = rows.size * width * sum(state.dtype.itemsize for state in states)
         parts = row_parts([rows.size, width, states[0].shape[0]], width * states[0].dtype.itemsize,
                           self.emit.threads if traffic >= _LARGE else 1)
-        self.emit.call(code, [rows, *[self.emit.contiguous(each) for each in updates], *scalars, *states], parts, f"rows {rule.key}",
+        self.emit.call(code, [rows, *[self.emit.contiguous(each) for each in updates], *scalars, *states], parts, f"rows {name}",
                        writes=len(states), flops=rows.size * width)
 
     def sparse_update(self, rule: Callable[..., None], states: Sequence[Array], given: dict[str, Any], grad: str) -> None:
@@ -242,5 +242,5 @@ class Indexing:
         if indices.rank != 1 or gradient.shape != (*indices.shape, *states[0].shape[1:]):
             self.emit.unsupported("the gradient does not have one row per index")
         traced, scalars = row_rule(rule, len(states), given, grad)
-        self.apply(traced, states, self.check(indices, states[0].shape[0]), [gradient], scalars)
+        self.apply(traced, rule.__name__.strip("_"), states, self.check(indices, states[0].shape[0]), [gradient], scalars)
 
