@@ -132,6 +132,18 @@ def test_a_step_made_of_primitives_of_control_flow():
     assert ("right", "Exp", "its step has primitives of control flow (Switch, Merge, Enter, ...)") in report.fallbacks
 
 
+@pytest.mark.parametrize(("size", "native"), [(100, False), (100_000, True), (None, True)])
+def test_one_node_is_native_unless_the_graph_tells_that_it_has_little_to_do(monkeypatch, size, native):
+    monkeypatch.setattr(config, "mode", "eager")
+    with Explainer() as explainer, tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [size])
+        session.run(tf.tanh(x, name="alone"), {x: np.zeros(size or 7)})
+    (report,) = explainer.reports()
+    assert [kernel.nodes for kernel in report.kernels] == [("alone",)]
+    reason = "it stands alone and has little to do: a call of native code would not pay"
+    assert report.fallbacks == ([] if native else [("alone", "Tanh", reason)])
+
+
 def test_what_an_optimizer_does_to_rows_has_a_name(monkeypatch):
     monkeypatch.setattr(config, "mode", "eager")
     with Explainer() as explainer, tf.Graph().as_default(), tf.Session() as session:

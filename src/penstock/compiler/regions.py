@@ -18,7 +18,8 @@ from penstock.compiler.ir import Edge, Node, reference_source
 from penstock.compiler.membership import Key, assign
 from penstock.ops.transfer import Arg, Region
 
-_FEWEST = 2  # nodes that compute something: a region of fewer is not worth a call, unless one of them is a loop
+_FEWEST = 2  # nodes that compute something: a region of fewer is not worth a call if there is little to compute
+_LITTLE = 4096  # elements of all arrays of a node: NumPy needs no longer for them than a native call takes to begin
 
 
 @dataclass(eq=False, slots=True)
@@ -69,13 +70,23 @@ def _by_key(members: dict[Node, Key]) -> dict[Key, list[Node]]:
 
 def _worthwhile(members: dict[Node, Key]) -> dict[Node, Key]:
     """Without the members of regions that do too little."""
-    small = {key for key, body in _by_key(members).items()
-             if sum(map(_computes, body)) < _FEWEST and not any(node.definition.repeats for node in body)}
+    small = {key for key, body in _by_key(members).items() if not _pays([node for node in body if _computes(node)])}
     return {node: key for node, key in members.items() if key not in small}
 
 
 def _computes(node: Node) -> bool:
     return not (node.definition.shape_only or not node.inputs or node.definition.aliases or node.definition.snapshot)
+
+
+def _pays(computing: list[Node]) -> bool:
+    return len(computing) >= _FEWEST or any(node.definition.repeats or not _does_little(node) for node in computing)
+
+
+def _does_little(node: Node) -> bool:
+    """Does the graph tell that the arrays of a node are small?"""
+    tensors = [(each.origin, index) for each, index in (*node.inputs, *((node, index) for index in range(len(node.output_dtypes))))]
+    sizes = [origin.outputs[index].shape.num_elements() for origin, index in tensors if origin is not None and index < len(origin.outputs)]
+    return len(sizes) == len(tensors) and None not in sizes and sum(sizes) <= _LITTLE
 
 
 def _with_folded(body: list[Node], folded: set[Node], more: Iterable[Node]) -> set[Node]:

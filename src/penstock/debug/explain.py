@@ -140,7 +140,7 @@ def reason(node: Node, native: bool = True) -> str:
     if not native:
         return "it ran once only: native code is made when a step runs again"
     from penstock.compiler.eligibility import why_not_native  # brings in LLVM
-    return node.note or why_not_native(node) or "it stands alone: a call of native code would not pay"
+    return node.note or why_not_native(node) or "it stands alone and has little to do: a call of native code would not pay"
 
 
 # --- text --------------------------------------------------------------------------------------------------------------------------------
