@@ -19,7 +19,7 @@ RNG = np.random.RandomState(0)
 
 @pytest.fixture(autouse=True)
 def guards(monkeypatch):
-    """Buffers share nothing, and what is written behind one is seen; the numbers do not depend on which tests came before."""
+    """Buffers share nothing, and what is written behind one is seen. What a test feeds does not depend on the tests before it."""
     RNG.seed(0)
     monkeypatch.setattr(table, "GUARD", 64)
     run = table.Instance.run

@@ -1,9 +1,11 @@
 """Clusters of real processes: who notices that a task died, how soon, with which error, and how it goes on. See docs/failures.md."""
 from __future__ import annotations
 
+import re
 import signal
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -167,8 +169,17 @@ def test_the_secret_of_a_cluster(cluster, monkeypatch):
         assert session.run(there) == 2.0
 
 
+def _catches(pid, number):
+    """Has the process a handler for the signal?"""
+    (caught,) = re.findall(r"^SigCgt:\s*(\w+)$", Path(f"/proc/{pid}/status").read_text(), re.M)
+    return bool(int(caught, 16) >> (number - 1) & 1)
+
+
 def test_told_to_stop(cluster):
-    time.sleep(1.0)  # a signal before it joins ends a process in the usual way
+    deadline = time.monotonic() + LIMIT
+    while not _catches(cluster.processes["ps", 0].pid, signal.SIGTERM):  # a signal before it joins ends a process in the usual way
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
     cluster.signal("ps", 0, signal.SIGTERM)
     stop_server(cluster.target("worker", 1))
     for task in (("ps", 0), ("worker", 1)):

@@ -13,6 +13,8 @@ from penstock.errors import CancelledError, KernelError
 from penstock.graph.opdef import REGISTRY, op
 from penstock.ops.common import fixed
 
+WAITING = threading.Event()  # a kernel waits
+
 if "TestWait" not in REGISTRY:
     @op("TestWait", "-> done: bool")
     class Wait:
@@ -25,6 +27,7 @@ if "TestWait" not in REGISTRY:
         def kernel(ctx):
             ended = threading.Event()
             ctx.step.on_cancel(ended.set)
+            WAITING.set()
             if not ended.wait(20):
                 return np.True_
             raise KernelError(CancelledError, "the wait was cancelled")
@@ -79,9 +82,10 @@ def test_close_cancels_steps_under_way():
         except tf.errors.OpError as error:
             caught.append(error)
 
+    WAITING.clear()
     thread = threading.Thread(target=work)
     thread.start()
-    time.sleep(0.1)
+    assert WAITING.wait(20)
     session.close()
     thread.join(5)
     assert not thread.is_alive()
