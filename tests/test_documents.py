@@ -60,6 +60,11 @@ def test_the_files_that_documents_name():
     assert len(named) > 100 and not {each for each in named if not any(file.endswith("/" + each[1]) for file in files)}
 
 
+def test_every_setting_is_documented():
+    read = {name for path in SOURCES.rglob("*.py") for name in re.findall(r"PENSTOCK_[A-Z_]+", path.read_text())}
+    assert set(re.findall(r"PENSTOCK_[A-Z_]+", (ROOT / "docs" / "settings.md").read_text())) == read - {"PENSTOCK_LAUNCH_GATE"}  # the launcher's own
+
+
 def test_the_code_that_the_architecture_shows():
     shown = re.findall(r"^    (%.*|store .*)  ;", (ROOT / "ARCHITECTURE.md").read_text(), re.M)
     program = """
