@@ -23,6 +23,7 @@ import numpy as np
 from penstock.compiler.ir import Node, Program
 from penstock.graph import dtypes
 from penstock.graph.opdef import lookup
+from penstock.ops.flow.primitives import LoopCond
 from penstock.ops.transfer import Recv, Send
 from penstock.runtime.partition import Partition
 
@@ -81,7 +82,7 @@ def frames_of(program: Program) -> _Frames:
         elif kind == "exit":
             inside = frames.parent.get(inside, ROOT)
         frames.of[node] = inside
-        if node.definition.type == "LoopCond":
+        if node.definition is LoopCond:
             frames.condition[inside] = node
     return frames
 
