@@ -134,3 +134,15 @@ def test_equal_graph_defs():
     for other in (graph_def(1), tf.GraphDef()):
         with pytest.raises(AssertionError, match="nodes differ"):
             tf.test.assert_equal_graph_def(graph_def(1, 2), other)
+
+
+def test_a_cluster_in_this_process():
+    workers, servers = tf.test.create_local_cluster(num_workers=2, num_ps=1)
+    with tf.Graph().as_default(), tf.device("/job:ps/task:0"):
+        v = tf.Variable(2.0)
+    with tf.Session(workers[0].target, graph=v.graph) as session:
+        session.run(v.initializer)
+    with tf.Session(workers[1].target, graph=v.graph) as session:
+        assert session.run(v) == 2.0
+    for server in (*workers, *servers):
+        server.stop()
