@@ -100,6 +100,17 @@ def test_tensor_protos_round_trip(value, dtype, shape):
     assert again.tolist() == wanted.tolist() and again.shape == wanted.shape
 
 
+def test_tensor_protos_of_one_value_or_exactly_as_many():
+    assert tf.make_ndarray(tf.make_tensor_proto([3], shape=[2, 2], allow_broadcast=True)).tolist() == [[3, 3], [3, 3]]
+    assert tf.make_ndarray(tf.make_tensor_proto([1, 2], shape=[2, 1], allow_broadcast=True)).tolist() == [[1], [2]]
+    assert tf.make_ndarray(tf.make_tensor_proto([1, 2], shape=[3])).tolist() == [1, 2, 2]
+    for wanted in ({"allow_broadcast": True}, {"verify_shape": True}):
+        with pytest.raises(TypeError, match=r"Expected Tensor's shape: \(3,\), got \(2,\)."):
+            tf.make_tensor_proto([1, 2], shape=[3], **wanted)
+    with pytest.raises(ValueError, match="not both allowed"):
+        tf.make_tensor_proto([1, 2], allow_broadcast=True, verify_shape=True)
+
+
 def test_tensor_protos_of_repeated_values():
     """Old programs write one value for many."""
     proto = tf.make_tensor_proto(0.0, dtype=tf.float32)

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import pytest
 
+import penstock as tf
 from penstock import errors
 from penstock.platform import gfile
 
@@ -90,6 +91,18 @@ def test_glob(folder):
     for pattern in (f"{folder}/[a-b].*", f"{folder.parent}/{folder.name[:-1]}?/a.txt", f"{folder}/a.txt"):
         assert gfile.Glob(pattern) == [f"{folder}/a.txt"]
     assert gfile.Glob(f"{folder}/no*") == []
+
+
+def test_the_argument_names_of_later_versions(folder):
+    files = tf.io.gfile
+    files.makedirs(path=str(folder / "p/q"))
+    files.copy(src=str(folder / "a.txt"), dst=str(folder / "p/q/b.txt"))
+    files.rename(src=str(folder / "p/q/b.txt"), dst=str(folder / "p/c.txt"))
+    assert files.glob(pattern=f"{folder}/p/*.txt") == [f"{folder}/p/c.txt"] and files.listdir(path=str(folder / "p")) == ["c.txt", "q"]
+    assert list(files.walk(str(folder / "p"), topdown=False)) == [(f"{folder}/p/q", [], []), (f"{folder}/p", ["q"], ["c.txt"])]
+    files.remove(path=str(folder / "p/c.txt"))
+    files.rmtree(path=str(folder / "p"))
+    assert not files.exists(path=str(folder / "p")) and files.isdir(path=str(folder)) and files.stat(path=str(folder / "a.txt")).length == 6
 
 
 def test_copy_and_rename(folder):

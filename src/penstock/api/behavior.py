@@ -73,4 +73,9 @@ def load_op_library(library_filename: str) -> NoReturn:
                              "An operation of your own is a Python class with a NumPy kernel: see `penstock.graph.opdef.op`.")
 
 
-load_library = load_file_system_library = load_op_library
+def load_library(library_location: str) -> NoReturn:
+    """Raises UnimplementedError, as `load_op_library` does."""
+    load_op_library(library_location)
+
+
+load_file_system_library = load_op_library

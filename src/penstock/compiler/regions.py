@@ -85,8 +85,9 @@ def _pays(computing: list[Node]) -> bool:
 def _does_little(node: Node) -> bool:
     """Does the graph tell that the arrays of a node are small?"""
     tensors = [(each.origin, index) for each, index in (*node.inputs, *((node, index) for index in range(len(node.output_dtypes))))]
-    sizes = [origin.outputs[index].shape.num_elements() for origin, index in tensors if origin is not None and index < len(origin.outputs)]
-    return len(sizes) == len(tensors) and None not in sizes and sum(sizes) <= _LITTLE
+    shapes = [origin.outputs[index].shape for origin, index in tensors if origin is not None and index < len(origin.outputs)]
+    sizes = [size for shape in shapes if (size := shape.num_elements()) is not None]
+    return len(sizes) == len(tensors) and sum(sizes) <= _LITTLE
 
 
 def _with_folded(body: list[Node], folded: set[Node], more: Iterable[Node]) -> set[Node]:

@@ -51,10 +51,10 @@ class DeviceSpec:
         DeviceSpec.__init__(self, job, replica, task, device_type, device_index)
         return self
 
-    def merge_from(self, other: DeviceSpec) -> None:
-        """Takes over the parts that ``other`` names."""
+    def merge_from(self, dev: DeviceSpec) -> None:
+        """Takes over the parts that ``dev`` names."""
         for part in ("job", "replica", "task", "device_type", "device_index"):
-            value = getattr(other, part)
+            value = getattr(dev, part)
             if value is not None:
                 setattr(self, part, value)
 

@@ -208,22 +208,22 @@ _TABLE.update({float: float32, int: int32, bool: bool_, complex: complex128, str
 QUANTIZED_DTYPES = frozenset(d for q in (qint8, quint8, qint16, quint16, qint32) for d in (q, q._as_ref))
 
 
-def as_dtype(value: Any) -> DType:
+def as_dtype(type_value: Any) -> DType:
     """The DType for a DType, its name or number, a NumPy dtype or scalar class, or a Python type.
 
     >>> as_dtype("float32") is as_dtype(np.float32) is as_dtype(1) is float32
     True
     """
-    if type(value) is DType:
-        return value
+    if type(type_value) is DType:
+        return type_value
     try:
-        found = _TABLE.get(value)
+        found = _TABLE.get(type_value)
     except TypeError:  # unhashable
         found = None
     if found is not None:
         return found
     try:
-        numpy_dtype = np.dtype(value) if value is not None else None  # NumPy reads None as float64
+        numpy_dtype = np.dtype(type_value) if type_value is not None else None  # NumPy reads None as float64
     except (TypeError, ValueError):
         numpy_dtype = None
     if numpy_dtype is not None:
@@ -232,4 +232,4 @@ def as_dtype(value: Any) -> DType:
         found = _TABLE.get(numpy_dtype.newbyteorder("="))
         if found is not None:
             return found
-    raise TypeError(f"Cannot convert value {value!r} to a TensorFlow DType.")
+    raise TypeError(f"Cannot convert value {type_value!r} to a TensorFlow DType.")

@@ -438,13 +438,13 @@ class Graph:
         """True if ``tensor`` may be a key of a ``feed_dict``."""
         return tensor not in self._unfeedable
 
-    def prevent_fetching(self, element: Any) -> None:
+    def prevent_fetching(self, op: Any) -> None:
         """Makes an op unfetchable."""
-        self._unfetchable.add(element)
+        self._unfetchable.add(op)
 
-    def is_fetchable(self, element: Any) -> bool:
+    def is_fetchable(self, tensor_or_op: Any) -> bool:
         """True if the op or the tensor's op may be fetched."""
-        return (element.op if isinstance(element, Tensor) else element) not in self._unfetchable
+        return (tensor_or_op.op if isinstance(tensor_or_op, Tensor) else tensor_or_op) not in self._unfetchable
 
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> GraphDef:
         """The graph as a GraphDef proto, from the op made after ``from_version`` on."""

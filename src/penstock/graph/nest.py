@@ -31,7 +31,9 @@ def is_sequence_or_composite(value: Any) -> bool:
     return is_sequence(value) or isinstance(value, (SparseTensor, IndexedSlices))
 
 
-is_nested = is_sequence
+def is_nested(seq: Any) -> bool:
+    """``tf.nest.is_nested``: whether ``seq`` is a structure."""
+    return is_sequence(seq)
 
 
 def _kind_test(expand_composites: bool) -> Callable[[Any], bool]:

@@ -259,15 +259,18 @@ def _short(value: Any) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def make_tensor_proto(values: Any, dtype: Any = None, shape: Any = None, verify_shape: bool = False) -> TensorProto:
+def make_tensor_proto(values: Any, dtype: Any = None, shape: Any = None, verify_shape: bool = False, allow_broadcast: bool = False) -> TensorProto:
     """``tf.make_tensor_proto``: a TensorProto for a Python or NumPy value."""
+    if allow_broadcast and verify_shape:
+        raise ValueError("allow_broadcast and verify_shape are not both allowed.")
     if isinstance(values, TensorProto):
         return values
     dtype = None if dtype is None else dtypes.as_dtype(dtype)
-    array = to_array(values, dtype, None if verify_shape else shape)
-    if verify_shape and shape is not None and array.shape != tuple(as_shape(shape).as_list()):
-        raise TypeError(f"Expected Tensor's shape: {tuple(as_shape(shape).as_list())}, got {array.shape}.")
-    return array_to_proto(array, dtype)
+    if shape is not None and (verify_shape or allow_broadcast):
+        wanted, found = tuple(as_shape(shape).as_list()), to_array(values, dtype, None).shape
+        if found != wanted if verify_shape else found not in ((), (1,)) and math.prod(found) != math.prod(wanted):  # type: ignore[arg-type]
+            raise TypeError(f"Expected Tensor's shape: {wanted}, got {found}.")
+    return array_to_proto(to_array(values, dtype, shape), dtype)
 
 
 def make_ndarray(tensor: TensorProto) -> np.ndarray:

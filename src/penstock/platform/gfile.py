@@ -278,11 +278,11 @@ def _matching(pattern: str) -> list[str]:
 
 def Walk(top: Any, in_order: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:
     """(directory, directories in it, files in it) for ``top`` and all below; ``in_order`` gives a directory before what is in it."""
-    return walk(top, in_order)
+    return walked(top, in_order, None)
 
 
-def walk(top: Any, topdown: bool = True, onerror: Callable[[OSError], object] | None = None) -> Iterator[tuple[str, list[str], list[str]]]:
-    """``tf.io.gfile.walk``: `Walk` with the argument names of ``os.walk``."""
+def walked(top: Any, topdown: bool, onerror: Callable[[OSError], object] | None) -> Iterator[tuple[str, list[str], list[str]]]:
+    """What `Walk` gives; ``onerror`` is called with the errors."""
     for folder, folders, files in os.walk(_local(top), topdown, onerror):
         folders.sort()  # in place: the order in which os.walk goes on
         yield folder, folders, sorted(files)
@@ -311,10 +311,8 @@ def atomic_write_string_to_file(filename: Any, contents: Any, overwrite: bool = 
         raise
 
 
-# tf.io.gfile
-copy, exists, glob, isdir, listdir, makedirs, mkdir = Copy, Exists, Glob, IsDirectory, ListDirectory, MakeDirs, MkDir
-remove, rename, rmtree, stat = Remove, Rename, DeleteRecursively, Stat
 # tensorflow.python.lib.io.file_io
+copy, rename, stat, walk = Copy, Rename, Stat, Walk
 file_exists, delete_file, get_matching_files, create_dir, recursive_create_dir = Exists, Remove, Glob, MkDir, MakeDirs
 delete_recursively, is_directory, list_directory = DeleteRecursively, IsDirectory, ListDirectory
 # names of tf.gfile that early versions had

@@ -146,12 +146,12 @@ class TrainingHelper(Helper):
             finished = equal(0, self._sequence_length)
             return finished, self._read(finished, 0)
 
-    def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
+    def sample(self, time: Any, outputs: Any, name: str | None = None, **unused_kwargs: Any) -> Any:
         """The most likely id, which nobody uses."""
         with name_scope(name, "TrainingHelperSample", [time, outputs]):
             return cast(argmax(outputs, axis=-1), dt.int32)
 
-    def next_inputs(self, time: Any, outputs: Any, state: Any, sample_ids: Any = None, name: str | None = None) -> tuple[Any, Any, Any]:
+    def next_inputs(self, time: Any, outputs: Any, state: Any, name: str | None = None, **unused_kwargs: Any) -> tuple[Any, Any, Any]:
         """The next ones of the sequence."""
         with name_scope(name, "TrainingHelperNextInputs", [time]):
             following = time + 1

@@ -7,6 +7,7 @@ from typing import Any
 from penstock.graph import dtypes, nest
 from penstock.graph.convert import to_tensor
 from penstock.graph.scopes import name_scope
+from penstock.variables.modes import VariableAggregation, VariableSynchronization
 from penstock.variables.scope import VariableScope, get_variable, variable_scope
 
 
@@ -81,15 +82,18 @@ class Layer:
 
     # --- variables ---------------------------------------------------------------------------------------------------
 
-    def add_variable(self, name: str, shape: Any, dtype: Any = None, initializer: Any = None, regularizer: Any = None, trainable: bool = True,
-                     constraint: Any = None, partitioner: Any = None, **kwargs: Any) -> Any:
+    def add_variable(self, name: str, shape: Any, dtype: Any = None, initializer: Any = None, regularizer: Any = None,
+                     trainable: bool | None = None, constraint: Any = None, use_resource: bool | None = None,
+                     synchronization: Any = VariableSynchronization.AUTO, aggregation: Any = VariableAggregation.NONE, partitioner: Any = None,
+                     **kwargs: Any) -> Any:
         """A variable in the layer's scope."""
         self._set_scope(None)
         assert self._scope is not None
         with variable_scope(self._scope, reuse=True if self.built else self._reuse, auxiliary_name_scope=False) as current, \
                 name_scope(current.original_name_scope):
             variable = get_variable(name, shape=shape, dtype=dtype or self._dtype or dtypes.float32, initializer=initializer, regularizer=regularizer,
-                                    trainable=trainable and self.trainable, constraint=constraint, partitioner=partitioner)
+                                    trainable=trainable if self.trainable else False, constraint=constraint, partitioner=partitioner,
+                                    use_resource=use_resource, synchronization=synchronization, aggregation=aggregation)
         return self._track(variable)
 
     add_weight = add_variable

@@ -58,7 +58,7 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
     def next_inputs(self, time: Any, outputs: Any, state: Any, sample_ids: Any = None, name: str | None = None) -> tuple[Any, Any, Any]:
         """The right inputs, with embeddings where an id was drawn."""
         with name_scope(name, "ScheduledEmbeddingTrainingHelperNextInputs", [time, outputs]):
-            finished, base, state = super().next_inputs(time, outputs, state, sample_ids)
+            finished, base, state = super().next_inputs(time, outputs, state)
 
             def sampled() -> Tensor:
                 chosen, other = cast(where(sample_ids > -1), dt.int32), cast(where(sample_ids <= -1), dt.int32)
@@ -98,7 +98,7 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
     def next_inputs(self, time: Any, outputs: Any, state: Any, sample_ids: Any = None, name: str | None = None) -> tuple[Any, Any, Any]:
         """The right inputs, with outputs where they were chosen."""
         with name_scope(name, "ScheduledOutputTrainingHelperNextInputs", [time, outputs]):
-            finished, base, state = super().next_inputs(time, outputs, state, sample_ids)
+            finished, base, state = super().next_inputs(time, outputs, state)
             sample_ids = cast(sample_ids, dt.bool_)
 
             def sampled() -> Tensor:

@@ -23,9 +23,10 @@ class Benchmark:
         return overwrite_name or type(self).__name__
 
     def report_benchmark(self, iters: int | None = None, cpu_time: float | None = None, wall_time: float | None = None,
-                         throughput: float | None = None, extras: dict[str, Any] | None = None, name: str | None = None) -> None:
+                         throughput: float | None = None, extras: dict[str, Any] | None = None, name: str | None = None,
+                         metrics: list[dict[str, Any]] | None = None) -> None:
         """Prints one result."""
-        measured = {"iters": iters, "cpu_time": cpu_time, "wall_time": wall_time, "throughput": throughput, "extras": extras}
+        measured = {"iters": iters, "cpu_time": cpu_time, "wall_time": wall_time, "throughput": throughput, "extras": extras, "metrics": metrics}
         print(self._get_name(name), *(f"{key}: {value}" for key, value in measured.items() if value is not None))
 
     def run_op_benchmark(self, sess: Any, op_or_tensor: Any, feed_dict: Any = None, burn_iters: int = 2, min_iters: int = 10,

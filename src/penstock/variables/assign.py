@@ -113,8 +113,8 @@ def batch_scatter_update(ref: Any, indices: Any, updates: Any, use_locking: bool
         return scatter_nd_update(ref, stack([*grids[:-1], indices], -1), updates, use_locking)
 
 
-def is_variable_initialized(ref: Any, name: str | None = None) -> Tensor:
+def is_variable_initialized(variable: Any, name: str | None = None) -> Tensor:
     """``tf.is_variable_initialized``: a bool tensor, true once the variable has a value."""
-    if isinstance(ref, Variable):
-        return ref.is_initialized(name=name)
-    return IsVariableInitialized(ref, name=name)
+    if isinstance(variable, Variable):
+        return variable.is_initialized(name=name)
+    return IsVariableInitialized(variable, name=name)

@@ -5,6 +5,8 @@ reads and writes). What both have in common stands here; they differ in how they
 """
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -34,6 +36,11 @@ class _VariableType(type):
         if cls.__dict__.get("_is_factory"):
             return creators.create(*args, **kwargs)
         return super().__call__(*args, **kwargs)
+
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        """What a call takes, for ``help`` and editors."""
+        return inspect.signature(creators.create if cls.__dict__.get("_is_factory") else functools.partial(cls.__init__, None))  # type: ignore[misc]
 
 
 class Variable(metaclass=_VariableType):

@@ -4,6 +4,7 @@ from __future__ import annotations
 from penstock.api._table import publish
 
 TABLE: dict[str, str] = {
-    "penstock.platform.gfile": "GFile copy exists glob isdir listdir makedirs mkdir remove rename rmtree stat walk",
+    "penstock.platform.gfile": "GFile",
+    "penstock.platform.paths": "copy exists glob isdir listdir makedirs mkdir remove rename rmtree stat walk",
 }
 publish(__name__, TABLE)

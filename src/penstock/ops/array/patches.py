@@ -93,6 +93,11 @@ def extract_image_patches(images: Any, ksizes: Any = None, strides: Any = None, 
     return ExtractImagePatches(images, ksizes=sizes if ksizes is None else ksizes, strides=strides, rates=rates, padding=padding, name=name)
 
 
+def extract_patches(images: Any, sizes: Any, strides: Any, rates: Any, padding: str, name: str | None = None) -> Tensor:
+    """``tf.image.extract_patches``: the patches of images under a sliding window, as channels."""
+    return ExtractImagePatches(images, ksizes=sizes, strides=strides, rates=rates, padding=padding, name=name)
+
+
 def extract_volume_patches(input: Any, ksizes: Any, strides: Any, padding: str, name: str | None = None) -> Tensor:
     """``tf.extract_volume_patches``: the patches of volumes under a sliding window, as channels."""
     return ExtractVolumePatches(input, ksizes=ksizes, strides=strides, padding=padding, name=name)

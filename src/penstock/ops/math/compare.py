@@ -253,8 +253,16 @@ class ApproximateEqual:
     gradient = None
 
 
-equal = function(Equal, "equal")
-not_equal = function(NotEqual, "not_equal")
+def equal(x: Any, y: Any, name: str | None = None) -> Any:
+    """``tf.equal``: x == y, elementwise."""
+    return Equal(x, y, name=name)
+
+
+def not_equal(x: Any, y: Any, name: str | None = None) -> Any:
+    """``tf.not_equal``: x != y, elementwise."""
+    return NotEqual(x, y, name=name)
+
+
 less = function(Less, "less")
 less_equal = function(LessEqual, "less_equal")
 greater = function(Greater, "greater")

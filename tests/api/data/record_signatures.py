@@ -1,0 +1,82 @@
+"""Writes ``signatures.txt.gz``: what the public functions and methods of TensorFlow 1.15, under which it runs, are called with.
+
+    python3.7 tests/api/data/record_signatures.py
+
+One JSON list per function or class, and per public method: its name, and [argument, default] for each argument, in order. A default is written as
+``repr`` has it, or by its name; an argument without one is [argument] alone. What TensorFlow itself hides behind ``*args`` is left out.
+"""
+import gzip
+import inspect
+import json
+import os
+
+NAMESPACES = """
+app bitwise config data data.experimental debugging dtypes flags gfile graph_util image initializers io io.gfile linalg logging
+lookup lookup.experimental manip math nest nn nn.rnn_cell profiler python_io quantization queue random resource_loader saved_model sets signal sparse
+spectral strings summary sysconfig test train contrib.data contrib.legacy_seq2seq contrib.lookup contrib.rnn contrib.seq2seq contrib.staging contrib.tfprof
+contrib.training
+"""
+
+LAYERS = ("build", "call")  # methods that others call, and whose arguments TensorFlow's own cells name differently
+
+
+def default(value):
+    """A default as text."""
+    if value is None or isinstance(value, (bool, int, float, str, bytes)):
+        return repr(value)
+    if isinstance(value, (list, tuple)):
+        return repr(list(value))
+    name = getattr(value, "name", getattr(value, "__name__", None))
+    return name if isinstance(name, str) else type(value).__name__
+
+
+def arguments(function):
+    """[[argument, default], ...]; None if nobody can tell."""
+    from tensorflow.python.util import tf_inspect
+    try:
+        spec = tf_inspect.getfullargspec(function)
+    except TypeError:
+        return None
+    if spec.varargs or (spec.varkw and not spec.args):
+        return None
+    defaults = [(default(value),) for value in spec.defaults or ()]
+    found = [[name] for name in spec.args[:len(spec.args) - len(defaults)]]
+    found += [[name, value[0]] for name, value in zip(spec.args[len(spec.args) - len(defaults):], defaults)]
+    return found[1:] if found and found[0][0] in ("self", "cls", "_cls") else found
+
+
+def constructor(cls):
+    """The function that gets the arguments of a call of a class."""
+    return cls.__new__ if cls.__init__ is object.__init__ and cls.__new__ is not object.__new__ else cls.__init__
+
+
+def members(name, value):
+    """(name, arguments) of a function, or of a class and its methods."""
+    if not inspect.isclass(value):
+        yield name, arguments(value)
+        return
+    yield name, arguments(constructor(value))
+    for key in dir(value):
+        method = inspect.getattr_static(value, key)
+        if not key.startswith("_") and key not in LAYERS and (inspect.isroutine(method) or isinstance(method, (classmethod, staticmethod))):
+            yield name + "." + key, arguments(getattr(value, key))
+
+
+def main():
+    """Writes the file next to this one."""
+    import tensorflow as tf
+    found = {}
+    for namespace in ["", *NAMESPACES.split()]:
+        module, prefix = tf, "tf."
+        for part in filter(None, namespace.split(".")):
+            module, prefix = getattr(module, part), prefix + part + "."
+        for name in dir(module):
+            value = getattr(module, name)
+            if not name.startswith("_") and callable(value) and getattr(value, "__module__", "").startswith("tensorflow"):
+                found.update(members(prefix + name, value))
+    with gzip.GzipFile(os.path.join(os.path.dirname(os.path.abspath(__file__)), "signatures.txt.gz"), "wb", mtime=0) as file:
+        file.write("".join(json.dumps([name, value]) + "\n" for name, value in sorted(found.items()) if value is not None).encode())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""Public functions, constructors and methods take TensorFlow's arguments, in its order and with its defaults; further ones come behind.
+
+The reference is ``data/signatures.txt.gz``, written under real TensorFlow 1.15 by ``data/record_signatures.py``.
+"""
+from __future__ import annotations
+
+import gzip
+import inspect
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import penstock as tf
+
+pytestmark = pytest.mark.graph
+
+# What may differ, each with its reason.
+OURS = {
+    "tf.DType": "types are there; nobody makes one", "tf.dtypes.DType": "the same",
+    "tf.Operation": "made by the graph", "tf.Tensor": "made by an operation", "tf.data.Dataset": "made by its class methods",
+    "tf.data.experimental.make_batched_features_dataset": "its reader is a class of another name",
+    "tf.contrib.data.make_batched_features_dataset": "the same",
+    "tf.profiler.profile": "None instead of a default that means the same", "tf.profiler.advise": "the same",
+    "tf.sparse_split": "None instead of an object that nobody may give", "tf.sparse.split": "the same",
+}
+
+
+def default(value: Any) -> str:
+    """A default as the recorder writes it."""
+    if value is None or isinstance(value, (bool, int, float, str, bytes)):
+        return repr(value)
+    if isinstance(value, (list, tuple)):
+        return repr(list(value))
+    name = getattr(value, "name", getattr(value, "__name__", None))
+    return name if isinstance(name, str) else type(value).__name__
+
+
+def public(name: str) -> Any:
+    """The object with this name; None if Penstock has none."""
+    found: Any = tf
+    for part in name.split(".")[1:]:
+        found = getattr(found, part, None)
+    return found
+
+
+with gzip.open(Path(__file__).parent / "data" / "signatures.txt.gz", "rt") as lines:
+    REFERENCE = {name: arguments for name, arguments in map(json.loads, lines) if public(name) is not None}
+
+
+def arguments(function: Any) -> list[list[str]]:
+    """[[argument, default], ...], as recorded."""
+    found = [parameter for parameter in inspect.signature(function).parameters.values() if parameter.kind is not parameter.VAR_KEYWORD]
+    if found and found[0].name == "self":  # a method, of its class
+        found = found[1:]
+    return [[each.name] if each.default is each.empty else [each.name, default(each.default)] for each in found]
+
+
+def _equal(mine: list[str], theirs: list[str]) -> bool:
+    """What TensorFlow requires may be optional; 1 is 1.0."""
+    return mine == theirs or len(theirs) == 1 or (len(mine) > 1 and theirs[1][-1:].isdigit() and mine[1] == theirs[1] + ".0")
+
+
+def test_most_of_them_are_there():
+    assert len(REFERENCE) > 1500 and OURS.keys() <= REFERENCE.keys()
+
+
+@pytest.mark.parametrize("name", sorted(REFERENCE.keys() - OURS.keys()))
+def test_arguments(name):
+    wanted, found = REFERENCE[name], arguments(public(name))
+    assert [each[0] for each in found[:len(wanted)]] == [each[0] for each in wanted]
+    assert [(mine, theirs) for mine, theirs in zip(found, wanted) if not _equal(mine, theirs)] == []
+    assert all(len(each) > 1 for each in found[len(wanted):])
