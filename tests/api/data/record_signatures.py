@@ -13,8 +13,8 @@ import os
 NAMESPACES = """
 app bitwise config data data.experimental debugging dtypes flags gfile graph_util image initializers io io.gfile linalg logging
 lookup lookup.experimental manip math nest nn nn.rnn_cell profiler python_io quantization queue random resource_loader saved_model sets signal sparse
-spectral strings summary sysconfig test train contrib.data contrib.legacy_seq2seq contrib.lookup contrib.rnn contrib.seq2seq contrib.staging contrib.tfprof
-contrib.training
+spectral strings summary sysconfig test train contrib.data contrib.legacy_seq2seq contrib.lookup contrib.rnn contrib.seq2seq contrib.staging
+contrib.tfprof contrib.training
 """
 
 LAYERS = ("build", "call")  # methods that others call, and whose arguments TensorFlow's own cells name differently
