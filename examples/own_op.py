@@ -4,7 +4,7 @@
     PENSTOCK_COMPILE=eager penstock explain examples/own_op.py
 
 Trains a small network whose activation is ``x * relu6(x + 3) / 6``, defined here with its gradient. ``explain`` shows what a step became: the
-activation and its gradient are no calls of their own, but parts of fused loops.
+gradient of the activation, the sum that is the gradient of the bias, and Adam's update of the bias are one loop.
 """
 from __future__ import annotations
 

@@ -64,6 +64,12 @@ def test_numpy_runs_before_native_code(monkeypatch):
     assert "for 2 of 2 runs" in reason
 
 
+def test_a_variable_without_a_value():
+    v = tf.Variable(np.ones(5000, np.float32))
+    reason, = explained(tf.assign(v, tf.tanh(tf.fill([5000], 2.0)) * tf.placeholder_with_default(3.0, []), name="first"), runs=1)["kernel NumPy"]
+    assert "up to first (a variable had no value yet: NumPy took" in reason and "for 1 of 1 runs)" in reason
+
+
 def test_inputs_that_are_no_arrays():
     x = tf.placeholder(tf.float32, [4])
     y = tf.exp(x) * tf.tanh(x)

@@ -89,7 +89,8 @@ class RegionRun:
                     values[position] = inputs[position].borrow()
                     borrowed.append(inputs[position])
                 signature = tuple(map(_RELIED_ON, values))
-            except KernelError:  # a variable without a value: the node that wants it says so
+            except KernelError:  # the node that wants it says so
+                self._strange = "a variable had no value yet"
                 return None
             except AttributeError as error:
                 self._strange = f"one of its inputs is neither an array nor a variable ({error})"
@@ -119,9 +120,10 @@ class RegionRun:
     def _by_numpy(self, native_runs: int) -> KernelReport:
         """The runs before native code took over, as one kernel."""
         runs, seconds = self._unready
-        why = self._strange or f"native code takes over after a while: here, NumPy took {seconds:.2g} s for {runs} of {runs + native_runs} runs"
-        nodes = self.body.nodes
-        return KernelReport("NumPy", (f"{len(nodes)} nodes up to {nodes[-1].name} ({why})",), seconds / (runs + native_runs))
+        why = self._strange or "native code takes over after a while"
+        nodes, total = self.body.nodes, runs + native_runs
+        told = f"{len(nodes)} nodes up to {nodes[-1].name} ({why}: NumPy took {seconds:.2g} s for {runs} of {total} runs)"
+        return KernelReport("NumPy", (told,), seconds / total)
 
     def _fallbacks(self, alone: list[Node]) -> list[tuple[str, str, str]]:
         """Names, op types and reasons of the nodes that NumPy ran; ``alone`` are those that were left over when the region was cut."""
