@@ -342,7 +342,7 @@ class _BackwardLoop:
         test = FuncGraph(f"{self.op.attrs['cond'].name}_grad", default_graph())
         with test.as_default():
             inputs = [test.add_input(tensor.dtype.base_dtype, tensor.shape, "loop_var") for tensor in graph.inputs]
-            test.outputs = [inputs[0] > 0]  # type: ignore[operator]
+            test.outputs = [inputs[0] > 0]  # type: ignore[list-item, operator]
         node = While.node([starts], {"cond": test, "body": graph, "parallel_iterations": self.op.attrs["parallel_iterations"],
                                      "output_shapes": [tensor.shape for tensor in graph.inputs]}, name="While")
         for tensor, start in zip(node.outputs, starts):

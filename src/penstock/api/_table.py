@@ -43,7 +43,7 @@ def publish(namespace: str, table: dict[str, str], submodules: str = "", missing
     target.ORIGINS = origins  # type: ignore[attr-defined]
     target.MISSING = absent  # type: ignore[attr-defined]
     if any(origin.endswith(":") for origin in origins.values()) and not hasattr(target, "__path__"):
-        target.__path__ = []  # type: ignore[attr-defined]  (a package, so that `import tensorflow.app.flags` works)
+        target.__path__ = []  # type: ignore[attr-defined]  # a package, so that `import tensorflow.app.flags` works
     return origins
 
 

@@ -160,8 +160,8 @@ def _without_circles(members: list[int], edges: set[tuple[int, int]]) -> list[tu
     """The edges without those that lead back to where a walk came from."""
     following: dict[int, list[int]] = defaultdict(list)
     place = {member: index for index, member in enumerate(members)}
-    for source, target in sorted(edges, key=lambda edge: (place[edge[0]], place[edge[1]])):
-        following[source].append(target)
+    for source, end in sorted(edges, key=lambda edge: (place[edge[0]], place[edge[1]])):
+        following[source].append(end)
     state: dict[int, int] = {}  # 1: on the way, 2: done
     kept = []
     for start in members:

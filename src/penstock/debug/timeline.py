@@ -15,7 +15,7 @@ class Timeline:
         """The trace as JSON text; ``show_memory`` adds the bytes that each op put out."""
         events: list[dict[str, Any]] = []
         finished: dict[str, tuple[int, int, int]] = {}  # node -> (process, thread, end): where an arrow starts
-        rows = []
+        rows: list[tuple[int, int, Any]] = []
         for process, device in enumerate(self._stats.dev_stats):
             events.append({"ph": "M", "name": "process_name", "pid": process, "args": {"name": f"{device.device} Compute"}})
             rows.extend((node.all_start_micros, process, node) for node in device.node_stats)

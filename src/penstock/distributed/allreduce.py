@@ -65,7 +65,7 @@ class Ring:
         with name_scope(self.scope), device(self.tasks[self.worker]):
             if self.workers == 1:
                 return [identity(tensor) for tensor in given]
-            tag = identity(self.state + 0)  # a copy: what it is at the start of the step
+            tag = identity(self.state + 0)  # type: ignore[operator]  # a copy: what it is at the start of the step
             reduced: dict[int, Tensor] = {}
             for dtype in dict.fromkeys(tensor.dtype.base_dtype for tensor in given):
                 places = [place for place, tensor in enumerate(given) if tensor.dtype.base_dtype is dtype]

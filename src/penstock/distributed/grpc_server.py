@@ -117,11 +117,15 @@ class GrpcServer(grpc.GenericRpcHandler):  # type: ignore[misc] # grpc has no ty
             self._strangers.leave(context)
         connection = _Connection(StreamCarrier(greeting.seal(b"server"), greeting.seal(b"client"), self._serve), self._serve)
         self._connections.add(connection)
-        context.add_callback(lambda: (connection.lost(), self._connections.discard(connection)))
+        context.add_callback(lambda: self._lose(connection))
         POOL.submit(lambda: connection.read(requests, context))
         ticket = self._listener.ticket(connection.accepted) if self._listener.name else b""
         connection.stream.send(OFFER, 0, [ticket + self._listener.name.encode()])
         yield from connection.stream.outgoing()
+
+    def _lose(self, connection: _Connection) -> None:
+        connection.lost()
+        self._connections.discard(connection)
 
     def _serve(self, message: Message, served: Served) -> None:
         """In the thread that reads."""
