@@ -134,11 +134,14 @@ def _cached(what: str, build: Callable[[], str]) -> bytes:
 
 @functools.cache
 def _sources() -> str:
-    """Names this version of the package by its files, their sizes and times."""
+    """Names this version of the package by what is in its files: their times may be those of another version's."""
     package = Path(__file__).parents[1]
-    files = sorted(path for folder in ("compiler", "ops", "graph") for path in (package / folder).rglob("*.py"))
-    status = [(str(path.relative_to(package)), path.stat()) for path in files]
-    return hashlib.sha256(repr([(name, each.st_size, each.st_mtime_ns) for name, each in status]).encode()).hexdigest()
+    found = hashlib.sha256()
+    for path in sorted(path for folder in ("compiler", "ops", "graph") for path in (package / folder).rglob("*.py")):
+        content = path.read_bytes()
+        found.update(f"{path.relative_to(package)} {len(content)}\n".encode())
+        found.update(content)
+    return found.hexdigest()
 
 
 def dump(title: str, text: str, wanted: Collection[str]) -> str:
