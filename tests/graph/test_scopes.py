@@ -1,6 +1,8 @@
 """Devices, control dependencies and colocation: what ``with`` blocks say of the ops made inside."""
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 
 import penstock as tf
@@ -147,6 +149,39 @@ def test_colocation_nests_and_can_be_forgotten():
         assert tf.constant(0).op.colocation_groups() == [b"loc:@a", b"loc:@b"]
     with tf.colocate_with(a.op), tf.colocate_with(b.op, ignore_existing=True):
         assert tf.constant(0).op.colocation_groups() == [b"loc:@b"]
+
+
+@pytest.mark.parametrize(("blocks", "constant", "variable"), [
+    (["@a", "@b"], "/job:a", "/job:a"),
+    (["@b", "@a"], "/job:b/task:1", "/job:b/task:1"),
+    (["@n", "@a"], "/job:a", "/job:a"),
+    (["@a", "@n"], "/job:a", "/job:a"),
+    (["@b", "!a", "@c"], "/job:a", "/job:a"),
+    (["@a", "@c", "/job:x"], "/job:a", "/job:a"),
+    (["@n", "/job:x"], "/job:x", "/job:x"),
+    (["/job:x", "@n"], "", "/job:x"),
+    (["/job:x", "!"], "", "/job:x"),
+    (["/job:x", "@n", "/cpu:1"], "/device:CPU:1", "/device:CPU:1"),
+    (["@n", "/job:x", "@n"], "", ""),
+    (["ps", "!"], "", "/job:ps/task:0"),
+    (["ps", "@a"], "/job:a", "/job:a"),
+    (["/job:y/task:2", "ps", "@n"], "", "/job:ps/task:0"),
+    (["@n", "/job:y/task:2", "ps"], "/job:worker/task:2", "/job:ps/task:0"),
+])
+def test_devices_of_nested_colocation(blocks, constant, variable):
+    """As in TensorFlow 1.15: the outer block wins, and what is colocated sees no device block around that, unless it is a variable."""
+    for name, device in (("a", "/job:a"), ("b", "/job:b/task:1"), ("c", "/cpu:3"), ("n", None)):
+        with tf.device(device):
+            tf.constant(0, name=name)
+    graph = tf.get_default_graph()
+    with contextlib.ExitStack() as stack:
+        for block in blocks:  # @ colocates, ! forgets outer blocks
+            if block[0] in "@!":
+                op = graph.get_operation_by_name(block[1:]) if block[1:] else None
+                stack.enter_context(tf.colocate_with(op, ignore_existing=block[0] == "!"))
+            else:
+                stack.enter_context(tf.device(tf.train.replica_device_setter(ps_tasks=2) if block == "ps" else block))
+        assert [tf.constant(0).device, tf.Variable(0).device] == [constant, variable]
 
 
 def test_container():

@@ -140,12 +140,20 @@ def outermost(graph: Graph) -> Graph:
 
 @contextmanager
 def init_scope() -> Iterator[None]:
-    """``tf.init_scope``: ops made inside go to the graph around all functions, and wait for nothing. Variables are made so."""
+    """``tf.init_scope``: ops made inside go to the graph around all functions, and wait for nothing. Variables are made so.
+
+    A block of colocation hides the devices around it, but not from variables: they go to their ps, unless they are colocated with what has a device.
+    """
     graph = default_graph()
     target = outermost(graph)
+    state = target._state
     with target.as_default(), target.control_dependencies(None):
         outer, target._name_stack = target._name_stack, graph._name_stack
+        devices = state.devices
+        if state.colocation and not devices:
+            state.devices = state.outside
         try:
             yield
         finally:
+            state.devices = devices
             target._name_stack = outer

@@ -33,6 +33,7 @@ class _ThreadState(threading.local):
     def __init__(self) -> None:
         self.devices: list[Any] = []  # canonical names, functions, or None (forget the outer ones)
         self.colocation: list[Any] = []  # Operations, or None
+        self.outside: list[Any] = []  # the devices outside all blocks of colocation
         self.control: list[_Controller] = []
 
 
@@ -145,7 +146,7 @@ class Graph:
         if required:  # a write goes where its variable is, whatever the blocks around it say
             op._device = required[0]._device
         else:
-            op._device = next((other._device for other in others if other._device), op._device)
+            op._device = next((other._device for other in reversed(others) if other._device), op._device)  # of nested blocks, the outer one's
 
     # --- names -------------------------------------------------------------------------------------------------------
 
@@ -286,6 +287,8 @@ class Graph:
         elif op is None and not ignore_existing:
             raise ValueError("Trying to reset colocation (op is None) but ignore_existing is not True")
         state, devices, entered = self._state, self._state.devices, 1 + bool(ignore_existing and op is not None)
+        if not state.colocation:
+            state.outside = devices
         state.colocation.extend([None, op][-entered:])
         state.devices = []  # a colocated op takes its device from the other op, not from the blocks around it
         try:
