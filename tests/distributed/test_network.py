@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 import penstock as tf
+from penstock.distributed.messages import Message
+from penstock.distributed.security import Access
+from penstock.distributed.transport_grpc import GrpcTransport
 from support.cluster import Processes
 from support.proxy import Proxy
 
@@ -63,6 +66,17 @@ def test_a_link_that_is_gone(cluster, how):
         cluster.proxy.heal()
         after = until_it_runs(session, step)
         assert after.tolist() in ([2.0, 2.0], [3.0, 3.0], [4.0, 4.0]) and before.tolist() == [1.0, 1.0], "lost steps ran once or not at all"
+
+
+def test_a_task_that_is_far_away(cluster):
+    """To connect takes several ways there and back: nobody who waits for the first one is taken for lost."""
+    with Proxy(cluster.spec["ps"][0]) as proxy:
+        proxy.delay = 0.3
+        transport = GrpcTransport(Access.from_environment())
+        try:
+            assert "devices" in transport.call(proxy.address, Message("GetStatus")).fields
+        finally:
+            transport.close()
 
 
 def test_a_link_that_is_slow(cluster):

@@ -12,8 +12,8 @@ _PIECE = 1 << 14
 class Proxy:
     """Forwards connections to an address; a context manager. All of it happens in one thread.
 
-    ``silent``: bytes are taken and not passed on, as when a cable is pulled. ``rate`` (bytes per second) makes it slow, per direction. ``cut`` closes
-    all connections and refuses new ones until ``heal``.
+    ``silent``: bytes are taken and not passed on, as when a cable is pulled. ``rate`` (bytes per second) makes it slow, per direction; ``delay``
+    (seconds) far away. ``cut`` closes all connections and refuses new ones until ``heal``.
     """
 
     def __init__(self, target: str) -> None:
@@ -21,7 +21,7 @@ class Proxy:
         self._target = host, int(port)
         self._open: set[asyncio.StreamWriter] = set()
         self._refusing = False
-        self.silent, self.rate, self.address = False, 0.0, ""
+        self.silent, self.rate, self.delay, self.address = False, 0.0, 0.0, ""
 
     def __enter__(self) -> Proxy:
         self._loop = asyncio.new_event_loop()
@@ -75,6 +75,8 @@ class Proxy:
             while data := await reader.read(_PIECE):
                 if self.rate:
                     await asyncio.sleep(len(data) / self.rate)
+                if self.delay:
+                    await asyncio.sleep(self.delay)
                 if not self.silent:
                     writer.write(data)
                     await writer.drain()

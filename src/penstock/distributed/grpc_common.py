@@ -19,7 +19,8 @@ _SHARED_OPTIONS = [
 CLIENT_OPTIONS = [
     *_SHARED_OPTIONS, ("grpc.enable_http_proxy", 0), ("grpc.enable_retries", 0), ("grpc.use_local_subchannel_pool", 1),
     ("grpc.max_receive_message_length", LARGEST), ("grpc.max_send_message_length", LARGEST),
-    ("grpc.initial_reconnect_backoff_ms", 200), ("grpc.min_reconnect_backoff_ms", 200), ("grpc.max_reconnect_backoff_ms", 1000)]
+    ("grpc.initial_reconnect_backoff_ms", 200), ("grpc.max_reconnect_backoff_ms", 1000),
+    ("grpc.min_reconnect_backoff_ms", 2000)]  # in spite of its name, what one attempt may take: several ways there and back
 _SERVER_OPTIONS = [
     *_SHARED_OPTIONS, ("grpc.http2.min_ping_interval_without_data_ms", 500), ("grpc.http2.max_ping_strikes", 0), ("grpc.so_reuseport", 0)]
 
