@@ -1,6 +1,8 @@
 """The table of a worker's steps and their rendezvous."""
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from penstock.distributed.steps import Steps
@@ -144,9 +146,15 @@ def test_a_failed_part_tells_its_receivers(steps):
     assert receiver.ended == [bad] and len(steps) == 0
 
 
-def test_what_nobody_takes_is_dropped(steps, monkeypatch):
+def test_what_nobody_takes_is_dropped(steps):
+    """Also if no other step ever begins here, and nobody waits for ever for a step that never began."""
     steps.begin(1, 0).rendezvous.send(HERE, 5)
     steps.end(1)
-    monkeypatch.setattr("penstock.distributed.steps._FORGOTTEN_AFTER", -1.0)
-    steps.begin(2, 0)
-    assert len(steps) == 1
+    receiver = Receiver(steps, 2)
+    steps.begin(3, 0)
+    now = time.monotonic()
+    steps.drop_forgotten(now + 60.0)
+    assert len(steps) == 3
+    steps.drop_forgotten(now + 180.0)
+    assert len(steps) == 1, "the one that runs"
+    assert isinstance(receiver.ended[0], AbortedError)

@@ -170,7 +170,6 @@ class Steps:
                 raise AbortedError(None, None, f"step {number} was started twice on {self._task}")
             entry.started = entry.running = True
             entry.step, step.rendezvous = step, entry.rendezvous
-            self._drop_forgotten()
         return step
 
     def end(self, number: int, error: OpError | None = None) -> None:
@@ -230,6 +229,13 @@ class Steps:
         for number in numbers:
             self.abort(number, error)
 
+    def drop_forgotten(self, now: float) -> None:
+        """Drops what is left over of steps whose master and receivers are gone; to be called now and then."""
+        with self._lock:
+            late = [number for number, entry in self._entries.items() if not entry.running and now - entry.since > _FORGOTTEN_AFTER]
+        for number in late:
+            self.abort(number, AbortedError(None, None, f"nobody came for what step {number} left on {self._task}"))
+
     def __len__(self) -> int:
         return len(self._entries)
 
@@ -250,11 +256,6 @@ class Steps:
         self._ended[number] = None if error is None else error_from(error_fields(error))  # a copy: the frames of the error itself hold tensors
         if len(self._order) > _REMEMBERED:
             del self._ended[self._order.popleft()]
-
-    def _drop_forgotten(self) -> None:
-        limit = time.monotonic() - _FORGOTTEN_AFTER
-        for number in [number for number, entry in self._entries.items() if not entry.running and entry.since < limit]:
-            self._close(number, AbortedError(None, None, f"nobody came for what step {number} left on {self._task}"))
 
 
 def _not_told(error: BaseException | None) -> None:
