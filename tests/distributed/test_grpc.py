@@ -275,8 +275,14 @@ def test_without_a_secret_only_the_loopback_listens(tmp_path, monkeypatch):
     path.write_text("\n")
     with pytest.raises(tf.errors.InvalidArgumentError, match="is empty"):
         cluster_secret()
+    path.write_bytes(b"\xff")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="cannot be read"):
+        cluster_secret()
     path.unlink()
     with pytest.raises(tf.errors.NotFoundError, match="does not exist"):
+        cluster_secret()
+    monkeypatch.setenv(SECRET + "_FILE", str(tmp_path))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Is a directory"):
         cluster_secret()
 
 

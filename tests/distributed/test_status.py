@@ -57,6 +57,12 @@ def test_a_cluster_tells_how_it_is(servers, capsys):
         assert part in text, text
 
 
+def test_the_address_of_a_server_on_any_port():
+    server = tf.train.Server.create_local_server()
+    assert [task["address"] for task in cluster_status(server.target)] == [server.target.removeprefix("grpc://")]
+    server.stop()
+
+
 def test_a_lost_task_is_told_of(servers, capsys):
     ps, worker = servers
     ps.stop()

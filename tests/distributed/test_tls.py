@@ -80,5 +80,8 @@ def test_all_three_files_are_needed(authorities, use):
     use([ours[0], ours[1], None])
     with pytest.raises(tf.errors.InvalidArgumentError, match="PENSTOCK_TLS_CA is missing"):
         certificates()
+    use([ours[0], ours[1] + ".gone", ours[2]])
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"PENSTOCK_TLS_KEY cannot be read: .*No such file"):
+        certificates()
     use([None] * 3)
     assert certificates() is None

@@ -48,6 +48,8 @@ def read_secret(path: str) -> str:
             secret = file.read().strip()
     except FileNotFoundError:
         raise NotFoundError(None, None, f"the file of the cluster's secret does not exist: {path}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidArgumentError(None, None, f"the file of the cluster's secret cannot be read: {path}: {error}") from None
     if not secret:
         raise InvalidArgumentError(None, None, f"the file of the cluster's secret is empty: {path}")
     return secret
@@ -71,8 +73,11 @@ def certificates() -> Certificates | None:
     for name, path in zip(_TLS, paths):
         if not path:
             raise InvalidArgumentError(None, None, f"mutual TLS needs {', '.join(_TLS)}, and {name} is missing")
-        with open(path, "rb") as file:
-            contents.append(file.read())
+        try:
+            with open(path, "rb") as file:
+                contents.append(file.read())
+        except OSError as error:
+            raise InvalidArgumentError(None, None, f"{name} cannot be read: {error}") from None
     return Certificates(*contents)
 
 

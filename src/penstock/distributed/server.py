@@ -59,8 +59,9 @@ class Server:
                          self._task, address)
         self._port = self._grpc.bind(access.listening_host(host), port)
         self._transport = GrpcTransport(access)
-        self._addresses = {address if self._port == port else f"{host}:{self._port}", f"localhost:{self._port}", f"127.0.0.1:{self._port}"}
-        peers = Peers(cluster.addresses(), self._transport, self._task)
+        own = f"{host}:{self._port}"  # the port may have been left to the system
+        self._addresses = {own, f"localhost:{self._port}", f"127.0.0.1:{self._port}"}
+        peers = Peers({**cluster.addresses(), self._task: own}, self._transport, self._task)
         self._worker = Worker(self._task, definition.default_session_config, peers.fetch)
         self._master = Master(self._worker, peers)
         self._foreign = ForeignCalls(ForeignMaster(self._master), access)
