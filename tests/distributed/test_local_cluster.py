@@ -288,6 +288,67 @@ def test_variables_are_shared_by_name(cluster):
     second.close()
 
 
+@pytest.mark.parametrize(("make", "shared"), [
+    (lambda: tf.FIFOQueue(10, tf.float32, [[]]), False), (lambda: tf.FIFOQueue(10, tf.float32, [[]], shared_name="q"), True),
+    (lambda: tf.ConditionalAccumulator(tf.float32, []), False), (lambda: tf.ConditionalAccumulator(tf.float32, [], shared_name="a"), True),
+    (lambda: tf.contrib.lookup.MutableHashTable(tf.float32, tf.int64, -1, checkpoint=False), False),
+    (lambda: tf.contrib.lookup.MutableHashTable(tf.float32, tf.int64, -1, name="t"), True)])
+def test_what_has_no_name_to_be_shared_by_belongs_to_its_session(cluster, make, shared):
+    """As in TensorFlow. Variables, and tables that are saved, are shared by the names of their nodes."""
+    def one_more(session):
+        value = tf.random_uniform([])
+        if isinstance(thing, tf.QueueBase):
+            session.run(thing.enqueue(value))
+            return session.run(thing.size())
+        if isinstance(thing, tf.ConditionalAccumulatorBase):
+            session.run(thing.apply_grad(value))
+            return session.run(thing.num_accumulated())
+        session.run(thing.insert([value], tf.constant([1], tf.int64)))
+        return session.run(thing.size())
+
+    with tf.device(PS):
+        thing = make()
+        first, second = cluster.session(WORKER), cluster.session(WORKER)
+        assert [one_more(first), one_more(first), one_more(second)] == [1, 2, 3 if shared else 1]
+    for session in (first, second):
+        session.close()
+    until_nothing_is_known(cluster, [PS, WORKER])
+    assert len(cluster.workers[PS].resources) == shared
+
+
+def test_iterators_belong_to_their_sessions(cluster):
+    with tf.device(PS):
+        numbers = tf.data.Dataset.range(10)
+        following, once = tf.data.make_initializable_iterator(numbers), tf.data.make_one_shot_iterator(numbers).get_next()
+        shared = tf.data.make_initializable_iterator(numbers, shared_name="shared")
+        chosen = tf.placeholder(tf.string, [])
+        by_name = tf.data.Iterator.from_string_handle(chosen, numbers.output_types, numbers.output_shapes).get_next()
+        mine, common = following.string_handle(), shared.string_handle()
+    first, second = cluster.session(WORKER), cluster.session(WORKER)
+    first.run([following.initializer, shared.initializer])
+    assert [first.run(following.get_next()), first.run(once), first.run(shared.get_next())] == [0, 0, 0]
+    assert [second.run(once), second.run(shared.get_next())] == [0, 1]
+    with pytest.raises(tf.errors.FailedPreconditionError):
+        second.run(following.get_next())
+    second.run(following.initializer)
+    assert [second.run(by_name, {chosen: second.run(handle)}) for handle in (mine, common)] == [0, 2]
+    assert [first.run(by_name, {chosen: first.run(handle)}) for handle in (mine, common)] == [1, 3]
+
+
+def test_a_graph_that_changed_keeps_its_queues(session):
+    """A node that was sent is changed: all of the graph goes to the master anew, and the session is as it was."""
+    with tf.device(PS):
+        queue = tf.FIFOQueue(10, tf.float32, [[]])
+        draw = tf.random_uniform([], seed=1)
+    total = draw + 0.0
+    session.run(queue.enqueue([5.0]))
+    before = session.run(total)
+    total.op._update_input(1, tf.constant(100.0))
+    after = session.run(total)
+    assert after > 100.0 and after - 100.0 != pytest.approx(before), "the random state goes on"
+    assert session.run(queue.dequeue()) == 5.0
+
+
 def test_isolated_sessions(cluster, session):
     with tf.device("/job:ps/task:0"):
         v = tf.Variable(1.0, name="v")

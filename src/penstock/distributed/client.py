@@ -116,8 +116,8 @@ class RemoteSession:
     """A session on a master; see ``backends.Backend``.
 
     Nodes are sent once, before the first step after they were made. If the program changed a node that was sent already
-    (graph surgery, or a loop that got a gradient), all of the graph goes to a new session of the master; variables are
-    not touched by that, they belong to their tasks.
+    (graph surgery, or a loop that got a gradient), all of the graph is sent anew; what the session has on its tasks (queues,
+    iterators, random states) is not touched by that.
     """
 
     def __init__(self, link: Any, graph: Graph, config: Any) -> None:
@@ -201,16 +201,16 @@ class RemoteSession:
 
     def _send(self, graph_def: GraphDef) -> str:
         digests = {node.name: hashlib.blake2b(node.SerializeToString(deterministic=True), digest_size=16).digest() for node in graph_def.node}
-        if any(digests.get(name) != digest for name, digest in self._sent.items()):
-            self._link.call(Message("CloseSession", {"session": self._session}), _CLOSE_PATIENCE)
-            self._session = None
+        anew = any(digests.get(name) != digest for name, digest in self._sent.items())
+        if anew:
+            self._sent = {}
         session = self._open()
         new = GraphDef(versions=graph_def.versions)
         new.node.extend(node for node in graph_def.node if node.name not in self._sent)
         if any(value.HasField("func") for node in new.node for value in node.attr.values()):
             new.library.CopyFrom(graph_def.library)
         if new.node:
-            self._link.call(Message("ExtendSession", {"session": session}, [new.SerializeToString()]))
+            self._link.call(Message("ExtendSession", {"session": session, "anew": anew}, [new.SerializeToString()]))
             self._sent = digests
         return session
 

@@ -53,9 +53,11 @@ class MasterSession:
         self.last_used = time.monotonic()
         self.client_lost = 0.0  # since when; 0 while the client is there
 
-    def extend(self, graph_def: GraphDef) -> None:
-        """Adds nodes to the graph."""
+    def extend(self, graph_def: GraphDef, anew: bool = False) -> None:
+        """Adds nodes to the graph, or to a new one in its place."""
         with self._lock:
+            if anew:
+                self._graph, self._plans, self._partial = Graph(), {}, {}
             try:
                 extend_graph(self._graph, graph_def)
             except (ValueError, TypeError) as error:
@@ -182,13 +184,14 @@ class MasterSession:
         plan = self._plans.get(key)
         if plan is None:
             with self._lock:
-                program = self._program(feeds, fetches, targets, done)
+                graph, program = self._graph, self._program(feeds, fetches, targets, done)
             place(program, self._candidates(program, end), self._config.allow_soft_placement, self._config.log_device_placement)
             try:
                 plan = self._register(split(program))
                 with self._lock:
                     self._check_open()
-                    plan = self._plans.setdefault(key, plan)
+                    if self._graph is graph:
+                        plan = self._plans.setdefault(key, plan)
             finally:
                 if self._closed is not None:
                     self._end_parts()  # what was registered after the end

@@ -122,7 +122,7 @@ class Service:
         return session
 
     def _extend_session(self, message: Message, caller: Caller) -> Message:
-        self._session(message, caller).extend(GraphDef.FromString(_blob(message)))
+        self._session(message, caller).extend(GraphDef.FromString(_blob(message)), _field(message, "anew", bool))
         return Message("ok")
 
     def _run_step(self, message: Message, caller: Caller) -> Message:

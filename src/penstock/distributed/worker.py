@@ -118,11 +118,14 @@ class Worker:
         """Forgets the parts of a session and what belongs to it alone."""
         with self._lock:
             self._graphs = {handle: item for handle, item in self._graphs.items() if item.session != session}
-            self._sessions.pop(session, None)
+            environment = self._sessions.pop(session, None)
+        if environment is not None:
+            environment.private.clear()
         self.tenants.ended(session)
 
     def end_forgotten(self, now: float) -> None:
-        """Ends the sessions of masters that are gone; to be called now and then."""
+        """Ends the sessions of masters that are gone, and what is left of their steps; to be called now and then."""
+        self.steps.drop_forgotten(now)
         for session in self.tenants.forgotten(now):
             _log.info("session %s ends here: its master is gone", session)
             self.end_session(session)
@@ -134,7 +137,10 @@ class Worker:
 
     def reset(self, containers: list[str]) -> None:
         """Clears containers of variables and other resources; all of them if none is named."""
-        self.resources.clear(containers)
+        with self._lock:
+            environments = list(self._sessions.values())
+        for resources in (self.resources, *(environment.private for environment in environments)):
+            resources.clear(containers)
 
     # --- steps -------------------------------------------------------------------------------------------------------
 

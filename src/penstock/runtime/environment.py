@@ -31,6 +31,7 @@ class Environment:
         self.passes = passes  # which graph passes a program goes through
         self.devices, self.soft_placement, self.log_placement = devices, soft_placement, log_placement
         self.resources = Resources() if resources is None else resources  # those of a task are shared by its sessions
+        self.private = self.resources if resources is None else Resources()  # what has no name to be shared by goes with the session
         self.states: dict[str, dict[str, Any]] = {}  # per stateful node: random generators, ...
         self._functions: dict[tuple[FuncGraph, str], tuple[int, Any]] = {}
         self._lock = threading.Lock()

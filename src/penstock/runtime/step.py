@@ -15,6 +15,7 @@ from penstock.graph.function import FuncGraph
 from penstock.graph.node import Operation
 from penstock.runtime.environment import Environment
 from penstock.runtime.rendezvous import Rendezvous
+from penstock.runtime.resources import Resources
 
 GRACE = 1.0  # seconds that a cancelled step waits for kernels which are still under way
 _running = threading.local()  # .step: the step that this thread works for
@@ -129,6 +130,10 @@ class KernelContext:
     def step(self) -> Step:
         """The step that this thread works for."""
         return _running.step
+
+    def kept(self, shared: Any) -> Resources:
+        """Where a resource is kept: with the task if it is shared, by a name that the user gave, otherwise with the session."""
+        return self.resources if shared else self._environment.private
 
     def detached_step(self, alone: bool = True) -> Step:
         """A step of its own, for threads that work ahead of the steps that use their results; it ends when it is cancelled."""

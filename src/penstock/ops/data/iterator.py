@@ -27,8 +27,8 @@ _PATIENCE = 0.1  # seconds between two looks whether the step was cancelled
 class Position:
     """Where an iterator stands in which dataset; ``count`` elements have been taken."""
 
-    def __init__(self, container: str, name: str, types: Any, shapes: Any) -> None:
-        self.container, self.name, self.types, self.shapes = container, name, tuple(types), tuple(shapes)
+    def __init__(self, container: str, name: str, shared: bool, types: Any, shapes: Any) -> None:
+        self.container, self.name, self.shared, self.types, self.shapes = container, name, shared, tuple(types), tuple(shapes)
         self._lock = threading.Lock()
         self._source: Source | None = None
         self._elements: Elements = iter(())
@@ -128,12 +128,13 @@ class Position:
 
     @property
     def handle(self) -> bytes:
-        """A string that names this resource within its task."""
-        return f"{self.container}|{self.name}".encode()
+        """A string that names this resource within its task, or within the session if it is not shared."""
+        return f"{self.container}|{'shared' if self.shared else ''}|{self.name}".encode()
 
 
-def _position(ctx: Any, container: str, name: str, types: Any, shapes: Any) -> Position:
-    found: Position = ctx.resources.lookup_or_create(container, name, _KIND, lambda: Position(container, name, types, shapes))
+def _position(ctx: Any, container: str, shared_name: str, types: Any, shapes: Any) -> Position:
+    name, shared = shared_name or ctx.op.name, bool(shared_name)
+    found: Position = ctx.kept(shared).lookup_or_create(container, name, _KIND, lambda: Position(container, name, shared, types, shapes))
     if found.types != tuple(types):
         raise invalid_argument(f"the iterator '{name}' has elements of types {_names(found.types)}, not {_names(types)}")
     return found
@@ -151,7 +152,7 @@ class _Iterator:
     gradient = None
 
     def kernel(ctx, shared_name, container, output_types, output_shapes):
-        return _position(ctx, container, shared_name or ctx.op.name, output_types, output_shapes)
+        return _position(ctx, container, shared_name, output_types, output_shapes)
 
 
 Iterator = op("Iterator", "-> handle: resource", shared_name=STRING, container=STRING, **OUTPUTS)(_Iterator)
@@ -167,7 +168,7 @@ class OneShotIterator:
     gradient = None
 
     def kernel(ctx, dataset_factory, output_types, output_shapes, container, shared_name):
-        position = _position(ctx, container, shared_name or ctx.op.name, output_types, output_shapes)
+        position = _position(ctx, container, shared_name, output_types, output_shapes)
         position.start_once(ctx.step, lambda: dataset_of(Caller(ctx, dataset_factory, [])()))
         return position
 
@@ -225,10 +226,11 @@ class _FromStringHandle:
     gradient = None
 
     def kernel(string_handle, ctx, output_types, output_shapes):
-        container, separator, name = text(string_handle).partition("|")
-        if not separator:
+        container, *rest = text(string_handle).split("|", 2)
+        if len(rest) != 2:
             raise invalid_argument(f"Could not parse string_handle as a valid ResourceHandle: {text(string_handle)!r}")
-        found = ctx.resources.lookup(container, name, _KIND)
+        shared, name = rest
+        found = ctx.kept(shared).lookup(container, name, _KIND)
         if output_types and found.types != tuple(output_types):
             raise invalid_argument(f"the iterator '{name}' has elements of types {_names(found.types)}, but {_names(output_types)} are expected")
         for mine, wanted in zip(found.shapes, output_shapes):

@@ -17,7 +17,7 @@ class MutexV2:
     gradient = None
 
     def kernel(ctx, container, shared_name):
-        return made(ctx, "Mutex", container, shared_name, mutexes.Mutex)
+        return made(ctx, "Mutex", container, shared_name, mutexes.Mutex, by_node=True)
 
 
 @op("MutexLock", "mutex: resource -> mutex_lock: variant")

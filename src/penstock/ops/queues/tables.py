@@ -35,8 +35,9 @@ class _HashTable:
     shape = fixed()
     gradient = None
 
-    def kernel(ctx, container, shared_name, key_dtype, value_dtype):
-        table = made(ctx, _KIND, container, shared_name, lambda name: tables.StaticTable(name, key_dtype, value_dtype))
+    def kernel(ctx, container, shared_name, use_node_name_sharing, key_dtype, value_dtype):
+        table = made(ctx, _KIND, container, shared_name, lambda name: tables.StaticTable(name, key_dtype, value_dtype),
+                     use_node_name_sharing)
         return _checked(table, key_dtype, value_dtype)
 
 
@@ -47,8 +48,8 @@ class _MutableHashTable:
     shape = fixed()
     gradient = None
 
-    def kernel(ctx, container, shared_name, key_dtype, value_dtype):
-        table = made(ctx, _KIND, container, shared_name, lambda name: tables.Table(name, key_dtype, value_dtype))
+    def kernel(ctx, container, shared_name, use_node_name_sharing, key_dtype, value_dtype):
+        table = made(ctx, _KIND, container, shared_name, lambda name: tables.Table(name, key_dtype, value_dtype), use_node_name_sharing)
         return _checked(table, key_dtype, value_dtype)
 
 
@@ -59,10 +60,11 @@ class _MutableHashTableOfTensors:
     shape = fixed()
     gradient = None
 
-    def kernel(ctx, container, shared_name, key_dtype, value_dtype, value_shape):
+    def kernel(ctx, container, shared_name, use_node_name_sharing, key_dtype, value_dtype, value_shape):
         if value_shape.ndims != 1:
             raise invalid_argument(f"Default value must be a vector, got shape {value_shape}")
-        table = made(ctx, _KIND, container, shared_name, lambda name: tables.Table(name, key_dtype, value_dtype, value_shape.extents))
+        table = made(ctx, _KIND, container, shared_name, lambda name: tables.Table(name, key_dtype, value_dtype, value_shape.extents),
+                     use_node_name_sharing)
         return _checked(table, key_dtype, value_dtype)
 
 
@@ -74,10 +76,11 @@ _, MutableHashTableOfTensorsV2 = two_forms("MutableHashTableOfTensors", "-> tabl
 _DENSE: dict[str, Any] = {**_CREATION, "value_shape": scalar(), "initial_num_buckets": 131072, "max_load_factor": float(np.float32(0.8))}
 
 
-def _dense(ctx: Any, sharing: tuple[str, str], dtypes: tuple[DType, DType], value_shape: TensorShape, buckets: int, *reserved: Any) -> Any:
+def _dense(ctx: Any, sharing: tuple[str, str, bool], dtypes: tuple[DType, DType], value_shape: TensorShape, buckets: int, *reserved: Any) -> Any:
     if buckets < 4 or buckets & (buckets - 1):
         raise invalid_argument(f"Number of buckets must be at least 4 and a power of 2, got: {buckets}")
-    table = made(ctx, _KIND, *sharing, lambda name: tables.DenseTable(name, *dtypes, value_shape.extents or (), *reserved))
+    container, shared_name, by_node = sharing
+    table = made(ctx, _KIND, container, shared_name, lambda name: tables.DenseTable(name, *dtypes, value_shape.extents or (), *reserved), by_node)
     return _checked(table, *dtypes)
 
 
@@ -89,8 +92,8 @@ class MutableDenseHashTable:
     shape = fixed()
     gradient = None
 
-    def kernel(empty_key, ctx, container, shared_name, key_dtype, value_dtype, value_shape, initial_num_buckets):
-        return _dense(ctx, (container, shared_name), (key_dtype, value_dtype), value_shape, initial_num_buckets, empty_key)
+    def kernel(empty_key, ctx, container, shared_name, use_node_name_sharing, key_dtype, value_dtype, value_shape, initial_num_buckets):
+        return _dense(ctx, (container, shared_name, use_node_name_sharing), (key_dtype, value_dtype), value_shape, initial_num_buckets, empty_key)
 
 
 @op("MutableDenseHashTableV2", "empty_key: key_dtype, deleted_key: key_dtype -> table_handle: resource", **_DENSE)
@@ -101,8 +104,9 @@ class MutableDenseHashTableV2:
     shape = fixed()
     gradient = None
 
-    def kernel(empty_key, deleted_key, ctx, container, shared_name, key_dtype, value_dtype, value_shape, initial_num_buckets):
-        return _dense(ctx, (container, shared_name), (key_dtype, value_dtype), value_shape, initial_num_buckets, empty_key, deleted_key)
+    def kernel(empty_key, deleted_key, ctx, container, shared_name, use_node_name_sharing, key_dtype, value_dtype, value_shape, initial_num_buckets):
+        return _dense(ctx, (container, shared_name, use_node_name_sharing), (key_dtype, value_dtype), value_shape, initial_num_buckets,
+                      empty_key, deleted_key)
 
 
 # --- reading and writing ---------------------------------------------------------------------------------------------
