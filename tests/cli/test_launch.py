@@ -192,9 +192,29 @@ def test_a_secret_that_others_can_read_is_refused(launcher, tmp_path):
 @pytest.mark.parametrize(("arguments", "reason"), [
     (["--secret-file", "missing/secret"], "error: --secret-file missing/secret: [Errno 2] No such file or directory"),
     (["--ps", "x"], "argument --ps: 'x' is no number"), (["--ps", "-1"], "argument --ps: -1 is less than 0"),
-    (["--workers", "0"], "there is no task to start"), (["--workers", "1"], "can't open 'prog.py': there is no such file")])
+    (["--grace", "-1"], "argument --grace: -1 is no time to wait"),
+    (["--flags-as", "--a= 'b"], "argument --flags-as: \"--a= 'b\": No closing quotation"),
+    (["--workers", "0"], "there is no task to start"), (["--workers", "1", "."], "can't open '.': there is no such file"),
+    (["--workers", "1"], "can't open 'prog.py': there is no such file")])
 def test_arguments_that_make_no_sense(arguments, reason, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as ended:
         launch.main([*arguments, "prog.py"])
     assert ended.value.code == 2 and reason in capsys.readouterr().err
+
+
+def test_a_secret_that_is_not_there(launcher, monkeypatch):
+    monkeypatch.delenv("PENSTOCK_CLUSTER_SECRET", raising=False)
+    monkeypatch.setenv("PENSTOCK_CLUSTER_SECRET_FILE", "missing")
+    process = launcher("--workers", "1", "prog.py")
+    text = output(process)[1]
+    assert "error: the cluster's secret: the file of the cluster's secret does not exist: missing" in text and process.returncode == 2
+
+
+def test_the_job_ends_when_nobody_reads_its_output(launcher):
+    """As in `penstock launch ... | head`."""
+    process = launcher("--workers", "2", "prog.py", program="while True:\n    print('line', flush=True)\n    time.sleep(0.01)")
+    line_with(process, "line")
+    process.stdout.close()
+    err = process.stderr.read()
+    assert process.wait(PATIENCE) == 128 + signal.SIGPIPE and "SIGPIPE: ending all tasks" in err and "Error" not in err

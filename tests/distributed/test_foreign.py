@@ -133,6 +133,24 @@ def test_files_and_python_are_out_of_reach(client, monkeypatch):
     assert client.run("read:0")[0] == 0 and client.run("python:0")[0] == tf.errors.PERMISSION_DENIED
 
 
+def test_errors_name_the_node_and_no_line_of_the_server(client):
+    with tf.Graph().as_default() as made:
+        tf.check_numerics(tf.placeholder_with_default(np.float32(np.inf), []), "too large", name="scope/check")
+    client.call("CreateSession", graph_def=made.as_graph_def())
+    code, text, _ = client.run("scope/check:0")
+    assert code == tf.errors.INVALID_ARGUMENT and "too large" in text and text.endswith("[[{{node scope/check}}]]") and "made at" not in text
+
+
+def test_strings_come_out_of_queues(client):
+    with tf.Graph().as_default() as made:
+        queue = tf.FIFOQueue(3, tf.string, [[]])
+        queue.enqueue("word", name="put")
+        queue.dequeue(name="get")
+    client.call("CreateSession", graph_def=made.as_graph_def())
+    client.call("RunStep", target=["put"])
+    assert client.run("get:0")[2] == [b"word"]
+
+
 def test_every_op_that_opens_files_says_so():
     from penstock.graph.opdef import REGISTRY
 

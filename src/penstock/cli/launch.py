@@ -2,12 +2,15 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import secrets
+import shlex
 import sys
 from collections.abc import Callable
 from typing import Any
 
+from penstock.distributed.launch_engine import cluster_secret_for
 from penstock.distributed.launch_plan import CLASSIC_FLAGS, Plan
 from penstock.errors import OpError
 
@@ -29,11 +32,12 @@ def main(argv: list[str]) -> int:
     plan = _plan(options)
     if not plan.tasks():
         parser.error("there is no task to start")
+    source = f"--secret-file {options.secret_file}" if options.secret_file else "the cluster's secret"
     try:
-        secret = _secret(options.secret_file) if options.secret_file else None
+        secret = cluster_secret_for(_secret(options.secret_file) if options.secret_file else None)
     except (OSError, OpError) as error:
-        parser.error(f"--secret-file {options.secret_file}: {error}")
-    if not (options.ray or options.module or os.path.exists(options.program)):
+        parser.error(f"{source}: {error}")
+    if not (options.ray or options.module or os.path.isfile(options.program)):
         parser.error(f"can't open {options.program!r}: there is no such file")  # else each task would say so, again and again
     if options.ray:
         return _launch_on_ray(plan, options, secret)
@@ -60,13 +64,13 @@ def _add_tasks(add: Callable[..., Any]) -> None:
     add("--chief", action="store_true", help="a chief of its own, beside the workers")
     add("--evaluator", action="store_true", help="an evaluator, as estimators know it; it is no part of the cluster")
     add("--flags", action="store_const", const=CLASSIC_FLAGS, default="", help=f"add {CLASSIC_FLAGS}")
-    add("--flags-as", dest="flags", metavar="TEXT", help="add these arguments, in which {job}, {index}, {ps_hosts}, {worker_hosts} and "
+    add("--flags-as", dest="flags", type=_words, metavar="TEXT", help="add these arguments, in which {job}, {index}, {ps_hosts}, {worker_hosts} and "
                                                          "{chief_hosts} are filled in")
 
 
 def _add_running(add: Callable[..., Any]) -> None:
     add("--max-restarts", type=_count, default=3, metavar="N", help="how often a task that fails is started again (default: %(default)s)")
-    add("--grace", type=float, default=5.0, metavar="S", help="seconds that a task gets to end by itself (default: %(default)g)")
+    add("--grace", type=_seconds, default=5.0, metavar="S", help="seconds that a task gets to end by itself (default: %(default)g)")
     add("--secret-file", metavar="FILE", help="the cluster's secret; made if it is not there. With PENSTOCK_CLUSTER_SECRET_FILE=FILE "
                                               "`penstock status` can then ask the tasks (default: a secret that only they know)")
     add("--color", choices=["auto", "always", "never"], default="auto", help="of the tasks' names (default: on a terminal, unless NO_COLOR is set)")
@@ -92,6 +96,21 @@ def _count(text: str) -> int:
     return count
 
 
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0.0 <= seconds < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is no time to wait")
+    return seconds
+
+
+def _words(text: str) -> str:
+    try:
+        shlex.split(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r}: {error}") from None
+    return text
+
+
 def _plan(options: argparse.Namespace) -> Plan:
     program = [*(["--no-era"] if options.no_era else []), *(["-m"] if options.module else []), options.program, *options.arguments]
     return Plan(program, options.ps, options.workers, options.chief, options.evaluator, options.flags or "")
@@ -111,7 +130,7 @@ def _secret(path: str) -> str:
     return secret
 
 
-def _launch_on_ray(plan: Plan, options: argparse.Namespace, secret: str | None) -> int:
+def _launch_on_ray(plan: Plan, options: argparse.Namespace, secret: str) -> int:
     try:
         from penstock.distributed import ray as engine  # Ray is an extra
     except ModuleNotFoundError as error:

@@ -21,6 +21,7 @@ from penstock import errors
 from penstock.distributed.master import Master
 from penstock.distributed.master_proto import REQUESTS, RESPONSES
 from penstock.distributed.master_session import MasterSession
+from penstock.distributed.messages import error_fields
 from penstock.graph.tensor_proto import array_to_proto, proto_to_array
 from penstock.runtime.frames import DEAD
 
@@ -91,7 +92,7 @@ class ForeignMaster:
             if not request.store_errors_in_response_body:
                 raise
             response.Clear()
-            response.status_code, response.status_error_message = error.error_code, error.message
+            response.status_code, response.status_error_message = error.error_code, said(error)
 
     def _run_checked(self, request: Any, response: Any, caller: Any) -> None:
         session = self._session(request)
@@ -136,6 +137,13 @@ class ForeignMaster:
         self._callables.pop((request.session_handle, request.handle), None)
 
 
+def said(error: errors.OpError) -> str:
+    """The message of an error for TensorFlow's clients. They find their own line by the name of the node; those of the server tell them nothing."""
+    lines = [line for line in error.message.split("\n") if not line.startswith("  made at: ")]
+    name = error_fields(error)["op"]
+    return "\n".join([*lines, f"\t [[{{{{node {name}}}}}]]"] if name else lines)
+
+
 def _array(proto: Any) -> Any:
     try:
         return proto_to_array(proto)
@@ -146,6 +154,8 @@ def _array(proto: Any) -> Any:
 def _proto(name: str, value: Any) -> Any:
     if value is DEAD:
         raise errors.InvalidArgumentError(None, None, f"{name} has no value: it lies behind a branch that was not taken")
+    if isinstance(value, bytes):  # a string that comes out of a queue
+        value = np.array(value, object)
     if not isinstance(value, (np.ndarray, np.generic)):
         raise errors.UnimplementedError(None, None, f"{name} is a {type(value).__name__}: only tensors can be fetched by a client")
     return array_to_proto(np.asarray(value))

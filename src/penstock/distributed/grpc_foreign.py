@@ -9,7 +9,7 @@ import grpc
 from google.protobuf.message import DecodeError
 
 from penstock import errors
-from penstock.distributed.foreign import ForeignMaster
+from penstock.distributed.foreign import ForeignMaster, said
 from penstock.distributed.security import Access
 
 _log = logging.getLogger("tensorflow.server")
@@ -63,7 +63,7 @@ class ForeignCalls:
             caller.answered = True
             return reply
         except errors.OpError as error:
-            code, text = _CODES[error.error_code], error.message
+            code, text = _CODES[error.error_code], said(error)
         except DecodeError as error:
             _log.warning("refused a malformed %s of %s: %s", method, context.peer(), error)
             code, text = grpc.StatusCode.INVALID_ARGUMENT, f"malformed {method}: {error}"

@@ -50,6 +50,8 @@ class Engine:
                     self.look()
                     if self._interrupts:
                         self.happened(life.Interrupt(self._interrupts.pop(0)))
+                    elif self.printer.unread and not self.state.ending:
+                        self.happened(life.Interrupt(signal.SIGPIPE))
                     self.happened(life.Tick())
                     self.printer.status(self._status_line())
             finally:
@@ -86,8 +88,10 @@ def cluster_secret_for(given: str | None) -> str:
     """The secret of a job: the one that is given, that of this process's environment, or a new one."""
     from penstock.distributed.security import cluster_secret  # what imports the error tree is not needed to start processes
 
+    if given:
+        return given
     found = cluster_secret()
-    return given or (found.decode() if found else secrets.token_hex(32))
+    return found.decode() if found else secrets.token_hex(32)
 
 
 def inherited_environment() -> dict[str, str]:

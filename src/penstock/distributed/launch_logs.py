@@ -60,6 +60,7 @@ class Printer:
         self._err = err
         self._has_status = status and err.isatty() and os.environ.get("TERM") != "dumb"
         self._status = ""
+        self.unread = False  # True once nobody reads the output any more: `penstock launch ... | head`
 
     def line(self, task: Task, stream: str, text: str) -> None:
         """A line of a task's ``out`` or ``err``."""
@@ -90,6 +91,9 @@ class Printer:
             target.flush()
         except UnicodeEncodeError:  # a terminal without UTF-8
             target.write(f"{prefix} {text.encode('ascii', 'backslashreplace').decode()}\n")
+        except BrokenPipeError:
+            self.unread = True
+            os.dup2(os.open(os.devnull, os.O_WRONLY), target.fileno())  # what is still to come, and what Python has kept until its end
         if self._status:
             self._err.write(self._status)
             self._err.flush()
