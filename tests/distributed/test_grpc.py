@@ -447,7 +447,11 @@ def test_a_step_in_parts(servers):
         assert session.partial_run(handle, first, {a: 10.0}) == 11.0
         with pytest.raises(tf.errors.InvalidArgumentError, match="already been fed"):
             session.partial_run(handle, second, {a: 1.0, b: 1.0})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="already been fetched"):
+            session.partial_run(handle, first)
         assert session.partial_run(handle, second, {b: 3.0}) == 33.0 and session.run(v) == 1.0, "what was computed once is not computed again"
+        with pytest.raises(tf.errors.InvalidArgumentError, match="setup"):  # nothing is kept of a step whose last part has run
+            session.partial_run(handle, second)
         handle = session.partial_run_setup([second], [a, b])
         with pytest.raises(tf.errors.InvalidArgumentError, match="missing"):
             session.partial_run(handle, second, {a: 1.0})

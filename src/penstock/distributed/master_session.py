@@ -107,7 +107,8 @@ class MasterSession:
             names = ([tensor.name for tensor in known], [tensor.name for tensor in wanted], [op.name for op in operations if op not in step.done])
             values, _ = self.run(names, list(known.values()), caller=caller, done=step.done)
             found = dict(zip(wanted, values))
-            step.ended(found)
+            if step.ended(found, [*fed, *tensors, *operations]):
+                self._partial.pop(handle, None)
             return [found[tensor] for tensor in tensors]
 
     @property

@@ -22,6 +22,7 @@ class PartialStep:
     def __init__(self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]) -> None:
         self._feeds, self._declared = set(feeds), {*fetches, *targets}
         self._fetches = set(fetches)
+        self._left: set[Any] = self._feeds | self._declared
         self._all = set(needed(fetches, targets, self._feeds))
         self._known: dict[Tensor, Any] = {}
         self.done: frozenset[Operation] = frozenset()
@@ -50,15 +51,19 @@ class PartialStep:
         for element in asked:
             if element not in self._declared:
                 raise InvalidArgumentError(None, None, f"{element.name} was not declared as a fetch in partial_run_setup")
+            if element not in self._left:
+                raise InvalidArgumentError(None, None, f"The fetch {element.name} has already been fetched.")
 
     def known(self) -> dict[Tensor, Any]:
         """What to feed in the part: all values that there are."""
         return dict(self._known)
 
-    def ended(self, values: dict[Tensor, Any]) -> None:
-        """The part has run; these are its values."""
+    def ended(self, values: dict[Tensor, Any], given: list[Any]) -> bool:
+        """The part has run; these are its values, and these the feeds and fetches of it. True if it was the last one."""
+        self._left.difference_update(given)
         self._known.update((tensor, value) for tensor, value in values.items() if not _gives_handle(tensor.op))
         self.done |= self._runs
+        return not self._left
 
 
 def _gives_handle(op: Operation) -> bool:
