@@ -346,7 +346,11 @@ def test_partial_run(session):
     second = tf.multiply(first, y)
     handle = session.partial_run_setup([first, second], [x, y])
     assert session.partial_run(handle, first, {x: 1.0}) == 2.0
+    with pytest.raises(tf.errors.InvalidArgumentError, match="already been fetched"):
+        session.partial_run(handle, first)
     assert session.partial_run(handle, second, {y: 10.0}) == 20.0
+    with pytest.raises(tf.errors.InvalidArgumentError, match="setup"):  # nothing is kept of a step whose last part has run
+        session.partial_run(handle, second)
 
 
 def test_partial_run_errors(session):

@@ -28,6 +28,7 @@ class PartialRun:
             node.origin: node for node in program.nodes if node.origin is not None and node.definition is not Arg}
         self._targets = set(wanted.targets)
         self._environment = environment
+        self._left: set[Any] = {*feeds, *wanted.tensors, *wanted.targets}
         self._values: dict[Node, list[Any]] = {}
         self._step = Step()
         self._lock = threading.Lock()
@@ -35,6 +36,9 @@ class PartialRun:
     def run(self, wanted: Fetches, feeds: dict[Tensor, Any]) -> list[Any]:
         """One part: takes these feeds, computes these fetches."""
         with self._lock, working_for(self._step):
+            for element in (*wanted.tensors, *wanted.targets):
+                if element not in self._left and (element in self._fetch_of or element in self._targets):
+                    raise errors.InvalidArgumentError(None, None, f"The fetch {element.name} has already been fetched.")
             for tensor, value in feeds.items():
                 node = self._args.get(tensor)
                 if node is None:
@@ -46,7 +50,14 @@ class PartialRun:
                 if target not in self._targets:
                     raise errors.InvalidArgumentError(None, target, f"{target.name} was not declared as a fetch in partial_run_setup")
                 self._compute(self._target_of[target])
-            return [self._fetch(tensor) for tensor in wanted.tensors]
+            values = [self._fetch(tensor) for tensor in wanted.tensors]
+            self._left.difference_update(feeds, wanted.tensors, wanted.targets)
+            return values
+
+    @property
+    def over(self) -> bool:
+        """True when all has been fed and fetched."""
+        return not self._left
 
     def _fetch(self, tensor: Tensor) -> Any:
         if tensor not in self._fetch_of:

@@ -5,6 +5,7 @@ cutting and packing the graph (``compiler/ir.py``, ``devices.py``, ``partition.p
 """
 from __future__ import annotations
 
+import itertools
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -65,6 +66,7 @@ class BaseSession:
         self._before_close: dict[Callable[[], None], None] = {}
         self._seen_ops, self._growth = 0, 0
         self._partial_runs: dict[str, partial.PartialRun] = {}
+        self._partial_numbers = itertools.count()
         _open_sessions.add(self)
 
     # --- running -----------------------------------------------------------------------------------------------------
@@ -199,7 +201,7 @@ class BaseSession:
         if self._remote is not None:
             return self._remote.partial_run_setup(wanted, tensors)
         program = ir.prune(wanted.tensors, wanted.targets, tensors)
-        handle = f"partial_run_{len(self._partial_runs)}"
+        handle = f"partial_run_{next(self._partial_numbers)}"
         self._partial_runs[handle] = partial.PartialRun(program, tensors, wanted, self._environment)
         return handle
 
@@ -213,7 +215,10 @@ class BaseSession:
         if run is None:
             raise errors.InvalidArgumentError(None, None, f"Must run 'setup' before performing partial runs! There is no handle {handle!r}.")
         wanted = Fetches(self._graph, fetches)
-        return wanted.build(run.run(wanted, expand_feeds(self._graph, feed_dict or {})))
+        values = run.run(wanted, expand_feeds(self._graph, feed_dict or {}))
+        if run.over:
+            self._partial_runs.pop(handle, None)
+        return wanted.build(values)
 
     # --- life --------------------------------------------------------------------------------------------------------
 
