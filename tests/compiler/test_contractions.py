@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from penstock.compiler.calls import Array, Buffer, Unsupported
-from penstock.compiler.contract import gemm, winograd
+from penstock.compiler.contract import gemm, panels, product, winograd
 from penstock.compiler.contract.product import Epilogue
 from penstock.compiler.contract.tile import Tile
 from penstock.compiler.contract.winograd import worthwhile
@@ -46,6 +46,14 @@ def close(found, expected, depth=1):
         assert np.abs(found - expected).max() / scale < max(limit, 1e-6 if found.dtype == np.float32 else 1e-14)
 
 
+@pytest.fixture(params=[False, True], ids=["pieces", "panels"])
+def each_way(request, monkeypatch):
+    """The right factor is copied piece by piece, or first cut into panels, as it is for many rows."""
+    if request.param:
+        monkeypatch.setattr(product, "_SHARED", 0)
+        monkeypatch.setattr(product, "_COPIED", range(1, 1 << 30))
+
+
 def matrix(rng, rows, columns, transposed, dtype=np.float32):
     """Random; a view of its transpose if asked for, so that the product sees (rows, columns)."""
     return rng.standard_normal((columns, rows) if transposed else (rows, columns)).astype(dtype)
@@ -53,6 +61,7 @@ def matrix(rng, rows, columns, transposed, dtype=np.float32):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("transpose_a", "transpose_b"), [(False, False), (False, True), (True, False), (True, True)])
+@pytest.mark.usefixtures("each_way")
 def test_products_of_any_size(dtype, transpose_a, transpose_b):
     rng = np.random.default_rng(0)
     for _ in range(40):
@@ -99,6 +108,7 @@ def test_a_batch_of_nothing_that_is_not_one_axis():
 
 
 @pytest.mark.parametrize("shape", [(45, 33, 70), (30, 64, 600), (5, 10, 0), (1, 1, 1)])
+@pytest.mark.usefixtures("each_way")
 def test_epilogues_of_products(shape):
     m, n, k = shape
     rng = np.random.default_rng(3)
@@ -128,6 +138,17 @@ def test_accumulates_into_an_array():
     variable = start.copy()
     assert Table(emitter, arrays, []).run([a, b, variable]) is None
     close(variable, start - np.float32(0.1) * (a.T @ b), 300)
+
+
+@pytest.mark.parametrize(("transposed", "rows", "calls"), [(False, 2000, 2), (True, 2000, 2), (False, 200, 1)])
+def test_many_rows_share_panels(transposed, rows, calls):
+    rng = np.random.default_rng(12)
+    a, b = rng.standard_normal((rows, 270), np.float32), matrix(rng, 270, 250, transposed)
+    emitter = Emitter(2)
+    arrays = [Array(Buffer("input", value.nbytes), value.dtype, value.shape, value.strides) for value in (a, b)]
+    emitter.contract.matmul(*arrays, False, transposed)
+    assert len(emitter.calls) == calls
+    close(run(lambda emit, x, y: emit.contract.matmul(x, y, False, transposed), a, b), a @ (b.T if transposed else b), 270)
 
 
 def test_one_thread_and_many_agree():
@@ -161,6 +182,7 @@ def convolution(rng, data_format, padding):
 
 @pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
 @pytest.mark.parametrize("padding", ["SAME", "VALID", "EXPLICIT"])
+@pytest.mark.usefixtures("each_way")
 def test_convolutions(data_format, padding):
     rng = np.random.default_rng(6)
     for _ in range(25):
@@ -209,12 +231,12 @@ def test_epilogues_of_convolutions():
     close(run(build, x, f, np.broadcast_to(bias, expected.shape).copy()), expected, 630)
 
 
-@pytest.mark.parametrize("tile", [Tile(4, 8, 6), Tile(4, 4, 6), Tile(8, 4, 6), Tile(8, 2, 12)], ids=str)
+@pytest.mark.parametrize("tile", [Tile(4, 8, 6), Tile(4, 4, 6), Tile(8, 4, 6), Tile(8, 2, 12), Tile(4, 16, 14), Tile(8, 8, 14)], ids=str)
+@pytest.mark.usefixtures("each_way")
 def test_tiles_of_other_cpus(tile, monkeypatch):
-    """The code for CPUs with shorter vectors also runs on this one."""
-    import penstock.compiler.contract.product as product
-    monkeypatch.setattr(gemm, "tile_for", lambda size: tile)
-    monkeypatch.setattr(product, "tile_for", lambda size: tile)
+    """The code for CPUs with shorter vectors, or longer ones, also runs on this one."""
+    for module in (gemm, panels, product):
+        monkeypatch.setattr(module, "tile_for", lambda size: tile)
     rng, dtype = np.random.default_rng(10), np.dtype(f"f{tile.size}")
     for turned in (False, True):
         a, b = matrix(rng, 37, 270, turned, dtype), matrix(rng, 270, 45, turned, dtype)

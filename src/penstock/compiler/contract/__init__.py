@@ -3,6 +3,7 @@
     contractions.py, products.py, convolution.py, depthwise.py      what ops call: ``emit.contract``
     product.py                                                      a product as calls: its parts and blocks
     gemm.py, packing.py, microkernel.py, tile.py                    the kernel, from the outside to the inner loop
+    panels.py                                                       a right factor that many blocks of rows share is copied once
     winograd.py, winograd_kernel.py                                 3x3 convolutions with fewer multiplications
     narrow.py                                                       float16 and bfloat16, by way of float32
 """

@@ -17,7 +17,7 @@ from llvmlite import ir
 from penstock.compiler.calls import ARRAY_DATA, Code
 from penstock.compiler.contract.microkernel import MicroKernels
 from penstock.compiler.contract.packing import GROUP, PANEL_ROWS, PATCH_WORDS, STAGE, Packing
-from penstock.compiler.contract.tile import DEPTH, PAIR, STRIDE, Module, Tile, maximum, minimum, tile_for, zeros
+from penstock.compiler.contract.tile import DEPTH, LINE, PAIR, STRIDE, Module, Tile, maximum, minimum, tile_for, zeros
 from penstock.compiler.vector.pieces import advance, loop, number
 from penstock.compiler.vector.vectors import I64, IR, POINTER, allocate
 
@@ -28,6 +28,7 @@ WORDS = (
     "m_start", "m_stop", "m_block", "n_start", "n_stop", "k_start", "k_stop", "k_block",
     "a_step", "b_step", "added_step", "c_step",  # from row to row (of a transposed matrix: of what lies in memory)
     "a_transposed", "a_packed", "b_transposed", "b_packed", "has_patches", "has_added",
+    "b_panel",  # if it is not 0, B lies in panels (``panels.py``), so many bytes apart
     "alpha", "floor",  # numbers of the element type, in the lower bits
     "c_width", "c_height", "c_line", "c_image",  # if c_width is not 0, the rows of C are pixels, of lines, of images
 )
@@ -136,6 +137,7 @@ class Gemm:
         vectors = b.udiv(b.add(width, number(tile.lanes - 1)), number(tile.lanes))
         full = b.icmp_signed("==", width, b.mul(vectors, number(tile.lanes)))
         panel, step = self._pack_b(k0, depth, n0, width, vectors, full)
+        ahead = b.icmp_signed("!=", w["b_panel"], number(0))
         first = b.icmp_signed("==", k0, w["k_start"])
         last = b.icmp_signed(">=", b.add(k0, w["k_block"]), w["k_stop"])
         floor = b.select(last, self.floor, ir.Constant(tile.scalar, float("-inf")))
@@ -155,6 +157,8 @@ class Gemm:
             added, added_step = b.select(fresh, self.zeros, given), b.select(fresh, number(0), w["added_step"])
             whole = b.and_(b.and_(full, in_rows), b.icmp_signed("==", rows, height))
             before_last = b.icmp_signed("<", b.add(index, number(1)), block.tiles)
+            with b.if_then(ahead):
+                self._ask_for_panel(advance(b, panel, w["b_panel"]), b.mul(step, depth), index, block.tiles)
             with b.if_else(b.or_(whole, b.and_(spilling, before_last))) as (direct, by_way):
                 with direct:
                     source, source_step = b.select(first, added, c), b.select(first, added_step, w["c_step"])
@@ -165,6 +169,14 @@ class Gemm:
                     c_place = advance(b, self.place["c"], column)
                     b.call(self.store_tile, [self.tile_buffer, c_place, m, rows, width, added, added_step, b.zext(first, I64), floor,
                                              *[w[name] for name in ("c_step", "c_width", "c_height", "c_line", "c_image")]])
+
+    def _ask_for_panel(self, place: IR, size: IR, index: IR, tiles: IR) -> None:
+        """The cache is to have the next panel when its turn comes: each tile asks for a share of it."""
+        b = self.b
+        share = b.and_(b.add(b.udiv(size, tiles), number(2 * LINE - 1)), number(-LINE))
+        start = b.mul(index, share)
+        with loop(b, start, minimum(b, b.add(start, share), size), LINE) as at:
+            self.m.prefetch(b, advance(b, place, at))
 
     def _may_spill(self, width: IR, vectors: IR) -> IR:
         """May whole vectors be stored to rows that are shorter? If the next row, which is written later, covers what is too much."""
@@ -180,7 +192,8 @@ class Gemm:
         transposed = b.icmp_signed("!=", w["b_transposed"], number(0))
         down, right = b.select(transposed, n0, k0), b.select(transposed, k0, n0)
         source = advance(b, self.place["b"], b.add(b.mul(down, w["b_step"]), b.mul(right, number(tile.size))))
-        packed = b.or_(b.icmp_signed("!=", w["b_packed"], number(0)), b.not_(full))
+        cut = b.icmp_signed("!=", w["b_panel"], number(0))
+        packed = b.and_(b.not_(cut), b.or_(b.icmp_signed("!=", w["b_packed"], number(0)), b.not_(full)))
         arguments = [place, source, w["b_step"], depth, width, vectors]
         with b.if_then(packed), b.if_else(transposed) as (turned, plain):
             with turned:
@@ -188,10 +201,12 @@ class Gemm:
             with plain, b.if_else(b.icmp_signed("==", width, number(tile.columns))) as (whole, part):
                 with whole, b.if_then(b.icmp_signed("==", slot, number(0))):
                     count = minimum(b, number(GROUP), b.udiv(b.sub(w["n_stop"], n0), number(tile.columns)))
-                    b.call(self.packing.panels, [place, source, w["b_step"], depth, count])
+                    b.call(self.packing.panels, [place, source, w["b_step"], depth, count, number(self.packing.panel_bytes)])
                 with part:
                     b.call(self.packing.panel, arguments)
-        return b.select(packed, place, source), b.select(packed, b.mul(vectors, number(tile.lanes * tile.size)), w["b_step"])
+        step = b.mul(vectors, number(tile.lanes * tile.size))
+        there = advance(b, self.place["b"], b.add(b.mul(b.udiv(n0, number(tile.columns)), w["b_panel"]), b.mul(k0, step)))
+        return b.select(cut, there, b.select(packed, place, source)), b.select(b.or_(cut, packed), step, w["b_step"])
 
     def _store_tile(self) -> ir.Function:
         """store_tile(tile, c, m, rows, width, added, added_step, first, floor, c_step, ...): the end of the micro-kernel, for any width and place."""

@@ -13,11 +13,9 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
-from penstock.compiler.contract.tile import I32, PAIR, STRIDE, Literal, Module, Tile
+from penstock.compiler.contract.tile import I32, LINE, PAIR, STRIDE, Literal, Module, Tile
 from penstock.compiler.vector.pieces import VOID, number
 from penstock.compiler.vector.vectors import I64, IR, POINTER
-
-_LINE = 64  # bytes that a cache fetches at once
 
 
 class _Pointed:
@@ -113,7 +111,7 @@ class _Micro:
         place = "%c"
         for row in range(self.rows):
             place = self._place(place, "%c_step") if row else place
-            for offset in range(0, self.vectors * self.tile.lanes * self.tile.size, _LINE):
+            for offset in range(0, self.vectors * self.tile.lanes * self.tile.size, LINE):
                 self.lines.append(f"  call void {self.prefetch}(ptr {self._place(place, offset)}, i32 0, i32 3, i32 1)")
 
     def _loop(self, name: str, before: str, start: str, stop: str, unroll: int, state: list[str]) -> list[str]:

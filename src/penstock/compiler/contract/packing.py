@@ -6,6 +6,7 @@ read beyond an array.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 from llvmlite import ir
 
@@ -30,21 +31,19 @@ PATCH_WORDS = (
 
 
 class Packing:
-    """The functions that fill buffers."""
+    """The functions that fill buffers; a module has those that its kernel asks for."""
 
     def __init__(self, module: Module) -> None:
         self.m, self.tile = module, module.tile
         self.size = self.tile.size
         self.row_bytes = STRIDE * self.size
         self.panel_bytes = PANEL_ROWS * self.tile.columns * self.size
-        self.copy, self.fill = self._copy(), self._fill()
-        self.matrix, self.patches, self.tiles = self._matrix(), self._patches(), self._tiles()
-        self.panels, self.panel, self.transposed_panel = self._panels(), self._panel(), self._transposed_panel()
 
     def _vector_bytes(self) -> int:
         return self.tile.lanes * self.size
 
-    def _copy(self) -> ir.Function:
+    @cached_property
+    def copy(self) -> ir.Function:
         """copy(to, from, count): contiguous elements."""
         function, b = self.m.function("copy", [POINTER, POINTER, I64], inline=True)
         to, source, count = function.args
@@ -59,7 +58,8 @@ class Packing:
         b.ret_void()
         return function
 
-    def _fill(self) -> ir.Function:
+    @cached_property
+    def fill(self) -> ir.Function:
         """fill(to, count): zeros."""
         function, b = self.m.function("fill", [POINTER, I64])
         to, count = function.args
@@ -68,7 +68,8 @@ class Packing:
         b.ret_void()
         return function
 
-    def _matrix(self) -> ir.Function:
+    @cached_property
+    def matrix(self) -> ir.Function:
         """matrix(buffer, from, step, rows, count): rows of a matrix."""
         function, b = self.m.function("matrix", [POINTER, POINTER, I64, I64, I64])
         buffer, source, step, rows, count = function.args
@@ -77,7 +78,8 @@ class Packing:
         b.ret_void()
         return function
 
-    def _patches(self) -> ir.Function:
+    @cached_property
+    def patches(self) -> ir.Function:
         """patches(buffer, image, words, row start, row stop, column start, column stop): a part of the matrix with a row for each window."""
         function, b = self.m.function("patches", [POINTER, POINTER, POINTER, I64, I64, I64, I64])
         buffer, image, words, row_start, row_stop, start, stop = function.args
@@ -146,7 +148,8 @@ class Packing:
         b.ret_void()
         return function
 
-    def _tiles(self) -> ir.Function:
+    @cached_property
+    def tiles(self) -> ir.Function:
         """tiles(to, from, step, rows, count, pairs, more): cuts rows into pieces; those of one tile stand one below the other.
 
         Beside them there are elements that nobody needs. A piece has ``pairs`` pairs of elements, and the first ``more`` pieces one pair more.
@@ -185,10 +188,12 @@ class Packing:
             at = number(v * self._vector_bytes())
             self.m.store(b, self.m.masked_load(b, advance(b, source, at), mask), advance(b, to, at))
 
-    def _panels(self) -> ir.Function:
-        """panels(buffer, from, step, rows, count): some full panels of B. Row by row: rows may be far apart, and each has a page of its own."""
-        function, b = self.m.function("panels", [POINTER, POINTER, I64, I64, I64])
-        buffer, source, step, rows, count = function.args
+    @cached_property
+    def panels(self) -> ir.Function:
+        """panels(buffer, from, step, rows, count, distance): some full panels of B, which shall be so many bytes apart. Row by row: rows of B may be
+        far apart, and each has a page of its own."""
+        function, b = self.m.function("panels", [POINTER, POINTER, *[I64] * 4])
+        buffer, source, step, rows, count, distance = function.args
         row_bytes = self.tile.columns * self.size
         with loop(b, number(0), rows) as row:
             here, to = advance(b, source, b.mul(row, step)), advance(b, buffer, b.mul(row, number(row_bytes)))
@@ -196,11 +201,12 @@ class Packing:
                 for v in range(self.tile.vectors):
                     at = number(v * self._vector_bytes())
                     value = self.m.load(b, advance(b, advance(b, here, b.mul(index, number(row_bytes))), at))
-                    self.m.store(b, value, advance(b, advance(b, to, b.mul(index, number(self.panel_bytes))), at))
+                    self.m.store(b, value, advance(b, advance(b, to, b.mul(index, distance)), at))
         b.ret_void()
         return function
 
-    def _panel(self) -> ir.Function:
+    @cached_property
+    def panel(self) -> ir.Function:
         """panel(buffer, from, step, rows, width, vectors): columns of B, in rows of whole vectors; the rest is zeros."""
         function, b = self.m.function("panel", [POINTER, POINTER, I64, I64, I64, I64])
         buffer, source, step, rows, width, vectors = function.args
@@ -214,7 +220,8 @@ class Packing:
         b.ret_void()
         return function
 
-    def _transposed_panel(self) -> ir.Function:
+    @cached_property
+    def transposed_panel(self) -> ir.Function:
         """transposed_panel(buffer, from, step, rows, width, vectors): the same, from the transpose of B: ``step`` leads from column to column.
 
         Squares of lanes x lanes are transposed in registers. Columns beyond the width repeat the last one: they are computed, and never stored.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from penstock.compiler.calls import Array
-from penstock.compiler.contract import gemm
+from penstock.compiler.contract import gemm, panels
 from penstock.compiler.contract.tile import DEPTH, PAIR, Tile, tile_for
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ _FAR = 2048  # bytes between rows
 _COPY = 0.2  # cycles to copy an element into a buffer
 _DELAY = 0.2  # how much of a part the slowest thread lags behind
 _FEW = 4  # panels of columns of C for which a transposed A is not worth a copy; if its rows are far apart, that is one
+_SHARED = 3  # blocks of rows that are worth a copy of all of B,
+_COPIED = range(1 << 18, 1 << 25)  # if it has so many bytes: less stays in the cache, and is soon copied again
 _REUSED = 3  # tiles of rows that a panel of B has to serve, to be worth a copy
 
 
@@ -76,6 +78,8 @@ def emit(b: Emitter, p: Product, a: Array, right: Array, c: Array, label: str, e
     if p.m == 0 or p.n == 0 or p.batch == 0 or not items:
         return
     tile = tile_for(c.dtype.itemsize)
+    if items == [{}] and _shares_panels(p, tile):
+        p, right = _in_panels(b, p, tile, right, label)
     epilogue = epilogue or Epilogue()
     added = epilogue.added
     words = {"alpha": bits(epilogue.alpha, c.dtype), "floor": bits(epilogue.floor, c.dtype), "has_added": int(added is not None)}
@@ -83,6 +87,22 @@ def emit(b: Emitter, p: Product, a: Array, right: Array, c: Array, label: str, e
     parts = [_words(p, tile, {**words, **item, **part}) for item in items for part in _split(p, tile, b.threads, len(items))]
     operands = [a, right, added if added is not None else c, c]
     b.call(code, operands, parts, label, 1, p.flops * len(items))
+
+
+def _shares_panels(p: Product, tile: Tile) -> bool:
+    """Is B worth a copy of all of it? If many blocks of rows would each copy its panels."""
+    return p.batch == 1 and p.m >= _SHARED * tile.buffer_rows and p.k * p.n * tile.size in _COPIED
+
+
+def _in_panels(b: Emitter, p: Product, tile: Tile, right: Array, label: str) -> tuple[Product, Array]:
+    """The product with B in panels, and these."""
+    rows, size = p.k + panels.SPARE, tile.size
+    step = rows * tile.columns * size
+    result = b.empty((-(-p.n // tile.columns), rows, tile.columns), right.dtype)
+    pieces = b.threads * PARTS if p.k * p.n * _COPY > _SMALL else 1
+    parts = [(start, stop, p.k, p.steps.get("b_at", 0), p.b_step, int(p.b_transposed), step) for start, stop in ranges(p.n, pieces, tile.columns)]
+    b.call(panels.code(size), [right, result], parts, f"{label}: panels")
+    return replace(p, b_step=tile.columns * size, b_transposed=False, steps={**p.steps, "b_at": 0, "b_panel": step}), result
 
 
 def bits(value: float, dtype: np.dtype) -> int:
@@ -143,10 +163,10 @@ def _grid(p: Product, tile: Tile, threads: int, others: int) -> tuple[int, int]:
 
 def _cost(p: Product, tile: Tile, threads: int, others: int, by_rows: int, by_columns: int) -> float:
     """An estimate of the time, in cycles: of as many parts, one after the other, as the busiest thread has. Beside the multiplications, a part
-    copies its rows of A, and its columns of B once for each block of rows."""
+    copies its rows of A, and its columns of B once for each block of rows, unless these lie in panels."""
     m, n = min(_piece(p.m, by_rows, PAIR), p.m), min(_piece(p.n, by_columns, tile.columns), p.n)
     parts = others * -(-p.m // m) * -(-p.n // n)
-    blocks = -(-m // _blocks(p, tile, m)["m_block"])
+    blocks = 0 if "b_panel" in p.steps else -(-m // _blocks(p, tile, m)["m_block"])
     copying = (m + blocks * n) * p.k * _COPY
     return (-(-parts // threads) + _DELAY) * (_multiplying(p, tile, m, n) + copying)
 

@@ -13,6 +13,7 @@ from penstock.compiler.vector.vectors import I1, IR, POINTER
 DEPTH = 256  # elements of A's buffer that are used in each row
 STRIDE = DEPTH + 16  # elements between its rows: not a power of two, or all rows would compete for the same lines of the cache
 PAIR = 2  # tiles have an even number of rows: a function for each number would take twice as long to compile
+LINE = 64  # bytes that a cache fetches at once
 I32 = ir.IntType(32)
 
 
@@ -119,6 +120,11 @@ class Module:
     def store(self, b: ir.IRBuilder, value: IR, pointer: IR) -> None:
         """Stores a vector."""
         b.store(value, pointer, align=self.tile.size)
+
+    def prefetch(self, b: ir.IRBuilder, pointer: IR) -> None:
+        """Asks the second-level cache for what lies there; it need not be memory."""
+        function = self.intrinsic("llvm.prefetch.p0", VOID, [POINTER, I32, I32, I32])
+        b.call(function, [pointer, ir.Constant(I32, 0), ir.Constant(I32, 2), ir.Constant(I32, 1)])
 
     def first_lanes(self, b: ir.IRBuilder, count: IR) -> IR:
         """A mask of the lanes before ``count``."""
