@@ -77,6 +77,15 @@ def test_nobody_answers(capsys):
     assert "penstock status: grpc://127.0.0.1:" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("target", ["", "grpc://", "localhost", "grpc://localhost:", "grpc://127.0.0.1:99999", "localhost:0", "localhost:-1"])
+def test_what_is_no_address(target, capsys):
+    assert cli.main([target]) == 1
+    assert "names no task of a cluster: grpc://host:port does" in capsys.readouterr().err
+    if target.startswith("grpc://"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="names no task"):
+            tf.Session(target)
+
+
 def test_rates_and_errors_are_of_late(monkeypatch):
     now = [1000.0]
     monkeypatch.setattr(activity.time, "monotonic", lambda: now[0])

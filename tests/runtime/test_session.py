@@ -204,6 +204,22 @@ def test_unfed_placeholder(session):
 
 # --- life ------------------------------------------------------------------------------------------------------------
 
+def test_a_step_that_begins_while_its_session_is_closed_ends():
+    queue = tf.FIFOQueue(1, tf.float32)
+    value = queue.dequeue()
+    session = tf.Session()
+    plan = session._plan
+
+    def closing(*args, **options):
+        found = plan(*args, **options)
+        session.close()  # as another thread may, at this moment
+        return found
+
+    session._plan = closing
+    with pytest.raises(tf.errors.CancelledError, match="Session has been closed"):
+        session.run(value)
+
+
 def test_closed_session():
     with tf.Graph().as_default():
         a = tf.constant(0)

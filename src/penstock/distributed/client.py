@@ -106,7 +106,11 @@ class _Remote:
 
 def connection(target: str) -> Any:
     """How to reach the server behind a target: directly, if it lives in this process."""
-    service = in_process.get(target.removeprefix("grpc://"))
+    address = target.removeprefix("grpc://")
+    host, _, port = address.rpartition(":")
+    if not (host and port.isdecimal() and 0 < int(port) < 1 << 16):
+        raise errors.InvalidArgumentError(None, None, f"{target!r} names no task of a cluster: grpc://host:port does, with a port below 65536")
+    service = in_process.get(address)
     return _Remote(target) if service is None else _InProcess(service)
 
 

@@ -36,6 +36,7 @@ from penstock.runtime.trace import Recorder, Trace, fill_partition_graphs
 
 _log = get_logger()
 
+_CLOSED = "Session has been closed."
 _GROWTH_LIMIT = 10  # runs in a row, each after the graph grew, until a warning
 
 
@@ -114,6 +115,8 @@ class BaseSession:
     def _execute(self, plan: Plan, feeds: dict[Tensor, Any], step: Step, record: Recorder | None) -> list[Any]:
         """Runs a plan as one step that ``close`` can cancel."""
         self._steps.add(step)
+        if self._closed:  # ``close`` came after the check, and may not have seen the step
+            step.cancel(errors.CancelledError(None, None, _CLOSED))
         try:
             slots = execute(plan, list(feeds.values()), step, record)
         finally:
@@ -270,7 +273,7 @@ class BaseSession:
             self._remote.close()
         self._closed = True
         for step in list(self._steps):
-            step.cancel(errors.CancelledError(None, None, "Session has been closed."))
+            step.cancel(errors.CancelledError(None, None, _CLOSED))
         self._plans, self._fetches = {}, {}
         self._environment.clear()
         RESULTS.clear()
