@@ -1,6 +1,7 @@
 """What a step costs does not depend on what else is in the graph: counted in function calls, which no other program on the machine can disturb."""
 from __future__ import annotations
 
+import gc
 import sys
 
 import pytest
@@ -11,8 +12,10 @@ pytestmark = pytest.mark.process
 
 
 def calls(run):
-    """How many functions are called, Python's own included."""
+    """How many functions are called, Python's own included; what other tests have left is not cleaned up meanwhile."""
     count = 0
+    gc.collect()
+    gc.disable()
 
     def see(frame, event, argument):
         nonlocal count
@@ -23,6 +26,7 @@ def calls(run):
         run()
     finally:
         sys.setprofile(None)
+        gc.enable()
     return count
 
 
