@@ -51,7 +51,7 @@ def frozen(array):
 
 
 def reshaped(array):
-    array.shape = (2, -1)
+    array.resize((2, SHAPE[0] // 2), refcheck=False)
 
 
 @pytest.mark.parametrize("change", [frozen, reshaped])
