@@ -8,6 +8,7 @@ import enum
 import gzip
 import inspect
 import json
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -28,16 +29,6 @@ OURS = {
 }
 
 
-def default(value: Any) -> str:
-    """A default as the recorder writes it."""
-    if value is None or isinstance(value, (bool, int, float, str, bytes)):
-        return repr(value)
-    if isinstance(value, (list, tuple)):
-        return repr(list(value))
-    name = getattr(value, "name", getattr(value, "__name__", None))
-    return name if isinstance(name, str) else type(value).__name__
-
-
 def public(name: str) -> Any:
     """The object with this name; None if Penstock has none."""
     found: Any = tf
@@ -46,7 +37,9 @@ def public(name: str) -> Any:
     return found
 
 
-with gzip.open(Path(__file__).parent / "data" / "signatures.txt.gz", "rt") as lines:
+DATA = Path(__file__).parent / "data"
+default = runpy.run_path(str(DATA / "record_signatures.py"))["default"]  # a default as the recorder writes it
+with gzip.open(DATA / "signatures.txt.gz", "rt") as lines:
     REFERENCE = {name: arguments for name, arguments in map(json.loads, lines)
                  if public(name) is not None and not isinstance(public(name), enum.EnumMeta)}  # how an enum is called is Python's affair
 

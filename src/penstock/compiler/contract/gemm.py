@@ -65,6 +65,7 @@ class Gemm:
         self.patch_words = b.gep(words, [number(len(OPERANDS) + len(WORDS))], source_etype=I64)
         self.columns = b.icmp_signed("!=", self.w["a_transposed"], number(0))
         self.in_place = b.icmp_signed("==", self.w["a_packed"], number(0))
+        self.in_panels = b.icmp_signed("!=", self.w["b_panel"], number(0))
         self.alpha, self.floor = (self.m.number(b, self.w[name]) for name in ("alpha", "floor"))
         tile = self.tile
         tiles = tile.buffer_rows // tile.rows
@@ -137,7 +138,8 @@ class Gemm:
         vectors = b.udiv(b.add(width, number(tile.lanes - 1)), number(tile.lanes))
         full = b.icmp_signed("==", width, b.mul(vectors, number(tile.lanes)))
         panel, step = self._pack_b(k0, depth, n0, width, vectors, full)
-        ahead = b.icmp_signed("!=", w["b_panel"], number(0))
+        panel_bytes = b.mul(step, depth)
+        share = b.and_(b.add(b.udiv(panel_bytes, block.tiles), number(2 * LINE - 1)), number(-LINE))  # of the next panel, for each tile to ask for
         first = b.icmp_signed("==", k0, w["k_start"])
         last = b.icmp_signed(">=", b.add(k0, w["k_block"]), w["k_stop"])
         floor = b.select(last, self.floor, ir.Constant(tile.scalar, float("-inf")))
@@ -157,8 +159,9 @@ class Gemm:
             added, added_step = b.select(fresh, self.zeros, given), b.select(fresh, number(0), w["added_step"])
             whole = b.and_(b.and_(full, in_rows), b.icmp_signed("==", rows, height))
             before_last = b.icmp_signed("<", b.add(index, number(1)), block.tiles)
-            with b.if_then(ahead):
-                self._ask_for_panel(advance(b, panel, w["b_panel"]), b.mul(step, depth), index, block.tiles)
+            with b.if_then(self.in_panels):
+                asked = b.mul(index, share)
+                self._ask_for_panel(advance(b, panel, w["b_panel"]), asked, minimum(b, b.add(asked, share), panel_bytes))
             with b.if_else(b.or_(whole, b.and_(spilling, before_last))) as (direct, by_way):
                 with direct:
                     source, source_step = b.select(first, added, c), b.select(first, added_step, w["c_step"])
@@ -170,13 +173,10 @@ class Gemm:
                     b.call(self.store_tile, [self.tile_buffer, c_place, m, rows, width, added, added_step, b.zext(first, I64), floor,
                                              *[w[name] for name in ("c_step", "c_width", "c_height", "c_line", "c_image")]])
 
-    def _ask_for_panel(self, place: IR, size: IR, index: IR, tiles: IR) -> None:
-        """The cache is to have the next panel when its turn comes: each tile asks for a share of it."""
-        b = self.b
-        share = b.and_(b.add(b.udiv(size, tiles), number(2 * LINE - 1)), number(-LINE))
-        start = b.mul(index, share)
-        with loop(b, start, minimum(b, b.add(start, share), size), LINE) as at:
-            self.m.prefetch(b, advance(b, place, at))
+    def _ask_for_panel(self, panel: IR, start: IR, stop: IR) -> None:
+        """The cache is to have the next panel when its turn comes."""
+        with loop(self.b, start, stop, LINE) as at:
+            self.m.prefetch(self.b, advance(self.b, panel, at))
 
     def _may_spill(self, width: IR, vectors: IR) -> IR:
         """May whole vectors be stored to rows that are shorter? If the next row, which is written later, covers what is too much."""
@@ -192,8 +192,7 @@ class Gemm:
         transposed = b.icmp_signed("!=", w["b_transposed"], number(0))
         down, right = b.select(transposed, n0, k0), b.select(transposed, k0, n0)
         source = advance(b, self.place["b"], b.add(b.mul(down, w["b_step"]), b.mul(right, number(tile.size))))
-        cut = b.icmp_signed("!=", w["b_panel"], number(0))
-        packed = b.and_(b.not_(cut), b.or_(b.icmp_signed("!=", w["b_packed"], number(0)), b.not_(full)))
+        packed = b.and_(b.not_(self.in_panels), b.or_(b.icmp_signed("!=", w["b_packed"], number(0)), b.not_(full)))
         arguments = [place, source, w["b_step"], depth, width, vectors]
         with b.if_then(packed), b.if_else(transposed) as (turned, plain):
             with turned:
@@ -206,7 +205,8 @@ class Gemm:
                     b.call(self.packing.panel, arguments)
         step = b.mul(vectors, number(tile.lanes * tile.size))
         there = advance(b, self.place["b"], b.add(b.mul(b.udiv(n0, number(tile.columns)), w["b_panel"]), b.mul(k0, step)))
-        return b.select(cut, there, b.select(packed, place, source)), b.select(b.or_(cut, packed), step, w["b_step"])
+        return (b.select(self.in_panels, there, b.select(packed, place, source)),
+                b.select(b.or_(self.in_panels, packed), step, w["b_step"]))
 
     def _store_tile(self) -> ir.Function:
         """store_tile(tile, c, m, rows, width, added, added_step, first, floor, c_step, ...): the end of the micro-kernel, for any width and place."""
