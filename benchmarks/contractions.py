@@ -120,10 +120,10 @@ class Penstock:
         import numpy as np
 
         import penstock  # noqa: F401 (registers the ops)
-        from penstock.compiler.calls import Array, Buffer
-        from penstock.compiler.emitter import Emitter
-        from penstock.compiler.table import Table
         from penstock.graph.opdef import lookup
+        from penstock.native.calls import Array, Buffer
+        from penstock.native.emitter import Emitter
+        from penstock.native.table import Table
         emitter = Emitter(self.threads)
         inputs = [Array(Buffer("input", v.nbytes), v.dtype, v.shape, v.strides, 0, v if v.dtype.kind == "i" else None) for v in values]
         (output,) = lookup(op_type).emit(emitter, inputs, attrs)

@@ -42,7 +42,7 @@ def inputs(elements: int):
 def run_penstock(elements: int, rounds: int) -> dict[str, float]:
     """Seconds per step: on all threads, on one, and for ten elements."""
     import penstock as tf
-    from penstock.compiler.config import config
+    from penstock.native.config import config
     config.mode = "eager"
     a, b, c = places = [tf.placeholder(tf.float32, [None]) for _ in range(3)]
     total = tf.reduce_sum(tf.tanh(a * b + c) * tf.sigmoid(a) - tf.exp(-b * b))

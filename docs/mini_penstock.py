@@ -144,7 +144,7 @@ def add_up(nodes: list[Node]) -> Node:
 
 
 # --- 4. Pruning ---------------------------------------------------------------------------------------------------------
-# A step runs what its fetches need, up to what is fed, and nothing else. (Penstock: compiler/ir.py)
+# A step runs what its fetches need, up to what is fed, and nothing else. (Penstock: program/ir.py)
 
 def prune(fetches: list[Node], fed: set[Node]) -> list[Node]:
     """The nodes of a step, in an order in which they can run."""
@@ -159,7 +159,7 @@ def prune(fetches: list[Node], fed: set[Node]) -> list[Node]:
 
 # --- 5. Compilation -----------------------------------------------------------------------------------------------------
 # What is computed element by element needs no call and no array of its own: each such operation says what becomes of one element, and a chain of them
-# becomes one function. Here Python compiles it; Penstock writes a loop over vectors and has LLVM compile it. (Penstock: compiler/fusion/)
+# becomes one function. Here Python compiles it; Penstock writes a loop over vectors and has LLVM compile it. (Penstock: native/fusion/)
 
 ELEMENTWISE = {"add": "({} + {})", "neg": "(-{})", "mul": "({} * {})"}
 
@@ -188,7 +188,7 @@ def compiled(nodes: list[Node], fetches: list[Node]) -> list[tuple]:
 
 # --- 6. Partition and execution -----------------------------------------------------------------------------------------
 # Each device gets its own part of the step. An edge between two devices becomes a message through the rendezvous, a mailbox per edge: the sender
-# puts the value in, the receiver waits for it. (Penstock: runtime/partition.py, runtime/rendezvous.py, runtime/executor.py)
+# puts the value in, the receiver waits for it. (Penstock: program/partition.py, execute/rendezvous.py, execute/executor.py)
 
 class Session:
     """Runs steps; keeps the values of variables between them."""

@@ -16,14 +16,15 @@ LAYERS = [
     "errors",
     "platform",     # files, flags, messages: knows nothing of graphs
     "graph",
-    "state",        # see STATE
+    "state",        # what outlives a step
     "checkpoint",   # files: the formats of checkpoints, without operations
     "ops",
     "gradients custom_gradient function_gradients",
     "variables",    # Python objects over the operations of `ops`: the executor knows their resources, not them
-    "compiler",
-    "runtime",
-    "distributed",
+    "program",
+    "native",
+    "execute",
+    "distributed session",
     "data train rnn summary saved_model",
     "layers keras contrib estimator",
     "debug testing",    # over sessions and gradients; programs, not the layers below, use them
@@ -31,10 +32,6 @@ LAYERS = [
     "datasets cli playground",
     "__init__ __main__",
 ]
-# What holds the state of a task lies in the folder of the runtime that owns it, but is made of graph types alone: kernels of `ops` make queues and
-# change variables, and the executor above them only hands these things over.
-STATE = ("runtime.accumulators runtime.barriers runtime.mutexes runtime.queue_kinds runtime.queues runtime.readers runtime.resources runtime.staging "
-         "runtime.table_files runtime.tables runtime.waiting").split()
 # (file, module above it): why.
 EXCEPTIONS = {
     ("ops/flow/functional.py", "penstock.function_gradients"): "a loop's gradient comes from its body's: it calls differentiation itself",
@@ -50,7 +47,7 @@ def files() -> list[Path]:
 def layer(module: str) -> str:
     """``graph`` for ``penstock.graph.shape``."""
     inside = module.removeprefix("penstock.")
-    return "state" if inside in STATE else inside.split(".")[0]
+    return inside.split(".")[0]
 
 
 def imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
@@ -103,4 +100,4 @@ def test_the_rule_finds_an_upward_import():
     tree = ast.parse("import numpy\ndef f():\n    from penstock.api import root\nif TYPE_CHECKING:\n    import penstock.cli")
     assert list(imports(tree)) == [(3, "penstock.api.root")]
     assert level_of("penstock.api.root") > LEVEL["graph"]
-    assert level_of("penstock.runtime.queues") < LEVEL["ops"] < level_of("penstock.runtime.session")
+    assert level_of("penstock.state.queues") < LEVEL["ops"] < level_of("penstock.session.session")

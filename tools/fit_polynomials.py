@@ -1,4 +1,4 @@
-"""Prints the polynomial tables of ``src/penstock/compiler/polynomials.py``: interpolation at Chebyshev points, in 90 digits.
+"""Prints the polynomial tables of ``src/penstock/native/vector/polynomials.py``: interpolation at Chebyshev points, in 90 digits.
 
 Interpolation there is within a small factor of the best polynomial, so one degree more than a minimax fit would need is enough. Each table is
 printed with the largest error that it makes before rounding.

@@ -14,7 +14,7 @@ from penstock.debug.layout import fitting_depth, lay_out, tree, visible
 from penstock.debug.printing import node_line
 from penstock.debug.stages import STAGES, stages
 from penstock.debug.views import NodeView, add_costs, of_graph, of_graph_def
-from penstock.runtime.devices import Device
+from penstock.program.devices import Device
 
 SVG = "{http://www.w3.org/2000/svg}"
 

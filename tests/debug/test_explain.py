@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.compiler.config import config
-from penstock.compiler.report import KernelReport, PlanReport, watch
 from penstock.debug.explain import Explainer, describe
+from penstock.execute.report import KernelReport, PlanReport, watch
+from penstock.native.config import config
 from penstock.ops.flow import primitives
 
 pytestmark = pytest.mark.process

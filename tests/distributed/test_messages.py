@@ -19,7 +19,7 @@ from penstock.distributed.messages import (
     error_from,
     error_message,
 )
-from penstock.runtime.frames import DEAD
+from penstock.execute.frames import DEAD
 
 pytestmark = pytest.mark.process
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.compiler.config import config
-from penstock.runtime import resources
+from penstock.native.config import config
+from penstock.state import resources
 from support.cluster import PATIENCE, LocalCluster
 
 pytestmark = pytest.mark.process

@@ -8,7 +8,7 @@ import pytest
 
 import penstock as tf
 from penstock.debug.timeline import Timeline
-from penstock.runtime.trace import Trace
+from penstock.execute.trace import Trace
 from support.cluster import LocalCluster
 
 pytestmark = pytest.mark.process

@@ -19,7 +19,7 @@ SourceOf = Callable[[np.ndarray], Tensor]
 @contextmanager
 def session(graph: Graph) -> Iterator[Any]:
     """A session on ``graph``, closed at the end."""
-    from penstock.runtime.session import Session  # here, so that checks without a session run without one
+    from penstock.session.session import Session  # here, so that checks without a session run without one
     with Session(graph=graph) as running:
         yield running
 

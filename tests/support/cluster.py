@@ -21,7 +21,7 @@ from penstock.distributed.service import Service
 from penstock.distributed.transport_local import LocalNetwork
 from penstock.distributed.worker import Worker
 from penstock.graph.graph import default_graph
-from penstock.runtime.fetches import Fetches, expand_feeds
+from penstock.session.fetches import Fetches, expand_feeds
 
 PATIENCE = 20.0  # seconds; what has not come by then never will
 

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from penstock.compiler.calls import Array, Buffer
-from penstock.compiler.emitter import Emitter
-from penstock.compiler.fusion.cluster_code import Loop
-from penstock.compiler.fusion.nest import Fold, Step
-from penstock.compiler.kernels.layout import broadcast_strides
-from penstock.compiler.table import Table
 from penstock.graph import dtypes as dt
 from penstock.graph.dtypes import DType, as_dtype
 from penstock.graph.opdef import REGISTRY, OpDef
+from penstock.native.calls import Array, Buffer
+from penstock.native.emitter import Emitter
+from penstock.native.fusion.cluster_code import Loop
+from penstock.native.fusion.nest import Fold, Step
+from penstock.native.kernels.layout import broadcast_strides
+from penstock.native.table import Table
 from support.native import guarded, untouched
 
 TYPES = (dt.float32, dt.float64, dt.int32, dt.int64, dt.bool_, dt.uint8)

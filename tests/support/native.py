@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 import penstock as tf
-from penstock.compiler.calls import Array, Buffer
-from penstock.compiler.emitter import Emitter
-from penstock.compiler.table import Table
 from penstock.graph.opdef import lookup
+from penstock.native.calls import Array, Buffer
+from penstock.native.emitter import Emitter
+from penstock.native.table import Table
 
 _GUARD = 128
 _PATTERN = 0xA5

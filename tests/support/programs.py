@@ -4,9 +4,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import penstock as tf
-from penstock.compiler import ir
-from penstock.compiler.passes import NONE, Options, optimise
-from penstock.runtime.devices import local_devices, place
+from penstock.program import ir
+from penstock.program.devices import local_devices, place
+from penstock.program.passes import NONE, Options, optimise
 
 
 def nodes_after(fetches, feeds=(), options=None, targets=()):

@@ -13,7 +13,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from penstock.runtime import plan
+from penstock.execute import plan
 from support.compare import difference
 
 ULPS = 4.0  # what one kernel may be off by: the promise of the compiler's transcendentals

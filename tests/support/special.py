@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 import penstock as tf
-from penstock.compiler import ir
-from penstock.compiler.calls import Call
-from penstock.compiler.specialise import Specialisation
+from penstock.native.calls import Call
+from penstock.native.specialise import Specialisation
+from penstock.program import ir
 from support.compare import difference
 from support.native import guarded, untouched
 

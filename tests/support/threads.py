@@ -4,7 +4,7 @@ from __future__ import annotations
 import sys
 import time
 
-from penstock.runtime import waiting
+from penstock.state import waiting
 
 PATIENCE = 30.0
 

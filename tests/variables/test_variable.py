@@ -6,7 +6,7 @@ import pytest
 from tensorboard.compat.proto.variable_pb2 import VariableDef
 
 import penstock as tf
-from penstock.runtime.resources import Ref
+from penstock.state.resources import Ref
 
 KINDS = pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
 

@@ -143,7 +143,7 @@ MODULES = {
     "util.tf_inspect": "penstock.platform.inspection inspect",
     "util.tf_should_use": "penstock.platform.decorators",
     "client.client_lib": "penstock.api.root",
-    "client.session": "penstock.runtime.session",
+    "client.session": "penstock.session.session",
     "client.timeline": "penstock.debug.timeline",
     "debug": "penstock.debug.dump",
     "debug.lib.debug_data": "penstock.debug.dump",

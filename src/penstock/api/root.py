@@ -35,7 +35,7 @@ TABLE = {
     "penstock.gradients": "gradients RegisterGradient NotDifferentiable NoGradient no_gradient=NotDifferentiable AggregationMethod "
                           "UnconnectedGradients",
     "penstock.custom_gradient": "custom_gradient hessians",
-    "penstock.runtime.session": "Session InteractiveSession",
+    "penstock.session.session": "Session InteractiveSession",
     # protocol buffers
     "tensorboard.compat.proto.graph_pb2": "GraphDef",
     "tensorboard.compat.proto.node_def_pb2": "NodeDef",

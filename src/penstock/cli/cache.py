@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import argparse
 
-from penstock.compiler import cache
+from penstock.native import cache
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -11,8 +11,8 @@ import os
 import sys
 
 from penstock.cli import run
-from penstock.compiler.config import set_compiler
 from penstock.debug.explain import Explainer
+from penstock.native.config import set_compiler
 
 
 def main(argv: list[str]) -> int:

@@ -11,7 +11,6 @@ from tensorboard.compat.proto.config_pb2 import RunMetadata
 
 from penstock.cli.graph_sources import WatchedStep, read_graph, run_program
 from penstock.cli.run import main as run_main
-from penstock.compiler import ir
 from penstock.debug.drawing import draw
 from penstock.debug.printing import print_nodes
 from penstock.debug.stages import STAGES, Stage, stages
@@ -20,7 +19,8 @@ from penstock.errors import OpError
 from penstock.graph.graph import Graph, default_graph
 from penstock.graph.graph_def import import_graph_def
 from penstock.graph.node import Operation, Tensor
-from penstock.runtime.devices import LOCAL_TASK, Device
+from penstock.program import ir
+from penstock.program.devices import LOCAL_TASK, Device
 from penstock.train.meta_graph import parse_binary_or_text
 
 _DESCRIPTION = """Draw a graph as SVG, and print it at each stage between the program and the executor: built, pruned, placed, optimised,

@@ -14,9 +14,9 @@ from tensorboard.compat.proto.meta_graph_pb2 import MetaGraphDef
 
 from penstock.graph.graph import Graph
 from penstock.graph.node import Operation, Tensor
-from penstock.runtime.devices import Device
-from penstock.runtime.session import BaseSession
+from penstock.program.devices import Device
 from penstock.saved_model.loader import maybe_saved_model_directory, parse_saved_model
+from penstock.session.session import BaseSession
 from penstock.summary.reading import summary_iterator
 from penstock.train.meta_graph import parse_binary_or_text
 

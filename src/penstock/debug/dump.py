@@ -16,9 +16,9 @@ import numpy as np
 from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 
-from penstock.compiler.ir import Node
 from penstock.graph.tensor_proto import array_to_proto, proto_to_array
 from penstock.platform.records import RecordReader, frame
+from penstock.program.ir import Node
 
 _numbers = itertools.count()
 _GRAPH_FILE = "_tfdbg_graph_"

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from penstock.compiler.config import config
-from penstock.compiler.ir import Node
-from penstock.compiler.report import KernelReport, PlanReport, Stopwatch, watch
-from penstock.runtime import environment
-from penstock.runtime.frames import FramePlan
-from penstock.runtime.plan import Plan
+from penstock.execute import environment
+from penstock.execute.frames import FramePlan
+from penstock.execute.plan import Plan
+from penstock.execute.report import KernelReport, PlanReport, Stopwatch, watch
+from penstock.native.config import config
+from penstock.program.ir import Node
 
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
 _LEGEND = """\
@@ -139,7 +139,7 @@ def reason(node: Node, native: bool = True) -> str:
         return "the compiler is off (PENSTOCK_COMPILE=off)"
     if not native:
         return "it ran once only: native code is made when a step runs again"
-    from penstock.compiler.eligibility import why_not_native  # brings in LLVM
+    from penstock.native.regions.eligibility import why_not_native  # brings in LLVM
     return node.note or why_not_native(node) or "it stands alone and has little to do: a call of native code would not pay"
 
 

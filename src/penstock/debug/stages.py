@@ -3,7 +3,7 @@
     built         the user's graph
     pruned        the nodes that the fetches need, with feeds in place of what they cut off
     placed        every node has a device
-    optimised     constants are folded, equal nodes merged, identities removed, ... (compiler/passes)
+    optimised     constants are folded, equal nodes merged, identities removed, ... (program/passes)
     partitioned   one list of nodes per device, with Send and Recv between them
     planned       the tables of the executor: slots instead of names; what runs as one native call is one node, a _Region
 """
@@ -13,15 +13,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.compiler import ir
-from penstock.compiler.passes import Options, optimise
 from penstock.debug.printing import print_nodes, print_tables
 from penstock.debug.views import NodeView, of_graph, of_program
+from penstock.execute.environment import Environment
 from penstock.graph.graph import Graph
 from penstock.graph.node import Operation, Tensor
-from penstock.runtime.devices import Device, place
-from penstock.runtime.environment import Environment
-from penstock.runtime.partition import partition
+from penstock.program import ir
+from penstock.program.devices import Device, place
+from penstock.program.partition import partition
+from penstock.program.passes import Options, optimise
 
 STAGES = ("built", "pruned", "placed", "optimised", "partitioned", "planned")
 

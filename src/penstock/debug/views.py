@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from penstock.compiler.ir import Node
 from penstock.graph.dtypes import as_dtype
 from penstock.graph.node import Operation
 from penstock.graph.shape import TensorShape
+from penstock.program.ir import Node
 
 _LONG = 40  # characters of an attribute's value that are shown
 

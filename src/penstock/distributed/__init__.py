@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.runtime import backends
+from penstock.session import backends
 
 
 def _grpc() -> Any:

@@ -18,7 +18,7 @@ from penstock.distributed.messages import MalformedMessage, Message
 from penstock.distributed.peers import Peers
 from penstock.distributed.worker import Worker
 from penstock.errors import OpError
-from penstock.runtime.resources import Ref
+from penstock.state.resources import Ref
 
 PATIENCE = 3.0  # seconds for the description of another task
 

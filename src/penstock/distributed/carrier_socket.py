@@ -22,7 +22,7 @@ from penstock.distributed.poller import POLLER, collects
 from penstock.distributed.segments import SHARED_MIN, Read, Segment, Written, fill
 from penstock.distributed.wire import DROP, FREE, SEGMENT, SHARED, SHARED_AT, Splitter, header
 from penstock.errors import OpError, UnavailableError
-from penstock.runtime.threads import POOL
+from penstock.execute.threads import POOL
 
 _log = logging.getLogger("tensorflow.server")
 _MAX_BUFFERS = 512  # that one system call takes

@@ -18,8 +18,8 @@ from penstock.distributed.transport_grpc import GrpcTransport
 from penstock.graph.export import export_with_names
 from penstock.graph.graph import Graph
 from penstock.graph.node import Operation, Tensor
-from penstock.runtime.devices import Device
-from penstock.runtime.fetches import Fetches, handed_out
+from penstock.program.devices import Device
+from penstock.session.fetches import Fetches, handed_out
 
 _CLOSE_PATIENCE = 2.0  # seconds; a master that is gone needs no good-bye
 _RESET_PATIENCE = 30.0

@@ -22,8 +22,8 @@ from penstock.distributed.master import Master
 from penstock.distributed.master_proto import REQUESTS, RESPONSES
 from penstock.distributed.master_session import MasterSession
 from penstock.distributed.messages import error_fields
+from penstock.execute.frames import DEAD
 from penstock.graph.tensor_proto import array_to_proto, proto_to_array
-from penstock.runtime.frames import DEAD
 
 _NO_TRACE = 0  # of RunOptions
 

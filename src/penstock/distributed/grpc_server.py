@@ -20,7 +20,7 @@ from penstock.distributed.security import Access, Greeting
 from penstock.distributed.service import Service
 from penstock.distributed.unix_sockets import UnixListener
 from penstock.distributed.wire import OFFER
-from penstock.runtime.threads import POOL
+from penstock.execute.threads import POOL
 
 _PATIENCE = 10.0  # seconds that one may take to say who one is
 _MAX_STRANGERS = 128  # who may do so at the same time

@@ -20,12 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from penstock.compiler.ir import Node, Program
 from penstock.graph import dtypes
 from penstock.graph.opdef import lookup
 from penstock.ops.flow.primitives import LoopCond
 from penstock.ops.transfer import Recv, Send
-from penstock.runtime.partition import Partition
+from penstock.program.ir import Node, Program
+from penstock.program.partition import Partition
 
 ROOT = ""
 

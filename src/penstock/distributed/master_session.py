@@ -15,7 +15,6 @@ from tensorboard.compat.proto.config_pb2 import ConfigProto, RunMetadata
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 
 from penstock import errors
-from penstock.compiler import ir
 from penstock.distributed.activity import Activity
 from penstock.distributed.cluster_spec import matches, task_of
 from penstock.distributed.messages import Message
@@ -28,7 +27,8 @@ from penstock.distributed.worker import RunOrder, Worker
 from penstock.graph.device import DeviceSpec
 from penstock.graph.graph import Graph
 from penstock.graph.graph_def import extend_graph
-from penstock.runtime.devices import Device, place
+from penstock.program import ir
+from penstock.program.devices import Device, place
 
 _CALL_PATIENCE = 60.0  # seconds for registering a part
 

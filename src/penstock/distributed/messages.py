@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from penstock import errors
+from penstock.execute.frames import DEAD
 from penstock.graph import dtypes
-from penstock.runtime.frames import DEAD
 
 MAGIC = b"PSK1"
 MAX_HEADER = 64 << 20

@@ -9,11 +9,11 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from penstock.compiler.ir import Program
 from penstock.errors import InvalidArgumentError
 from penstock.graph import dtypes
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.traverse import needed
+from penstock.program.ir import Program
 
 
 class PartialStep:

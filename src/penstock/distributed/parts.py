@@ -12,8 +12,6 @@ from typing import Any
 
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 
-from penstock.compiler import ir
-from penstock.compiler.ir import Node, Program
 from penstock.distributed import loops
 from penstock.distributed.cluster_spec import task_of
 from penstock.errors import InvalidArgumentError
@@ -22,7 +20,9 @@ from penstock.graph.function_def import called_functions, to_function_def
 from penstock.graph.graph import Graph
 from penstock.graph.graph_def import extend_graph
 from penstock.ops.transfer import Arg
-from penstock.runtime.partition import Partition, partition
+from penstock.program import ir
+from penstock.program.ir import Node, Program
+from penstock.program.partition import Partition, partition
 
 
 @dataclass(slots=True)

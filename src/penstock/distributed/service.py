@@ -21,7 +21,7 @@ from penstock.distributed.master_session import MasterSession
 from penstock.distributed.messages import MalformedMessage, Message, error_from, error_message
 from penstock.distributed.peers import deliver_tensor, tensor_message
 from penstock.distributed.worker import RunOrder, Worker
-from penstock.runtime.threads import POOL
+from penstock.execute.threads import POOL
 
 _log = logging.getLogger("tensorflow.server")
 

@@ -18,8 +18,8 @@ from typing import Any
 from penstock.distributed.cluster_spec import task_of
 from penstock.distributed.messages import error_fields, error_from
 from penstock.errors import AbortedError, OpError
-from penstock.runtime.rendezvous import Rendezvous
-from penstock.runtime.step import Step
+from penstock.execute.rendezvous import Rendezvous
+from penstock.execute.step import Step
 
 Deliver = Callable[[str, Any, "BaseException | None"], None]  # (key, value, None), or ("", None, error) for all that is still to come
 Fetch = Callable[[str, int, Deliver], Callable[[], None]]  # (task, step, deliver) -> how to give up

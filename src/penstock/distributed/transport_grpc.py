@@ -18,7 +18,7 @@ from penstock.distributed.link import Call, Done, Link, Part, ignored
 from penstock.distributed.messages import MalformedMessage, Message
 from penstock.distributed.security import Access, Greeting
 from penstock.distributed.unix_sockets import TICKET
-from penstock.runtime.threads import POOL
+from penstock.execute.threads import POOL
 
 _PATIENCE = 10.0  # seconds for connecting to somebody who should be there
 _ASKING = 0.2  # seconds for asking gRPC why that failed: it knows, or it does not

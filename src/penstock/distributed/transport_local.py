@@ -10,7 +10,7 @@ from penstock.distributed.link import Call, Done, Link, Part, ignored
 from penstock.distributed.messages import Message
 from penstock.distributed.service import Service
 from penstock.errors import OpError, UnavailableError
-from penstock.runtime.threads import POOL
+from penstock.execute.threads import POOL
 
 
 class _Wire:

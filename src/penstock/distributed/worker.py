@@ -19,23 +19,23 @@ from typing import Any
 from tensorboard.compat.proto.config_pb2 import ConfigProto, RunMetadata
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 
-from penstock.compiler.ir import Program
-from penstock.compiler.passes import options_of
 from penstock.distributed.activity import Activity
 from penstock.distributed.cluster_spec import task_of
 from penstock.distributed.parts import program_of
 from penstock.distributed.steps import Deliver, Fetch, Steps
 from penstock.distributed.tenants import Tenants
 from penstock.errors import AbortedError, InternalError, InvalidArgumentError, KernelError, OpError
+from penstock.execute.driven import DrivenRun
+from penstock.execute.environment import Environment
+from penstock.execute.executor import execute, fed_slots
+from penstock.execute.failures import describe
+from penstock.execute.plan import Plan
+from penstock.execute.trace import Trace, fill_partition_graphs
 from penstock.ops.transfer import Recv
-from penstock.runtime.devices import Device, local_devices
-from penstock.runtime.driven import DrivenRun
-from penstock.runtime.environment import Environment
-from penstock.runtime.executor import execute, fed_slots
-from penstock.runtime.failures import describe
-from penstock.runtime.plan import Plan
-from penstock.runtime.resources import Resources
-from penstock.runtime.trace import Trace, fill_partition_graphs
+from penstock.program.devices import Device, local_devices
+from penstock.program.ir import Program
+from penstock.program.passes import options_of
+from penstock.state.resources import Resources
 
 _log = logging.getLogger("tensorflow.worker")
 _QUICK = 0.001  # seconds

@@ -24,8 +24,8 @@ list. Kernels get arrays and return an array, or a tuple for several outputs (fl
 ``static``, if it is there, gets the input Tensors and returns the output's value as far as it is known without running (an int array with -1 for
 unknown elements, or None): shapes are computed from it.
 
-``native(emit, ...)``, if it is there, says how the op runs as native code when all shapes are known: see ``compiler/emitter.py``. ``compose(b, ...)``
-says of which simpler ops it is made: see ``compiler/fusion/composition.py``.
+``native(emit, ...)``, if it is there, says how the op runs as native code when all shapes are known: see ``native/emitter.py``. ``compose(b, ...)``
+says of which simpler ops it is made: see ``native/fusion/composition.py``.
 
 ``ranks``, if it is there, says which ranks inputs must have: ``ranks = {"axis": 0}``; a range of ranks is a ``range`` (see ``at_least`` in
 ``ops/common.py``). They are checked before the shape function is called, and again before the kernel is, if they were not known then. Versions of an

@@ -15,7 +15,7 @@ class Properties:
     stateful: bool = False  # reads or changes state, or draws random numbers: never folded, merged or dropped
     blocking: bool = False  # the kernel may wait or call into Python code of the user: it gets a thread of its own
     heeds_step: bool = False  # a blocking kernel that gives up when its step ends: if nothing could go on meanwhile, the caller's thread will do
-    resumable: bool = False  # a blocking kernel that, in a thread which must not wait, does nothing and is called again: see ``runtime/waiting.py``
+    resumable: bool = False  # a blocking kernel that, in a thread which must not wait, does nothing and is called again: see ``state/waiting.py``
     hands_over: bool = False  # what it is given goes to somebody elsewhere (another device), who may be waiting for it
     touches: str | Callable[..., str] = ""  # files, python: what the kernel gets at outside of the task; or the function of attributes that tells
     watches: bool = False  # it is there to find mistakes: hands on its first input, or has no output

@@ -64,7 +64,7 @@ class Recv:
 
 @op("_Region", "inputs: Tin -> outputs: Tout", Tin=TYPES, Tout=TYPES, names=STRINGS)
 class Region:
-    """Nodes that run together, as native code: see compiler/regions.py."""
+    """Nodes that run together, as native code: see native/regions/forming.py."""
 
     stateful = passes_references = True
 
@@ -79,7 +79,7 @@ class Region:
 
 @op("_Refuse", "bad: bool -> status: int64")
 class Refuse:
-    """Ends a step of native code: the op that made this check then says, by its kernel, what is wrong. See ``compiler/fusion/composition.py``."""
+    """Ends a step of native code: the op that made this check then says, by its kernel, what is wrong. See ``native/fusion/composition.py``."""
 
     elementwise = True
     shape = like("bad")

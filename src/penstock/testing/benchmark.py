@@ -55,7 +55,7 @@ class Benchmark:
 
     def evaluate(self, tensors: Any) -> Any:
         """The values of tensors, in a session of their own."""
-        from penstock.runtime.session import Session  # a benchmark that only reports needs no session
+        from penstock.session.session import Session  # a benchmark that only reports needs no session
 
         with Session() as session:
             return session.run(tensors)

@@ -20,7 +20,7 @@ from penstock.graph.scopes import get_default_graph
 from penstock.graph.seeds import DEFAULT_GRAPH_SEED, set_random_seed
 from penstock.graph.stacks import default_session
 from penstock.platform import app
-from penstock.runtime.session import Session
+from penstock.session.session import Session
 from penstock.testing.assertions import ArrayAssertions
 
 

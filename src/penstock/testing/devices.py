@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from tensorboard.compat.proto.config_pb2 import ConfigProto
 
-from penstock.runtime.devices import local_devices
+from penstock.program.devices import local_devices
 
 
 class DeviceAttributes(NamedTuple):

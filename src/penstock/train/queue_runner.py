@@ -12,7 +12,7 @@ from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Operation
 from penstock.graph.stacks import default_session
 from penstock.platform import logging
-from penstock.runtime.session import BaseSession
+from penstock.session.session import BaseSession
 from penstock.train.coordinator import Coordinator
 from penstock.variables.naming import prepend_name_scope, strip_name_scope
 

@@ -15,7 +15,7 @@ from penstock import errors
 from penstock.checkpoint.state import get_checkpoint_state
 from penstock.graph.graph import Graph, default_graph
 from penstock.platform import logging
-from penstock.runtime.session import Session
+from penstock.session.session import Session
 
 _FIRST_PAUSE = 0.05  # seconds; each further pause is longer, up to recovery_wait_secs
 

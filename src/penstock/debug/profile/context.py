@@ -10,7 +10,7 @@ from typing import Any
 from tensorboard.compat.proto.config_pb2 import RunMetadata, RunOptions
 
 from penstock.debug.profile.profiler import Profiler
-from penstock.runtime.session import BaseSession
+from penstock.session.session import BaseSession
 
 _FIRST, _COUNT = range(500), 100  # of the first so many steps, so many are traced unless the program says which
 _VIEWS = {"scope": "profile_name_scope", "op": "profile_operations", "graph": "profile_graph", "code": "profile_python"}

@@ -1,7 +1,7 @@
 """The control-flow nodes of the paper: Switch, Merge, Enter, Exit, NextIteration, LoopCond.
 
 Programs get conditionals and loops as If and While; these nodes come in with imported graphs, and go out when a graph is exported. Their meaning is
-in how they are scheduled, with frames, iterations and dead tensors: see ``runtime/frames.py``, which runs programs that contain them.
+in how they are scheduled, with frames, iterations and dead tensors: see ``execute/frames.py``, which runs programs that contain them.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations on accumulators of gradients. Their state is a ``penstock.runtime.accumulators.Accumulator``."""
+"""Operations on accumulators of gradients. Their state is a ``penstock.state.accumulators.Accumulator``."""
 from __future__ import annotations
 
 from typing import Any
@@ -11,7 +11,7 @@ from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape, unknown_shape
 from penstock.ops.common import NUMERIC, fixed, nothing
 from penstock.ops.queues.handles import SHARING, made, plain, two_forms
-from penstock.runtime import accumulators
+from penstock.state import accumulators
 
 _FORM = "Resource{}"
 _CREATION: dict[str, Any] = {"dtype": NUMERIC, "shape": SHAPE, **SHARING, "reduction_type": one_of("MEAN", "SUM", default="MEAN")}

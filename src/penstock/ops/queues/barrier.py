@@ -1,4 +1,4 @@
-"""Barriers: operations and the Python class. The state is a ``penstock.runtime.barriers.Barrier``."""
+"""Barriers: operations and the Python class. The state is a ``penstock.state.barriers.Barrier``."""
 from __future__ import annotations
 
 from collections import namedtuple
@@ -15,7 +15,7 @@ from penstock.graph.static import constant_value
 from penstock.ops.common import fixed, nothing
 from penstock.ops.queues.handles import made, plain
 from penstock.ops.queues.queue import CREATION, no_timeout
-from penstock.runtime import barriers
+from penstock.state import barriers
 
 _HANDLE = "handle: Ref(string)"
 

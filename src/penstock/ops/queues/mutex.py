@@ -1,11 +1,11 @@
-"""Mutex operations. The state is a ``penstock.runtime.mutexes.Mutex``."""
+"""Mutex operations. The state is a ``penstock.state.mutexes.Mutex``."""
 from __future__ import annotations
 
 from penstock.errors import invalid_argument
 from penstock.graph.opdef import op
 from penstock.ops.common import fixed, nothing
 from penstock.ops.queues.handles import SHARING, made, plain
-from penstock.runtime import mutexes
+from penstock.state import mutexes
 
 
 @op("MutexV2", "-> resource: resource", **SHARING)

@@ -1,4 +1,4 @@
-"""Queue operations, in two forms each (see ``handles.py``). The state of a queue is a ``penstock.runtime.queues.Queue``."""
+"""Queue operations, in two forms each (see ``handles.py``). The state of a queue is a ``penstock.state.queues.Queue``."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ from penstock.graph.static import constant_value
 from penstock.ops.common import fixed, nothing
 from penstock.ops.queues.handles import SHARING, made, plain, two_forms
 from penstock.ops.random.philox import Philox
-from penstock.runtime import queue_kinds, queues
+from penstock.state import queue_kinds, queues
 
 CREATION = {"component_types": type_list(1), "shapes": Attr("list(shape)", ()), "capacity": -1, **SHARING}
 _BLOCKS = 16  # of four random words, computed at once

@@ -1,4 +1,4 @@
-"""Reader operations, in two forms each (see ``handles.py``). The state of a reader is a ``penstock.runtime.readers.Reader``."""
+"""Reader operations, in two forms each (see ``handles.py``). The state of a reader is a ``penstock.state.readers.Reader``."""
 from __future__ import annotations
 
 from typing import Any
@@ -12,7 +12,7 @@ from penstock.graph.opdef import OpDef, op
 from penstock.ops.common import fixed, nothing, strings
 from penstock.ops.queues.handles import SHARING, made, plain, two_forms
 from penstock.ops.text.files import text
-from penstock.runtime import readers
+from penstock.state import readers
 
 
 def _creating(op_type: str, summary: str, make: Any, *parameters: str, **declared: Any) -> OpDef:

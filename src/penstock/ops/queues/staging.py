@@ -1,4 +1,4 @@
-"""Staging operations. The state is a ``penstock.runtime.staging.StagingArea`` or ``StagingMap``, found by name: there is no handle."""
+"""Staging operations. The state is a ``penstock.state.staging.StagingArea`` or ``StagingMap``, found by name: there is no handle."""
 from __future__ import annotations
 
 from typing import Any
@@ -11,7 +11,7 @@ from penstock.graph.opdef import OpDef, op
 from penstock.graph.shape import unknown_shape
 from penstock.ops.common import fixed, nothing
 from penstock.ops.queues.handles import SHARING
-from penstock.runtime import staging
+from penstock.state import staging
 
 _LIMITS: dict[str, Any] = {"capacity": Attr("int", 0, minimum=0), "memory_limit": Attr("int", 0, minimum=0), **SHARING}
 _FULL = {**_LIMITS, "dtypes": type_list(1)}

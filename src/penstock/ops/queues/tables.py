@@ -1,4 +1,4 @@
-"""Lookup-table operations, most in two forms (see ``handles.py``). The state of a table is a ``penstock.runtime.tables.Table``."""
+"""Lookup-table operations, most in two forms (see ``handles.py``). The state of a table is a ``penstock.state.tables.Table``."""
 from __future__ import annotations
 
 from typing import Any
@@ -14,7 +14,7 @@ from penstock.graph.shape import TensorShape, scalar, unknown_shape
 from penstock.ops.common import fixed, nothing
 from penstock.ops.queues.handles import SHARING, made, plain, two_forms
 from penstock.ops.text.files import text
-from penstock.runtime import table_files, tables
+from penstock.state import table_files, tables
 
 _CREATION: dict[str, Any] = {**SHARING, "use_node_name_sharing": False, "key_dtype": TYPE, "value_dtype": TYPE}
 _KIND = "LookupTable"  # of resource: tables of all kinds share their names

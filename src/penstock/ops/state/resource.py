@@ -1,6 +1,6 @@
 """Variables as resources: a handle names the variable, and only explicit ops read or write it.
 
-A resource edge carries the resource itself, here a ``runtime.resources.Ref``. What the handle refers to, (dtype, shape), is known while the graph
+A resource edge carries the resource itself, here a ``state.resources.Ref``. What the handle refers to, (dtype, shape), is known while the graph
 is built: see ``handle_data``. A write is an op without outputs; what must see it waits for it.
 """
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Variables as references: the ops that make, write and inspect them.
 
-An edge of a ref type carries a ``runtime.resources.Ref``, the holder of the value. Where it goes into an argument that is not a ref, the executor
+An edge of a ref type carries a ``state.resources.Ref``, the holder of the value. Where it goes into an argument that is not a ref, the executor
 reads it first; a kernel with a ``Ref`` argument gets the holder itself, writes to it and passes it on, so that an update can be fetched and chained.
 """
 from __future__ import annotations

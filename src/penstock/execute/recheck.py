@@ -1,0 +1,103 @@
+"""What was unknown while the graph was built is checked when it is known: the op's shape function is asked again, with the real inputs.
+
+So kernels need not repeat the checks of their shape functions, a wrong shape is an error instead of a wrong result, and the message
+(``Dimensions must be equal, but are 2 and 3``) is the one that the user would have got earlier, had the shapes been known.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from penstock.errors import invalid_argument
+from penstock.graph.dtypes import DType
+from penstock.graph.graph import Graph, Tensor
+from penstock.graph.shape import TensorShape
+from penstock.ops.constant import Const, Placeholder
+from penstock.ops.transfer import Arg
+from penstock.program.ir import Node
+
+Kernel = Callable[..., Any]
+_MOST_ELEMENTS = 1024  # of a shape, of axes, of indices: of what shape functions look at
+
+
+def checked(node: Node, kernel: Kernel) -> Kernel:
+    """The kernel, behind a check of its inputs' shapes where they were not known before; shapes that passed are not checked again at once."""
+    if not _is_open(node):
+        return kernel
+    last: list[Any] = [None]
+
+    def check_and_run(*inputs: Any, **options: Any) -> Any:
+        shapes = [getattr(value, "shape", None) for value in inputs]
+        if shapes != last[0]:
+            problem = complaint(node, list(inputs))
+            if problem is not None:
+                raise invalid_argument(problem)
+            last[0] = shapes
+        return kernel(*inputs, **options)
+
+    return check_and_run
+
+
+def _is_open(node: Node) -> bool:
+    """True if the shape function knew too little to reject what does not fit: some of several inputs, or one that is not taken as it is."""
+    if node.origin is None or node.payload is not None or (node.definition.elementwise and len(node.inputs) < 2):
+        return False
+    return any(not tensor.shape.is_fully_defined() for tensor in node.origin.inputs)
+
+
+def complaint(node: Node, inputs: list[Any]) -> str | None:
+    """What the op's shape function says against the inputs of its kernel; None if it agrees with them."""
+    try:
+        with Graph().as_default() as graph:
+            tensors = tuple(_stand_in(graph, edge, value) for edge, value in zip(node.inputs, inputs))
+            node.definition.add_node(graph, node.name, tensors, node.attrs)
+    except ValueError as error:
+        return str(error)
+    except LookupError:  # a shape function that stumbles over values which the kernel has to judge
+        return None
+    return None
+
+
+def _stand_in(graph: Graph, edge: tuple[Node, int], value: Any) -> Tensor:
+    """A node that has the value of an input: a constant, or a placeholder where it is no array, or a large one.
+
+    No shape depends on the elements of a large array. The graph would hold it until the garbage is collected, and a variable whose value
+    is held is copied when it is written to.
+    """
+    producer, index = edge
+    dtype: DType = producer.output_dtypes[index]
+    if isinstance(value, (np.ndarray, np.generic)) and dtype.base_dtype.is_numpy_compatible:
+        if value.size > _MOST_ELEMENTS:
+            attributes = {"dtype": dtype.base_dtype, "shape": TensorShape(value.shape)}
+            return Placeholder.add_node(graph, graph.unique_name("input"), (), attributes).outputs[0]
+        attributes = {"value": np.asarray(value), "dtype": dtype.base_dtype}
+        return Const.add_node(graph, graph.unique_name("input"), (), attributes).outputs[0]
+    held = getattr(value, "value", None)  # a reference to a variable
+    shape = TensorShape(held.shape) if isinstance(held, np.ndarray) and dtype.is_ref else TensorShape(None)
+    made = Placeholder.add_node(graph, graph.unique_name("input"), (), {"dtype": dtype, "shape": shape}).outputs[0]
+    if producer.origin is not None and producer.definition is not Arg:
+        made._handle_data = producer.origin.outputs[index]._handle_data  # of a resource: the type and shape of what it refers to
+    return made
+
+
+def result_checked(node: Node, kernel: Kernel) -> Kernel:
+    """The kernel, behind a check that it gives as many outputs, of the types and shapes, as its op declares."""
+    wanted = [(dtype.base_dtype, node.origin.outputs[index].shape if node.origin is not None else TensorShape(None))
+              for index, dtype in enumerate(node.output_dtypes)]
+
+    def run_and_check(*inputs: Any, **options: Any) -> Any:
+        result = kernel(*inputs, **options)
+        outputs = [result] if len(wanted) == 1 else list(result or ())
+        if len(outputs) != len(wanted):
+            raise invalid_argument(f"the kernel gave {len(outputs)} outputs, its signature has {len(wanted)}")
+        for index, (value, (dtype, shape)) in enumerate(zip(outputs, wanted)):
+            if dtype.is_numpy_compatible and not hasattr(value, "lock"):  # (a reference holds its own type)
+                found = np.asarray(value)
+                if found.dtype != dtype.np or not shape.is_compatible_with(found.shape):
+                    raise invalid_argument(f"output {index} of the kernel is {found.dtype}{list(found.shape)}, declared are {dtype.name} and {shape}",
+                                           hint="have the kernel return an array of the declared type, and the shape function tell the truth")
+        return result
+
+    return run_and_check

@@ -1,0 +1,353 @@
+"""Runs a region: by its nodes' NumPy kernels at first, by native code once that is made for the shapes at hand.
+
+When native code takes over is settled by counting runs, not by the clock: a program gives the same bits whenever it runs (``native/patience.py``).
+A region that turns out to hold a node which cannot be native is cut around it: it then runs as smaller regions with that node between them.
+"""
+from __future__ import annotations
+
+import contextlib
+import copy
+import logging
+import math
+import operator
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from penstock.errors import KernelError, invalid_argument
+from penstock.execute.report import KernelReport, PlanReport, Stopwatch, watch
+from penstock.execute.results import LARGE, RESULTS
+from penstock.execute.step import works_alone
+from penstock.graph import dtypes
+from penstock.native.background import background
+from penstock.native.calls import Unsupported
+from penstock.native.config import config
+from penstock.native.patience import numpy_runs
+from penstock.native.regions.eligibility import why_not_native
+from penstock.native.regions.forming import RegionBody
+from penstock.native.specialise import Demoted, Specialisation
+from penstock.native.stacks import cramped
+from penstock.native.table import Failure
+from penstock.native.values import Value
+from penstock.program.failure import InnerFailure
+from penstock.program.ir import Node
+
+_log = logging.getLogger(__name__)
+_MOST = 32  # specialisations that a region keeps
+Made = TypeVar("Made")
+_RELIED_ON = operator.attrgetter("__class__", "dtype", "shape", "strides")  # of an array: what native code takes for granted
+
+
+empty = np.empty  # makes the arrays for outputs
+
+
+class RegionRun:
+    """A region of one plan."""
+
+    def __init__(self, body: RegionBody, environment: Any) -> None:
+        self.body, self._environment = body, environment
+        types = [node.attrs["T"] for node in body.args]
+        self._refs = [position for position, dtype in enumerate(types) if dtype.is_ref or dtype is dtypes.resource]
+        self._ready: dict[Any, _Ready] = {}
+        self._last: _Ready | None = None  # shapes seldom change
+        self._seen: dict[Any, int] = {}  # runs, by signature, before there was code for it
+        self._lock = threading.Lock()
+        self._plan: Any = None  # of the nodes, for NumPy
+        self._watched: list[Stopwatch] = []  # its kernels, if somebody watches
+        self._unready = 0, 0.0  # runs, and their seconds, before native code took over
+        self._strange = ""  # what came in that native code cannot take
+        self.demoted: dict[str, str] = {}  # names of nodes that are not native, and why
+
+    def run(self, *inputs: Any) -> list[Any]:
+        """The outputs."""
+        if self.demoted or cramped():
+            return self._interpret(inputs)
+        ready = self._last
+        found = None if ready is None else ready.run(inputs, self._environment)
+        if found is None:
+            ready = self._find(inputs)
+            if ready is not None:
+                self._last = ready
+                found = ready.run(inputs, self._environment)
+        if found is not None:
+            return found
+        start = time.perf_counter()
+        outputs = self._interpret(inputs)
+        if watch.on and not self.demoted:
+            self._unready = self._unready[0] + 1, self._unready[1] + time.perf_counter() - start
+        return outputs
+
+    def _find(self, inputs: Sequence[Any]) -> _Ready | None:
+        """Native code for such inputs, if it is its turn."""
+        values, borrowed = list(inputs), []
+        try:
+            try:
+                for position in self._refs:
+                    values[position] = inputs[position].borrow()
+                    borrowed.append(inputs[position])
+                signature = tuple(map(_RELIED_ON, values))
+            except KernelError:  # the node that wants it says so
+                self._strange = "a variable had no value yet"
+                return None
+            except AttributeError as error:
+                self._strange = f"one of its inputs is neither an array nor a variable ({error})"
+                return None
+            ready = self._ready.get(signature)
+            return ready if ready is not None and ready.compiled else self._prepare(signature, values)
+        finally:
+            values.clear()
+            for ref in borrowed:
+                ref.give_back()
+
+    def describe(self) -> PlanReport:
+        """What its native code did while somebody watched, for all shapes; and which nodes have none."""
+        alone = [each for each in self._watched if each.calls and not isinstance(each.node.payload, RegionRun)]
+        fallbacks = self._fallbacks([each.node for each in alone])
+        kernels = [each.report(each.calls) for each in alone]
+        reports = [ready.describe() for ready in self._ready.values() if ready.runs]
+        if self._plan is not None:
+            reports += [node.payload.describe() for node in self._plan[0].nodes if isinstance(node.payload, RegionRun)]
+        fallbacks += [each for report in reports for each in report.fallbacks]
+        kernels += [kernel for report in reports for kernel in report.kernels]
+        runs = max((report.runs for report in reports), default=0)
+        if self._unready[0]:
+            kernels.append(self._by_numpy(runs))
+        return PlanReport(kernels, sum(report.arena_bytes for report in reports), fallbacks, runs=runs)
+
+    def _by_numpy(self, native_runs: int) -> KernelReport:
+        """The runs before native code took over, as one kernel."""
+        runs, seconds = self._unready
+        why = self._strange or "native code takes over after a while"
+        nodes, total = self.body.nodes, runs + native_runs
+        told = f"{len(nodes)} nodes up to {nodes[-1].name} ({why}: NumPy took {seconds:.2g} s for {runs} of {total} runs)"
+        return KernelReport("NumPy", (told,), seconds / total)
+
+    def _fallbacks(self, alone: list[Node]) -> list[tuple[str, str, str]]:
+        """Names, op types and reasons of the nodes that NumPy ran; ``alone`` are those that were left over when the region was cut."""
+        types = {node.name: node.definition.type for node in self.body.nodes}
+        found = [(name, types.get(name, ""), reason) for name, reason in self.demoted.items()]
+        found += [(node.name, node.definition.type, node.note or why_not_native(node) or "it stands alone beside such a node")
+                  for node in alone if node.inputs and node.name not in self.demoted]
+        return found
+
+    # --- making native code --------------------------------------------------------------------------------------------------------------
+
+    def _prepare(self, signature: Any, values: Sequence[Any]) -> _Ready | None:
+        """Native code for these arrays, if it is its turn; otherwise sees to it that there will be some."""
+        mode = config.mode
+        if mode == "background" and not works_alone():
+            mode = "eager" if all(map(_known_shape, self.body.args)) else "off"
+        with self._lock:
+            if mode == "off" or self.demoted:
+                return None
+            ready = self._ready.get(signature)
+            if ready is None:
+                if mode == "background" and not self._comes_often(signature):
+                    return None
+                ready = self._specialise(signature, [np.asarray(value) for value in values])
+            if ready is None or (mode == "background" and not ready.due()):
+                return None
+        return self._attempt(ready.compile)
+
+    def _comes_often(self, signature: Any) -> bool:
+        """Is code for these shapes worth the effort? The more shapes there are, the more often one has to come."""
+        if len(self._seen) > 4 * _MOST:
+            return False
+        seen = self._seen[signature] = self._seen.get(signature, 0) + 1
+        return seen == len(self._seen)
+
+    def _specialise(self, signature: Any, arrays: list[np.ndarray]) -> _Ready | None:
+        shapes = [(array.shape, dtypes.as_dtype(array.dtype)) for array in arrays]
+        body = self.body
+        threads, finishing = self._environment.threads, self._environment.passes.remapping
+        made = self._attempt(lambda: Specialisation(body.nodes, body.args, body.outputs, shapes, threads, finishing))
+        if made is None:
+            return None
+        if len(self._ready) >= _MOST:
+            self._ready.pop(next(iter(self._ready)))
+        self._ready[signature] = _Ready(made, signature, self._refs, numpy_runs(made.table, len(body.nodes)))
+        return self._ready[signature]
+
+    def _attempt(self, make: Callable[[], Made]) -> Made | None:
+        """What the compiler makes; None if it refuses: then NumPy runs what it named."""
+        try:
+            return make()
+        except Demoted as why:
+            self._cut(why.node.name, why.reason)
+        except Unsupported as why:
+            self._cut(self.body.nodes[-1].name, str(why))
+        except Exception as error:  # a bug of the compiler must cost speed, not the user's program
+            if config.strict:
+                raise
+            _log.exception("a region could not be made native; NumPy runs it")
+            self.demoted.update(dict.fromkeys((node.name for node in self.body.nodes), repr(error)))
+            self._plan = None
+        return None
+
+    def _cut(self, name: str, reason: str) -> None:
+        _log.info("NumPy runs %s: %s", name, reason)
+        self.demoted[name] = reason
+        self._plan = None
+
+    # --- NumPy ---------------------------------------------------------------------------------------------------------------------------
+
+    def _interpret(self, inputs: Sequence[Any]) -> list[Any]:
+        from penstock.execute.executor import run_in_order  # the executor runs the node that asks for this
+        from penstock.execute.plan import PartitionPlan, with_regions
+        plan = self._plan
+        if plan is None:
+            body = self.body
+            nodes, outputs = body.nodes, body.outputs
+            if self.demoted:
+                nodes, outputs = _copies(nodes, outputs)  # cutting rewires nodes, and the body may be read by a compilation, or cut again
+                nodes, moved = with_regions(nodes, outputs, body.args, self._environment, self.demoted)
+                outputs = [moved.get(edge, edge) for edge in outputs]
+            slots = {node: slot for slot, node in enumerate(body.args)}
+            part = PartitionPlan(nodes, body.nodes[0].device, self._environment, set(outputs), slots)
+            if watch.on and self.demoted:
+                self._watched = [Stopwatch(node, kernel) for node, kernel in zip(part.nodes, part.kernels)]
+                part.kernels = list(self._watched)
+            plan = self._plan = (part, [part.slots[edge] for edge in outputs])
+        part, places = plan
+        values = [*inputs, *[None] * (part.size - len(inputs))]
+        run_in_order(part, values)
+        return [values[slot] for slot in places]
+
+
+def _copies(nodes: list[Node], outputs: list[Any]) -> tuple[list[Node], list[Any]]:
+    """The nodes of a body, and its outputs, that can be rewired without touching the body."""
+    twins = {node: copy.copy(node) for node in nodes}
+    for twin in twins.values():
+        twin.inputs = [(twins.get(producer, producer), index) for producer, index in twin.inputs]
+        twin.control = [twins.get(other, other) for other in twin.control]
+    return list(twins.values()), [(twins.get(producer, producer), index) for producer, index in outputs]
+
+
+def _known_shape(argument: Node) -> bool:
+    """Does the graph tell the shape of what comes in here?"""
+    return argument.origin is not None and argument.origin.outputs[argument.payload].shape.is_fully_defined()
+
+
+class _Ready:
+    """Native code for one signature, which takes over after ``numpy_runs`` runs by NumPy."""
+
+    def __init__(self, made: Specialisation, signature: Any, refs: Sequence[int], numpy_runs: int) -> None:
+        self._made, self._table = made, made.table
+        self._fresh, self._results, self._updated = made.fresh, made.results, made.updated
+        self._large = any(math.prod(shape) * dtype.itemsize >= LARGE for shape, dtype in made.fresh)
+        self._borrowed = [position for position in refs if position not in made.updated]
+        self.signature, self.compiled = signature, False
+        self._start, self._left = numpy_runs // 2, numpy_runs  # how many runs are left when the compiler starts; and now
+        self.runs, self.seconds = 0, [0.0] * len(made.table.calls)  # while somebody watches
+        expected = [value.array for value in made.inputs]
+        self._fix = [position for position, ((kind, _, _, strides), array) in enumerate(zip(signature, expected))
+                     if kind is not np.ndarray or array is None or strides != array.strides]
+
+    def due(self) -> bool:
+        """Counts a run: True if native code is to do it. The compiler starts in the background early enough to be done by then."""
+        if self._left == self._start:
+            background.submit(self._try_compiling)
+        self._left -= 1
+        return self._left < 0
+
+    def compile(self) -> _Ready:
+        """Itself, when all is compiled; raises what the compiler raises."""
+        self._table.compile(backwards=True)
+        self.compiled = True
+        return self
+
+    def _try_compiling(self) -> None:
+        with contextlib.suppress(Unsupported):  # the run that needs the code meets it again, and tells
+            self._table.compile()
+
+    def run(self, inputs: Sequence[Any], environment: Any) -> list[Any] | None:
+        """The outputs; None if the inputs have another signature, or a variable that is written comes in twice.
+
+        Meanwhile it holds the locks of the variables that it writes; the others are borrowed.
+        """
+        values, borrowed, locked = list(inputs), list[Any](), list[Any]()
+        try:
+            if not self._take(inputs, values, borrowed, locked):
+                return None
+            for position in self._fix:
+                values[position] = np.ascontiguousarray(values[position]).reshape(np.shape(values[position]))
+            return self._call(values, inputs, environment)
+        finally:
+            values.clear()  # before the locks go: the next one who writes shall find the buffers in nobody's hands
+            for ref in locked:
+                ref.lock.release()
+            for ref in borrowed:
+                ref.give_back()
+
+    def _take(self, inputs: Sequence[Any], values: list[Any], borrowed: list[Any], locked: list[Any]) -> bool:
+        """Puts the variables' arrays among the values; False if they, or the others, are not what the code is for."""
+        try:
+            refs = {inputs[position] for position in self._updated}
+            if len(refs) != len(self._updated):
+                return False
+            for position in self._borrowed:
+                ref = inputs[position]
+                if ref in refs:  # it is held on to: the update makes a copy
+                    values[position] = ref.read()
+                    continue
+                values[position] = ref.borrow()
+                borrowed.append(ref)
+            for ref in sorted(refs, key=id):  # always in the same order: no two regions wait for each other
+                ref.lock.acquire()
+                locked.append(ref)
+            for position in self._updated:
+                values[position] = inputs[position].mutable()
+            return tuple(map(_RELIED_ON, values)) == self.signature
+        except (AttributeError, TypeError, KernelError):  # no array, no variable, or one without a value
+            return False
+
+    def _call(self, values: list[Any], inputs: Sequence[Any], environment: Any) -> list[Any]:
+        outputs = [empty(shape, dtype) for shape, dtype in self._fresh] if not self._large else [RESULTS.empty(*each) for each in self._fresh]
+        values += outputs
+        failure = self._timed(values) if watch.on else self._table.run(values)
+        if failure is not None:
+            self._fail(failure, inputs, environment)
+        return [outputs[what] if kind == "output" else what if kind == "known" else inputs[what] for kind, what in self._results]
+
+    def _timed(self, values: list[Any]) -> Failure | None:
+        failure, seconds = self._table.timed(values)
+        if seconds:
+            self.runs += 1
+            self.seconds = [before + now for before, now in zip(self.seconds, seconds)]
+        return failure
+
+    def describe(self) -> PlanReport:
+        """What its calls cost on average."""
+        calls, runs = self._table.calls, max(self.runs, 1)
+        kernels = [KernelReport(call.label, tuple(dict.fromkeys(item.node.name for item in call.nodes)), seconds / runs, call.flops, call.traffic)
+                   for call, seconds in zip(calls, self.seconds) if call.code is not None]
+        return PlanReport(kernels, self._table.arena_bytes, runs=self.runs)
+
+    def _fail(self, failure: Failure, inputs: Sequence[Any], environment: Any) -> None:
+        """Has the node's own kernel say what is wrong with its inputs; if several nodes are one kernel, the first that finds something wrong."""
+        from penstock.execute.plan import kernel_of
+        given = dict(zip(self._made.inputs, inputs))
+
+        def argument(value: Value) -> Any:
+            if value in given and hasattr(given[value], "lock"):
+                return given[value]
+            if value.store is not None:
+                return value.store.state(failure.value)
+            return value.known if value.array is None else failure.value(value.array)
+
+        first, *others = failure.call.nodes
+        if failure.out_of_memory:
+            raise InnerFailure(first.node, [], MemoryError("a list cannot grow"), failure.loops)
+        for item in (first, *[other for other in others if other.node.definition.compose is not None]):
+            arguments = [argument(value) for value in item.inputs]
+            if any(each is None for each in arguments):  # nobody but the kernel itself has seen them
+                continue
+            try:
+                kernel_of(item.node, environment)(*arguments)
+            except Exception as error:
+                raise InnerFailure(item.node, arguments, error, failure.loops) from error
+        unknown = invalid_argument("native code refused its inputs")
+        raise InnerFailure(first.node, [], unknown, failure.loops)

@@ -1,0 +1,138 @@
+"""What a native step is made of: arrays in buffers, and calls of compiled functions over them.
+
+Every compiled function is ``void kernel(int64 *words)``. Its first words are its operands: words[k] is an address such that the 8 bytes at
+words[k] + ARRAY_DATA are the address of operand k's first element. (An array object of NumPy is such an address; so is a cell of a table, less
+ARRAY_DATA.) After the operands come whatever numbers the function wants: extents, strides, ranges. A call may have several *parts*, each with
+numbers of its own, that run at the same time on several threads; the next call begins when all of them have ended.
+"""
+from __future__ import annotations
+
+import functools
+import math
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from penstock.native import target
+from penstock.native.config import config
+from penstock.native.unsupported import Unsupported
+
+__all__ = ["ARRAY_DATA", "Array", "Buffer", "Call", "Code", "Unsupported"]
+
+ARRAY_DATA = object.__basicsize__  # where an array object holds the address of its elements
+
+
+@dataclass(eq=False, slots=True)
+class Buffer:
+    """Memory: of the step's arena, or that the caller brings along (an input, an output), or a constant's."""
+
+    kind: str  # "arena", "input", "output", "constant", "list"
+    nbytes: int
+    value: np.ndarray | None = None  # of a constant
+    position: int = -1  # which input, which output
+
+
+@dataclass(eq=False, slots=True)
+class Array:
+    """A view of a buffer: what NumPy's array is, without the memory. ``known`` is its value, if that is known while code is made."""
+
+    buffer: Buffer
+    dtype: np.dtype
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]  # in bytes
+    offset: int = 0  # in bytes
+    known: np.ndarray | None = None
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def rank(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Of its elements."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def contiguous(self) -> bool:
+        """True if the elements lie one after the other, in C order."""
+        expected = self.dtype.itemsize
+        for extent, stride in zip(reversed(self.shape), reversed(self.strides)):
+            if extent != 1 and stride != expected:
+                return self.size == 0
+            expected *= extent
+        return True
+
+
+def row_major(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
+    """The strides of a contiguous array."""
+    strides, step = [], itemsize
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= max(extent, 1)
+    return tuple(reversed(strides))
+
+
+class Code:
+    """A compiled function, or the promise of one: ``key`` names its structure, ``build()`` gives the LLVM IR of a module that defines ``symbol``.
+
+    Equal keys, equal code: the key must tell everything that ``build`` depends on, but for this package's own sources. If it cannot (it depends on
+    code of the user's), ``complete`` is false. ``Code.of`` shares one object per key in this process.
+    """
+
+    _known: dict[str, Code] = {}
+
+    def __init__(self, key: str, build: Callable[[], str], symbol: str = "kernel", complete: bool = True) -> None:
+        self.key, self._build, self.symbol, self._complete = key, build, symbol, complete
+        self._library: target.Library | None = None
+        self._linked: dict[str, target.Library] = {}
+
+    @classmethod
+    def of(cls, key: str, build: Callable[[], str], symbol: str = "kernel", complete: bool = True) -> Code:
+        """The code of this key."""
+        found = cls._known.get(key)
+        return found if found is not None else cls._known.setdefault(key, cls(key, build, symbol, complete))
+
+    def compile(self) -> None:
+        """Compiles and links it, by way of the cache on disk. Raises Unsupported."""
+        if self._library is None:
+            if config.dump:
+                print(target.dump(self.key, self._build(), config.dump), file=sys.stderr)
+            code = target.object_code_for(self.key, self._build) if self._complete else target.object_code(self._build())
+            # Another thread may have been faster, and run its code already: the first one stays.
+            self._library = self._linked.setdefault(self.symbol, target.Library(code, self.symbol))
+
+    @functools.cached_property
+    def address(self) -> int:
+        """Of the function; compiles it if need be."""
+        self.compile()
+        assert self._library is not None
+        return self._library.address
+
+
+@dataclass(eq=False, slots=True)
+class Call:
+    """One kernel over some arrays. ``writes`` counts how many operands, at the end of the list, are written (an updated one is among them)."""
+
+    code: Code | None  # None: a jump to ``target``, unless the operand, a bool, is true
+    operands: list[Array]
+    parts: list[bytes]
+    label: str
+    writes: int = 1
+    flops: int = 0
+    nodes: list[Any] = field(default_factory=list)  # those it computes, for reports and errors
+    target: int = -1
+    over: list[tuple[Array, Array]] = field(default_factory=list)  # (output, input): the output may take the input's place if nobody needs that later
+
+    @property
+    def traffic(self) -> int:
+        """Bytes of its operands: what it has to read and write at least."""
+        return sum(array.nbytes for array in self.operands)

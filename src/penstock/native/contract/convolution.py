@@ -1,0 +1,249 @@
+"""Convolutions of the emitter: forward, and the gradients for input and filter, as products with a matrix of windows that is never made.
+
+Arrays have their channels last; of other formats a copy is made, and the result is a view with its axes in the format's order.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from penstock.errors import KernelError
+from penstock.native.calls import Array, row_major
+from penstock.native.contract.product import Epilogue, Product, emit
+from penstock.native.contract.products import check_dtype
+from penstock.native.contract.winograd import Winograd
+from penstock.native.contract.winograd import worthwhile as winograd_is_worthwhile
+from penstock.ops.nn import layout
+from penstock.ops.nn.conv_shape import conv_windows
+from penstock.ops.nn.windows import Windows
+
+if TYPE_CHECKING:
+    from penstock.native.emitter import Emitter
+
+Ints = tuple[int, ...]
+_MOST_PHASES = 1 << 12  # products of a gradient for the input
+
+
+def channels_last(array: Array, data_format: str) -> Array:
+    """The array seen with its channels last."""
+    array = _reordered(array, (0, 2, 3, 1)) if layout.channels_first(data_format) else array
+    if array.contiguous:  # then the strides of axes with one element can be anything
+        return Array(array.buffer, array.dtype, array.shape, row_major(array.shape, array.dtype.itemsize), array.offset)
+    return array
+
+
+def from_channels_last(array: Array, data_format: str) -> Array:
+    """An array with its channels last, seen in the format."""
+    return _reordered(array, (0, 3, 1, 2)) if layout.channels_first(data_format) else array
+
+
+def _reordered(array: Array, order: Sequence[int]) -> Array:
+    shape, strides = (tuple(values[axis] for axis in order) for values in (array.shape, array.strides))
+    return Array(array.buffer, array.dtype, shape, strides, array.offset)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Windows over one axis of an image: ``count`` windows of ``taps`` pixels; the first begins ``pad`` pixels before the image."""
+
+    count: int
+    extent: int
+    taps: int
+    stride: int
+    dilation: int
+    pad: int
+
+
+def grids(w: Windows) -> tuple[Grid, Grid]:
+    """The windows of a convolution, axis by axis."""
+    down, across = (Grid(w.output[i], w.size[i], w.window[i], w.strides[i], w.dilations[i], w.before[i]) for i in (0, 1))
+    return down, across
+
+
+def patch_words(image: Array, depth: int, down: Grid, across: Grid) -> Ints:
+    """The words of ``packing.PATCH_WORDS``: windows over an image with its channels last. A row of a window is one segment if it is contiguous."""
+    together = across.dilation == 1 and image.strides[2] == depth * image.dtype.itemsize
+    segments, length = (1, across.taps * depth) if together else (across.taps, depth)
+    return (max(across.count, 1), max(down.count, 1), *image.strides[:3], down.extent, across.extent, depth, down.stride, across.stride, down.pad,
+            across.pad, down.dilation, across.dilation, max(segments, 1), max(length, 1))  # what the kernel divides by is never 0
+
+
+class Convolutions:
+    """``conv2d`` and its two gradients."""
+
+    b: Emitter
+
+    def conv2d(self, input: Array, filter: Array, strides: Ints, padding: str, data_format: str, dilations: Ints, explicit_paddings: Ints = (),
+               epilogue: Epilogue | None = None) -> Array:
+        """The convolution of images with filters. What the epilogue adds has its channels last, or is a vector with an element per channel."""
+        check_dtype(self.b, input)
+        w = self.windows(input.shape, filter.shape, strides, dilations, padding, data_format, explicit_paddings)
+        x = self.image(input, data_format)
+        kernel, groups = self.b.contiguous(filter), self._groups(x.shape[3], filter.shape)
+        result = self.b.empty((x.shape[0], *w.output, filter.shape[3]), x.dtype)
+        if groups == 1 and self._winograd(w, x, filter.shape):
+            added, step = self._added(epilogue, result.shape)
+            winograd = Winograd(self.b, x.shape[0], w.output, filter.shape[2], filter.shape[3], w.before)
+            winograd.convolve(x, kernel, result, added, step, "conv2d")
+        else:
+            self._convolve(x, kernel, result, grids(w), groups, epilogue)
+        return from_channels_last(result, data_format)
+
+    def conv2d_backprop_input(self, input_sizes: Array, filter: Array, out_backprop: Array, strides: Ints, padding: str, data_format: str,
+                              dilations: Ints, explicit_paddings: Ints = ()) -> Array:
+        """The gradient for the input: the pixels of each residue of the stride are a convolution of the output's gradient with some of the taps."""
+        check_dtype(self.b, filter)
+        sizes = tuple(int(extent) for extent in self.b.known(input_sizes))
+        w = self.windows(sizes, filter.shape, strides, dilations, padding, data_format, explicit_paddings)
+        depth, groups = layout.channels(sizes, data_format), self._groups(layout.channels(sizes, data_format), filter.shape)
+        dy = self._gradient(out_backprop, data_format, (sizes[0], *w.output, filter.shape[3]))
+        result = self.b.empty((sizes[0], *w.size, depth), dy.dtype)
+        down, across = grids(w)
+        if groups == 1 and self._winograd(w, dy, filter.shape):
+            turned = self._turned(filter, (0, 1, 3), (0, 1, 3))
+            winograd = Winograd(self.b, sizes[0], w.size, filter.shape[3], filter.shape[2], (2 - w.before[0], 2 - w.before[1]))
+            winograd.convolve(dy, turned, result, Epilogue(), 0, "conv2d input gradient")
+            return from_channels_last(result, data_format)
+        if down.stride * across.stride > _MOST_PHASES:
+            self.b.unsupported(f"strides of {down.stride} and {across.stride} mean too many products")
+        for y, rows in _phases(down):
+            for x, columns in _phases(across):
+                self._phase(dy, filter, result, (y, rows, down), (x, columns, across), groups)
+        return from_channels_last(result, data_format)
+
+    def conv2d_backprop_filter(self, input: Array, filter_sizes: Array, out_backprop: Array, strides: Ints, padding: str, data_format: str,
+                               dilations: Ints, explicit_paddings: Ints = (), epilogue: Epilogue | None = None, into: Array | None = None) -> Array:
+        """The gradient for the filter: the windows, transposed, times the output's gradient. A new array, or in ``into``."""
+        check_dtype(self.b, input)
+        shape = tuple(int(extent) for extent in self.b.known(filter_sizes))
+        w = self.windows(input.shape, shape, strides, dilations, padding, data_format, explicit_paddings)
+        x = self.image(input, data_format)
+        groups = self._groups(x.shape[3], shape)
+        dy = self._gradient(out_backprop, data_format, (x.shape[0], *w.output, shape[3]))
+        result = self.b.empty(shape, x.dtype) if into is None else into
+        epilogue, step = self._added(epilogue, shape)
+        size, (down, across) = x.dtype.itemsize, grids(w)
+        if groups == 1 and self._winograd(w, x, shape) and result.contiguous:
+            Winograd(self.b, x.shape[0], w.output, shape[2], shape[3], w.before).filter_gradient(x, dy, result, epilogue, "conv2d filter gradient")
+            return result
+        pixels, columns = x.shape[0] * math.prod(w.output), shape[3] // groups
+        for group in range(groups):
+            at = group * columns * size
+            words = {"a_at": group * shape[2] * size, "b_at": at, "c_at": at, "added_at": at, "added_step": step}
+            product = Product(math.prod(shape[:3]), columns, pixels, _pixel_step(x), dy.strides[2], shape[3] * size, a_transposed=True, steps=words,
+                              patches=() if _plain(x, down, across) else patch_words(x, shape[2], down, across))
+            emit(self.b, product, x, dy, result, "conv2d filter gradient", epilogue)
+        return result
+
+    def windows(self, shape: Ints, filter_shape: Ints, strides: Ints, dilations: Ints, padding: str, data_format: str,
+                explicit: Ints = ()) -> Windows:
+        """Where the windows lie; Unsupported if the kernel would find fault with the shapes."""
+        try:
+            return conv_windows(shape, filter_shape, strides, dilations, padding, data_format, explicit)
+        except KernelError as error:
+            self.b.unsupported(str(error))
+
+    def image(self, array: Array, data_format: str) -> Array:
+        """Images with their channels last and contiguous."""
+        array = channels_last(array, data_format)
+        return array if array.strides[3] == array.dtype.itemsize or array.shape[3] == 1 else self.b.contiguous(array)
+
+    def _winograd(self, w: Windows, x: Array, filter_shape: Ints) -> bool:
+        return winograd_is_worthwhile(w.window, w.strides, w.dilations, (filter_shape[2], filter_shape[3]), x.shape[0], w.output, x.dtype)
+
+    def _gradient(self, array: Array, data_format: str, shape: Ints) -> Array:
+        """The output's gradient with its channels last: all pixels at equal distances."""
+        array = channels_last(array, data_format)
+        if array.shape != shape:
+            self.b.unsupported("the output's gradient has another shape than the output")
+        return array if _uniform(array) and (array.strides[3] == array.dtype.itemsize or shape[3] == 1) else self.b.contiguous(array)
+
+    def _groups(self, depth: int, filter_shape: Ints) -> int:
+        if filter_shape[2] == 0 or depth % filter_shape[2] or filter_shape[3] % (depth // filter_shape[2] or 1) or depth == 0:
+            self.b.unsupported("the filter does not fit the input's channels")
+        return depth // filter_shape[2]
+
+    def _convolve(self, x: Array, kernel: Array, result: Array, windows: tuple[Grid, Grid], groups: int, epilogue: Epilogue | None) -> None:
+        epilogue, step = self._added(epilogue, result.shape)
+        size, (down, across) = x.dtype.itemsize, windows
+        depth, outputs = kernel.shape[2], kernel.shape[3]
+        columns, rows = outputs // groups, x.shape[0] * down.count * across.count
+        for group in range(groups):
+            words = {"a_at": group * depth * size, "b_at": group * columns * size, "c_at": group * columns * size, "added_at": group * columns * size,
+                     "added_step": step}
+            product = Product(rows, columns, math.prod(kernel.shape[:3]), _pixel_step(x), outputs * size, outputs * size, steps=words,
+                              patches=() if _plain(x, down, across) else patch_words(x, depth, down, across))
+            emit(self.b, product, x, kernel, result, "conv2d", epilogue)
+
+    def _added(self, epilogue: Epilogue | None, shape: Ints) -> tuple[Epilogue, int]:
+        """The epilogue, and the bytes between the rows of what it adds: an array of this shape, or a vector along its last axis."""
+        if epilogue is None or epilogue.added is None:
+            return epilogue or Epilogue(), 0
+        added = self.b.contiguous(epilogue.added)
+        return replace(epilogue, added=added), 0 if added.rank == 1 else shape[-1] * added.dtype.itemsize
+
+    def _phase(self, dy: Array, filter: Array, result: Array, vertical: tuple[int, Grid, Grid], horizontal: tuple[int, Grid, Grid],
+               groups: int) -> None:
+        """The pixels whose coordinates have the given remainders when divided by the strides."""
+        (y, rows, down), (x, columns, across) = vertical, horizontal
+        size, (depth, outputs) = dy.dtype.itemsize, filter.shape[2:]
+        each = outputs // groups
+        chosen = (_first_tap(y, down), _tap_step(down), rows.taps), (_first_tap(x, across), _tap_step(across), columns.taps)
+        line, pixel = result.strides[1], result.strides[2]
+        scattered = down.stride > 1 or across.stride > 1
+        for group in range(groups):
+            part = self.b.view(filter, (*filter.shape[:3], each), filter.strides, group * each * filter.strides[3])
+            words = {"a_at": group * each * size, "c_at": y * line + x * pixel + group * depth * size}
+            if scattered:
+                words |= {"c_width": columns.count, "c_height": rows.count, "c_line": line * down.stride, "c_image": result.strides[0]}
+            plain = _plain(dy, rows, columns)
+            product = Product(dy.shape[0] * rows.count * columns.count, depth, rows.taps * columns.taps * each, dy.strides[2], depth * size,
+                              pixel * across.stride, steps=words, patches=() if plain else patch_words(dy, each, rows, columns))
+            emit(self.b, product, dy, self._turned(part, *chosen), result, "conv2d input gradient")
+
+    def _turned(self, filter: Array, vertical: Ints, horizontal: Ints) -> Array:
+        """Every ``step``-th tap from ``first`` on, in reverse order, transposed: (taps, output channels, input channels)."""
+        (y, y_step, rows), (x, x_step, columns) = vertical, horizontal
+        sy, sx, si, so = filter.strides
+        last = (y + (rows - 1) * y_step) * sy + (x + (columns - 1) * x_step) * sx
+        result = self.b.empty((rows, columns, filter.shape[3], filter.shape[2]), filter.dtype)
+        if result.size:
+            self.b.copy(self.b.view(filter, result.shape, (-y_step * sy, -x_step * sx, so, si), last), result)
+        return result
+
+
+def _phases(grid: Grid) -> Iterator[tuple[int, Grid]]:
+    """For each remainder of the stride the windows over the output's gradient that give its pixels."""
+    spread = grid.dilation // math.gcd(grid.stride, grid.dilation)
+    for remainder in range(min(grid.stride, grid.extent)):
+        first, step = _first_tap(remainder, grid), _tap_step(grid)
+        taps = len(range(first, grid.taps, step))
+        origin = (remainder + grid.pad - first * grid.dilation) // grid.stride if taps else 0
+        yield remainder, Grid(len(range(remainder, grid.extent, grid.stride)), grid.count, taps, 1, spread, (taps - 1) * spread - origin)
+
+
+def _tap_step(grid: Grid) -> int:
+    return grid.stride // math.gcd(grid.stride, grid.dilation)
+
+
+def _first_tap(remainder: int, grid: Grid) -> int:
+    """The first tap that leads from some output pixel to input pixels with this remainder; beyond the last one if none does."""
+    return next((tap for tap in range(min(grid.taps, grid.stride)) if (remainder + grid.pad - tap * grid.dilation) % grid.stride == 0), grid.taps)
+
+
+def _pixel_step(x: Array) -> int:
+    return x.strides[2]
+
+
+def _uniform(x: Array) -> bool:
+    """True if all pixels are at equal distances in memory."""
+    images, height, width, _ = x.shape
+    return (height == 1 or x.strides[1] == width * x.strides[2]) and (images == 1 or x.strides[0] == height * width * x.strides[2])
+
+
+def _plain(x: Array, down: Grid, across: Grid) -> bool:
+    """True if the matrix of windows is the image itself."""
+    return all(g.taps == 1 and g.stride == 1 and g.pad == 0 and g.count == g.extent for g in (down, across)) and _uniform(x)
+

@@ -1,0 +1,242 @@
+"""One kernel for every contraction: C = added + alpha * A B, where A is a matrix or the windows of a convolution. As LLVM IR.
+
+    for each matrix of a batch, for blocks of rows of C, for blocks of k:
+        copy the block of A into a buffer that stays in the second-level cache (or use it where it is, if it is transposed and there are few panels)
+        for panels of columns of C:
+            copy the panel of B into a buffer that stays in the first-level cache (or use it where it is)
+            for tiles of the block's rows: the micro-kernel
+
+The operands are A, B, what is added, and C. The words say which part of C to compute, and how everything lies in memory.
+"""
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from llvmlite import ir
+
+from penstock.native.calls import ARRAY_DATA, Code
+from penstock.native.contract.microkernel import MicroKernels
+from penstock.native.contract.packing import GROUP, PANEL_ROWS, PATCH_WORDS, STAGE, Packing
+from penstock.native.contract.tile import DEPTH, LINE, PAIR, STRIDE, Module, Tile, maximum, minimum, tile_for, zeros
+from penstock.native.vector.pieces import advance, loop, number
+from penstock.native.vector.vectors import I64, IR, POINTER, allocate
+
+OPERANDS = ("a", "b", "added", "c")
+WORDS = (
+    "batch", "a_batch", "b_batch", "added_batch", "c_batch",  # how many matrices, and the bytes from one to the next
+    "a_at", "b_at", "added_at", "c_at",  # where the first ones begin
+    "m_start", "m_stop", "m_block", "n_start", "n_stop", "k_start", "k_stop", "k_block",
+    "a_step", "b_step", "added_step", "c_step",  # from row to row (of a transposed matrix: of what lies in memory)
+    "a_transposed", "a_packed", "b_transposed", "b_packed", "has_patches", "has_added",
+    "b_panel",  # if it is not 0, B lies in panels (``panels.py``), so many bytes apart
+    "alpha", "floor",  # numbers of the element type, in the lower bits
+    "c_width", "c_height", "c_line", "c_image",  # if c_width is not 0, the rows of C are pixels, of lines, of images
+)
+
+
+class _Block(NamedTuple):
+    """Rows of C that are cut into ``tiles``: of ``pairs`` pairs of rows each, the first ``more`` ones of one pair more."""
+
+    start: IR
+    count: IR
+    tiles: IR
+    pairs: IR
+    more: IR
+
+
+class Gemm:
+    """The module of the kernel. A can be transposed in memory, and its rows can be windows of an image."""
+
+    def __init__(self, tile: Tile) -> None:
+        self.m, self.tile = Module(tile), tile
+        self.micro = MicroKernels(self.m)
+        self.packing = Packing(self.m)
+        self.store_tile = self._store_tile()
+        self._kernel()
+        self.text = f"{self.m.module}\n{self.micro.text}\n"
+
+    def _kernel(self) -> None:
+        function, self.b = self.m.function("kernel", [POINTER])
+        function.linkage = "external"
+        b, words = self.b, function.args[0]
+        pointers = {name: b.load(advance(b, b.load(b.gep(words, [number(k)], source_etype=I64), typ=POINTER), number(ARRAY_DATA)), typ=POINTER)
+                    for k, name in enumerate(OPERANDS)}
+        self.w = {name: b.load(b.gep(words, [number(len(OPERANDS) + k)], source_etype=I64), typ=I64) for k, name in enumerate(WORDS)}
+        self.patch_words = b.gep(words, [number(len(OPERANDS) + len(WORDS))], source_etype=I64)
+        self.columns = b.icmp_signed("!=", self.w["a_transposed"], number(0))
+        self.in_place = b.icmp_signed("==", self.w["a_packed"], number(0))
+        self.in_panels = b.icmp_signed("!=", self.w["b_panel"], number(0))
+        self.alpha, self.floor = (self.m.number(b, self.w[name]) for name in ("alpha", "floor"))
+        tile = self.tile
+        tiles = tile.buffer_rows // tile.rows
+        self.a_buffer = allocate(b, tile.scalar, max(tiles * DEPTH * tile.line // tile.size, (tile.buffer_rows + 1) * STRIDE))
+        self.stage = allocate(b, tile.scalar, (STAGE + 1) * STRIDE)
+        self.b_buffer = allocate(b, tile.scalar, GROUP * PANEL_ROWS * tile.columns)
+        self.tile_buffer = allocate(b, tile.scalar, tile.rows * tile.columns)
+        self.zeros = allocate(b, tile.scalar, tile.columns)
+        for v in range(tile.vectors):
+            self.m.store(b, zeros(tile.vector), advance(b, self.zeros, number(v * tile.lanes * tile.size)))
+        with loop(b, number(0), self.w["batch"]) as item:
+            self.place = {name: advance(b, pointer, b.add(self.w[name + "_at"], b.mul(item, self.w[name + "_batch"])))
+                          for name, pointer in pointers.items()}
+            self._blocks()
+        b.ret_void()
+
+    def _blocks(self) -> None:
+        b, w = self.b, self.w
+        with loop(b, w["m_start"], w["m_stop"], w["m_block"]) as m0:
+            block = self._cut(m0, minimum(b, w["m_block"], b.sub(w["m_stop"], m0)))
+            k_stop = maximum(b, w["k_stop"], b.add(w["k_start"], number(1)))  # at least one block: C is to be written
+            with loop(b, w["k_start"], k_stop, w["k_block"]) as k0:
+                depth = minimum(b, w["k_block"], b.sub(w["k_stop"], k0))
+                self._pack_a(block, k0, depth)
+                with loop(b, w["n_start"], w["n_stop"], self.tile.columns) as n0:
+                    self._panel(block, k0, depth, n0)
+
+    def _cut(self, start: IR, count: IR) -> _Block:
+        """Rows as tiles that are about equally high."""
+        b = self.b
+        tiles = b.udiv(b.add(count, number(self.tile.rows - 1)), number(self.tile.rows))
+        all_pairs = b.udiv(b.add(count, number(PAIR - 1)), number(PAIR))
+        return _Block(start, count, tiles, b.udiv(all_pairs, tiles), b.urem(all_pairs, tiles))
+
+    def _pack_a(self, block: _Block, k0: IR, depth: IR) -> None:
+        b, w = self.b, self.w
+        windows = b.icmp_signed("!=", w["has_patches"], number(0))
+        cut = [block.count, block.pairs, block.more]
+        with b.if_else(self.columns) as (turned, plain):
+            with turned, b.if_else(windows) as (gathered, there):
+                with gathered, loop(b, number(0), depth, STAGE) as k:
+                    rows = minimum(b, number(STAGE), b.sub(depth, k))
+                    self._gather(self.stage, b.add(k0, k), rows, block.start, block.count)
+                    to = advance(b, self.a_buffer, b.mul(k, number(self.tile.line)))
+                    b.call(self.packing.tiles, [to, self.stage, number(self.packing.row_bytes), rows, *cut])
+                with there, b.if_then(b.not_(self.in_place)):
+                    b.call(self.packing.tiles, [self.a_buffer, self._place_in_a(k0, block.start), w["a_step"], depth, *cut])
+            with plain:
+                with b.if_else(windows) as (gathered, there):
+                    with gathered:
+                        self._gather(self.a_buffer, block.start, block.count, k0, depth)
+                    with there:
+                        b.call(self.packing.matrix, [self.a_buffer, self._place_in_a(block.start, k0), w["a_step"], block.count, depth])
+                # The row that makes the last pair complete: it may be one too many.
+                b.call(self.packing.fill, [advance(b, self.a_buffer, b.mul(block.count, number(self.packing.row_bytes))), depth])
+
+    def _gather(self, buffer: IR, row: IR, rows: IR, column: IR, columns: IR) -> None:
+        """A part of the matrix of windows."""
+        b = self.b
+        b.call(self.packing.patches, [buffer, self.place["a"], self.patch_words, row, b.add(row, rows), column, b.add(column, columns)])
+
+    def _place_in_a(self, row: IR, column: IR) -> IR:
+        b = self.b
+        return advance(b, self.place["a"], b.add(b.mul(row, self.w["a_step"]), b.mul(column, number(self.tile.size))))
+
+    def _panel(self, block: _Block, k0: IR, depth: IR, n0: IR) -> None:
+        """All tiles of a block that lie in one panel of columns."""
+        b, w, tile = self.b, self.w, self.tile
+        width = minimum(b, number(tile.columns), b.sub(w["n_stop"], n0))
+        vectors = b.udiv(b.add(width, number(tile.lanes - 1)), number(tile.lanes))
+        full = b.icmp_signed("==", width, b.mul(vectors, number(tile.lanes)))
+        panel, step = self._pack_b(k0, depth, n0, width, vectors, full)
+        panel_bytes = b.mul(step, depth)
+        share = b.and_(b.add(b.udiv(panel_bytes, block.tiles), number(2 * LINE - 1)), number(-LINE))  # of the next panel, for each tile to ask for
+        first = b.icmp_signed("==", k0, w["k_start"])
+        last = b.icmp_signed(">=", b.add(k0, w["k_block"]), w["k_stop"])
+        floor = b.select(last, self.floor, ir.Constant(tile.scalar, float("-inf")))
+        fresh = b.icmp_signed("==", w["has_added"], number(0))
+        in_rows = b.icmp_signed("==", w["c_width"], number(0))
+        spilling = b.and_(b.and_(in_rows, b.and_(fresh, first)), self._may_spill(width, vectors))
+        column, a_step = b.mul(n0, number(tile.size)), b.select(self.in_place, w["a_step"], number(tile.line))
+        with loop(b, number(0), block.tiles) as index:
+            t = b.mul(b.add(b.mul(index, block.pairs), minimum(b, index, block.more)), number(PAIR))
+            height = b.mul(b.add(block.pairs, b.zext(b.icmp_signed("<", index, block.more), I64)), number(PAIR))
+            rows, m = minimum(b, height, b.sub(block.count, t)), b.add(block.start, t)
+            copied = b.select(self.columns, b.mul(index, number(DEPTH * tile.line)), b.mul(t, number(STRIDE * tile.size)))
+            a = b.select(self.in_place, self._place_in_a(k0, m), advance(b, self.a_buffer, copied))
+            micro = self.micro.choose(b, b.zext(self.columns, I64), height, vectors)
+            c = advance(b, self.place["c"], b.add(column, b.mul(m, w["c_step"])))
+            given = advance(b, self.place["added"], b.add(column, b.mul(m, w["added_step"])))
+            added, added_step = b.select(fresh, self.zeros, given), b.select(fresh, number(0), w["added_step"])
+            whole = b.and_(b.and_(full, in_rows), b.icmp_signed("==", rows, height))
+            before_last = b.icmp_signed("<", b.add(index, number(1)), block.tiles)
+            with b.if_then(self.in_panels):
+                asked = b.mul(index, share)
+                self._ask_for_panel(advance(b, panel, w["b_panel"]), asked, minimum(b, b.add(asked, share), panel_bytes))
+            with b.if_else(b.or_(whole, b.and_(spilling, before_last))) as (direct, by_way):
+                with direct:
+                    source, source_step = b.select(first, added, c), b.select(first, added_step, w["c_step"])
+                    self.micro.call(b, micro, [a, a_step, panel, step, source, source_step, c, w["c_step"], depth, self.alpha, floor])
+                with by_way:
+                    to = [self.zeros, number(0), self.tile_buffer, number(tile.columns * tile.size)]
+                    self.micro.call(b, micro, [a, a_step, panel, step, *to, depth, self.alpha, ir.Constant(tile.scalar, float("-inf"))])
+                    c_place = advance(b, self.place["c"], column)
+                    b.call(self.store_tile, [self.tile_buffer, c_place, m, rows, width, added, added_step, b.zext(first, I64), floor,
+                                             *[w[name] for name in ("c_step", "c_width", "c_height", "c_line", "c_image")]])
+
+    def _ask_for_panel(self, panel: IR, start: IR, stop: IR) -> None:
+        """The cache is to have the next panel when its turn comes."""
+        with loop(self.b, start, stop, LINE) as at:
+            self.m.prefetch(self.b, advance(self.b, panel, at))
+
+    def _may_spill(self, width: IR, vectors: IR) -> IR:
+        """May whole vectors be stored to rows that are shorter? If the next row, which is written later, covers what is too much."""
+        b, tile = self.b, self.tile
+        dense = b.icmp_signed("==", self.w["c_step"], b.mul(width, number(tile.size)))
+        return b.and_(dense, b.icmp_signed(">=", b.mul(width, number(2)), b.mul(vectors, number(tile.lanes))))
+
+    def _pack_b(self, k0: IR, depth: IR, n0: IR, width: IR, vectors: IR, full: IR) -> tuple[IR, IR]:
+        """The panel and its step; a partial panel is always copied, for vectors would reach beyond the array. Full ones are copied in groups."""
+        b, w, tile = self.b, self.w, self.tile
+        slot = b.and_(b.udiv(b.sub(n0, w["n_start"]), number(tile.columns)), number(GROUP - 1))
+        place = advance(b, self.b_buffer, b.mul(slot, number(self.packing.panel_bytes)))
+        transposed = b.icmp_signed("!=", w["b_transposed"], number(0))
+        down, right = b.select(transposed, n0, k0), b.select(transposed, k0, n0)
+        source = advance(b, self.place["b"], b.add(b.mul(down, w["b_step"]), b.mul(right, number(tile.size))))
+        packed = b.and_(b.not_(self.in_panels), b.or_(b.icmp_signed("!=", w["b_packed"], number(0)), b.not_(full)))
+        arguments = [place, source, w["b_step"], depth, width, vectors]
+        with b.if_then(packed), b.if_else(transposed) as (turned, plain):
+            with turned:
+                b.call(self.packing.transposed_panel, arguments)
+            with plain, b.if_else(b.icmp_signed("==", width, number(tile.columns))) as (whole, part):
+                with whole, b.if_then(b.icmp_signed("==", slot, number(0))):
+                    count = minimum(b, number(GROUP), b.udiv(b.sub(w["n_stop"], n0), number(tile.columns)))
+                    b.call(self.packing.panels, [place, source, w["b_step"], depth, count, number(self.packing.panel_bytes)])
+                with part:
+                    b.call(self.packing.panel, arguments)
+        step = b.mul(vectors, number(tile.lanes * tile.size))
+        there = advance(b, self.place["b"], b.add(b.mul(b.udiv(n0, number(tile.columns)), w["b_panel"]), b.mul(k0, step)))
+        return (b.select(self.in_panels, there, b.select(packed, place, source)),
+                b.select(b.or_(self.in_panels, packed), step, w["b_step"]))
+
+    def _store_tile(self) -> ir.Function:
+        """store_tile(tile, c, m, rows, width, added, added_step, first, floor, c_step, ...): the end of the micro-kernel, for any width and place."""
+        function, b = self.m.function("store_tile", [POINTER, POINTER, *[I64] * 3, POINTER, I64, I64, self.tile.scalar, *[I64] * 5])
+        tile, c, m, rows, width, added, added_step, first, floor, c_step, c_width, c_height, c_line, c_image = function.args
+        bound, fresh = self.m.splat(b, floor), b.icmp_signed("!=", first, number(0))
+        for column, mask in self.m.strips(b, width):
+            offset = b.mul(column, number(self.tile.size))
+            with loop(b, number(0), rows) as row:
+                index = b.add(m, row)
+                straight, before = advance(b, c, b.mul(index, c_step)), b.block
+                with b.if_then(b.icmp_signed("!=", c_width, number(0))):
+                    line = b.udiv(index, c_width)
+                    down = b.add(b.mul(b.urem(line, c_height), c_line), b.mul(b.udiv(line, c_height), c_image))
+                    scattered, inside = advance(b, c, b.add(b.mul(b.urem(index, c_width), c_step), down)), b.block
+                place = b.phi(POINTER)
+                place.add_incoming(straight, before)
+                place.add_incoming(scattered, inside)
+                source = b.select(fresh, advance(b, added, b.mul(row, added_step)), place)
+                value = self.m.load(b, advance(b, advance(b, tile, b.mul(row, number(self.tile.columns * self.tile.size))), offset))
+                value = b.fadd(value, self.m.masked_load(b, advance(b, source, offset), mask))
+                self.m.masked_store(b, self.m.at_least(b, value, bound), advance(b, place, offset), mask)
+        b.ret_void()
+        return function
+
+
+def code(size: int) -> Code:
+    """The kernel for elements of this size."""
+    tile = tile_for(size)
+    return Code.of(f"gemm {tile}", lambda: Gemm(tile).text)
+
+
+__all__ = ["OPERANDS", "PATCH_WORDS", "WORDS", "code"]

@@ -1,0 +1,152 @@
+"""The inner loop of all contractions: a tile of C, in registers, plus the product of a packed piece of A with a panel of B. As LLVM IR.
+
+    C[i, j] = max(added[i, j] + alpha * sum over k of A[i, k] * B[k, j], floor)
+
+A lies in a buffer in which every element of a tile is a fixed distance from one pointer. Either rows of A are rows of the buffer, ``STRIDE`` elements
+apart ("rows"), or the buffer has, for each tile, one short row for each k ("columns"): as a transposed matrix itself has, so that it can also be used
+where it is. There is a function for each way, even number of rows and number of vectors that a tile can have; a table holds their addresses. They are
+the bulk of the module, so they are written as text: that takes less time than llvmlite's builder.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from llvmlite import ir
+
+from penstock.native.contract.tile import I32, LINE, PAIR, STRIDE, Literal, Module, Tile
+from penstock.native.vector.pieces import VOID, number
+from penstock.native.vector.vectors import I64, IR, POINTER
+
+
+class _Pointed:
+    """A function known by its address: llvmlite wants to see its type."""
+
+    def __init__(self, pointer: IR, function_type: ir.FunctionType) -> None:
+        self.type, self.function_type, self.get_reference = pointer.type, function_type, pointer.get_reference
+
+
+class MicroKernels:
+    """The functions ``micro(a, a_step, b, b_step, added, added_step, c, c_step, k, alpha, floor)``; ``text`` belongs to the module.
+
+    Steps are in bytes; ``a_step`` leads to the next k, if A lies in columns.
+    """
+
+    def __init__(self, module: Module) -> None:
+        self.tile = module.tile
+        kind, scalar = self.tile.vector, self.tile.scalar
+        self.type = ir.FunctionType(VOID, [POINTER, I64, POINTER, I64, POINTER, I64, POINTER, I64, I64, scalar, scalar])
+        multiply = module.intrinsic(f"llvm.fmuladd.{module.suffix}", kind, [kind] * 3)
+        prefetch = module.intrinsic("llvm.prefetch.p0", VOID, [POINTER, I32, I32, I32])
+        functions = [_Micro(self.tile, columns, rows, vectors, multiply.get_reference(), prefetch.get_reference())
+                     for columns in (False, True) for vectors in range(1, self.tile.vectors + 1) for rows in range(PAIR, self.tile.rows + 1, PAIR)]
+        self.text = "\n".join(each.text() for each in functions)
+        table_type = ir.ArrayType(POINTER, len(functions))
+        self.table = ir.GlobalVariable(module.module, table_type, "micro_kernels")
+        self.table.linkage, self.table.global_constant = "internal", True
+        self.table.initializer = ir.Constant(table_type, [Literal(POINTER, f"@{each.name}") for each in functions])
+
+    def choose(self, b: ir.IRBuilder, columns: IR, rows: IR, vectors: IR) -> IR:
+        """The function for a tile of this size; ``columns`` is how A lies in its buffer, as 0 or 1."""
+        width = b.add(b.mul(columns, number(self.tile.vectors)), b.sub(vectors, number(1)))
+        index = b.add(b.mul(width, number(self.tile.rows // PAIR)), b.sub(b.udiv(rows, number(PAIR)), number(1)))
+        return b.load(b.gep(self.table, [index], source_etype=POINTER), typ=POINTER)
+
+    def call(self, b: ir.IRBuilder, function: IR, arguments: Sequence[IR]) -> None:
+        """Calls one of them by its address."""
+        b.call(_Pointed(function, self.type), arguments)
+
+
+class _Micro:
+    """One of the functions."""
+
+    def __init__(self, tile: Tile, columns: bool, rows: int, vectors: int, multiply: str, prefetch: str) -> None:
+        self.tile, self.rows, self.vectors, self.multiply, self.prefetch = tile, rows, vectors, multiply, prefetch
+        self.name = f"micro_{'columns' if columns else 'rows'}_{rows}x{vectors}"
+        self.row: int = tile.size if columns else STRIDE * tile.size  # bytes to the next row,
+        self.step: int | str = "%a_step" if columns else tile.size  # to the next k
+        # By measurement: with AVX-512 two k at a time make the loop over columns faster, not that over rows; small tiles are not worth the code.
+        # Shorter vectors have fewer sums in registers, so more of a loop is overhead.
+        self.unroll = 2 if (columns or not tile.masks) and rows + 2 * PAIR >= tile.rows and vectors == tile.vectors else 1
+        self.scalar, self.vector = str(tile.scalar), str(tile.vector)
+        self.offsets = [v * tile.lanes * tile.size for v in range(vectors)]
+        self.lines: list[str] = []
+        self.count = 0
+
+    def text(self) -> str:
+        """Its definition."""
+        number_type = self.scalar
+        self.lines = [f"define internal void @{self.name}(ptr %a, i64 %a_step, ptr %b, i64 %b_step, ptr %added, i64 %added_step, ptr %c, "
+                      f"i64 %c_step, i64 %k, {number_type} %alpha, {number_type} %floor) noinline nounwind {{", "entry:"]
+        self._ask_for_c()
+        state, start, before = ["%a", "%b", *["zeroinitializer"] * (self.rows * self.vectors)], "0", "entry"
+        if self.unroll > 1:
+            whole = self._value(f"and i64 %k, {-self.unroll}")
+            state, start, before = self._loop("pairs", before, start, whole, self.unroll, state), whole, "pairs.done"
+        state = self._loop("each", before, start, "%k", 1, state)
+        self._finish(state[2:])
+        return "\n".join([*self.lines, "  ret void", "}"])
+
+    def _value(self, expression: str) -> str:
+        """A new name for the value of an expression."""
+        self.count += 1
+        self.lines.append(f"  %v{self.count} = {expression}")
+        return f"%v{self.count}"
+
+    def _place(self, pointer: str, offset: int | str) -> str:
+        """A pointer moved by bytes."""
+        return pointer if offset == 0 else self._value(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+
+    def _load(self, pointer: str, kind: str) -> str:
+        return self._value(f"load {kind}, ptr {pointer}, align {self.tile.size}")
+
+    def _splat(self, value: str) -> str:
+        lane = self._value(f"insertelement {self.vector} poison, {self.scalar} {value}, i32 0")
+        return self._value(f"shufflevector {self.vector} {lane}, {self.vector} poison, <{self.tile.lanes} x i32> zeroinitializer")
+
+    def _add_product(self, total: str, x: str, y: str) -> str:
+        return self._value(f"call {self.vector} {self.multiply}({self.vector} {x}, {self.vector} {y}, {self.vector} {total})")
+
+    def _ask_for_c(self) -> None:
+        """The cache is to have the tile of C when its sums are there."""
+        place = "%c"
+        for row in range(self.rows):
+            place = self._place(place, "%c_step") if row else place
+            for offset in range(0, self.vectors * self.tile.lanes * self.tile.size, LINE):
+                self.lines.append(f"  call void {self.prefetch}(ptr {self._place(place, offset)}, i32 0, i32 3, i32 1)")
+
+    def _loop(self, name: str, before: str, start: str, stop: str, unroll: int, state: list[str]) -> list[str]:
+        """for k in range(start, stop, unroll). The state is the two pointers and the tile."""
+        kinds = ["i64", "ptr", "ptr", *[self.vector] * (len(state) - 2)]
+        phis = [f"%{name}{index}" for index in range(len(kinds))]
+        self.lines += [f"  br label %{name}", f"{name}:"]
+        head = len(self.lines)
+        more = self._value(f"icmp slt i64 {phis[0]}, {stop}")
+        self.lines += [f"  br i1 {more}, label %{name}.body, label %{name}.done", f"{name}.body:"]
+        after = [self._value(f"add i64 {phis[0]}, {unroll}"), *self._steps(unroll, phis[1:])]
+        self.lines += [f"  br label %{name}", f"{name}.done:"]
+        self.lines[head:head] = [f"  {phi} = phi {kind} [{first}, %{before}], [{again}, %{name}.body]"
+                                 for phi, kind, first, again in zip(phis, kinds, [start, *state], after)]
+        return phis[1:]
+
+    def _steps(self, unroll: int, state: list[str]) -> list[str]:
+        a, panel, *sums = state
+        for _ in range(unroll):
+            right = [self._load(self._place(panel, offset), self.vector) for offset in self.offsets]
+            panel = self._place(panel, "%b_step")
+            for i in range(self.rows):
+                left = self._splat(self._load(self._place(a, i * self.row), self.scalar))
+                for v, factor in enumerate(right):
+                    sums[i * self.vectors + v] = self._add_product(sums[i * self.vectors + v], left, factor)
+            a = self._place(a, self.step)
+        return [a, panel, *sums]
+
+    def _finish(self, sums: list[str]) -> None:
+        alpha, floor, added, c = self._splat("%alpha"), self._splat("%floor"), "%added", "%c"
+        for index, total in enumerate(sums):
+            row, v = divmod(index, self.vectors)
+            if row and not v:
+                added, c = self._place(added, "%added_step"), self._place(c, "%c_step")
+            value = self._add_product(self._load(self._place(added, self.offsets[v]), self.vector), total, alpha)
+            low = self._value(f"fcmp olt {self.vector} {value}, {floor}")
+            value = self._value(f"select <{self.tile.lanes} x i1> {low}, {self.vector} {floor}, {self.vector} {value}")
+            self.lines.append(f"  store {self.vector} {value}, ptr {self._place(c, self.offsets[v])}, align {self.tile.size}")

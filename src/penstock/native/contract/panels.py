@@ -1,0 +1,52 @@
+"""B cut into panels by a call of its own: of a product with many rows, whose blocks would all copy the same panels. As LLVM IR.
+
+A panel is as wide as a tile, and has all rows of B. It lies as the micro-kernel reads it, one after the other.
+"""
+from __future__ import annotations
+
+from penstock.native.calls import ARRAY_DATA, Code
+from penstock.native.contract.packing import Packing
+from penstock.native.contract.tile import Module, Tile, minimum, tile_for
+from penstock.native.vector.pieces import advance, loop, number
+from penstock.native.vector.vectors import I64, POINTER
+
+WORDS = ("n_start", "n_stop", "k", "b_at", "b_step", "b_transposed", "b_panel")  # as in ``gemm``
+SPARE = 16  # rows at the end of a panel: squares that are transposed reach into them
+_BUNCH = 32  # panels that are written at a time: as many pages, each written to from its start to its end
+
+
+class _Panels:
+    """The module of the kernel; its operands are B and the panels."""
+
+    def __init__(self, tile: Tile) -> None:
+        m = Module(tile)
+        packing = Packing(m)
+        function, b = m.function("kernel", [POINTER])
+        function.linkage = "external"
+        words = function.args[0]
+        source, panels = (b.load(advance(b, b.load(b.gep(words, [number(k)], source_etype=I64), typ=POINTER), number(ARRAY_DATA)), typ=POINTER)
+                          for k in range(2))
+        w = {name: b.load(b.gep(words, [number(2 + k)], source_etype=I64), typ=I64) for k, name in enumerate(WORDS)}
+        source, columns = advance(b, source, w["b_at"]), number(tile.columns)
+        transposed = b.icmp_signed("!=", w["b_transposed"], number(0))
+        full = b.sub(w["n_stop"], b.urem(b.sub(w["n_stop"], w["n_start"]), columns))
+        with b.if_then(b.not_(transposed)), loop(b, w["n_start"], full, _BUNCH * tile.columns) as n0:
+            count = minimum(b, number(_BUNCH), b.udiv(b.sub(full, n0), columns))
+            to, here = advance(b, panels, b.mul(b.udiv(n0, columns), w["b_panel"])), advance(b, source, b.mul(n0, number(tile.size)))
+            b.call(packing.panels, [to, here, w["b_step"], w["k"], count, w["b_panel"]])
+        with loop(b, b.select(transposed, w["n_start"], full), w["n_stop"], tile.columns) as n0:
+            to, width = advance(b, panels, b.mul(b.udiv(n0, columns), w["b_panel"])), minimum(b, columns, b.sub(w["n_stop"], n0))
+            vectors = b.udiv(b.add(width, number(tile.lanes - 1)), number(tile.lanes))
+            with b.if_else(transposed) as (turned, plain):
+                with turned:
+                    b.call(packing.transposed_panel, [to, advance(b, source, b.mul(n0, w["b_step"])), w["b_step"], w["k"], width, vectors])
+                with plain:
+                    b.call(packing.panel, [to, advance(b, source, b.mul(n0, number(tile.size))), w["b_step"], w["k"], width, vectors])
+        b.ret_void()
+        self.text = str(m.module)
+
+
+def code(size: int) -> Code:
+    """The kernel for elements of this size."""
+    tile = tile_for(size)
+    return Code.of(f"panels {tile}", lambda: _Panels(tile).text)

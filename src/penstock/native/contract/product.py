@@ -1,0 +1,194 @@
+"""A product of matrices, or what looks like one, as calls of the kernel in ``gemm``: how it is cut into parts and blocks."""
+from __future__ import annotations
+
+import itertools
+import math
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from penstock.native.calls import Array
+from penstock.native.contract import gemm, panels
+from penstock.native.contract.tile import DEPTH, PAIR, Tile, tile_for
+
+if TYPE_CHECKING:
+    from penstock.native.emitter import Emitter
+
+_SMALL = 30_000  # cycles: the time that it takes to wake another thread, and some more
+PARTS = 3  # per thread: one that is delayed has less to do
+_PAGES = 60  # that a CPU can look up at once
+_FAR = 2048  # bytes between rows
+_COPY = 0.2  # cycles to copy an element into a buffer
+_DELAY = 0.2  # how much of a part the slowest thread lags behind
+_FEW = 4  # panels of columns of C for which a transposed A is not worth a copy; if its rows are far apart, that is one
+_SHARED = 3  # blocks of rows that are worth a copy of all of B,
+_COPIED = range(1 << 18, 1 << 25)  # if it has so many bytes: less stays in the cache, and is soon copied again
+_REUSED = 3  # tiles of rows that a panel of B has to serve, to be worth a copy
+
+
+@dataclass(slots=True)
+class Epilogue:
+    """What is done to a product before it is stored: ``max(added + alpha * product, floor)``.
+
+    ``added`` is broadcast to the result's shape; if it is the result itself, the product is accumulated there.
+    """
+
+    added: Array | None = None
+    alpha: float = 1.0
+    floor: float = -math.inf
+
+
+def with_rows(b: Emitter, epilogue: Epilogue) -> Epilogue:
+    """The epilogue, where the rows of what is added are contiguous."""
+    added = epilogue.added
+    if added is None or added.strides[-1] == added.dtype.itemsize or added.shape[-1] == 1:
+        return epilogue
+    return replace(epilogue, added=b.contiguous(added))
+
+
+@dataclass
+class Product:
+    """C[m, n] of a batch. Steps are bytes from a row to the next, of matrices as they lie in memory; ``at`` and ``batch`` are bytes, too."""
+
+    m: int
+    n: int
+    k: int
+    a_step: int
+    b_step: int
+    c_step: int
+    a_transposed: bool = False
+    b_transposed: bool = False
+    batch: int = 1
+    steps: dict[str, int] = field(default_factory=dict)  # any other words of the kernel
+    patches: tuple[int, ...] = ()
+
+    @property
+    def flops(self) -> int:
+        """Operations."""
+        return 2 * self.m * self.n * self.k * self.batch
+
+
+def emit(b: Emitter, p: Product, a: Array, right: Array, c: Array, label: str, epilogue: Epilogue | None = None,
+         items: list[dict[str, int]] | None = None) -> None:
+    """Appends the calls. ``items``: words of matrices whose places follow no single step, one call's part for each; None for one."""
+    items = [{}] if items is None else items
+    if p.m == 0 or p.n == 0 or p.batch == 0 or not items:
+        return
+    tile = tile_for(c.dtype.itemsize)
+    if items == [{}] and _shares_panels(p, tile):
+        p, right = _in_panels(b, p, tile, right, label)
+    epilogue = epilogue or Epilogue()
+    added = epilogue.added
+    words = {"alpha": bits(epilogue.alpha, c.dtype), "floor": bits(epilogue.floor, c.dtype), "has_added": int(added is not None)}
+    code = gemm.code(c.dtype.itemsize)
+    parts = [_words(p, tile, {**words, **item, **part}) for item in items for part in _split(p, tile, b.threads, len(items))]
+    operands = [a, right, added if added is not None else c, c]
+    b.call(code, operands, parts, label, 1, p.flops * len(items))
+
+
+def _shares_panels(p: Product, tile: Tile) -> bool:
+    """Is B worth a copy of all of it? If many blocks of rows would each copy its panels."""
+    return p.batch == 1 and p.m >= _SHARED * tile.buffer_rows and p.k * p.n * tile.size in _COPIED
+
+
+def _in_panels(b: Emitter, p: Product, tile: Tile, right: Array, label: str) -> tuple[Product, Array]:
+    """The product with B in panels, and these."""
+    rows, size = p.k + panels.SPARE, tile.size
+    step = rows * tile.columns * size
+    result = b.empty((-(-p.n // tile.columns), rows, tile.columns), right.dtype)
+    pieces = b.threads * PARTS if p.k * p.n * _COPY > _SMALL else 1
+    parts = [(start, stop, p.k, p.steps.get("b_at", 0), p.b_step, int(p.b_transposed), step) for start, stop in ranges(p.n, pieces, tile.columns)]
+    b.call(panels.code(size), [right, result], parts, f"{label}: panels")
+    return replace(p, b_step=tile.columns * size, b_transposed=False, steps={**p.steps, "b_at": 0, "b_panel": step}), result
+
+
+def bits(value: float, dtype: np.dtype) -> int:
+    """A number as a word of a kernel."""
+    return struct.unpack("i", struct.pack("f", value))[0] if dtype.itemsize == 4 else struct.unpack("q", struct.pack("d", value))[0]
+
+
+def _words(p: Product, tile: Tile, given: dict[str, int]) -> list[int]:
+    m = given["m_stop"] - given["m_start"]
+    values = {"batch": p.batch, "a_step": p.a_step, "b_step": p.b_step, "c_step": p.c_step, "a_transposed": int(p.a_transposed),
+              "a_packed": int(_packed(p, tile, given)), "b_transposed": int(p.b_transposed), "has_patches": int(bool(p.patches)),
+              "b_packed": int(p.b_transposed or m >= _REUSED * tile.rows), "k_start": 0, "k_stop": p.k, **_blocks(p, tile, m), **p.steps, **given}
+    return [*(values.get(name, 0) for name in gemm.WORDS), *p.patches]
+
+
+def _packed(p: Product, tile: Tile, part: dict[str, int]) -> bool:
+    """True if A is copied. It has to be if one row of a pair is missing, which would be read beyond the array."""
+    odd, panels = (part["m_stop"] - part["m_start"]) % PAIR != 0, _FEW if p.a_step < _FAR else 1
+    return not p.a_transposed or bool(p.patches) or odd or part["n_stop"] - part["n_start"] > panels * tile.columns
+
+
+def _blocks(p: Product, tile: Tile, m: int) -> dict[str, int]:
+    """The sizes of blocks. Where large rows of B, or of C, are passed but once, few of them are open at a time: each is on a page of its own."""
+    few = _PAGES // tile.rows * tile.rows
+    m_most = few if p.k <= _PAGES and p.c_step >= _FAR else DEPTH if p.patches and p.a_transposed else tile.buffer_rows
+    k_most = _PAGES if m <= few and not p.b_transposed and p.b_step >= _FAR else DEPTH
+    return {"m_block": _even(m, m_most, tile.rows), "k_block": _even(p.k, k_most, 4)}
+
+
+def _even(extent: int, most: int, multiple: int) -> int:
+    """A block size up to ``most`` that cuts the extent into equal blocks."""
+    blocks = max(-(-extent // most), 1)
+    return min(max(round_up(-(-extent // blocks), multiple), 1), most)
+
+
+def round_up(extent: int, multiple: int) -> int:
+    """The next multiple."""
+    return -(-extent // multiple) * multiple
+
+
+def _split(p: Product, tile: Tile, threads: int, items: int) -> Iterator[dict[str, int]]:
+    """The parts of one item: ranges of the batch, of rows, of columns."""
+    most = 1 if _multiplying(p, tile, p.m, p.n) * p.batch * items < _SMALL else threads * PARTS
+    batches = min(p.batch, max(most // items, 1))
+    by_rows, by_columns = _grid(p, tile, threads, batches * items) if most > 1 else (1, 1)
+    for first, last in ranges(p.batch, batches, 1):
+        for m_start, m_stop in ranges(p.m, by_rows, PAIR):
+            for n_start, n_stop in ranges(p.n, by_columns, tile.columns):
+                yield {"batch": last - first, "m_start": m_start, "m_stop": m_stop, "n_start": n_start, "n_stop": n_stop, **_moved(p, first)}
+
+
+def _grid(p: Product, tile: Tile, threads: int, others: int) -> tuple[int, int]:
+    """Into how many ranges of rows and of columns a product is cut, so that all threads together are done soonest; ``others`` are its like."""
+    wanted = {-(-threads * each // others) for each in range(1, PARTS + 1)}
+    grids = [(rows, total // rows) for total in wanted for rows in range(1, total + 1) if total % rows == 0]
+    return min(grids, key=lambda grid: _cost(p, tile, threads, others, *grid))
+
+
+def _cost(p: Product, tile: Tile, threads: int, others: int, by_rows: int, by_columns: int) -> float:
+    """An estimate of the time, in cycles: of as many parts, one after the other, as the busiest thread has. Beside the multiplications, a part
+    copies its rows of A, and its columns of B once for each block of rows, unless these lie in panels."""
+    m, n = min(_piece(p.m, by_rows, PAIR), p.m), min(_piece(p.n, by_columns, tile.columns), p.n)
+    parts = others * -(-p.m // m) * -(-p.n // n)
+    blocks = 0 if "b_panel" in p.steps else -(-m // _blocks(p, tile, m)["m_block"])
+    copying = (m + blocks * n) * p.k * _COPY
+    return (-(-parts // threads) + _DELAY) * (_multiplying(p, tile, m, n) + copying)
+
+
+def _multiplying(p: Product, tile: Tile, m: int, n: int) -> float:
+    """Cycles for that many rows and columns of a matrix of C: each multiplies two vectors, full or not."""
+    return round_up(m, PAIR) * round_up(n, tile.lanes) * p.k / (2 * tile.lanes)
+
+
+def _piece(extent: int, pieces: int, multiple: int) -> int:
+    """The length of the longest range."""
+    return -(-round_up(extent, multiple) // (pieces * multiple)) * multiple
+
+
+def _moved(p: Product, first: int) -> dict[str, int]:
+    return {f"{name}_at": p.steps.get(f"{name}_at", 0) + first * p.steps.get(f"{name}_batch", 0) for name in gemm.OPERANDS} if first else {}
+
+
+def ranges(extent: int, pieces: int, multiple: int) -> Iterator[tuple[int, int]]:
+    """Up to ``pieces`` ranges of about the same length, whose bounds are multiples of something."""
+    units = round_up(extent, multiple) // multiple
+    bounds = [min(units * index // pieces * multiple, extent) for index in range(pieces + 1)]
+    for start, stop in itertools.pairwise(bounds):
+        if start < stop:
+            yield start, stop

@@ -1,0 +1,187 @@
+"""What the kernels of contractions share: the tile of C that a CPU's registers hold, and a module with the vectors of that tile. LLVM IR."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from llvmlite import ir
+
+from penstock.native import target
+from penstock.native.vector.pieces import VOID, loop, number
+from penstock.native.vector.vectors import I1, IR, POINTER
+
+DEPTH = 256  # elements of A's buffer that are used in each row
+STRIDE = DEPTH + 16  # elements between its rows: not a power of two, or all rows would compete for the same lines of the cache
+PAIR = 2  # tiles have an even number of rows: a function for each number would take twice as long to compile
+LINE = 64  # bytes that a cache fetches at once
+I32 = ir.IntType(32)
+
+
+class Literal(ir.Constant):  # type: ignore[misc]
+    """A constant in LLVM's own notation: llvmlite would spell out each element of a vector."""
+
+    def __init__(self, kind: ir.Type, text: str) -> None:
+        self._text = text
+        super().__init__(kind, None)
+
+    def get_reference(self) -> str:
+        return self._text
+
+
+def zeros(kind: ir.Type) -> ir.Constant:
+    """Zero in every lane."""
+    return Literal(kind, "zeroinitializer")
+
+
+@dataclass(frozen=True)
+class Tile:
+    """The registers of a CPU as a tile: ``rows`` of up to ``vectors`` vectors of ``lanes`` elements of ``size`` bytes."""
+
+    size: int
+    lanes: int
+    rows: int
+    vectors: int = 2
+
+    @property
+    def columns(self) -> int:
+        """Elements in a full row."""
+        return self.vectors * self.lanes
+
+    @property
+    def scalar(self) -> ir.Type:
+        """LLVM's type of an element."""
+        return ir.FloatType() if self.size == 4 else ir.DoubleType()
+
+    @property
+    def vector(self) -> ir.VectorType:
+        """LLVM's type of a vector."""
+        return ir.VectorType(self.scalar, self.lanes)
+
+    @property
+    def line(self) -> int:
+        """Bytes of whole vectors that hold one element for each row."""
+        return -(-self.rows // self.lanes) * self.lanes * self.size
+
+    @property
+    def masks(self) -> bool:
+        """True if the CPU has registers for masks: then partial vectors cost no more than whole ones. Before AVX-512 their stores are slow."""
+        return self.lanes * self.size == 64
+
+    @property
+    def buffer_rows(self) -> int:
+        """How many rows of A a buffer holds: a multiple of the tile's. It is to stay in the second-level cache, which is larger with wide vectors."""
+        return -(-(2 * DEPTH if self.masks else DEPTH) // self.rows) * self.rows
+
+
+def tile_for(size: int) -> Tile:
+    """The tile of this CPU for elements of this size."""
+    if target.has("avx512f"):
+        return Tile(size, 64 // size, 14)
+    if target.has("avx2"):
+        return Tile(size, 32 // size, 6)
+    return Tile(size, 16 // size, 6 if target.triple().startswith(("x86", "i686")) else 12)
+
+
+class Module:
+    """What the builders of contractions share: a module for one tile, with its functions and intrinsics."""
+
+    def __init__(self, tile: Tile) -> None:
+        self.tile, self.module = tile, ir.Module()
+
+    def function(self, name: str, parameters: Sequence[ir.Type], inline: bool = False) -> tuple[ir.Function, ir.IRBuilder]:
+        """A new function of the module, and a builder at its start."""
+        function = ir.Function(self.module, ir.FunctionType(VOID, parameters), name)
+        function.linkage = "internal"
+        function.attributes.add("alwaysinline" if inline else "noinline")
+        function.attributes.add("nounwind")
+        return function, ir.IRBuilder(function.append_basic_block("entry"))
+
+    def intrinsic(self, name: str, result: ir.Type, parameters: Sequence[ir.Type]) -> ir.Function:
+        """An intrinsic, or another function of the module, declared once."""
+        found = self.module.globals.get(name)
+        return ir.Function(self.module, ir.FunctionType(result, parameters), name) if found is None else found
+
+    def fma(self, b: ir.IRBuilder, x: IR, y: IR, z: IR) -> IR:
+        """x * y + z, fused where the CPU can do that."""
+        kind = self.tile.vector
+        return b.call(self.intrinsic(f"llvm.fmuladd.{self.suffix}", kind, [kind] * 3), [x, y, z])
+
+    def splat(self, b: ir.IRBuilder, value: IR) -> IR:
+        """A scalar in every lane."""
+        kind = ir.VectorType(value.type, self.tile.lanes)
+        nothing = Literal(kind, "poison")
+        lane = b.insert_element(nothing, value, ir.Constant(I32, 0))
+        return b.shuffle_vector(lane, nothing, zeros(ir.VectorType(I32, self.tile.lanes)))
+
+    def load(self, b: ir.IRBuilder, pointer: IR) -> IR:
+        """A vector."""
+        return b.load(pointer, align=self.tile.size, typ=self.tile.vector)
+
+    def store(self, b: ir.IRBuilder, value: IR, pointer: IR) -> None:
+        """Stores a vector."""
+        b.store(value, pointer, align=self.tile.size)
+
+    def prefetch(self, b: ir.IRBuilder, pointer: IR) -> None:
+        """Asks the second-level cache for what lies there; it need not be memory."""
+        function = self.intrinsic("llvm.prefetch.p0", VOID, [POINTER, I32, I32, I32])
+        b.call(function, [pointer, ir.Constant(I32, 0), ir.Constant(I32, 2), ir.Constant(I32, 1)])
+
+    def first_lanes(self, b: ir.IRBuilder, count: IR) -> IR:
+        """A mask of the lanes before ``count``."""
+        lanes = ir.Constant(ir.VectorType(I32, self.tile.lanes), list(range(self.tile.lanes)))
+        return b.icmp_signed("<", lanes, self.splat(b, b.trunc(count, I32)))
+
+    def strips(self, b: ir.IRBuilder, length: IR) -> Iterator[tuple[IR, IR | None]]:
+        """A loop over some elements: the index of each vector's first one, and the mask of its lanes that exist, or None for all of them.
+
+        What is written for one item is the body; where masks are slow, there are two of them.
+        """
+        if self.tile.masks:
+            with loop(b, number(0), length, self.tile.lanes) as index:
+                yield index, self.first_lanes(b, b.sub(length, index))
+            return
+        whole = b.and_(length, number(-self.tile.lanes))
+        with loop(b, number(0), whole, self.tile.lanes) as index:
+            yield index, None
+        with b.if_then(b.icmp_signed("<", whole, length)):
+            yield whole, self.first_lanes(b, b.sub(length, whole))
+
+    def masked_load(self, b: ir.IRBuilder, pointer: IR, mask: IR | None) -> IR:
+        """A vector with zeros where the mask is false; nothing is read there."""
+        kind = self.tile.vector
+        if mask is None:
+            return self.load(b, pointer)
+        function = self.intrinsic(f"llvm.masked.load.{self.suffix}.p0", kind, [POINTER, I32, ir.VectorType(I1, self.tile.lanes), kind])
+        return b.call(function, [pointer, ir.Constant(I32, self.tile.size), mask, zeros(kind)])
+
+    def masked_store(self, b: ir.IRBuilder, value: IR, pointer: IR, mask: IR | None) -> None:
+        """Stores where the mask is true."""
+        kind = self.tile.vector
+        if mask is None:
+            self.store(b, value, pointer)
+            return
+        function = self.intrinsic(f"llvm.masked.store.{self.suffix}.p0", VOID, [kind, POINTER, I32, ir.VectorType(I1, self.tile.lanes)])
+        b.call(function, [value, pointer, ir.Constant(I32, self.tile.size), mask])
+
+    def at_least(self, b: ir.IRBuilder, value: IR, floor: IR) -> IR:
+        """The larger one of each lane; NaN stays NaN."""
+        return b.select(b.fcmp_ordered("<", value, floor), floor, value)
+
+    def number(self, b: ir.IRBuilder, word: IR) -> IR:
+        """The number of the element type in the lower bits of a word."""
+        return b.bitcast(word if self.tile.size == 8 else b.trunc(word, I32), self.tile.scalar)
+
+    @property
+    def suffix(self) -> str:
+        """Of the names of intrinsics for its vectors."""
+        return f"v{self.tile.lanes}f{self.tile.size * 8}"
+
+
+def minimum(b: ir.IRBuilder, x: IR, y: IR) -> IR:
+    """The smaller integer."""
+    return b.select(b.icmp_signed("<", x, y), x, y)
+
+
+def maximum(b: ir.IRBuilder, x: IR, y: IR) -> IR:
+    """The larger integer."""
+    return b.select(b.icmp_signed(">", x, y), x, y)

@@ -1,0 +1,331 @@
+"""The native driver: walks the table of a step, and spreads the parts of its calls over the team's threads. Written in LLVM IR.
+
+A *run* is described by the words of its header (``HEADER``). First the cells of arrays that the caller brings along are filled in, then the calls of
+the table are made one after the other. A call with several parts is written on the *board* (``BOARD``), where the team's threads see it; the caller
+works on it too. A ticket holds the call's generation, its number of parts and the next part to be taken, all in one word, so that taking a part
+is one compare-and-swap that cannot succeed for a call that has ended. If another run has the board, the caller does all parts itself.
+
+A thread of the team looks at the board as long as a run is under way, and a little longer; then it returns, to be parked by Python.
+"""
+from __future__ import annotations
+
+from penstock.native import target
+from penstock.native.calls import ARRAY_DATA
+
+# What a run is told: which cells to fill with which arrays, which calls to make, and where to look whether one of them has failed.
+HEADER = ("bindings", "binding_table", "ids", "cells", "calls", "call_table", "status", "board", "times")
+_COUNTS = ("bindings", "calls")  # the other words of the header are addresses
+BINDING = ("cell", "id", "offset")  # an array that the caller brings along, by its place in ``ids``, and the cell for an address in it
+# Of a jump: null, the cell of its condition, the index of the call to go to if that is false, how often in a row it was true.
+CALL = ("function", "words", "stride", "parts")
+BOARD = ("ticket", "function", "words", "stride", "done", "busy", "runs", "stop")
+MOST_PARTS = (1 << 20) - 1
+_PATIENCE = 20_000  # looks at an idle board before a thread goes to sleep: some 200 us
+_LINE = 64  # bytes between the words of the board: each on a cache line of its own
+
+
+def _offset(name: str) -> int:
+    return BOARD.index(name) * _LINE
+
+
+BOARD_BYTES = len(BOARD) * _LINE
+
+_TEXT = """
+{hint}
+{control}
+declare i32 @{yield}()
+
+define internal void @pause(i64 %n) {{
+  {pause}
+  %low = and i64 %n, 1023
+  %often = icmp eq i64 %low, 1023
+  br i1 %often, label %give, label %out
+give:
+  %ignored = call i32 @{yield}()
+  br label %out
+out:
+  ret void
+}}
+
+; takes one part of the call on the board and runs it; 0 if there is none
+define internal i1 @take(ptr %board) {{
+  %done = getelementptr i8, ptr %board, i64 {done}
+  %ticket = load atomic i64, ptr %board acquire, align 8
+  %next = and i64 %ticket, 1048575
+  %shifted = lshr i64 %ticket, 20
+  %parts = and i64 %shifted, 1048575
+  %some = icmp ult i64 %next, %parts
+  br i1 %some, label %try, label %none
+try:
+  %after = add i64 %ticket, 1
+  %swap = cmpxchg ptr %board, i64 %ticket, i64 %after acq_rel acquire
+  %mine = extractvalue {{ i64, i1 }} %swap, 1
+  br i1 %mine, label %run, label %taken
+run:
+  %at_function = getelementptr i8, ptr %board, i64 {function}
+  %function = load ptr, ptr %at_function
+  %at_words = getelementptr i8, ptr %board, i64 {words}
+  %words = load ptr, ptr %at_words
+  %at_stride = getelementptr i8, ptr %board, i64 {stride}
+  %stride = load i64, ptr %at_stride
+  %offset = mul i64 %stride, %next
+  %part = getelementptr i8, ptr %words, i64 %offset
+  call void %function(ptr %part)
+  %was = atomicrmw add ptr %done, i64 1 acq_rel
+  ret i1 1
+taken:
+  ret i1 1
+none:
+  ret i1 0
+}}
+
+; what a thread of the team does
+define void @serve(ptr %board) {{
+entry:
+  %at_runs = getelementptr i8, ptr %board, i64 {runs}
+  %at_stop = getelementptr i8, ptr %board, i64 {stop}
+  %mode = call i64 @flush()
+  br label %look
+look:
+  %idle = phi i64 [ 0, %entry ], [ 0, %worked ], [ %longer, %wait ]
+  %found = call i1 @take(ptr %board)
+  br i1 %found, label %worked, label %nothing
+worked:
+  br label %look
+nothing:
+  %runs = load atomic i64, ptr %at_runs monotonic, align 8
+  %running = icmp sgt i64 %runs, 0
+  %more = add i64 %idle, 1
+  %longer = select i1 %running, i64 0, i64 %more
+  %stop = load atomic i64, ptr %at_stop monotonic, align 8
+  %stopped = icmp ne i64 %stop, 0
+  %tired = icmp ugt i64 %longer, {patience}
+  %leave = or i1 %stopped, %tired
+  br i1 %leave, label %out, label %wait
+wait:
+  call void @pause(i64 %more)
+  br label %look
+out:
+  call void @restore(i64 %mode)
+  ret void
+}}
+
+; a call of several parts
+define internal void @share(ptr %function, ptr %words, i64 %stride, i64 %parts, ptr %board) {{
+entry:
+  %at_busy = getelementptr i8, ptr %board, i64 {busy}
+  %swap = cmpxchg ptr %at_busy, i64 0, i64 1 acq_rel acquire
+  %mine = extractvalue {{ i64, i1 }} %swap, 1
+  br i1 %mine, label %publish, label %alone
+publish:
+  %at_function = getelementptr i8, ptr %board, i64 {function}
+  %at_words = getelementptr i8, ptr %board, i64 {words}
+  %at_stride = getelementptr i8, ptr %board, i64 {stride}
+  %at_done = getelementptr i8, ptr %board, i64 {done}
+  store ptr %function, ptr %at_function
+  store ptr %words, ptr %at_words
+  store i64 %stride, ptr %at_stride
+  store atomic i64 0, ptr %at_done monotonic, align 8
+  %old = load atomic i64, ptr %board monotonic, align 8
+  %generation = lshr i64 %old, 40
+  %newer = add i64 %generation, 1
+  %high = shl i64 %newer, 40
+  %middle = shl i64 %parts, 20
+  %ticket = or i64 %high, %middle
+  store atomic i64 %ticket, ptr %board release, align 8
+  br label %work
+work:
+  %found = call i1 @take(ptr %board)
+  br i1 %found, label %work, label %wait
+wait:
+  %n = phi i64 [ 0, %work ], [ %more, %again ]
+  %done = load atomic i64, ptr %at_done acquire, align 8
+  %all = icmp eq i64 %done, %parts
+  br i1 %all, label %free, label %again
+again:
+  %more = add i64 %n, 1
+  call void @pause(i64 %more)
+  br label %wait
+free:
+  store atomic i64 0, ptr %at_busy release, align 8
+  ret void
+alone:
+  %index = phi i64 [ 0, %entry ], [ %following, %alone ]
+  %offset = mul i64 %stride, %index
+  %part = getelementptr i8, ptr %words, i64 %offset
+  call void %function(ptr %part)
+  %following = add i64 %index, 1
+  %over = icmp eq i64 %following, %parts
+  br i1 %over, label %out, label %alone
+out:
+  ret void
+}}
+
+declare void @free(ptr)
+
+; ends what lists have allocated
+define void @release(ptr %memory) {{
+  call void @free(ptr %memory)
+  ret void
+}}
+
+; a whole run; the index of the call that failed, or -1
+define i64 @run(ptr %header) {{
+entry:
+{header}
+  %timed = icmp ne ptr %times, null
+  %at_runs = getelementptr i8, ptr %board, i64 {runs}
+  %before = atomicrmw add ptr %at_runs, i64 1 acq_rel
+  store i64 0, ptr %status
+  %mode = call i64 @flush()
+  br label %bind
+bind:
+  %b = phi i64 [ 0, %entry ], [ %b_next, %bind_one ]
+  %b_more = icmp slt i64 %b, %bindings
+  br i1 %b_more, label %bind_one, label %steps
+bind_one:
+  %b_row = mul i64 %b, {binding_bytes}
+  %at_cell = getelementptr i8, ptr %binding_table, i64 %b_row
+  %at_id = getelementptr i8, ptr %at_cell, i64 8
+  %at_offset = getelementptr i8, ptr %at_cell, i64 16
+  %cell = load i64, ptr %at_cell
+  %id = load i64, ptr %at_id
+  %offset = load i64, ptr %at_offset
+  %at_object = getelementptr i64, ptr %ids, i64 %id
+  %object = load ptr, ptr %at_object
+  %at_data = getelementptr i8, ptr %object, i64 {array_data}
+  %data = load i64, ptr %at_data
+  %address = add i64 %data, %offset
+  %at_target = getelementptr i64, ptr %cells, i64 %cell
+  store i64 %address, ptr %at_target
+  %b_next = add i64 %b, 1
+  br label %bind
+steps:
+  %i = phi i64 [ 0, %bind ], [ %i_next, %after ], [ %i_jump, %jump ]
+  br i1 %timed, label %stamp, label %test
+stamp:
+  %now = call i64 @llvm.readcyclecounter()
+  %at_time = getelementptr i64, ptr %times, i64 %i
+  store i64 %now, ptr %at_time
+  br label %test
+test:
+  %i_more = icmp slt i64 %i, %calls
+  br i1 %i_more, label %step, label %finish
+step:
+  %row = mul i64 %i, {call_bytes}
+  %at_function = getelementptr i8, ptr %call_table, i64 %row
+  %at_words = getelementptr i8, ptr %at_function, i64 8
+  %at_stride = getelementptr i8, ptr %at_function, i64 16
+  %at_parts = getelementptr i8, ptr %at_function, i64 24
+  %function = load ptr, ptr %at_function
+  %words = load ptr, ptr %at_words
+  %stride = load i64, ptr %at_stride
+  %parts = load i64, ptr %at_parts
+  %jumps = icmp eq ptr %function, null
+  br i1 %jumps, label %jump, label %work
+jump:
+  %at_condition = load ptr, ptr %words
+  %condition = load i8, ptr %at_condition
+  %holds = icmp ne i8 %condition, 0
+  %i_after = add i64 %i, 1
+  %i_jump = select i1 %holds, i64 %i_after, i64 %stride
+  %again = add i64 %parts, 1
+  %in_a_row = select i1 %holds, i64 %again, i64 0
+  store i64 %in_a_row, ptr %at_parts
+  br label %steps
+work:
+  %single = icmp eq i64 %parts, 1
+  br i1 %single, label %one, label %many
+one:
+  call void %function(ptr %words)
+  br label %after
+many:
+  call void @share(ptr %function, ptr %words, i64 %stride, i64 %parts, ptr %board)
+  br label %after
+after:
+  %i_next = add i64 %i, 1
+  %failed = load i64, ptr %status
+  %ok = icmp eq i64 %failed, 0
+  br i1 %ok, label %steps, label %finish
+finish:
+  %result = phi i64 [ -1, %test ], [ %i, %after ]
+  call void @restore(i64 %mode)
+  %last = atomicrmw add ptr %at_runs, i64 -1 acq_rel
+  ret i64 %result
+}}
+
+declare i64 @llvm.readcyclecounter()
+"""
+
+# flush: from now on this thread takes numbers too small to be normal for 0, as TensorFlow does; they cost a hundred times more. The mode before that.
+_X86_CONTROL = """
+declare void @llvm.x86.sse.stmxcsr(ptr)
+declare void @llvm.x86.sse.ldmxcsr(ptr)
+
+define internal i64 @flush() {
+  %place = alloca i32
+  call void @llvm.x86.sse.stmxcsr(ptr %place)
+  %old = load i32, ptr %place
+  %new = or i32 %old, 32832 ; results, and operands
+  store i32 %new, ptr %place
+  call void @llvm.x86.sse.ldmxcsr(ptr %place)
+  %result = zext i32 %old to i64
+  ret i64 %result
+}
+
+define internal void @restore(i64 %mode) {
+  %place = alloca i32
+  %old = trunc i64 %mode to i32
+  store i32 %old, ptr %place
+  call void @llvm.x86.sse.ldmxcsr(ptr %place)
+  ret void
+}
+"""
+_ARM_CONTROL = """
+declare i64 @llvm.aarch64.get.fpcr()
+declare void @llvm.aarch64.set.fpcr(i64)
+
+define internal i64 @flush() {
+  %old = call i64 @llvm.aarch64.get.fpcr()
+  %new = or i64 %old, 16777216
+  call void @llvm.aarch64.set.fpcr(i64 %new)
+  ret i64 %old
+}
+
+define internal void @restore(i64 %mode) {
+  call void @llvm.aarch64.set.fpcr(i64 %mode)
+  ret void
+}
+"""
+_NO_CONTROL = """
+define internal i64 @flush() {
+  ret i64 0
+}
+
+define internal void @restore(i64 %mode) {
+  ret void
+}
+"""
+# What differs between machines: the hint to the CPU that a loop waits, the type of its argument, and the control of small numbers.
+_MACHINES = {"x86": ("llvm.x86.sse2.pause()", "", _X86_CONTROL), "arm": ("llvm.aarch64.hint(i32 1)", "i32", _ARM_CONTROL), "": ("", "", _NO_CONTROL)}
+
+
+def text() -> str:
+    """The module, for this machine."""
+    triple = target.triple()
+    machine = "x86" if triple.startswith(("x86_64", "i686")) else "arm" if triple.startswith(("aarch64", "arm64")) else ""
+    hint, kind, control = _MACHINES[machine]
+    words: dict[str, object] = {name: _offset(name) for name in BOARD}
+    words |= {"header": _header(), "binding_bytes": 8 * len(BINDING), "call_bytes": 8 * len(CALL), "array_data": ARRAY_DATA, "patience": _PATIENCE}
+    words["yield"] = "SwitchToThread" if "windows" in triple else "sched_yield"
+    words["hint"] = f"declare void @{hint.partition('(')[0]}({kind})" if hint else ""
+    return _TEXT.format(**words, pause=f"call void @{hint}" if hint else "", control=control)
+
+
+def _header() -> str:
+    """Loads the words of the header, each under its name."""
+    lines = []
+    for index, name in enumerate(HEADER):
+        lines.append(f"  %at_{name} = getelementptr i64, ptr %header, i64 {index}")
+        lines.append(f"  %{name} = load {'i64' if name in _COUNTS else 'ptr'}, ptr %at_{name}")
+    return "\n".join(lines)

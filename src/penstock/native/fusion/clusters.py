@@ -1,0 +1,215 @@
+"""Fusion: which items of a region are computed in one loop, and the code of such a group.
+
+Elementwise items over one space join, with the reductions of that space and what is computed of their results; across the forward and the backward
+pass, with as many outputs as are needed. A value that is used inside a group only is never stored. A group must not wait for itself: no path may
+lead out of it and back in, which bit masks of what comes before and after each group tell in a few operations.
+"""
+from __future__ import annotations
+
+import heapq
+from collections import ChainMap
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from penstock.native.fusion.cluster_space import Kind, Level, Space, kind_of, space_of, without_ones
+from penstock.native.fusion.cluster_writer import write
+from penstock.native.fusion.composition import composed
+from penstock.native.values import Item, Value
+
+if TYPE_CHECKING:
+    from penstock.native.emitter import Emitter
+
+_LARGEST, _LARGEST_SMALL = 250, 1500  # items of a group: the time that LLVM takes grows faster than the code, but many small calls take time too
+_OPERANDS, _OPERANDS_SMALL = 48, 300  # arrays that a group touches
+_SMALL = 4096  # elements: groups below are joined even if they have nothing in common, to save calls
+_TRIES = 4  # other users of an input that an item is tried to be joined with
+
+
+def emit(b: Emitter, group: Sequence[Item]) -> None:
+    """Appends the calls of a group, and sets the arrays of the outputs that are needed outside of it."""
+    b.nodes = list(dict.fromkeys(item if item.node.payload is None else item.node.payload for item in group))
+    write(b, list(group))
+
+
+def group(items: Sequence[Item]) -> list[list[Item]]:
+    """The items in groups, in an order in which they can run. An item that cannot be fused is a group of its own; composite ones are taken apart."""
+    return _Grouping(composed(items)).result()
+
+
+class _Group:
+    """Members as positions, and as bits of masks: ``before`` and ``after`` are the items that have to run before and after any of them."""
+
+    __slots__ = ("after", "before", "bits", "levels", "members", "operands", "space", "updates")
+
+    def __init__(self, position: int, before: int, space: Space | None) -> None:
+        self.members, self.bits, self.before, self.after, self.space = [position], 1 << position, before, 0, space
+        self.levels: dict[Value, Level] = {}  # if an axis is reduced
+        self.operands = 0  # at most: arrays that it touches
+        self.updates = False
+
+
+class _Grouping:
+    def __init__(self, items: Sequence[Item]) -> None:
+        self.items = items
+        self.position = {item: index for index, item in enumerate(items)}
+        self.kinds = [kind_of(item) for item in items]
+        self.groups: list[_Group] = []
+        self.direct: list[list[int]] = []
+        self._closure()
+        self.recent: dict[Space, _Group] = {}
+        for index in range(len(items)):
+            if self.kinds[index] is not Kind.OTHER:
+                self._place(index)
+
+    def _closure(self) -> None:
+        """What comes before and after each item."""
+        for index, item in enumerate(self.items):
+            found = {self.position[value.item] for value in item.inputs if value.item in self.position}  # others stand outside of the function
+            found |= {self.position[other] for other in item.after if other in self.position}
+            self.direct.append(sorted(found))
+            before = 0
+            for other in found:
+                before |= self.groups[other].before | self.groups[other].bits
+            mine = _Group(index, before, space_of(item, self.kinds[index]))
+            mine.operands, mine.updates = len(item.inputs) + len(item.outputs), bool(item.node.definition.updates)
+            if mine.space is not None and mine.space.reduced:
+                mine.levels = self._levels([index], mine.space, mine.updates) or {}
+            self.groups.append(mine)
+        for index in reversed(range(len(self.items))):
+            mine = self.groups[index]
+            reached = mine.after | mine.bits
+            for other in self.direct[index]:
+                self.groups[other].after |= reached
+
+    def _place(self, index: int) -> None:
+        """Joins an item with the groups of its producers, then with other users of its inputs, then with some small group of the same shape."""
+        item = self.items[index]
+        for value in item.inputs:
+            if value.item in self.position:
+                self._try(index, self.position[value.item])
+        space = self.groups[index].space
+        assert space is not None
+        for value in item.inputs:
+            if without_ones(value.shape) == space.shape and space.shape:
+                for user in value.users[-_TRIES:]:
+                    if user is not item and user in self.position and self.position[user] < index:
+                        self._try(index, self.position[user])
+        if space.size <= _SMALL:
+            other = self.recent.get(space)
+            if other is not None and other is not self.groups[index]:
+                self._try(index, other.members[0])
+            self.recent[space] = self.groups[index]
+
+    def _try(self, x: int, y: int) -> None:
+        a, b = self.groups[x], self.groups[y]
+        if a is b or a.space is None or b.space is None:
+            return
+        size = len(a.members) + len(b.members)
+        if size > (_LARGEST if a.space.size > _SMALL or b.space.size > _SMALL else _LARGEST_SMALL):
+            return
+        both = a.bits | b.bits
+        if ((a.after & b.before) | (b.after & a.before)) & ~both:
+            return  # something has to run between them
+        space = a.space.joined(b.space)
+        if space is None:
+            return
+        levels = self._joined_levels(a, b, space)
+        if levels is None:
+            return
+        members = sorted([*a.members, *b.members])
+        operands = a.operands + b.operands
+        limit = _OPERANDS if space.size > _SMALL else _OPERANDS_SMALL
+        if operands > limit:
+            operands = self._operands(members)
+        if operands <= limit:
+            self._join(a, b, members, space)
+            a.levels, a.operands, a.updates = levels, operands, a.updates or b.updates
+
+    def _joined_levels(self, a: _Group, b: _Group, space: Space) -> dict[Value, Level] | None:
+        """The levels of the members of both; None if they cannot be one nest."""
+        updates = a.updates or b.updates
+        if not space.reduced:
+            return {}
+        for large, small in ((a, b), (b, a)):  # the usual case: one more item, after all others
+            if len(small.members) == 1 and small.members[0] > large.members[-1] and space == large.space and updates == large.updates:
+                added = self._levels(small.members, space, updates, large.levels)
+                if added is None:
+                    return None
+                large.levels.update(added)
+                return large.levels
+        return self._levels(sorted([*a.members, *b.members]), space, updates)
+
+    def _levels(self, members: Sequence[int], space: Space, updates: bool, known: dict[Value, Level] | None = None) -> dict[Value, Level] | None:
+        found: dict[Value, Level] = {}
+        levels: Mapping[Value, Level] = found if known is None else ChainMap(found, known)
+        for index in members:
+            level = space.level(self.items[index], self.kinds[index], levels)
+            if level is None or not space.admits(level, updates):
+                return None
+            for value in self.items[index].outputs:
+                found[value] = level
+        return found
+
+    def _operands(self, members: list[int]) -> int:
+        """How many arrays some items read and write."""
+        mine = {self.items[index] for index in members}
+        outside: set[int] = set()
+        for item in mine:
+            outside.update(id(value) for value in item.inputs if value.item not in mine and value.known is None)
+            outside.update(id(value) for value in item.outputs if used_outside(value, mine))
+        return len(outside)
+
+    def _join(self, a: _Group, b: _Group, members: list[int], space: Space) -> None:
+        bits = a.bits | b.bits
+        only_a, only_b = a.after & ~b.after & ~bits, b.after & ~a.after & ~bits
+        late = [*self._groups_in(only_a), *self._groups_in(only_b)]
+        early = [*self._groups_in(a.before & ~b.before & ~bits), *self._groups_in(b.before & ~a.before & ~bits)]
+        a.before, a.after = (a.before | b.before) & ~bits, (a.after | b.after) & ~bits
+        a.members, a.bits, a.space = members, bits, space
+        for index in b.members:
+            self.groups[index] = a
+        for each in late:
+            each.before |= a.before | bits
+        for each in early:
+            each.after |= a.after | bits
+        # what comes before one of them now comes before all that is after the other
+        for each in self._groups_in(a.after) if early else ():
+            each.before |= a.before | bits
+        for each in self._groups_in(a.before) if late else ():
+            each.after |= a.after | bits
+
+    def _groups_in(self, mask: int) -> list[_Group]:
+        found = []
+        while mask:
+            each = self.groups[(mask & -mask).bit_length() - 1]
+            found.append(each)
+            mask &= ~each.bits
+        return found
+
+    def result(self) -> list[list[Item]]:
+        """The groups in order: of those that can run, the one with the earliest item."""
+        waiting: dict[int, set[int]] = {}
+        followers: dict[int, list[int]] = {}
+        for index, each in enumerate(self.groups):
+            if each.members[0] == index:
+                needs = {self.groups[other].members[0] for member in each.members for other in self.direct[member]} - {index}
+                waiting[index] = needs
+                for other in needs:
+                    followers.setdefault(other, []).append(index)
+        ready = [index for index, needs in waiting.items() if not needs]
+        heapq.heapify(ready)
+        order = []
+        while ready:
+            index = heapq.heappop(ready)
+            order.append([self.items[member] for member in self.groups[index].members])
+            for other in followers.get(index, ()):
+                waiting[other].discard(index)
+                if not waiting[other]:
+                    heapq.heappush(ready, other)
+        assert len(order) == len(waiting), "a group waits for itself"
+        return order
+
+
+def used_outside(value: Value, members: set[Item]) -> bool:
+    """True if somebody but the members of a group needs the value."""
+    return value.wanted or any(user not in members for user in value.users)

@@ -1,0 +1,72 @@
+"""What an op's ``lower`` says, as vector code; what that costs, and whether there is any for the types at hand.
+
+Answers are remembered: regions and fusion ask about every node.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from llvmlite import ir
+
+from penstock.graph.dtypes import DType
+from penstock.graph.opdef import OpDef
+from penstock.native.fusion.nest import Step, attrs_key, result_types
+from penstock.native.unsupported import Unsupported
+from penstock.native.vector.builder import Value, VectorBuilder, scalar_type
+from penstock.native.vector.pieces import VOID
+from penstock.native.vector.vectors import vector
+
+_found: dict[tuple[Any, ...], int | str] = {}
+
+
+def lower(b: VectorBuilder, step: Step, operands: Sequence[Value]) -> list[Value]:
+    """One step by the op's own ``lower``; its results."""
+    definition, attrs = step.definition, step.attrs
+    if definition.lower is None:
+        raise Unsupported(f"op {definition.type} has no lowering")
+    arguments = definition.arguments(operands, attrs)
+    getters = definition.parameters_of(definition.lower)
+    try:
+        result = definition.lower(*[b if name == "b" else arguments[name] if isinstance(name, int) else attrs[name] for name in getters])
+        dtypes = result_types(definition, attrs, len(definition.updates))
+        return [b.typed(each, dtype) for each, dtype in zip(result if isinstance(result, tuple) else [result], dtypes, strict=True)]
+    except Unsupported as reason:
+        raise Unsupported(f"{definition.type}: {reason}") from None
+    except NotImplementedError as reason:
+        raise Unsupported(f"{definition.type}: {reason}") from reason
+    except Exception as error:  # of a user's op: its kernel says what it does
+        if definition.__module__.startswith("penstock."):
+            raise
+        raise Unsupported(f"{definition.type}: its `lower` fails: {error!r}") from error
+
+
+def why_not(definition: OpDef, attrs: dict[str, Any], input_dtypes: Sequence[DType]) -> str | None:
+    """Why an op of these types cannot be part of a kernel; None if it can."""
+    found = _look(definition, attrs, input_dtypes)
+    return found if isinstance(found, str) else None
+
+
+def cost(definition: OpDef, attrs: dict[str, Any], input_dtypes: Sequence[DType]) -> int:
+    """How many LLVM instructions an op is."""
+    found = _look(definition, attrs, input_dtypes)
+    return found if isinstance(found, int) else 0
+
+
+def _look(definition: OpDef, attrs: dict[str, Any], input_dtypes: Sequence[DType]) -> int | str:
+    key = definition, attrs_key(attrs), tuple(input_dtypes)
+    if key not in _found:
+        try:
+            _found[key] = _try_lowering(Step(definition, attrs, tuple(range(len(input_dtypes)))), input_dtypes)
+        except Unsupported as reason:
+            _found[key] = str(reason)
+    return _found[key]
+
+
+def _try_lowering(step: Step, dtypes: Sequence[DType]) -> int:
+    """How many LLVM instructions a step is; the code is thrown away. Raises Unsupported if it cannot be part of a kernel."""
+    kinds = [vector(scalar_type(dtype)) for dtype in dtypes]
+    function = ir.Function(ir.Module(), ir.FunctionType(VOID, kinds), "trial")
+    builder = VectorBuilder(ir.IRBuilder(function.append_basic_block()))
+    lower(builder, step, [Value(argument, dtype) for argument, dtype in zip(function.args, dtypes)])
+    return sum(len(block.instructions) for block in function.blocks)

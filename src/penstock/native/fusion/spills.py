@@ -1,0 +1,54 @@
+"""Values that a later loop over the same row needs again: computed again if that is cheap, else left in scratch memory that stays in the cache."""
+from __future__ import annotations
+
+from penstock.native.fusion.lowering import cost
+from penstock.native.fusion.nest import Fold, Nest, Step
+
+_FOLD = 4
+_WORTH = 12  # LLVM instructions that are not worth a store and a load
+
+
+def spills(nest: Nest) -> dict[int, int]:
+    """The ids of these values, and the loop that stores each."""
+    if nest.form != "rows" or nest.loops < 2:
+        return {}
+    found: dict[int, int] = {}
+    computed: dict[int, int] = {}  # and in which loop first
+    for loop in range(nest.loops):
+        ready = nest.ready(loop) | found.keys()
+        waiting, seen = list(nest.targets(loop)), set()
+        while waiting:
+            each = waiting.pop()
+            if each in ready or each in seen:
+                continue
+            seen.add(each)
+            maker = nest.makers[each]
+            if maker is None:
+                continue
+            if each in computed and not nest.kept[each] and _price(nest, each, ready) > _WORTH:
+                found[each] = computed[each]
+                continue
+            waiting.extend(maker.operands)
+        for each in nest.needed(nest.targets(loop), nest.ready(loop) | found.keys()):
+            computed.setdefault(each, loop)
+    return found
+
+
+def last_reads(nest: Nest) -> dict[int, int]:
+    """For each input that is read per element: the last loop over a row that reads it."""
+    stored, found = spills(nest), {}
+    for loop in range(nest.loops):
+        ready = nest.ready(loop) | {each for each, when in stored.items() if when < loop}
+        targets = [*nest.targets(loop), *[each for each, when in stored.items() if when == loop]]
+        found.update(dict.fromkeys((each for each in nest.needed(targets, ready) if each < len(nest.inputs)), loop))
+    return found
+
+
+def _price(nest: Nest, value: int, ready: set[int]) -> int:
+    steps = {id(maker): maker for each in nest.needed([value], ready) if isinstance(maker := nest.makers[each], Step)}
+    return sum(step_cost(step, nest) for step in steps.values())
+
+
+def step_cost(step: Step | Fold, nest: Nest) -> int:
+    """How many LLVM instructions a step is, about."""
+    return _FOLD if isinstance(step, Fold) else cost(step.definition, step.attrs, [nest.dtypes[operand] for operand in step.operands])

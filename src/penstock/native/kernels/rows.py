@@ -1,0 +1,192 @@
+"""Kernels over rows that indices name: check the indices, gather rows, change rows by a rule.
+
+Rows are changed in the order of the indices, so a row that is named twice is changed twice. Several threads share the work by rows, not by indices:
+a part takes the indices whose row belongs to it, so no two threads ever write to the same row, and the result does not depend on how many there are.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from llvmlite import ir
+
+from penstock.graph.dtypes import DType
+from penstock.native.calls import Code
+from penstock.native.vector.builder import Value, VectorBuilder
+from penstock.native.vector.elements import Elements, load_uniform
+from penstock.native.vector.pieces import memory_type, number
+from penstock.native.vector.vectors import I64, IR, LANES
+from penstock.native.vector.writer import Writer, of, word
+
+AHEAD = 12  # rows that are asked for before they are needed: they lie anywhere in memory
+_MOST_LINES = 8  # of a row that are asked for; behind them the CPU sees the pattern itself
+Change = Callable[[VectorBuilder, list[Value], list[Value], list[Value]], list[Value]]
+
+
+def _index(w: Writer, pointer: IR, position: IR, bits: int) -> IR:
+    """An index as a 64-bit number."""
+    value = w.load(w.item(pointer, position, ir.IntType(bits)), ir.IntType(bits))
+    return value if bits == 64 else w.b.sext(value, I64)
+
+
+# --- check -----------------------------------------------------------------------------------------------------------
+
+def check_code(dtype: np.dtype, negatives: bool) -> Code:
+    """Operands indices, status; numbers count, limit: fails unless all are below the limit, and not negative unless that is allowed."""
+    return Code.of(f"check indices {dtype} {negatives}", lambda: _build_check(8 * dtype.itemsize, negatives))
+
+
+def _build_check(bits: int, negatives: bool) -> str:
+    w = Writer(["indices", "status"], ["count", "limit"])
+    b, kind = w.b, ir.IntType(bits)
+    limit = w.limit if bits == 64 else b.trunc(w.least(w.limit, number(2 ** 31 - negatives)), kind)  # as far as the type goes
+    wrong = w.variable(of(kind, LANES), w.same(kind, 0, LANES))
+
+    def look(index: IR, lanes: int) -> None:
+        value = w.load(w.item(w.indices, index, kind), kind, lanes)
+        compare = b.icmp_signed if negatives else b.icmp_unsigned
+        outside = b.sext(compare(">=", value, w.spread(limit, lanes)), of(kind, lanes))
+        so_far = b.load(wrong, typ=of(kind, LANES))
+        b.store(b.or_(so_far, outside if lanes > 1 else w.spread(outside, LANES)), wrong)
+
+    w.strips(w.count, look)
+    some = b.icmp_unsigned("!=", b.bitcast(b.load(wrong, typ=of(kind, LANES)), ir.IntType(bits * LANES)), ir.Constant(ir.IntType(bits * LANES), 0))
+    with b.if_then(some):
+        b.store(number(1), w.status)
+    return w.finish()
+
+
+def flatten_code(dtype: np.dtype) -> Code:
+    """Operands positions, result, status; numbers count, depth, then per coordinate its extent and how many rows one step of it is."""
+    return Code.of(f"flatten positions {dtype}", lambda: _build_flatten(8 * dtype.itemsize))
+
+
+def _build_flatten(bits: int) -> str:
+    w = Writer(["positions", "result", "status"], ["count", "depth"])
+    b = w.b
+    row = w.variable(I64, number(0))
+    with w.range(w.count) as position:
+        b.store(number(0), row)
+        with w.range(w.depth) as axis:
+            coordinate = _index(w, w.positions, b.add(b.mul(position, w.depth), axis), bits)
+            entry = w.at(w.after, b.mul(axis, number(16)))
+            with b.if_then(b.icmp_unsigned(">=", coordinate, b.load(entry, typ=I64)), likely=False):
+                b.store(number(1), w.status)
+                b.ret_void()
+            b.store(b.add(b.load(row, typ=I64), b.mul(coordinate, b.load(w.at(entry, 8), typ=I64))), row)
+        w.store(b.load(row, typ=I64), w.item(w.result, position, I64), I64)
+    return w.finish()
+
+
+# --- gather ----------------------------------------------------------------------------------------------------------
+
+_GATHER = ("first", "last", "limit", "length", "row", "outer_first", "outer_last", "outer_source", "outer_indices", "outer_target")
+
+
+def gather_code(index: np.dtype, itemsize: int, single: bool) -> Code:
+    """Operands source, indices, result, status. Numbers: the range of indices, rows that there are, elements of a row, bytes from row to row;
+    then the range of times that this is done, and bytes from one time to the next in each operand. ``single``: rows of one element."""
+    return Code.of(f"gather {index} {itemsize} {single}", lambda: _build_gather(8 * index.itemsize, itemsize, single))
+
+
+def _build_gather(bits: int, itemsize: int, single: bool) -> str:
+    w = Writer(["source", "indices", "result", "status"], _GATHER)
+    b, kind = w.b, word(itemsize)
+    last = b.sub(w.last, number(1))
+    with w.range(w.outer_last, w.outer_first) as outer:
+        source, indices, result = (w.at(pointer, b.mul(outer, step)) for pointer, step in
+                                   ((w.source, w.outer_source), (w.indices, w.outer_indices), (w.result, w.outer_target)))
+        with w.range(w.last, w.first) as position:
+            index = _index(w, indices, position, bits)
+            with b.if_then(b.icmp_unsigned(">=", index, w.limit), likely=False):
+                b.store(number(1), w.status)
+                b.ret_void()
+            origin, place = w.at(source, b.mul(index, w.row)), w.item(result, b.mul(position, w.length), kind)
+            if single:
+                w.store(w.load(origin, kind), place, kind)
+            else:
+                soon = _index(w, indices, w.least(b.add(position, number(AHEAD)), last), bits)
+                _ask_for(w, w.at(source, b.mul(soon, w.row)), b.mul(w.length, number(itemsize)), False)
+                _copy_row(w, origin, place, itemsize)
+    return w.finish()
+
+
+def _copy_row(w: Writer, origin: IR, place: IR, itemsize: int) -> None:
+    kind = word(itemsize)
+
+    def move(at: IR, lanes: int) -> None:
+        w.store(w.load(w.item(origin, at, kind), kind, lanes), w.item(place, at, kind), kind)
+
+    w.strips(w.length, move, max(64 // itemsize, 1))
+
+
+def _ask_for(w: Writer, row: IR, size: IR, write: bool) -> None:
+    with w.range(w.least(size, number(64 * _MOST_LINES)), 0, 64) as offset:
+        w.prefetch(w.at(row, offset), write)
+
+
+# --- change ----------------------------------------------------------------------------------------------------------
+
+@dataclass(frozen=True)
+class RowRule:
+    """How rows change: ``change(v, states, updates, scalars)`` gives the new states. The key names it, with all that it depends on."""
+
+    key: str
+    change: Change
+    states: tuple[DType, ...]
+    updates: tuple[DType, ...]
+    scalars: tuple[DType, ...] = ()
+
+
+_CHANGE = ("count", "width", "limit", "mask", "part", "shift")
+
+
+def change_code(rule: RowRule, index: np.dtype) -> Code:
+    """Operands indices, updates..., scalars..., states...; numbers: indices, elements of a row, rows, and which rows belong to the part."""
+    return Code.of(f"rows {rule.key} {index} {rule.states} {rule.updates} {rule.scalars}", lambda: _build_change(rule, 8 * index.itemsize))
+
+
+def row_parts(numbers: Sequence[int], row_bytes: int, parts: int) -> list[list[int]]:
+    """The numbers of each part: part k of a power of two takes the rows whose number, without its last bits, ends in k.
+
+    The last bits are left out so that neighbours in a cache line belong to the same part.
+    """
+    parts = 1 << (parts - 1).bit_length()
+    shift = max(0, (max(64 // max(row_bytes, 1), 1) - 1).bit_length())
+    return [[*numbers, parts - 1, part, shift] for part in range(parts)]
+
+
+def _build_change(rule: RowRule, bits: int) -> str:
+    updates, scalars, states = ([f"{name}{k}" for k in range(len(kinds))] for name, kinds in
+                                (("update", rule.updates), ("scalar", rule.scalars), ("state", rule.states)))
+    w = Writer(["indices", *updates, *scalars, *states], _CHANGE)
+    b = w.b
+    v, elements = VectorBuilder(b), Elements(b)
+    constants = [load_uniform(v, getattr(w, name), dtype) for name, dtype in zip(scalars, rule.scalars)]
+    last = b.sub(w.count, number(1))
+
+    def belongs(index: IR) -> IR:
+        inside = b.icmp_unsigned("<", index, w.limit)
+        return b.and_(inside, b.icmp_unsigned("==", b.and_(b.lshr(index, w.shift), w.mask), w.part))
+
+    def places(names: Sequence[str], kinds: Sequence[DType], row: IR) -> list[IR]:
+        return [w.item(getattr(w, name), b.mul(row, w.width), memory_type(dtype)) for name, dtype in zip(names, kinds)]
+
+    with w.range(w.count) as position:
+        soon = _index(w, w.indices, w.least(b.add(position, number(AHEAD)), last), bits)
+        with b.if_then(belongs(soon)):
+            for pointer, dtype in zip(places(states, rule.states, soon), rule.states):
+                _ask_for(w, pointer, b.mul(w.width, number(dtype.size)), True)
+        index = _index(w, w.indices, position, bits)
+        with b.if_then(belongs(index)):
+            given, kept = places(updates, rule.updates, position), places(states, rule.states, index)
+            with w.range(w.width, 0, LANES) as column:
+                left = b.sub(w.width, column)
+                whole = b.icmp_signed(">=", left, number(LANES))
+                kinds = [*rule.updates, *rule.states]
+                pointers = [w.item(pointer, column, memory_type(dtype)) for pointer, dtype in zip([*given, *kept], kinds)]
+                values = elements.load(v, [(pointer, None, dtype) for pointer, dtype in zip(pointers, kinds)], whole, left)
+                new = rule.change(v, values[len(given):], values[:len(given)], constants)
+                elements.store(v, list(zip(pointers[len(given):], new)), whole, left)
+    return w.finish()

@@ -1,0 +1,78 @@
+"""Kernels over sorted segments: check their ids, weigh them by their number of rows."""
+from __future__ import annotations
+
+import numpy as np
+from llvmlite import ir
+
+from penstock.native.calls import Code
+from penstock.native.vector.pieces import number
+from penstock.native.vector.vectors import I64, IR
+from penstock.native.vector.writer import DOUBLE, Writer, element
+
+
+def check_sorted_code(dtype: np.dtype, strict: bool = False) -> Code:
+    """Operands ids, status; numbers count, limit: fails unless no id is less than the one before (``strict``: all are larger), and all are in
+    [0, limit)."""
+    return Code.of(f"check segments {dtype} {strict}", lambda: _build_check(8 * dtype.itemsize, strict))
+
+
+def _wide(w: Writer, value: IR) -> IR:
+    return value if value.type == I64 else w.b.sext(value, I64)
+
+
+def _build_check(bits: int, strict: bool) -> str:
+    w = Writer(["ids", "status"], ["count", "limit"])
+    b, kind = w.b, ir.IntType(bits)
+    before = w.variable(I64, number(-int(strict)))
+    with w.range(w.count) as position:
+        now = _wide(w, w.load(w.item(w.ids, position, kind), kind))
+        wrong = b.or_(b.icmp_signed("<=" if strict else "<", now, b.load(before, typ=I64)), b.icmp_signed(">=", now, w.limit))
+        with b.if_then(wrong, likely=False):
+            b.store(number(1), w.status)
+            b.ret_void()
+        b.store(now, before)
+    return w.finish()
+
+
+def weights_code(ids: np.dtype, dtype: np.dtype, root: bool) -> Code:
+    """Operands ids (sorted, checked), weights; numbers count, segments. A weight is 1 / rows of the segment, or 1 / the root of that."""
+    kind = element(dtype)
+    return Code.of(f"segment weights {ids} {dtype} {root}", lambda: _build_weights(8 * ids.itemsize, kind, root))
+
+
+def _build_weights(bits: int, kind: ir.Type, root: bool) -> str:
+    w = Writer(["ids", "weights"], ["count", "segments"])
+    b, index = w.b, ir.IntType(bits)
+    with w.range(w.segments) as segment:
+        w.store(ir.Constant(kind, 1.0), w.item(w.weights, segment, kind), kind)
+    current, rows = w.variable(I64, number(-1)), w.variable(I64, number(0))
+    with w.range(w.count) as position:
+        segment = _wide(w, w.load(w.item(w.ids, position, index), index))
+        again = b.icmp_signed("==", segment, b.load(current, typ=I64))
+        total = b.add(b.select(again, b.load(rows, typ=I64), number(0)), number(1))
+        b.store(segment, current)
+        b.store(total, rows)
+        size = b.sitofp(total, DOUBLE)
+        weight = b.fdiv(ir.Constant(DOUBLE, 1.0), w.intrinsic("sqrt", size) if root else size)
+        w.store(weight if kind == DOUBLE else b.fptrunc(weight, kind), w.item(w.weights, segment, kind), kind)
+    return w.finish()
+
+
+def weigh_code(dtype: np.dtype) -> Code:
+    """Operands source, weights, result (it may be the source); numbers: the range of rows, elements of a row."""
+    kind = element(dtype)
+    return Code.of(f"weigh rows {dtype}", lambda: _build_weigh(kind))
+
+
+def _build_weigh(kind: ir.Type) -> str:
+    w = Writer(["source", "weights", "result"], ["first", "last", "width"])
+    b = w.b
+    with w.range(w.last, w.first) as row:
+        weight, start = w.load(w.item(w.weights, row, kind), kind), b.mul(row, w.width)
+
+        def scale(index: IR, lanes: int) -> None:
+            at = b.add(start, index)
+            w.store(b.fmul(w.load(w.item(w.source, at, kind), kind, lanes), w.spread(weight, lanes)), w.item(w.result, at, kind), kind)
+
+        w.strips(w.width, scale)
+    return w.finish()

@@ -1,0 +1,1 @@
+"""Which nodes of a program run together as native code."""

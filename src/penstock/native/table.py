@@ -1,0 +1,274 @@
+"""A table of native calls over a planned arena: what a region runs.
+
+The arena is planned by liveness: buffers whose lives do not overlap share memory. An *instance* of a table has an arena and words of its own, so that
+several steps can run at the same time; instances are kept for the steps that follow.
+"""
+from __future__ import annotations
+
+import ctypes
+import struct
+import sys
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from penstock.native.calls import ARRAY_DATA, Array, Buffer, Call
+from penstock.native.driver import BINDING, CALL, HEADER, MOST_PARTS
+from penstock.native.emitter import OUT_OF_MEMORY, Emitter
+from penstock.native.team import native_driver, team
+
+ALIGNMENT = 64
+GUARD = 0  # bytes after each buffer, with a pattern: tests set it to see whether a kernel writes where it should not. Buffers then share nothing
+_PATTERN = 0xA5
+_LARGE = 16 << 20  # bytes of an arena
+
+
+class Table:
+    """Calls, the arrays that a caller brings along, and where in the arena all others are."""
+
+    def __init__(self, emitter: Emitter, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        self.calls, self.loops, self.threads, self.status = emitter.calls, emitter.loops, emitter.threads, emitter.status
+        for kind, arrays in (("input", inputs), ("output", outputs)):
+            for position, array in enumerate(arrays):
+                array.buffer.kind, array.buffer.position = kind, position
+        self.inputs, self.outputs = list(inputs), list(outputs)
+        self.parallel = any(len(call.parts) > 1 for call in self.calls)
+        self.offsets, self.arena_bytes = plan_arena(self.calls, self.status.buffer, emitter.loops)
+        self._idle: list[Instance] = []
+
+    def compile(self, backwards: bool = False) -> None:
+        """Compiles what is not compiled; ``backwards``: the last kernel first, towards somebody who began with the first. Raises Unsupported."""
+        codes = list(dict.fromkeys(call.code for call in self.calls if call.code is not None))
+        for code in reversed(codes) if backwards else codes:
+            code.compile()
+
+    def run(self, arrays: Sequence[np.ndarray]) -> Failure | None:
+        """Runs all calls over these arrays, inputs first, then outputs: contiguous, of the shapes and types that were said. What failed, or None."""
+        instance = self._instance()
+        failed = instance.run(arrays)
+        if failed >= 0:
+            return Failure(failed, instance)
+        self._idle.append(instance)
+        return None
+
+    def timed(self, arrays: Sequence[np.ndarray]) -> tuple[Failure | None, list[float]]:
+        """``run``, and the seconds of each call; of one in a loop, those of its last turn."""
+        instance = self._instance()
+        start = time.perf_counter()
+        failed, cycles = instance.timed(arrays)
+        seconds = time.perf_counter() - start
+        if failed >= 0:
+            return Failure(failed, instance), []
+        self._idle.append(instance)
+        total = max(sum(cycles), 1)
+        return None, [seconds * each / total for each in cycles]
+
+    def _instance(self) -> Instance:
+        try:
+            return self._idle.pop()
+        except IndexError:  # all are running, or there is none yet
+            return Instance(self)
+
+
+def plan_arena(calls: Sequence[Call], status: Buffer, loops: Sequence[tuple[int, int]] = ()) -> tuple[dict[Buffer, int], int]:
+    """An offset for each buffer of the arena, and the arena's size: the largest buffers first, each at the lowest place that is free during its life.
+
+    What is there when a loop begins, and is used in it, lives until the loop ends: the next iteration needs it again.
+    """
+    lives: dict[Buffer, tuple[int, int]] = {status: (0, len(calls))}
+    for index, call in enumerate(calls):
+        for array in call.operands:
+            if array.buffer.kind == "arena" and array.buffer is not status:
+                first, _ = lives.get(array.buffer, (index, index))
+                lives[array.buffer] = (first, index)
+    for buffer, (first, last) in lives.items():
+        for start, end in loops:
+            if first < start <= last < end:
+                last = end
+        lives[buffer] = (first, last)
+    home = _in_place(calls, lives)
+    offsets: dict[Buffer, int] = {}
+    blocks = np.zeros((len(lives), 4), np.int64)  # of those that are placed: start and end in memory, first and last in time
+    total = 0
+    for count, buffer in enumerate(sorted(lives, key=lambda each: -each.nbytes)):
+        first, last = lives[buffer]
+        size = -(-max(buffer.nbytes, 1) // ALIGNMENT) * ALIGNMENT + GUARD
+        placed = blocks[:count]
+        start = total if GUARD else _lowest_gap(placed[(placed[:, 2] <= last) & (placed[:, 3] >= first), :2], size)
+        offsets[buffer] = start
+        blocks[count] = (start, start + size, first, last)
+        total = max(total, start + size)
+    offsets.update((buffer, offsets[other]) for buffer, other in home.items())
+    return offsets, total
+
+
+def _in_place(calls: Sequence[Call], lives: dict[Buffer, tuple[int, int]]) -> dict[Buffer, Buffer]:
+    """Outputs that take the place of an input that dies with the call: what is read and written is in the cache once, not twice."""
+    home: dict[Buffer, Buffer] = {}
+    for index, call in enumerate(calls):
+        taken: set[Buffer] = set()
+        for output, given in call.over:
+            new, old = output.buffer, home.get(given.buffer, given.buffer)
+            if new in lives and old in lives and not {new, old} & taken and lives[new][0] == lives[old][1] == index and new.nbytes == old.nbytes:
+                home[new] = old
+                lives[old] = (lives[old][0], lives.pop(new)[1])
+                taken |= {new, old}
+    return home
+
+
+def _give_back() -> None:
+    """Returns to the system what is free in the heap, where NumPy's first steps and the compiler have left much: the arena takes its place."""
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # (of the GNU library)
+        if trim is not None:
+            trim(0)
+
+
+def _lowest_gap(taken: np.ndarray, size: int) -> int:
+    """The lowest place that is free; ``taken``: starts and ends."""
+    start = 0
+    for begin, end in taken[np.argsort(taken[:, 0])].tolist():
+        if start + size <= begin:
+            break
+        start = max(start, end)
+    return start
+
+
+class Instance:
+    """The memory of one running step: arena, cells (the addresses of all arrays), words (the arguments of all calls), header."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table  # keeps the code in memory
+        self._lists: list[np.ndarray] = []  # before anything can fail: ``__del__`` looks at it
+        if table.arena_bytes >= _LARGE:
+            _give_back()
+        self._arena = np.empty(table.arena_bytes + ALIGNMENT, np.uint8)
+        if GUARD:
+            self._arena.fill(_PATTERN)
+        self._base = -(-self._arena.__array_interface__["data"][0] // ALIGNMENT) * ALIGNMENT
+        self._cells: dict[tuple[Buffer, int], int] = {}
+        self._bindings: list[int] = []
+        self._constants: list[np.ndarray] = []
+        operands = [array for call in table.calls for array in call.operands]
+        self._cell_memory = np.zeros(len(operands) + 1, np.int64)
+        self._cells_at = self._cell_memory.__array_interface__["data"][0]
+        self._words = self._fill(table.calls)
+        arrays = len(table.inputs) + len(table.outputs)
+        self._ids = ctypes.create_string_buffer(8 * max(arrays, 1))
+        self._pack = struct.Struct(f"{arrays}n").pack_into
+        self._binding_table = np.array(self._bindings or [0], np.int64)
+        self._call_table = self._table_of(table.calls)
+        self._run = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(native_driver().addresses["run"])
+        self._header = np.zeros(len(HEADER), np.int64)
+        self._header[:] = (len(self._bindings) // len(BINDING), _address(self._binding_table), ctypes.addressof(self._ids), self._cells_at,
+                           len(table.calls), _address(self._call_table), self._base + table.offsets[table.status.buffer], team.board, 0)
+        self._at = _address(self._header)
+
+    def _cell(self, array: Array) -> int:
+        """The index of the cell that holds the address of the array's first element."""
+        buffer, key = array.buffer, (array.buffer, array.offset)
+        cell = self._cells.get(key)
+        if cell is None:
+            cell = self._cells[key] = len(self._cells)
+            if buffer.kind == "arena":
+                self._cell_memory[cell] = self._base + self._table.offsets[buffer] + array.offset
+            elif buffer.kind == "list":
+                self._lists.append(np.zeros(3, np.int64))
+                self._cell_memory[cell] = _address(self._lists[-1])
+            elif buffer.kind == "constant":
+                assert buffer.value is not None
+                self._constants.append(buffer.value)
+                self._cell_memory[cell] = _address(buffer.value) + array.offset
+            else:
+                position = buffer.position + (len(self._table.inputs) if buffer.kind == "output" else 0)
+                self._bindings += [cell, position, array.offset]
+        return cell
+
+    def _fill(self, calls: Sequence[Call]) -> np.ndarray:
+        pieces = []
+        for call in calls:
+            if call.code is None:
+                self._cell(call.operands[0])
+                continue
+            head = struct.pack(f"{len(call.operands)}q", *[self._cells_at + 8 * self._cell(array) - ARRAY_DATA for array in call.operands])
+            longest = max(map(len, call.parts))
+            pieces += [head + part + bytes(longest - len(part)) for part in call.parts]
+        return np.frombuffer(bytearray(b"".join(pieces) or bytes(8)), np.int64)
+
+    def _table_of(self, calls: Sequence[Call]) -> np.ndarray:
+        rows, at = [], _address(self._words)
+        for call in calls:
+            if call.code is None:  # a jump: see ``driver.CALL``
+                rows += [0, self._cells_at + 8 * self._cell(call.operands[0]), call.target, 0]
+                continue
+            stride = 8 * len(call.operands) + max(map(len, call.parts))
+            assert len(call.parts) <= MOST_PARTS
+            rows += [call.code.address, at, stride, len(call.parts)]
+            at += stride * len(call.parts)
+        return np.array(rows or [0], np.int64)
+
+    def run(self, arrays: Sequence[np.ndarray]) -> int:
+        """The index of the call that failed, or -1."""
+        table = self._table
+        if table.parallel:
+            team.wake(table.threads)
+        self._pack(self._ids, 0, *map(id, arrays))
+        return int(self._run(self._at))
+
+    def __del__(self) -> None:
+        release = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(native_driver().addresses["release"])
+        for descriptor in self._lists:
+            if descriptor[1]:  # its own elements, not those of a list that it reads
+                release(int(descriptor[2]))
+
+    def read(self, array: Array) -> np.ndarray:
+        """A copy of an array, as the last run left it."""
+        memory = (ctypes.c_char * max(array.buffer.nbytes - array.offset, 1)).from_address(int(self._cell_memory[self._cell(array)]))
+        return np.ndarray(array.shape, array.dtype, memory, 0, array.strides).copy()  # type: ignore[arg-type]
+
+    def iterations(self, index: int) -> list[tuple[Call, int]]:
+        """The loops around a call, inner ones first, each as its jump to the top, and how many iterations it had ended before the run stopped there.
+
+        The jump out of a loop counts how often it was not taken, and forgets it when it is: see ``driver.py``.
+        """
+        calls, found = self._table.calls, []
+        for top, back in self._table.loops:
+            if top <= index <= back:
+                leave = next(i for i in range(top, back) if calls[i].code is None and calls[i].target == back + 1)
+                begun = int(self._call_table[len(CALL) * leave + CALL.index("parts")])
+                found.append((calls[back], begun - (index > leave)))
+        return found
+
+    def overrun(self) -> list[Buffer]:
+        """Buffers beyond whose end somebody has written, if there are guards."""
+        start = self._base - _address(self._arena)
+        ends = {buffer: start + offset + buffer.nbytes for buffer, offset in self._table.offsets.items()}
+        return [buffer for buffer, end in ends.items() if (self._arena[end:end + GUARD] != _PATTERN).any()]
+
+    def timed(self, arrays: Sequence[np.ndarray]) -> tuple[int, list[int]]:
+        """``run``, and the clock cycles of each call."""
+        stamps = np.zeros(len(self._table.calls) + 1, np.int64)
+        self._header[HEADER.index("times")] = _address(stamps)
+        try:
+            failed = self.run(arrays)
+        finally:
+            self._header[HEADER.index("times")] = 0
+        return failed, np.maximum(np.diff(stamps), 0).tolist()
+
+
+class Failure:
+    """A call that refused its inputs, and the memory in which they still are."""
+
+    def __init__(self, index: int, instance: Instance) -> None:
+        self.call, self._instance = instance._table.calls[index], instance
+        self.loops = [(call.nodes[0].node, count) for call, count in instance.iterations(index)]  # around it, and their iterations
+        self.out_of_memory = self.value(instance._table.status)[0] == OUT_OF_MEMORY
+
+    def value(self, array: Array) -> np.ndarray:
+        """What an array holds."""
+        return self._instance.read(array)
+
+
+def _address(array: np.ndarray) -> int:
+    return int(array.__array_interface__["data"][0])

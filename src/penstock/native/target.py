@@ -1,0 +1,186 @@
+"""LLVM on this machine: from IR text to the address of a function. Everything that knows llvmlite's binding layer is here."""
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import itertools
+import os
+import threading
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+from llvmlite import binding
+
+from penstock.native import cache
+from penstock.native.config import config
+from penstock.native.unsupported import Unsupported
+
+_lock = threading.Lock()  # one thread at a time is in LLVM
+_libraries = itertools.count()
+if hasattr(os, "register_at_fork"):  # a fork in the midst of a compilation would leave the child with half of it, and with LLVM's locks taken
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+
+
+_BEYOND_AVX2 = ("avx512", "avx10", "amx", "evex512")
+
+
+def _new_machine(cpu: str, features: str) -> Any:
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    target = binding.Target.from_default_triple()
+    return target.create_target_machine(cpu=cpu, features=features, opt=3, reloc="pic", codemodel="small", jit=True)
+
+
+@functools.cache
+def _machine_for(cpu: str, features: str) -> Any:
+    return _new_machine(cpu, features)
+
+
+def _machine() -> Any:
+    """The target machine of this computer."""
+    return _machine_for(cpu(), features())
+
+
+def triple() -> str:
+    """LLVM's name of this platform: x86_64-unknown-linux-gnu."""
+    return str(binding.get_default_triple())
+
+
+def cpu() -> str:
+    """LLVM's name of this CPU, or of the kind of CPU that ``config.isa`` asks for."""
+    return "x86-64-v3" if config.isa == "avx2" and "+avx2" in _host_features().split(",") else str(binding.get_host_cpu_name())
+
+
+def features() -> str:
+    """What this CPU can do, as LLVM writes it: ``+avx2,-avx512f,...``; no more than ``config.isa`` allows."""
+    return _features(config.isa)
+
+
+@functools.cache
+def _features(isa: str) -> str:
+    every = _host_features().split(",")
+    return ",".join(f"-{each[1:]}" if isa == "avx2" and each[1:].startswith(_BEYOND_AVX2) else each for each in every)
+
+
+@functools.cache
+def _host_features() -> str:
+    return str(binding.get_host_cpu_features().flatten())
+
+
+def has(*names: str) -> bool:
+    """True if the CPU can do one of these: "avx512f", "avx2"."""
+    return not _available(config.isa).isdisjoint(names)
+
+
+@functools.cache
+def _available(isa: str) -> frozenset[str]:
+    return frozenset(each[1:] for each in _features(isa).split(",") if each.startswith("+"))
+
+
+def has_fma() -> bool:
+    """True if a fused multiply-add is one instruction: the polynomials need its exactness, and without it each would be a call."""
+    return has("fma") or triple().startswith(("aarch64", "arm64", "ppc64", "s390x", "riscv64"))
+
+
+def has_half() -> bool:
+    """True if float16 is converted by instructions."""
+    return has("f16c") or triple().startswith(("aarch64", "arm64"))
+
+
+def has_masks(size: int) -> bool:
+    """True if vectors of elements of this size can be loaded and stored under a mask."""
+    return has("avx512bw") or (size >= 4 and has("avx2", "avx512f"))
+
+
+def version() -> str:
+    """Of the compiler."""
+    return f"llvmlite {llvmlite.__version__} LLVM {'.'.join(map(str, binding.llvm_version_info))}"
+
+
+@functools.cache
+def _linker() -> Any:
+    """Puts the sections of a library side by side, with JITLink. LLVM's older linker may put them more than 2 GiB apart, which ends the process."""
+    return binding.create_lljit_compiler(_new_machine(cpu(), features()), use_jit_link=True, suppress_errors=True)
+
+
+def object_code(text: str) -> bytes:
+    """The machine code of a module, from the cache on disk if it is there."""
+    return _cached(text, lambda: text)
+
+
+def object_code_for(key: str, build: Callable[[], str]) -> bytes:
+    """The machine code of the module that ``build`` gives; ``key`` and the sources of this package tell all that it depends on.
+
+    If it is in the cache, the module need not be built: that takes longer than reading the file.
+    """
+    return _cached(f"{_sources()}\n{key}", build)
+
+
+def _cached(what: str, build: Callable[[], str]) -> bytes:
+    with _lock:
+        machine = _machine()
+    name = hashlib.sha256("\n".join([version(), triple(), cpu(), features(), what]).encode()).hexdigest()
+    found = cache.load(name)
+    if found is None:
+        text = build()
+        with _lock:
+            found = _generate(text, machine)
+        cache.store(name, found)
+    return found
+
+
+@functools.cache
+def _sources() -> str:
+    """Names this version of the package by what is in its files: their times may be those of another version's."""
+    package = Path(__file__).parents[1]
+    found = hashlib.sha256()
+    for path in sorted(path for folder in ("compiler", "ops", "graph") for path in (package / folder).rglob("*.py")):
+        content = path.read_bytes()
+        found.update(f"{path.relative_to(package)} {len(content)}\n".encode())
+        found.update(content)
+    return found.hexdigest()
+
+
+def dump(title: str, text: str, wanted: Collection[str]) -> str:
+    """A module for people to read: its IR after optimisation, its assembly, or both."""
+    with _lock, _optimised(text, _machine()) as module:
+        pieces = [str(module)] * ("ir" in wanted) + [_machine().emit_assembly(module)] * ("asm" in wanted)
+    return "\n".join([f"; --- {title}", *pieces])
+
+
+def _generate(text: str, machine: Any) -> bytes:
+    with _optimised(text, machine) as module:
+        return bytes(machine.emit_object(module))
+
+
+@contextlib.contextmanager
+def _optimised(text: str, machine: Any) -> Iterator[Any]:
+    context = binding.create_context()
+    with binding.parse_assembly(text, context) as module:
+        module.verify()
+        # Few passes: loops and vectors are as they should be, what helps is to clean up. LLVM's own list takes ten times as long.
+        passes = binding.create_new_module_pass_manager()
+        for name in ("sroa", "instruction_combine", "simplify_cfg", "new_gvn", "loop_rotate"):
+            getattr(passes, f"add_{name}_pass")()
+        passes.run(module, binding.create_pass_builder(machine, binding.create_pipeline_tuning_options(speed_level=2)))
+        yield module
+
+
+class Library:
+    """Linked code; it stays in memory as long as this object."""
+
+    def __init__(self, code: bytes, *symbols: str) -> None:
+        name = f"penstock{next(_libraries)}"
+        with _lock:
+            builder = binding.JITLibraryBuilder().add_object_img(code).add_current_process()
+            for symbol in symbols:
+                builder = builder.export_symbol(symbol)
+            try:
+                self._tracker = builder.link(_linker(), name)
+            except RuntimeError as error:
+                raise Unsupported(f"the machine code does not link: {error}") from error
+        self.addresses = {symbol: int(self._tracker[symbol]) for symbol in symbols}
+        self.address = self.addresses[symbols[0]]

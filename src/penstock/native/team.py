@@ -1,0 +1,91 @@
+"""The team: Python threads that spend their lives in native code, working on whatever the driver writes on the board. One team per process.
+
+A thread that finds nothing to do for a while comes back from native code and is parked here; ``wake`` before a run sends it in again. A run never
+waits for a thread to arrive: the caller takes every part that nobody else has taken.
+"""
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import threading
+
+from penstock.native import driver, stacks, target
+
+_IDLE = 10.0  # seconds after which a parked thread ends
+
+
+_linked: dict[str, target.Library] = {}
+
+
+def native_driver() -> target.Library:
+    """The driver's code. If several threads link it at once, all get the first: another one would vanish under the threads that run it."""
+    found = _linked.get("driver")
+    return found if found is not None else _linked.setdefault("driver", target.Library(target.object_code(driver.text()), "run", "serve", "release"))
+
+
+class Team:
+    """The board and its threads."""
+
+    def __init__(self) -> None:
+        self._memory = ctypes.create_string_buffer(driver.BOARD_BYTES + 64)
+        self.board = (ctypes.addressof(self._memory) + 63) & ~63
+        self._runs = ctypes.c_int64.from_address(self.board + driver._offset("runs"))
+        self._stop = ctypes.c_int64.from_address(self.board + driver._offset("stop"))
+        self.start()
+
+    def start(self) -> None:
+        """No threads yet, an empty board. Also called in a forked process: the threads stay with the parent, the board is where tables know it."""
+        ctypes.memset(self._memory, 0, len(self._memory))
+        self._parked: list[threading.Lock] = []
+        self._lock = threading.Lock()
+        self._threads: set[threading.Thread] = set()
+
+    def wake(self, threads: int) -> None:
+        """Has ``threads`` threads, the caller among them, look at the board."""
+        if len(self._threads) < threads - 1:
+            self._grow(threads - 1)
+        while self._parked:
+            try:
+                self._parked.pop().release()
+            except IndexError:  # another caller woke it
+                return
+
+    def _grow(self, helpers: int) -> None:
+        with self._lock:
+            while len(self._threads) < helpers and not self._stop.value:
+                thread = threading.Thread(target=self._work, name=f"penstock-team-{len(self._threads) + 1}", daemon=True)
+                self._threads.add(thread)
+                if not stacks.start(thread):
+                    self._threads.discard(thread)  # the others do its work
+                    return
+
+    def _work(self) -> None:
+        serve, stop = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(native_driver().addresses["serve"]), self._stop
+        while not stop.value:
+            serve(self.board)
+            bed = threading.Lock()
+            bed.acquire()
+            self._parked.append(bed)
+            if not bed.acquire(timeout=0 if self._runs.value else _IDLE):
+                try:
+                    self._parked.remove(bed)
+                except ValueError:  # woken at this very moment
+                    continue
+                if not self._runs.value:
+                    break
+        with self._lock:
+            self._threads.discard(threading.current_thread())
+
+    def close(self) -> None:
+        """Sends all threads home: at the end of the program none may be in native code."""
+        self._stop.value = 1
+        self.wake(0)
+        for thread in list(self._threads):
+            thread.join(1.0)
+
+
+team = Team()
+atexit.register(team.close)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=team.start)

@@ -1,0 +1,57 @@
+"""A region while it is made native: its nodes as items, the edges between them as values whose shapes are known."""
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from penstock.graph.dtypes import DType
+from penstock.native.calls import Array
+from penstock.program.ir import Node
+
+
+@dataclass(eq=False, slots=True, repr=False)
+class Value:
+    """An edge."""
+
+    shape: tuple[int, ...]
+    dtype: DType
+    known: np.ndarray | None = None  # its value, if that is known while code is made
+    item: Item | None = None  # the producer; None: an input of the region
+    users: list[Item] = field(default_factory=list)
+    wanted: bool = False  # needed outside of the region: it has to exist in memory
+    array: Array | None = None  # where it is, once that is decided
+    element: tuple[int, ...] | None = None  # of a list: the shape of its elements
+    store: Any = None  # of a handle: the array of tensors, an ``arrays.Store``
+
+    @property
+    def nbytes(self) -> int:
+        """Of its elements."""
+        return math.prod(self.shape) * self.dtype.size
+
+    def __repr__(self) -> str:
+        return f"<{self.dtype.name}{list(self.shape)} of {self.item}>"
+
+
+@dataclass(eq=False, slots=True, repr=False)
+class Item:
+    """A node."""
+
+    node: Node
+    inputs: list[Value]
+    outputs: list[Value]
+    finish: list[Item] = field(default_factory=list)  # items that this one, a product, takes over: see ``finishing``
+    after: list[Item] = field(default_factory=list)  # what has to run before: control dependencies, reads and writes of variables
+
+    def __repr__(self) -> str:
+        return f"<item {self.node.name}>"
+
+
+def is_reference(value: Value) -> bool:
+    """True of a reference to a variable, which sees its new value, as an update hands it on."""
+    if value.item is None:
+        return False
+    maker = value.item.finish[-1] if value.item.finish else value.item
+    return bool(maker.node.output_dtypes[maker.outputs.index(value)].is_ref)

@@ -1,0 +1,153 @@
+"""Reading and writing vectors of elements, as LLVM IR: whole ones, and the rest at the end of an axis, without touching memory beyond an array."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from llvmlite import ir
+
+from penstock.graph.dtypes import DType
+from penstock.native import target
+from penstock.native.vector.builder import NARROW, Value, VectorBuilder
+from penstock.native.vector.pieces import VOID, advance, loop, memory_type, number
+from penstock.native.vector.vectors import I1, I8, I64, IR, LANES, POINTER, allocate, declared, splat, spread, vector, width
+
+_I32 = ir.IntType(32)
+_LANE_NUMBERS = ir.Constant(ir.VectorType(_I32, LANES), list(range(LANES)))
+
+
+def from_memory(v: VectorBuilder, value: IR, dtype: DType) -> Value:
+    """Elements as they are computed with."""
+    if dtype in NARROW:
+        value = v.widen(value, dtype)
+    elif dtype.is_bool:
+        value = v.builder.icmp_unsigned("!=", value, splat(I8, 0))
+    return Value(value, dtype)
+
+
+def to_memory(v: VectorBuilder, value: Value) -> IR:
+    """Elements as they are stored."""
+    if value.dtype.is_bool:
+        return v.builder.zext(value.ir, vector(I8))
+    return v.narrow(value.ir, value.dtype) if value.dtype in NARROW else value.ir
+
+
+def load_uniform(v: VectorBuilder, pointer: IR, dtype: DType) -> Value:
+    """One element, in all lanes."""
+    b = v.builder
+    return from_memory(v, spread(b, b.load(pointer, align=dtype.size, typ=memory_type(dtype))), dtype)
+
+
+def store_lane(v: VectorBuilder, value: Value, pointer: IR) -> None:
+    """The first lane."""
+    element = v.builder.extract_element(to_memory(v, value), ir.Constant(_I32, 0))
+    v.builder.store(element, pointer, align=value.dtype.size)
+
+
+def lanes_below(b: ir.IRBuilder, count: IR) -> IR:
+    """A mask of the first ``count`` lanes; ``count`` may be any positive number."""
+    most = number(LANES)
+    count = b.select(b.icmp_signed("<", count, most), count, most)
+    return b.icmp_signed("<", _LANE_NUMBERS, spread(b, b.trunc(count, _I32)))
+
+
+class Elements:
+    """Vectors of a function's arrays. Partial vectors go through masks, or a small buffer where the CPU has no masks for the type."""
+
+    def __init__(self, entry: ir.IRBuilder) -> None:
+        self._module = entry.module
+        self._buffer = allocate(entry, I64, LANES)
+        for lane in range(0, LANES, LANES // 2):  # what lies beyond the rest must be some number, and always the same
+            entry.store(ir.Constant(ir.VectorType(I64, LANES // 2), [0] * (LANES // 2)),
+                        entry.gep(self._buffer, [number(lane)], source_etype=I64), align=8)
+
+    def load(self, v: VectorBuilder, places: Sequence[tuple[IR, IR | None, DType]], whole: IR, count: IR) -> list[Value]:
+        """One vector from each place: a pointer, the stride in bytes (None: element after element), the type."""
+        b = v.builder
+        if not places:
+            return []
+        full, part, done = (b.append_basic_block(name) for name in ("whole", "rest", "loaded"))
+        b.cbranch(whole, full, part)
+        b.position_at_end(full)
+        complete = [self.load_whole(b, *place) for place in places]
+        b.branch(done)
+        b.position_at_end(part)
+        mask = lanes_below(b, count)
+        partial = [self._load_rest(b, *place, mask, count) for place in places]
+        after_rest = b.block
+        b.branch(done)
+        b.position_at_end(done)
+        values = []
+        for one, other, (_, _, dtype) in zip(complete, partial, places):
+            value = b.phi(one.type)
+            value.add_incoming(one, full)
+            value.add_incoming(other, after_rest)
+            values.append((value, dtype))
+        return [from_memory(v, value, dtype) for value, dtype in values]
+
+    def load_whole(self, b: ir.IRBuilder, pointer: IR, stride: IR | None, dtype: DType) -> IR:
+        """A vector of which no lane is missing, as it lies in memory."""
+        kind = memory_type(dtype)
+        if stride is None:
+            return b.load(pointer, align=dtype.size, typ=vector(kind))
+        value: IR = ir.Constant(vector(kind), ir.Undefined)
+        for lane in range(LANES):
+            element = b.load(advance(b, pointer, b.mul(stride, number(lane))), align=dtype.size, typ=kind)
+            value = b.insert_element(value, element, ir.Constant(_I32, lane))
+        return value
+
+    def _load_rest(self, b: ir.IRBuilder, pointer: IR, stride: IR | None, dtype: DType, mask: IR, count: IR) -> IR:
+        kind = memory_type(dtype)
+        if stride is None and target.has_masks(dtype.size):
+            return b.call(self._masked("load", kind), [pointer, ir.Constant(_I32, dtype.size), mask, splat(kind, 0 if _is_int(kind) else 0.0)])
+        step = number(dtype.size) if stride is None else stride
+        b.call(self._copy(dtype.size), [self._buffer, number(dtype.size), pointer, step, count])
+        return b.load(self._buffer, align=8, typ=vector(kind))
+
+    def store(self, v: VectorBuilder, places: Sequence[tuple[IR, Value]], whole: IR, count: IR) -> None:
+        """One vector to each place."""
+        b = v.builder
+        elements = [(pointer, to_memory(v, value), value.dtype) for pointer, value in places]
+        if not elements:
+            return
+        with b.if_else(whole) as (full, part):
+            with full:
+                for pointer, value, dtype in elements:
+                    b.store(value, pointer, align=dtype.size)
+            with part:
+                mask = lanes_below(b, count)
+                for pointer, value, dtype in elements:
+                    if target.has_masks(dtype.size):
+                        b.call(self._masked("store", value.type.element), [value, pointer, ir.Constant(_I32, dtype.size), mask])
+                    else:
+                        b.store(value, self._buffer, align=8)
+                        size = number(dtype.size)
+                        b.call(self._copy(dtype.size), [pointer, size, self._buffer, size, count])
+
+    def _masked(self, what: str, kind: ir.Type) -> ir.Function:
+        """LLVM's load or store under a mask."""
+        lanes = vector(kind)
+        name = f"llvm.masked.{what}.v{LANES}{'i' if _is_int(kind) else 'f'}{width(kind)}.p0"
+        mask = ir.VectorType(I1, LANES)
+        result, parameters = (lanes, [POINTER, _I32, mask, lanes]) if what == "load" else (VOID, [lanes, POINTER, _I32, mask])
+        return declared(self._module, name, result, parameters)
+
+    def _copy(self, size: int) -> ir.Function:
+        """copy(to, its stride, from, its stride, count): some elements."""
+        name = f"copy{size}"
+        found = self._module.globals.get(name)
+        if found is not None:
+            return found
+        function = ir.Function(self._module, ir.FunctionType(VOID, [POINTER, I64, POINTER, I64, I64]), name)
+        function.linkage = "internal"
+        function.attributes.add("noinline")
+        b = ir.IRBuilder(function.append_basic_block("entry"))
+        to, to_stride, source, stride, count = function.args
+        with loop(b, number(0), count) as index:
+            element = b.load(advance(b, source, b.mul(index, stride)), align=1, typ=ir.IntType(8 * size))
+            b.store(element, advance(b, to, b.mul(index, to_stride)), align=1)
+        b.ret_void()
+        return function
+
+
+def _is_int(kind: ir.Type) -> bool:
+    return isinstance(kind, ir.IntType)

@@ -1,0 +1,195 @@
+"""Vectors in LLVM IR: constants, the plain operations of one float type, and calls of the C library lane by lane."""
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+from llvmlite import ir
+
+from penstock.native import target
+from penstock.native.unsupported import Unsupported
+
+LANES = 16  # elements per vector: one AVX-512 register of float32, two of AVX2
+
+I1, I8, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(64)
+POINTER = ir.PointerType()
+IR = Any  # an llvmlite value
+
+
+def vector(scalar: ir.Type) -> ir.VectorType:
+    """The vector of this element type."""
+    return ir.VectorType(scalar, LANES)
+
+
+class _Splat(ir.Constant):  # type: ignore[misc]
+    """A constant vector of equal elements, in LLVM's short notation: llvmlite would spell out each."""
+
+    def __init__(self, scalar: ir.Type, value: Any) -> None:
+        self._text = f"splat ({scalar} {ir.Constant(scalar, value).get_reference()})"
+        super().__init__(vector(scalar), None)
+
+    def get_reference(self) -> str:
+        return self._text
+
+
+def splat(scalar: ir.Type, value: Any) -> IR:
+    """A constant in every lane."""
+    return _Splat(scalar, value)
+
+
+def spread(b: ir.IRBuilder, scalar: IR) -> IR:
+    """A scalar in all lanes."""
+    kind = vector(scalar.type)
+    lane = b.insert_element(ir.Constant(kind, ir.Undefined), scalar, ir.Constant(ir.IntType(32), 0))
+    return b.shuffle_vector(lane, lane, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
+
+
+def allocate(builder: ir.IRBuilder, element: ir.Type, length: int) -> IR:
+    """Memory on the stack, aligned for vectors; to be called in the first block of a function."""
+    memory = builder.alloca(element, ir.Constant(I64, length))
+    memory.align = 64
+    memory.type = POINTER  # llvmlite still gives it the type of the element, and then refuses to store vectors
+    return memory
+
+
+def intrinsic(builder: ir.IRBuilder, name: str, *operands: IR) -> IR:
+    """Calls ``llvm.NAME`` for vectors of the operands' type."""
+    kind = operands[0].type
+    suffix = f"v{LANES}{'f' if not isinstance(kind.element, ir.IntType) else 'i'}{width(kind.element)}"
+    return builder.call(declared(builder.module, f"llvm.{name}.{suffix}", kind, [kind] * len(operands)), operands)
+
+
+def width(scalar: ir.Type) -> int:
+    """The bits of an element."""
+    return scalar.width if isinstance(scalar, ir.IntType) else {ir.HalfType: 16, ir.FloatType: 32, ir.DoubleType: 64}[type(scalar)]
+
+
+def declared(module: ir.Module, name: str, result: ir.Type, parameters: Sequence[ir.Type]) -> ir.Function:
+    """An intrinsic, or a function of the C library; declared once."""
+    found = module.globals.get(name)
+    return ir.Function(module, ir.FunctionType(result, parameters), name) if found is None else found
+
+
+class Floats:
+    """The operations of float32 or float64 vectors. Comparisons with a NaN are false."""
+
+    def __init__(self, builder: ir.IRBuilder, bits: int) -> None:
+        self.builder, self.bits = builder, bits
+        self.scalar = ir.FloatType() if bits == 32 else ir.DoubleType()
+        self.word = ir.IntType(bits)
+        self.mantissa = 23 if bits == 32 else 52
+        self.bias = 127 if bits == 32 else 1023
+        # Adding this number rounds to an integer, which then stands in the lowest bits.
+        self.magic = 1.5 * 2.0 ** self.mantissa
+        self.magic_bits = int.from_bytes(struct.pack("<f" if bits == 32 else "<d", self.magic), "little")
+        for name in ("fadd", "fsub", "fmul", "fdiv", "fneg"):
+            setattr(self, name[1:], getattr(builder, name))
+
+    add: Any
+    sub: Any
+    mul: Any
+    div: Any
+    neg: Any
+
+    def number(self, value: float) -> IR:
+        """A constant."""
+        return splat(self.scalar, value)
+
+    def integer(self, value: int) -> IR:
+        """A constant of the integer type of the same size."""
+        return splat(self.word, value)
+
+    def fma(self, x: IR, y: IR, z: IR) -> IR:
+        """x * y + z, rounded once."""
+        if not target.has_fma():
+            raise Unsupported("this CPU has no fused multiply-add")
+        return intrinsic(self.builder, "fma", x, y, z)
+
+    def call(self, name: str, *operands: IR) -> IR:
+        """An LLVM intrinsic: fabs, floor, copysign, sqrt, ..."""
+        return intrinsic(self.builder, name, *operands)
+
+    def compare(self, how: str, x: IR, y: IR) -> IR:
+        """Lanes of true or false."""
+        return self.builder.fcmp_ordered(how, x, y)
+
+    def is_nan(self, x: IR) -> IR:
+        """True where x is not a number."""
+        return self.builder.fcmp_unordered("uno", x, x)
+
+    def select(self, condition: IR, x: IR, y: IR) -> IR:
+        """x where the condition holds, else y."""
+        return self.builder.select(condition, x, y)
+
+    def larger(self, x: IR, limit: float) -> IR:
+        """The larger one; the limit for NaN."""
+        return self.select(self.compare(">", x, self.number(limit)), x, self.number(limit))
+
+    def smaller(self, x: IR, limit: float) -> IR:
+        """The smaller one; the limit for NaN."""
+        return self.select(self.compare("<", x, self.number(limit)), x, self.number(limit))
+
+    def bits_of(self, x: IR) -> IR:
+        """The bit pattern as an integer."""
+        return self.builder.bitcast(x, vector(self.word))
+
+    def from_bits(self, x: IR) -> IR:
+        """The float with this bit pattern."""
+        return self.builder.bitcast(x, vector(self.scalar))
+
+    def rounded_integer(self, shifted: IR) -> IR:
+        """The integer in x + magic."""
+        return self.builder.sub(self.bits_of(shifted), self.integer(self.magic_bits))
+
+    def from_integer(self, x: IR) -> IR:
+        """A small integer as a float: conversions of 64-bit integers are slow before AVX-512."""
+        return self.sub(self.from_bits(self.builder.add(x, self.integer(self.magic_bits))), self.number(self.magic))
+
+    def power_of_two(self, exponent: IR) -> IR:
+        """2 to the power of an integer that a normal number can have."""
+        biased = self.builder.add(exponent, self.integer(self.bias))
+        return self.from_bits(self.builder.shl(biased, self.integer(self.mantissa)))
+
+    def polynomial(self, x: IR, coefficients: Sequence[float]) -> IR:
+        """By Horner's rule."""
+        result = self.number(coefficients[-1])
+        for coefficient in reversed(coefficients[:-1]):
+            result = self.fma(result, x, self.number(coefficient))
+        return result
+
+    def library(self, name: str, *operands: IR) -> IR:
+        """A function of the C library, called for each lane."""
+        own = f"lanes.{name}.{self.bits}"
+        function = self.builder.module.globals.get(own)
+        if function is None:
+            function = self._lanes(own, name + ("f" if self.bits == 32 else ""), len(operands))
+        return self.builder.call(function, operands)
+
+    def _lanes(self, own: str, name: str, count: int) -> ir.Function:
+        kind = vector(self.scalar)
+        function = ir.Function(self.builder.module, ir.FunctionType(kind, [kind] * count), own)
+        function.linkage = "internal"
+        function.attributes.add("noinline")
+        called = declared(self.builder.module, name, self.scalar, [self.scalar] * count)
+        builder = ir.IRBuilder(function.append_basic_block())
+        result: IR = ir.Constant(kind, ir.Undefined)
+        for lane in range(LANES):
+            index = ir.Constant(ir.IntType(32), lane)
+            value = builder.call(called, [builder.extract_element(argument, index) for argument in function.args])
+            result = builder.insert_element(result, value, index)
+        builder.ret(result)
+        return function
+
+    def rarely(self, mask: IR, common: IR, name: str, *operands: IR) -> IR:
+        """``common``, but by the C library where the mask has a lane that is true."""
+        builder = self.builder
+        some = builder.icmp_unsigned("!=", builder.bitcast(mask, ir.IntType(LANES)), ir.Constant(ir.IntType(LANES), 0))
+        before = builder.block
+        with builder.if_then(some, likely=False):
+            precise = self.select(mask, self.library(name, *operands), common)
+            inside = builder.block
+        result = builder.phi(common.type)
+        result.add_incoming(common, before)
+        result.add_incoming(precise, inside)
+        return result

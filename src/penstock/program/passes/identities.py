@@ -1,0 +1,50 @@
+"""Nodes that only pass a value on, and waits that say nothing new, are taken out.
+
+An Identity of a reference may go too: it hands the reference on, and whoever uses it reads the variable then, as without it. Other forwarding ops
+(StopGradient) read the variable when they run, and stay.
+"""
+from __future__ import annotations
+
+from penstock.program.ir import Edge, Node, Program
+from penstock.program.passes.walk import Walk
+
+
+def remove_identities(program: Program) -> Program:
+    """Without nodes whose output is their input."""
+    walk = Walk(program)
+
+    def visit(node: Node, nodes: list[Node]) -> list[Edge] | None:
+        definition = node.definition
+        if not definition.forwards or node.control or walk.stays(node) or not _forwards(node):
+            return None
+        edge = node.inputs[0]
+        if edge[0].device != node.device or not (definition.forwards_reference or walk.is_plain(node, edge)):
+            return None
+        return [edge]
+    return walk.rewritten(visit)
+
+
+def _forwards(node: Node) -> bool:
+    rule = node.definition.forwards
+    if not callable(rule):
+        return rule
+    return rule(*[node.attrs[str(name)] for name in node.definition.parameters_of(rule)])
+
+
+def remove_waits(program: Program) -> Program:
+    """Without control edges from nodes that run before anyway: inputs, constants, and nodes that only gather one or two others (``tf.group``)."""
+    waiting = [node for node in program.nodes if node.control]
+    if not waiting:
+        return program
+    walk = Walk(program)
+    for node in waiting:
+        inputs = {producer for producer, _ in node.inputs}
+        waits = dict.fromkeys(new for other in node.control for new in _waits(other))
+        node.control = [other for other in waits if other not in inputs]
+    return walk.swept(program)
+
+
+def _waits(node: Node) -> list[Node]:
+    """What waiting for a node comes down to."""
+    does_more = node.definition.stateful or node.inputs
+    return [node] if does_more or len(node.control) > 2 else node.control

@@ -1,1 +1,0 @@
-"""Running graphs: sessions, plans, the executor, devices and state."""

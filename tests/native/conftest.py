@@ -1,0 +1,41 @@
+"""Tests of the compiler use a cache folder of their own, and wait for the compiler."""
+from __future__ import annotations
+
+import pytest
+
+from penstock.native import joining, target
+from penstock.native.calls import Code
+from penstock.native.config import config
+
+
+@pytest.fixture(scope="session")
+def kernel_cache(tmp_path_factory):
+    """One folder for a whole run: tests share kernels."""
+    return tmp_path_factory.mktemp("kernels")
+
+
+@pytest.fixture(autouse=True)
+def eager(monkeypatch, kernel_cache):
+    """The first call of a body waits for its kernel; two threads share large ones, whatever the machine has."""
+    monkeypatch.setenv("PENSTOCK_CACHE_DIR", str(kernel_cache))
+    monkeypatch.setattr(config, "mode", "eager")
+    monkeypatch.setattr(config, "threads", 2)
+    monkeypatch.setattr(config, "strict", True)
+
+
+_held: dict[str, Code] = {}  # kernels for AVX2, which tests share
+
+
+@pytest.fixture(params=["", "avx2"], ids=["best", "avx2"])
+def each_isa(request, monkeypatch):
+    """A test runs twice: with all that this CPU can do, and held to AVX2, as on CPUs without AVX-512."""
+    if not request.param:
+        yield
+        return
+    if not target.has("avx512f"):
+        pytest.skip("this CPU has nothing beyond AVX2")
+    monkeypatch.setattr(config, "isa", request.param)
+    monkeypatch.setattr(Code, "_known", _held)
+    joining._writers.cache_clear()
+    yield
+    joining._writers.cache_clear()
