@@ -7,6 +7,6 @@ from penstock.native.config import config
 
 
 @pytest.fixture(autouse=True)
-def numpy_only(eager, monkeypatch):
+def numpy_only(monkeypatch):
     """No native code."""
     monkeypatch.setattr(config, "mode", "off")
