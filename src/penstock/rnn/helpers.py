@@ -27,20 +27,26 @@ from penstock.rnn.steps import transpose_batch_time
 class Helper:
     """``tf.contrib.seq2seq.Helper``: define ``initialize``, ``sample``, ``next_inputs`` and the properties."""
 
+    _batch_size: Any = None
+    _sample_ids_shape = TensorShape([])
+    _sample_ids_dtype: Any = dt.int32
+
     @property
     def batch_size(self) -> Any:
-        """How many sequences."""
-        raise NotImplementedError("batch_size has not been implemented")
+        """How many sequences there are."""
+        if self._batch_size is None:
+            raise NotImplementedError("batch_size has not been implemented")
+        return self._batch_size
 
     @property
     def sample_ids_shape(self) -> TensorShape:
         """The shape of a sample, without the batch."""
-        return TensorShape([])
+        return self._sample_ids_shape
 
     @property
     def sample_ids_dtype(self) -> Any:
         """The type of a sample."""
-        return dt.int32
+        return self._sample_ids_dtype
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any]:
         """(which sequences have ended, first inputs)."""
@@ -61,9 +67,8 @@ class CustomHelper(Helper):
     def __init__(self, initialize_fn: Callable[..., Any], sample_fn: Callable[..., Any], next_inputs_fn: Callable[..., Any],
                  sample_ids_shape: Any = None, sample_ids_dtype: Any = None) -> None:
         self._initialize_fn, self._sample_fn, self._next_inputs_fn = initialize_fn, sample_fn, next_inputs_fn
-        self._shape = as_shape(() if sample_ids_shape is None else sample_ids_shape)
-        self._dtype = dt.as_dtype(sample_ids_dtype or dt.int32)
-        self._batch_size: Any = None
+        self._sample_ids_shape = as_shape(() if sample_ids_shape is None else sample_ids_shape)
+        self._sample_ids_dtype = dt.as_dtype(sample_ids_dtype or dt.int32)
 
     @property
     def batch_size(self) -> Any:
@@ -71,16 +76,6 @@ class CustomHelper(Helper):
         if self._batch_size is None:
             raise ValueError("batch_size accessed before initialize was called")
         return self._batch_size
-
-    @property
-    def sample_ids_shape(self) -> TensorShape:
-        """As given."""
-        return self._shape
-
-    @property
-    def sample_ids_dtype(self) -> Any:
-        """As given."""
-        return self._dtype
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any]:
         """Calls the function."""
@@ -132,11 +127,6 @@ class TrainingHelper(Helper):
         """The lengths."""
         return self._sequence_length
 
-    @property
-    def batch_size(self) -> Tensor:
-        """How many lengths there are."""
-        return self._batch_size
-
     def _read(self, finished: Tensor, time: Any) -> Any:
         return cond(reduce_all(finished), lambda: self._zero_inputs, lambda: nest.map_structure(lambda array: array.read(time), self._arrays))
 
@@ -147,7 +137,7 @@ class TrainingHelper(Helper):
             return finished, self._read(finished, 0)
 
     def sample(self, time: Any, outputs: Any, name: str | None = None, **unused_kwargs: Any) -> Any:
-        """The most likely id, which nobody uses."""
+        """The most likely ids; training does not use them."""
         with name_scope(name, "TrainingHelperSample", [time, outputs]):
             return cast(argmax(outputs, axis=-1), dt.int32)
 
@@ -169,7 +159,24 @@ def categorical(logits: Any, seed: Any) -> Tensor:
     return reshape(multinomial(logits, 1, seed=seed, output_dtype=dt.int32), [-1])
 
 
-class GreedyEmbeddingHelper(Helper):
+def single_tensor(outputs: Any) -> Tensor:
+    """``outputs`` itself; TypeError if they are not one tensor."""
+    if not isinstance(outputs, Tensor):
+        raise TypeError(f"Expected outputs to be a single Tensor, got: {type(outputs)}")
+    return outputs
+
+
+class _StartedHelper(Helper):
+    """Starts all sequences with ``_start_inputs``."""
+
+    _start_inputs: Any
+
+    def initialize(self, name: str | None = None) -> tuple[Any, Any]:
+        """The start inputs; no sequence has ended."""
+        return tile([False], [self._batch_size]), self._start_inputs
+
+
+class GreedyEmbeddingHelper(_StartedHelper):
     """``tf.contrib.seq2seq.GreedyEmbeddingHelper``: the next input is the embedding of the most likely id."""
 
     def __init__(self, embedding: Any, start_tokens: Any, end_token: Any) -> None:
@@ -183,20 +190,9 @@ class GreedyEmbeddingHelper(Helper):
         self._batch_size = size(self._start_tokens)
         self._start_inputs = self._embedding_fn(self._start_tokens)
 
-    @property
-    def batch_size(self) -> Tensor:
-        """How many start tokens there are."""
-        return self._batch_size
-
-    def initialize(self, name: str | None = None) -> tuple[Any, Any]:
-        """The embeddings of the start tokens."""
-        return tile([False], [self._batch_size]), self._start_inputs
-
     def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
         """The most likely ids."""
-        if not isinstance(outputs, Tensor):
-            raise TypeError(f"Expected outputs to be a single Tensor, got: {type(outputs)}")
-        return argmax(outputs, axis=-1, output_type=dt.int32)
+        return argmax(single_tensor(outputs), axis=-1, output_type=dt.int32)
 
     def next_inputs(self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None) -> tuple[Any, Any, Any]:
         """The embeddings of the ids; what follows the end token does not matter."""
@@ -213,39 +209,19 @@ class SampleEmbeddingHelper(GreedyEmbeddingHelper):
 
     def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
         """Ids drawn from the output."""
-        if not isinstance(outputs, Tensor):
-            raise TypeError(f"Expected outputs to be a single Tensor, got: {type(outputs)}")
-        return categorical(outputs if self._temperature is None else outputs / self._temperature, self._seed)
+        logits = single_tensor(outputs)
+        return categorical(logits if self._temperature is None else logits / self._temperature, self._seed)
 
 
-class InferenceHelper(Helper):
+class InferenceHelper(_StartedHelper):
     """``tf.contrib.seq2seq.InferenceHelper``: the next input is made of the sample by a function; another one says when a sequence ends."""
 
     def __init__(self, sample_fn: Callable[..., Any], sample_shape: Any, sample_dtype: Any, start_inputs: Any, end_fn: Callable[..., Any],
                  next_inputs_fn: Callable[..., Any] | None = None) -> None:
         self._sample_fn, self._end_fn, self._next_inputs_fn = sample_fn, end_fn, next_inputs_fn
-        self._shape, self._dtype = as_shape(sample_shape), sample_dtype
+        self._sample_ids_shape, self._sample_ids_dtype = as_shape(sample_shape), sample_dtype
         self._start_inputs = to_tensor(start_inputs, name="start_inputs")
         self._batch_size = shape(self._start_inputs)[0]
-
-    @property
-    def batch_size(self) -> Tensor:
-        """That of the start inputs."""
-        return self._batch_size
-
-    @property
-    def sample_ids_shape(self) -> TensorShape:
-        """As given."""
-        return self._shape
-
-    @property
-    def sample_ids_dtype(self) -> Any:
-        """As given."""
-        return self._dtype
-
-    def initialize(self, name: str | None = None) -> tuple[Any, Any]:
-        """The start inputs."""
-        return tile([False], [self._batch_size]), self._start_inputs
 
     def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
         """Calls the function."""

@@ -24,6 +24,14 @@ from penstock.rnn.helpers import TrainingHelper, categorical, embedding_function
 from penstock.rnn.steps import transpose_batch_time
 
 
+def probability_tensor(sampling_probability: Any) -> Tensor:
+    """One probability for all sequences, or one for each."""
+    probability = to_tensor(sampling_probability, name="sampling_probability")
+    if probability.shape.ndims not in (0, 1):
+        raise ValueError(f"sampling_probability must be either a scalar or a vector. saw shape: {probability.shape}")
+    return probability
+
+
 def bernoulli(probability: Tensor, batch_size: Any, seed: Any) -> Tensor:
     """True with this probability, once per sequence."""
     return random_uniform([batch_size], dtype=probability.dtype.base_dtype, seed=seed) < probability
@@ -43,9 +51,7 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
                  scheduling_seed: Any = None, name: str | None = None) -> None:
         with name_scope(name, "ScheduledEmbeddingSamplingWrapper"):
             self._embedding_fn = embedding_function(embedding)
-            self._probability = to_tensor(sampling_probability, name="sampling_probability")
-            if self._probability.shape.ndims not in (0, 1):
-                raise ValueError(f"sampling_probability must be either a scalar or a vector. saw shape: {self._probability.shape}")
+            self._probability = probability_tensor(sampling_probability)
             self._seed, self._scheduling_seed = seed, scheduling_seed
             super().__init__(inputs=inputs, sequence_length=sequence_length, time_major=time_major, name=name)
 
@@ -73,9 +79,7 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
     def __init__(self, inputs: Any, sequence_length: Any, sampling_probability: Any, time_major: bool = False, seed: Any = None,
                  next_inputs_fn: Callable[[Any], Any] | None = None, auxiliary_inputs: Any = None, name: str | None = None) -> None:
         with name_scope(name, "ScheduledOutputTrainingHelper"):
-            self._probability = to_tensor(sampling_probability, name="sampling_probability")
-            if self._probability.shape.ndims not in (0, 1):
-                raise ValueError(f"sampling_probability must be either a scalar or a vector. saw shape: {self._probability.shape}")
+            self._probability = probability_tensor(sampling_probability)
             self._auxiliary = None
             if auxiliary_inputs is not None:
                 auxiliary_inputs = to_tensor(auxiliary_inputs)

@@ -39,6 +39,7 @@ from penstock.ops.state.resource import ReadVariableOp, VarHandleOp
 from penstock.ops.state.state import Assign, VariableV2
 from penstock.platform import logging
 from penstock.train.optimizer import Optimizer
+from penstock.train.optimizer_wrapper import OptimizerWrapper
 from penstock.train.session_run_hook import SessionRunHook
 from penstock.variables.assign import scatter_update
 from penstock.variables.initialization import global_variables
@@ -49,17 +50,13 @@ _NEWS = 10.0  # seconds of waiting for the other workers until that is logged
 _FAREWELL = 10.0  # seconds that a worker waits until its neighbour knows that it ends
 
 
-class AllReduceOptimizer(Optimizer):
+class AllReduceOptimizer(OptimizerWrapper):
     """Wraps an optimizer: the gradients that it applies are the means over all workers. Sparse gradients are made dense."""
 
     def __init__(self, opt: Optimizer, worker: int, workers: int, job: str = "worker", name: str = "allreduce") -> None:
-        super().__init__(False, name)
-        self._opt, self._worker, self._workers, self._job = opt, worker, workers, job
+        super().__init__(opt, False, name)
+        self._worker, self._workers, self._job = worker, workers, job
         self._ring: Ring | None = None
-
-    def compute_gradients(self, *args: Any, **kwargs: Any) -> list[tuple[Any, Any]]:
-        """What the wrapped optimizer computes, from this worker's data alone."""
-        return self._opt.compute_gradients(*args, **kwargs)
 
     def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> Operation:
         """Averages the gradients over all workers, and applies them."""
@@ -74,18 +71,6 @@ class AllReduceOptimizer(Optimizer):
         if self._ring is None:
             raise ValueError("Should be called after apply_gradients().")
         return AllReduceHook(self._ring)
-
-    def get_slot(self, *args: Any, **kwargs: Any) -> Any:
-        """A slot of the wrapped optimizer."""
-        return self._opt.get_slot(*args, **kwargs)
-
-    def get_slot_names(self, *args: Any, **kwargs: Any) -> list[str]:
-        """The names of the wrapped optimizer's slots."""
-        return self._opt.get_slot_names(*args, **kwargs)
-
-    def variables(self) -> list[Any]:
-        """The variables of the wrapped optimizer."""
-        return self._opt.variables()
 
 
 class AllReduceHook(SessionRunHook):

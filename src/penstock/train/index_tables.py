@@ -4,7 +4,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from penstock.graph import dtypes as dt
-from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.scopes import name_scope
@@ -26,6 +25,7 @@ from penstock.train.lookup import (
     TextFileIdTableInitializer,
     TextFileIndex,
     TextFileStringTableInitializer,
+    in_form_of,
 )
 
 
@@ -99,13 +99,11 @@ class IdTableWithHashBuckets(LookupInterface):
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
         """The ids of keys: a tensor, or a SparseTensor for a SparseTensor."""
-        values = keys.values if isinstance(keys, SparseTensor) else to_tensor(keys)
-        if values.dtype.base_dtype is not self._key_dtype:
-            raise TypeError(f"Signature mismatch. Keys must be dtype {self._key_dtype}, got {values.dtype}.")
+        values = self._key_tensor(keys)
         if self._table is not None and self._table.key_dtype.base_dtype is dt.int64:
             values = cast(values, dt.int64)
         ids = self._table.lookup(values, name) if self._buckets == 0 else self._ids(values, name)
-        return SparseTensor(keys.indices, ids, keys.dense_shape) if isinstance(keys, SparseTensor) else ids
+        return in_form_of(keys, ids)
 
     def _ids(self, values: Tensor, name: str | None) -> Tensor:
         with name_scope(name, f"{self.name}_Lookup"):

@@ -27,8 +27,8 @@ def initialize_all_tables(name: str = "init_all_tables") -> Operation:
     return tables_initializer(name)
 
 
-class LookupInterface:
-    """What all tables have."""
+class _EntryTypes:
+    """The types of keys and values: of a table, and of what fills it."""
 
     def __init__(self, key_dtype: Any, value_dtype: Any) -> None:
         self._key_dtype, self._value_dtype = dt.as_dtype(key_dtype), dt.as_dtype(value_dtype)
@@ -42,6 +42,10 @@ class LookupInterface:
     def value_dtype(self) -> DType:
         """The type of values."""
         return self._value_dtype
+
+
+class LookupInterface(_EntryTypes):
+    """What all tables have."""
 
     @property
     def name(self) -> str:
@@ -61,32 +65,38 @@ class LookupInterface:
         """The values of keys (a tensor or a SparseTensor)."""
         raise NotImplementedError
 
+    def _key_tensor(self, keys: Any) -> Tensor:
+        """The keys themselves, of a tensor or a SparseTensor, which must be of the table's type."""
+        tensor = keys.values if isinstance(keys, SparseTensor) else to_tensor(keys)
+        if tensor.dtype.base_dtype is not self._key_dtype.base_dtype:
+            raise TypeError(f"Signature mismatch. Keys must be dtype {self._key_dtype}, got {tensor.dtype}.")
+        return tensor
+
+
+def in_form_of(keys: Any, values: Tensor) -> Any:
+    """``values``, as a SparseTensor if ``keys`` is one."""
+    return SparseTensor(keys.indices, values, keys.dense_shape) if isinstance(keys, SparseTensor) else values
+
 
 # --- tables that are filled once -------------------------------------------------------------------------------------
 
-class TableInitializerBase:
+class TableInitializerBase(_EntryTypes):
     """What fills a table: ``initialize(table)`` makes the operation."""
 
     _shared_name = ""
 
-    def __init__(self, key_dtype: Any, value_dtype: Any) -> None:
-        self._key_dtype, self._value_dtype = dt.as_dtype(key_dtype), dt.as_dtype(value_dtype)
-
-    @property
-    def key_dtype(self) -> DType:
-        """The type of keys."""
-        return self._key_dtype
-
-    @property
-    def value_dtype(self) -> DType:
-        """The type of values."""
-        return self._value_dtype
-
     def initialize(self, table: Any) -> Operation:
         """The operation that fills ``table``; ``tables_initializer`` runs it too."""
+        self._check_types(table)
+        initializer = self._fill(table)
+        add_to_collection(GraphKeys.TABLE_INITIALIZERS, initializer)
+        return initializer
+
+    def _fill(self, table: Any) -> Operation:
+        """The operation that fills ``table``, whose types are right."""
         raise NotImplementedError
 
-    def _check(self, table: Any) -> None:
+    def _check_types(self, table: Any) -> None:
         if (table.key_dtype.base_dtype, table.value_dtype.base_dtype) != (self.key_dtype.base_dtype, self.value_dtype.base_dtype):
             raise TypeError(f"Invalid key or value dtype for table {table.name}: expected {self.key_dtype} and {self.value_dtype}, got "
                             f"{table.key_dtype} and {table.value_dtype}")
@@ -101,13 +111,9 @@ class KeyValueTensorInitializer(TableInitializerBase):
         self._name = name if name is not None else "key_value_init"
         super().__init__(self._keys.dtype.base_dtype, self._values.dtype.base_dtype)
 
-    def initialize(self, table: Any) -> Operation:
-        """The operation that fills ``table``."""
-        self._check(table)
+    def _fill(self, table: Any) -> Operation:
         with name_scope(self._name, None, [table.resource_handle, self._keys, self._values]):
-            initializer = ops.LookupTableImportV2(table.resource_handle, self._keys, self._values)
-        add_to_collection(GraphKeys.TABLE_INITIALIZERS, initializer)
-        return initializer
+            return ops.LookupTableImportV2(table.resource_handle, self._keys, self._values)
 
 
 class TextFileIndex:
@@ -137,15 +143,11 @@ class TextFileInitializer(TableInitializerBase):
         self._filename = to_tensor(filename, dt.string, name="asset_path")
         add_to_collection(GraphKeys.ASSET_FILEPATHS, self._filename)
 
-    def initialize(self, table: Any) -> Operation:
-        """The operation that fills ``table``."""
-        self._check(table)
+    def _fill(self, table: Any) -> Operation:
         with name_scope(self._name, "text_file_init", [table.resource_handle]):
-            initializer = ops.InitializeTableFromTextFileV2(
+            return ops.InitializeTableFromTextFileV2(
                 table.resource_handle, self._filename, key_index=self._columns[0], value_index=self._columns[1], delimiter=self._delimiter,
                 vocab_size=-1 if self._vocab_size is None else self._vocab_size)
-        add_to_collection(GraphKeys.TABLE_INITIALIZERS, initializer)
-        return initializer
 
 
 def _check_column(what: str, index: int, dtype: DType) -> None:
@@ -215,13 +217,11 @@ class InitializableLookupTableBase(LookupInterface):
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
         """The values of keys: a tensor, or a SparseTensor for a SparseTensor."""
-        found = keys.values if isinstance(keys, SparseTensor) else to_tensor(keys)
-        if found.dtype.base_dtype is not self._key_dtype.base_dtype:
-            raise TypeError(f"Signature mismatch. Keys must be dtype {self._key_dtype}, got {found.dtype}.")
-        with name_scope(name, f"{self.name}_Lookup", [self._resource_handle, found, self._default_value]):
-            values = ops.LookupTableFindV2(self._resource_handle, found, self._default_value)
-        values.set_shape(found.shape)
-        return SparseTensor(keys.indices, values, keys.dense_shape) if isinstance(keys, SparseTensor) else values
+        tensor = self._key_tensor(keys)
+        with name_scope(name, f"{self.name}_Lookup", [self._resource_handle, tensor, self._default_value]):
+            values = ops.LookupTableFindV2(self._resource_handle, tensor, self._default_value)
+        values.set_shape(tensor.shape)
+        return in_form_of(keys, values)
 
     def export(self, name: str | None = None) -> tuple[Tensor, Tensor]:
         """(keys, values) of all entries."""
@@ -270,7 +270,7 @@ class MutableTable(LookupInterface):
     _default_value: Tensor
     _handle: Tensor
 
-    def _made(self, handle: Tensor, checkpoint: bool) -> None:
+    def _set_handle(self, handle: Tensor, checkpoint: bool) -> None:
         self._handle = handle
         if checkpoint:
             add_to_collection(GraphKeys.SAVEABLE_OBJECTS, _TableSaveable(self, handle.op.name))
@@ -326,9 +326,9 @@ class MutableHashTable(MutableTable):
         self._default_value = to_tensor(default_value, self._value_dtype)
         given: dict[str, Any] = {"key_dtype": self._key_dtype, "value_dtype": self._value_dtype, "use_node_name_sharing": checkpoint, "name": name}
         if self._default_value.shape.ndims == 0:
-            self._made(ops.MutableHashTableV2(**given), checkpoint)
+            self._set_handle(ops.MutableHashTableV2(**given), checkpoint)
         else:
-            self._made(ops.MutableHashTableOfTensorsV2(**given, value_shape=self._default_value.shape), checkpoint)
+            self._set_handle(ops.MutableHashTableOfTensorsV2(**given, value_shape=self._default_value.shape), checkpoint)
 
 
 class MutableDenseHashTable(MutableTable):
@@ -339,8 +339,9 @@ class MutableDenseHashTable(MutableTable):
         super().__init__(key_dtype, value_dtype)
         self._default_value = to_tensor(default_value, self._value_dtype, name="default_value")
         empty, deleted = (to_tensor(key, self._key_dtype, name=what) for key, what in ((empty_key, "empty_key"), (deleted_key, "deleted_key")))
-        self._made(ops.MutableDenseHashTableV2(empty, deleted, value_dtype=self._value_dtype, value_shape=self._default_value.shape,
-                                               initial_num_buckets=initial_num_buckets, use_node_name_sharing=checkpoint, name=name), checkpoint)
+        handle = ops.MutableDenseHashTableV2(empty, deleted, value_dtype=self._value_dtype, value_shape=self._default_value.shape,
+                                             initial_num_buckets=initial_num_buckets, use_node_name_sharing=checkpoint, name=name)
+        self._set_handle(handle, checkpoint)
 
     insert_or_assign = MutableTable.insert
     erase = MutableTable.remove

@@ -10,20 +10,19 @@ from penstock.graph.keys import GraphKeys
 from penstock.ops.flow.misc import group
 from penstock.platform import logging
 from penstock.summary.summary import merge_all
-from penstock.train.lookup import tables_initializer
 from penstock.train.saver import Saver
 from penstock.train.session_manager import SessionManager
+from penstock.train.training_ops import TrainingOps, collected_or_new, initialize_local_state
 from penstock.variables.initialization import (
     global_variables,
     global_variables_initializer,
-    local_variables_initializer,
     report_uninitialized_variables,
 )
 
 USE_DEFAULT: Any = object()
 
 
-class Scaffold:
+class Scaffold(TrainingOps):
     """``tf.train.Scaffold``: the operations that a training session needs. Those that are not given are taken from their collections or made.
 
     >>> import penstock as tf
@@ -76,16 +75,10 @@ class Scaffold:
     def get_or_default(arg_name: str, collection_key: str, default_constructor: Callable[[], Any]) -> Any:
         """The one item of a collection; if there is none, what ``default_constructor`` makes, which joins the collection."""
         graph = default_graph()
-        found = graph.get_collection(collection_key)
-        if len(found) > 1:
+        if len(graph.get_collection(collection_key)) > 1:
             raise RuntimeError(f"More than one item in the collection \"{collection_key}\". Please indicate which one to use by passing it to the "
                                f"tf.Scaffold constructor as:  tf.Scaffold({arg_name}=item to use)")
-        if found:
-            return found[0]
-        made = default_constructor()
-        if made is not None:
-            graph.add_to_collection(collection_key, made)
-        return made
+        return collected_or_new(graph, collection_key, default_constructor)
 
     @staticmethod
     def default_init_op() -> Any:
@@ -95,7 +88,7 @@ class Scaffold:
     @staticmethod
     def default_local_init_op() -> Any:
         """Initializes all local variables and tables."""
-        return group(local_variables_initializer(), tables_initializer())
+        return initialize_local_state()
 
     @property
     def init_fn(self) -> Callable[[Any], None] | None:
@@ -103,39 +96,9 @@ class Scaffold:
         return self._init_fn
 
     @property
-    def init_op(self) -> Any:
-        """Initializes the variables if there is no checkpoint."""
-        return self._init_op
-
-    @property
-    def init_feed_dict(self) -> Any:
-        """Fed to ``init_op``."""
-        return self._init_feed_dict
-
-    @property
-    def ready_op(self) -> Any:
-        """The names of variables that have no value."""
-        return self._ready_op
-
-    @property
-    def ready_for_local_init_op(self) -> Any:
-        """The names of global variables that have no value."""
-        return self._ready_for_local_init_op
-
-    @property
     def local_init_op(self) -> Any:
         """Initializes what belongs to this process."""
         return self._local_init_op
-
-    @property
-    def summary_op(self) -> Any:
-        """All summaries as one; None if there are none."""
-        return self._summary_op
-
-    @property
-    def saver(self) -> Any:
-        """Saves and restores the variables."""
-        return self._saver
 
 
 class SessionCreator:

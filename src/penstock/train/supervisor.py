@@ -11,26 +11,24 @@ from tensorboard.compat.proto.event_pb2 import SessionLog
 from penstock import errors
 from penstock.graph.graph import Graph, default_graph
 from penstock.graph.keys import GraphKeys
-from penstock.ops.flow.misc import group
 from penstock.platform import logging
 from penstock.summary.summary import merge_all
 from penstock.summary.writer import FileWriter
 from penstock.train import meta_graph
 from penstock.train.coordinator import Coordinator, LooperThread
 from penstock.train.global_step import global_step as read_global_step
-from penstock.train.lookup import tables_initializer
 from penstock.train.saver import Saver
 from penstock.train.session_manager import SessionManager
 from penstock.train.supervisor_threads import SVStepCounterThread, SVSummaryThread, SVTimerCheckpointThread
+from penstock.train.training_ops import TrainingOps, collected_or_new, initialize_local_state
 from penstock.variables.initialization import (
     global_variables,
     global_variables_initializer,
-    local_variables_initializer,
     report_uninitialized_variables,
 )
 
 
-class Supervisor:
+class Supervisor(TrainingOps):
     """``tf.train.Supervisor``: ``managed_session`` gives a session with initialized or restored variables; threads save checkpoints and summaries.
 
     >>> import penstock as tf
@@ -56,13 +54,12 @@ class Supervisor:
         self._recovery_wait_secs, self._stop_grace_secs = recovery_wait_secs, stop_grace_secs
         self._init_feed_dict, self._init_fn, self._local_init_run_options = init_feed_dict, init_fn, local_init_run_options
         with self._graph.as_default():
-            self._ready_op = self._found(ready_op, GraphKeys.READY_OP, report_uninitialized_variables)
-            self._ready_for_local_init_op = self._found(ready_for_local_init_op, GraphKeys.READY_FOR_LOCAL_INIT_OP)
-            self._init_op = self._found(init_op, GraphKeys.INIT_OP, global_variables_initializer)
-            self._local_init_op = self._found(local_init_op, GraphKeys.LOCAL_INIT_OP,
-                                              lambda: group(local_variables_initializer(), tables_initializer()))
-            self._saver = self._found(saver, GraphKeys.SAVERS, lambda: Saver() if global_variables() else None)
-            self._summary_op = self._found(summary_op, GraphKeys.SUMMARY_OP, merge_all)
+            self._ready_op = self._given_or_default(ready_op, GraphKeys.READY_OP, report_uninitialized_variables)
+            self._ready_for_local_init_op = self._given_or_default(ready_for_local_init_op, GraphKeys.READY_FOR_LOCAL_INIT_OP)
+            self._init_op = self._given_or_default(init_op, GraphKeys.INIT_OP, global_variables_initializer)
+            self._local_init_op = self._given_or_default(local_init_op, GraphKeys.LOCAL_INIT_OP, initialize_local_state)
+            self._saver = self._given_or_default(saver, GraphKeys.SAVERS, lambda: Saver() if global_variables() else None)
+            self._summary_op = self._given_or_default(summary_op, GraphKeys.SUMMARY_OP, merge_all)
             self._global_step = self._find_global_step() if global_step is Supervisor.USE_DEFAULT else global_step
         self._logdir = logdir if is_chief else None
         self._save_path = os.path.join(logdir, checkpoint_basename) if is_chief and logdir else None
@@ -78,29 +75,23 @@ class Supervisor:
         self._verify_setup()
         self._graph.finalize()
 
-    def _found(self, given: Any, collection: str, make: Callable[[], Any] = lambda: None) -> Any:
+    def _given_or_default(self, given: Any, collection: str, make: Callable[[], Any] = lambda: None) -> Any:
         """What was given; by default the first of a collection, or what ``make`` makes, which joins the collection."""
         if given is not Supervisor.USE_DEFAULT:
             return given
-        items = self._graph.get_collection(collection)
-        if items:
-            return items[0]
-        made = make()
-        if made is not None:
-            self._graph.add_to_collection(collection, made)
-        return made
+        return collected_or_new(self._graph, collection, make)
 
     def _find_global_step(self) -> Any:
         collected = self._graph.get_collection(GraphKeys.GLOBAL_STEP)
         if collected:
             return collected[0]
         try:
-            found = self._graph.get_tensor_by_name("global_step:0")
+            step = self._graph.get_tensor_by_name("global_step:0")
         except KeyError:
             return None
-        if found.dtype.base_dtype.is_integer:
-            return found
-        logging.warning("Found 'global_step' is not an int type: %s", found.dtype)
+        if step.dtype.base_dtype.is_integer:
+            return step
+        logging.warning("Found 'global_step' is not an int type: %s", step.dtype)
         return None
 
     def _verify_setup(self) -> None:
@@ -213,7 +204,7 @@ class Supervisor:
         self._coord.request_stop(ex)
 
     def should_stop(self) -> bool:
-        """True if somebody asked to stop."""
+        """True once a stop has been requested."""
         return self._coord.should_stop()
 
     def stop_on_exception(self) -> Any:
@@ -221,7 +212,7 @@ class Supervisor:
         return self._coord.stop_on_exception()
 
     def wait_for_stop(self) -> None:
-        """Waits until somebody asks to stop."""
+        """Waits until a stop is requested."""
         self._coord.wait_for_stop()
 
     def summary_computed(self, sess: Any, summary: Any, global_step: Any = None) -> None:
@@ -250,34 +241,9 @@ class Supervisor:
         return self._coord
 
     @property
-    def init_op(self) -> Any:
-        """Initializes the variables."""
-        return self._init_op
-
-    @property
-    def init_feed_dict(self) -> Any:
-        """Fed to ``init_op``."""
-        return self._init_feed_dict
-
-    @property
-    def ready_op(self) -> Any:
-        """The names of variables that have no value."""
-        return self._ready_op
-
-    @property
-    def ready_for_local_init_op(self) -> Any:
-        """The same for what the local initialization needs; None if it needs nothing."""
-        return self._ready_for_local_init_op
-
-    @property
     def summary_writer(self) -> Any:
         """Writes the event file; None without ``logdir``, and for workers that are not the chief."""
         return self._summary_writer
-
-    @property
-    def summary_op(self) -> Any:
-        """All summaries as one."""
-        return self._summary_op
 
     @property
     def save_summaries_secs(self) -> Any:
@@ -288,11 +254,6 @@ class Supervisor:
     def global_step(self) -> Any:
         """The tensor of the global step; None if there is none."""
         return self._global_step
-
-    @property
-    def saver(self) -> Any:
-        """Saves the checkpoints."""
-        return self._saver
 
     @property
     def save_model_secs(self) -> Any:

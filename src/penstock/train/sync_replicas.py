@@ -27,6 +27,7 @@ from penstock.ops.queues.accumulator_classes import ConditionalAccumulator, Cond
 from penstock.ops.queues.queue_classes import FIFOQueue
 from penstock.platform import logging
 from penstock.train.optimizer import Optimizer
+from penstock.train.optimizer_wrapper import OptimizerWrapper
 from penstock.train.queue_runner import QueueRunner
 from penstock.train.sync_replicas_hook import LOST_WORKER_SECS, SyncReplicasOptimizerHook
 from penstock.variables.assign import assign
@@ -34,7 +35,7 @@ from penstock.variables.initialization import global_variables, report_uninitial
 from penstock.variables.variable import Variable
 
 
-class SyncReplicasOptimizer(Optimizer):
+class SyncReplicasOptimizer(OptimizerWrapper):
     """``tf.train.SyncReplicasOptimizer``: wraps an optimizer so that an update is the mean of the gradients of several workers.
 
     With ``total_num_replicas`` larger than ``replicas_to_aggregate`` the surplus workers are backups: the first gradients count, later ones are
@@ -54,18 +55,14 @@ class SyncReplicasOptimizer(Optimizer):
     def __init__(self, opt: Optimizer, replicas_to_aggregate: int, total_num_replicas: int | None = None, variable_averages: Any = None,
                  variables_to_average: Any = None, use_locking: bool = False, name: str = "sync_replicas") -> None:
         total = replicas_to_aggregate if total_num_replicas is None else total_num_replicas
-        super().__init__(use_locking, name)
+        super().__init__(opt, use_locking, name)
         logging.info("SyncReplicasV2: replicas_to_aggregate=%s; total_num_replicas=%s", replicas_to_aggregate, total)
-        self._opt, self._replicas_to_aggregate, self._total_num_replicas = opt, replicas_to_aggregate, total
+        self._replicas_to_aggregate, self._total_num_replicas = replicas_to_aggregate, total
         self._variable_averages, self._variables_to_average = variable_averages, variables_to_average
         self._tokens_per_step = max(total, replicas_to_aggregate)
         self._accumulators: list[tuple[ConditionalAccumulatorBase, str]] = []
         self._global_step: Any = None
         self._chief_queue_runner: QueueRunner | None = None
-
-    def compute_gradients(self, *args: Any, **kwargs: Any) -> list[tuple[Any, Any]]:
-        """What the wrapped optimizer computes."""
-        return self._opt.compute_gradients(*args, **kwargs)
 
     def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> Any:
         """The train op of a worker: adds its gradients, then waits for a token. Makes the chief's sync op too."""
@@ -187,17 +184,3 @@ class SyncReplicasOptimizer(Optimizer):
         if value is None:
             raise ValueError("Should be called after apply_gradients().")
         return value
-
-    # --- the wrapped optimizer's -------------------------------------------------------------------------------------
-
-    def get_slot(self, *args: Any, **kwargs: Any) -> Any:
-        """A slot of the wrapped optimizer."""
-        return self._opt.get_slot(*args, **kwargs)
-
-    def get_slot_names(self, *args: Any, **kwargs: Any) -> list[str]:
-        """The names of the wrapped optimizer's slots."""
-        return self._opt.get_slot_names(*args, **kwargs)
-
-    def variables(self) -> list[Any]:
-        """The variables of the wrapped optimizer."""
-        return self._opt.variables()

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.graph import dtypes
 from penstock.graph.convert import to_tensor
 from penstock.graph.dtypes import DType
 from penstock.graph.function import init_scope
@@ -11,13 +10,13 @@ from penstock.graph.graph import default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import REGISTRY
 from penstock.graph.scopes import colocate_with, device, name_scope
-from penstock.graph.shape import TensorShape, as_shape, unknown_shape
+from penstock.graph.shape import TensorShape
 from penstock.ops.constant import identity
 from penstock.ops.state.slice_assign import StridedSliceAssign
 from penstock.ops.state.state import Assign, CountUpTo, InitializedValue, IsVariableInitialized, VariableV2
 from penstock.variables.dependencies import guarded
 from penstock.variables.naming import prepend_name_scope
-from penstock.variables.variable import Variable, beside, check_initial_shape, decide_arguments, own_name
+from penstock.variables.variable import Variable, beside, check_initial_shape, own_name
 
 
 class RefVariable(Variable):
@@ -27,20 +26,11 @@ class RefVariable(Variable):
                  caching_device: Any = None, name: str | None = None, variable_def: Any = None, dtype: Any = None,
                  expected_shape: Any = None, import_scope: str | None = None, constraint: Any = None, synchronization: Any = None,
                  aggregation: Any = None, shape: Any = None) -> None:
-        if variable_def is not None:
-            if initial_value is not None:
-                raise ValueError("variable_def and initial_value are mutually exclusive.")
-            self._from_proto(variable_def, import_scope)
-            return
-        collections = decide_arguments(self, initial_value, trainable, collections, constraint, synchronization, aggregation)
-        dtype = None if dtype is None else dtypes.as_dtype(dtype)
-        self._caching_device = caching_device
-        with init_scope(), name_scope(name, "Variable", [] if callable(initial_value) else [initial_value]) as scope:
-            self._build(scope, initial_value, dtype, validate_shape, shape)
-        default_graph().add_to_collections(collections, self)
+        self._construct(initial_value, variable_def, import_scope, name=name, dtype=dtype, shape=shape, validate_shape=validate_shape,
+                        caching_device=caching_device, trainable=trainable, collections=collections, constraint=constraint,
+                        synchronization=synchronization, aggregation=aggregation)
 
     def _build(self, scope: str, initial_value: Any, dtype: DType | None, validate_shape: bool, shape: Any) -> None:
-        """The ops of the variable, in its own name scope."""
         name = own_name(scope)
         if callable(initial_value):
             with default_graph()._attr_scope(beside(name)):
@@ -57,9 +47,8 @@ class RefVariable(Variable):
 
     def _storage(self, scope: str, validate_shape: bool, shape: Any) -> Tensor:
         assert self._initial_value is not None
-        if shape is None:
-            shape = self._initial_value.shape if validate_shape else unknown_shape()
-        return VariableV2(shape=as_shape(shape), dtype=self._initial_value.dtype, container=default_graph()._container, name=scope)
+        return VariableV2(shape=self._storage_shape(shape, validate_shape), dtype=self._initial_value.dtype, container=default_graph()._container,
+                          name=scope)
 
     def _from_proto(self, variable_def: Any, import_scope: str | None) -> None:
         graph = default_graph()

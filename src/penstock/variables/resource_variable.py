@@ -4,7 +4,6 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NoReturn
 
-from penstock.graph import dtypes
 from penstock.graph.convert import to_tensor
 from penstock.graph.dtypes import DType
 from penstock.graph.function import init_scope
@@ -12,7 +11,7 @@ from penstock.graph.graph import default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import REGISTRY
 from penstock.graph.scopes import colocate_with, control_dependencies, device, name_scope
-from penstock.graph.shape import TensorShape, as_shape, unknown_shape
+from penstock.graph.shape import TensorShape, as_shape
 from penstock.ops.constant import identity
 from penstock.ops.state.resource import (
     AssignVariableOp,
@@ -28,7 +27,7 @@ from penstock.ops.state.resource import (
 from penstock.ops.state.slice_assign import ResourceStridedSliceAssign
 from penstock.variables.dependencies import guarded
 from penstock.variables.naming import prepend_name_scope
-from penstock.variables.variable import Variable, beside, check_initial_shape, decide_arguments, own_name
+from penstock.variables.variable import Variable, beside, check_initial_shape, own_name
 
 _ASSIGN_OPS = {"Assign": "AssignVariableOp", "AssignAdd": "AssignAddVariableOp", "AssignSub": "AssignSubVariableOp"}
 
@@ -42,27 +41,17 @@ class ResourceVariable(Variable):
                  caching_device: Any = None, name: str | None = None, dtype: Any = None, variable_def: Any = None,
                  import_scope: str | None = None, constraint: Any = None, distribute_strategy: Any = None, synchronization: Any = None,
                  aggregation: Any = None, shape: Any = None, expected_shape: Any = None) -> None:
-        if variable_def is not None:
-            if initial_value is not None:
-                raise ValueError("variable_def and initial_value are mutually exclusive.")
-            self._from_proto(variable_def, import_scope)
-            return
-        collections = decide_arguments(self, initial_value, trainable, collections, constraint, synchronization, aggregation)
-        dtype = None if dtype is None else dtypes.as_dtype(dtype)
-        self._caching_device = caching_device
-        with init_scope(), name_scope(name, "Variable", [] if callable(initial_value) else [initial_value]) as scope:
-            self._build(scope, initial_value, dtype, validate_shape, shape)
-        default_graph().add_to_collections(collections, self)
+        self._construct(initial_value, variable_def, import_scope, name=name, dtype=dtype, shape=shape, validate_shape=validate_shape,
+                        caching_device=caching_device, trainable=trainable, collections=collections, constraint=constraint,
+                        synchronization=synchronization, aggregation=aggregation)
 
     def _build(self, scope: str, initial_value: Any, dtype: DType | None, validate_shape: bool, shape: Any) -> None:
-        """The ops of the variable, in its own name scope."""
         graph, handle_name = default_graph(), own_name(scope)
         with graph._attr_scope(beside(handle_name)):
             with name_scope("Initializer"), device(None):
                 self._initial_value = to_tensor(initial_value() if callable(initial_value) else initial_value, dtype, "initial_value")
-            if shape is None:
-                shape = self._initial_value.shape if validate_shape else unknown_shape()
-            self._handle = variable_handle(self._initial_value.dtype.base_dtype, as_shape(shape), scope, handle_name, graph._container)
+            self._handle = variable_handle(self._initial_value.dtype.base_dtype, self._storage_shape(shape, validate_shape), scope, handle_name,
+                                           graph._container)
         check_initial_shape(self._initial_value, validate_shape)
         with name_scope("IsInitialized"):
             self._is_initialized_op = VarIsInitializedOp(self._handle)

@@ -15,11 +15,13 @@ from tensorboard.compat.proto.variable_pb2 import VariableDef
 
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import register_tensor_conversion_function
-from penstock.graph.dtypes import DType
-from penstock.graph.graph import Graph
+from penstock.graph.dtypes import DType, as_dtype
+from penstock.graph.function import init_scope
+from penstock.graph.graph import Graph, default_graph
 from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Operation, Tensor
-from penstock.graph.shape import TensorShape
+from penstock.graph.scopes import name_scope
+from penstock.graph.shape import TensorShape, as_shape, unknown_shape
 from penstock.graph.stacks import default_session
 from penstock.ops.array.gather import GatherNd, GatherV2
 from penstock.ops.array.slicing import slice_helper
@@ -76,7 +78,36 @@ class Variable(metaclass=_VariableType):
         super().__init_subclass__(**kwargs)
         cls._is_factory = False
 
+    def _construct(self, initial_value: Any, variable_def: VariableDef | None, import_scope: str | None, *, name: str | None, dtype: Any, shape: Any,
+                   validate_shape: bool, caching_device: Any, **choices: Any) -> None:
+        """What the ``__init__`` of both kinds does; they differ in the order of their arguments. ``choices``: see ``decide_arguments``."""
+        if variable_def is not None:
+            if initial_value is not None:
+                raise ValueError("variable_def and initial_value are mutually exclusive.")
+            self._from_proto(variable_def, import_scope)
+            return
+        collections = decide_arguments(self, initial_value, **choices)
+        dtype = None if dtype is None else as_dtype(dtype)
+        self._caching_device = caching_device
+        with init_scope(), name_scope(name, "Variable", [] if callable(initial_value) else [initial_value]) as scope:
+            self._build(scope, initial_value, dtype, validate_shape, shape)
+        default_graph().add_to_collections(collections, self)
+
+    def _storage_shape(self, shape: Any, validate_shape: bool) -> TensorShape:
+        """The shape that the state is declared with: the given one, or that of the initial value."""
+        if shape is not None:
+            return as_shape(shape)
+        return self._initial_value.shape if validate_shape and self._initial_value is not None else unknown_shape()
+
     # --- what the two kinds define -----------------------------------------------------------------------------------
+
+    def _build(self, scope: str, initial_value: Any, dtype: DType | None, validate_shape: bool, shape: Any) -> None:
+        """Adds the ops of the variable, in its own name scope."""
+        raise NotImplementedError
+
+    def _from_proto(self, variable_def: VariableDef, import_scope: str | None) -> None:
+        """Finds the ops that ``variable_def`` names in the default graph."""
+        raise NotImplementedError
 
     @property
     def name(self) -> str:
@@ -359,7 +390,7 @@ class SlicedVariable(Tensor):
 
     def assign(self, value: Any, name: str | None = None) -> Any:
         """Writes the slice; returns what has the variable's new value."""
-        masks = {key: kept for key, kept in self.op.attrs.items() if key.endswith("_mask")}
+        masks = {key: mask for key, mask in self.op.attrs.items() if key.endswith("_mask")}
         begin, end, strides = self.op.inputs[1:]
         return self._variable._strided_slice_assign(begin, end, strides, value, name or f"{self.op.name}/_assign", masks)
 

@@ -11,23 +11,20 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.seeds import get_seed
-from penstock.graph.shape import TensorShape, as_shape, scalar, unknown_shape
+from penstock.graph.shape import TensorShape, as_shape, scalar
 from penstock.graph.static import constant_value
 from penstock.ops.array.gather import gather
 from penstock.ops.queues import queue as ops
+from penstock.ops.queues.components import Components
 
 
-class QueueBase:
-    """What all queues have. A component is one tensor of an element; ``names`` turns elements into dictionaries."""
+class QueueBase(Components):
+    """What all queues have."""
+
+    _unequal_length = "Queue {} must have the same length as dtypes"
 
     def __init__(self, dtypes: Any, shapes: Any, names: Any, queue_ref: Tensor) -> None:
-        self._dtypes = list(dtypes)
-        if shapes is not None and len(shapes) != len(dtypes):
-            raise ValueError("Queue shapes must have the same length as dtypes")
-        self._shapes = [unknown_shape()] * len(self._dtypes) if shapes is None else [as_shape(shape) for shape in shapes]
-        if names is not None and len(names) != len(dtypes):
-            raise ValueError("Queue names must have the same length as dtypes")
-        self._names = names
+        super().__init__(list(dtypes), shapes, names)
         self._queue_ref = queue_ref
         self._name = queue_ref.op.name.split("/")[-1]
 
@@ -54,21 +51,6 @@ class QueueBase:
         """The name of the node that makes the queue."""
         return self._queue_ref.op.name
 
-    @property
-    def dtypes(self) -> list[dt.DType]:
-        """The types of the components."""
-        return self._dtypes
-
-    @property
-    def shapes(self) -> list[TensorShape]:
-        """The shapes of the components."""
-        return self._shapes
-
-    @property
-    def names(self) -> list[str] | None:
-        """The names of the components, or None."""
-        return self._names
-
     # --- elements in and out -----------------------------------------------------------------------------------------
 
     def enqueue(self, vals: Any, name: str | None = None) -> Operation:
@@ -92,18 +74,18 @@ class QueueBase:
 
     def dequeue(self, name: str | None = None) -> Any:
         """One element: a tensor, a list of components, or a dictionary if the queue has names."""
-        return self._returned(ops.QueueDequeueV2(self._queue_ref, component_types=self._dtypes, name=name or f"{self._name}_Dequeue"))
+        return self._as_element(ops.QueueDequeueV2(self._queue_ref, component_types=self._dtypes, name=name or f"{self._name}_Dequeue"))
 
     def dequeue_many(self, n: Any, name: str | None = None) -> Any:
         """``n`` elements, stacked along a new first axis."""
         tensors = ops.QueueDequeueManyV2(self._queue_ref, n, component_types=self._dtypes, name=name or f"{self._name}_DequeueMany")
         count = constant_value(tensors[0].op.inputs[1])
-        return self._returned(tensors, TensorShape([None if count is None else int(count)]))
+        return self._as_element(tensors, TensorShape([None if count is None else int(count)]))
 
     def dequeue_up_to(self, n: Any, name: str | None = None) -> Any:
         """``n`` elements, or fewer if the queue is closed and has no more, stacked along a new first axis."""
         tensors = ops.QueueDequeueUpToV2(self._queue_ref, n, component_types=self._dtypes, name=name or f"{self._name}_DequeueUpTo")
-        return self._returned(tensors, TensorShape([None]))
+        return self._as_element(tensors, TensorShape([None]))
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
         """An operation that closes the queue."""
@@ -140,7 +122,7 @@ class QueueBase:
             vals = [vals]
         return [to_tensor(value, dtype, f"component_{index}") for index, (value, dtype) in enumerate(zip(vals, self._dtypes))]
 
-    def _returned(self, tensors: list[Tensor], batch: TensorShape = scalar()) -> Any:
+    def _as_element(self, tensors: list[Tensor], batch: TensorShape = scalar()) -> Any:
         for tensor, shape in zip(tensors, self._shapes):  # the handle alone does not tell them if it was chosen from a list
             tensor.set_shape(batch.concatenate(shape))
         if self._names:
@@ -163,10 +145,10 @@ def _shape_list(shapes: Any, count: int) -> list[TensorShape] | None:
 
 def _whole_shapes(shapes: Any, count: int) -> list[TensorShape] | None:
     """As ``_shape_list``, for queues whose elements all have the same shape."""
-    found = _shape_list(shapes, count)
-    if any(not shape.is_fully_defined() for shape in found or ()):
-        raise ValueError(f"All shapes must be fully defined: {found}")
-    return found
+    whole = _shape_list(shapes, count)
+    if any(not shape.is_fully_defined() for shape in whole or ()):
+        raise ValueError(f"All shapes must be fully defined: {whole}")
+    return whole
 
 
 def _name_list(names: Any) -> list[str] | None:

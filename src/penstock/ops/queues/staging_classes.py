@@ -8,24 +8,20 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.graph import default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.scopes import colocate_with, name_scope
-from penstock.graph.shape import TensorShape, as_shape, unknown_shape
 from penstock.ops.flow.misc import no_op
 from penstock.ops.queues import staging as ops
+from penstock.ops.queues.components import Components
 
 
-class BaseStagingArea:
+class BaseStagingArea(Components):
     """What areas in order and under keys share."""
+
+    _unequal_length = "StagingArea {} must be the same length as dtypes"
 
     def __init__(self, dtypes: Any, shapes: Any = None, names: Any = None, shared_name: str | None = None, capacity: int = 0,
                  memory_limit: int = 0) -> None:
         self._name = shared_name or default_graph().unique_name(type(self).__name__)
-        self._dtypes = [dt.as_dtype(item) for item in dtypes]
-        if shapes is not None and len(shapes) != len(self._dtypes):
-            raise ValueError("StagingArea shapes must be the same length as dtypes")
-        self._shapes = [unknown_shape() for _ in self._dtypes] if shapes is None else [as_shape(shape) for shape in shapes]
-        if names is not None and len(names) != len(self._dtypes):
-            raise ValueError("StagingArea names must be the same length as dtypes")
-        self._names = names
+        super().__init__([dt.as_dtype(item) for item in dtypes], shapes, names)
         self._capacity, self._memory_limit = capacity, memory_limit
         with name_scope(f"{self._name}_root"):
             self._root = no_op()  # all operations of the area run where this one does
@@ -34,21 +30,6 @@ class BaseStagingArea:
     def name(self) -> str:
         """The name of the area."""
         return self._name
-
-    @property
-    def dtypes(self) -> list[dt.DType]:
-        """The types of the components."""
-        return self._dtypes
-
-    @property
-    def shapes(self) -> list[TensorShape]:
-        """The shapes of the components."""
-        return self._shapes
-
-    @property
-    def names(self) -> list[str] | None:
-        """The names of the components, or None."""
-        return self._names
 
     @property
     def capacity(self) -> int:
@@ -87,7 +68,7 @@ class BaseStagingArea:
             tensor.shape.assert_is_compatible_with(self._shapes[index])
         return tensors, indices
 
-    def _returned(self, tensors: list[Tensor], indices: list[int]) -> Any:
+    def _as_element(self, tensors: list[Tensor], indices: list[int]) -> Any:
         for tensor, index in zip(tensors, indices):
             tensor.set_shape(self._shapes[index])
         if self._names:
@@ -109,11 +90,11 @@ class StagingArea(BaseStagingArea):
 
     def get(self, name: str | None = None) -> Any:
         """The oldest element, when there is one: a list of tensors, or a dictionary if the area has names."""
-        return self._returned(self._op(ops.Unstage, name=name, what="get"), list(range(len(self._dtypes))))
+        return self._as_element(self._op(ops.Unstage, name=name, what="get"), list(range(len(self._dtypes))))
 
     def peek(self, index: Any, name: str | None = None) -> Any:
         """The element at a place, which stays there."""
-        return self._returned(self._op(ops.StagePeek, index, name=name, what="peek"), list(range(len(self._dtypes))))
+        return self._as_element(self._op(ops.StagePeek, index, name=name, what="peek"), list(range(len(self._dtypes))))
 
     def size(self, name: str | None = None) -> Tensor:
         """The number of elements."""
@@ -146,7 +127,7 @@ class MapStagingArea(BaseStagingArea):
         """Components of the element of ``key``, which stay."""
         chosen = self._chosen(indices)
         dtypes = [self._dtypes[index] for index in chosen]
-        return self._returned(self._op(self._ops["peek"], key, chosen, dtypes=dtypes, name=name, what="pop"), chosen)
+        return self._as_element(self._op(self._ops["peek"], key, chosen, dtypes=dtypes, name=name, what="pop"), chosen)
 
     def get(self, key: Any = None, indices: Any = None, name: str | None = None) -> Any:
         """(key, components) of the element of ``key``, or of any element (the one with the smallest key, if the area is ordered)."""
@@ -156,7 +137,7 @@ class MapStagingArea(BaseStagingArea):
             key, tensors = self._op(self._ops["unstage_any"], chosen, dtypes=dtypes, name=name, what="get_nokey")
         else:
             tensors = self._op(self._ops["unstage"], key, chosen, dtypes=dtypes, name=name, what="get")
-        return key, self._returned(tensors, chosen)
+        return key, self._as_element(tensors, chosen)
 
     def size(self, name: str | None = None) -> Tensor:
         """The number of complete elements."""

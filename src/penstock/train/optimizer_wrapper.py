@@ -1,0 +1,30 @@
+"""OptimizerWrapper: what an optimizer around another one hands on to it."""
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.train.optimizer import Optimizer
+
+
+class OptimizerWrapper(Optimizer):
+    """Changes how gradients are applied; gradients, slots and variables are those of the wrapped optimizer."""
+
+    def __init__(self, opt: Optimizer, use_locking: bool, name: str) -> None:
+        super().__init__(use_locking, name)
+        self._opt = opt
+
+    def compute_gradients(self, *args: Any, **kwargs: Any) -> list[tuple[Any, Any]]:
+        """What the wrapped optimizer computes, from this worker's data alone."""
+        return self._opt.compute_gradients(*args, **kwargs)
+
+    def get_slot(self, *args: Any, **kwargs: Any) -> Any:
+        """A slot of the wrapped optimizer."""
+        return self._opt.get_slot(*args, **kwargs)
+
+    def get_slot_names(self, *args: Any, **kwargs: Any) -> list[str]:
+        """The names of the wrapped optimizer's slots."""
+        return self._opt.get_slot_names(*args, **kwargs)
+
+    def variables(self) -> list[Any]:
+        """The variables of the wrapped optimizer."""
+        return self._opt.variables()
