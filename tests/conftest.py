@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 os.environ.setdefault("PENSTOCK_COMPILE", "off")  # tests of the compiler turn it on; ``make test`` runs programs with it
+os.environ.setdefault("PENSTOCK_STRICT", "1")  # here, and in the processes that tests start, an error of the compiler is an error
 
 import pytest
 
@@ -78,6 +79,15 @@ def no_thread_left():
         if time.monotonic() > deadline:
             pytest.fail(f"threads left running: {sorted(thread.name for thread in left)}")
         time.sleep(0.01)
+
+
+@pytest.fixture(autouse=True)
+def no_defect_reported():
+    """Fails a test in which the compiler gave up because of an error of its own, even if the test took that for another error."""
+    from penstock.native import defects
+    defects.reported.clear()
+    yield
+    assert not defects.reported, "the compiler has failed: see the log"
 
 
 def _threads() -> set[threading.Thread]:

@@ -20,7 +20,6 @@ def eager(monkeypatch, kernel_cache):
     monkeypatch.setenv("PENSTOCK_CACHE_DIR", str(kernel_cache))
     monkeypatch.setattr(config, "mode", "eager")
     monkeypatch.setattr(config, "threads", 2)
-    monkeypatch.setattr(config, "strict", True)
 
 
 _held: dict[str, Code] = {}  # kernels for AVX2, which tests share

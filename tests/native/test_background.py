@@ -13,7 +13,7 @@ import pytest
 import penstock as tf
 import penstock.ops
 from penstock.graph import dtypes as dt
-from penstock.native import stacks
+from penstock.native import defects, stacks
 from penstock.native.background import Background
 from penstock.native.config import config
 from penstock.native.patience import MOST
@@ -45,6 +45,7 @@ def test_a_bug_costs_speed_only(jobs, caplog):
     assert jobs.wait(60)
     assert done == [1]
     assert "ZeroDivisionError" in caplog.text
+    defects.reported.clear()
 
 
 def test_nothing_starts_after_the_end(jobs):

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -55,6 +56,22 @@ def test_damaged_entries_are_rebuilt(damage, caplog):
     assert works()
     assert path.read_bytes() == sound
     assert damage is None or "damaged" in caplog.text
+
+
+def test_kernels_of_other_sources_are_not_used(tmp_path):
+    """A package that differs in one file of the compiler makes kernels of its own."""
+    package = tmp_path / "penstock"
+    shutil.copytree(penstock.__path__[0], package, ignore=shutil.ignore_patterns("__pycache__"))
+    name = "from penstock.native import target; print(target.__file__, target._sources())"
+
+    def sources():
+        environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+        return subprocess.run([sys.executable, "-c", name], check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout
+
+    before = sources()
+    assert str(tmp_path) in before
+    (package / "native" / "changed.py").write_text('"""Not in the other one."""')
+    assert sources() != before
 
 
 def test_entry_under_another_name_is_damaged(folder):

@@ -192,6 +192,18 @@ def test_loop_over_a_variable_that_is_trained():
         check(build, numbers(3, 4))
 
 
+def test_loop_over_a_value_that_was_read_before_it():
+    """The variable is written once the loop, and its gradient, are done with what was read."""
+    for resource in (False, True):
+        def build(x, resource=resource):
+            w = tf.get_variable("w", [4], use_resource=resource, initializer=tf.ones_initializer())
+            read = w.read_value()
+            (y,) = turns(5, lambda i, y: (y * read + x,), x)
+            with tf.control_dependencies([w.assign_sub(0.01 * tf.gradients(tf.reduce_sum(y), read)[0])]):
+                return [tf.identity(y), w.read_value()]
+        check(build, numbers(4))
+
+
 # --- arrays of tensors -----------------------------------------------------------------------------------------------
 
 

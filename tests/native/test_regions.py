@@ -233,6 +233,37 @@ def test_descent_along_a_product_with_the_variable_itself(resource, product):
             np.testing.assert_allclose(session.run(w), value, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("resource", [False, True])
+def test_matrix_factorisation(resource):
+    """Both products could do the descent of one variable, but each reads the other's: not both can come first."""
+    u, v = (np.random.RandomState(seed).standard_normal(shape).astype("f") for seed, shape in enumerate([(8, 3), (3, 6)]))
+    left, right, ratings = tf.Variable(u, use_resource=resource), tf.Variable(v, use_resource=resource), tf.placeholder(tf.float32, [8, 6])
+    train = tf.train.GradientDescentOptimizer(0.01).minimize(tf.reduce_sum(tf.square(left @ right - ratings)))
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for _ in range(3):
+            session.run(train, {ratings: np.ones((8, 6), "f")})
+            error = np.float32(0.02) * (u @ v - 1)
+            u, v = u - error @ v.T, v - u.T @ error
+        np.testing.assert_allclose(session.run(left), u, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(session.run(right), v, rtol=1e-4, atol=1e-5)
+        assert any(each._ready for each in regions_of(session))
+
+
+def test_what_is_added_to_a_product_waits_for_a_write_of_its_factor():
+    """The sum cannot be the product's epilogue: it is computed of what is written to the factor once the product is done."""
+    w, x = tf.Variable(np.eye(40, dtype="f"), use_resource=True), tf.placeholder(tf.float32, [40, 40])
+    product = tf.matmul(x, w)
+    with tf.control_dependencies([product]):
+        write = w.assign_add(x)
+    with tf.control_dependencies([write]):
+        total = product + w.read_value()
+    value = np.random.RandomState(0).standard_normal((40, 40)).astype("f")
+    with tf.Session() as session:
+        session.run(w.initializer)
+        np.testing.assert_allclose(session.run(total, {x: value}), value + np.eye(40) + value, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("size", [5, 5000])  # the updates are one loop, and one each
 def test_variables_can_exchange_their_values(size):
     v, w = (tf.Variable(np.full(size, value, "f"), use_resource=True) for value in (1, 2))

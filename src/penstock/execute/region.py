@@ -22,6 +22,7 @@ from penstock.execute.report import KernelReport, PlanReport, Stopwatch, watch
 from penstock.execute.results import LARGE, RESULTS
 from penstock.execute.step import works_alone
 from penstock.graph import dtypes
+from penstock.native import defects
 from penstock.native.background import background
 from penstock.native.calls import Unsupported
 from penstock.native.config import config
@@ -162,8 +163,8 @@ class RegionRun:
     def _specialise(self, signature: Any, arrays: list[np.ndarray]) -> _Ready | None:
         shapes = [(array.shape, dtypes.as_dtype(array.dtype)) for array in arrays]
         body = self.body
-        threads, finishing = self._environment.threads, self._environment.passes.remapping
-        made = self._attempt(lambda: Specialisation(body.nodes, body.args, body.outputs, shapes, threads, finishing))
+        threads, epilogues = self._environment.threads, self._environment.passes.remapping
+        made = self._attempt(lambda: Specialisation(body.nodes, body.args, body.outputs, shapes, threads, epilogues))
         if made is None:
             return None
         if len(self._ready) >= _MOST:
@@ -180,9 +181,9 @@ class RegionRun:
         except Unsupported as why:
             self._cut(self.body.nodes[-1].name, str(why))
         except Exception as error:  # a bug of the compiler must cost speed, not the user's program
+            defects.report(error)
             if config.strict:
                 raise
-            _log.exception("a region could not be made native; NumPy runs it")
             self.demoted.update(dict.fromkeys((node.name for node in self.body.nodes), repr(error)))
             self._plan = None
         return None

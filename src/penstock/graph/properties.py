@@ -60,7 +60,7 @@ class Properties:
     idempotent: bool = False  # applied twice it gives what it gives once, bit for bit
     sums: bool = False  # the output is the sum of all inputs, which have its shape
     inner: Callable[..., tuple[int, int]] | None = None  # of a product of two: the axis of each factor that goes away, a function of attributes
-    finishes: str = ""  # what it does to a product that it alone uses: add something, floor it at 0, descend (a variable) along it
+    epilogue: str = ""  # what it is as the end of a product that it alone uses: add (something to it), relu, descent (of a variable along it)
 
     # pictures, whose axes may stand in another order
     pictures: tuple[str, ...] = ()  # names of the inputs and outputs whose axes stand in the order that its attribute data_format tells

@@ -2,16 +2,14 @@
 from __future__ import annotations
 
 import atexit
-import logging
 import os
 import queue
 import threading
 import time
 from collections.abc import Callable
 
-from penstock.native import stacks
+from penstock.native import defects, stacks
 
-_log = logging.getLogger(__name__)
 _IDLE = 5.0  # seconds after which the thread ends
 _EXIT = 10.0  # seconds that the end of the program waits for a compilation: LLVM must not be torn down under it
 
@@ -33,7 +31,7 @@ class Background:
         self._thread: threading.Thread | None = None
 
     def submit(self, job: Job) -> None:
-        """Has a job done some time, if there is a thread for it. An error in it is logged: it must cost speed, not the user's program."""
+        """Has a job done some time, if there is a thread for it. An error in it is reported: it must cost speed, not the user's program."""
         with self._lock:
             if self._closing:
                 return
@@ -61,8 +59,8 @@ class Background:
     def _do(self, job: Job) -> None:
         try:
             job()
-        except Exception:
-            _log.exception("native code could not be made; NumPy goes on")
+        except Exception as error:
+            defects.report(error)
         finally:
             with self._lock:
                 self._left -= 1

@@ -6,6 +6,7 @@
     PENSTOCK_DUMP=ir,asm          prints each kernel that is compiled, as LLVM IR, as assembly, or as both
     PENSTOCK_THREADS=4            threads that share a large kernel (default: the CPUs that this process may use)
     PENSTOCK_ISA=avx2             kernels use no instructions beyond AVX2, as on a CPU that has no others: to test and measure them there
+    PENSTOCK_STRICT=1             an error inside the compiler is raised, instead of leaving the region to NumPy: for tests
 """
 from __future__ import annotations
 
@@ -56,10 +57,10 @@ class Config:
     threads: int
     dump: frozenset[str] = frozenset()
     isa: str = ""  # the most that kernels may ask of the CPU; "": all that it has
-    strict: bool = False  # an error inside the compiler is raised (for its tests) instead of leaving the region to NumPy
+    strict: bool = False  # an error inside the compiler is raised instead of leaving the region to NumPy
 
 
-config = Config(_mode(), _threads(), _dump(), _isa())
+config = Config(_mode(), _threads(), _dump(), _isa(), os.environ.get("PENSTOCK_STRICT", "") not in ("", "0"))
 
 
 def get_compiler() -> str:

@@ -42,9 +42,9 @@ OUT_OF_MEMORY = 2  # a status: a kernel got no memory. (1: it refuses its inputs
 class Emitter:
     """Collects the calls of a region. ``threads`` is how many parts of a call can run at once."""
 
-    def __init__(self, threads: int, finishing: bool = True) -> None:
+    def __init__(self, threads: int, epilogues: bool = True) -> None:
         self.threads = threads
-        self.finishing = finishing  # may products take over what comes after them?
+        self.epilogues = epilogues  # may products take over what comes after them?
         self.calls: list[Call] = []
         self.loops: list[tuple[int, int]] = []  # first and last call of each, inner ones first
         self.homes: dict[Any, Array] = {}  # of values, where they are wanted: see ``joining``

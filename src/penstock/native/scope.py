@@ -21,8 +21,7 @@ from penstock.native.calls import Array, Unsupported
 from penstock.native.emitter import Emitter
 from penstock.native.fusion import clusters
 from penstock.native.fusion.cluster_space import Kind, kind_of
-from penstock.native.fusion.finishing import absorb
-from penstock.native.fusion.finishing import options as finishing_options
+from penstock.native.fusion.epilogues import absorb_epilogues, epilogue_options
 from penstock.native.fusion.sums import merged
 from penstock.native.values import Item, Value, is_reference
 from penstock.ops.constant import Const, Placeholder
@@ -179,7 +178,7 @@ class Scope:
                 else:
                     readers.append(item)
                     if item.node.definition.snapshot:
-                        readers += item.outputs[0].users
+                        readers += [user for user in item.outputs[0].users if user in position]
 
     def _order_arrays(self) -> None:
         """What is done to an array of tensors stays in the order of the program."""
@@ -195,7 +194,7 @@ class Scope:
     def emit(self) -> list[Array]:
         """The calls of all items; the arrays of the outputs."""
         items = merged(self.emitter, self.items)
-        groups = clusters.group(absorb(items) if self.emitter.finishing else items)
+        groups = clusters.group(absorb_epilogues(items) if self.emitter.epilogues else items)
         self._joined = joining.plan(self.emitter, groups)
         self._left = Counter(value for group in groups for item in group for value in item.inputs)
         for group in groups:
@@ -204,7 +203,7 @@ class Scope:
 
     def _emit(self, group: list[Item]) -> None:
         emitter = self.emitter
-        emitter.nodes = list(dict.fromkeys(each for item in group for each in (item, *(part.node.payload or part for part in item.finish))))
+        emitter.nodes = list(dict.fromkeys(each for item in group for each in (item, *(part.node.payload or part for part in item.epilogue))))
         for item in group:
             for variable in written(item):
                 self._keep_snapshots(variable, group)
@@ -224,10 +223,10 @@ class Scope:
         if node.definition.native is None:
             raise Unsupported("it has no native form for these types, or for so many inputs")
         arrays = self._kept_apart(item)
-        options = finishing_options(item) if item.finish else {"into": self._joined[item]} if item in self._joined else None
+        options = epilogue_options(item) if item.epilogue else {"into": self._joined[item]} if item in self._joined else None
         first = len(self.emitter.calls)
         found = node.definition.emit(self.emitter, arrays, node.attrs, options)
-        found = found[:len(item.outputs)] if item.finish else found  # an update of a resource has no output
+        found = found[:len(item.outputs)] if item.epilogue else found  # an update of a resource has no output
         if len(found) != len(item.outputs):
             raise AssertionError(f"native of {node.definition.type} gave {len(found)} outputs for {len(item.outputs)}")
         for value, array in zip(item.outputs, found):
@@ -262,8 +261,8 @@ class Scope:
 
 def written(item: Item) -> list[Value]:
     """The variables that an item writes to."""
-    if item.finish:
-        return [value for other in item.finish for value in written(other)]
+    if item.epilogue:
+        return [value for other in item.epilogue for value in written(other)]
     updates = item.node.definition.updates
     if not updates:
         return []

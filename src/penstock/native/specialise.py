@@ -25,8 +25,8 @@ class Specialisation:
     """
 
     def __init__(self, nodes: Sequence[Node], inputs: Sequence[Node], outputs: Sequence[Edge], shapes: Sequence[tuple[tuple[int, ...], DType]],
-                 threads: int, finishing: bool = True) -> None:
-        self.emitter = Emitter(threads, finishing)
+                 threads: int, epilogues: bool = True) -> None:
+        self.emitter = Emitter(threads, epilogues)
         self.inputs = [_input(shape, dtype) for shape, dtype in shapes]
         scope = Scope(self.emitter, nodes, {(node, 0): value for node, value in zip(inputs, self.inputs)}, outputs)
         for node, index in outputs:

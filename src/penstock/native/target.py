@@ -137,7 +137,7 @@ def _sources() -> str:
     """Names this version of the package by what is in its files: their times may be those of another version's."""
     package = Path(__file__).parents[1]
     found = hashlib.sha256()
-    for path in sorted(path for folder in ("compiler", "ops", "graph") for path in (package / folder).rglob("*.py")):
+    for path in sorted(path for folder in ("native", "ops", "graph") for path in (package / folder).rglob("*.py")):
         content = path.read_bytes()
         found.update(f"{path.relative_to(package)} {len(content)}\n".encode())
         found.update(content)

@@ -42,7 +42,7 @@ class Item:
     node: Node
     inputs: list[Value]
     outputs: list[Value]
-    finish: list[Item] = field(default_factory=list)  # items that this one, a product, takes over: see ``finishing``
+    epilogue: list[Item] = field(default_factory=list)  # items that this one, a product, does on the way: see ``fusion/epilogues.py``
     after: list[Item] = field(default_factory=list)  # what has to run before: control dependencies, reads and writes of variables
 
     def __repr__(self) -> str:
@@ -53,5 +53,5 @@ def is_reference(value: Value) -> bool:
     """True of a reference to a variable, which sees its new value, as an update hands it on."""
     if value.item is None:
         return False
-    maker = value.item.finish[-1] if value.item.finish else value.item
+    maker = value.item.epilogue[-1] if value.item.epilogue else value.item
     return bool(maker.node.output_dtypes[maker.outputs.index(value)].is_ref)

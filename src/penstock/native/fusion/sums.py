@@ -4,7 +4,7 @@
 
 The factors are joined along the axis that goes away: one product with a long inner axis is faster than many with short ones, and the terms are never
 stored. Where the factors are larger than the terms, the terms are added one after the other instead, which each product does itself: see
-``finishing``. Either way the order of the additions is that of the program, whatever the threads do.
+``epilogues``. Either way the order of the additions is that of the program, whatever the threads do.
 """
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Add:
     neutral = {0: -0.0, 1: -0.0}  # not 0.0: -0.0 + 0.0 is 0.0
     associative = "sum"
     elementwise = True
-    finishes = "add"
+    epilogue = "add"
     shape = broadcasting("x", "y")
     kernel = _sum
 
@@ -64,7 +64,7 @@ class AddV2:
     ufunc = np.add
     neutral = {0: -0.0, 1: -0.0}
     associative = "sum"
-    finishes = "add"
+    epilogue = "add"
     elementwise = commutative = True
     shape = broadcasting("x", "y")
 
@@ -264,7 +264,7 @@ class AddN:
     """The sum of tensors of one shape."""
 
     elementwise = commutative = sums = True
-    finishes = "add"
+    epilogue = "add"
 
     def shape(inputs):
         return merged(inputs)
@@ -283,7 +283,7 @@ class AccumulateNV2:
     """The sum of tensors of a shape that is known beforehand."""
 
     elementwise = commutative = sums = True
-    finishes = "add"
+    epilogue = "add"
 
     def shape(inputs, shape):
         return merged(inputs).merge_with(shape)

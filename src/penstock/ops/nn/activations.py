@@ -44,7 +44,7 @@ class Relu:
     """max(features, 0), elementwise."""
 
     elementwise = True
-    finishes = "floor"
+    epilogue = "relu"
     shape = like("features")
 
     def kernel(features):

@@ -44,7 +44,7 @@ class BiasAdd:
 
     pictures = ("value", "output")
     rows = ("value",)
-    finishes = "add"
+    epilogue = "add"
 
     def shape(value, bias, data_format):
         return _added_shape(value, bias, data_format)

@@ -318,7 +318,7 @@ def _define_one(name: str, signature: str, rule: Rule, resource: bool, sparse: b
 
 
 (ApplyGradientDescent, ResourceApplyGradientDescent) = _define("GradientDescent", "var | alpha delta", _gradient_descent)
-ApplyGradientDescent.finishes = ResourceApplyGradientDescent.finishes = "descend"
+ApplyGradientDescent.epilogue = ResourceApplyGradientDescent.epilogue = "descent"
 (ApplyMomentum, ResourceApplyMomentum, SparseApplyMomentum, ResourceSparseApplyMomentum) = _define(
     "Momentum", "var accum | lr grad momentum", _momentum, sparse="var accum | lr grad indices momentum", use_nesterov=False)
 (ResourceApplyKerasMomentum, ResourceSparseApplyKerasMomentum) = _define(
