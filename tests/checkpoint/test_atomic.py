@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from penstock.checkpoint.writer import BundleWriter
+from penstock.checkpoint.bundle_writer import BundleWriter
 from support.process import python
 
 # Processes are forked from one that has imported everything, so that many can be killed. The values of a checkpoint belong together: a mixture of two
@@ -15,9 +15,9 @@ from support.process import python
 PROGRAM = """
     import os, random, signal, sys, time
     import numpy as np
-    from penstock.checkpoint.inspection import CheckpointReader
-    from penstock.checkpoint.state import latest_checkpoint, remove_checkpoint, update_checkpoint_state
-    from penstock.checkpoint.writer import BundleWriter, merge
+    from penstock.checkpoint.contents import CheckpointReader
+    from penstock.checkpoint.checkpoint_state import latest_checkpoint, remove_checkpoint, update_checkpoint_state
+    from penstock.checkpoint.bundle_writer import BundleWriter, merge
 
     folder, kind, times = sys.argv[1], sys.argv[2], int(sys.argv[3])
 

@@ -11,7 +11,7 @@ import pytest
 
 import penstock as tf
 from penstock.checkpoint import claims
-from penstock.checkpoint.writer import BundleWriter
+from penstock.checkpoint.bundle_writer import BundleWriter
 from support.process import environment
 
 PATIENCE = 20.0
@@ -19,7 +19,7 @@ UNFINISHED = """
 import sys, time
 import numpy as np
 from penstock.checkpoint.claims import owned
-from penstock.checkpoint.writer import BundleWriter
+from penstock.checkpoint.bundle_writer import BundleWriter
 
 kind, path = sys.argv[1:]
 if kind == "file":

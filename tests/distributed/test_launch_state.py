@@ -12,7 +12,7 @@ import pytest
 from penstock.distributed import launch_logs
 from penstock.distributed.cluster_spec import tf_config
 from penstock.distributed.launch_logs import Lines, Printer, wants_color
-from penstock.distributed.launch_plan import CLASSIC_FLAGS, Plan, Task, environment
+from penstock.distributed.launch_plan import CLASSIC_FLAGS, LaunchPlan, Task, environment
 from penstock.distributed.launch_state import LOST, Begin, Exited, Finish, Interrupt, LaunchState, Note, Signal, Start, Tick, describe, exit_code
 
 pytestmark = pytest.mark.process
@@ -84,7 +84,7 @@ def test_exit_codes():
 
 
 def test_what_tasks_are_told():
-    plan = Plan(["prog.py", "x"], ps=1, workers=2, chief=True, evaluator=True, flags=CLASSIC_FLAGS)
+    plan = LaunchPlan(["prog.py", "x"], ps=1, workers=2, chief=True, evaluator=True, flags=CLASSIC_FLAGS)
     tasks = plan.tasks()
     assert [str(task) for task in tasks] == ["ps 0", "chief 0", "worker 0", "worker 1", "evaluator 0"]
     cluster = plan.cluster({task: f"h:{number}" for number, task in enumerate(tasks)})

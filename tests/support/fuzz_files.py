@@ -30,7 +30,7 @@ import numpy as np  # noqa: E402
 from google.protobuf.message import DecodeError  # noqa: E402
 
 import penstock as tf  # noqa: E402
-from penstock.checkpoint.table import build_table, read_table  # noqa: E402
+from penstock.checkpoint.sstable import build_table, read_table  # noqa: E402
 from penstock.graph.graph import Graph  # noqa: E402
 from penstock.platform.records import RecordReader, frame  # noqa: E402
 

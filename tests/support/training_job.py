@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from penstock.checkpoint.inspection import CheckpointReader
-from penstock.checkpoint.state import latest_checkpoint
+from penstock.checkpoint.checkpoint_state import latest_checkpoint
+from penstock.checkpoint.contents import CheckpointReader
 from support.process import environment
 
 PATIENCE = 120.0

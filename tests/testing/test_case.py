@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.testing.devices import list_local_devices
+from penstock.testing.local_devices import list_local_devices
 from support.process import python
 
 

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from penstock.summary.writer import FileWriterCache
+from penstock.summary.file_writer import FileWriterCache
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,8 @@ import pytest
 
 import penstock as tf
 from penstock.checkpoint.bundle import BundleReader
+from penstock.checkpoint.bundle_writer import BundleWriter
 from penstock.checkpoint.data_file import DataFile
-from penstock.checkpoint.writer import BundleWriter
 from penstock.train.saver_builder import BaseSaverBuilder
 
 

@@ -7,6 +7,6 @@ TABLE: dict[str, str] = {
     "tensorboard.compat.proto.event_pb2": "Event SessionLog TaggedRunMetadata",
     "tensorboard.compat.proto.summary_pb2": "Summary SummaryDescription",
     "penstock.summary.summary": "scalar histogram image audio text tensor_summary merge merge_all",
-    "penstock.summary.writer": "FileWriter FileWriterCache",
+    "penstock.summary.file_writer": "FileWriter FileWriterCache",
 }
 publish(__name__, TABLE)

@@ -5,7 +5,7 @@ from penstock.api._table import publish
 
 TABLE: dict[str, str] = {
     "penstock.summary.reading": "summary_iterator",
-    "penstock.summary.writer": "SummaryWriter=FileWriter SummaryWriterCache=FileWriterCache",
+    "penstock.summary.file_writer": "SummaryWriter=FileWriter SummaryWriterCache=FileWriterCache",
     "penstock.train.optimizer": "Optimizer",
     "penstock.train.rules": "GradientDescentOptimizer MomentumOptimizer AdagradOptimizer AdagradDAOptimizer AdadeltaOptimizer AdamOptimizer "
                             "RMSPropOptimizer FtrlOptimizer ProximalGradientDescentOptimizer ProximalAdagradOptimizer",
@@ -21,12 +21,12 @@ TABLE: dict[str, str] = {
     "penstock.train.batching": "batch maybe_batch batch_join maybe_batch_join shuffle_batch maybe_shuffle_batch shuffle_batch_join "
                                "maybe_shuffle_batch_join",
     "penstock.checkpoint.protos": "CheckpointState",
-    "penstock.checkpoint.state": "latest_checkpoint get_checkpoint_state update_checkpoint_state generate_checkpoint_state_proto "
+    "penstock.checkpoint.checkpoint_state": "latest_checkpoint get_checkpoint_state update_checkpoint_state generate_checkpoint_state_proto "
                                  "checkpoint_exists remove_checkpoint get_checkpoint_mtimes",
-    "penstock.checkpoint.inspection": "CheckpointReader NewCheckpointReader=new_checkpoint_reader load_checkpoint load_variable list_variables",
+    "penstock.checkpoint.contents": "CheckpointReader NewCheckpointReader=new_checkpoint_reader load_checkpoint load_variable list_variables",
     "penstock.train.saver": "Saver export_meta_graph import_meta_graph",
     "penstock.train.meta_graph": "write_graph",
-    "penstock.checkpoint.waiting": "checkpoints_iterator",
+    "penstock.checkpoint.new_checkpoints": "checkpoints_iterator",
     "penstock.train.restore_init": "init_from_checkpoint",
     "penstock.train.warm_start": "warm_start VocabInfo",
     "penstock.graph.input_proto": "QueueRunnerDef",

@@ -12,8 +12,8 @@ from penstock.checkpoint.protos import BundleEntryProto, BundleHeaderProto
 from penstock.checkpoint.publish import HEADER_KEY, data_path, index_path
 from penstock.checkpoint.reader import Checkpoint, Stored
 from penstock.checkpoint.slices import PREFIX, TensorSlice, from_proto, slice_key
-from penstock.checkpoint.table import read_table
-from penstock.checkpoint.values import Damaged, read_numbers, read_strings
+from penstock.checkpoint.sstable import read_table
+from penstock.checkpoint.tensor_bytes import Damaged, read_numbers, read_strings
 from penstock.errors import DataLossError, NotFoundError, UnimplementedError
 from penstock.graph import dtypes
 

@@ -25,7 +25,7 @@ from tensorboard.compat.proto.versions_pb2 import VersionDef
 
 from penstock.checkpoint.claims import create, locked, remove_if_there, temporary_path
 from penstock.checkpoint.protos import BundleHeaderProto
-from penstock.checkpoint.table import build_table
+from penstock.checkpoint.sstable import build_table
 
 HEADER_KEY = b""
 _BUNDLE_VERSION = 1

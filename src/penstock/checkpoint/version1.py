@@ -13,7 +13,7 @@ from penstock.checkpoint.protos import SavedTensorSlices
 from penstock.checkpoint.publish import write_atomically
 from penstock.checkpoint.reader import Checkpoint, Stored
 from penstock.checkpoint.slices import TensorSlice, from_proto, slice_key, whole_slice
-from penstock.checkpoint.table import build_table, read_table
+from penstock.checkpoint.sstable import build_table, read_table
 from penstock.errors import DataLossError, InvalidArgumentError
 from penstock.graph import dtypes
 from penstock.graph.dtypes import DType

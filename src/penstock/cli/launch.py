@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.distributed.launch_engine import cluster_secret_for
-from penstock.distributed.launch_plan import CLASSIC_FLAGS, Plan
+from penstock.distributed.launch_plan import CLASSIC_FLAGS, LaunchPlan
 from penstock.errors import OpError
 
 EPILOG = """\
@@ -111,9 +111,9 @@ def _words(text: str) -> str:
     return text
 
 
-def _plan(options: argparse.Namespace) -> Plan:
+def _plan(options: argparse.Namespace) -> LaunchPlan:
     program = [*(["--no-era"] if options.no_era else []), *(["-m"] if options.module else []), options.program, *options.arguments]
-    return Plan(program, options.ps, options.workers, options.chief, options.evaluator, options.flags or "")
+    return LaunchPlan(program, options.ps, options.workers, options.chief, options.evaluator, options.flags or "")
 
 
 def _secret(path: str) -> str:
@@ -130,7 +130,7 @@ def _secret(path: str) -> str:
     return secret
 
 
-def _launch_on_ray(plan: Plan, options: argparse.Namespace, secret: str) -> int:
+def _launch_on_ray(plan: LaunchPlan, options: argparse.Namespace, secret: str) -> int:
     try:
         from penstock.distributed import ray as engine  # Ray is an extra
     except ModuleNotFoundError as error:

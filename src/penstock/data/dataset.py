@@ -5,13 +5,13 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from penstock.data import nest, structure
-from penstock.data.function import Traced, copied
+from penstock.data import element_nest, structure
+from penstock.data.dataset_options import Options
 from penstock.data.generator import from_generator
 from penstock.data.iterator import Iterator
-from penstock.data.options import Options
 from penstock.data.padding import padded_batch
-from penstock.data.seeds import seed_tensors
+from penstock.data.seed_tensors import seed_tensors
+from penstock.data.traced_function import TracedFunction, copied
 from penstock.graph import dtypes as dt
 from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import to_tensor
@@ -87,14 +87,14 @@ class Dataset(structure.Structured):
         """The slices of the tensors along their first axis."""
         element = structure.normalize(tensors)
         whole = structure.structure_of(element)
-        leaves = nest.flatten(whole)
+        leaves = element_nest.flatten(whole)
         length = leaves[0].batched(None).unbatched().shape[:1]
         for spec in leaves:
             if spec.shape.ndims == 0:
                 raise ValueError(f"Cannot take slices of a scalar: {spec!r}")
             length.assert_is_compatible_with(spec.shape[:1])
-        specs = nest.map_structure(lambda spec: spec.unbatched(), whole)
-        components = [spec.encode_rows(leaf) for spec, leaf in zip(leaves, nest.flatten(element))]
+        specs = element_nest.map_structure(lambda spec: spec.unbatched(), whole)
+        components = [spec.encode_rows(leaf) for spec, leaf in zip(leaves, element_nest.flatten(element))]
         return Dataset(dataset_sources.TensorSliceDataset(components, output_shapes=structure.output_attrs(specs)["output_shapes"]), specs)
 
     @staticmethod
@@ -127,12 +127,12 @@ class Dataset(structure.Structured):
     @staticmethod
     def zip(datasets: Any) -> Dataset:
         """Elements made of one element of each of a structure of datasets."""
-        for dataset in nest.flatten(datasets):
+        for dataset in element_nest.flatten(datasets):
             if not isinstance(dataset, Dataset):
                 hint = " Nested structures do not support Python lists; please use a tuple instead." if isinstance(dataset, list) else ""
                 raise TypeError(f"The argument to `Dataset.zip()` must be a nested structure of `Dataset` objects.{hint}")
-        flat = nest.flatten(datasets)
-        specs = nest.pack_sequence_as(datasets, [dataset._structure for dataset in flat])
+        flat = element_nest.flatten(datasets)
+        specs = element_nest.pack_sequence_as(datasets, [dataset._structure for dataset in flat])
         variant = dataset_order.ZipDataset([dataset._variant_tensor for dataset in flat], **structure.output_attrs(specs))
         return Dataset(variant, specs)
 
@@ -161,7 +161,7 @@ class Dataset(structure.Structured):
         if output_buffer_size is not None:
             return self.map(map_func, num_parallel_calls or num_threads).prefetch(output_buffer_size)
         num_parallel_calls = num_threads if num_parallel_calls is None else num_parallel_calls
-        traced = Traced(map_func, "Dataset.map()", self._structure)
+        traced = TracedFunction(map_func, "Dataset.map()", self._structure)
         with traced.waiting():
             if num_parallel_calls is None:
                 return self._derive(dataset_functions.MapDataset, traced.captured, specs=traced.output, f=traced.graph, preserve_cardinality=True)
@@ -173,7 +173,7 @@ class Dataset(structure.Structured):
 
     def filter(self, predicate: Callable[..., Any]) -> Dataset:
         """The elements for which a function is true."""
-        traced = Traced(predicate, "Dataset.filter()", self._structure)
+        traced = TracedFunction(predicate, "Dataset.filter()", self._structure)
         traced.expect_scalar(dt.bool_, "`predicate`")
         with traced.waiting():
             return self._derive(dataset_functions.FilterDataset, traced.captured, predicate=traced.graph)
@@ -182,7 +182,7 @@ class Dataset(structure.Structured):
 
     def flat_map(self, map_func: Callable[..., Any]) -> Dataset:
         """The elements of the datasets that a function makes of each element."""
-        traced = Traced(map_func, "Dataset.flat_map()", self._structure)
+        traced = TracedFunction(map_func, "Dataset.flat_map()", self._structure)
         inner = dataset_structure(traced, "flat_map")
         with traced.waiting():
             return self._derive(dataset_functions.FlatMapDataset, traced.captured, specs=inner, f=traced.graph)
@@ -190,7 +190,7 @@ class Dataset(structure.Structured):
     def interleave(self, map_func: Callable[..., Any], cycle_length: Any = AUTOTUNE, block_length: Any = 1,
                    num_parallel_calls: Any = None) -> Dataset:
         """As flat_map, but ``cycle_length`` datasets are read in turn, ``block_length`` elements at a time."""
-        traced = Traced(map_func, "Dataset.interleave()", self._structure)
+        traced = TracedFunction(map_func, "Dataset.interleave()", self._structure)
         inner = dataset_structure(traced, "interleave")
         inputs = [int64(dataset_parallel.PROCESSORS if isinstance(cycle_length, int) and cycle_length == AUTOTUNE else cycle_length, "cycle_length"),
                   int64(block_length, "block_length")]
@@ -204,7 +204,7 @@ class Dataset(structure.Structured):
     def batch(self, batch_size: Any, drop_remainder: Any = False) -> Dataset:
         """Elements stacked, ``batch_size`` at a time; the last batch is smaller, or dropped."""
         size, drop = int64(batch_size, "batch_size"), to_tensor(drop_remainder, dt.bool_, name="drop_remainder")
-        specs = nest.map_structure(lambda spec: spec.batched(batch_length(size, drop)), self._structure)
+        specs = element_nest.map_structure(lambda spec: spec.batched(batch_length(size, drop)), self._structure)
         return self._derive(dataset_batch.BatchDatasetV2, size, drop, specs=specs)
 
     def padded_batch(self, batch_size: Any, padded_shapes: Any, padding_values: Any = None, drop_remainder: Any = False) -> Dataset:
@@ -215,7 +215,7 @@ class Dataset(structure.Structured):
         """Datasets of ``size`` elements each, every ``stride``-th; a window starts ``shift`` elements after the one before."""
         inputs = [int64(size, "size"), int64(size if shift is None else shift, "shift"), int64(stride, "stride"),
                   to_tensor(drop_remainder, dt.bool_, name="drop_remainder")]
-        specs = nest.map_structure(lambda spec: structure.DatasetSpec(spec, Dataset._of), self._structure)
+        specs = element_nest.map_structure(lambda spec: structure.DatasetSpec(spec, Dataset._of), self._structure)
         return self._derive(dataset_batch.WindowDataset, *inputs, specs=specs)
 
     def shuffle(self, buffer_size: Any, seed: Any = None, reshuffle_each_iteration: bool | None = None) -> Dataset:
@@ -253,7 +253,7 @@ class Dataset(structure.Structured):
         one, other = self._structure, dataset._structure
         if self.output_types != dataset.output_types:
             raise TypeError(f"Two datasets to concatenate have different types {self.output_types} and {dataset.output_types}")
-        specs = nest.map_structure(lambda mine, theirs: mine.common(theirs), one, other)
+        specs = element_nest.map_structure(lambda mine, theirs: mine.common(theirs), one, other)
         return self._derive(dataset_order.ConcatenateDataset, dataset._variant_tensor, specs=specs)
 
     def enumerate(self, start: Any = 0) -> Dataset:
@@ -262,9 +262,9 @@ class Dataset(structure.Structured):
 
     def unbatch(self) -> Dataset:
         """The slices of the elements along their first axis."""
-        specs = nest.map_structure(lambda spec: spec.unbatched(), self._structure)
+        specs = element_nest.map_structure(lambda spec: spec.unbatched(), self._structure)
         source = self
-        if any(isinstance(spec, structure.SparseTensorSpec) for spec in nest.flatten(self._structure)):
+        if any(isinstance(spec, structure.SparseTensorSpec) for spec in element_nest.flatten(self._structure)):
             source = self._with_rows()
         return source._derive(dataset_batch.UnbatchDataset, specs=specs)
 
@@ -272,8 +272,8 @@ class Dataset(structure.Structured):
         """A dataset whose sparse components travel row by row, so that they can be cut like dense ones."""
         def rows(*element: Any) -> Any:
             whole = element if type(self._structure) is tuple else element[0]
-            leaves = [spec.encode_rows(leaf) for spec, leaf in zip(nest.flatten(self._structure), nest.flatten(whole))]
-            return nest.pack_sequence_as(self._structure, leaves)
+            leaves = [spec.encode_rows(leaf) for spec, leaf in zip(element_nest.flatten(self._structure), element_nest.flatten(whole))]
+            return element_nest.pack_sequence_as(self._structure, leaves)
         return self.map(rows)
 
     def reduce(self, initial_state: Any, reduce_func: Callable[..., Any]) -> Any:
@@ -333,10 +333,10 @@ class Dataset(structure.Structured):
 # --- helpers ---------------------------------------------------------------------------------------------------------
 
 def _plain(found: Any) -> Any:
-    return found if nest.is_sequence(found) else str(found) if not isinstance(found, dt.DType) else repr(found)
+    return found if element_nest.is_sequence(found) else str(found) if not isinstance(found, dt.DType) else repr(found)
 
 
-def dataset_structure(traced: Traced, method: str) -> Any:
+def dataset_structure(traced: TracedFunction, method: str) -> Any:
     """The structure of the elements of the dataset that a function returns."""
     if not isinstance(traced.output, structure.DatasetSpec):
         raise TypeError(f"`map_func` passed to {method}() must return a `Dataset` object, not {traced.output}.")
@@ -352,13 +352,13 @@ def batch_length(size: Tensor, drop_remainder: Tensor) -> int | None:
 def trace_with_state(function: Callable[..., Any], user: str, state: Any, element: Any, new_state_of: Callable[[Any], Any]) -> Any:
     """Traces a function of a state and an element; where its new state has a shape that the old one has not, less is said of the shape."""
     while True:
-        traced: Any = Traced(function, user, state, element)
+        traced: Any = TracedFunction(function, user, state, element)
         found = new_state_of(traced.output)
-        nest.assert_same_structure(state, found)
-        for mine, theirs in zip(nest.flatten(state), nest.flatten(found)):
+        element_nest.assert_same_structure(state, found)
+        for mine, theirs in zip(element_nest.flatten(state), element_nest.flatten(found)):
             if mine.dtype is not theirs.dtype:
                 raise TypeError(f"The element types for the new state must match the initial state. Expected {mine.dtype}; got {theirs.dtype}.")
-        common = nest.map_structure(lambda mine, theirs: mine.common(theirs), state, found)
+        common = element_nest.map_structure(lambda mine, theirs: mine.common(theirs), state, found)
         if common == state:
             traced.state = state
             return traced

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.data.dataset import AUTOTUNE, Dataset
+from penstock.data.file_datasets import TextLineDataset, TFRecordDataset
 from penstock.data.interleave import Transformation, parallel_interleave
-from penstock.data.readers import TextLineDataset, TFRecordDataset
 from penstock.data.transformations import ignore_errors as without_errors
 from penstock.data.transformations import shuffle_and_repeat
 from penstock.graph import dtypes as dt

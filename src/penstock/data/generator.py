@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from penstock.data import nest, structure
-from penstock.data.function import Traced
+from penstock.data import element_nest, structure
+from penstock.data.traced_function import TracedFunction
 from penstock.graph import dtypes as dt
 from penstock.graph.convert import to_tensor
 from penstock.graph.shape import TensorShape
@@ -53,16 +53,16 @@ def from_generator(dataset_class: Any, generator: Callable[..., Any], output_typ
     specs = structure.from_legacy(output_types, output_shapes)
     given = tuple(to_tensor(value, name="args") for value in (arguments or ()))
     running = _Running(generator)
-    leaves = nest.flatten(specs)
+    leaves = element_nest.flatten(specs)
 
     def following(number: Any) -> list[Any]:
         return _components(running.next(number), specs, leaves)
 
     def make(_: Any) -> Any:
         number = structure.TensorSpec(dt.int64, TensorShape(()))
-        begin = Traced(lambda: py_func(running.start, given, dt.int64), "Dataset.from_generator()")
-        step = Traced(lambda state: py_func(following, [state], [spec.dtype for spec in leaves]), "Dataset.from_generator()", number)
-        finish = Traced(lambda state: py_func(running.finish, [state], dt.int64), "Dataset.from_generator()", number)
+        begin = TracedFunction(lambda: py_func(running.start, given, dt.int64), "Dataset.from_generator()")
+        step = TracedFunction(lambda state: py_func(following, [state], [spec.dtype for spec in leaves]), "Dataset.from_generator()", number)
+        finish = TracedFunction(lambda state: py_func(running.finish, [state], dt.int64), "Dataset.from_generator()", number)
         variant = GeneratorDataset(begin.captured, step.captured, finish.captured, init_func=begin.graph, next_func=step.graph,
                                    finalize_func=finish.graph, **structure.output_attrs(specs))
         return dataset_class(variant, specs)
@@ -73,10 +73,10 @@ def from_generator(dataset_class: Any, generator: Callable[..., Any], output_typ
 def _components(value: Any, specs: Any, leaves: list[Any]) -> list[Any]:
     """What a generator yielded as arrays of the declared types; what does not fit is an error that says so."""
     try:
-        flat = nest.flatten_up_to(specs, value)
+        flat = element_nest.flatten_up_to(specs, value)
     except (TypeError, ValueError):
         raise TypeError(f"`generator` yielded an element that did not match the expected structure. The expected structure was "
-                        f"{nest.map_structure(lambda spec: spec.dtype, specs)}, but the yielded element was {value}.") from None
+                        f"{element_nest.map_structure(lambda spec: spec.dtype, specs)}, but the yielded element was {value}.") from None
     return [_array(part, spec, value) for part, spec in zip(flat, leaves)]
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from penstock.data import nest
+from penstock.data import element_nest
 from penstock.data.dataset import Dataset, dataset_structure, trace_with_state
-from penstock.data.function import Traced
 from penstock.data.interleave import Transformation
 from penstock.data.structure import DatasetSpec, TensorSpec
+from penstock.data.traced_function import TracedFunction
 from penstock.graph import dtypes as dt
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
@@ -37,10 +37,10 @@ def group_by_window(key_func: Callable[..., Any], reduce_func: Callable[[Any, Da
         return cast(to_tensor(window_size if window_size_func is None else window_size_func(key)), dt.int64)
 
     def transform(dataset: Dataset) -> Dataset:
-        key = Traced(lambda *element: cast(to_tensor(key_func(*element)), dt.int64), _USER, dataset._structure)
+        key = TracedFunction(lambda *element: cast(to_tensor(key_func(*element)), dt.int64), _USER, dataset._structure)
         key.expect_scalar(dt.int64, "`key_func`")
-        reduce = Traced(reduce_func, _USER, _KEY, DatasetSpec(dataset._structure, Dataset._of))
-        size = Traced(size_of, _USER, _KEY)
+        reduce = TracedFunction(reduce_func, _USER, _KEY, DatasetSpec(dataset._structure, Dataset._of))
+        size = TracedFunction(size_of, _USER, _KEY)
         with key.waiting(), reduce.waiting(), size.waiting():
             return dataset._derive(GroupByWindowDataset, key.captured, reduce.captured, size.captured, key_func=key.graph, reduce_func=reduce.graph,
                                    window_size_func=size.graph, specs=dataset_structure(reduce, "group_by_window"))
@@ -59,11 +59,11 @@ def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> Transfor
     user = "tf.data.experimental.group_by_reducer()"
 
     def transform(dataset: Dataset) -> Dataset:
-        key = Traced(key_func, user, dataset._structure)
+        key = TracedFunction(key_func, user, dataset._structure)
         key.expect_scalar(dt.int64, "`key_func`")
-        begin = Traced(reducer.init_func, user, _KEY)
+        begin = TracedFunction(reducer.init_func, user, _KEY)
         reduce = trace_with_state(reducer.reduce_func, user, begin.output, dataset._structure, lambda result: result)
-        finish = Traced(reducer.finalize_func, user, reduce.state)
+        finish = TracedFunction(reducer.finalize_func, user, reduce.state)
         with key.waiting(), begin.waiting(), reduce.waiting(), finish.waiting():
             return dataset._derive(GroupByReducerDataset, key.captured, begin.captured, reduce.captured, finish.captured, specs=finish.output,
                                    key_func=key.graph, init_func=begin.graph, reduce_func=reduce.graph, finalize_func=finish.graph)
@@ -107,4 +107,4 @@ def _to_boundary(group: Dataset, shapes: Any, bucket: Tensor, boundaries: np.nda
         extents = as_shape(shape).as_list()
         return stack([longest if extent is None else constant(extent, dt.int64) for extent in extents]) if extents else extents
 
-    return nest.pack_sequence_as(group._structure, [fill(shape) for shape in nest.flatten_up_to(group._structure, shapes)])
+    return element_nest.pack_sequence_as(group._structure, [fill(shape) for shape in element_nest.flatten_up_to(group._structure, shapes)])

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from penstock.data import nest, structure
+from penstock.data import element_nest, structure
 from penstock.data.dataset import Dataset, dataset_structure, int64
-from penstock.data.function import Traced
-from penstock.data.seeds import seed_tensors
+from penstock.data.seed_tensors import seed_tensors
 from penstock.data.structure import TensorSpec
+from penstock.data.traced_function import TracedFunction
 from penstock.graph import dtypes as dt
 from penstock.graph.convert import to_tensor
 from penstock.graph.shape import TensorShape
@@ -30,7 +30,7 @@ def parallel_interleave(map_func: Callable[..., Any], cycle_length: Any, block_l
                         buffer_output_elements: Any = None, prefetch_input_elements: Any = None) -> Transformation:
     """As ``Dataset.interleave``, with ``cycle_length`` threads that read ahead."""
     def transform(dataset: Dataset) -> Dataset:
-        traced = Traced(map_func, "tf.data.experimental.parallel_interleave()", dataset._structure)
+        traced = TracedFunction(map_func, "tf.data.experimental.parallel_interleave()", dataset._structure)
         inner = dataset_structure(traced, "parallel_interleave")
         ahead = 2 * block_length if buffer_output_elements is None else buffer_output_elements
         inputs = [int64(cycle_length, "cycle_length"), int64(block_length, "block_length"), to_tensor(sloppy, dt.bool_, name="sloppy"),
@@ -54,7 +54,7 @@ def _directed(selector: Dataset, datasets: list[Dataset]) -> Dataset:
     for other in datasets[1:]:
         if first.output_types != other.output_types or first.output_classes != other.output_classes:
             raise TypeError(f"All datasets must have the same type and class: {first.output_types} and {other.output_types}")
-        specs = nest.map_structure(lambda mine, theirs: mine.common(theirs), specs, other._structure)
+        specs = element_nest.map_structure(lambda mine, theirs: mine.common(theirs), specs, other._structure)
     variant = DirectedInterleaveDataset(selector._variant_tensor, [dataset._variant_tensor for dataset in datasets], **structure.output_attrs(specs))
     return Dataset(variant, specs)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.data import nest, structure
+from penstock.data import element_nest, structure
 from penstock.graph import dtypes as dt
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
@@ -17,17 +17,17 @@ from penstock.ops.data.dataset_batch import PaddedBatchDatasetV2
 
 def padded_batch(dataset: Any, batch_size: Any, padded_shapes: Any, padding_values: Any, drop_remainder: Any) -> Any:
     """See ``Dataset.padded_batch``."""
-    specs = nest.flatten(dataset._structure)
+    specs = element_nest.flatten(dataset._structure)
     if not all(isinstance(spec, structure.TensorSpec) for spec in specs):
         raise TypeError("Batching of padded sparse tensors is not currently supported")
     size = to_tensor(batch_size, dt.int64, name="batch_size")
-    shapes = [_extents(shape, spec) for shape, spec in zip(nest.flatten_up_to(dataset._structure, padded_shapes), specs)]
+    shapes = [_extents(shape, spec) for shape, spec in zip(element_nest.flatten_up_to(dataset._structure, padded_shapes), specs)]
     values = [_padding(value, spec) for value, spec in zip(_given_values(dataset._structure, padding_values), specs)]
     drop = to_tensor(drop_remainder, dt.bool_, name="drop_remainder")
     length, dropped = constant_value(size), constant_value(drop)
     first = TensorShape([int(length) if length is not None and dropped is not None and bool(dropped) else None])
     leaves = [spec.with_shape(first.concatenate(constant_value_as_shape(shape))) for spec, shape in zip(specs, shapes)]
-    new = nest.pack_sequence_as(dataset._structure, leaves)
+    new = element_nest.pack_sequence_as(dataset._structure, leaves)
     return dataset._derive(PaddedBatchDatasetV2, size, shapes, values, drop, specs=new)
 
 
@@ -48,10 +48,10 @@ def _extents(shape: Any, spec: Any) -> Tensor:
 
 def _given_values(specs: Any, padding_values: Any) -> list[Any]:
     if padding_values is None:
-        return [None] * len(nest.flatten(specs))
-    if nest.is_sequence(specs) and not nest.is_sequence(padding_values):
-        return [padding_values] * len(nest.flatten(specs))
-    return nest.flatten_up_to(specs, padding_values)
+        return [None] * len(element_nest.flatten(specs))
+    if element_nest.is_sequence(specs) and not element_nest.is_sequence(padding_values):
+        return [padding_values] * len(element_nest.flatten(specs))
+    return element_nest.flatten_up_to(specs, padding_values)
 
 
 def _padding(value: Any, spec: Any) -> Tensor:

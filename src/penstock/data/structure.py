@@ -1,4 +1,4 @@
-"""What an element consists of: a structure (``data/nest.py``) whose leaves are Specs.
+"""What an element consists of: a structure (``data/element_nest.py``) whose leaves are Specs.
 
 A Spec says how one leaf travels through a pipeline as a tensor, its *component*: a dense tensor as itself, a sparse one as a vector of three variants
 (so that it can be batched like a dense one), a dataset inside an element as a variant.
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.data import nest
+from penstock.data import element_nest
 from penstock.graph import dtypes as dt
 from penstock.graph.composite import SparseTensor, SparseTensorValue
 from penstock.graph.convert import to_tensor
@@ -165,17 +165,17 @@ class Structured:
     @property
     def output_types(self) -> Any:
         """The types of an element."""
-        return nest.map_structure(lambda spec: spec.types, self._structure)
+        return element_nest.map_structure(lambda spec: spec.types, self._structure)
 
     @property
     def output_shapes(self) -> Any:
         """The shapes of an element."""
-        return nest.map_structure(lambda spec: spec.shapes, self._structure)
+        return element_nest.map_structure(lambda spec: spec.shapes, self._structure)
 
     @property
     def output_classes(self) -> Any:
         """The classes of an element: Tensor, SparseTensor."""
-        return nest.map_structure(lambda spec: spec.classes, self._structure)
+        return element_nest.map_structure(lambda spec: spec.classes, self._structure)
 
     @property
     def element_spec(self) -> Any:
@@ -197,8 +197,8 @@ def spec_of(value: Any) -> Spec:
 def normalize(element: Any, name: str = "normalize_element") -> Any:
     """The element with every leaf a Tensor, SparseTensor or Dataset."""
     with name_scope(name):
-        leaves = [_leaf(leaf, f"component_{index}") for index, leaf in enumerate(nest.flatten(element))]
-    return nest.pack_sequence_as(element, leaves)
+        leaves = [_leaf(leaf, f"component_{index}") for index, leaf in enumerate(element_nest.flatten(element))]
+    return element_nest.pack_sequence_as(element, leaves)
 
 
 def _leaf(value: Any, name: str) -> Any:
@@ -213,36 +213,36 @@ def _leaf(value: Any, name: str) -> Any:
 
 def structure_of(element: Any) -> Any:
     """The Specs of a normalized element."""
-    return nest.map_structure(spec_of, element)
+    return element_nest.map_structure(spec_of, element)
 
 
 def encode(structure: Any, element: Any) -> list[Tensor]:
     """The components of an element."""
-    return [spec.encode(leaf) for spec, leaf in zip(nest.flatten(structure), nest.flatten(element))]
+    return [spec.encode(leaf) for spec, leaf in zip(element_nest.flatten(structure), element_nest.flatten(element))]
 
 
 def decode(structure: Any, components: list[Tensor]) -> Any:
     """The element that has these components."""
-    return nest.pack_sequence_as(structure, [spec.decode(tensor) for spec, tensor in zip(nest.flatten(structure), components)])
+    return element_nest.pack_sequence_as(structure, [spec.decode(tensor) for spec, tensor in zip(element_nest.flatten(structure), components)])
 
 
 # --- attributes and legacy descriptions ------------------------------------------------------------------------------
 
 def output_attrs(structure: Any) -> dict[str, Any]:
     """``output_types`` and ``output_shapes`` of a dataset op."""
-    components = [spec.component for spec in nest.flatten(structure)]
+    components = [spec.component for spec in element_nest.flatten(structure)]
     return {"output_types": [dtype for dtype, _ in components], "output_shapes": [shape for _, shape in components]}
 
 
 def from_legacy(types: Any, shapes: Any = None, classes: Any = None) -> Any:
     """The structure for output_types, output_shapes and output_classes."""
     if shapes is None:
-        shapes = nest.map_structure(lambda _: unknown_shape(), types)
+        shapes = element_nest.map_structure(lambda _: unknown_shape(), types)
     else:
-        shapes = nest.pack_sequence_as(types, [as_shape(shape) for shape in nest.flatten_up_to(types, shapes)])
+        shapes = element_nest.pack_sequence_as(types, [as_shape(shape) for shape in element_nest.flatten_up_to(types, shapes)])
     if classes is None:
-        classes = nest.map_structure(lambda _: Tensor, types)
-    return nest.map_structure(_legacy_leaf, types, shapes, classes)
+        classes = element_nest.map_structure(lambda _: Tensor, types)
+    return element_nest.map_structure(_legacy_leaf, types, shapes, classes)
 
 
 def _legacy_leaf(dtype: Any, shape: Any, kind: Any) -> Spec:
@@ -253,8 +253,8 @@ def _legacy_leaf(dtype: Any, shape: Any, kind: Any) -> Spec:
 
 def check_fits(wanted: Any, found: Any, what: str) -> None:
     """TypeError or ValueError unless elements of ``found`` are elements of ``wanted``."""
-    nest.assert_same_structure(wanted, found)
-    for mine, theirs in zip(nest.flatten(wanted), nest.flatten(found)):
+    element_nest.assert_same_structure(wanted, found)
+    for mine, theirs in zip(element_nest.flatten(wanted), element_nest.flatten(found)):
         if not mine.accepts(theirs):
             raise TypeError(f"{what}: expected {mine!r}, found {theirs!r}.")
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.data import nest, structure
+from penstock.data import element_nest, structure
 from penstock.data.dataset import AUTOTUNE, Dataset, batch_length, int64, trace_with_state
-from penstock.data.function import Traced
+from penstock.data.dataset_options import Options
 from penstock.data.interleave import Transformation
-from penstock.data.options import Options
-from penstock.data.seeds import seed_tensors
+from penstock.data.seed_tensors import seed_tensors
+from penstock.data.traced_function import TracedFunction
 from penstock.graph import dtypes as dt
 from penstock.graph.convert import to_tensor
 from penstock.graph.scopes import name_scope
@@ -26,11 +26,11 @@ def map_and_batch(map_func: Callable[..., Any], batch_size: Any, num_parallel_ba
         raise ValueError("The `num_parallel_batches` and `num_parallel_calls` arguments are mutually exclusive.")
 
     def transform(dataset: Dataset) -> Dataset:
-        traced = Traced(map_func, "tf.data.experimental.map_and_batch()", dataset._structure)
+        traced = TracedFunction(map_func, "tf.data.experimental.map_and_batch()", dataset._structure)
         size = int64(batch_size, "batch_size")
         calls = num_parallel_calls if num_parallel_calls is not None else batch_size * (num_parallel_batches or 1)
         parallel, drop = int64(calls, "num_parallel_calls"), to_tensor(drop_remainder, dt.bool_, name="drop_remainder")
-        specs = nest.map_structure(lambda spec: spec.batched(batch_length(size, drop)), traced.output)
+        specs = element_nest.map_structure(lambda spec: spec.batched(batch_length(size, drop)), traced.output)
         with traced.waiting():
             return dataset._derive(dataset_parallel.MapAndBatchDataset, traced.captured, size, parallel, drop, specs=specs, f=traced.graph,
                                    preserve_cardinality=True)
@@ -55,11 +55,11 @@ def unbatch() -> Transformation:
 def assert_element_shape(expected_shapes: Any) -> Transformation:
     """The same dataset; an element of another shape is an error."""
     def transform(dataset: Dataset) -> Dataset:
-        shapes = [as_shape(shape) for shape in nest.flatten_up_to(dataset._structure, expected_shapes)]
+        shapes = [as_shape(shape) for shape in element_nest.flatten_up_to(dataset._structure, expected_shapes)]
 
         def check(*element: Any) -> Any:
             whole = element if type(dataset._structure) is tuple else element[0]
-            return nest.pack_sequence_as(whole, [ensure_shape(leaf, shape) for leaf, shape in zip(nest.flatten(whole), shapes)])
+            return element_nest.pack_sequence_as(whole, [ensure_shape(leaf, shape) for leaf, shape in zip(element_nest.flatten(whole), shapes)])
         return dataset.map(check)
     return transform
 
@@ -88,7 +88,7 @@ def enumerate_dataset(start: Any = 0) -> Transformation:
 def unique() -> Transformation:
     """The elements, each value only once: scalars of int32, int64 or string."""
     def transform(dataset: Dataset) -> Dataset:
-        if nest.is_sequence(dataset._structure) or dataset.output_types not in (dt.int32, dt.int64, dt.string):
+        if element_nest.is_sequence(dataset._structure) or dataset.output_types not in (dt.int32, dt.int64, dt.string):
             raise TypeError("`tf.data.experimental.unique()` only supports inputs with a single `tf.int32`, `tf.int64`, or `tf.string` component.")
         return dataset._derive(dataset_order.UniqueDataset)
     return transform
@@ -97,7 +97,7 @@ def unique() -> Transformation:
 def take_while(predicate: Callable[..., Any]) -> Transformation:
     """The elements up to the first one for which a function is false."""
     def transform(dataset: Dataset) -> Dataset:
-        traced = Traced(predicate, "tf.data.experimental.take_while()", dataset._structure)
+        traced = TracedFunction(predicate, "tf.data.experimental.take_while()", dataset._structure)
         traced.expect_scalar(dt.bool_, "`predicate`")
         with traced.waiting():
             return dataset._derive(dataset_functions.TakeWhileDataset, traced.captured, predicate=traced.graph)
@@ -170,11 +170,11 @@ def rejection_resample(class_func: Callable[..., Any], target_dist: Any, initial
 
     ``initial_dist`` is the distribution of the data; if it is not given, it is estimated from the classes seen so far.
     """
-    from penstock.data.resampling import resampled  # random numbers, for this one only
+    from penstock.data.rejection import resampled  # random numbers, for this one only
     return lambda dataset: resampled(dataset, class_func, target_dist, initial_dist, seed)
 
 
 def make_saveable_from_iterator(iterator: Any) -> Any:
     """What ``tf.train.Saver`` stores of an iterator: add it to the collection ``tf.GraphKeys.SAVEABLE_OBJECTS``."""
-    from penstock.data.saveable import IteratorSaveable  # the saver stands beside this package
+    from penstock.data.iterator_saveable import IteratorSaveable  # the saver stands beside this package
     return IteratorSaveable(iterator._iterator_resource)

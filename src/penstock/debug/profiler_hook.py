@@ -8,7 +8,7 @@ from tensorboard.compat.proto.config_pb2 import RunOptions
 
 from penstock.debug.timeline import Timeline
 from penstock.platform import logging
-from penstock.summary.writer import FileWriterCache
+from penstock.summary.file_writer import FileWriterCache
 from penstock.train.global_step import global_step_read
 from penstock.train.hook_timers import SecondOrStepTimer
 from penstock.train.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from penstock.distributed import launch_state as life
 from penstock.distributed.launch_logs import Printer
-from penstock.distributed.launch_plan import Plan, Task
+from penstock.distributed.launch_plan import LaunchPlan, Task
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -19,7 +19,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class Engine:
     """One job. ``start``, ``signal``, ``look`` and ``close`` are for the subclass to define."""
 
-    def __init__(self, plan: Plan, state: life.LaunchState, printer: Printer) -> None:
+    def __init__(self, plan: LaunchPlan, state: life.LaunchState, printer: Printer) -> None:
         self.plan, self.state, self.printer = plan, state, printer
         self._interrupts: list[int] = []
         self._began = time.monotonic()

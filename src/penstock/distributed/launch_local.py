@@ -10,13 +10,13 @@ from penstock.distributed import launch_state as life
 from penstock.distributed.launch_engine import Engine, cluster_secret_for, inherited_environment
 from penstock.distributed.launch_guard import Guard
 from penstock.distributed.launch_logs import Printer
-from penstock.distributed.launch_plan import GUESTS, Plan, Task, environment
+from penstock.distributed.launch_plan import GUESTS, LaunchPlan, Task, environment
 from penstock.distributed.launch_process import LaunchedProcess, free_ports
 
 _BEAT = 0.1  # seconds between two looks at the processes
 
 
-def launch(plan: Plan, max_restarts: int = 3, grace: float = 5.0, secret: str | None = None, color: str = "auto",
+def launch(plan: LaunchPlan, max_restarts: int = 3, grace: float = 5.0, secret: str | None = None, color: str = "auto",
            out: TextIO | None = None, err: TextIO | None = None) -> int:
     """Runs a job to its end, and returns its exit code. Ctrl-C ends all tasks.
 
@@ -30,7 +30,8 @@ def launch(plan: Plan, max_restarts: int = 3, grace: float = 5.0, secret: str | 
 class _Local(Engine):
     """A job in processes of this machine."""
 
-    def __init__(self, plan: Plan, state: life.LaunchState, printer: Printer, guard: Guard, selector: selectors.BaseSelector, secret: str) -> None:
+    def __init__(self, plan: LaunchPlan, state: life.LaunchState, printer: Printer, guard: Guard, selector: selectors.BaseSelector,
+                 secret: str) -> None:
         super().__init__(plan, state, printer)
         self._guard, self._selector, self._secret = guard, selector, secret
         members = [task for task in plan.tasks() if task.job not in GUESTS]

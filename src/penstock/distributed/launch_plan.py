@@ -1,6 +1,6 @@
 """What a launched task is told: its place in the cluster, as TF_CONFIG and, for programs of before TF_CONFIG, as flags.
 
-Nothing is started here: a ``Plan`` is asked for the tasks of a job, and for the command and the environment of each, once addresses are known.
+Nothing is started here: a ``LaunchPlan`` is asked for the tasks of a job, and for the command and the environment of each, once addresses are known.
 """
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Plan:
+class LaunchPlan:
     """A job to launch: how many tasks of each kind, and the program that all of them run.
 
-    >>> plan = Plan(["train.py", "--rate=0.1"], ps=1, workers=1, flags="--role={job}")
+    >>> plan = LaunchPlan(["train.py", "--rate=0.1"], ps=1, workers=1, flags="--role={job}")
     >>> plan.tasks()
     [Task(job='ps', index=0), Task(job='worker', index=0)]
     >>> plan.command(Task("ps", 0), {"ps": ["a:1"]})[1:]

@@ -27,7 +27,8 @@ from penstock.distributed.cluster_spec import task_name
 from penstock.distributed.launch_engine import Engine, cluster_secret_for, inherited_environment
 from penstock.distributed.launch_guard import Guard
 from penstock.distributed.launch_logs import Printer
-from penstock.distributed.launch_plan import GUESTS, Plan, Task, environment
+from penstock.distributed.launch_plan import GUESTS, Task, environment
+from penstock.distributed.launch_plan import LaunchPlan as Plan
 from penstock.distributed.launch_process import LaunchedProcess, free_ports
 from penstock.errors import OpError
 

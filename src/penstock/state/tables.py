@@ -15,7 +15,7 @@ from penstock.errors import FailedPreconditionError, KernelError, UnimplementedE
 from penstock.graph.dtypes import DType
 
 
-class Table:
+class LookupTable:
     """A mutable table."""
 
     kind = "MutableHashTable"
@@ -101,7 +101,7 @@ class Table:
         return len(self._entries)
 
 
-class StaticTable(Table):
+class StaticTable(LookupTable):
     """A table that is filled once, by an initializer, and only read after that."""
 
     kind = "HashTable"
@@ -149,7 +149,7 @@ class StaticTable(Table):
             raise KernelError(FailedPreconditionError, "Table not initialized.", "run tf.tables_initializer() in this session first")
 
 
-class DenseTable(Table):
+class DenseTable(LookupTable):
     """A mutable table in which two keys, the empty and the deleted one, may not be used."""
 
     kind = "MutableDenseHashTable"

@@ -11,7 +11,7 @@ from tensorboard.compat.proto.summary_pb2 import Summary
 from penstock.graph.graph import default_graph
 from penstock.graph.keys import GraphKeys
 from penstock.platform import logging
-from penstock.summary.writer import FileWriterCache
+from penstock.summary.file_writer import FileWriterCache
 from penstock.train import meta_graph
 from penstock.train.global_step import get_global_step, global_step_read
 from penstock.train.hook_timers import SecondOrStepTimer

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.checkpoint.inspection import CheckpointReader, checkpoint_path, load_checkpoint
+from penstock.checkpoint.contents import CheckpointReader, checkpoint_path, load_checkpoint
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import colocate_with, control_dependencies, device
 from penstock.graph.shape import as_shape

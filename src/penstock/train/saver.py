@@ -10,7 +10,7 @@ from typing import Any
 from tensorboard.compat.proto.saver_pb2 import SaverDef
 
 from penstock import errors
-from penstock.checkpoint import state
+from penstock.checkpoint import checkpoint_state
 from penstock.checkpoint.claims import owned, remove_abandoned_folders
 from penstock.graph.graph import default_graph
 from penstock.graph.input_proto import QueueRunnerDef
@@ -23,7 +23,7 @@ from penstock.train.queue_runner import QueueRunner
 from penstock.train.saveable import all_saveable_objects
 from penstock.train.saver_builder import BaseSaverBuilder, BulkSaverBuilder
 from penstock.train.saver_mismatches import describe_mismatches
-from penstock.train.saver_snapshot import SAVED, SNAPSHOT, Background
+from penstock.train.saver_snapshot import SAVED, SNAPSHOT, BackgroundSave
 from penstock.variables.naming import prepend_name_scope, strip_name_scope
 
 _HOUR = 3600.0
@@ -61,7 +61,7 @@ class Saver:
         self.saver_def, self._builder, self._allow_empty = saver_def, builder, allow_empty
         self._write_version, self._pad_step_number, self._filename = write_version, pad_step_number, filename
         self._save_relative_paths, self._asynchronous = save_relative_paths, asynchronous
-        self._background = Background()
+        self._background = BackgroundSave()
         self._is_built = self._is_empty = False
         self._last_checkpoints: list[tuple[str, float]] = []
         self._checkpoints_to_be_deleted: list[tuple[str, float]] = []
@@ -115,8 +115,8 @@ class Saver:
         def finish(path: str) -> None:
             if write_state:
                 self._record(path)
-                state.update_checkpoint_state(os.path.dirname(save_path), path, self.last_checkpoints, latest_filename,
-                                              save_relative_paths=self._save_relative_paths)
+                checkpoint_state.update_checkpoint_state(os.path.dirname(save_path), path, self.last_checkpoints, latest_filename,
+                                                         save_relative_paths=self._save_relative_paths)
                 self._delete_old(meta_graph_suffix)
 
         beside = self._asynchronous and not self._is_empty
@@ -128,7 +128,8 @@ class Saver:
             path = self._run_save(sess, checkpoint_file, save_path)
         if write_meta_graph:
             with sess.graph.as_default():
-                self.export_meta_graph(state.meta_graph_filename(checkpoint_file, meta_graph_suffix), strip_default_attrs=strip_default_attrs)
+                self.export_meta_graph(checkpoint_state.meta_graph_filename(checkpoint_file, meta_graph_suffix),
+                                       strip_default_attrs=strip_default_attrs)
         if beside:
             self._background.start(lambda: finish(self._run_save(sess, checkpoint_file, save_path)))
         elif path is not None:
@@ -200,7 +201,7 @@ class Saver:
             self._next_checkpoint_time += self.as_saver_def().keep_checkpoint_every_n_hours * _HOUR
             return
         try:
-            state.remove_checkpoint(path, self._write_version, meta_graph_suffix)
+            checkpoint_state.remove_checkpoint(path, self._write_version, meta_graph_suffix)
         except OSError as error:
             logging.warning("Ignoring: %s", error)
 
@@ -214,7 +215,7 @@ class Saver:
             raise ValueError("Can't load save_path when it is None.")
         save_path = os.fspath(save_path)
         self.wait()
-        if not state.checkpoint_exists(save_path):
+        if not checkpoint_state.checkpoint_exists(save_path):
             raise ValueError(f"The passed save_path is not a valid checkpoint: {save_path}")
         logging.info("Restoring parameters from %s", save_path)
         saver_def = self.as_saver_def()
@@ -245,8 +246,8 @@ class Saver:
 
     def recover_last_checkpoints(self, checkpoint_paths: Iterable[str]) -> None:
         """Takes over the checkpoints of an earlier run, those of them that are still there."""
-        existing = [path for path in checkpoint_paths if state.checkpoint_exists(path)]
-        self.set_last_checkpoints_with_time(list(zip(existing, state.get_checkpoint_mtimes(existing))))
+        existing = [path for path in checkpoint_paths if checkpoint_state.checkpoint_exists(path)]
+        self.set_last_checkpoints_with_time(list(zip(existing, checkpoint_state.get_checkpoint_mtimes(existing))))
 
     # --- protos ------------------------------------------------------------------------------------------------------
 

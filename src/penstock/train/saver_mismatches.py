@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from penstock.checkpoint.inspection import CheckpointReader
+from penstock.checkpoint.contents import CheckpointReader
 from penstock.checkpoint.slices import parse_shape_and_slice
 from penstock.graph.graph import Graph
 from penstock.graph.node import Operation, Tensor

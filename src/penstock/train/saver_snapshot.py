@@ -50,7 +50,7 @@ def _stage(specs: list[SaveSpec]) -> tuple[Operation, list[Any]]:
     return take, Unstage(dtypes=types, shared_name=area)
 
 
-class Background:
+class BackgroundSave:
     """One piece of work at a time in a thread; its error is raised by the next ``wait``. The interpreter does not end before the thread."""
 
     def __init__(self) -> None:

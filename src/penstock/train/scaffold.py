@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.checkpoint.state import latest_checkpoint
+from penstock.checkpoint.checkpoint_state import latest_checkpoint
 from penstock.graph.graph import default_graph
 from penstock.graph.keys import GraphKeys
 from penstock.ops.flow.misc import group

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from penstock import errors
-from penstock.checkpoint.state import get_checkpoint_state
+from penstock.checkpoint.checkpoint_state import get_checkpoint_state
 from penstock.graph.graph import Graph, default_graph
 from penstock.platform import logging
 from penstock.session.session import Session

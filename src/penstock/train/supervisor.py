@@ -12,8 +12,8 @@ from penstock import errors
 from penstock.graph.graph import Graph, default_graph
 from penstock.graph.keys import GraphKeys
 from penstock.platform import logging
+from penstock.summary.file_writer import FileWriter
 from penstock.summary.summary import merge_all
-from penstock.summary.writer import FileWriter
 from penstock.train import meta_graph
 from penstock.train.coordinator import Coordinator, LooperThread
 from penstock.train.global_step import global_step as read_global_step

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from penstock.checkpoint.inspection import CheckpointReader, checkpoint_path, load_checkpoint
+from penstock.checkpoint.contents import CheckpointReader, checkpoint_path, load_checkpoint
 from penstock.graph import dtypes
 from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Tensor

@@ -7,7 +7,7 @@ import tempfile
 import numpy as np
 
 import penstock as tf
-from penstock.checkpoint.writer import BundleWriter
+from penstock.checkpoint.bundle_writer import BundleWriter
 from support.examples import example, normal, strings
 
 FOLDER = os.path.join(tempfile.gettempdir(), f"penstock_example_{os.getpid()}_checkpoints")

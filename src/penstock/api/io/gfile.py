@@ -5,6 +5,6 @@ from penstock.api._table import publish
 
 TABLE: dict[str, str] = {
     "penstock.platform.gfile": "GFile",
-    "penstock.platform.paths": "copy exists glob isdir listdir makedirs mkdir remove rename rmtree stat walk",
+    "penstock.platform.io_gfile": "copy exists glob isdir listdir makedirs mkdir remove rename rmtree stat walk",
 }
 publish(__name__, TABLE)

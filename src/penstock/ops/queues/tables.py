@@ -1,4 +1,4 @@
-"""Lookup-table operations, most in two forms (see ``handles.py``). The state of a table is a ``penstock.state.tables.Table``."""
+"""Lookup-table operations, most in two forms (see ``handles.py``). The state of a table is a ``penstock.state.tables.LookupTable``."""
 from __future__ import annotations
 
 from typing import Any
@@ -49,7 +49,7 @@ class _MutableHashTable:
     gradient = None
 
     def kernel(ctx, container, shared_name, use_node_name_sharing, key_dtype, value_dtype):
-        table = made(ctx, _KIND, container, shared_name, lambda name: tables.Table(name, key_dtype, value_dtype), use_node_name_sharing)
+        table = made(ctx, _KIND, container, shared_name, lambda name: tables.LookupTable(name, key_dtype, value_dtype), use_node_name_sharing)
         return _checked(table, key_dtype, value_dtype)
 
 
@@ -63,7 +63,7 @@ class _MutableHashTableOfTensors:
     def kernel(ctx, container, shared_name, use_node_name_sharing, key_dtype, value_dtype, value_shape):
         if value_shape.ndims != 1:
             raise invalid_argument(f"Default value must be a vector, got shape {value_shape}")
-        table = made(ctx, _KIND, container, shared_name, lambda name: tables.Table(name, key_dtype, value_dtype, value_shape.extents),
+        table = made(ctx, _KIND, container, shared_name, lambda name: tables.LookupTable(name, key_dtype, value_dtype, value_shape.extents),
                      use_node_name_sharing)
         return _checked(table, key_dtype, value_dtype)
 

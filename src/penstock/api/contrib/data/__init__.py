@@ -6,8 +6,8 @@ from penstock.api._table import publish
 TABLE: dict[str, str] = {
     "penstock.data.dataset": "Dataset AUTOTUNE",
     "penstock.data.iterator": "Iterator",
-    "penstock.data.options": "OptimizationOptions=OptionGroup ThreadingOptions=OptionGroup StatsOptions=OptionGroup",
-    "penstock.data.readers": "TextLineDataset TFRecordDataset FixedLengthRecordDataset TFRecordWriter",
+    "penstock.data.dataset_options": "OptimizationOptions=OptionGroup ThreadingOptions=OptionGroup StatsOptions=OptionGroup",
+    "penstock.data.file_datasets": "TextLineDataset TFRecordDataset FixedLengthRecordDataset TFRecordWriter",
     "penstock.data.interleave": "parallel_interleave sample_from_datasets choose_from_datasets RandomDataset",
     "penstock.data.transformations": "map_and_batch batch_and_drop_remainder padded_batch_and_drop_remainder unbatch assert_element_shape "
                                      "shuffle_and_repeat ignore_errors enumerate_dataset unique scan Counter prefetch_to_device copy_to_device "

@@ -14,7 +14,7 @@ from penstock.checkpoint.data_file import DataFile
 from penstock.checkpoint.protos import BundleEntryProto
 from penstock.checkpoint.publish import data_path, publish
 from penstock.checkpoint.slices import TensorSlice, slice_key
-from penstock.checkpoint.values import write_array
+from penstock.checkpoint.tensor_bytes import write_array
 from penstock.errors import InvalidArgumentError, UnimplementedError
 from penstock.graph import dtypes
 from penstock.graph.dtypes import DType

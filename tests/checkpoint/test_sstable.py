@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.checkpoint.snappy import decompress
-from penstock.checkpoint.table import build_table, read_table, read_varint, varint
+from penstock.checkpoint.sstable import build_table, read_table, read_varint, varint
 from penstock.errors import DataLossError
 
 pairs = st.dictionaries(st.binary(max_size=20), st.binary(max_size=50), max_size=60)

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.data import nest
+from penstock.data import element_nest
 from penstock.data.dataset import Dataset
 from penstock.data.transformations import scan
 from penstock.graph import dtypes as dt
@@ -39,7 +39,7 @@ def resampled(dataset: Dataset, class_func: Callable[..., Any], target_dist: Any
 
 
 def _whole(dataset: Dataset, parts: tuple[Any, ...]) -> Any:
-    return parts if type(dataset._structure) is tuple else nest.flatten(parts)[0] if not nest.is_sequence(parts[0]) else parts[0]
+    return parts if type(dataset._structure) is tuple else element_nest.flatten(parts)[0] if not element_nest.is_sequence(parts[0]) else parts[0]
 
 
 def _count(seen: Tensor, found: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
-from penstock.checkpoint.state import latest_checkpoint
+from penstock.checkpoint.checkpoint_state import latest_checkpoint
 from penstock.platform import logging
 
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from penstock.data import nest, structure
+from penstock.data import element_nest, structure
 from penstock.graph.function import FuncGraph
 from penstock.graph.function_def import separate_function
 from penstock.graph.graph import default_graph
@@ -14,7 +14,7 @@ from penstock.graph.scopes import control_dependencies
 from penstock.graph.traverse import needed
 
 
-class Traced:
+class TracedFunction:
     """A function of elements: its ``graph``, the outer tensors that it uses (``captured``) and the structure of what it returns (``output``)."""
 
     def __init__(self, function: Callable[..., Any], user: str, *inputs: Any) -> None:
@@ -33,7 +33,7 @@ class Traced:
         _leave_collections(self.graph)
 
     def _arguments(self, specs: Any, number: int) -> Any:
-        components = [spec.component for spec in nest.flatten(specs)]
+        components = [spec.component for spec in element_nest.flatten(specs)]
         tensors = [self.graph.add_input(dtype, shape, f"arg{number}_{index}") for index, (dtype, shape) in enumerate(components)]
         return structure.decode(specs, tensors)
 
@@ -51,7 +51,7 @@ class Traced:
 
     def expect_scalar(self, dtype: Any, what: str) -> None:
         """ValueError unless the function returns a scalar of this type."""
-        (spec,) = nest.flatten(self.output) if not nest.is_sequence(self.output) else (None,)
+        (spec,) = element_nest.flatten(self.output) if not element_nest.is_sequence(self.output) else (None,)
         if spec is None or spec.dtype is not dtype or not spec.shape.is_compatible_with([]):
             raise ValueError(f"{what} must return a scalar {dtype.name} tensor, not {self.output}.")
 

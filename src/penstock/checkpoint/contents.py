@@ -6,8 +6,8 @@ from typing import Any
 
 from tensorboard.compat.proto.types_pb2 import DataType
 
+from penstock.checkpoint.checkpoint_state import latest_checkpoint
 from penstock.checkpoint.reader import open_checkpoint
-from penstock.checkpoint.state import latest_checkpoint
 from penstock.graph.dtypes import DType
 
 
@@ -15,7 +15,7 @@ class CheckpointReader:
     """What is in a checkpoint, and the values. It reads what it is asked for and nothing else.
 
     >>> import tempfile, numpy as np
-    >>> from penstock.checkpoint.writer import BundleWriter
+    >>> from penstock.checkpoint.bundle_writer import BundleWriter
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with BundleWriter(folder + "/model") as writer:
     ...         writer.add("w", np.ones((2, 3), np.float32))

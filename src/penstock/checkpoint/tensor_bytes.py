@@ -13,7 +13,7 @@ import google_crc32c
 import numpy as np
 
 from penstock.checkpoint.data_file import DataFile
-from penstock.checkpoint.table import read_varint, varint
+from penstock.checkpoint.sstable import read_varint, varint
 from penstock.graph import dtypes
 from penstock.graph.dtypes import DType
 from penstock.platform.records import mask
