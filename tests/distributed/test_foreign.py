@@ -9,6 +9,7 @@ import json
 import logging
 import os
 import random
+import threading
 from pathlib import Path
 
 import grpc
@@ -17,6 +18,7 @@ import pytest
 from tensorboard.compat.proto.config_pb2 import CallableOptions
 
 import penstock as tf
+from penstock.distributed import foreign_doors, grpc_foreign
 from penstock.distributed.master_proto import REQUESTS, RESPONSES
 from penstock.distributed.server import Server
 from penstock.graph.tensor_proto import array_to_proto, proto_to_array
@@ -27,16 +29,17 @@ PATH = "/tensorflow.MasterService/"
 
 @pytest.fixture(autouse=True)
 def no_secret(monkeypatch):
-    for name in ("PENSTOCK_CLUSTER_SECRET", "PENSTOCK_FOREIGN_CLIENTS", "PENSTOCK_FOREIGN_FILES"):
+    for name in ("PENSTOCK_CLUSTER_SECRET", "PENSTOCK_FOREIGN_PORT", "PENSTOCK_FOREIGN_FILES"):
         monkeypatch.delenv(name, raising=False)
 
 
 class Client:
     """Calls a server as TensorFlow's C++ does."""
 
-    def __init__(self, server: Server) -> None:
-        self._channel = grpc.insecure_channel(server.target.removeprefix("grpc://").replace("localhost", "127.0.0.1"),
-                                              options=[("grpc.enable_http_proxy", 0)])
+    def __init__(self, server: Server, port: int = 0) -> None:
+        self._channel = grpc.insecure_channel(f"127.0.0.1:{port or server.target.rpartition(':')[2]}",
+                                              options=[("grpc.enable_http_proxy", 0), ("grpc.max_send_message_length", -1),
+                                                       ("grpc.max_receive_message_length", -1)])
         self.session = ""
 
     def raw(self, method: str, request: bytes) -> bytes:
@@ -160,23 +163,67 @@ def test_every_op_that_opens_files_says_so():
     assert not {"Add", "VariableV2", "QueueDequeueV2", "Print"} & telling
 
 
-def test_a_secret_keeps_foreign_clients_out(monkeypatch, caplog):
-    monkeypatch.setenv("PENSTOCK_CLUSTER_SECRET", "open sesame")
-    for allowed in (False, True):
-        if allowed:
-            monkeypatch.setenv("PENSTOCK_FOREIGN_CLIENTS", "1")
+@pytest.mark.parametrize("secret", ["open sesame, open sesame", ""], ids=["cluster", "user"])
+def test_a_port_for_foreign_clients(monkeypatch, caplog, secret):
+    """A secret keeps them out, but for those of the user himself; a port of its own lets them in, with requests of more than the tasks' pieces."""
+    monkeypatch.setenv("PENSTOCK_CLUSTER_SECRET", secret)
+    monkeypatch.setenv("PENSTOCK_FOREIGN_PORT", "0")
+    monkeypatch.setattr(foreign_doors, "is_own_user", lambda peer, port: False)
+    with caplog.at_level(logging.WARNING, logger="tensorflow.server"):
         server = Server.create_local_server()
-        client = Client(server)
-        try:
-            if allowed:
-                client.call("CreateSession", graph_def=graph())
-            else:
-                with caplog.at_level(logging.WARNING, logger="tensorflow.server"), pytest.raises(grpc.RpcError) as caught:
-                    client.call("CreateSession", graph_def=graph())
-                assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED and "refused CreateSession" in caplog.text
-        finally:
-            client.close()
-            server.stop()
+        refused, welcome = Client(server), Client(server, server._foreign.port)
+        with pytest.raises(grpc.RpcError) as caught:
+            refused.call("CreateSession", graph_def=graph())
+        assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED and "PENSTOCK_FOREIGN_PORT" in caught.value.details()
+        assert "refused CreateSession" in caplog.text
+    welcome.call("CreateSession", graph_def=graph())
+    large = np.ones(1 << 20, np.float32)
+    np.testing.assert_array_equal(welcome.run("y:0", x_0=large)[2], [large + 1])
+    refused.close(), welcome.close(), server.stop()
+
+
+def test_the_port_must_be_one(monkeypatch):
+    monkeypatch.setenv("PENSTOCK_FOREIGN_PORT", "yes")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="should be a port"):
+        Server.create_local_server()
+
+
+def test_requests_at_the_port_of_the_task_are_small(client):
+    client.call("CreateSession", graph_def=graph())
+    with pytest.raises(grpc.RpcError) as caught:
+        client.run("y:0", x_0=np.ones(1 << 20, np.float32))
+    assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert client.run("harmless:0")[2] == [2.0]
+
+
+def test_calls_are_counted(server, client, monkeypatch):
+    """So many at a time: one more is refused, and nothing of it is read."""
+    with tf.Graph().as_default() as made:
+        tf.FIFOQueue(1, tf.float32, [[]]).dequeue(name="never")
+        tf.constant(1.0, name="one")
+    client.call("CreateSession", graph_def=made.as_graph_def())
+    calls = server._foreign.at_task._calls
+    for _ in range(grpc_foreign.MAX_CALLS - 1):
+        assert calls.acquire(blocking=False)
+    assert client.run("one:0")[2] == [1.0], "there is one place left"
+    calls.acquire()
+    with pytest.raises(grpc.RpcError) as caught:
+        client.run("one:0")
+    assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED and "try again" in caught.value.details()
+
+
+def test_a_request_that_does_not_come(server, monkeypatch):
+    monkeypatch.setattr(grpc_foreign, "READ_PATIENCE", 0.5)  # and the server looks once a second
+    over = threading.Event()
+
+    def nothing():
+        over.wait(20)
+        yield from ()
+
+    with grpc.insecure_channel(server.target.removeprefix("grpc://")) as channel:
+        call = channel.stream_unary(PATH + "RunStep").future(nothing())
+        assert call.exception(timeout=20).code() is grpc.StatusCode.CANCELLED
+        over.set()
 
 
 def test_garbage(client, caplog):

@@ -13,12 +13,13 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.distributed import client, grpc_server, master, unix_sockets
+from penstock.distributed import client, master, strangers, unix_sockets
 from penstock.distributed.grpc_common import CONNECT
 from penstock.distributed.messages import MalformedMessage, Message
 from penstock.distributed.security import Access, Greeting, cluster_secret
 from penstock.distributed.server import Server, in_process
 from penstock.distributed.transport_grpc import GrpcTransport
+from penstock.distributed.user_secret import user_secret
 from penstock.distributed.wire import OPEN, header
 from support.cluster import PATIENCE, free_ports
 
@@ -171,14 +172,30 @@ def connect(server, *pieces):
     return caught.value.code()
 
 
+def befriend(server, frame):
+    """The code with which a server ends a connection of a friend that sends this."""
+    greeting, proof = Greeting(user_secret().encode()), queue.SimpleQueue()
+
+    def pieces():
+        yield greeting.hello()
+        yield proof.get()
+        yield greeting.seal(b"client").close(frame)
+
+    with grpc.insecure_channel(address(server), options=[("grpc.enable_http_proxy", 0)]) as channel, pytest.raises(grpc.RpcError) as caught:
+        call = channel.stream_stream(CONNECT)(pieces(), timeout=5)
+        proof.put(greeting.prove(next(call)))
+        for _ in call:
+            continue
+    return caught.value.code()
+
+
 def test_garbage_in_calls(server, caplog):
     with caplog.at_level(logging.WARNING, logger="tensorflow.server"):
-        for first in (b"", b"PSK1" + bytes(16), os.urandom(1000), b"PSK2", b"PSK2" + bytes(17)):
+        for first in (b"", b"PSK1" + bytes(16), os.urandom(1000), b"PSK3", b"PSK3" + bytes(17)):
             assert connect(server, first) is grpc.StatusCode.INVALID_ARGUMENT
         assert "refused a connection" in caplog.text and "another version" in caplog.text
-        hello = Greeting(None).hello()
         for frame in (b"\xff" * 16, os.urandom(64), bytes(16), header(OPEN, 1, 1 << 60), header(OPEN, 1, 4) + b"PSK1"):
-            assert connect(server, hello, bytes(32), frame) in (grpc.StatusCode.CANCELLED, grpc.StatusCode.UNKNOWN)
+            assert befriend(server, frame) in (grpc.StatusCode.CANCELLED, grpc.StatusCode.UNKNOWN)
         assert "refused a message" in caplog.text
     with grpc.insecure_channel(address(server), options=[("grpc.enable_http_proxy", 0)]) as channel:
         for method in ("/penstock.Task/Other", "/tensorflow.Nothing/X"):
@@ -200,7 +217,7 @@ def test_garbage_in_calls(server, caplog):
     Message("RecvTensors", {"step": "1", "receiver": "x"}), Message("Reset", {"containers": [1]})],
     ids=lambda message: message.method)
 def test_messages_that_make_no_sense(server, message):
-    transport = GrpcTransport(Access())
+    transport = GrpcTransport(Access.from_environment())
     reply = transport.call(address(server), message, 5.0)
     transport.close()
     assert reply.method == "error"
@@ -210,16 +227,16 @@ def test_messages_that_make_no_sense(server, message):
 # --- secrets ---------------------------------------------------------------------------------------------------------
 
 def test_the_secret_is_needed(monkeypatch, over_the_network, caplog):
-    monkeypatch.setenv(SECRET, "open sesame")
+    monkeypatch.setenv(SECRET, "open sesame, open sesame")
     server = Server.create_local_server()
     try:
         assert alive(server)
-        for wrong in ("open barley", ""):
+        for wrong in ("open barley, open barley", ""):
             monkeypatch.setenv(SECRET, wrong)
             with caplog.at_level(logging.WARNING, logger="tensorflow.server"), pytest.raises(tf.errors.UnauthenticatedError, match="secret"):
                 alive(server)
         assert "refused a connection" in caplog.text
-        monkeypatch.setenv(SECRET, "open sesame")
+        monkeypatch.setenv(SECRET, "open sesame, open sesame")
         assert alive(server)
     finally:
         server.stop()
@@ -229,7 +246,7 @@ def test_greetings_are_not_repeated():
     client, server = Greeting(b"s"), Greeting(b"s")
     hello = client.hello()
     proof = client.prove(server.answer(hello))
-    server.finish(proof)
+    client.check(server.finish(proof))
     other = Greeting(b"s")
     other.answer(hello)  # somebody has overheard all of it and says it again
     with pytest.raises(tf.errors.UnauthenticatedError, match="wrong"):
@@ -237,7 +254,7 @@ def test_greetings_are_not_repeated():
     for secret in (b"t", None):
         client, server = Greeting(b"s"), Greeting(secret)
         with pytest.raises(tf.errors.UnauthenticatedError, match="does not know"):
-            client.prove(server.answer(client.hello()))
+            client.check(Greeting.finish(server, client.prove(server.answer(client.hello()))) if secret is None else bytes(32))
     client, server = Greeting(None), Greeting(b"s")
     with pytest.raises(tf.errors.UnauthenticatedError, match="PENSTOCK_CLUSTER_SECRET"):
         server.finish(client.prove(server.answer(client.hello())))
@@ -260,18 +277,25 @@ def test_seals_cover_every_byte_and_the_order():
 
 
 def test_without_a_secret_only_the_loopback_listens(tmp_path, monkeypatch):
-    assert Access().listening_host("ps0.example.com") == "127.0.0.1" and Access(b"s").listening_host("localhost") == "127.0.0.1"
+    assert Access().listening_host("ps0.example.com") == "127.0.0.1" == Access(b"s", personal=True).listening_host("ps0.example.com")
+    assert Access(b"s").listening_host("localhost") == "127.0.0.1"
     assert Access(b"s").listening_host("ps0.example.com") == "[::]"
     path = tmp_path / "secret"
-    path.write_text("hidden\n")
+    path.write_text("hidden, well hidden\n")
     monkeypatch.setenv(SECRET + "_FILE", str(path))
     path.chmod(0o644)
     with pytest.raises(tf.errors.PermissionDeniedError, match="chmod 600"):
         cluster_secret()
     path.chmod(0o600)
-    assert cluster_secret() == b"hidden"
+    assert cluster_secret() == b"hidden, well hidden"
+    monkeypatch.setenv(SECRET, "short enough")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="12 bytes, and needs 16"):
+        cluster_secret()
     monkeypatch.setenv(SECRET, "")
-    assert cluster_secret() == b"hidden"
+    assert cluster_secret() == b"hidden, well hidden"
+    path.write_text("hidden\n")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="6 bytes, and needs 16"):
+        cluster_secret()
     path.write_text("\n")
     with pytest.raises(tf.errors.InvalidArgumentError, match="is empty"):
         cluster_secret()
@@ -303,7 +327,7 @@ def test_the_loopback_of_ipv6(over_the_network):
 @pytest.fixture
 def closed_server(monkeypatch, over_the_network):
     """One that has a secret."""
-    monkeypatch.setenv(SECRET, "open sesame")
+    monkeypatch.setenv(SECRET, "open sesame, open sesame")
     server = Server.create_local_server()
     yield server
     server.stop()
@@ -334,7 +358,7 @@ def test_strangers_may_not_say_much(closed_server, compression):
 
 def test_an_overheard_greeting_opens_nothing(closed_server, caplog):
     """What was right on one connection is wrong on the next."""
-    greeting, proof = Greeting(b"open sesame"), queue.SimpleQueue()
+    greeting, proof = Greeting(b"open sesame, open sesame"), queue.SimpleQueue()
 
     def pieces():
         yield hello
@@ -352,28 +376,44 @@ def test_an_overheard_greeting_opens_nothing(closed_server, caplog):
     assert "the secret is wrong" in caplog.text and alive(closed_server)
 
 
-def test_strangers_who_say_nothing_are_sent_away(closed_server, monkeypatch, caplog):
-    monkeypatch.setattr(grpc_server, "_PATIENCE", 0.5)  # and the server looks once a second
-    monkeypatch.setattr(grpc_server, "_MAX_STRANGERS", 3)
+@pytest.fixture
+def silent(closed_server):
+    """Opens connections that say nothing."""
     over = threading.Event()
 
     def nothing():
         over.wait(PATIENCE)
         yield from ()
 
-    with caplog.at_level(logging.WARNING, logger="tensorflow.server"), grpc.insecure_channel(address(closed_server)) as channel:
-        silent = [channel.stream_stream(CONNECT)(nothing()) for _ in range(3)]
-        deadline = time.monotonic() + PATIENCE
-        while len(closed_server._grpc._strangers._until) < 3:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-        one_more = channel.stream_stream(CONNECT)(iter([Greeting(b"open sesame").hello()]))
-        with pytest.raises(grpc.RpcError):
-            next(one_more)
-        assert one_more.code() is grpc.StatusCode.UNAVAILABLE and "3 others" in one_more.details()
-        assert [call.code() for call in silent] == [grpc.StatusCode.CANCELLED] * 3 and "not said in 0.5 s" in caplog.text
+    with grpc.insecure_channel(address(closed_server)) as channel:
+        yield lambda count: [channel.stream_stream(CONNECT)(nothing()) for _ in range(count)]
         over.set()
-    assert alive(closed_server) and not closed_server._grpc._strangers._until
+
+
+def wait_until(condition):
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_strangers_who_say_nothing_are_sent_away(closed_server, silent, monkeypatch, caplog):
+    monkeypatch.setattr(strangers, "PATIENCE", 0.5)  # and the server looks once a second
+    with caplog.at_level(logging.WARNING, logger="tensorflow.server"):
+        assert [call.code() for call in silent(3)] == [grpc.StatusCode.CANCELLED] * 3 and "not said in 0.5 s" in caplog.text
+    assert alive(closed_server) and not len(closed_server._grpc._strangers)
+
+
+def test_one_host_cannot_keep_the_others_out(closed_server, silent, monkeypatch, caplog):
+    """Silent connections, more than there is room for: the oldest go, friends get in, and the log stays short."""
+    monkeypatch.setattr(strangers, "MAX_PER_ADDRESS", 5)
+    with caplog.at_level(logging.WARNING, logger="tensorflow.server"):
+        calls = silent(40)
+        wait_until(lambda: sum(call.done() for call in calls) == 35)
+        assert len(closed_server._grpc._strangers) == 5
+        for _ in range(3):
+            assert alive(closed_server)
+    assert 1 <= len([record for record in caplog.records if "refused" in record.message]) <= 10
 
 
 # --- life ------------------------------------------------------------------------------------------------------------

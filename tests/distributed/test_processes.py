@@ -24,13 +24,13 @@ SECRET = "PENSTOCK_CLUSTER_SECRET"
 @pytest.fixture(scope="module")
 def cluster():
     """One cluster for all tests: each leaves it with all tasks up, but for the last one."""
-    with Processes({SECRET: "open sesame"}, ps=1, worker=2) as cluster:
+    with Processes({SECRET: "open sesame, open sesame"}, ps=1, worker=2) as cluster:
         yield cluster
 
 
 @pytest.fixture(autouse=True)
 def secret(monkeypatch):
-    monkeypatch.setenv(SECRET, "open sesame")
+    monkeypatch.setenv(SECRET, "open sesame, open sesame")
 
 
 def counter():
@@ -160,11 +160,11 @@ def test_a_ps_that_hangs(cluster):
 def test_the_secret_of_a_cluster(cluster, monkeypatch):
     with tf.device("/job:ps/task:0"):
         there = tf.constant([1.0]) + 1.0
-    for wrong in ("a guess", ""):
+    for wrong in ("a guess, no more than that", ""):
         monkeypatch.setenv(SECRET, wrong)
         with tf.Session(cluster.target("worker", 0)) as session, pytest.raises(tf.errors.UnauthenticatedError):
             session.run(there)
-    monkeypatch.setenv(SECRET, "open sesame")
+    monkeypatch.setenv(SECRET, "open sesame, open sesame")
     with tf.Session(cluster.target("worker", 0)) as session:
         assert session.run(there) == 2.0
 

@@ -50,7 +50,7 @@ def use(monkeypatch):
 def test_both_sides_show_certificates(authorities, use):
     ours, theirs = authorities
     use(ours)
-    assert not Access.from_environment().open and Access.from_environment().listening_host("ps0.example.com") == "[::]"
+    assert not Access.from_environment().local and Access.from_environment().listening_host("ps0.example.com") == "[::]"
     server = Server.create_local_server()
     try:
         with tf.Graph().as_default():

@@ -87,6 +87,28 @@ def test_folder_that_cannot_be_used(folder):
     assert cache.entries() == []
 
 
+@pytest.mark.parametrize("spoil", [lambda folder, file: folder.chmod(0o777), lambda folder, file: file.chmod(0o666),
+                                   lambda folder, file: file.symlink_to(file.rename(folder / "elsewhere"))], ids=["folder", "file", "link"])
+def test_what_others_could_have_written_does_not_run(folder, spoil, caplog):
+    cache.store("kernel", b"code")
+    file = folder / "kernel.kernel"
+    assert cache.load("kernel") == b"code"
+    spoil(folder, file)
+    assert cache.load("kernel") is None and cache.load("kernel") is None
+    assert caplog.text.count("are not used") == (0 if file.is_symlink() else 1)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+@pytest.mark.parametrize("whose", ["folder", "file"])
+def test_what_belongs_to_another_user_does_not_run(folder, whose, caplog):
+    cache.store("kernel", b"code")
+    os.chown(folder if whose == "folder" else folder / "kernel.kernel", 65534, 65534)
+    assert cache.load("kernel") is None and "belongs to user 65534" in caplog.text
+    if whose == "folder":
+        cache.store("other", b"code")
+        assert not (folder / "other.kernel").exists()
+
+
 def test_oldest_go_first(folder):
     for index in range(10):
         cache.store(str(index), bytes(1000))

@@ -2,8 +2,8 @@
 
     session = tf.compat.v1.Session("grpc://localhost:2222")       # in real TensorFlow
 
-Such a client has no secret to show. It is served only where nobody else can come from: by a server without a secret,
-which listens on the loopback interface; by one that asks for certificates; or where PENSTOCK_FOREIGN_CLIENTS=1 says so. Its
+Such a client has no secret to show. It is served where it can be told to be a friend all the same: as a process of the
+server's own user, or by its certificate; and by a port of its own that PENSTOCK_FOREIGN_PORT opens (``foreign_doors.py``). Its
 graph may not run Python code, nor read or write files of the server, unless that is allowed (``permissions.py``).
 
 No sockets here: requests and replies are protocol buffers; ``grpc_foreign.py`` carries them.

@@ -11,8 +11,11 @@ from __future__ import annotations
 
 CONNECT = "/penstock.Task/Connect"
 LARGEST = 2 << 20  # bytes of a piece, with what is around it
-_MASTER_LARGEST = 1 << 30  # bytes: TensorFlow's clients send graphs and tensors in one piece
-_STREAMS = 100  # of one connection, where only tasks connect: they have one each
+_FOREIGN_LARGEST = 512 << 20  # bytes: TensorFlow's clients send graphs and tensors in one piece
+_UNLIMITED = -1
+_STREAMS = 100  # of one connection; tasks have one each
+_IDLE_MS = 10_000  # that a connection without a call is kept: those of tasks always have one
+_CONNECTIONS, _CONNECTIONS_PER_TASK = 256, 8  # to one server
 _SHARED_OPTIONS = [
     ("grpc.keepalive_time_ms", 3000), ("grpc.keepalive_timeout_ms", 4000), ("grpc.http2.ping_timeout_ms", 4000),
     ("grpc.keepalive_permit_without_calls", 1), ("grpc.http2.max_pings_without_data", 0)]
@@ -22,12 +25,22 @@ CLIENT_OPTIONS = [
     ("grpc.initial_reconnect_backoff_ms", 200), ("grpc.max_reconnect_backoff_ms", 1000),
     ("grpc.min_reconnect_backoff_ms", 2000)]  # in spite of its name, what one attempt may take: several ways there and back
 _SERVER_OPTIONS = [
-    *_SHARED_OPTIONS, ("grpc.http2.min_ping_interval_without_data_ms", 500), ("grpc.http2.max_ping_strikes", 0), ("grpc.so_reuseport", 0)]
+    *_SHARED_OPTIONS, ("grpc.http2.min_ping_interval_without_data_ms", 500), ("grpc.http2.max_ping_strikes", 0), ("grpc.so_reuseport", 0),
+    ("grpc.max_send_message_length", _UNLIMITED), ("grpc.max_concurrent_streams", _STREAMS), ("grpc.max_connection_idle_ms", _IDLE_MS),
+    ("grpc.compression_enabled_algorithms_bitset", 1)]  # none: a small piece must not become a large one
 
 
-def server_options(foreign: bool) -> list[tuple[str, int]]:
-    """Where TensorFlow's clients are not served, nobody sends more than a piece at once, least of all before it is known who it is."""
-    if foreign:
-        return [*_SERVER_OPTIONS, ("grpc.max_receive_message_length", _MASTER_LARGEST), ("grpc.max_send_message_length", _MASTER_LARGEST)]
-    return [*_SERVER_OPTIONS, ("grpc.max_receive_message_length", LARGEST), ("grpc.max_send_message_length", LARGEST),
-            ("grpc.max_concurrent_streams", _STREAMS), ("grpc.compression_enabled_algorithms_bitset", 1)]
+def server_options(tasks: int, open_files: int) -> list[tuple[str, int]]:
+    """For the port of a task in a cluster of so many, in a process that may have so many files open.
+
+    Nobody sends more than a piece at once, least of all before it is known who it is; and connections, which anybody can make, leave half of the
+    files to the program.
+    """
+    connections = min(max(_CONNECTIONS, _CONNECTIONS_PER_TASK * tasks), open_files // 2)
+    return [*_SERVER_OPTIONS, ("grpc.max_receive_message_length", LARGEST), ("grpc.max_allowed_incoming_connections", connections)]
+
+
+def foreign_options(open_files: int) -> list[tuple[str, int]]:
+    """For a port at which only TensorFlow's clients are served."""
+    return [*_SERVER_OPTIONS, ("grpc.max_receive_message_length", _FOREIGN_LARGEST),
+            ("grpc.max_allowed_incoming_connections", min(_CONNECTIONS, open_files // 4))]

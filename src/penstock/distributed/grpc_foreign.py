@@ -1,8 +1,17 @@
-"""TensorFlow's clients over gRPC: one call per request; see ``foreign.py`` for what they may do."""
+"""TensorFlow's clients over gRPC: one call per request; see ``foreign.py`` for what they may do.
+
+They come in by one of two doors. At the port of the tasks those are served who can be told to be friends without a secret: processes of the
+server's own user, and holders of a certificate; they say no more at a time than a task does. PENSTOCK_FOREIGN_PORT opens a port of its own, at which
+everybody is served who can reach it, and requests may be large.
+
+A request is not read before there is room for it: so many are in work at a time, and so many are being read.
+"""
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import grpc
@@ -10,11 +19,14 @@ from google.protobuf.message import DecodeError
 
 from penstock import errors
 from penstock.distributed.foreign import ForeignMaster, said
-from penstock.distributed.security import Access
+from penstock.distributed.strangers import RateLimitedLog
 
 _log = logging.getLogger("tensorflow.server")
 _PATH = "/tensorflow.MasterService/"
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
+MAX_CALLS = 64  # in work at a time
+MAX_READS = 2  # requests that are being read at a time: they may be large
+READ_PATIENCE = 60.0  # seconds that a request may take to arrive
 
 
 class _Caller:
@@ -35,26 +47,56 @@ class _Caller:
 
 
 class ForeignCalls:
-    """Finds the handler of a call of TensorFlow's MasterService."""
+    """Finds the handler of a call of TensorFlow's MasterService; ``refusal(peer)`` says why somebody is not served, "" if it is."""
 
-    def __init__(self, master: ForeignMaster, access: Access) -> None:
-        self._master = master
-        self._served = access.foreign
+    def __init__(self, master: ForeignMaster, refusal: Callable[[str], str]) -> None:
+        self._master, self._refusal = master, refusal
+        self._log = RateLimitedLog(_log)
+        self._calls, self._reads = threading.Semaphore(MAX_CALLS), threading.Semaphore(MAX_READS)
+        self._reading: dict[Any, float] = {}  # context -> until when
 
     def __call__(self, call: Any) -> Any:
         """The handler; None if it is no such call."""
         method = call.method.removeprefix(_PATH)
         if method == call.method or not self._master.answers(method):
             return None
+        # A stream, though it is one request: so it is this side that says when it is read.
+        return grpc.stream_unary_rpc_method_handler(lambda requests, context: self._serve(method, requests, context))
 
-        def refuse(requests: Any, context: Any) -> None:
-            reason = "this cluster has a secret, which TensorFlow's clients cannot show; PENSTOCK_FOREIGN_CLIENTS=1 lets them in"
-            _log.warning("refused %s of %s: %s", method, context.peer(), reason)
-            context.abort(grpc.StatusCode.UNAUTHENTICATED, reason)
+    def send_away(self, now: float) -> None:
+        """Ends calls whose request does not come; to be called now and then."""
+        for context in [context for context, until in list(self._reading.items()) if until < now]:
+            self._log.warning("refused a call of %s: its request takes more than %g s", context.peer(), READ_PATIENCE)
+            context.cancel()
 
-        if not self._served:
-            return grpc.stream_stream_rpc_method_handler(refuse)  # a stream, of which nothing is read
-        return grpc.unary_unary_rpc_method_handler(lambda request, context: self._answer(method, request, context))
+    def _serve(self, method: str, requests: Iterator[bytes], context: Any) -> bytes:
+        reason = self._refusal(context.peer())
+        if reason:
+            self._refuse(method, context, grpc.StatusCode.UNAUTHENTICATED, reason)
+        if not self._calls.acquire(blocking=False):
+            self._refuse(method, context, grpc.StatusCode.RESOURCE_EXHAUSTED, f"{MAX_CALLS} calls of TensorFlow's clients are in work: try again")
+        try:
+            return self._answer(method, self._read(method, requests, context), context)
+        finally:
+            self._calls.release()
+
+    def _refuse(self, method: str, context: Any, code: Any, reason: str) -> None:
+        self._log.warning("refused %s of %s: %s", method, context.peer(), reason)
+        context.abort(code, reason)
+
+    def _read(self, method: str, requests: Iterator[bytes], context: Any) -> bytes:
+        if not self._reads.acquire(timeout=READ_PATIENCE):
+            self._refuse(method, context, grpc.StatusCode.RESOURCE_EXHAUSTED, f"{MAX_READS} requests are still being read: try again")
+        self._reading[context] = time.monotonic() + READ_PATIENCE
+        try:
+            request = next(requests, None)
+        finally:
+            self._reading.pop(context, None)
+            self._reads.release()
+        if request is None:
+            self._refuse(method, context, grpc.StatusCode.INVALID_ARGUMENT, f"{method} without a request")
+        assert request is not None
+        return request
 
     def _answer(self, method: str, request: bytes, context: Any) -> bytes:
         caller = _Caller(context)
@@ -65,7 +107,7 @@ class ForeignCalls:
         except errors.OpError as error:
             code, text = _CODES[error.error_code], said(error)
         except DecodeError as error:
-            _log.warning("refused a malformed %s of %s: %s", method, context.peer(), error)
+            self._log.warning("refused a malformed %s of %s: %s", method, context.peer(), error)
             code, text = grpc.StatusCode.INVALID_ARGUMENT, f"malformed {method}: {error}"
         except Exception as error:  # a bug must not look like a lost task
             _log.exception("%s failed", method)

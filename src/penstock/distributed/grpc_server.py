@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent import futures
 from typing import Any
@@ -13,21 +12,20 @@ import grpc
 from penstock import errors
 from penstock.distributed.carrier_grpc import StreamCarrier
 from penstock.distributed.carrier_socket import SocketCarrier
-from penstock.distributed.grpc_common import CONNECT, LARGEST, server_options
+from penstock.distributed.grpc_common import CONNECT, LARGEST
 from penstock.distributed.link import Link, Served
 from penstock.distributed.messages import MalformedMessage, Message
-from penstock.distributed.security import Access, Greeting
+from penstock.distributed.security import Access, Certificates, Greeting
 from penstock.distributed.service import Service
+from penstock.distributed.strangers import RateLimitedLog, Strangers
 from penstock.distributed.unix_sockets import UnixListener
 from penstock.distributed.wire import OFFER
 from penstock.execute.threads import POOL
 
-_PATIENCE = 10.0  # seconds that one may take to say who one is
-_MAX_STRANGERS = 128  # who may do so at the same time
 _log = logging.getLogger("tensorflow.server")
 
 
-class _Threads(futures.Executor):
+class Threads(futures.Executor):
     """The runtime's growing pool as gRPC wants it: a handler that waits never keeps another one from starting, or the process from ending."""
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> futures.Future[Any]:
@@ -47,31 +45,22 @@ class _Threads(futures.Executor):
 class GrpcServer(grpc.GenericRpcHandler):  # type: ignore[misc] # grpc has no types
     """Listens for other tasks; ``foreign`` answers calls of other protocols (TensorFlow's), by their full names."""
 
-    def __init__(self, access: Access, foreign: Callable[[Any], Any] | None = None) -> None:
+    def __init__(self, access: Access, options: list[tuple[str, int]], foreign: Callable[[Any], Any]) -> None:
         self._access, self._foreign = access, foreign
         self._service: Service | None = None
         self._listener = UnixListener()
         self._connections: set[_Connection] = set()
-        self._strangers = _Strangers()
-        self._server = grpc.server(_Threads(), handlers=[self], options=server_options(access.foreign))
+        self._log = RateLimitedLog(_log)
+        self._strangers = Strangers(self._log)
+        self._server = grpc.server(Threads(), handlers=[self], options=options)
 
     def bind(self, host: str, port: int) -> int:
         """Takes a port (0: any); returns it. UnknownError if it is taken."""
-        tls = self._access.tls
         try:
-            if tls is None:
-                bound = self._server.add_insecure_port(f"{host}:{port}")
-            else:
-                bound = self._server.add_secure_port(f"{host}:{port}", grpc.ssl_server_credentials(
-                    [(tls.key, tls.certificate)], root_certificates=tls.authority, require_client_auth=True))
-        except RuntimeError as error:
-            bound, reason = 0, str(error)
-        else:
-            reason = "the port is taken"
-        if not bound:
+            return bind(self._server, self._access.tls, host, port)
+        except errors.UnknownError:
             self._listener.close()
-            raise errors.UnknownError(None, None, f"Could not start gRPC server on {host}:{port}: {reason}")
-        return bound
+            raise
 
     def start(self, service: Service) -> None:
         """Begins to answer."""
@@ -94,9 +83,9 @@ class GrpcServer(grpc.GenericRpcHandler):  # type: ignore[misc] # grpc has no ty
         """gRPC asks who handles a method."""
         if call.method == CONNECT:
             return grpc.stream_stream_rpc_method_handler(self._connect)
-        handler = self._foreign(call) if self._foreign is not None else None
+        handler = self._foreign(call)
         if handler is None:
-            _log.warning("refused a call of the unknown method %s", call.method[:80])
+            self._log.warning("refused a call of the unknown method %s", call.method[:80])
         return handler
 
     def _connect(self, requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
@@ -108,11 +97,11 @@ class GrpcServer(grpc.GenericRpcHandler):  # type: ignore[misc] # grpc has no ty
             if hello is None:
                 return  # it has hung up, or was sent away
             yield greeting.answer(hello)
-            greeting.finish(next(requests, b""))
+            yield greeting.finish(next(requests, b""))
         except MalformedMessage as error:
-            _refuse(context, grpc.StatusCode.INVALID_ARGUMENT, str(error))
+            self._refuse(context, grpc.StatusCode.INVALID_ARGUMENT, str(error))
         except errors.UnauthenticatedError as error:
-            _refuse(context, grpc.StatusCode.UNAUTHENTICATED, error.message)
+            self._refuse(context, grpc.StatusCode.UNAUTHENTICATED, error.message)
         finally:
             self._strangers.leave(context)
         connection = _Connection(StreamCarrier(greeting.seal(b"server"), greeting.seal(b"client"), self._serve), self._serve)
@@ -123,6 +112,10 @@ class GrpcServer(grpc.GenericRpcHandler):  # type: ignore[misc] # grpc has no ty
         connection.stream.send(OFFER, 0, [ticket + self._listener.name.encode()])
         yield from connection.stream.outgoing()
 
+    def _refuse(self, context: Any, code: Any, reason: str) -> None:
+        self._log.warning("refused a connection from %s: %s", context.peer(), reason)
+        context.abort(code, reason)
+
     def _lose(self, connection: _Connection) -> None:
         connection.lost()
         self._connections.discard(connection)
@@ -131,36 +124,6 @@ class GrpcServer(grpc.GenericRpcHandler):  # type: ignore[misc] # grpc has no ty
         """In the thread that reads."""
         assert self._service is not None
         self._service.serve(message, served)
-
-
-class _Strangers:
-    """Who has connected and not said yet who it is: not many at a time, and not for long."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._until: dict[Any, float] = {}
-
-    def enter(self, context: Any) -> None:
-        """Somebody has connected; refused if too many have."""
-        with self._lock:
-            full = len(self._until) >= _MAX_STRANGERS
-            if not full:
-                self._until[context] = time.monotonic() + _PATIENCE
-        if full:
-            _refuse(context, grpc.StatusCode.UNAVAILABLE, f"{_MAX_STRANGERS} others have connected and not said yet who they are")
-
-    def leave(self, context: Any) -> None:
-        """It is known who it is, or it has been refused."""
-        with self._lock:
-            self._until.pop(context, None)
-
-    def send_away(self, now: float) -> None:
-        """Cancels those who have not said anything in time."""
-        with self._lock:
-            late = [context for context, until in self._until.items() if until < now]
-        for context in late:
-            _log.warning("refused a connection from %s: it has not said in %g s who it is", context.peer(), _PATIENCE)
-            context.cancel()
 
 
 class _Connection:
@@ -213,6 +176,17 @@ class _Connection:
             carrier.close()
 
 
-def _refuse(context: Any, code: Any, reason: str) -> None:
-    _log.warning("refused a connection from %s: %s", context.peer(), reason)
-    context.abort(code, reason)
+def bind(server: Any, tls: Certificates | None, host: str, port: int) -> int:
+    """Has a gRPC server take a port (0: any); returns it. UnknownError if it is taken."""
+    try:
+        if tls is None:
+            bound = server.add_insecure_port(f"{host}:{port}")
+        else:
+            bound = server.add_secure_port(f"{host}:{port}", grpc.ssl_server_credentials(
+                [(tls.key, tls.certificate)], root_certificates=tls.authority, require_client_auth=True))
+        reason = "the port is taken"
+    except RuntimeError as error:
+        bound, reason = 0, str(error)
+    if not bound:
+        raise errors.UnknownError(None, None, f"Could not start gRPC server on {host}:{port}: {reason}")
+    return int(bound)

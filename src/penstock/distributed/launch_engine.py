@@ -86,10 +86,10 @@ class Engine:
 
 def cluster_secret_for(given: str | None) -> str:
     """The secret of a job: the one that is given, that of this process's environment, or a new one."""
-    from penstock.distributed.security import cluster_secret  # what imports the error tree is not needed to start processes
+    from penstock.distributed.security import cluster_secret, long_enough  # what imports the error tree is not needed to start processes
 
     if given:
-        return given
+        return long_enough(given)
     found = cluster_secret()
     return found.decode() if found else secrets.token_hex(32)
 

@@ -1,13 +1,15 @@
 """Who may talk to a server. A cluster has a secret, from PENSTOCK_CLUSTER_SECRET or a file of mode 0600 that
-PENSTOCK_CLUSTER_SECRET_FILE names, or certificates (mutual TLS), or both.
+PENSTOCK_CLUSTER_SECRET_FILE names, or certificates (mutual TLS), or both. A server that is given neither listens on the
+loopback interface only, and its secret is that of its user (``user_secret.py``).
 
 When two tasks connect, each proves that it knows the secret: by an HMAC of two random numbers, one of each side, so
-that what was overheard is of no use later. The secret itself never travels. What follows is sealed with a key that only
-this connection has: each piece carries a keyed hash of its number and all of its bytes. A piece that was changed, left
-out, repeated or taken from another connection is refused. Sealing is not encryption: that is what TLS is for.
+that what was overheard is of no use later. The client proves first: who only connects learns nothing that guesses could
+be tried on. The secret itself never travels. What follows is sealed with a key that only this connection has: each
+piece carries a keyed hash of its number and all of its bytes. A piece that was changed, left out, repeated or taken from
+another connection is refused. Sealing is not encryption: that is what TLS is for.
 
 TLS: PENSTOCK_TLS_CERT, PENSTOCK_TLS_KEY and PENSTOCK_TLS_CA name PEM files; both sides show a certificate, and both must be
-signed by the CA. Without a secret and without certificates a server listens on the loopback interface only.
+signed by the CA.
 """
 from __future__ import annotations
 
@@ -20,11 +22,13 @@ import struct
 from dataclasses import dataclass
 
 from penstock.distributed.messages import MalformedMessage
+from penstock.distributed.user_secret import user_secret
 from penstock.errors import InvalidArgumentError, NotFoundError, PermissionDeniedError, UnauthenticatedError
 
 _LOOPBACK6 = ("::1", "[::1]")
 LOOPBACK = ("localhost", "127.0.0.1", *_LOOPBACK6)
-VERSION = b"PSK2"
+VERSION = b"PSK3"
+_SHORTEST = 16  # bytes of a secret: a shorter one could be guessed by whoever has overheard a greeting
 _NONCE, _PROOF, _SEAL = 16, 32, 16
 _COUNT = struct.Struct("<Q")
 _TLS = ("PENSTOCK_TLS_CERT", "PENSTOCK_TLS_KEY", "PENSTOCK_TLS_CA")
@@ -36,7 +40,16 @@ def cluster_secret() -> bytes | None:
     path = os.environ.get("PENSTOCK_CLUSTER_SECRET_FILE")
     if not text and path:
         text = read_secret(path)
-    return text.encode() if text else None
+    return long_enough(text).encode() if text else None
+
+
+def long_enough(secret: str) -> str:
+    """The secret; InvalidArgumentError if it is short enough to be guessed."""
+    size = len(secret.encode())
+    if size < _SHORTEST:
+        raise InvalidArgumentError(None, None, f"the cluster's secret has {size} bytes, and needs {_SHORTEST} at least: a random one comes from "
+                                   "python -c 'import secrets; print(secrets.token_hex())'")
+    return secret
 
 
 def read_secret(path: str) -> str:
@@ -52,7 +65,7 @@ def read_secret(path: str) -> str:
         raise InvalidArgumentError(None, None, f"the file of the cluster's secret cannot be read: {path}: {error}") from None
     if not secret:
         raise InvalidArgumentError(None, None, f"the file of the cluster's secret is empty: {path}")
-    return secret
+    return long_enough(secret)
 
 
 @dataclass(frozen=True)
@@ -87,36 +100,41 @@ class Access:
 
     secret: bytes | None = None
     tls: Certificates | None = None
+    personal: bool = False  # the secret is the user's own, not one of the cluster
 
     @classmethod
     def from_environment(cls) -> Access:
-        """The secret and the certificates that the environment names."""
-        return cls(cluster_secret(), certificates())
+        """The secret and the certificates that the environment names; if it names neither, the user's own secret."""
+        secret, tls = cluster_secret(), certificates()
+        personal = secret is None and tls is None
+        return cls(user_secret().encode() if personal else secret, tls, personal)
 
     @property
-    def open(self) -> bool:
-        """True if anybody may connect who can: then only this machine can."""
-        return self.secret is None and self.tls is None
-
-    @property
-    def foreign(self) -> bool:
-        """True if TensorFlow's clients are served, which have no secret to show: see ``foreign.py``."""
-        return self.secret is None or self.tls is not None or os.environ.get("PENSTOCK_FOREIGN_CLIENTS") == "1"
+    def local(self) -> bool:
+        """True if there is nothing by which other machines could be recognised: then only this one can connect."""
+        return self.tls is None and (self.secret is None or self.personal)
 
     def listening_host(self, host: str) -> str:
         """The interface to listen on for a task whose address in the cluster is ``host``."""
         if host in _LOOPBACK6:
             return "[::1]"
-        return "127.0.0.1" if self.open or host in LOOPBACK else "[::]"
+        return "127.0.0.1" if self.local or host in LOOPBACK else "[::]"
+
+    def __str__(self) -> str:
+        """Who may connect."""
+        if self.personal:
+            return f"processes of user {os.geteuid()} on this machine"
+        shown = [*["a certificate of the cluster's authority"] * (self.tls is not None), *["the cluster's secret"] * (self.secret is not None)]
+        return f"whoever has {' and '.join(shown)}" if shown else "anybody on this machine"
 
 
 # --- the first words on a connection ---------------------------------------------------------------------------------
 
 class Greeting:
-    """One side of: hello(n1) -> hello(n2, proof) -> proof.
+    """One side of: hello(n1) -> answer(n2) -> proof of the client -> proof of the server.
 
     >>> client, server = Greeting(b"secret"), Greeting(b"secret")
-    >>> seals = server.finish(client.prove(server.answer(client.hello())))
+    >>> client.check(server.finish(client.prove(server.answer(client.hello()))))
     """
 
     def __init__(self, secret: bytes | None) -> None:
@@ -128,24 +146,28 @@ class Greeting:
 
     def answer(self, hello: bytes) -> bytes:
         """The server's answer to them."""
-        self._both = _nonce_of(hello, 0) + self._own
-        return VERSION + self._own + self._proof(b"server")
+        self._both = _nonce_of(hello) + self._own
+        return VERSION + self._own
 
     def prove(self, answer: bytes) -> bytes:
-        """The client's answer to that; UnauthenticatedError if the server does not know the secret."""
-        self._both = self._own + _nonce_of(answer, _PROOF)
-        if self._secret is not None and not hmac.compare_digest(answer[-_PROOF:], self._proof(b"server")):
-            raise UnauthenticatedError(None, None, "the server does not know this cluster's secret: it has none, or another one")
+        """The client's answer to that."""
+        self._both = self._own + _nonce_of(answer)
         return self._proof(b"client")
 
-    def finish(self, proof: bytes) -> None:
-        """The server's last check; UnauthenticatedError if the client does not know the secret."""
-        if self._secret is None:
-            return
-        if len(proof) != _PROOF or proof == bytes(_PROOF):
-            raise UnauthenticatedError(None, None, "this cluster has a secret: set PENSTOCK_CLUSTER_SECRET to it")
-        if not hmac.compare_digest(proof, self._proof(b"client")):
-            raise UnauthenticatedError(None, None, "the secret is wrong")
+    def finish(self, proof: bytes) -> bytes:
+        """The server's own proof; UnauthenticatedError if the client does not know the secret."""
+        if self._secret is not None:
+            if len(proof) != _PROOF or proof == bytes(_PROOF):
+                raise UnauthenticatedError(None, None, "this cluster has a secret: set PENSTOCK_CLUSTER_SECRET to it")
+            if not hmac.compare_digest(proof, self._proof(b"client")):
+                raise UnauthenticatedError(None, None, "the secret is wrong: set PENSTOCK_CLUSTER_SECRET to that of the cluster, or unset it if the "
+                                           "server was started by this user without one")
+        return self._proof(b"server")
+
+    def check(self, proof: bytes) -> None:
+        """The client's last check; UnauthenticatedError if the server does not know the secret."""
+        if self._secret is not None and not hmac.compare_digest(proof, self._proof(b"server")):
+            raise UnauthenticatedError(None, None, "the server does not know this cluster's secret: it has none, or another one")
 
     def seal(self, sender: bytes) -> Seal:
         """The seal of what ``sender`` (b"client" or b"server") sends."""
@@ -159,10 +181,10 @@ class Greeting:
         return hmac.digest(self._secret, what + self._both, "sha256")
 
 
-def _nonce_of(words: bytes, more: int) -> bytes:
-    if len(words) != len(VERSION) + _NONCE + more or words[:len(VERSION)] != VERSION:
+def _nonce_of(words: bytes) -> bytes:
+    if len(words) != len(VERSION) + _NONCE or words[:len(VERSION)] != VERSION:
         raise MalformedMessage(f"the connection begins with {bytes(words[:8])!r}, not {VERSION!r}: not this protocol, or another version of it")
-    return bytes(words[len(VERSION):len(VERSION) + _NONCE])
+    return bytes(words[len(VERSION):])
 
 
 class Seal:

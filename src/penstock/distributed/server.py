@@ -13,7 +13,8 @@ from tensorboard.compat.proto.config_pb2 import ConfigProto
 from penstock import errors
 from penstock.distributed.cluster_spec import ClusterSpec, task_name
 from penstock.distributed.foreign import ForeignMaster
-from penstock.distributed.grpc_foreign import ForeignCalls
+from penstock.distributed.foreign_doors import ForeignDoors
+from penstock.distributed.grpc_common import server_options
 from penstock.distributed.grpc_server import GrpcServer
 from penstock.distributed.master import Master
 from penstock.distributed.peers import Peers
@@ -22,6 +23,8 @@ from penstock.distributed.server_def import ServerDef
 from penstock.distributed.service import Service
 from penstock.distributed.transport_grpc import GrpcTransport
 from penstock.distributed.worker import Worker
+from penstock.platform.logging import runtime_logger
+from penstock.platform.open_files import raise_open_files
 
 _log = logging.getLogger("tensorflow")
 
@@ -52,9 +55,10 @@ class Server:
             raise errors.InvalidArgumentError(None, None, str(error)) from None
         self._task = task_name(definition.job_name, definition.task_index)
         host, port = _host_and_port(address)
-        access = Access.from_environment()
-        self._grpc = GrpcServer(access, self._foreign_call)
-        if access.open and host not in LOOPBACK:
+        access = self._access = Access.from_environment()
+        open_files = raise_open_files()
+        self._grpc = GrpcServer(access, server_options(len(cluster.addresses()), open_files), self._foreign_call)
+        if access.local and host not in LOOPBACK:
             _log.warning("There is no PENSTOCK_CLUSTER_SECRET and no certificate: %s listens on the loopback interface only, and not at %s.",
                          self._task, address)
         self._port = self._grpc.bind(access.listening_host(host), port)
@@ -64,7 +68,11 @@ class Server:
         peers = Peers({**cluster.addresses(), self._task: own}, self._transport, self._task)
         self._worker = Worker(self._task, definition.default_session_config, peers.fetch)
         self._master = Master(self._worker, peers)
-        self._foreign = ForeignCalls(ForeignMaster(self._master), access)
+        try:
+            self._foreign = ForeignDoors(ForeignMaster(self._master), access, host, self._port, open_files)
+        except errors.OpError:
+            self._grpc.stop(0.0)
+            raise
         self._stopped = threading.Event()
         self._stop_asked = threading.Event()
         self._started = False
@@ -94,6 +102,9 @@ class Server:
             self._started = True
             service = Service(self._master, self._worker, self._stop_asked.set)
             self._grpc.start(service)
+            self._foreign.start()
+            runtime_logger().info("%s serves at port %d; who may connect: %s; of TensorFlow's own clients: %s", self._task, self._port, self._access,
+                                  self._foreign)
             in_process.update(dict.fromkeys(self._addresses, service))
             threading.Thread(target=self._await_stop, name="penstock-server-stop", daemon=True).start()
 
@@ -115,11 +126,12 @@ class Server:
         self._stop_asked.set()
         if not self._started:
             self._grpc.stop(0.0)
+            self._foreign.stop(0.0)
             self._stopped.set()
         self._stopped.wait(10.0)
 
     def _foreign_call(self, call: Any) -> Any:
-        return self._foreign(call)
+        return self._foreign.at_task(call)
 
     def _await_stop(self) -> None:
         while not self._stop_asked.wait(_BEAT):
@@ -127,12 +139,14 @@ class Server:
             self._master.end_forgotten(now)
             self._worker.end_forgotten(now)
             self._grpc.send_strangers_away(now)
+            self._foreign.send_away(now)
         for address in self._addresses:
             in_process.pop(address, None)
         error = errors.UnavailableError(None, None, f"{self._task} was stopped")
         self._master.close(error)
         self._worker.steps.abort_all(error)
         self._grpc.stop()
+        self._foreign.stop()
         self._transport.close()
         self._worker.reset([])
         self._stopped.set()

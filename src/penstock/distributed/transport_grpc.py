@@ -67,6 +67,7 @@ class _Connection:
         proof = self._greeting.prove(next(self._call, b""))
         stream = self._stream = StreamCarrier(self._greeting.seal(b"client"), self._greeting.seal(b"server"))
         self._proof.put(proof)
+        self._greeting.check(next(self._call, b""))
         offer = stream.offer(next(self._call, b""))
         connection = unix_sockets.connect(offer[TICKET:].decode("ascii", "replace"), offer[:TICKET])
         if connection is None:

@@ -1,8 +1,8 @@
 """The Unix socket of a server: how processes of one host find each other, and know that it is the right one.
 
-The socket has no file, only a name that nobody can guess; the name and a ticket for one connection are given to a
-client over gRPC, after it has proved that it belongs to the cluster. Both sides check that the other one runs as the same
-user. Where there are no such sockets (not Linux), or the client is on another host, nothing is lost but speed.
+The socket has no file, only a name, which every process of the machine can see (/proc/net/unix): what opens it is a ticket
+for one connection, given to a client over gRPC after it has proved that it belongs to the cluster. Both sides check that
+the other one runs as the same user. Where there are no such sockets (not Linux), or the client is on another host, nothing is lost but speed.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 
 TICKET = 32  # bytes
-_GREETED = b"PSK2"
+_GREETED = b"PSK3"
 _PATIENCE = 5.0  # seconds until a ticket expires, and for the first words
 _CREDENTIALS = struct.Struct("3i")
 

@@ -3,6 +3,9 @@
 A file holds its own checksum: one that is damaged, or half written by a machine that lost power, is as good as absent. Files are written
 under another name and renamed, so processes never see parts; two that compile the same kernel write the same bytes. A folder that cannot be
 used is no error: kernels are then compiled again by each process.
+
+What is in a file runs in this process. So a folder or file is used only if it belongs to this user and nobody else can write to it; of any other
+folder it is said once why it is not used. A checksum is no protection: whoever can write a file can write that too.
 """
 from __future__ import annotations
 
@@ -14,12 +17,16 @@ import random
 import tempfile
 from pathlib import Path
 
+from penstock.platform.logging import runtime_logger
+from penstock.platform.private import NotPrivate, private_folder, read_private
+
 _log = logging.getLogger(__name__)
 _MAGIC = b"penstock kernel 1\n"
 _SUFFIX = ".kernel"
 LIMIT = 256 << 20  # bytes; the files that were used longest ago go first
 _KEEP = 0.8  # of the limit, when files have to go
 _UNSEEN = 1 / 16  # of the limit: what a process stores, at most, before it looks again at what all have stored
+_distrusted: set[Path] = set()  # folders of which has been said that they are not used
 _room: dict[Path, float] = {}  # by folder: bytes that this process stores before it looks
 
 
@@ -41,7 +48,11 @@ def load(name: str) -> bytes | None:
     """What was stored under a name; None if there is nothing, or nothing sound."""
     try:
         path = folder() / (name + _SUFFIX)
-        content = path.read_bytes()
+        with private_folder(path.parent) as parent:
+            content = read_private(path.name, parent)
+    except NotPrivate as error:
+        _distrust(folder(), str(error))
+        return None
     except OSError:
         return None
     header = len(_MAGIC) + hashlib.sha256().digest_size
@@ -58,18 +69,29 @@ def store(name: str, payload: bytes) -> None:
     """Keeps bytes under a name."""
     try:
         target = folder() / (name + _SUFFIX)
-        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".new-")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(_MAGIC + _checksum(name, payload) + payload)
-            os.replace(temporary, target)
-        except BaseException:
-            os.unlink(temporary)
-            raise
-        _make_room(target.parent, len(payload))
+        with private_folder(target.parent, make=True):
+            handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".new-")
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(_MAGIC + _checksum(name, payload) + payload)
+                os.replace(temporary, target)
+            except BaseException:
+                os.unlink(temporary)
+                raise
+            _make_room(target.parent, len(payload))
+    except NotPrivate as error:
+        _distrust(folder(), str(error))
     except OSError as error:
         _log.info("cannot keep a kernel: %s", error)
+
+
+def _distrust(where: Path, reason: str) -> None:
+    """Says, once, why a folder is not used."""
+    if where in _distrusted:
+        return
+    _distrusted.add(where)
+    runtime_logger().warning("the kernels in %s are not used, and are compiled again by each process: %s; PENSTOCK_CACHE_DIR names another folder",
+                             where, reason)
 
 
 def _checksum(name: str, payload: bytes) -> bytes:

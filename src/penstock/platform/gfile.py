@@ -31,8 +31,8 @@ from penstock.platform.compat import as_bytes, as_str_any, path_to_str
 _CLASS_OF_ERRNO: dict[int, type[OpError]] = {
     errno.ENOENT: NotFoundError, errno.EEXIST: AlreadyExistsError, errno.EACCES: PermissionDeniedError, errno.EPERM: PermissionDeniedError,
     errno.EISDIR: FailedPreconditionError, errno.ENOTDIR: FailedPreconditionError, errno.ENOTEMPTY: FailedPreconditionError,
-    errno.EINVAL: InvalidArgumentError, errno.ENOSPC: ResourceExhaustedError, errno.EMFILE: ResourceExhaustedError,
-    errno.EROFS: PermissionDeniedError,
+    errno.EINVAL: InvalidArgumentError, errno.EROFS: PermissionDeniedError,
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE), ResourceExhaustedError),
 }
 _MODES = ("r", "w", "a", "r+", "w+", "a+")
 

@@ -1,6 +1,7 @@
 """Whole files in and out of the graph."""
 from __future__ import annotations
 
+import errno
 import glob
 import os
 from typing import Any
@@ -16,6 +17,7 @@ from penstock.ops.public import function
 _CLASSES = {FileNotFoundError: errors.NotFoundError, IsADirectoryError: errors.FailedPreconditionError,
             NotADirectoryError: errors.FailedPreconditionError, PermissionError: errors.PermissionDeniedError,
             FileExistsError: errors.AlreadyExistsError}
+_EXHAUSTED = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE)
 
 
 def text(value: Any) -> bytes:
@@ -34,7 +36,7 @@ def path_of(value: Any) -> str:
 
 def file_error(error: OSError, path: str) -> KernelError:
     """What a kernel raises for an error of the file system."""
-    kind = _CLASSES.get(type(error), errors.UnknownError)
+    kind = errors.ResourceExhaustedError if error.errno in _EXHAUSTED else _CLASSES.get(type(error), errors.UnknownError)
     return KernelError(kind, f"{path}; {os.strerror(error.errno) if error.errno else error}")
 
 
