@@ -23,7 +23,7 @@ from penstock.ops.array.pack import concat
 from penstock.ops.array.shape_ops import shape
 from penstock.ops.constant import constant
 from penstock.ops.flow.misc import tuple_
-from penstock.ops.math.elementwise import AddN
+from penstock.ops.math.add_n import AddN
 
 GradientFunction = Callable[..., Any]
 
@@ -270,7 +270,7 @@ def _sum(grads: list[Any]) -> Any:
 def _concatenate(slices: list[IndexedSlices]) -> IndexedSlices:
     """The sum of IndexedSlices: the same index may stand in several of them."""
     if len({part.indices.dtype for part in slices}) > 1:
-        from penstock.ops.math.cast import cast  # a rare case; keeps the module's imports short
+        from penstock.ops.array.cast import cast
         slices = [IndexedSlices(part.values, cast(part.indices, dtypes.int64), part.dense_shape) for part in slices]
     dense = next((part.dense_shape for part in slices if part.dense_shape is not None), None)
     return IndexedSlices(concat([part.values for part in slices], 0), concat([part.indices for part in slices], 0), dense)

@@ -20,6 +20,6 @@ TABLE = {
     "penstock.ops.image.crop_and_resize": "crop_and_resize",
     "penstock.ops.image.image_quality": "total_variation image_gradients psnr ssim",
     "penstock.ops.random.random_extra": "random_crop",
-    "penstock.ops.array.patches": "extract_image_patches extract_patches",
+    "penstock.ops.nn.patches": "extract_image_patches extract_patches",
 }
 publish(__name__, TABLE)

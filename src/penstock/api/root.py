@@ -48,27 +48,29 @@ TABLE = {
     # operations
     "penstock.ops.constant": "constant placeholder placeholder_with_default identity",
     "penstock.ops.math.elementwise": "add subtract sub=subtract multiply mul=multiply div_no_nan realdiv maximum minimum "
-                                "squared_difference negative neg=negative sign square abs add_n accumulate_n",
+                                "squared_difference negative neg=negative sign square abs",
+    "penstock.ops.math.add_n": "add_n accumulate_n",
     "penstock.ops.math.division": "div divide truediv floordiv floor_div floormod mod truncatediv truncatemod",
     "penstock.ops.math.powers": "pow sqrt rsqrt reciprocal inv exp expm1 log log1p",
     "penstock.ops.math.trigonometry": "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh sigmoid",
     "penstock.ops.math.rounding": "floor ceil rint round",
     "penstock.ops.math.special": "erf erfc lgamma digamma polygamma zeta igamma igammac betainc",
-    "penstock.ops.math.cast": "cast saturate_cast to_float to_double to_int32 to_int64 to_bfloat16 to_complex64 "
-                         "to_complex128 bitcast complex real imag conj angle complex_abs",
+    "penstock.ops.array.cast": "cast to_float to_double to_int32 to_int64 to_bfloat16 to_complex64 to_complex128 bitcast",
+    "penstock.ops.math.complex": "complex real imag conj angle complex_abs",
     "penstock.ops.math.compare": "equal not_equal less less_equal greater greater_equal logical_and logical_or "
                             "logical_not logical_xor is_nan is_inf is_finite",
     "penstock.ops.math.reduce": "reduce_sum reduce_mean reduce_prod reduce_max reduce_min reduce_all reduce_any",
     "penstock.ops.math.statistics": "reduce_logsumexp count_nonzero",
     "penstock.ops.math.argmax": "argmax argmin arg_max arg_min",
     "penstock.ops.math.cumulative": "cumsum cumprod",
-    "penstock.ops.math.sequences": "range linspace lin_space",
+    "penstock.ops.array.sequences": "range linspace lin_space",
     "penstock.ops.math.segment": "segment_sum segment_mean segment_prod segment_max segment_min unsorted_segment_sum "
                             "unsorted_segment_prod unsorted_segment_max unsorted_segment_min",
     "penstock.ops.math.segment_sparse": "sparse_segment_sum sparse_segment_mean sparse_segment_sqrt_n "
                                    "unsorted_segment_mean unsorted_segment_sqrt_n",
-    "penstock.ops.math.clip": "clip_by_value clip_by_norm clip_by_average_norm clip_by_global_norm global_norm",
-    "penstock.ops.math.counting": "bincount confusion_matrix histogram_fixed_width histogram_fixed_width_bins",
+    "penstock.ops.math.clip": "saturate_cast clip_by_value clip_by_norm clip_by_average_norm clip_by_global_norm global_norm",
+    "penstock.ops.math.counting": "bincount histogram_fixed_width histogram_fixed_width_bins",
+    "penstock.ops.nn.confusion_matrix": "confusion_matrix",
     "penstock.ops.math.math": "scalar_mul log_sigmoid lbeta",
     # linear algebra, sparse tensors
     "penstock.ops.linalg.matmul": "matmul sparse_matmul batch_matmul",
@@ -134,7 +136,7 @@ TABLE = {
     "penstock.ops.array.partition": "dynamic_partition dynamic_stitch",
     "penstock.ops.array.space": "space_to_depth depth_to_space space_to_batch space_to_batch_nd batch_to_space batch_to_space_nd "
                           "required_space_to_batch_paddings",
-    "penstock.ops.array.patches": "extract_image_patches extract_volume_patches",
+    "penstock.ops.nn.patches": "extract_image_patches extract_volume_patches",
     "penstock.ops.array.quantize": "fake_quant_with_min_max_args fake_quant_with_min_max_args_gradient fake_quant_with_min_max_vars "
                              "fake_quant_with_min_max_vars_gradient fake_quant_with_min_max_vars_per_channel "
                              "fake_quant_with_min_max_vars_per_channel_gradient",

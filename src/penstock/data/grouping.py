@@ -16,11 +16,11 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import control_dependencies
 from penstock.graph.shape import TensorShape, as_shape
+from penstock.ops.array.cast import cast
 from penstock.ops.array.pack import stack
 from penstock.ops.constant import constant, identity
 from penstock.ops.data.dataset_group import GroupByReducerDataset, GroupByWindowDataset
 from penstock.ops.flow.checks import assert_less
-from penstock.ops.math.cast import cast
 from penstock.ops.math.reduce import reduce_sum
 
 _USER = "tf.data.experimental.group_by_window()"

@@ -14,11 +14,11 @@ from penstock.data.traced_function import TracedFunction
 from penstock.graph import dtypes as dt
 from penstock.graph.convert import to_tensor
 from penstock.graph.shape import TensorShape
+from penstock.ops.array.cast import cast
 from penstock.ops.array.shape_ops import expand_dims, squeeze
 from penstock.ops.data.dataset_order import DirectedInterleaveDataset
 from penstock.ops.data.dataset_parallel import ParallelInterleaveDataset
 from penstock.ops.data.dataset_sources import RandomDataset as RandomDatasetOp
-from penstock.ops.math.cast import cast
 from penstock.ops.math.powers import log
 from penstock.ops.random.random_stateless import stateless_multinomial
 

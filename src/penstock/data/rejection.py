@@ -10,9 +10,9 @@ from penstock.data.transformations import scan
 from penstock.graph import dtypes as dt
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
+from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import one_hot, ones_like
 from penstock.ops.array.gather import gather
-from penstock.ops.math.cast import cast
 from penstock.ops.math.reduce import reduce_max, reduce_sum
 from penstock.ops.random.random import random_uniform
 

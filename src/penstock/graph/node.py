@@ -182,7 +182,7 @@ class Tensor:
                  "op", "value_index")
     __array_priority__ = 100  # NumPy arrays on the left leave operators to Tensor
 
-    if TYPE_CHECKING:  # installed by ops/math/operators.py and ops/array/slicing.py
+    if TYPE_CHECKING:  # installed by ops/operators.py and ops/array/indexing.py
         __add__: Any
         __radd__: Any
         __sub__: Any

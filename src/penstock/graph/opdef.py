@@ -47,7 +47,7 @@ from penstock.graph.convert import graph_for
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opcall import Call, with_keywords
 from penstock.graph.properties import PROPERTIES, Properties
-from penstock.graph.shape import TensorShape, as_shape
+from penstock.graph.shape import TensorShape, as_shape, brackets
 from penstock.graph.signature import Signature
 
 OPTIONS = ("epilogue", "into")  # that ``native`` of a product may take: what to do to it before it is stored, and where
@@ -237,7 +237,7 @@ def _check_rank(value: Any, wanted: int | range) -> None:
 
 
 def _shape_text(shape: TensorShape) -> str:
-    return "<unknown>" if shape.extents is None else "[" + ",".join("?" if extent is None else str(extent) for extent in shape.extents) + "]"
+    return "<unknown>" if shape.extents is None else brackets(shape.extents)
 
 
 # --- registering and looking up --------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ The algebra: ``None`` is unknown; two shapes are *compatible* if some full shape
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
@@ -425,6 +425,15 @@ def broadcast_all(shapes: Iterable[TensorShape]) -> TensorShape:
     for shape in shapes:
         result = broadcast(result, shape)
     return result
+
+
+def brackets(extents: Sequence[Extent] | None) -> str:
+    """Extents as TensorFlow writes them in messages.
+
+    >>> brackets([2, None])
+    '[2,?]'
+    """
+    return "[" + ",".join("?" if extent is None else str(extent) for extent in (() if extents is None else extents)) + "]"
 
 
 def dimension_value(dimension: Any) -> Extent:

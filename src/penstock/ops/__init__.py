@@ -1,7 +1,7 @@
 """The operations, one folder per family and one file per kind. Importing this package registers all of them.
 
+    array/    Shapes, slices, gathers, concatenation, casts: ops that arrange elements.
     math/     Elementwise math, reductions, scans and segments.
-    array/    Shapes, slices, gathers, concatenation: ops that arrange elements.
     linalg/   Products, decompositions and solutions of matrices.
     sparse/   SparseTensors, IndexedSlices, sets and embeddings.
     nn/       Neural networks: activations, convolutions, pooling, normalisation, losses.
@@ -13,8 +13,10 @@
     queues/   Queues, barriers, accumulators, tables and readers.
     data/     Datasets and their iterators.
 
-Here lie what all families share (common, public, demands, precision), constants and placeholders (constant), the ops that the runtime itself adds
-to a step (transfer), summaries, and the door for users' own ops (custom).
+Here lie what all families share (common, public, demands, precision), constants and placeholders (constant), Python's operators on tensors
+(operators), the ops that the runtime itself adds to a step (transfer), summaries, and the door for users' own ops (custom).
+
+No two families import each other. An op of a family above, which a gradient may need, comes from ``graph/raw_ops.py``.
 """
 from __future__ import annotations
 

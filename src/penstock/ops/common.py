@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from penstock.graph import dtypes as dt
-from penstock.graph.shape import TensorShape, broadcast, broadcast_all, scalar
+from penstock.graph.shape import TensorShape, brackets, broadcast, broadcast_all, scalar
 
 # Sets of types, for ``T=...`` in a declaration.
 FLOATS = frozenset([dt.float16, dt.bfloat16, dt.float32, dt.float64])
@@ -76,6 +76,11 @@ def canonical_axis(axis: int, rank: int, what: str = "axis") -> int:
     if not -rank <= axis < rank:
         raise ValueError(f"{what} {axis} is out of range for a tensor of rank {rank}: it must be in [{-rank}, {rank})")
     return axis + rank if axis < 0 else axis
+
+
+def shape_text(array: Any) -> str:
+    """The shape of an array as TensorFlow's kernels write it in messages: ``[2,3]``."""
+    return brackets(np.shape(array))
 
 
 def strings(values: Any, shape: Any = None) -> np.ndarray:

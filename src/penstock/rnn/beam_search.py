@@ -14,17 +14,17 @@ from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape
 from penstock.graph.static import constant_value
 from penstock.ops.array.array import sequence_mask
+from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import one_hot, zeros
 from penstock.ops.array.gather import gather_nd
 from penstock.ops.array.pack import concat, stack
 from penstock.ops.array.permute import tile, transpose
 from penstock.ops.array.select import where
+from penstock.ops.array.sequences import range as range_
 from penstock.ops.array.shape_ops import expand_dims, reshape, shape, size
 from penstock.ops.flow.control_flow import cond
 from penstock.ops.flow.tensor_array_class import TensorArray
-from penstock.ops.math.cast import cast
 from penstock.ops.math.reduce import reduce_all, reduce_max
-from penstock.ops.math.sequences import range as range_
 from penstock.ops.nn.gather_tree import gather_tree
 from penstock.rnn.basic_decoder import output_size_of
 from penstock.rnn.beam_step import BeamSearchDecoderOutput, BeamSearchDecoderState, BeamStep, attention_probs

@@ -13,21 +13,21 @@ from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape
 from penstock.graph.static import constant_value
+from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import fill, one_hot, ones_like
 from penstock.ops.array.gather import gather
 from penstock.ops.array.pack import concat
 from penstock.ops.array.permute import tile
 from penstock.ops.array.select import where
+from penstock.ops.array.sequences import range as range_
 from penstock.ops.array.shape_ops import expand_dims, reshape, shape
 from penstock.ops.array.sorting import top_k
 from penstock.ops.flow.tensor_array_class import TensorArray
-from penstock.ops.math.cast import cast
 from penstock.ops.math.compare import equal, logical_not, logical_or
 from penstock.ops.math.division import div, floordiv, mod
 from penstock.ops.math.elementwise import minimum
 from penstock.ops.math.powers import log
 from penstock.ops.math.reduce import reduce_mean, reduce_sum
-from penstock.ops.math.sequences import range as range_
 from penstock.ops.nn.softmax import log_softmax
 from penstock.rnn.attention_wrapper import AttentionWrapperState
 

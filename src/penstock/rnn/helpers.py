@@ -10,13 +10,13 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape, as_shape
+from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import zeros_like
 from penstock.ops.array.permute import tile
 from penstock.ops.array.shape_ops import reshape, shape, size
 from penstock.ops.flow.control_flow import cond
 from penstock.ops.flow.tensor_array_class import TensorArray
 from penstock.ops.math.argmax import argmax
-from penstock.ops.math.cast import cast
 from penstock.ops.math.compare import equal
 from penstock.ops.math.reduce import reduce_all
 from penstock.ops.random.random import multinomial

@@ -6,9 +6,9 @@ from typing import Any
 
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
+from penstock.ops.array.cast import cast
 from penstock.ops.array.shape_ops import reshape, shape
-from penstock.ops.math.cast import cast
-from penstock.ops.math.elementwise import add_n
+from penstock.ops.math.add_n import add_n
 from penstock.ops.math.reduce import reduce_sum
 from penstock.ops.nn.cross_entropy import sparse_softmax_cross_entropy_with_logits
 from penstock.variables.scope import get_variable_scope, variable_scope

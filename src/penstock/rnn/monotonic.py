@@ -10,12 +10,12 @@ from penstock.graph import dtypes as dt
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
+from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import one_hot, ones, zeros
 from penstock.ops.array.pack import concat
 from penstock.ops.array.permute import transpose
 from penstock.ops.array.shape_ops import reshape, shape
 from penstock.ops.flow.functional_loops import scan
-from penstock.ops.math.cast import cast
 from penstock.ops.math.clip import clip_by_value
 from penstock.ops.math.cumulative import cumprod, cumsum
 from penstock.ops.math.powers import exp, log

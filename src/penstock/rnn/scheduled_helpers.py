@@ -9,6 +9,7 @@ from penstock.graph import nest
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
+from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import fill
 from penstock.ops.array.gather import gather_nd
 from penstock.ops.array.pack import concat
@@ -16,7 +17,6 @@ from penstock.ops.array.scatter_nd import scatter_nd
 from penstock.ops.array.select import where
 from penstock.ops.array.shape_ops import shape
 from penstock.ops.flow.control_flow import cond
-from penstock.ops.math.cast import cast
 from penstock.ops.math.compare import logical_not, logical_or
 from penstock.ops.math.reduce import reduce_all, reduce_any
 from penstock.ops.random.random import random_uniform

@@ -5,8 +5,8 @@ from typing import Any
 
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
+from penstock.ops.array.cast import cast
 from penstock.ops.array.shape_ops import reshape, shape
-from penstock.ops.math.cast import cast
 from penstock.ops.math.elementwise import div_no_nan
 from penstock.ops.math.reduce import reduce_sum
 from penstock.ops.math.statistics import count_nonzero

@@ -10,14 +10,14 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import colocate_with
 from penstock.graph.shape import TensorShape
+from penstock.ops.array.cast import cast
 from penstock.ops.array.pack import concat
 from penstock.ops.array.permute import transpose
 from penstock.ops.array.select import where
+from penstock.ops.array.sequences import range as range_
 from penstock.ops.array.shape_ops import rank, shape
 from penstock.ops.flow.control_flow import cond
 from penstock.ops.flow.tensor_array_class import TensorArray
-from penstock.ops.math.cast import cast
-from penstock.ops.math.sequences import range as range_
 
 
 def transpose_batch_time(x: Any) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 
 from penstock.errors import invalid_argument
 from penstock.graph.dtypes import DType
-from penstock.graph.shape import TensorShape
+from penstock.graph.shape import TensorShape, brackets
 from penstock.state.waiting import Suspended, impatience, wait_for
 
 
@@ -104,9 +104,9 @@ class DenseAccumulator(Accumulator):
         def add() -> None:
             found = np.shape(gradient)
             if not self.element_shape.is_compatible_with(found):
-                raise invalid_argument(f"Shape mismatch: expected {_brackets(self.element_shape.extents)}, got {_brackets(found)}")
+                raise invalid_argument(f"Shape mismatch: expected {brackets(self.element_shape.extents)}, got {brackets(found)}")
             if self.count and self._sum.shape != found:
-                raise invalid_argument(f"Shape mismatch: expected {_brackets(self._sum.shape)}, got {_brackets(found)}")
+                raise invalid_argument(f"Shape mismatch: expected {brackets(self._sum.shape)}, got {brackets(found)}")
             if self.count > 1:
                 np.add(self._sum, gradient, out=self._sum)
             else:
@@ -156,7 +156,7 @@ class SparseAccumulator(Accumulator):
         row = values.shape[1:]
         self._compare("values", (-1, *row), 1)
         if self._gradients and self._gradients[0][1].shape[1:] != row:
-            raise invalid_argument(f"Shape mismatch: rows of shape {_brackets(row)} do not fit those that are there")
+            raise invalid_argument(f"Shape mismatch: rows of shape {brackets(row)} do not fit those that are there")
         rows = shape[0] if len(shape) else (self.element_shape.extents or (None,))[0]
         wrong = np.flatnonzero((indices < 0) | (indices >= (np.inf if rows is None else rows)))
         if len(wrong):
@@ -203,7 +203,3 @@ class SparseAccumulator(Accumulator):
 def _divided(total: Any, count: Any) -> Any:
     total = np.asarray(total)
     return total // count if total.dtype.kind in "iu" else (total / count).astype(total.dtype)
-
-
-def _brackets(shape: Any) -> str:
-    return "[" + ",".join("?" if extent is None else str(extent) for extent in shape or ()) + "]"

@@ -15,7 +15,7 @@ import numpy as np
 
 from penstock.errors import CancelledError, KernelError, OutOfRangeError, invalid_argument
 from penstock.graph.dtypes import DType
-from penstock.graph.shape import TensorShape
+from penstock.graph.shape import TensorShape, brackets
 from penstock.state.queues import stacked
 from penstock.state.waiting import wait_for
 
@@ -55,8 +55,8 @@ class Barrier:
         shape = self.shapes[component] if self.shapes else TensorShape(None)
         if not shape.is_compatible_with(values.shape[1:]):
             # TensorFlow keeps index and key in front of the components, and counts them here
-            raise invalid_argument(f"Shape mismatch in tuple component {component + 2}. Expected {_brackets(shape.extents)}, got "
-                                   f"{_brackets(values.shape[1:])}")
+            raise invalid_argument(f"Shape mismatch in tuple component {component + 2}. Expected {brackets(shape.extents)}, got "
+                                   f"{brackets(values.shape[1:])}")
         with self._changed:
             self._check_insertion(component, keys)
             began = False
@@ -134,10 +134,6 @@ class Barrier:
                 self._cancelled = True
                 self._incomplete.clear()
             self._changed.notify_all()
-
-
-def _brackets(shape: Any) -> str:
-    return "[" + ",".join("?" if extent is None else str(extent) for extent in shape or ()) + "]"
 
 
 def _shown(key: bytes) -> str:

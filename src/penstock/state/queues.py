@@ -18,7 +18,7 @@ import numpy as np
 
 from penstock.errors import CancelledError, KernelError, OutOfRangeError, invalid_argument
 from penstock.graph.dtypes import DType
-from penstock.graph.shape import TensorShape
+from penstock.graph.shape import TensorShape, brackets
 from penstock.state.waiting import Elsewhere, Suspended, impatience, wait_for
 
 Element = tuple[Any, ...]
@@ -190,7 +190,7 @@ class Queue:
                 continue
             if len(found) < batch_axes or not shape.is_compatible_with(found[batch_axes:]):
                 expected = (*found[:batch_axes], *(shape.extents or ()))
-                raise invalid_argument(f"Shape mismatch in tuple component {index}. Expected {_brackets(expected)}, got {_brackets(found)}")
+                raise invalid_argument(f"Shape mismatch in tuple component {index}. Expected {brackets(expected)}, got {brackets(found)}")
 
     def _stack(self, elements: list[Element]) -> Element:
         if not elements:
@@ -216,7 +216,3 @@ def stacked(parts: Sequence[Any], dtype: DType) -> np.ndarray:
     for index, part in enumerate(parts):
         out[index, ...] = part
     return out
-
-
-def _brackets(shape: Sequence[int | None]) -> str:
-    return "[" + ",".join("?" if extent is None else str(extent) for extent in shape) + "]"

@@ -13,6 +13,7 @@ import numpy as np
 
 from penstock.errors import FailedPreconditionError, KernelError, UnimplementedError, invalid_argument
 from penstock.graph.dtypes import DType
+from penstock.graph.shape import brackets
 
 
 class LookupTable:
@@ -32,7 +33,7 @@ class LookupTable:
         keys = np.asarray(keys)
         rank = len(self.key_shape)
         if keys.shape[keys.ndim - rank:] != self.key_shape:
-            raise invalid_argument(f"Expected key shape {_brackets(self.key_shape)} got {_brackets(keys.shape)}")
+            raise invalid_argument(f"Expected key shape {brackets(self.key_shape)} got {brackets(keys.shape)}")
         if not rank:
             return keys.ravel().tolist()
         return [tuple(row) for row in keys.reshape(-1, int(np.prod(self.key_shape))).tolist()]
@@ -44,7 +45,7 @@ class LookupTable:
     def _values(self, keys: Any, values: Any) -> list[Any]:
         expected = (*self._batch_shape(keys), *self.value_shape)
         if np.shape(values) != expected:
-            raise invalid_argument(f"Expected shape {_brackets(expected)} for value, got {_brackets(np.shape(values))}")
+            raise invalid_argument(f"Expected shape {brackets(expected)} for value, got {brackets(np.shape(values))}")
         if not self.value_shape:
             return np.asarray(values).ravel().tolist()
         return list(np.array(values).reshape(-1, *self.value_shape))  # a copy: the table keeps it
@@ -60,7 +61,7 @@ class LookupTable:
     def find(self, keys: Any, default: Any) -> np.ndarray:
         """The values of the keys; ``default`` for those that are not there."""
         if np.shape(default) not in ((), self.value_shape):
-            raise invalid_argument(f"Expected shape {_brackets(self.value_shape)} for default value, got {_brackets(np.shape(default))}")
+            raise invalid_argument(f"Expected shape {brackets(self.value_shape)} for default value, got {brackets(np.shape(default))}")
         missing = np.broadcast_to(np.asarray(default), self.value_shape) if self.value_shape else np.asarray(default).item()
         wanted = self._keys(keys)
         with self._lock:
@@ -113,7 +114,7 @@ class StaticTable(LookupTable):
     def initialize(self, keys: Any, values: Any) -> None:
         """Fills the table. Doing it again with the same entries is no error."""
         if np.shape(keys) != np.shape(values):
-            raise invalid_argument(f"Number of elements in keys and values must match: {_brackets(np.shape(keys))}, {_brackets(np.shape(values))}")
+            raise invalid_argument(f"Number of elements in keys and values must match: {brackets(np.shape(keys))}, {brackets(np.shape(values))}")
         entries: dict[Any, Any] = {}
         for key, value in zip(self._keys(keys), self._values(keys, values)):
             if entries.setdefault(key, value) != value:
@@ -158,13 +159,13 @@ class DenseTable(LookupTable):
                  deleted_key: Any = None) -> None:
         super().__init__(name, key_dtype, value_dtype, value_shape, np.shape(empty_key))
         if not np.size(empty_key):
-            raise invalid_argument(f"Empty key must have elements, got shape {_brackets(self.key_shape)}")
+            raise invalid_argument(f"Empty key must have elements, got shape {brackets(self.key_shape)}")
         (empty,) = self._keys(empty_key)
         self._reserved = {empty: "empty_key"}
         if deleted_key is not None:
             if np.shape(deleted_key) != self.key_shape:
                 raise invalid_argument("Empty and deleted keys must have same shape, got shapes: "
-                                       f"{_brackets(self.key_shape)} and {_brackets(np.shape(deleted_key))}")
+                                       f"{brackets(self.key_shape)} and {brackets(np.shape(deleted_key))}")
             (deleted,) = self._keys(deleted_key)
             if deleted == empty:
                 raise invalid_argument("Empty and deleted keys cannot be equal")
@@ -195,10 +196,6 @@ class DenseTable(LookupTable):
         super().replace(keys, values)
         for key in self._reserved:
             self._entries.pop(key, None)
-
-
-def _brackets(shape: tuple[int, ...]) -> str:
-    return "[" + ",".join(map(str, shape)) + "]"
 
 
 def _shown(item: Any) -> Any:

@@ -17,10 +17,10 @@ from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape, as_shape
 from penstock.graph.static import constant_value
+from penstock.ops.array.cast import cast
 from penstock.ops.array.partition import dynamic_partition
 from penstock.ops.flow.control_flow import cond
 from penstock.ops.flow.misc import no_op
-from penstock.ops.math.cast import cast
 from penstock.ops.math.elementwise import maximum
 from penstock.ops.queues.queue_classes import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffleQueue
 from penstock.summary import summary

@@ -7,10 +7,10 @@ from typing import Any
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
+from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import ones_like
 from penstock.ops.array.select import where
 from penstock.ops.constant import identity
-from penstock.ops.math.cast import cast
 from penstock.ops.math.compare import equal, less_equal
 from penstock.ops.math.division import div
 from penstock.ops.math.elementwise import add, minimum, multiply

@@ -7,14 +7,14 @@ from penstock.graph import dtypes as dt
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.scopes import name_scope
+from penstock.ops.array.cast import cast
 from penstock.ops.array.select import where_v2
+from penstock.ops.array.sequences import range as range_
 from penstock.ops.array.shape_ops import size
 from penstock.ops.constant import constant
 from penstock.ops.flow.misc import no_op
-from penstock.ops.math.cast import cast
 from penstock.ops.math.compare import not_equal
 from penstock.ops.math.elementwise import Add
-from penstock.ops.math.sequences import range as range_
 from penstock.ops.text.strings import AsString, StringToHashBucketFast, StringToHashBucketStrong
 from penstock.train.lookup import (
     HashTable,

@@ -9,13 +9,13 @@ from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import control_dependencies, name_scope
 from penstock.graph.shape import scalar
+from penstock.ops.array.cast import cast
 from penstock.ops.array.gather import gather
+from penstock.ops.array.sequences import range as range_
 from penstock.ops.array.shape_ops import shape, size
 from penstock.ops.constant import constant, identity
 from penstock.ops.flow.misc import Assert
-from penstock.ops.math.cast import cast
 from penstock.ops.math.compare import greater
-from penstock.ops.math.sequences import range as range_
 from penstock.ops.queues.queue_classes import FIFOQueue, QueueBase
 from penstock.ops.random.random import random_shuffle
 from penstock.ops.text.files import matching_files

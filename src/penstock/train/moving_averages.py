@@ -8,8 +8,8 @@ from penstock.graph.graph import default_graph
 from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import colocate_with, control_dependencies, name_scope
+from penstock.ops.array.cast import cast
 from penstock.ops.flow.misc import group
-from penstock.ops.math.cast import cast
 from penstock.ops.math.division import div
 from penstock.ops.math.elementwise import minimum
 from penstock.ops.math.powers import pow

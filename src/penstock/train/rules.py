@@ -12,8 +12,8 @@ from penstock.graph.graph import default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import lookup
 from penstock.graph.scopes import colocate_with, control_dependencies
+from penstock.ops.array.cast import cast
 from penstock.ops.flow.misc import group
-from penstock.ops.math.cast import cast
 from penstock.ops.math.elementwise import multiply
 from penstock.ops.math.powers import sqrt
 from penstock.train.optimizer import Optimizer

@@ -16,8 +16,8 @@ from typing import Any
 
 from penstock import errors
 from penstock.graph.scopes import device, name_scope
+from penstock.ops.array.cast import cast
 from penstock.ops.flow.misc import group
-from penstock.ops.math.cast import cast
 from penstock.platform import logging
 from penstock.train.session_manager import not_ready
 from penstock.train.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues

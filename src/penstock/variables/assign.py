@@ -9,8 +9,8 @@ from penstock.graph.opdef import REGISTRY
 from penstock.graph.scopes import name_scope
 from penstock.ops.array.array import meshgrid
 from penstock.ops.array.pack import stack
+from penstock.ops.array.sequences import range as ranges
 from penstock.ops.array.shape_ops import shape
-from penstock.ops.math.sequences import range as ranges
 from penstock.ops.state.state import Assign, AssignAdd, AssignSub, CountUpTo, IsVariableInitialized
 from penstock.variables.variable import Variable
 

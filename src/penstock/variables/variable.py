@@ -23,9 +23,9 @@ from penstock.graph.node import Operation, Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape, as_shape, unknown_shape
 from penstock.graph.stacks import default_session
+from penstock.ops import operators
 from penstock.ops.array.gather import GatherNd, GatherV2
-from penstock.ops.array.slicing import slice_helper
-from penstock.ops.math import operators
+from penstock.ops.array.indexing import slice_helper
 from penstock.variables import creators, save_slice
 from penstock.variables.modes import VariableAggregation, VariableSynchronization, decide_trainable
 from penstock.variables.naming import prepend_name_scope, strip_name_scope

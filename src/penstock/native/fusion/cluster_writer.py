@@ -15,8 +15,8 @@ from penstock.native.fusion.nest import Fold, Step
 from penstock.native.kernels.layout import Strides, broadcast_strides
 from penstock.native.values import Item, Value, is_reference
 from penstock.native.vector.builder import NARROW
+from penstock.ops.array.cast import Cast
 from penstock.ops.constant import Const
-from penstock.ops.math.cast import Cast
 from penstock.ops.math.elementwise import RealDiv
 from penstock.ops.transfer import Refuse
 

@@ -8,10 +8,12 @@ import builtins
 from typing import Any
 
 from penstock.graph import dtypes as dt
+from penstock.graph import raw_ops
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.static import constant_value
+from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import Fill, OneHot, OnesLike, ZerosLike, fill, one_hot, ones, ones_like, zeros, zeros_like
 from penstock.ops.array.gather import batch_gather, boolean_mask, gather, gather_nd, merge_axes
 from penstock.ops.array.pack import Concat, ConcatV2, Pack, Split, SplitV, Unpack, concat, parallel_stack, split, stack, unstack
@@ -34,13 +36,10 @@ from penstock.ops.array.permute import (
 )
 from penstock.ops.array.scatter_nd import ScatterNd, scatter_nd
 from penstock.ops.array.select import Select, Where, where, where_v2
+from penstock.ops.array.sequences import Range, all_axes, range
 from penstock.ops.array.shape_ops import expand_dims, rank, reshape, shape, size, squeeze
 from penstock.ops.array.slicing import Slice, StridedSlice, slice_, strided_slice
 from penstock.ops.constant import constant, identity
-from penstock.ops.math.cast import cast
-from penstock.ops.math.compare import Less
-from penstock.ops.math.elementwise import Maximum
-from penstock.ops.math.sequences import Range, range
 
 __all__ = [
     "BroadcastTo", "Concat", "ConcatV2", "Fill", "InvertPermutation", "MirrorPad", "OneHot", "OnesLike", "Pack", "Pad", "PadV2", "Range", "Reverse",
@@ -61,15 +60,14 @@ def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = dt.bool_, name:
     with name_scope(name, "SequenceMask", [lengths, maxlen]):
         lengths = to_tensor(lengths)
         if maxlen is None:
-            from penstock.ops.math.reduce import reduce_max  # reductions stand above
-            maxlen = Maximum(constant(0, lengths.dtype.base_dtype), reduce_max(lengths))
+            maxlen = raw_ops.Maximum(constant(0, lengths.dtype.base_dtype), raw_ops.Max(lengths, all_axes(lengths)))
         else:
             maxlen = to_tensor(maxlen)
         if maxlen.shape.ndims not in (None, 0):
             raise ValueError("maxlen must be scalar for sequence_mask")
         kind = maxlen.dtype.base_dtype
         row = Range(constant(0, kind), maxlen, constant(1, kind))
-        result = Less(row, cast(expand_dims(lengths, -1), kind))
+        result = raw_ops.Less(row, cast(expand_dims(lengths, -1), kind))
         return result if dt.as_dtype(dtype) is dt.bool_ else cast(result, dtype)
 
 

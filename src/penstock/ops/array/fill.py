@@ -7,6 +7,7 @@ import numpy as np
 
 from penstock.errors import invalid_argument
 from penstock.graph import dtypes as dt
+from penstock.graph import raw_ops
 from penstock.graph.attrs import TYPE, types
 from penstock.graph.convert import to_tensor
 from penstock.graph.dtypes import DType
@@ -15,6 +16,7 @@ from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape
 from penstock.graph.tensor_proto import to_array
+from penstock.ops.array.sequences import all_axes
 from penstock.ops.array.shape_ops import INDEX_32, as_array, known_elements, known_shape, reshape, shape_internal
 from penstock.ops.common import NUMERIC, canonical_axis, like
 from penstock.ops.constant import constant
@@ -45,8 +47,7 @@ class Fill:
         return emit.move.broadcast(value, emit.known(dims))
 
     def gradient(op, dy):
-        from penstock.ops.math.reduce import reduce_sum  # reductions stand above
-        return [None, reduce_sum(dy)]
+        return [None, raw_ops.Sum(dy, all_axes(dy))]
 
 
 def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:

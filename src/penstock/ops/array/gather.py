@@ -7,6 +7,7 @@ import numpy as np
 
 from penstock.errors import invalid_argument
 from penstock.graph import dtypes as dt
+from penstock.graph import raw_ops
 from penstock.graph.attrs import TYPE
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import to_tensor
@@ -15,15 +16,14 @@ from penstock.graph.opdef import op
 from penstock.graph.scopes import colocate_with, name_scope
 from penstock.graph.shape import TensorShape, unknown_shape
 from penstock.graph.static import constant_value
+from penstock.ops.array.cast import cast
 from penstock.ops.array.pack import concat, runtime_axis, stack
 from penstock.ops.array.permute import BroadcastTo, inverse, transpose
 from penstock.ops.array.scatter_nd import ScatterNd, checked_positions, nd_shape
 from penstock.ops.array.select import Where
+from penstock.ops.array.sequences import range as range_
 from penstock.ops.array.shape_ops import INDEX_32, as_array, expand_dims, known_elements, rank, reshape, shape, size, squeeze
 from penstock.ops.common import INDEX, canonical_axis
-from penstock.ops.math.cast import cast
-from penstock.ops.math.division import FloorMod
-from penstock.ops.math.sequences import range as range_
 
 
 def check_indices(indices: np.ndarray, limit: int) -> None:
@@ -116,7 +116,7 @@ class GatherV2:
         if known is not None and params.shape.ndims is not None:
             where = int(known) % params.shape.ndims
         else:
-            where = FloorMod(cast(axis, dt.int32), _rank(params))
+            where = raw_ops.FloorMod(cast(axis, dt.int32), _rank(params))
         return [_axis_gradient(params, indices, where, op.attrs["batch_dims"], dy), None, None]
 
 
@@ -288,9 +288,8 @@ def merge_axes(tensor: Tensor, start: int, rank: int) -> Tensor:
     extents = tensor.shape.extents
     if extents is not None and None not in extents[:start] + extents[start + rank:] and 0 not in extents:
         return reshape(tensor, [*extents[:start], -1, *extents[start + rank:]])
-    from penstock.ops.math.reduce import reduce_prod  # reductions stand above
     sizes = shape(tensor)
-    length = reduce_prod(sizes[start:start + rank], [0])
+    length = raw_ops.Prod(sizes[start:start + rank], [0])
     merged = reshape(tensor, concat([sizes[:start], [length], sizes[start + rank:]], 0))
     if extents is not None:
         merged.set_shape([*extents[:start], TensorShape(extents[start:start + rank]).num_elements(), *extents[start + rank:]])

@@ -7,6 +7,7 @@ import numpy as np
 
 from penstock.errors import invalid_argument
 from penstock.graph import dtypes as dt
+from penstock.graph import raw_ops
 from penstock.graph.attrs import SHAPE, TYPE, Attr, count
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import register_tensor_conversion_function, to_tensor
@@ -16,11 +17,11 @@ from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape, unknown_shape
 from penstock.graph.static import constant_value
+from penstock.ops.array.cast import cast
 from penstock.ops.array.shape_ops import INDEX_32, INDEX_64, as_array, expand_dims, known_elements, shape, squeeze
 from penstock.ops.array.slicing import Slice
-from penstock.ops.common import at_least, canonical_axis
+from penstock.ops.common import at_least, canonical_axis, shape_text
 from penstock.ops.constant import identity
-from penstock.ops.linalg.matrix_shape import shape_text
 
 AT_LEAST_1 = Attr("int", minimum=1)
 
@@ -99,10 +100,7 @@ def _slice_axis(tensor: Tensor, axis: int, rank: int, start: int, length: int) -
 def _dynamic_concat_gradient(values: list[Tensor], axis: Tensor, dy: Tensor) -> list[Tensor]:
     """Nothing is known but what runs: offsets of all values are computed from their shapes."""
     shapes = [shape(tensor) for tensor in values]
-    if axis.dtype.base_dtype is not dt.int32:
-        from penstock.ops.math.cast import cast  # rare: an axis of int64 that is not constant
-        axis = cast(axis, dt.int32)
-    return [Slice(dy, begin, size) for begin, size in zip(ConcatOffset(axis, shapes), shapes)]
+    return [Slice(dy, begin, size) for begin, size in zip(ConcatOffset(cast(axis, dt.int32), shapes), shapes)]
 
 
 def _sparse_concat_gradient(values: list[Tensor], axis: Tensor, dy: IndexedSlices) -> list[Any]:
@@ -118,16 +116,13 @@ def _sparse_concat_gradient(values: list[Tensor], axis: Tensor, dy: IndexedSlice
 
 def _rows_by_value(values: list[Tensor], dy: IndexedSlices) -> list[IndexedSlices]:
     """The rows of a gradient, sorted out by the value, of those joined along the first axis, that they belong to."""
-    # gathering and comparing stand above
-    from penstock.ops.array.gather import GatherV2
-    from penstock.ops.array.select import Where
-    from penstock.ops.math.compare import GreaterEqual, Less, LogicalAnd
     start: Any = 0
     result = []
     for tensor in values:
         stop = start + shape(tensor, out_type=dy.indices.dtype.base_dtype)[0]
-        places = squeeze(Where(LogicalAnd(GreaterEqual(dy.indices, start), Less(dy.indices, stop))), axis=[1])
-        result.append(IndexedSlices(GatherV2(dy.values, places, 0), GatherV2(dy.indices, places, 0) - start, shape(tensor)))
+        here = raw_ops.LogicalAnd(raw_ops.GreaterEqual(dy.indices, start), raw_ops.Less(dy.indices, stop))
+        places = squeeze(raw_ops.Where(here), axis=[1])
+        result.append(IndexedSlices(raw_ops.GatherV2(dy.values, places, 0), raw_ops.GatherV2(dy.indices, places, 0) - start, shape(tensor)))
         start = stop
     return result
 
@@ -455,18 +450,11 @@ def _packed(value: Any, dtype: DType, name: str | None) -> Any:
         packed = _packed(item, dtype, str(index)) if isinstance(item, (list, tuple)) else \
             to_tensor(item) if hasattr(item, "_as_graph_element") else item
         holds_tensor = holds_tensor or isinstance(packed, Tensor)
-        items.append(_of_type(packed, dtype) if isinstance(packed, Tensor) else packed)
+        items.append(cast(packed, dtype) if isinstance(packed, Tensor) else packed)
     if not holds_tensor:
         return value
     with name_scope(name, "packed") as scope:
         return Pack([item if isinstance(item, Tensor) else to_tensor(item, dtype, str(index)) for index, item in enumerate(items)], name=scope)
-
-
-def _of_type(tensor: Tensor, dtype: DType) -> Tensor:
-    if tensor.dtype.base_dtype is dtype:
-        return tensor
-    from penstock.ops.math.cast import cast  # rare, and cast stands above
-    return cast(tensor, dtype)
 
 
 def _first_dtype(value: Any) -> DType | None:

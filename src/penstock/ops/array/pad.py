@@ -6,14 +6,16 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import invalid_argument
+from penstock.graph import raw_ops
 from penstock.graph.attrs import TYPE, one_of
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.shape import unknown_shape
+from penstock.ops.array.sequences import all_axes
 from penstock.ops.array.shape_ops import INDEX_32, as_array, known_elements, shape
 from penstock.ops.array.slicing import Slice
-from penstock.ops.linalg.matrix_shape import shape_text
+from penstock.ops.common import shape_text
 
 MIRRORS = one_of("REFLECT", "SYMMETRIC")
 
@@ -107,9 +109,8 @@ class PadV2:
         return emit.move.pad(input, emit.known(paddings), constant_values)
 
     def gradient(op, dy):
-        from penstock.ops.math.reduce import reduce_sum  # reductions stand above
         inner = _inner(op, dy)
-        return [inner, None, reduce_sum(dy) - reduce_sum(inner)]
+        return [inner, None, raw_ops.Sum(dy, all_axes(dy)) - raw_ops.Sum(inner, all_axes(inner))]
 
 
 @op("MirrorPad", "input: T, paddings: Tpaddings -> output: T", T=TYPE, Tpaddings=INDEX_32, mode=MIRRORS)

@@ -12,9 +12,9 @@ from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape, unknown_shape
 from penstock.graph.static import constant_value
 from penstock.ops.array.gather import gather
+from penstock.ops.array.sequences import range as range_
 from penstock.ops.array.shape_ops import as_array, reshape, shape, size
-from penstock.ops.linalg.matrix_shape import shape_text
-from penstock.ops.math.sequences import range as range_
+from penstock.ops.common import shape_text
 
 
 @op("DynamicPartition", "data: T, partitions: int32 -> outputs: num_partitions * T", num_partitions=Attr("int", minimum=1), T=TYPE)

@@ -10,9 +10,8 @@ from penstock.graph.attrs import SHAPE, STRING, TYPE, type_list
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.shape import as_shape
-from penstock.ops.common import FLOATS, like
+from penstock.ops.common import FLOATS, like, shape_text
 from penstock.ops.constant import Passing
-from penstock.ops.linalg.matrix_shape import shape_text
 
 
 @op("StopGradient", "input: T -> output: T", T=TYPE)

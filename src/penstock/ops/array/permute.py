@@ -7,18 +7,18 @@ import numpy as np
 
 from penstock.errors import invalid_argument
 from penstock.graph import dtypes as dt
+from penstock.graph import raw_ops
 from penstock.graph.attrs import INT, TYPE
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import Extent, TensorShape, unknown_shape
+from penstock.ops.array.broadcast_gradient import reduce_to
 from penstock.ops.array.pack import concat, stack
+from penstock.ops.array.sequences import range as range_
 from penstock.ops.array.shape_ops import INDEX_32, INDEX_64, as_array, known_elements, known_shape, one_name, rank, reshape, shape, size
-from penstock.ops.common import INDEX, NUMERIC, at_most, canonical_axis, like
-from penstock.ops.linalg.matrix_shape import shape_text
-from penstock.ops.math.broadcast_gradient import reduce_to
-from penstock.ops.math.sequences import range as range_
+from penstock.ops.common import INDEX, NUMERIC, at_most, canonical_axis, like, shape_text
 
 REVERSIBLE = (NUMERIC - {dt.uint32, dt.uint64}) | {dt.bool_, dt.string}
 
@@ -329,16 +329,15 @@ class Tile:
 
     def gradient(op, dy):
         """The gradients of all copies are summed: each axis is split into (copy, place)."""
-        from penstock.ops.math.reduce import reduce_sum  # reductions stand above
         source, multiples = op.inputs
         extents, times = source.shape.extents, known_elements(multiples)
         if extents is not None and times is not None and extents.count(None) <= 1 and None not in times:
             split = [part for extent, factor in zip(extents, times) for part in (factor, -1 if extent is None else extent)]
             if split.count(-1) == 0 or 0 not in split:
-                return [reduce_sum(reshape(dy, split), list(range(0, len(split), 2))), None]
+                return [raw_ops.Sum(reshape(dy, split), list(range(0, len(split), 2))), None]
         sizes = shape(source, out_type=multiples.dtype.base_dtype)
         split = reshape(stack([multiples, sizes], axis=1), [-1])
-        summed = reduce_sum(reshape(dy, split), range_(0, size(split), 2))
+        summed = raw_ops.Sum(reshape(dy, split), range_(0, size(split), 2))
         summed.set_shape(source.shape)
         return [summed, None]
 

@@ -9,13 +9,14 @@ import numpy as np
 
 from penstock.errors import invalid_argument, unimplemented
 from penstock.graph import dtypes as dt
+from penstock.graph import raw_ops
 from penstock.graph.attrs import TYPE
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape, unknown_shape
+from penstock.ops.array.fill import zeros_like
 from penstock.ops.array.shape_ops import as_array, known_shape
-from penstock.ops.common import INDEX, NUMERIC, at_least
-from penstock.ops.linalg.matrix_shape import shape_text
+from penstock.ops.common import INDEX, NUMERIC, at_least, shape_text
 
 
 def nd_shape(indices: TensorShape, target: TensorShape) -> TensorShape:
@@ -99,12 +100,7 @@ class ScatterNd:
         return emit.index.scatter_nd(emit.move.zeros(emit.known(shape), updates.dtype), indices, updates, "Add")
 
     def gradient(op, dy):
-        return [None, _gather_nd(dy, op.inputs[0]), None]
-
-
-def _gather_nd(tensor: Tensor, indices: Tensor) -> Tensor:
-    from penstock.ops.array.gather import GatherNd  # differentiated by scattering: it stands above
-    return GatherNd(tensor, indices)
+        return [None, raw_ops.GatherNd(dy, op.inputs[0]), None]
 
 
 def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) -> Tensor:
@@ -138,9 +134,8 @@ class TensorScatterUpdate:
         return emit.index.scatter_nd(emit.move.copied(tensor), indices, updates, "Update")
 
     def gradient(op, dy):
-        from penstock.ops.array.fill import zeros_like
         indices, updates = op.inputs[1], op.inputs[2]
-        return [TensorScatterUpdate(dy, indices, zeros_like(updates)), None, _gather_nd(dy, indices)]
+        return [TensorScatterUpdate(dy, indices, zeros_like(updates)), None, raw_ops.GatherNd(dy, indices)]
 
 
 @op("TensorScatterAdd", "tensor: T, indices: Tindices, updates: T -> output: T", T=TYPE, Tindices=INDEX)
@@ -159,7 +154,7 @@ class TensorScatterAdd:
         return emit.index.scatter_nd(emit.move.copied(tensor), indices, updates, "Add")
 
     def gradient(op, dy):
-        return [dy, None, _gather_nd(dy, op.inputs[1])]
+        return [dy, None, raw_ops.GatherNd(dy, op.inputs[1])]
 
 
 @op("TensorScatterSub", "tensor: T, indices: Tindices, updates: T -> output: T", T=TYPE, Tindices=INDEX)
@@ -178,7 +173,7 @@ class TensorScatterSub:
         return emit.index.scatter_nd(emit.move.copied(tensor), indices, updates, "Sub")
 
     def gradient(op, dy):
-        return [dy, None, -_gather_nd(dy, op.inputs[1])]
+        return [dy, None, -raw_ops.GatherNd(dy, op.inputs[1])]
 
 
 @op("ScatterNdNonAliasingAdd", "input: T, indices: Tindices, updates: T -> output: T", T=NUMERIC | {dt.bool_}, Tindices=INDEX)
@@ -197,7 +192,7 @@ class ScatterNdNonAliasingAdd:
         return emit.index.scatter_nd(emit.move.copied(input), indices, updates, "Add")
 
     def gradient(op, dy):
-        return [dy, None, _gather_nd(dy, op.inputs[1])]
+        return [dy, None, raw_ops.GatherNd(dy, op.inputs[1])]
 
 
 def tensor_scatter_update(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:

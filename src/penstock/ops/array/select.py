@@ -11,11 +11,10 @@ from penstock.graph.attrs import TYPE, Attr
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
+from penstock.ops.array.broadcast_gradient import reduce_to
 from penstock.ops.array.fill import zeros_like
 from penstock.ops.array.shape_ops import as_array
-from penstock.ops.common import NUMERIC, broadcasting
-from penstock.ops.linalg.matrix_shape import shape_text
-from penstock.ops.math.broadcast_gradient import reduce_to
+from penstock.ops.common import NUMERIC, broadcasting, shape_text
 
 
 @op("Where", "input: T -> index: int64", T=Attr("type", dt.bool_, NUMERIC | {dt.bool_}))

@@ -8,6 +8,7 @@ import numpy as np
 
 from penstock.errors import invalid_argument
 from penstock.graph import dtypes as dt
+from penstock.graph import raw_ops
 from penstock.graph.attrs import TYPE, count, ints, types
 from penstock.graph.composite import SparseTensor, SparseTensorValue
 from penstock.graph.convert import to_tensor
@@ -16,9 +17,10 @@ from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape, broadcast, unknown_shape
 from penstock.graph.static import constant_value
+from penstock.ops.array.broadcast_gradient import BroadcastArgs
+from penstock.ops.array.cast import cast
 from penstock.ops.common import canonical_axis, fixed
 from penstock.ops.constant import constant
-from penstock.ops.math.broadcast_gradient import BroadcastArgs
 
 INDEX_32 = types(dt.int32, dt.int64, default=dt.int32)
 INDEX_64 = types(dt.int32, dt.int64, default=dt.int64)
@@ -132,7 +134,6 @@ def shape_internal(input: Any, name: str | None = None, optimize: bool = True, o
     out_type = dt.as_dtype(out_type)
     with name_scope(name, "Shape", [input]) as scope:
         if _is_sparse(input):
-            from penstock.ops.math.cast import cast  # cast stands above: it needs shapes itself
             return cast(input.dense_shape, out_type)
         tensor = to_tensor(input)
         if optimize and tensor.shape.is_fully_defined():
@@ -160,8 +161,7 @@ def size_internal(input: Any, name: str | None = None, optimize: bool = True, ou
     out_type = dt.as_dtype(out_type)
     with name_scope(name, "Size", [input]) as scope:
         if _is_sparse(input):
-            from penstock.ops.math.reduce import reduce_prod  # a reduction is built from shapes: it stands above
-            return reduce_prod(shape(input, out_type=out_type), 0, name=scope)
+            return raw_ops.Prod(shape(input, out_type=out_type), 0, name=scope)
         tensor = to_tensor(input)
         known = tensor.shape.num_elements()
         if optimize and known is not None:

@@ -8,22 +8,20 @@ import numpy as np
 
 from penstock.errors import invalid_argument
 from penstock.graph import dtypes as dt
+from penstock.graph import raw_ops
 from penstock.graph.attrs import TYPE, Attr
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.graph.static import constant_value
+from penstock.ops.array.cast import cast
 from penstock.ops.array.pack import stack
 from penstock.ops.array.permute import transpose
 from penstock.ops.array.scatter_nd import ScatterNd
+from penstock.ops.array.sequences import range as range_
 from penstock.ops.array.shape_ops import INDEX_32, as_array, expand_dims, known_elements, reshape, shape, size
-from penstock.ops.common import REAL
-from penstock.ops.linalg.matrix_shape import shape_text
-from penstock.ops.math.cast import cast
-from penstock.ops.math.compare import Equal
-from penstock.ops.math.elementwise import Mul, Neg, RealDiv
-from penstock.ops.math.sequences import range as range_
+from penstock.ops.common import REAL, shape_text
 
 TopKResult = namedtuple("TopKV2", ["values", "indices"])
 
@@ -147,9 +145,8 @@ class NthElement:
 
     def gradient(op, dy):
         """Shared among the elements that are equal to the n-th one."""
-        from penstock.ops.math.reduce import reduce_sum  # reductions stand above
-        chosen = cast(Equal(expand_dims(op.outputs[0], -1), op.inputs[0]), dy.dtype)
-        return [Mul(RealDiv(chosen, expand_dims(reduce_sum(chosen, -1), -1)), expand_dims(dy, -1)), None]
+        chosen = cast(raw_ops.Equal(expand_dims(op.outputs[0], -1), op.inputs[0]), dy.dtype)
+        return [raw_ops.Mul(raw_ops.RealDiv(chosen, expand_dims(raw_ops.Sum(chosen, -1), -1)), expand_dims(dy, -1)), None]
 
 
 def nth_element(input: Any, n: Any, reverse: bool = False, name: str | None = None) -> Tensor:
@@ -192,7 +189,7 @@ def _mirrored(values: Tensor) -> Tensor:
         return to_tensor(values.dtype.max, values.dtype.base_dtype) - values
     if values.dtype.is_integer:
         return -1 - values  # unlike the negation, this cannot overflow
-    return Neg(values)
+    return raw_ops.Neg(values)
 
 
 def _to_last_axis(values: Tensor, axis: int) -> tuple[Tensor, list[int] | None]:

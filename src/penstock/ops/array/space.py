@@ -8,6 +8,7 @@ import numpy as np
 
 from penstock.errors import invalid_argument
 from penstock.graph import dtypes as dt
+from penstock.graph import raw_ops
 from penstock.graph.attrs import TYPE, Attr, one_of
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
@@ -19,8 +20,8 @@ from penstock.ops.array.fill import zeros
 from penstock.ops.array.pack import stack
 from penstock.ops.array.pad import surrounded
 from penstock.ops.array.shape_ops import INDEX_32, as_array, known_elements
+from penstock.ops.common import shape_text
 from penstock.ops.constant import constant
-from penstock.ops.linalg.matrix_shape import shape_text
 
 BLOCK = Attr("int", minimum=2)
 LAYOUTS = one_of("NHWC", "NCHW", "NCHW_VECT_C", default="NHWC")
@@ -329,8 +330,7 @@ def required_space_to_batch_paddings(input_shape: Any, block_shape: Any, base_pa
             extra = (-(extents + pads.sum(1))) % sizes
             paddings, crops = np.stack([pads[:, 0], pads[:, 1] + extra], 1), np.stack([np.zeros_like(extra), extra], 1)
             return constant(paddings.astype(np.int32), name="paddings"), constant(crops.astype(np.int32), name="crops")
-        from penstock.ops.math.division import FloorMod
-        extra = FloorMod(block_shape - FloorMod(input_shape + base[:, 0] + base[:, 1], block_shape), block_shape)
+        extra = raw_ops.FloorMod(block_shape - raw_ops.FloorMod(input_shape + base[:, 0] + base[:, 1], block_shape), block_shape)
         after = base[:, 1] + extra
         return stack([[base[i, 0], after[i]] for i in range(number)], name="paddings"), \
             stack([[0, extra[i]] for i in range(number)], name="crops")

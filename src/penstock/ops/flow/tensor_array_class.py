@@ -12,6 +12,8 @@ from penstock.graph.node import Operation, Tensor
 from penstock.graph.scopes import colocate_with, control_dependencies, device, name_scope
 from penstock.graph.shape import TensorShape, as_shape
 from penstock.graph.static import constant_value
+from penstock.ops.array.cast import cast
+from penstock.ops.array.sequences import range as range_
 from penstock.ops.array.shape_ops import shape
 from penstock.ops.constant import identity
 from penstock.ops.flow.tensor_array import (
@@ -26,8 +28,6 @@ from penstock.ops.flow.tensor_array import (
     TensorArrayV3,
     TensorArrayWriteV3,
 )
-from penstock.ops.math.cast import cast
-from penstock.ops.math.sequences import range as range_
 
 
 class _Knowledge:

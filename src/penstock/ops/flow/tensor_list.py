@@ -19,18 +19,6 @@ from penstock.graph.static import constant_value_as_shape
 from penstock.ops.common import INDEX, at_most, fixed
 
 
-def add_lists(one: Any, other: Any) -> Any:
-    """The sum of two lists of gradients, element by element from their ends; a shorter one counts as filled up with zeros."""
-    cells = []
-    while one and other:
-        (one, mine), (other, theirs) = one, other
-        cells.append(add_lists(mine, theirs) if isinstance(mine, tuple) else mine + theirs)
-    total = one or other
-    for tensor in reversed(cells):
-        total = (total, tensor)
-    return total
-
-
 @op("EmptyTensorList", "element_shape: shape_type, max_num_elements: int32 -> handle: variant", element_dtype=TYPE, shape_type=INDEX)
 class EmptyTensorList:
     """A list without elements."""

@@ -8,6 +8,7 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.static import constant_value, constant_value_as_shape
+from penstock.ops.array.cast import cast
 from penstock.ops.array.pack import stack
 from penstock.ops.array.pad import pad
 from penstock.ops.array.permute import reverse, transpose
@@ -18,7 +19,6 @@ from penstock.ops.constant import identity
 from penstock.ops.flow.misc import Assert, with_dependencies
 from penstock.ops.image.image_color import convert_image_dtype
 from penstock.ops.image.image_resize import resize_area, resize_bicubic, resize_bilinear, resize_nearest_neighbor
-from penstock.ops.math.cast import cast
 from penstock.ops.math.compare import greater_equal, less
 from penstock.ops.math.elementwise import RealDiv, maximum, minimum
 from penstock.ops.math.powers import rsqrt

@@ -12,6 +12,7 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
+from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import ones
 from penstock.ops.array.pack import concat
 from penstock.ops.array.permute import tile
@@ -19,7 +20,7 @@ from penstock.ops.array.shape_ops import expand_dims, rank
 from penstock.ops.common import FLOATS, at_least, like
 from penstock.ops.constant import identity
 from penstock.ops.linalg.einsum import tensordot
-from penstock.ops.math.cast import cast, saturate_cast
+from penstock.ops.math.clip import saturate_cast
 from penstock.ops.math.elementwise import Add, multiply
 from penstock.ops.math.reduce import reduce_mean
 from penstock.ops.public import function

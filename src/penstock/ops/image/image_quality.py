@@ -10,10 +10,10 @@ from penstock.graph import dtypes as dt
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
+from penstock.ops.array.cast import cast
 from penstock.ops.array.pack import concat
 from penstock.ops.array.shape_ops import reshape, shape
 from penstock.ops.image.image_color import convert_image_dtype
-from penstock.ops.math.cast import cast
 from penstock.ops.math.elementwise import abs as abs_
 from penstock.ops.math.elementwise import squared_difference
 from penstock.ops.math.powers import log

@@ -21,7 +21,7 @@ from penstock.ops.linalg.diag import matrix_band_part, matrix_diag, matrix_diag_
 from penstock.ops.linalg.linalg import LAPACK_TYPES, MatrixTriangularSolve, adjoint, each, in_lapack
 from penstock.ops.linalg.matmul import adjoint_view, matmul
 from penstock.ops.linalg.matrix_shape import check_square, extents_of, square_shape
-from penstock.ops.math.cast import real
+from penstock.ops.math.complex import real
 
 QrResult = namedtuple("Qr", ["q", "r"])
 LuResult = namedtuple("Lu", ["lu", "p"])

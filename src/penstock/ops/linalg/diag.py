@@ -17,9 +17,9 @@ from penstock.graph.static import constant_value
 from penstock.ops.array.fill import ones, zeros, zeros_like
 from penstock.ops.array.pack import concat, stack
 from penstock.ops.array.shape_ops import shape as shape_op
-from penstock.ops.common import INDEX, INEXACT, at_least, like
+from penstock.ops.common import INDEX, INEXACT, at_least, like, shape_text
 from penstock.ops.linalg.diag_bands import MatrixDiagPartV2, MatrixDiagV2, MatrixSetDiagV2
-from penstock.ops.linalg.matrix_shape import extents_of, same_extent, shape_text
+from penstock.ops.linalg.matrix_shape import extents_of, same_extent
 from penstock.ops.math.elementwise import minimum
 from penstock.ops.math.reduce import reduce_sum
 

@@ -18,6 +18,7 @@ from penstock.graph.scopes import name_scope
 from penstock.ops.array.gather import gather
 from penstock.ops.array.pack import concat, stack
 from penstock.ops.array.permute import transpose
+from penstock.ops.array.sequences import range as range_op
 from penstock.ops.array.shape_ops import expand_dims, reshape
 from penstock.ops.array.shape_ops import rank as rank_op
 from penstock.ops.array.shape_ops import shape as shape_op
@@ -25,7 +26,6 @@ from penstock.ops.array.unique import setdiff1d
 from penstock.ops.common import canonical_axis
 from penstock.ops.linalg.matmul import matmul
 from penstock.ops.math.reduce import reduce_prod, reduce_sum
-from penstock.ops.math.sequences import range as range_op
 
 
 def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:

@@ -10,10 +10,10 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
+from penstock.ops.array.cast import cast
 from penstock.ops.linalg.diag import eye, matrix_rows
 from penstock.ops.linalg.linalg import LAPACK_TYPES, Cholesky, check_system, cholesky_solve, each, in_lapack, solution_shape
 from penstock.ops.linalg.matmul import adjoint_view, matmul
-from penstock.ops.math.cast import cast
 
 _NOT_POSITIVE = ("Input matrix was rank deficient or ill-conditioned. Try setting fast=False or provide a larger "
                  "l2_regularizer > 0.")

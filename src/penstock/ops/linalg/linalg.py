@@ -14,13 +14,14 @@ from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape, unknown_shape
+from penstock.ops.array.cast import cast
 from penstock.ops.array.permute import matrix_transpose
 from penstock.ops.array.shape_ops import expand_dims
-from penstock.ops.common import COMPLEX, INEXACT
+from penstock.ops.common import COMPLEX, INEXACT, shape_text
 from penstock.ops.linalg.diag import eye, matrix_band_part, matrix_diag_part, matrix_rows, matrix_set_diag
 from penstock.ops.linalg.matmul import adjoint_view, matmul
-from penstock.ops.linalg.matrix_shape import check_square, extents_of, same_extent, shape_text, square_like, square_shape
-from penstock.ops.math.cast import cast, conj
+from penstock.ops.linalg.matrix_shape import check_square, extents_of, same_extent, square_like, square_shape
+from penstock.ops.math.complex import conj
 from penstock.ops.math.powers import log
 from penstock.ops.math.reduce import reduce_sum
 

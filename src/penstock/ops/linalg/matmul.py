@@ -14,11 +14,12 @@ from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape, broadcast, unknown_shape
+from penstock.ops.array.broadcast_gradient import reduce_to
+from penstock.ops.array.cast import cast
 from penstock.ops.array.shape_ops import expand_dims, squeeze
-from penstock.ops.common import INDEX, INEXACT
-from penstock.ops.linalg.matrix_shape import extents_of, same_extent, shape_text
-from penstock.ops.math.broadcast_gradient import reduce_to
-from penstock.ops.math.cast import cast, conj
+from penstock.ops.common import INDEX, INEXACT, shape_text
+from penstock.ops.linalg.matrix_shape import extents_of, same_extent
+from penstock.ops.math.complex import conj
 from penstock.ops.precision import widen
 
 PRODUCT_TYPES = INEXACT | INDEX

@@ -12,20 +12,21 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
+from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import zeros_like
 from penstock.ops.array.pack import concat
 from penstock.ops.array.permute import transpose
 from penstock.ops.array.select import where_v2
 from penstock.ops.array.shape_ops import expand_dims, reshape, squeeze
 from penstock.ops.array.shape_ops import shape as shape_op
-from penstock.ops.common import COMPLEX, REAL
+from penstock.ops.common import COMPLEX, REAL, shape_text
 from penstock.ops.linalg.decompositions import svd
 from penstock.ops.linalg.diag import eye
 from penstock.ops.linalg.linalg import LAPACK_TYPES, MatrixSolve, adjoint, each, in_lapack
 from penstock.ops.linalg.matmul import matmul
-from penstock.ops.linalg.matrix_shape import check_square, shape_text, square_like
-from penstock.ops.math.cast import cast, conj
+from penstock.ops.linalg.matrix_shape import check_square, square_like
 from penstock.ops.math.compare import greater
+from penstock.ops.math.complex import conj
 from penstock.ops.math.elementwise import abs as abs_op
 from penstock.ops.math.powers import pow as pow_op
 from penstock.ops.math.powers import sqrt

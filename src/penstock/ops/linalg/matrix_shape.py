@@ -8,6 +8,7 @@ import numpy as np
 from penstock.errors import invalid_argument
 from penstock.graph.node import Tensor
 from penstock.graph.shape import TensorShape
+from penstock.ops.common import shape_text
 
 Extents = tuple[int | None, ...]
 
@@ -42,11 +43,6 @@ def square_like(argument: str) -> Any:
         return square_shape(tensor)
     shape.parameters = (argument,)  # type: ignore[attr-defined]
     return shape
-
-
-def shape_text(array: Any) -> str:
-    """A shape as TensorFlow writes it in error messages: ``[2,3]``."""
-    return "[" + ",".join(map(str, np.shape(array))) + "]"
 
 
 def check_square(matrix: np.ndarray) -> None:

@@ -5,19 +5,21 @@ from typing import Any
 
 import numpy as np
 
+from penstock.graph import raw_ops
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import to_tensor
+from penstock.graph.dtypes import DType, as_dtype
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import colocate_with, name_scope
+from penstock.ops.array.broadcast_gradient import reduce_to
+from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import ones_like, zeros_like
 from penstock.ops.array.pack import stack
 from penstock.ops.array.select import where, where_v2
 from penstock.ops.array.shape_ops import size
 from penstock.ops.common import NUMERIC, broadcasting
 from penstock.ops.constant import constant, identity
-from penstock.ops.math.broadcast_gradient import reduce_to
-from penstock.ops.math.cast import cast
 from penstock.ops.math.compare import Greater, IsFinite, Less, LogicalNot, LogicalOr
 from penstock.ops.math.elementwise import Maximum, Minimum
 from penstock.ops.math.powers import Rsqrt, Sqrt
@@ -100,14 +102,13 @@ def _check_list(t_list: Any) -> list[Any]:
 
 def global_norm(t_list: Any, name: str | None = None) -> Tensor:
     """``tf.global_norm``: the L2 norm of all tensors of a list together; None in the list is left out."""
-    from penstock.ops.nn.nn_ops import L2Loss  # of the family above
     t_list = _check_list(t_list)
     with name_scope(name, "global_norm", [_values(t) for t in t_list if t is not None]):
         halves = []
         for t in t_list:
             if t is not None:
                 with colocate_with(_values(t)):
-                    halves.append(L2Loss(_values(t)))
+                    halves.append(raw_ops.L2Loss(_values(t)))
         total = reduce_sum(stack(halves)) if halves else reduce_sum(constant([]))
         return Sqrt(total * constant(2.0, total.dtype), name="global_norm")
 
@@ -131,3 +132,23 @@ def clip_by_global_norm(t_list: Any, clip_norm: Any, use_norm: Any = None,
             with colocate_with(_values(t)):
                 clipped.append(_like(t, identity(_values(t) * scale, f"{scope}_{index}")))
     return clipped, norm
+
+
+def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
+    """``tf.saturate_cast``: a cast that clips to the range of the new type instead of wrapping around."""
+    with name_scope(name, "saturate_cast", [value]) as scope:
+        value = to_tensor(value, None, "value")
+        target = as_dtype(dtype).base_dtype
+        if value.dtype.min < target.min:
+            value = Maximum(value, to_tensor(target.min, value.dtype.base_dtype, "min"))
+        if value.dtype.max > target.max:
+            value = Minimum(value, to_tensor(_largest_below(target.max, value.dtype), value.dtype.base_dtype, "max"))
+        return cast(value, target, scope)
+
+
+def _largest_below(limit: Any, dtype: DType) -> Any:
+    """The largest value of ``dtype`` that is no larger than ``limit``: a float32 cannot hold 2**31 - 1."""
+    if not dtype.is_floating:
+        return limit
+    found = np.array(limit).astype(dtype.np)
+    return np.nextafter(found, dtype.np.type(0)) if float(found) > float(limit) or int(found) > int(limit) else found

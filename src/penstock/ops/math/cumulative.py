@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import invalid_argument
+from penstock.graph import raw_ops
 from penstock.graph.attrs import types
 from penstock.graph.convert import to_tensor
 from penstock.graph.dtypes import float16, float32, float64, int32, int64
@@ -13,21 +14,23 @@ from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.graph.static import constant_value
+from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import ones_like, zeros_like
 from penstock.ops.array.gather import gather
+from penstock.ops.array.pack import concat, stack
 from penstock.ops.array.permute import InvertPermutation, transpose
 from penstock.ops.array.select import where
+from penstock.ops.array.sequences import range as range_
 from penstock.ops.array.shape_ops import Rank, Shape, reshape
+from penstock.ops.array.unique import setdiff1d
 from penstock.ops.common import NUMERIC
 from penstock.ops.constant import constant
 from penstock.ops.demands import check_rank, want_rank
-from penstock.ops.math import sequences
-from penstock.ops.math.cast import cast, conj
 from penstock.ops.math.compare import Greater, Less
+from penstock.ops.math.complex import conj
 from penstock.ops.math.division import FloorMod
 from penstock.ops.math.elementwise import Mul, Neg, RealDiv, Sub
 from penstock.ops.math.powers import Exp, Log
-from penstock.ops.math.reduce import Prod
 from penstock.ops.precision import NARROW, widen
 
 _AXIS = types(int32, int64, default=int32)
@@ -127,7 +130,7 @@ def products_of_others(x: Tensor, axes: Tensor) -> Tensor:
     for axis in sorted({int(axis) % rank for axis in np.ravel(known)}):
         others = _along(rest, axis)
         result = others if result is None else Mul(result, others)
-        rest = Prod(rest, axis, keep_dims=True)
+        rest = raw_ops.Prod(rest, axis, keep_dims=True)
     return ones_like(x) if result is None else result
 
 
@@ -138,14 +141,12 @@ def _along(x: Tensor, axis: int) -> Tensor:
 
 def _flattened(x: Tensor, axes: Tensor) -> Tensor:
     """``products_of_others`` for axes that are not known: those to be reduced become one axis, the first."""
-    from penstock.ops.array.pack import concat, stack  # only this case needs them
-    from penstock.ops.array.unique import setdiff1d
     rank = Rank(x)
     axes = FloorMod(reshape(cast(axes, int32), [-1]), rank)
-    kept, _ = setdiff1d(sequences.range(rank), axes)
+    kept, _ = setdiff1d(range_(rank), axes)
     order = concat([axes, kept], 0)
     extents = Shape(x)
-    rows, columns = (Prod(gather(extents, part), 0) for part in (axes, kept))
+    rows, columns = (raw_ops.Prod(gather(extents, part), 0) for part in (axes, kept))
     moved = transpose(x, order)
     others = reshape(_along(reshape(moved, stack([rows, columns])), 0), Shape(moved))
     return transpose(others, InvertPermutation(order))

@@ -12,9 +12,9 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
+from penstock.ops.array.broadcast_gradient import reduce_both
+from penstock.ops.array.cast import cast
 from penstock.ops.common import FLOATS, INDEX, broadcasting
-from penstock.ops.math.broadcast_gradient import reduce_both
-from penstock.ops.math.cast import cast
 from penstock.ops.math.elementwise import ARITHMETIC, Mul, Neg, RealDiv, quotient_gradient
 from penstock.ops.public import function
 

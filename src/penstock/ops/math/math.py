@@ -5,14 +5,15 @@ from typing import Any
 
 import numpy as np
 
+from penstock.graph import raw_ops
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import to_tensor
 from penstock.graph.dtypes import float32, int64
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
+from penstock.ops.array.cast import cast
 from penstock.ops.array.shape_ops import size
 from penstock.ops.constant import identity
-from penstock.ops.math.cast import cast
 from penstock.ops.math.elementwise import DivNoNan, Mul, Neg, Sub, abs
 from penstock.ops.math.powers import Exp
 from penstock.ops.math.reduce import reduce_sum
@@ -53,9 +54,8 @@ def polyval(coeffs: Any, x: Any, name: str | None = None) -> Tensor:
 
 def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
     """``tf.log_sigmoid``: log(1 / (1 + exp(-x))), without overflow."""
-    from penstock.ops.nn.activations import softplus  # of the family above
     with name_scope(name, "LogSigmoid", [x]) as scope:
-        return Neg(softplus(Neg(to_tensor(x, None, "x"))), name=scope)
+        return Neg(raw_ops.Softplus(Neg(to_tensor(x, None, "x"))), name=scope)
 
 
 def lbeta(x: Any, name: str | None = None) -> Tensor:

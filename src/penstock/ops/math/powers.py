@@ -10,13 +10,14 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
+from penstock.ops.array.broadcast_gradient import reduce_both
+from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import ones_like, zeros_like
 from penstock.ops.array.select import where
 from penstock.ops.common import INEXACT, broadcasting, like
 from penstock.ops.demands import check_same_shape, same_shape
-from penstock.ops.math.broadcast_gradient import reduce_both
-from penstock.ops.math.cast import cast, conj
 from penstock.ops.math.compare import Greater, NotEqual
+from penstock.ops.math.complex import conj
 from penstock.ops.math.elementwise import NO_BFLOAT16, SIGNED, AddV2, Mul, Neg, RealDiv, Square, Sub
 from penstock.ops.public import function
 

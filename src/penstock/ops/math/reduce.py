@@ -14,12 +14,18 @@ from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape, unknown_shape
 from penstock.graph.static import constant_value
+from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import ones_like
-from penstock.ops.array.shape_ops import Rank, Shape, Size, one_name, reshape, size
+from penstock.ops.array.partition import dynamic_stitch
+from penstock.ops.array.permute import BroadcastTo
+from penstock.ops.array.sequences import all_axes
+from penstock.ops.array.sequences import range as range_
+from penstock.ops.array.shape_ops import Shape, Size, one_name, reshape, size
 from penstock.ops.common import NUMERIC
 from penstock.ops.constant import constant
-from penstock.ops.math.cast import cast, conj
 from penstock.ops.math.compare import Equal
+from penstock.ops.math.complex import conj
+from penstock.ops.math.cumulative import products_of_others
 from penstock.ops.math.division import FloorDiv, FloorMod, truncated_quotient
 from penstock.ops.math.elementwise import AddV2, Maximum, Mul, RealDiv
 
@@ -111,16 +117,13 @@ def kept_shape(op) -> Any:
 
 def _stitched_shape(extents: Tensor, axes: Tensor) -> Tensor:
     """``extents`` with 1 at ``axes``, neither of which is known."""
-    from penstock.ops.array.partition import dynamic_stitch
-    from penstock.ops.math.sequences import range  # these are made by arithmetic: they stand above
     rank = Size(extents)
     axes = FloorMod(reshape(cast(axes, int32), [-1]), rank)
-    return dynamic_stitch([range(rank), axes], [extents, ones_like(axes)])
+    return dynamic_stitch([range_(rank), axes], [extents, ones_like(axes)])
 
 
 def _spread(op, dy):
     """``dy`` in the shape of the input: once per element that was reduced."""
-    from penstock.ops.array.permute import BroadcastTo  # it is differentiated by a sum: it stands above
     x = op.inputs[0]
     if not op.attrs["keep_dims"]:
         dy = reshape(dy, kept_shape(op))
@@ -209,7 +212,6 @@ class Prod:
         return _accumulate(np.multiply, input, reduction_indices, keep_dims)
 
     def gradient(op, dy):
-        from penstock.ops.math.cumulative import products_of_others  # made of cumulative products, which are above
         x, axes = op.inputs
         return [Mul(_spread(op, dy), conj(products_of_others(x, axes))), None]
 
@@ -298,16 +300,6 @@ class EuclideanNorm:
 
 # --- public functions ------------------------------------------------------------------------------------------------
 
-def reduction_axes(x: Tensor, axis: Any) -> Any:
-    """``axis``, or all axes of ``x`` if it is None."""
-    if axis is not None:
-        return axis
-    if x.shape.ndims is not None:
-        return constant(np.arange(x.shape.ndims, dtype=np.int32))
-    from penstock.ops.math.sequences import range  # a range is made by arithmetic: it stands above
-    return range(0, Rank(x))
-
-
 def old_arguments(keepdims: Any, keep_dims: Any, axis: Any, reduction_indices: Any) -> tuple[bool, Any]:
     """(keepdims, axis) of the new or the old names of the arguments; giving both is an error."""
     keepdims = one_name("keepdims", keepdims, "keep_dims", keep_dims)
@@ -334,7 +326,7 @@ def reduce_by(definition: Any, input_tensor: Any, axis: Any = None, keepdims: bo
     """A reduction op over ``axis``, or over all axes."""
     typed = isinstance(input_tensor, Tensor) or hasattr(input_tensor, "_as_graph_element")  # then the op itself refuses a wrong type
     x = to_tensor(input_tensor, bool_ if definition.inputs[0].dtype is bool_ and not typed else None, "input")
-    result = definition(x, reduction_axes(x, axis), keep_dims=keepdims, name=name)
+    result = definition(x, all_axes(x) if axis is None else axis, keep_dims=keepdims, name=name)
     if axis is None and not keepdims:
         result.set_shape(())
     return result

@@ -10,8 +10,8 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.dtypes import float32, float64
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
+from penstock.ops.array.broadcast_gradient import reduce_both
 from penstock.ops.common import FLOATS, broadcasting, like
-from penstock.ops.math.broadcast_gradient import reduce_both
 from penstock.ops.math.elementwise import SIGNED
 from penstock.ops.public import function
 

@@ -16,14 +16,15 @@ from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape
 from penstock.graph.static import constant_value
+from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import fill, ones_like, zeros_like
 from penstock.ops.array.gather import gather
+from penstock.ops.array.pack import concat
 from penstock.ops.array.select import where
 from penstock.ops.array.shape_ops import Rank, Shape, expand_dims, reshape
 from penstock.ops.common import INDEX, NUMERIC, REAL
 from penstock.ops.constant import constant
 from penstock.ops.demands import check_rank, want_rank
-from penstock.ops.math.cast import cast
 from penstock.ops.math.compare import Equal, GreaterEqual, LogicalAnd
 from penstock.ops.math.division import truncated_quotient
 from penstock.ops.math.elementwise import Maximum, Mul, RealDiv
@@ -166,7 +167,6 @@ def _column_of_ones(data: Tensor, ids: Tensor, dtype: Any) -> Tensor:
     """A 1 per id, in a shape that broadcasts against ``data``."""
     if data.shape.ndims is not None:
         return reshape(cast(ones_like(ids), dtype), [-1] + [1] * (data.shape.ndims - 1))
-    from penstock.ops.array.pack import concat  # only tensors of unknown rank need it
     tail = fill(expand_dims(Rank(data) - 1, 0), constant(1))
     return reshape(cast(ones_like(ids), dtype), concat([Shape(ids), tail], 0))
 
@@ -222,7 +222,6 @@ def _gather_or_zero(dy: Tensor, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     used = GreaterEqual(ids, zeros_like(ids))
     mask = used
     if rows.shape.ndims is None or ids.shape.ndims is None:
-        from penstock.ops.array.pack import concat  # only tensors of unknown rank need it
         mask = reshape(mask, concat([Shape(ids), fill(expand_dims(Rank(rows) - Rank(ids), 0), constant(1))], 0))
     else:
         for _ in range(rows.shape.ndims - ids.shape.ndims):

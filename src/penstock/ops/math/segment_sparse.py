@@ -17,6 +17,7 @@ from penstock.graph.scopes import name_scope
 from penstock.graph.static import constant_value
 from penstock.ops.array.fill import ones
 from penstock.ops.array.gather import gather
+from penstock.ops.array.pack import concat
 from penstock.ops.array.shape_ops import Rank, Shape, reshape, shape
 from penstock.ops.common import REAL
 from penstock.ops.demands import check_rank, merged, want_rank
@@ -269,7 +270,6 @@ def _unsorted_count(data: Tensor, segment_ids: Tensor, num_segments: Any) -> Ten
     counts = UnsortedSegmentSum(ones(extents, data.dtype.base_dtype), segment_ids, num_segments)
     if data.shape.ndims is not None and segment_ids.shape.ndims is not None:
         return Maximum(reshape(counts, [-1] + [1] * (data.shape.ndims - segment_ids.shape.ndims)), 1)
-    from penstock.ops.array.pack import concat  # only tensors of unknown rank need it
     tail = ones(reshape(Rank(data) - Rank(segment_ids), [1]), "int32")
     return Maximum(reshape(counts, concat([[-1], tail], 0)), 1)
 

@@ -12,9 +12,9 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.dtypes import float32, float64
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
+from penstock.ops.array.broadcast_gradient import reduce_both, reduce_to
 from penstock.ops.array.select import where
 from penstock.ops.common import FLOATS, broadcasting, like
-from penstock.ops.math.broadcast_gradient import reduce_both, reduce_to
 from penstock.ops.math.compare import Equal
 from penstock.ops.math.elementwise import AddV2, Mul, Neg, Sign, Square, Sub
 from penstock.ops.math.powers import Exp, Log, Log1p, Reciprocal

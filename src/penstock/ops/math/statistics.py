@@ -10,12 +10,12 @@ from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
+from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import zeros_like
 from penstock.ops.array.passing import stop_gradient
 from penstock.ops.array.select import where
 from penstock.ops.array.shape_ops import reshape, shape
 from penstock.ops.constant import constant
-from penstock.ops.math.cast import cast
 from penstock.ops.math.compare import IsFinite, NotEqual
 from penstock.ops.math.elementwise import Add, Sub, square
 from penstock.ops.math.powers import exp, log, sqrt

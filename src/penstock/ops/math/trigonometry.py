@@ -7,10 +7,10 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.dtypes import float64
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
+from penstock.ops.array.broadcast_gradient import reduce_both
 from penstock.ops.common import FLOATS, INEXACT, broadcasting, like
 from penstock.ops.demands import check_same_shape, same_shape
-from penstock.ops.math.broadcast_gradient import reduce_both
-from penstock.ops.math.cast import conj
+from penstock.ops.math.complex import conj
 from penstock.ops.math.elementwise import SIGNED, AddV2, Mul, Neg, RealDiv, Square, Sub
 from penstock.ops.math.powers import Reciprocal, Sqrt
 from penstock.ops.precision import in_float32

@@ -8,13 +8,13 @@ from penstock.graph.attrs import types
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
+from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import zeros, zeros_like
 from penstock.ops.array.masking import choose, masked
 from penstock.ops.array.pack import concat
 from penstock.ops.array.select import where
 from penstock.ops.array.shape_ops import shape as shape_of
 from penstock.ops.common import FLOATS, REAL, like
-from penstock.ops.math.cast import cast
 from penstock.ops.math.elementwise import abs as absolute
 from penstock.ops.math.elementwise import sign
 from penstock.ops.math.powers import exp

@@ -12,13 +12,13 @@ from penstock.graph.scopes import control_dependencies, name_scope
 from penstock.graph.shape import TensorShape, broadcast
 from penstock.graph.static import constant_value
 from penstock.ops.array import shape_ops
+from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import Fill, ZerosLike, zeros_like
 from penstock.ops.array.passing import stop_gradient
 from penstock.ops.array.select import where
 from penstock.ops.array.slicing import slice_
 from penstock.ops.common import FLOATS
 from penstock.ops.flow.checks import assert_equal
-from penstock.ops.math.cast import cast
 from penstock.ops.math.elementwise import abs as absolute
 from penstock.ops.math.elementwise import add, subtract
 from penstock.ops.math.powers import exp, log1p

@@ -8,8 +8,8 @@ from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape
 from penstock.graph.static import constant_value
+from penstock.ops.array.cast import cast
 from penstock.ops.array.shape_ops import shape
-from penstock.ops.math.cast import cast
 from penstock.ops.random.random import random_uniform
 
 

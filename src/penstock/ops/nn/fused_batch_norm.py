@@ -14,8 +14,8 @@ from penstock.graph import dtypes as dt
 from penstock.graph.attrs import one_of, types
 from penstock.graph.opdef import op
 from penstock.graph.shape import scalar
+from penstock.ops.array.cast import cast
 from penstock.ops.array.shape_ops import reshape
-from penstock.ops.math.cast import cast
 from penstock.ops.math.powers import rsqrt
 from penstock.ops.math.reduce import reduce_mean, reduce_sum
 from penstock.ops.nn import layout

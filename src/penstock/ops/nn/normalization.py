@@ -6,12 +6,12 @@ import numpy as np
 from penstock.graph import dtypes as dt
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.scopes import name_scope
+from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import zeros_like
 from penstock.ops.array.gather import gather
 from penstock.ops.array.passing import stop_gradient
 from penstock.ops.array.shape_ops import one_name, shape, squeeze
 from penstock.ops.constant import constant
-from penstock.ops.math.cast import cast
 from penstock.ops.math.elementwise import add, multiply, square, squared_difference, subtract
 from penstock.ops.math.powers import reciprocal, rsqrt
 from penstock.ops.math.reduce import reduce_mean, reduce_prod, reduce_sum

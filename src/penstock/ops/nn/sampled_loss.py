@@ -9,6 +9,7 @@ from penstock.graph import dtypes as dt
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
+from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import ones_like, zeros_like
 from penstock.ops.array.pack import concat
 from penstock.ops.array.passing import stop_gradient
@@ -16,7 +17,6 @@ from penstock.ops.array.shape_ops import expand_dims, reshape
 from penstock.ops.array.shape_ops import shape as shape_op
 from penstock.ops.array.slicing import slice_
 from penstock.ops.linalg.matmul import matmul
-from penstock.ops.math.cast import cast
 from penstock.ops.math.powers import log
 from penstock.ops.math.reduce import reduce_sum
 from penstock.ops.nn.candidate import compute_accidental_hits, log_uniform_candidate_sampler

@@ -9,7 +9,7 @@ from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.shape import as_shape, unknown_shape
-from penstock.ops.math.cast import cast
+from penstock.ops.array.cast import cast
 from penstock.ops.queues import accumulators as ops
 
 _Taken = namedtuple("SparseAccumulatorTakeGradient", ["indices", "values", "shape"])  # TensorFlow's name of the type

@@ -17,7 +17,7 @@ from penstock.graph.node import Tensor
 from penstock.graph.opdef import OpDef, op
 from penstock.graph.scopes import name_scope
 from penstock.graph.seeds import get_seed
-from penstock.graph.shape import TensorShape
+from penstock.graph.shape import TensorShape, brackets
 from penstock.graph.static import constant_value
 from penstock.ops.array.shape_ops import known_shape
 from penstock.ops.common import FLOATS, INDEX, REAL, fixed, like
@@ -40,15 +40,11 @@ def checked_shape(shape: Any) -> list[int]:
     """The extents in a shape vector; InvalidArgumentError if it is none."""
     shape = np.asarray(shape)
     if shape.ndim != 1:
-        raise invalid_argument(f"shape must be a vector of {{int32,int64}}, got shape {_brackets(shape.shape)}")
+        raise invalid_argument(f"shape must be a vector of {{int32,int64}}, got shape {brackets(shape.shape)}")
     for extent in shape.tolist():
         if extent < 0:
             raise invalid_argument(f"Dimension {extent} must be >= 0")
     return shape.tolist()
-
-
-def _brackets(shape: Any) -> str:
-    return "[" + ",".join(map(str, shape)) + "]"
 
 
 def _as_given(shape):
@@ -87,7 +83,7 @@ def check_range(minval: Any, maxval: Any) -> None:
     """InvalidArgumentError unless minval and maxval are scalars with a number in between."""
     for name, value in (("minval", minval), ("maxval", maxval)):
         if np.ndim(value):
-            raise invalid_argument(f"{name} must be 0-D, got shape {_brackets(np.shape(value))}")
+            raise invalid_argument(f"{name} must be 0-D, got shape {brackets(np.shape(value))}")
     if minval >= maxval:
         raise invalid_argument(f"Need minval < maxval, got {minval} >= {maxval}")
 
@@ -211,9 +207,9 @@ def samples_shape(logits: Tensor, num_samples: Tensor) -> TensorShape:
 def check_logits(logits: np.ndarray, num_samples: Any) -> None:
     """InvalidArgumentError unless classes can be drawn from these logits."""
     if np.ndim(logits) != 2:
-        raise invalid_argument(f"logits should be a matrix, got shape {_brackets(np.shape(logits))}")
+        raise invalid_argument(f"logits should be a matrix, got shape {brackets(np.shape(logits))}")
     if np.ndim(num_samples):
-        raise invalid_argument(f"num_samples should be a scalar, got shape {_brackets(np.shape(num_samples))}")
+        raise invalid_argument(f"num_samples should be a scalar, got shape {brackets(np.shape(num_samples))}")
     if num_samples < 0:
         raise invalid_argument(f"num_samples should be nonnegative, got {num_samples}")
     if logits.shape[0] and num_samples and not logits.shape[1]:

@@ -12,10 +12,10 @@ from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.graph.seeds import get_seed
+from penstock.ops.array.broadcast_gradient import reduce_to
 from penstock.ops.array.fill import zeros_like
 from penstock.ops.array.shape_ops import known_shape
 from penstock.ops.common import INDEX, broadcasting
-from penstock.ops.math.broadcast_gradient import reduce_to
 from penstock.ops.math.elementwise import Maximum
 from penstock.ops.random import distributions
 from penstock.ops.random.random import NO_BFLOAT16, checked_shape, generator, shape_tensor

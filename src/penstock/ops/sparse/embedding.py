@@ -17,18 +17,19 @@ from penstock.graph.node import Tensor
 from penstock.graph.scopes import colocate_with, name_scope
 from penstock.graph.shape import TensorShape, as_shape, unknown_shape
 from penstock.graph.static import constant_value_as_shape
+from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import zeros_like
 from penstock.ops.array.gather import gather
 from penstock.ops.array.pack import concat, stack
 from penstock.ops.array.partition import dynamic_partition, parallel_stitch
 from penstock.ops.array.permute import tile
 from penstock.ops.array.select import where
+from penstock.ops.array.sequences import range as range_op
 from penstock.ops.array.shape_ops import expand_dims, reshape, size
 from penstock.ops.array.shape_ops import shape as shape_op
 from penstock.ops.array.slicing import slice_
 from penstock.ops.array.unique import unique
 from penstock.ops.constant import identity
-from penstock.ops.math.cast import cast
 from penstock.ops.math.clip import clip_by_norm
 from penstock.ops.math.compare import greater, greater_equal, less, logical_and
 from penstock.ops.math.division import div
@@ -37,7 +38,6 @@ from penstock.ops.math.powers import sqrt
 from penstock.ops.math.reduce import reduce_prod
 from penstock.ops.math.segment import segment_sum
 from penstock.ops.math.segment_sparse import sparse_segment_mean, sparse_segment_sqrt_n, sparse_segment_sum
-from penstock.ops.math.sequences import range as range_op
 from penstock.ops.sparse.sparse_functions import sparse_fill_empty_rows, sparse_reshape, sparse_retain
 
 

@@ -14,10 +14,10 @@ from penstock.graph.shape import TensorShape, unknown_shape
 from penstock.graph.static import constant_value_as_shape
 from penstock.ops.array.gather import gather, gather_nd
 from penstock.ops.array.permute import InvertPermutation
+from penstock.ops.array.sequences import range as range_op
 from penstock.ops.array.shape_ops import expand_dims, size
 from penstock.ops.common import INDEX, NUMERIC, at_most
 from penstock.ops.math.reduce import reduce_sum
-from penstock.ops.math.sequences import range as range_op
 from penstock.ops.sparse.sparse_kernels import (
     check_bounds,
     check_order,

@@ -12,11 +12,11 @@ from penstock.graph.attrs import BOOL, INT, count, type_list
 from penstock.graph.composite import SparseTensor, SparseTensorValue
 from penstock.graph.convert import to_tensor
 from penstock.graph.opdef import op
+from penstock.ops.array.cast import cast
 from penstock.ops.common import strings
-from penstock.ops.math.cast import cast
 from penstock.ops.sparse.sparse import as_sparse
 from penstock.ops.sparse.sparse_kernels import check_bounds, entries_shape, new_sparse
-from penstock.ops.text.hashing import fingerprint64
+from penstock.platform.hashing import fingerprint64
 
 DEFAULT_HASH_KEY = 0xDECAFCAFFE
 _MULTIPLIER = 0xC6A4A7935BD1E995

@@ -11,20 +11,20 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import as_shape
+from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import ones, ones_like, zeros
 from penstock.ops.array.gather import gather, gather_nd
 from penstock.ops.array.pack import concat, stack
 from penstock.ops.array.select import where
+from penstock.ops.array.sequences import range as range_op
 from penstock.ops.array.shape_ops import expand_dims, reshape, size
 from penstock.ops.array.shape_ops import shape as shape_op
 from penstock.ops.array.unique import setdiff1d
 from penstock.ops.constant import constant, identity, placeholder
 from penstock.ops.linalg.linalg import adjoint
-from penstock.ops.math.cast import cast
 from penstock.ops.math.compare import not_equal
 from penstock.ops.math.elementwise import maximum
 from penstock.ops.math.reduce import reduce_max
-from penstock.ops.math.sequences import range as range_op
 from penstock.ops.sparse.sparse import (
     SparseConcat,
     SparseFillEmptyRows,

@@ -12,12 +12,12 @@ from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape, unknown_shape
 from penstock.graph.static import constant_value_as_shape
+from penstock.ops.array.broadcast_gradient import reduce_to
 from penstock.ops.array.gather import gather, gather_nd
 from penstock.ops.array.scatter_nd import scatter_nd
 from penstock.ops.common import INDEX, NUMERIC, REAL
 from penstock.ops.linalg.linalg import adjoint
-from penstock.ops.math.broadcast_gradient import reduce_to
-from penstock.ops.math.cast import conj
+from penstock.ops.math.complex import conj
 from penstock.ops.math.reduce import reduce_sum
 from penstock.ops.precision import widen
 from penstock.ops.sparse.sparse_kernels import (

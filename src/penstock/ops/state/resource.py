@@ -16,12 +16,14 @@ from penstock.graph.composite import IndexedSlices
 from penstock.graph.dtypes import DType
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import OpDef, op
-from penstock.graph.shape import TensorShape, unknown_shape
+from penstock.graph.shape import TensorShape, brackets, unknown_shape
 from penstock.ops.array.gather import GatherNd, GatherV2
+from penstock.ops.array.pack import concat
+from penstock.ops.array.scatter_nd import ScatterNd
 from penstock.ops.array.shape_ops import reshape
 from penstock.ops.common import INDEX, NUMERIC, at_least, fixed, nothing
 from penstock.ops.constant import constant
-from penstock.ops.state.scattering import check_scatter, check_scatter_nd, merge, scatter, scatter_nd, shown
+from penstock.ops.state.scattering import check_scatter, check_scatter_nd, merge, scatter, scatter_nd
 from penstock.ops.state.state import count_up
 
 KIND = "Var"  # of resource, in the table of the task
@@ -199,7 +201,7 @@ class AssignVariableOp:
 def _check_update(resource: Any, value: Any) -> None:
     current = _existing(resource).extents()
     if current != np.shape(value):
-        raise invalid_argument(f"Cannot update variable with shape {shown(current)} using a Tensor with shape {shown(np.shape(value))}, "
+        raise invalid_argument(f"Cannot update variable with shape {brackets(current)} using a Tensor with shape {brackets(np.shape(value))}, "
                                "shapes must be equal.")
 
 
@@ -289,7 +291,6 @@ class ResourceGather:
 
 def _leading_axis_free(shape: Tensor) -> Tensor:
     """The shape with -1 in front: the number of rows is what it turns out to be."""
-    from penstock.ops.array.array import concat  # above this module in the order of the families
     return concat([[-1], shape[1:]], 0)  # type: ignore[index]
 
 
@@ -313,8 +314,7 @@ class ResourceGatherNd:
         return emit.index.gather_nd(resource, indices)
 
     def gradient(op, dy):
-        from penstock.ops.array.scatter_nd import scatter_nd as scatter_nd_values  # shares its name with the NumPy helper above
-        return [scatter_nd_values(op.inputs[1], dy, VariableShape(op.inputs[0], out_type=op.inputs[1].dtype)), None]
+        return [ScatterNd(op.inputs[1], dy, VariableShape(op.inputs[0], out_type=op.inputs[1].dtype)), None]
 
 
 def _scatter_op(op_type: str, handle: str, dtype: str, allowed: Any, summary: str, **declared: Any) -> OpDef:

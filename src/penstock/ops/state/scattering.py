@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import invalid_argument
-from penstock.graph.shape import TensorShape
+from penstock.graph.shape import TensorShape, brackets
 from penstock.ops.array.gather import check_indices
 
 
@@ -82,7 +82,7 @@ def scatter(target: np.ndarray, indices: np.ndarray, updates: np.ndarray, how: s
     if updates.shape not in (wanted, ()):
         raise invalid_argument(
             "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got updates.shape "
-            f"{shown(updates.shape)}, indices.shape {shown(indices.shape)}, params.shape {shown(target.shape)}")
+            f"{brackets(updates.shape)}, indices.shape {brackets(indices.shape)}, params.shape {brackets(target.shape)}")
     check_indices(indices, target.shape[0])
     updates = np.broadcast_to(updates, wanted) if updates.shape != wanted else updates
     scatter_rows(target, indices.reshape(-1), updates.reshape(indices.size, *target.shape[1:]), how)
@@ -95,11 +95,11 @@ def scatter_nd(target: np.ndarray, indices: np.ndarray, updates: np.ndarray, how
     outer = indices.shape[:-1]
     if outer[:1] != updates.shape[:1]:
         raise invalid_argument("The outermost dimension of updates and indices must match. Got indices.shape "
-                               f"{shown(indices.shape)}, updates.shape {shown(updates.shape)}")
+                               f"{brackets(indices.shape)}, updates.shape {brackets(updates.shape)}")
     if depth > target.ndim or updates.shape != outer + target.shape[depth:]:
         raise invalid_argument(
-            f"Must have updates.shape = indices.shape[:batch_dim] + params_shape[slice_dim:], got updates.shape: {shown(updates.shape)}, "
-            f"indices.shape: {shown(indices.shape)}, params_shape: {shown(target.shape)}, slice_dim: {depth}, and batch_dim: {len(outer)}")
+            f"Must have updates.shape = indices.shape[:batch_dim] + params_shape[slice_dim:], got updates.shape: {brackets(updates.shape)}, "
+            f"indices.shape: {brackets(indices.shape)}, params_shape: {brackets(target.shape)}, slice_dim: {depth}, and batch_dim: {len(outer)}")
     rows = flat_rows(indices.reshape(math.prod(outer), depth), target.shape)
     inner = target.shape[depth:]
     scatter_rows(target.reshape(math.prod(target.shape[:depth]), *inner), rows, updates.reshape(len(rows), *inner), how)
@@ -112,14 +112,9 @@ def flat_rows(indices: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     bad = ((indices < 0) | (indices >= extents)).any(axis=1)
     if bad.any():
         first = int(np.argmax(bad))
-        raise invalid_argument(f"indices[{first}] = {shown(indices[first])} does not index into shape {shown(shape)}")
+        raise invalid_argument(f"indices[{first}] = {brackets(indices[first])} does not index into shape {brackets(shape)}")
     strides = np.append(np.cumprod(extents[:0:-1])[::-1], 1).astype(np.int64) if depth else extents
     return indices.astype(np.int64) @ strides if depth else np.zeros(len(indices), np.int64)
-
-
-def shown(shape: Any) -> str:
-    """A shape as TensorFlow's kernels write it: ``[2,3]``."""
-    return "[" + ",".join(str(extent) for extent in shape) + "]"
 
 
 # --- shape rules -----------------------------------------------------------------------------------------------------
@@ -133,12 +128,8 @@ def merge(a: TensorShape, b: TensorShape) -> TensorShape:
         raise ValueError(f"Shapes must be equal rank, but are {len(x)} and {len(y)}")
     for axis, (p, q) in enumerate(zip(x, y)):
         if p is not None and q is not None and p != q:
-            raise ValueError(f"Dimension {axis} in both shapes must be equal, but are {p} and {q}. Shapes are {_known(x)} and {_known(y)}.")
+            raise ValueError(f"Dimension {axis} in both shapes must be equal, but are {p} and {q}. Shapes are {brackets(x)} and {brackets(y)}.")
     return a.merge_with(b)
-
-
-def _known(extents: tuple[int | None, ...]) -> str:
-    return "[" + ",".join("?" if extent is None else str(extent) for extent in extents) + "]"
 
 
 def check_scatter(target: TensorShape, indices: TensorShape, updates: TensorShape) -> TensorShape:
@@ -157,8 +148,8 @@ def check_scatter_nd(target: TensorShape, indices: TensorShape, updates: TensorS
     try:
         merge(indices[:outer], updates[:outer])
     except ValueError as error:
-        raise ValueError(f"The outer {outer} dimensions of indices.shape={_known(indices.extents)} must match the outer "  # type: ignore[arg-type]
-                         f"{outer} dimensions of updates.shape={_known(updates.extents)}: {error}") from None  # type: ignore[arg-type]
+        raise ValueError(f"The outer {outer} dimensions of indices.shape={brackets(indices.extents)} must match the outer "  # type: ignore[arg-type]
+                         f"{outer} dimensions of updates.shape={brackets(updates.extents)}: {error}") from None  # type: ignore[arg-type]
     if depth is not None:
         merge(target[depth:], updates[outer:])
     return target

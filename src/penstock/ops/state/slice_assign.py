@@ -8,10 +8,10 @@ import numpy as np
 from penstock.errors import unimplemented
 from penstock.graph.attrs import TYPE
 from penstock.graph.opdef import op
+from penstock.graph.shape import brackets
 from penstock.ops.array.slicing import MASKS, StridedSlice, strided_index
 from penstock.ops.common import INDEX, like
 from penstock.ops.state.resource import checked_shape
-from penstock.ops.state.scattering import shown
 
 
 def _write(ref: Any, begin: Any, end: Any, strides: Any, value: Any, masks: tuple[int, ...]) -> None:
@@ -19,7 +19,7 @@ def _write(ref: Any, begin: Any, end: Any, strides: Any, value: Any, masks: tupl
         array = ref.mutable()
         target = array[strided_index(array.ndim, begin, end, strides, array.shape, *masks)]
         if target.shape != np.shape(value):
-            raise unimplemented(f"sliced l-value shape {shown(target.shape)} does not match r-value shape {shown(np.shape(value))}. "
+            raise unimplemented(f"sliced l-value shape {brackets(target.shape)} does not match r-value shape {brackets(np.shape(value))}. "
                                 "Automatic broadcasting not yet implemented.")
         target[...] = value
 

@@ -13,9 +13,9 @@ from penstock.errors import KernelError, OutOfRangeError, invalid_argument
 from penstock.graph import dtypes as dt
 from penstock.graph.attrs import INT, SHAPE, STRING, TYPE
 from penstock.graph.opdef import OpDef, op
-from penstock.graph.shape import TensorShape, unknown_shape
+from penstock.graph.shape import TensorShape, brackets, unknown_shape
 from penstock.ops.common import FLOATS, INDEX, NUMERIC, at_least, fixed, like
-from penstock.ops.state.scattering import check_scatter, check_scatter_nd, merge, scatter, scatter_nd, shown
+from penstock.ops.state.scattering import check_scatter, check_scatter_nd, merge, scatter, scatter_nd
 
 KIND = "Variable"  # of resource, in the table of the task
 
@@ -142,7 +142,7 @@ def _check_assigned_shape(ref: Any, found: tuple[int, ...], ctx: Any) -> None:
         declared = ctx.op.inputs[0].shape
         fits, wanted = declared.is_compatible_with(found), declared.extents
     if not fits:
-        raise invalid_argument(f"Assign requires shapes of both tensors to match. lhs shape= {shown(wanted)} rhs shape= {shown(found)}")
+        raise invalid_argument(f"Assign requires shapes of both tensors to match. lhs shape= {brackets(wanted)} rhs shape= {brackets(found)}")
 
 
 def check_same_size(ref: Any, value: Any) -> None:

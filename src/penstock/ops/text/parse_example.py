@@ -11,7 +11,7 @@ from penstock.graph import dtypes as dt
 from penstock.graph.attrs import SHAPES, STRINGS, Attr, count, type_list
 from penstock.graph.example_proto import Example, SequenceExample
 from penstock.graph.opdef import op
-from penstock.graph.shape import TensorShape
+from penstock.graph.shape import TensorShape, brackets
 from penstock.ops.common import strings
 from penstock.ops.text.decoding import type_name
 from penstock.ops.text.files import text
@@ -95,13 +95,9 @@ def _fixed(rows: list[np.ndarray | None], key: str, dtype: dt.DType, default: np
                 raise invalid_argument(f"{missing[index]}Feature: {key} (data type: {type_name(dtype)}) is required but could not be found.")
             row = default.reshape(-1)
         if len(row) != size:
-            raise invalid_argument(place[index] + wording.format(kind=type_name(dtype), size=len(row), shape=_brackets(shape)))
+            raise invalid_argument(place[index] + wording.format(kind=type_name(dtype), size=len(row), shape=brackets(shape.extents)))
         out.append(row)
     return (np.stack(out) if out else np.empty((0, size or 0), dtype.np)).reshape(len(rows), *(shape.extents or ()))
-
-
-def _brackets(shape: TensorShape) -> str:
-    return "[" + ",".join(map(str, shape.extents or ())) + "]"
 
 
 def _padded(rows: list[np.ndarray | None], key: str, dtype: dt.DType, default: np.ndarray, shape: TensorShape, place: list[str]) -> np.ndarray:
@@ -112,7 +108,7 @@ def _padded(rows: list[np.ndarray | None], key: str, dtype: dt.DType, default: n
     for index, row in enumerate(parts):
         if len(row) % max(width, 1):
             raise invalid_argument(f"{place[index]}Number of {type_name(dtype)} values is not a multiple of stride length. "
-                                   f"Saw {len(row)} values but output shape is: {_brackets(TensorShape([1, *inner]))}")
+                                   f"Saw {len(row)} values but output shape is: {brackets([1, *inner])}")
     longest = max((len(row) for row in parts), default=0)
     out = np.empty((len(rows), longest), dtype.np)
     filler = np.asarray(default, dtype.np).reshape(-1)

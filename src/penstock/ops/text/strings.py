@@ -17,13 +17,13 @@ from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import broadcast_all, scalar, unknown_shape
 from penstock.graph.static import constant_value
+from penstock.ops.array.sequences import range as range_op
 from penstock.ops.array.shape_ops import rank
 from penstock.ops.common import INDEX, at_most, canonical_axis, like, strings
-from penstock.ops.math.sequences import range as range_op
 from penstock.ops.public import function
-from penstock.ops.text import hashing
 from penstock.ops.text.decoding import type_name
 from penstock.ops.text.files import text
+from penstock.platform import hashing
 
 UNIT = one_of("BYTE", "UTF8_CHAR", default="BYTE")
 

@@ -12,9 +12,9 @@ from penstock.graph.opdef import OpDef, op
 from penstock.ops.array.pack import stack
 from penstock.ops.array.permute import transpose
 from penstock.ops.array.scatter_nd import ScatterNd
+from penstock.ops.array.sequences import range as range_
 from penstock.ops.array.shape_ops import reshape, shape
 from penstock.ops.common import REAL
-from penstock.ops.math.sequences import range as range_
 from penstock.ops.nn.windows import output_extent, windows
 
 PADDINGS = one_of("SAME", "VALID")

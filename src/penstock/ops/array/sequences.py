@@ -15,8 +15,10 @@ from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.graph.static import constant_value
+from penstock.ops.array.cast import cast
+from penstock.ops.array.shape_ops import Rank
+from penstock.ops.constant import constant
 from penstock.ops.demands import check_rank, want_rank
-from penstock.ops.math.cast import cast
 from penstock.ops.public import function
 
 
@@ -79,6 +81,11 @@ def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name
             if all(kind in _ORDER for kind in found):
                 ends = [cast(end, max(found, key=_ORDER.index)) for end in ends]
         return Range(*ends, name=scope)
+
+
+def all_axes(x: Tensor) -> Tensor:
+    """The numbers of all axes of a tensor: what a reduction to a scalar runs over."""
+    return range(0, Rank(x)) if x.shape.ndims is None else constant(np.arange(x.shape.ndims, dtype=np.int32))
 
 
 @op("LinSpace", "start: T, stop: T, num: Tidx -> output: T", T=frozenset([bfloat16, float32, float64]),

@@ -13,15 +13,11 @@ from penstock.graph.dtypes import string
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.ops.common import FLOATS
+from penstock.ops.linalg.matmul import matmul
 from penstock.ops.math.compare import Greater, GreaterEqual, Less, LessEqual, LogicalAnd, LogicalNot, LogicalOr, logical_xor
 from penstock.ops.math.division import FloorDiv, FloorMod, true_divide
 from penstock.ops.math.elementwise import Add, AddV2, Mul, Neg, RealDiv, Sub, abs
 from penstock.ops.math.powers import Pow
-
-
-def _matmul(x: Tensor, y: Tensor, name: str) -> Tensor:
-    from penstock.ops.linalg.matmul import matmul  # products of matrices stand above elementwise ones
-    return matmul(x, y, name=name)
 
 
 def _add(x: Tensor, y: Tensor, name: str) -> Tensor:
@@ -39,7 +35,7 @@ Table = dict[str, tuple[str, Callable[..., Any]]]
 BINARY: Table = {
     "__add__": ("add", _add), "__sub__": ("sub", Sub), "__mul__": ("mul", _multiply), "__pow__": ("pow", Pow),
     "__truediv__": ("truediv", true_divide), "__div__": ("div", true_divide), "__floordiv__": ("floordiv", FloorDiv),
-    "__mod__": ("mod", FloorMod), "__matmul__": ("matmul", _matmul), "__and__": ("and", LogicalAnd),
+    "__mod__": ("mod", FloorMod), "__matmul__": ("matmul", matmul), "__and__": ("and", LogicalAnd),
     "__or__": ("or", LogicalOr), "__xor__": ("xor", logical_xor)}
 COMPARISONS: Table = {
     "__lt__": ("Less", Less), "__le__": ("LessEqual", LessEqual), "__gt__": ("Greater", Greater),

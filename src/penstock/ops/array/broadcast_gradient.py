@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import invalid_argument
+from penstock.graph import raw_ops
 from penstock.graph.attrs import types
 from penstock.graph.convert import to_tensor
 from penstock.graph.dtypes import int32, int64
@@ -75,21 +76,19 @@ def reduce_to(grad: Any, like: Tensor, other: Tensor | None = None) -> Any:
     """
     if grad is None:
         return None
-    from penstock.ops.array import shape_ops  # they are differentiated by elementwise ops: they stand above this file
-    from penstock.ops.math import reduce  # they are differentiated by elementwise ops: they stand above this file
     grad = to_tensor(grad)  # IndexedSlices become dense
     axes = _static_axes(grad.shape, like.shape, None if other is None else other.shape)
     if axes is None:
-        wanted = shape_ops.Shape(like)
-        axes_tensor, _ = BroadcastGradientArgs(wanted, shape_ops.Shape(grad if other is None else other))
-        return shape_ops.reshape(reduce.Sum(grad, axes_tensor), wanted)
+        wanted = raw_ops.Shape(like)
+        axes_tensor, _ = BroadcastGradientArgs(wanted, raw_ops.Shape(grad if other is None else other))
+        return raw_ops.Reshape(raw_ops.Sum(grad, axes_tensor), wanted)
     if not axes:
         return grad
-    summed = reduce.Sum(grad, np.array(axes, np.int32))
+    summed = raw_ops.Sum(grad, np.array(axes, np.int32))
     if summed.shape.ndims == like.shape.ndims:
         return summed
-    wanted = np.array(like.shape.as_list(), np.int32) if like.shape.is_fully_defined() else shape_ops.Shape(like)
-    return shape_ops.reshape(summed, wanted)
+    wanted = np.array(like.shape.as_list(), np.int32) if like.shape.is_fully_defined() else raw_ops.Shape(like)
+    return raw_ops.Reshape(summed, wanted)
 
 
 def _static_axes(grad: TensorShape, like: TensorShape, other: TensorShape | None) -> list[int] | None:
