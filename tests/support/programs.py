@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import penstock as tf
 from penstock.program import ir
-from penstock.program.devices import local_devices, place
+from penstock.program.devices import local_devices
 from penstock.program.passes import NONE, Options, optimise
+from penstock.program.placement import place
 
 
 def nodes_after(fetches, feeds=(), options=None, targets=()):

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from google.protobuf.message import DecodeError
-from tensorboard.compat.proto.config_pb2 import RunMetadata
+from tensorboard.compat.proto.config_pb2 import ConfigProto, RunMetadata
 
 from penstock.cli.graph_sources import WatchedStep, read_graph, run_program
 from penstock.cli.run import main as run_main
@@ -20,7 +20,7 @@ from penstock.graph.graph import Graph, default_graph
 from penstock.graph.graph_def import import_graph_def
 from penstock.graph.node import Operation, Tensor
 from penstock.program import ir
-from penstock.program.devices import LOCAL_TASK, Device
+from penstock.program.devices import Device, host_kind, local_devices
 from penstock.train.meta_graph import parse_binary_or_text
 
 _DESCRIPTION = """Draw a graph as SVG, and print it at each stage between the program and the executor: built, pruned, placed, optimised,
@@ -94,7 +94,7 @@ def _of_file(options: argparse.Namespace) -> Iterator[Stage]:
         yield Stage("built", f"{len(views)} nodes", views, print_nodes(views))
         print(f"penstock graph: no further stages, this graph cannot be imported: {error}", file=sys.stderr)
         return
-    yield from _stages(graph, options, [Device(f"{LOCAL_TASK}/device:CPU:{index}") for index in range(max(1, options.devices))])
+    yield from _stages(graph, options, local_devices(ConfigProto(device_count={host_kind().name: options.devices})))
 
 
 def _stages(graph: Graph, options: argparse.Namespace, devices: list[Device]) -> Iterator[Stage]:
@@ -127,7 +127,7 @@ def _of_program(options: argparse.Namespace) -> Iterator[Stage]:
         graph = watch.steps[0].graph if watch.steps else default_graph()
         if not graph.get_operations():
             raise LookupError(f"{options.source} built no graph and ran no step")
-        yield from _stages(graph, options, [Device(f"{LOCAL_TASK}/device:CPU:{index}") for index in range(max(1, options.devices))])
+        yield from _stages(graph, options, local_devices(ConfigProto(device_count={host_kind().name: options.devices})))
         return
     print(f"{options.source}: {watch.runs} runs of {len(watch.steps)} different steps", file=sys.stderr)
     step = _chosen(watch.steps, options.step)

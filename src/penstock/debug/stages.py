@@ -19,9 +19,10 @@ from penstock.execute.environment import Environment
 from penstock.graph.graph import Graph
 from penstock.graph.node import Operation, Tensor
 from penstock.program import ir
-from penstock.program.devices import Device, place
+from penstock.program.devices import Device
 from penstock.program.partition import partition
 from penstock.program.passes import Options, optimise
+from penstock.program.placement import place
 
 STAGES = ("built", "pruned", "placed", "optimised", "partitioned", "planned")
 

@@ -28,7 +28,8 @@ from penstock.graph.device import DeviceSpec
 from penstock.graph.graph import Graph
 from penstock.graph.graph_def import extend_graph
 from penstock.program import ir
-from penstock.program.devices import Device, place
+from penstock.program.devices import Device
+from penstock.program.placement import place
 
 _CALL_PATIENCE = 60.0  # seconds for registering a part
 
@@ -159,7 +160,8 @@ class MasterSession:
         found = self._devices.get(task)
         if found is None:
             reply = self._peers.wait_for(task, Message("GetStatus"), end - time.monotonic(), self._check_open)
-            found = [Device(name, incarnation=reply.fields["incarnation"]) for name in reply.fields["devices"]]
+            limits = reply.fields["memory_limits"]
+            found = [Device.named(name, limit, reply.fields["incarnation"]) for name, limit in zip(reply.fields["devices"], limits)]
             if any(task_of(device.name) != task for device in found):
                 raise errors.InternalError(None, None, f"{self._peers.addresses[task]} is {reply.fields['devices']}, not {task}: is the same cluster "
                                            "given to all tasks?")
@@ -173,7 +175,7 @@ class MasterSession:
             spec = DeviceSpec.from_string(name)
             wanted = DeviceSpec(spec.job, spec.replica, spec.task)
             fitting = [task for task in self._tasks() if wanted.fits(DeviceSpec.from_string(task))]
-            alone = fitting[:1] == [self._worker.task] and not spec.device_index
+            alone = fitting[:1] == [self._worker.task] and any(spec.fits(DeviceSpec.from_string(device.name)) for device in self._worker.devices)
             needed.update(fitting[:1] if alone else fitting)
         return [device for task in self._tasks() if task in needed for device in self._devices_of(task, end)]
 

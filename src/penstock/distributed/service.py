@@ -167,7 +167,9 @@ class Service:
     # --- for masters and workers -------------------------------------------------------------------------------------
 
     def _get_status(self, message: Message, caller: Caller) -> Message:
-        return Message("ok", {"devices": [device.name for device in self._worker.devices], "incarnation": self._worker.incarnation})
+        devices = self._worker.devices
+        return Message("ok", {"devices": [device.name for device in devices], "memory_limits": [device.memory_limit_bytes for device in devices],
+                              "incarnation": self._worker.incarnation})
 
     def _register_graph(self, message: Message, caller: Caller) -> Message:
         self._master.peers.learn(administration.checked_addresses(message.fields.get("addresses", {})))

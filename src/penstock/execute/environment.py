@@ -9,8 +9,10 @@ from typing import Any
 from penstock.graph.function import FuncGraph
 from penstock.native.config import config
 from penstock.program import ir
-from penstock.program.devices import Device, place
+from penstock.program.copies import with_copies
+from penstock.program.devices import Device, kind_of
 from penstock.program.passes import NONE, Options, optimise
+from penstock.program.placement import place
 from penstock.state.resources import Resources
 
 observers: list[Callable[[Any, list[str]], None]] = []  # are shown every plan, and what it is for, before it runs: see debug/explain.py
@@ -36,9 +38,9 @@ class Environment:
         self._functions: dict[tuple[FuncGraph, str], tuple[int, Any]] = {}
         self._lock = threading.Lock()
 
-    def plan(self, program: ir.Program, native: bool = True) -> Any:
+    def plan(self, program: ir.Program, native: bool = True, preferred: str = "") -> Any:
         """Places a program and packs it for the executor; without ``native``, every node of the user's runs by itself."""
-        place(program, self.devices, self.soft_placement, self.log_placement)
+        place(program, self.devices, self.soft_placement, self.log_placement, preferred)
         return self.pack(program, native=native)
 
     def pack(self, program: ir.Program, frames: bool = False, native: bool = True) -> Any:
@@ -48,7 +50,9 @@ class Environment:
         has_frames = frames or any(node.definition.control_flow for node in program.nodes)
         ir.check(program)
         if not has_frames:
-            program = optimise(program, self.passes if native else replace(NONE, updates=self.passes.updates))
+            rewrites = native and all(kind_of(device).native for device in {node.device for node in program.nodes})
+            program = optimise(program, self.passes if rewrites else replace(NONE, updates=self.passes.updates))
+        program = with_copies(program)
         names = ends(program) if observers else []
         plan = FramePlan(program, self) if has_frames else Plan(program, self, native and config.mode != "off")
         for observe in observers:
@@ -60,10 +64,8 @@ class Environment:
         found = self._functions.get((graph, device))
         if found is None or found[0] != graph._mutations:
             program = ir.prune(graph.outputs, (), graph.inputs)
-            for node in program.nodes:
-                node.device = node.device or device
             with self._lock:
-                found = self._functions[graph, device] = (graph._mutations, self.plan(program))
+                found = self._functions[graph, device] = (graph._mutations, self.plan(program, preferred=device))
         return found[1]
 
     def clear(self) -> None:

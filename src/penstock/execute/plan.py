@@ -7,14 +7,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Container
 from typing import Any
 
-from penstock.execute.blocks import in_blocks, runs_in_blocks
 from penstock.execute.environment import Environment
-from penstock.execute.recheck import checked, result_checked
 from penstock.execute.step import KernelContext
 from penstock.ops.transfer import Recv, Region, rendezvous_key
+from penstock.program.devices import host_kind, kind_of, runs_on_host
 from penstock.program.ir import Node, Program, blocks, carries_reference
 from penstock.program.partition import partition
-from penstock.state.resources import Ref
 
 Slot = int
 
@@ -85,7 +83,7 @@ class PartitionPlan:
 
 def _spares(node: Node, slots: tuple[Slot, ...], frees: tuple[Slot, ...]) -> tuple[int, ...]:
     """The positions of inputs that go after a node, and over which its kernel may write an output."""
-    if not frees or not runs_in_blocks(node):
+    if not frees or not kind_of(node.device).reuses_inputs(node):
         return ()
     return tuple(position for position, (slot, (producer, index)) in enumerate(zip(slots, node.inputs))
                  if slot in frees and producer.output_dtypes[index] in node.output_dtypes)
@@ -103,7 +101,8 @@ class Plan:
         waits = [node for part in parts for node in part.nodes if blocks(node)]
         for part in parts:
             args = [node for node in part.nodes if node in program.args]
-            nodes, moved = with_regions(part.nodes, fetches, args, environment) if native else (part.nodes, {})
+            nodes, moved = with_regions(part.nodes, fetches, args, environment) if native and kind_of(part.device).native \
+                else (part.nodes, {})
             fetches = [moved.get(edge, edge) for edge in fetches]
             slots = {node: slot for slot, node in enumerate(args)}
             if len(waits) == 1:
@@ -163,29 +162,8 @@ def kernel_of(node: Node, environment: Environment) -> Callable[..., Any]:
     if node.definition is Region:  # nothing between the executor and native code
         run = node.payload.run
         return run if len(node.output_dtypes) != 1 else lambda *inputs: run(*inputs)[0]
-    kernel = in_blocks(node, node.definition.bind(node, KernelContext(node, environment)))
-    if not node.definition.__module__.startswith("penstock."):
-        kernel = result_checked(node, kernel)  # ours are held to their word by the tests, users' here
-    kernel = checked(node, kernel)
-    return _borrowing(kernel) if node.definition.borrows and any(map(carries_reference, node.inputs)) else kernel
-
-
-def _borrowing(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """The kernel, which holds the variables among its inputs for no longer than it runs: a write at this moment waits and does not copy."""
-    def borrow_and_run(*inputs: Any) -> Any:
-        values, borrowed = list(inputs), []
-        try:
-            for position, value in enumerate(inputs):
-                if isinstance(value, Ref):
-                    values[position] = value.borrow()
-                    borrowed.append(value)
-            return kernel(*values)
-        finally:
-            values.clear()
-            for ref in borrowed:
-                ref.give_back()
-
-    return borrow_and_run
+    kind = host_kind() if runs_on_host(node) else kind_of(node.device)
+    return kind.kernel(node, KernelContext(node, environment))
 
 
 def _no_kernel(*inputs: Any) -> Any:

@@ -14,6 +14,7 @@ from penstock.execute.environment import Environment
 from penstock.execute.rendezvous import Rendezvous
 from penstock.graph.function import FuncGraph
 from penstock.graph.node import Operation
+from penstock.program.devices import memory_of
 from penstock.program.ir import Node
 from penstock.state.resources import Resources
 
@@ -113,11 +114,12 @@ def works_alone() -> bool:
 class KernelContext:
     """What a kernel that asks for ``ctx`` gets: its node, the state of the task, and the step that runs it."""
 
-    __slots__ = ("_environment", "device", "node", "resources", "state")
+    __slots__ = ("_environment", "device", "memory", "node", "resources", "state")
 
     def __init__(self, node: Node, environment: Environment) -> None:
         self.node, self.device, self._environment = node, node.device, environment
-        self.resources = environment.resources
+        self.memory = memory_of(node.device)
+        self.resources = environment.resources if self.memory is None else environment.resources.on(node.device, self.memory.variable)
         self.state = environment.states.setdefault(node.name, {})  # of this node in this session; persists between steps
 
     @property

@@ -95,6 +95,12 @@ def _canonical(device: str) -> str:
 
 
 @functools.lru_cache(maxsize=4096)
+def device_type(name: str) -> str | None:
+    """The kind of device in a name: "CPU"; None if that part is open."""
+    return DeviceSpec.from_string(name).device_type
+
+
+@functools.lru_cache(maxsize=4096)
 def merge(outer: str, inner: str) -> str:
     """What nested ``tf.device`` blocks mean together: the inner name, completed by the outer one.
 

@@ -17,6 +17,8 @@ class Properties:
     heeds_step: bool = False  # a blocking kernel that gives up when its step ends: if nothing could go on meanwhile, the caller's thread will do
     resumable: bool = False  # a blocking kernel that, in a thread which must not wait, does nothing and is called again: see ``state/waiting.py``
     hands_over: bool = False  # what it is given goes to somebody elsewhere (another device), who may be waiting for it
+    on_host: bool = False  # the host runs the kernel, whatever the node's device: it moves values and computes none
+    host_memory: tuple[str, ...] = ()  # names of inputs and outputs that are host values (NumPy arrays) on every device
     touches: str | Callable[..., str] = ""  # files, python: what the kernel gets at outside of the task; or the function of attributes that tells
     watches: bool = False  # it is there to find mistakes: hands on its first input, or has no output
     draws: str = ""  # the op type that draws the same random numbers, given their generator as its first input

@@ -95,15 +95,19 @@ class Signature:
 
     def output_dtypes(self, attributes: dict[str, Any]) -> list[DType]:
         """The type of each output, list outputs unrolled."""
-        found: list[DType] = []
-        for arg in self.outputs:
-            if arg.type_list_attr is not None:
-                types = list(attributes[arg.type_list_attr])
-            else:
-                types = [attributes[arg.type_attr] if arg.type_attr is not None else arg.dtype]
-                types *= 1 if arg.number_attr is None else self._list_length(attributes[arg.number_attr])
-            found.extend(dtype._as_ref for dtype in types) if arg.is_ref else found.extend(types)
-        return found
+        return [dtype for arg in self.outputs for dtype in self._types(arg, attributes)]
+
+    def output_names(self, attributes: dict[str, Any]) -> list[str]:
+        """The name of each output, list outputs unrolled."""
+        return [arg.name for arg in self.outputs for _ in self._types(arg, attributes)]
+
+    def _types(self, arg: Arg, attributes: dict[str, Any]) -> list[DType]:
+        if arg.type_list_attr is not None:
+            types = list(attributes[arg.type_list_attr])
+        else:
+            types = [attributes[arg.type_attr] if arg.type_attr is not None else arg.dtype]
+            types *= 1 if arg.number_attr is None else self._list_length(attributes[arg.number_attr])
+        return [dtype._as_ref for dtype in types] if arg.is_ref else types
 
     def _list_length(self, length: int) -> int:
         if length > _MAX_OUTPUTS:

@@ -1,6 +1,7 @@
-"""Where values enter and leave a step, cross between devices, and are computed together. The runtime adds these nodes; programs do not.
+"""Where values enter and leave a step, cross between devices and memories, and are computed together. The runtime adds these nodes; programs do not.
 
-They have no gradient and, but for Send, no kernel: the executor itself feeds, fetches and waits.
+They have no gradient. The executor itself feeds, fetches and waits: Arg, Retval and Recv have no kernel. What is fed, fetched, sent or received
+is a host value; ``program/copies.py`` adds the copies between that and the memory of a device.
 """
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ def rendezvous_key(attrs: dict[str, Any]) -> str:
 class Arg:
     """A value that the caller of the step feeds; stands in for the tensor that is fed."""
 
-    stateful = True
+    stateful = on_host = True
+    host_memory = ("output",)
 
     shape = unknown()
     gradient = None
@@ -34,7 +36,8 @@ class Arg:
 class Retval:
     """A value that the caller of the step fetches."""
 
-    stateful = True
+    stateful = on_host = True
+    host_memory = ("input",)
     shape = nothing()
     gradient = None
 
@@ -43,7 +46,8 @@ class Retval:
 class Send:
     """Hands a tensor over to another device."""
 
-    stateful = hands_over = True
+    stateful = hands_over = on_host = True
+    host_memory = ("tensor",)
     shape = nothing()
     gradient = None
 
@@ -56,10 +60,37 @@ class Send:
 class Recv:
     """Waits for a tensor from another device."""
 
-    stateful = blocking = True
+    stateful = blocking = on_host = True
+    host_memory = ("tensor",)
 
     shape = unknown()
     gradient = None
+
+
+@op("_CopyIn", "tensor: T -> value: T", T=TYPE)
+class CopyIn:
+    """Brings a host value into the memory of the node's device."""
+
+    on_host = True
+    host_memory = ("tensor",)
+    shape = like("tensor")
+    gradient = None
+
+    def kernel(ctx, tensor):
+        return ctx.memory.copy_in(tensor)
+
+
+@op("_CopyOut", "value: T -> tensor: T", T=TYPE)
+class CopyOut:
+    """Brings a value out of the memory of the node's device."""
+
+    on_host = True
+    host_memory = ("tensor",)
+    shape = like("value")
+    gradient = None
+
+    def kernel(ctx, value):
+        return ctx.memory.copy_out(value)
 
 
 @op("_Region", "inputs: Tin -> outputs: Tout", Tin=TYPES, Tout=TYPES, names=STRINGS)

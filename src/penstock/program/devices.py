@@ -1,23 +1,24 @@
-"""The devices of a task, and which one each node of a program runs on.
+"""Device kinds and their registry. A kind says how many devices of it a task has, where their values live, and which nodes they can run, and how.
 
-Placement solves all constraints together: nodes that must share a device (colocation groups; whoever touches a variable by reference or by
-its resource handle) form one group, a group's device name is the merge of its members' names, and a group without a wish goes to the first device.
+Placement, copies between memories, plans, sessions and clusters ask the registry; none of them knows a kind by its name. To add a kind, write a
+subclass of ``DeviceKind`` and ``register`` an instance. The host, whose values are NumPy arrays, is a kind like the others; it alone has no
+``memory`` of its own. ``execute/cpu.py`` registers it.
 """
 from __future__ import annotations
 
-import logging
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from penstock.errors import InvalidArgumentError, OpError
-from penstock.graph import dtypes
-from penstock.graph.device import DeviceSpec, merge
-from penstock.platform.logging import get_logger
-from penstock.program.ir import Node, Program
-
-_log = get_logger().getChild("placement")
+from penstock.errors import AlreadyExistsError, InvalidArgumentError
+from penstock.graph.device import device_type
+from penstock.graph.dtypes import DType
+from penstock.program.ir import Node, functions_of
+from penstock.state.resources import Ref
 
 LOCAL_TASK = "/job:localhost/replica:0/task:0"
+
+Kernel = Callable[..., Any]
 
 
 @dataclass(frozen=True)
@@ -25,9 +26,14 @@ class Device:
     """A device of a task, as ``session.list_devices()`` shows it."""
 
     name: str
-    device_type: str = "CPU"
+    device_type: str
     memory_limit_bytes: int = 256 << 20
     incarnation: int = 1
+
+    @staticmethod
+    def named(name: str, memory_limit_bytes: int = 256 << 20, incarnation: int = 1) -> Device:
+        """The device of this full name, which tells its kind."""
+        return Device(name, device_type(name) or "", memory_limit_bytes, incarnation)
 
     @property
     def memory_limit(self) -> int:
@@ -35,100 +41,117 @@ class Device:
         return self.memory_limit_bytes
 
 
+class Memory(Protocol):
+    """The memory of one device, apart from the host's.
+
+    Values stay in it between nodes of the device. They are copied at its border only: where they are fed, fetched, sent or received.
+    """
+
+    def holds(self, dtype: DType) -> bool:
+        """Do values of this type live here? Those that do not, such as strings and handles of resources, stay NumPy arrays and Python objects."""
+
+    def copy_in(self, array: Any) -> Any:
+        """The value in this memory; it shares nothing with the array. MemoryError if there is no room."""
+
+    def copy_out(self, value: Any) -> Any:
+        """The value as a NumPy array that nobody else holds."""
+
+    def variable(self, name: str, dtype: DType) -> Ref:
+        """A variable whose value lives here: its ``read`` gives what kernels of the device take."""
+
+
+class DeviceKind:
+    """One kind of device. Subclasses give ``name``, ``supports`` and ``kernel``, and what differs from the defaults here."""
+
+    name: str  # in upper case, as in /device:NAME:0
+    priority: int = 0  # a node without a device goes to the kind of the highest priority that can run it; the host has 70
+    count: int = 1  # devices of a task, where ``ConfigProto.device_count`` says nothing
+    memory_limit_bytes: int = 256 << 20
+    native: bool = False  # may graph passes rewrite its nodes, and native code (LLVM) run them? Both take NumPy kernels for granted
+
+    def devices(self, config: Any, task: str, incarnation: int) -> list[Device]:
+        """The devices of a task with this ConfigProto (or None). Override it for kinds that look for hardware, or heed a list of visible devices."""
+        count = config.device_count[self.name] if config is not None and self.name in config.device_count else self.count
+        return [Device.named(f"{task}/device:{self.name}:{index}", self.memory_limit_bytes, incarnation) for index in range(count)]
+
+    def memory(self, device: str) -> Memory | None:
+        """The memory of the device of this name; None for the host's."""
+        return None
+
+    def supports(self, node: Node) -> bool:
+        """Is there a kernel for this node, with its types and attributes?"""
+        raise NotImplementedError
+
+    def kernel(self, node: Node, context: Any) -> Kernel:
+        """The function that runs a node: from its inputs to its output, to a tuple of several, or to None. ``context`` is its ``KernelContext``."""
+        raise NotImplementedError
+
+    def in_host_memory(self, node: Node, argument: str, dtype: DType) -> bool:
+        """Does the kernel take, or give, this argument as a host value, although the memory could hold it? Shapes, say, that the host reads."""
+        return argument in node.definition.host_memory
+
+    def reuses_inputs(self, node: Node) -> bool:
+        """Does the kernel take ``spare=``, arrays among its inputs that are not needed any more, to write its result over one of them?"""
+        return False
+
+
+_kinds: dict[str, DeviceKind] = {}
+
+
+def register(kind: DeviceKind) -> None:
+    """Makes a kind known to sessions and servers that are made from now on."""
+    if kind.name in _kinds:
+        raise AlreadyExistsError(None, None, f"there is a device kind {kind.name} already")
+    _kinds[kind.name] = kind
+
+
+def unregister(name: str) -> None:
+    """Removes a kind. Steps that are planned already run on; others that need it fail."""
+    kind_named(name)
+    del _kinds[name]
+
+
+def kinds() -> list[DeviceKind]:
+    """All kinds, those of the highest priority first."""
+    return sorted(_kinds.values(), key=lambda kind: -kind.priority)
+
+
+def kind_named(name: str) -> DeviceKind:
+    """The kind of this name; InvalidArgumentError if there is none."""
+    kind = _kinds.get(name)
+    if kind is None:
+        raise InvalidArgumentError(None, None, f"There is no device kind {name} in this process; there is {', '.join(_kinds)}. A kind that is not "
+                                   "part of Penstock has to be registered in every task that uses it.")
+    return kind
+
+
+def kind_of(device: str) -> DeviceKind:
+    """The kind of the device of this full name; a node that is on none runs on the host."""
+    name = device_type(device)
+    return kind_named(name) if name else host_kind()
+
+
+def memory_of(device: str) -> Memory | None:
+    """The memory of the device of this full name; None for the host's."""
+    return kind_of(device).memory(device)
+
+
+def host_kind() -> DeviceKind:
+    """The kind whose values are NumPy arrays in the memory of the process."""
+    return next(kind for kind in kinds() if kind.memory("") is None)
+
+
+def runs_on_host(node: Node) -> bool:
+    """Does the host run the node whatever its device? It then moves values or calls functions, and computes nothing itself."""
+    return node.definition.on_host or bool(node.definition.control_flow) or bool(functions_of(node))
+
+
+def supports(device: Device, nodes: Iterable[Node]) -> bool:
+    """Can a device run all of these nodes? Of a kind that only another task knows, that task has to say it."""
+    kind = _kinds.get(device.device_type)
+    return kind is None or all(runs_on_host(node) or kind.supports(node) for node in nodes)
+
+
 def local_devices(config: Any, task: str = LOCAL_TASK, incarnation: int = 1) -> list[Device]:
-    """The devices of this process: as many CPU devices as ``ConfigProto.device_count`` says, one by default."""
-    count = config.device_count.get("CPU", 1) if config is not None and "CPU" in config.device_count else 1
-    return [Device(f"{task}/device:CPU:{index}", incarnation=incarnation) for index in range(max(count, 1))]
-
-
-def place(program: Program, devices: list[Device], soft: bool, log: bool = False) -> None:
-    """Gives every node of the program a full device name; InvalidArgumentError, naming the node, if it cannot be had."""
-    if not any(node.device for node in program.nodes) and not log:
-        for node in program.nodes:
-            node.device = devices[0].name
-        return
-    if log:
-        _log.setLevel(logging.INFO)  # asked for explicitly: shown whatever the verbosity of the rest
-    groups = _groups(program)
-    members: dict[Node, list[Node]] = {}
-    for node in program.nodes:
-        members.setdefault(groups[node], []).append(node)
-    chosen = {leader: _choose(group, devices, soft) for leader, group in members.items()}
-    for node in program.nodes:
-        node.device = chosen[groups[node]]
-        if log:
-            _log.info("%s: (%s): %s", node.name, node.definition.type, node.device)
-
-
-def _groups(program: Program) -> dict[Node, Node]:
-    """Node -> the leader of its group (union-find)."""
-    leader = {node: node for node in program.nodes}
-
-    def find(node: Node) -> Node:
-        while leader[node] is not node:
-            leader[node] = leader[leader[node]]
-            node = leader[node]
-        return node
-
-    by_name = {node.name: node for node in program.nodes}
-    for node in program.nodes:
-        groups = node.origin._colocation if node.origin is not None else ()
-        for group in groups:
-            other = by_name.setdefault(group.decode().removeprefix("loc:@"), node)  # the group's own op may not run in this step
-            leader[find(node)] = find(other)
-        for (producer, _), shared in zip(node.inputs, _shares_device(node)):
-            if shared:
-                leader[find(node)] = find(producer)
-    return {node: find(node) for node in program.nodes}
-
-
-def _shares_device(node: Node) -> list[bool]:
-    """Per input: must its producer be on the node's own device? True for references and resource handles."""
-    flags: list[bool] = []
-    for arg, items in node.definition.group(node.inputs, node.attrs):
-        flags.extend(arg.is_ref or (arg.dtype or node.attrs.get(arg.type_attr or "")) is dtypes.resource for _ in items)
-    return flags
-
-
-def _choose(members: list[Node], devices: list[Device], soft: bool) -> str:
-    wish = ""
-    arrays = any(node.definition.array_role for node in members)
-    for node in sorted(members, key=_obedience) if arrays else members:
-        if _contradicts(node.device, wish):
-            if arrays and _obedience(node):
-                continue  # as if it had no wish: the array is somewhere else
-            raise _contradiction(node, members)
-        wish = merge(wish, node.device)
-    spec = DeviceSpec.from_string(wish)
-    for device in devices:
-        if spec.fits(DeviceSpec.from_string(device.name)):
-            return device.name
-    if soft:
-        spec.device_type, spec.device_index = "CPU", None
-        for device in devices:
-            if spec.fits(DeviceSpec.from_string(device.name)):
-                return device.name
-    node = next(node for node in members if node.device)
-    raise InvalidArgumentError(None, node.origin, (
-        f"Cannot assign a device for operation {node.name}: Operation was explicitly assigned to {node.device} but available devices are "
-        f"[ {', '.join(device.name for device in devices)} ]. Make sure the device specification refers to a valid device.\n"
-        f"  made at: {node.origin.origin if node.origin else 'unknown'}\n"
-        "  try: tf.ConfigProto(allow_soft_placement=True), or another tf.device"))
-
-
-def _obedience(node: Node) -> int:
-    """How readily a node goes where its array is: computations stay, then come the ops on arrays; what only passes the handle on goes anywhere."""
-    return 2 if node.definition.control_flow else 1 if node.definition.array_role else 0
-
-
-def _contradicts(name: str, other: str) -> bool:
-    """Members of a group may complete each other's names, not contradict them."""
-    mine, theirs = DeviceSpec.from_string(name), DeviceSpec.from_string(other)
-    pairs = [(getattr(mine, part), getattr(theirs, part)) for part in ("job", "replica", "task", "device_type", "device_index")]
-    return any(a is not None and b is not None and a != b for a, b in pairs)
-
-
-def _contradiction(node: Node, members: list[Node]) -> OpError:
-    others = ", ".join(f"{member.name} on {member.device}" for member in members if member.device)
-    return InvalidArgumentError(None, node.origin, (
-        f"Cannot assign a device for operation {node.name}: it must share a device with nodes whose devices contradict each other: {others}"))
+    """The devices of this process, those of the kind with the highest priority first."""
+    return [device for kind in kinds() for device in kind.devices(config, task, incarnation)]

@@ -11,8 +11,9 @@ from penstock.execute.plan import kernel_of, references_of
 from penstock.execute.step import Step, working_for
 from penstock.graph.node import Operation, Tensor
 from penstock.ops.transfer import Arg
-from penstock.program.devices import place
+from penstock.program.copies import with_copies
 from penstock.program.ir import Node, Program
+from penstock.program.placement import place
 from penstock.session.fetches import Fetches, handed_out
 
 
@@ -21,6 +22,7 @@ class PartialRun:
 
     def __init__(self, program: Program, feeds: list[Tensor], wanted: Fetches, environment: Environment) -> None:
         place(program, environment.devices, environment.soft_placement)
+        program = with_copies(program)
         self._order = {node: index for index, node in enumerate(program.nodes)}
         self._args = dict(zip(feeds, program.args))
         self._fetch_of = dict(zip(wanted.tensors, program.fetches))

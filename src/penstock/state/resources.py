@@ -166,9 +166,16 @@ _SOLE_HOLDER = _sole_holder_count()
 class Resources:
     """The named resources of one task: variables, queues, tables, ... , in containers that can be cleared one by one."""
 
-    def __init__(self) -> None:
+    def __init__(self, new_variable: Callable[[str, DType], Ref] = Ref) -> None:
         self._lock = threading.Lock()
         self._table: dict[tuple[str, str, str], Any] = {}
+        self._new_variable = new_variable
+        self._on_devices: dict[str, Resources] = {}  # of devices with a memory of their own
+
+    def on(self, device: str, new_variable: Callable[[str, DType], Ref]) -> Resources:
+        """The resources of a device with a memory of its own, whose variables ``new_variable`` makes; they are cleared with these."""
+        with self._lock:
+            return self._on_devices.setdefault(device, Resources(new_variable))
 
     def lookup_or_create(self, container: str, name: str, kind: str, factory: Callable[[], Any]) -> Any:
         """The resource of this name; ``factory`` makes it the first time. Only one thread makes it."""
@@ -184,11 +191,11 @@ class Resources:
     def variable(self, container: str, name: str, kind: str, dtype: DType) -> Ref:
         """The variable of this name, made without a value the first time."""
         found = self._table.get((container or DEFAULT_CONTAINER, name, kind))  # in each step, of each variable
-        return found if found is not None else self.lookup_or_create(container, name, kind, lambda: Ref(name, dtype))
+        return found if found is not None else self.lookup_or_create(container, name, kind, lambda: self._new_variable(name, dtype))
 
     def temporary(self, name: str, dtype: DType) -> Ref:
         """A variable that is in no table."""
-        return Ref(name, dtype)
+        return self._new_variable(name, dtype)
 
     def lookup(self, container: str, name: str, kind: str) -> Any:
         """The resource of this name; NotFoundError if there is none."""
@@ -212,14 +219,18 @@ class Resources:
         with self._lock:
             gone = [value for key, value in self._table.items() if not chosen or key[0] in chosen]
             self._table = {key: value for key, value in self._table.items() if chosen and key[0] not in chosen}
+            others = list(self._on_devices.values())
         for resource in gone:
             if hasattr(resource, "release"):
                 resource.release()
+        for other in others:
+            other.clear(chosen)
 
     def items(self) -> list[tuple[tuple[str, str, str], Any]]:
-        """((container, name, kind), resource) of all that are in the table."""
+        """((container, name, kind), resource) of all that are in the table, and on devices with a memory of their own."""
         with self._lock:
-            return list(self._table.items())
+            own, others = list(self._table.items()), list(self._on_devices.values())
+        return own + [item for other in others for item in other.items()]
 
     def __len__(self) -> int:
         return len(self._table)

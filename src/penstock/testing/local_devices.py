@@ -1,11 +1,11 @@
-"""Questions about the machine: ``tf.test.is_gpu_available()`` and ``tensorflow.python.client.device_lib``. There are CPUs only."""
+"""Questions about the machine: ``tf.test.is_gpu_available()`` and ``tensorflow.python.client.device_lib``. The registry of device kinds answers."""
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 from tensorboard.compat.proto.config_pb2 import ConfigProto
 
-from penstock.program.devices import local_devices
+from penstock.program.devices import LOCAL_TASK, local_devices
 
 
 class DeviceAttributes(NamedTuple):
@@ -21,12 +21,12 @@ class DeviceAttributes(NamedTuple):
 def list_local_devices(session_config: Any = None) -> list[DeviceAttributes]:
     """The devices of this process."""
     devices = local_devices(session_config or ConfigProto())
-    return [DeviceAttributes(device.name.split("/task:0", 1)[-1], "CPU", device.memory_limit) for device in devices]
+    return [DeviceAttributes(device.name.removeprefix(LOCAL_TASK), device.device_type, device.memory_limit) for device in devices]
 
 
 def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None) -> bool:
-    """False."""
-    return False
+    """True if there is a device of the kind GPU. None is of CUDA."""
+    return not cuda_only and bool(gpu_device_name())
 
 
 def is_built_with_cuda() -> bool:
@@ -45,5 +45,5 @@ def is_built_with_gpu_support() -> bool:
 
 
 def gpu_device_name() -> str:
-    """The empty string: there is no GPU."""
-    return ""
+    """The name of the first GPU; an empty string if there is none."""
+    return next((device.name for device in list_local_devices() if device.device_type == "GPU"), "")

@@ -8,6 +8,8 @@ example("_Arg", T="float32", index=0, run=False)
 example("_Retval", normal(2), index=0, run=False)
 example("_Send", normal(2), tensor_name="edge", send_device="/cpu:0", recv_device="/cpu:1", run=False)
 example("_Recv", tensor_type="float32", tensor_name="edge", send_device="/cpu:0", recv_device="/cpu:1", run=False)
+example("_CopyIn", normal(2), run=False)
+example("_CopyOut", normal(2), run=False)
 example("_Region", [normal(2)], Tout=["float32"], names=["a"], run=False)
 example("_Generator", seed=1, seed2=2, run=False)
 for draw in ("_DrawUniform", "_DrawNormal", "_DrawTruncated"):

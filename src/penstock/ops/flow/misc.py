@@ -23,6 +23,7 @@ from penstock.ops.flow.summarize import summarize as summary
 class NoOp:
     """Does nothing; control edges give it its meaning."""
 
+    on_host = True
     shape = nothing()
     gradient = None
 

@@ -31,6 +31,7 @@ def _switch(name: str, kind: str) -> OpDef:
         """Passes ``data`` on to one of two outputs; the other one is dead."""
 
         ranks = {"pred": 0}
+        host_memory = ("pred",)
         control_flow = "switch"
         allows_uninitialized = kind != "T"
         shape = _two
@@ -52,6 +53,7 @@ def _merge(name: str, kind: str) -> OpDef:
         """Passes on the input that is not dead; ``value_index`` says which one it was."""
 
         control_flow = "merge"
+        host_memory = ("value_index",)
 
         def shape(inputs):
             shape = inputs[0].shape
@@ -85,6 +87,8 @@ class LoopCond:
     """Marks the condition of a loop."""
 
     ranks = {"input": 0}
+    on_host = True
+    host_memory = ("input", "output")
     shape = fixed()
 
     def kernel(input):

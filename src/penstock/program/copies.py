@@ -1,0 +1,99 @@
+"""Copies between memories: a value that a node gives in the memory of its device and another node takes as a host value, or the other way round,
+gets a node that copies it.
+
+A device with a memory of its own keeps the values of its nodes there. What is fed, fetched, sent or received is a host value, and so are the
+arguments that an op or the kind of device wants on the host. A value is copied once, however many nodes use it.
+"""
+from __future__ import annotations
+
+from dataclasses import replace
+
+from penstock.graph.dtypes import DType
+from penstock.graph.opdef import OpDef
+from penstock.ops.transfer import CopyIn, CopyOut
+from penstock.program.devices import DeviceKind, Memory, kind_of
+from penstock.program.ir import Edge, Node, Program, functions_of
+
+
+def with_copies(program: Program) -> Program:
+    """The placed program, with the copies that its devices' memories need."""
+    devices = _Devices()
+    if all(devices.memory(node.device) is None for node in program.nodes):
+        return program
+    return _Copying(devices).run(program)
+
+
+class _Devices:
+    """The kinds and memories of the devices of a program."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[DeviceKind, Memory | None]] = {}
+
+    def _look_up(self, device: str) -> tuple[DeviceKind, Memory | None]:
+        if device not in self._known:
+            kind = kind_of(device)
+            self._known[device] = kind, kind.memory(device)
+        return self._known[device]
+
+    def memory(self, device: str) -> Memory | None:
+        """The memory of a device; None for the host's."""
+        return self._look_up(device)[1]
+
+    def inputs_inside(self, node: Node) -> list[bool | None]:
+        """Per input: does the node take it in the memory of its device? None for a reference: it goes along, what it refers to stays where it is."""
+        return [None if arg.is_ref else self._inside(node, arg.name, producer.output_dtypes[index].base_dtype)
+                for arg, edges in node.definition.group(node.inputs, node.attrs) for producer, index in edges]
+
+    def output_inside(self, edge: Edge) -> bool:
+        """Is a value, or what a reference refers to, in the memory of its producer's device?"""
+        node, index = edge
+        if self.memory(node.device) is None:
+            return False
+        return self._inside(node, node.definition.output_names(node.attrs)[index], node.output_dtypes[index].base_dtype)
+
+    def _inside(self, node: Node, argument: str, dtype: DType) -> bool:
+        kind, memory = self._look_up(node.device)
+        return memory is not None and memory.holds(dtype) and not functions_of(node) and not kind.in_host_memory(node, argument, dtype)
+
+
+class _Copying:
+    """Adds the copies to one program."""
+
+    def __init__(self, devices: _Devices) -> None:
+        self._devices = devices
+        self._nodes: list[Node] = []
+        self._outside: dict[Edge, Edge] = {}
+        self._inside: dict[tuple[Edge, str], Edge] = {}
+
+    def run(self, program: Program) -> Program:
+        """The program with its copies; its nodes are given new inputs."""
+        for node in program.nodes:
+            node.inputs = [edge if inside is None else self._to_device(edge, node.device) if inside else self._to_host(edge)
+                           for edge, inside in zip(node.inputs, self._devices.inputs_inside(node))]
+            self._nodes.append(node)
+        fetches = [self._to_host(edge) for edge in program.fetches]
+        return replace(program, nodes=self._nodes, fetches=fetches)
+
+    def _to_host(self, edge: Edge) -> Edge:
+        """Where the host value of an edge is."""
+        if not self._devices.output_inside(edge):
+            return edge
+        if edge not in self._outside:
+            self._outside[edge] = self._copy(CopyOut, edge, edge[0].device)
+        return self._outside[edge]
+
+    def _to_device(self, edge: Edge, device: str) -> Edge:
+        """Where the value of an edge is in the memory of a device."""
+        if edge[0].device == device and self._devices.output_inside(edge):
+            return edge
+        if (edge, device) not in self._inside:
+            self._inside[edge, device] = self._copy(CopyIn, self._to_host(edge), device)
+        return self._inside[edge, device]
+
+    def _copy(self, definition: OpDef, edge: Edge, device: str) -> Edge:
+        producer, index = edge
+        number = len(self._outside) + len(self._inside)
+        copy = Node(definition, f"{producer.name}/{definition.type.lower()}{number}", {"T": producer.output_dtypes[index].base_dtype}, [edge],
+                    device=device, origin=producer.origin)
+        self._nodes.append(copy)
+        return copy, 0

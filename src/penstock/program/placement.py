@@ -1,0 +1,156 @@
+"""Placement: which device each node of a program runs on.
+
+All constraints are solved together: nodes that must share a device (colocation groups; those that use a variable by reference or by its resource
+handle) form one group, and a group's device name is the merge of its members' names. Of the devices that fit the name, a group gets the first whose
+kind has kernels for all of its members. Devices come in the order of preference, so a group without a name gets the best that can run it.
+"""
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+from penstock.errors import InvalidArgumentError, OpError
+from penstock.graph import dtypes
+from penstock.graph.device import DeviceSpec, merge
+from penstock.graph.node import Operation
+from penstock.platform.logging import get_logger
+from penstock.program.devices import Device, supports
+from penstock.program.ir import Edge, Node, Program
+
+_log = get_logger().getChild("placement")
+
+
+def place(program: Program, devices: list[Device], soft: bool, log: bool = False, preferred: str = "") -> None:
+    """Gives every node of the program a full device name; InvalidArgumentError, naming the node, if it cannot be had.
+
+    ``soft``: a node whose device does not exist, or has no kernel for it, goes elsewhere in its task. ``preferred`` is the device for nodes without
+    a name, as far as it can run them.
+    """
+    devices = sorted(devices, key=lambda device: device.name != preferred)
+    if not log and len({device.device_type for device in devices}) == 1 and not any(node.device for node in program.nodes):
+        for node in program.nodes:
+            node.device = devices[0].name
+        return
+    if log:
+        _log.setLevel(logging.INFO)  # asked for explicitly: shown whatever the verbosity of the rest
+    leaders = _leaders(program)
+    groups: dict[Node, list[Node]] = {}
+    for node in program.nodes:
+        groups.setdefault(leaders[node], []).append(node)
+    chosen = {leader: _choose(members, devices, soft).name for leader, members in groups.items()}
+    for node in program.nodes:
+        node.device = chosen[leaders[node]]
+        if log:
+            _log.info("%s: (%s): %s", node.name, node.definition.type, node.device)
+
+
+def _leaders(program: Program) -> dict[Node, Node]:
+    """Node -> the leader of its group (union-find)."""
+    leader = {node: node for node in program.nodes}
+
+    def find(node: Node) -> Node:
+        while leader[node] is not node:
+            leader[node] = leader[leader[node]]
+            node = leader[node]
+        return node
+
+    by_name = {node.name: node for node in program.nodes}
+    for node in program.nodes:
+        groups = node.origin._colocation if node.origin is not None else ()
+        for group in groups:
+            other = by_name.setdefault(group.decode().removeprefix("loc:@"), node)  # the group's own op may not run in this step
+            leader[find(node)] = find(other)
+        for (producer, _), shared in zip(node.inputs, _shares_device(node)):
+            if shared:
+                leader[find(node)] = find(producer)
+    return {node: find(node) for node in program.nodes}
+
+
+def _shares_device(node: Node | Operation) -> list[bool]:
+    """Per input: must its producer be on the node's own device? True for references and resource handles."""
+    flags: list[bool] = []
+    for arg, items in node.definition.group(node.inputs, node.attrs):
+        flags.extend(arg.is_ref or (arg.dtype or node.attrs.get(arg.type_attr or "")) is dtypes.resource for _ in items)
+    return flags
+
+
+def _users_of_state(members: list[Node]) -> list[Node]:
+    """Nodes of other steps that use the variables of a group: they need a kernel on its device too, for all steps have to agree on that."""
+    names = {node.name for node in members}
+    operations = {user for node in members if node.origin is not None for tensor in node.origin.outputs
+                  if tensor.dtype.is_ref or tensor.dtype is dtypes.resource for user in tensor.consumers()
+                  if user.name not in names and any(shared and item is tensor for item, shared in zip(user.inputs, _shares_device(user)))}
+    return [_lone(user, [(_lone(tensor.op), tensor.value_index) for tensor in user.inputs]) for user in operations]
+
+
+def _lone(operation: Operation, inputs: Iterable[Edge] = ()) -> Node:
+    """An operation as a node by itself, to ask a device kind about it."""
+    return Node(operation.definition, operation.name, operation.attrs, list(inputs), device=operation.device, origin=operation)
+
+
+def _choose(members: list[Node], devices: list[Device], soft: bool) -> Device:
+    """The device of a group."""
+    spec = _merged(members)
+    fitting = [device for device in devices if spec.fits(DeviceSpec.from_string(device.name))]
+    if len({device.device_type for device in devices}) > 1:
+        members = [*members, *_users_of_state(members)]
+    able = [device for device in fitting if supports(device, members)]
+    if not able and soft:
+        task = DeviceSpec(spec.job, spec.replica, spec.task)
+        able = [device for device in devices if task.fits(DeviceSpec.from_string(device.name)) and supports(device, members)]
+    if not able:
+        raise _no_kernel(members, spec, fitting) if fitting else _no_device(members, devices)
+    return able[0]
+
+
+def _merged(members: list[Node]) -> DeviceSpec:
+    """What the members of a group say together of their device."""
+    name = ""
+    arrays = any(node.definition.array_role for node in members)
+    for node in sorted(members, key=_flexibility) if arrays else members:
+        if _contradicts(node.device, name):
+            if arrays and _flexibility(node):
+                continue  # as if it had no name: the array is somewhere else
+            raise _contradiction(node, members)
+        name = merge(name, node.device)
+    return DeviceSpec.from_string(name)
+
+
+def _flexibility(node: Node) -> int:
+    """How readily a node goes where its array is: computations stay, then come the ops on arrays; what only passes the handle on goes anywhere."""
+    return 2 if node.definition.control_flow else 1 if node.definition.array_role else 0
+
+
+def _contradicts(name: str, other: str) -> bool:
+    """Members of a group may complete each other's names, not contradict them."""
+    mine, theirs = DeviceSpec.from_string(name), DeviceSpec.from_string(other)
+    pairs = [(getattr(mine, part), getattr(theirs, part)) for part in ("job", "replica", "task", "device_type", "device_index")]
+    return any(a is not None and b is not None and a != b for a, b in pairs)
+
+
+def _contradiction(node: Node, members: list[Node]) -> OpError:
+    others = ", ".join(f"{member.name} on {member.device}" for member in members if member.device)
+    return InvalidArgumentError(None, node.origin, (
+        f"Cannot assign a device for operation {node.name}: it must share a device with nodes whose devices contradict each other: {others}"))
+
+
+def _no_device(members: list[Node], devices: list[Device]) -> OpError:
+    node = next(node for node in members if node.device)
+    return InvalidArgumentError(None, node.origin, (
+        f"Cannot assign a device for operation {node.name}: Operation was explicitly assigned to {node.device} but available devices are "
+        f"[ {', '.join(device.name for device in devices)} ]. Make sure the device specification refers to a valid device.\n"
+        f"  made at: {node.origin.origin if node.origin else 'unknown'}\n"
+        "  try: tf.ConfigProto(allow_soft_placement=True), or another tf.device"))
+
+
+def _no_kernel(members: list[Node], spec: DeviceSpec, fitting: list[Device]) -> OpError:
+    """There are such devices, but none of them can run the whole group."""
+    node = next(node for node in members if not supports(fitting[0], [node]))
+    kind = fitting[0].device_type
+    together = ", ".join(f"{member.name} ({member.definition.type})" for member in members)
+    return InvalidArgumentError(None, node.origin, (
+        f"Cannot assign a device for operation {node.name}: Could not satisfy explicit device specification '{spec.to_string()}' because no "
+        f"supported kernel for {kind} devices is available: {node.definition.type} has none"
+        + (f", and these share a device: {together}" if len(members) > 1 else "")
+        + f".\n  made at: {node.origin.origin if node.origin else 'unknown'}\n"
+        "  try: tf.ConfigProto(allow_soft_placement=True), or another tf.device"))
