@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Container
 from typing import Any
 
+from penstock.errors import InvalidArgumentError
 from penstock.execute.environment import Environment
 from penstock.execute.step import KernelContext
 from penstock.ops.transfer import Recv, Region, rendezvous_key
@@ -163,6 +164,9 @@ def kernel_of(node: Node, environment: Environment) -> Callable[..., Any]:
         run = node.payload.run
         return run if len(node.output_dtypes) != 1 else lambda *inputs: run(*inputs)[0]
     kind = host_kind() if runs_on_host(node) else kind_of(node.device)
+    if not kind.supports(node):  # placed by a master that does not know the kind
+        raise InvalidArgumentError(None, node.origin, f"no supported kernel for {kind.name} devices is available: '{node.name}' is a "
+                                   f"{node.definition.type}, which has none")
     return kind.kernel(node, KernelContext(node, environment))
 
 

@@ -1,7 +1,7 @@
 """Session: runs parts of a graph and keeps the state that its variables hold between the runs.
 
 The life of ``run``: the fetches are taken apart (``fetches.py``), the feeds converted; a plan is looked up, or made by pruning, placing,
-cutting and packing the graph (``program/ir.py``, ``placement.py``, ``partition.py``, ``plan.py``); the executor runs it; the results are put together.
+cutting and packing the graph (``program/ir.py``, ``placement.py``, ``partition.py``, ``plan.py``); the executor runs it; the results are joined.
 """
 from __future__ import annotations
 
