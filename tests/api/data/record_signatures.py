@@ -15,6 +15,8 @@ app bitwise config data data.experimental debugging dtypes flags gfile graph_uti
 lookup lookup.experimental manip math nest nn nn.rnn_cell profiler python_io quantization queue random resource_loader saved_model sets signal sparse
 spectral strings summary sysconfig test train contrib.data contrib.legacy_seq2seq contrib.lookup contrib.rnn contrib.seq2seq contrib.staging
 contrib.tfprof contrib.training
+distributions contrib.crf contrib.distributions contrib.distributions.bijectors contrib.graph_editor contrib.image contrib.integrate
+contrib.memory_stats contrib.recurrent contrib.signal contrib.solvers contrib.sparsemax contrib.stateless contrib.util
 """
 
 LAYERS = ("build", "call")  # methods that others call, and whose arguments TensorFlow's own cells name differently

@@ -1,0 +1,1 @@
+"""``tf.contrib``, as far as it stands on nothing but operations: distributions, signals, images, ..."""
