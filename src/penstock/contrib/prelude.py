@@ -12,6 +12,7 @@ from penstock.graph.scopes import control_dependencies, get_default_graph, name_
 from penstock.graph.shape import Dimension, TensorShape, dimension_value
 from penstock.graph.static import constant_value, constant_value_as_shape
 from penstock.ops.array.array import sequence_mask
+from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import fill, one_hot, ones, ones_like, zeros, zeros_like
 from penstock.ops.array.gather import boolean_mask, gather, gather_nd
 from penstock.ops.array.pack import concat, split, stack, unstack
@@ -20,6 +21,7 @@ from penstock.ops.array.partition import dynamic_partition, dynamic_stitch
 from penstock.ops.array.passing import stop_gradient
 from penstock.ops.array.permute import broadcast_to, invert_permutation, matrix_transpose, reverse, reverse_sequence, roll, tile, transpose
 from penstock.ops.array.select import where, where_v2
+from penstock.ops.array.sequences import linspace, range
 from penstock.ops.array.shape_ops import broadcast_dynamic_shape, broadcast_static_shape, expand_dims, rank, reshape, shape, size, squeeze
 from penstock.ops.array.slicing import slice_
 from penstock.ops.array.sorting import top_k
@@ -45,8 +47,8 @@ from penstock.ops.flow.misc import Assert, group, no_op, with_dependencies
 from penstock.ops.linalg.diag import eye, matrix_band_part, matrix_diag, matrix_diag_part, matrix_set_diag
 from penstock.ops.linalg.linalg import cholesky, matrix_triangular_solve
 from penstock.ops.linalg.matmul import matmul
+from penstock.ops.math.add_n import add_n
 from penstock.ops.math.argmax import argmax
-from penstock.ops.math.cast import cast
 from penstock.ops.math.compare import (
     equal,
     greater,
@@ -62,12 +64,11 @@ from penstock.ops.math.compare import (
 )
 from penstock.ops.math.cumulative import cumsum
 from penstock.ops.math.division import div, mod
-from penstock.ops.math.elementwise import abs, add_n, maximum, minimum, sign, square, squared_difference
+from penstock.ops.math.elementwise import abs, maximum, minimum, sign, square, squared_difference
 from penstock.ops.math.math import lbeta, log_sigmoid
 from penstock.ops.math.powers import exp, expm1, log, log1p, pow, rsqrt, sqrt, xlogy
 from penstock.ops.math.reduce import reduce_all, reduce_any, reduce_max, reduce_mean, reduce_prod, reduce_sum
 from penstock.ops.math.rounding import floor
-from penstock.ops.math.sequences import linspace, range
 from penstock.ops.math.special import betainc, digamma, erf, erfc, igamma, igammac, lgamma
 from penstock.ops.math.statistics import reduce_logsumexp
 from penstock.ops.math.trigonometry import asinh, atan, cos, cosh, sigmoid, sin, sinh, tan
