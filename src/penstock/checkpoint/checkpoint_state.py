@@ -100,7 +100,7 @@ def checkpoint_exists(checkpoint_prefix: str) -> bool:
 def get_checkpoint_mtimes(checkpoint_prefixes: Iterable[str]) -> list[float]:
     """``tf.train.get_checkpoint_mtimes``: when each of these checkpoints was written, in seconds; those that are gone are left out."""
     files = [sorted(glob.glob(index_path(prefix))) or files_of(prefix) for prefix in checkpoint_prefixes]
-    return [os.path.getmtime(found[0]) for found in files if found]
+    return [os.path.getmtime(names[0]) for names in files if names]
 
 
 def meta_graph_filename(checkpoint_filename: str, meta_graph_suffix: str = "meta") -> str:

@@ -65,10 +65,10 @@ def checkpoint_path(ckpt_dir_or_file: str) -> str:
     """The checkpoint itself, or the latest in a folder; ValueError if the folder has none."""
     if not os.path.isdir(ckpt_dir_or_file):
         return ckpt_dir_or_file
-    found = latest_checkpoint(ckpt_dir_or_file)
-    if found is None:
+    latest = latest_checkpoint(ckpt_dir_or_file)
+    if latest is None:
         raise ValueError(f"Couldn't find 'checkpoint' file or checkpoints in given directory {ckpt_dir_or_file}")
-    return found
+    return latest
 
 
 def load_variable(ckpt_dir_or_file: str, name: str) -> Any:

@@ -35,10 +35,10 @@ class Checkpoint:
 
     def stored(self, name: str) -> Stored:
         """What is known of a tensor; NotFoundError, with names that look alike, if it is not here."""
-        found = self.tensors.get(name)
-        if found is None:
+        tensor = self.tensors.get(name)
+        if tensor is None:
             raise NotFoundError(None, None, f"Key {name} not found in checkpoint {self.path}{self._suggestion(name)}")
-        return found
+        return tensor
 
     def _suggestion(self, name: str) -> str:
         """Names that end alike, or are spelled alike; else how much there is."""
@@ -100,5 +100,5 @@ def _neighbours(path: str) -> str:
     folder = os.path.dirname(path) or "."
     if not os.path.isdir(folder):
         return f": there is no directory {folder}"
-    found = sorted(name.removesuffix(".index") for name in os.listdir(folder) if name.endswith(".index"))
-    return f". The checkpoints in {folder} are: {', '.join(found)}" if found else f". There are no checkpoints in {folder}"
+    names = sorted(name.removesuffix(".index") for name in os.listdir(folder) if name.endswith(".index"))
+    return f". The checkpoints in {folder} are: {', '.join(names)}" if names else f". There are no checkpoints in {folder}"

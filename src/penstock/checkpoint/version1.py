@@ -28,7 +28,7 @@ def files_of(path: str) -> list[str]:
     """The files of the checkpoint ``path``, which may be a pattern: a sharded one is saved as ``model-?????-of-00002``."""
     if os.path.isfile(path):
         return [path]
-    return sorted(found for found in glob.glob(path) if os.path.isfile(found)) or sorted(glob.glob(glob.escape(path) + "-?????-of-?????"))
+    return sorted(name for name in glob.glob(path) if os.path.isfile(name)) or sorted(glob.glob(glob.escape(path) + "-?????-of-?????"))
 
 
 class Version1Reader(Checkpoint):

@@ -83,14 +83,14 @@ def _write(stage: Stage, options: argparse.Namespace) -> None:
 
 def _of_file(options: argparse.Namespace) -> Iterator[Stage]:
     """A graph with unknown operations can be drawn, but goes no further."""
-    found = read_graph(options.source)
-    options.costs = found.metadata
+    source = read_graph(options.source)
+    options.costs = source.metadata
     graph = Graph()
     try:
         with graph.as_default():
-            import_graph_def(found.graph_def, name="")
+            import_graph_def(source.graph_def, name="")
     except (ValueError, OpError) as error:
-        views = of_graph_def(found.graph_def)
+        views = of_graph_def(source.graph_def)
         yield Stage("built", f"{len(views)} nodes", views, print_nodes(views))
         print(f"penstock graph: no further stages, this graph cannot be imported: {error}", file=sys.stderr)
         return
@@ -107,9 +107,9 @@ def _stages(graph: Graph, options: argparse.Namespace, devices: list[Device]) ->
 
 
 def _tensor(graph: Graph, name: str) -> Tensor:
-    found = graph.as_graph_element(name if ":" in name else f"{name}:0", allow_operation=False)
-    assert isinstance(found, Tensor)
-    return found
+    tensor = graph.as_graph_element(name if ":" in name else f"{name}:0", allow_operation=False)
+    assert isinstance(tensor, Tensor)
+    return tensor
 
 
 def _ends(graph: Graph) -> list[Operation]:

@@ -71,11 +71,11 @@ def read_graph(path: str) -> Found:
         contents = file.read()
     for kind, graph_of in ((MetaGraphDef, lambda proto: proto.graph_def), (GraphDef, lambda proto: proto)):
         try:
-            found = graph_of(parse_binary_or_text(contents, kind, path))
+            graph_def = graph_of(parse_binary_or_text(contents, kind, path))
         except (OSError, DecodeError):
             continue
-        if found.node:
-            return Found(found)
+        if graph_def.node:
+            return Found(graph_def)
     raise OSError(f"{path}: neither a GraphDef nor a MetaGraphDef, or one without nodes")
 
 

@@ -34,8 +34,8 @@ def sign(error: SyntaxError) -> str | None:
 
 def explain(error: SyntaxError) -> str | None:
     """A message for the user if the error comes from Python 2, else None."""
-    found = sign(error)
-    if found is None:
+    reason = sign(error)
+    if reason is None:
         return None
-    return (f"{error.filename}, line {error.lineno} is Python 2 ({found}). Penstock runs on Python 3: convert the program first, for example with "
+    return (f"{error.filename}, line {error.lineno} is Python 2 ({reason}). Penstock runs on Python 3: convert the program first, for example with "
             f"`2to3 -w {error.filename}` (a part of Python up to 3.12; `fissix` and `futurize` are its successors).")

@@ -55,17 +55,17 @@ def _task_row(task: Description) -> list[str]:
 
 
 def _variables(tasks: list[Description], shown: int | None) -> str:
-    found = sorted(((variable, task) for task in tasks for variable in task["variables"]), key=lambda pair: -pair[0]["bytes"])
+    pairs = sorted(((variable, task) for task in tasks for variable in task["variables"]), key=lambda pair: -pair[0]["bytes"])
     rows = [[variable["name"], short(task["task"]), variable["dtype"], str(variable["shape"]) if variable["initialized"] else "no value",
-             size(variable["bytes"])] for variable, task in found[:shown]]
-    left = len(found) - len(rows)
+             size(variable["bytes"])] for variable, task in pairs[:shown]]
+    left = len(pairs) - len(rows)
     return _table(["variable", "task", "type", "shape", "bytes"], rows) + (f"\n... and {left} more (--all)" if left else "") if rows else ""
 
 
 def _errors(tasks: list[Description], shown: int | None) -> str:
-    found = sorted(((error, task) for task in tasks for error in task["errors"]), key=lambda pair: pair[0]["time"])
+    pairs = sorted(((error, task) for task in tasks for error in task["errors"]), key=lambda pair: pair[0]["time"])
     rows = [[time.strftime("%H:%M:%S", time.localtime(error["time"])), short(task["task"]), error["class"], error["message"].partition("\n")[0]]
-            for error, task in found[-shown if shown else 0:]]
+            for error, task in pairs[-shown if shown else 0:]]
     return _table(["last errors", "task", "class", "message"], rows) if rows else ""
 
 

@@ -141,13 +141,13 @@ class Dataset(structure.Structured):
         """The names of the files that match a pattern, in random order unless ``shuffle`` is False."""
         with name_scope("list_files"):
             pattern = to_tensor(file_pattern, dt.string, name="file_pattern")
-            found = matching_files(pattern)
-            number = shape(found)[0]
+            names = matching_files(pattern)
+            number = shape(names)[0]
             with control_dependencies([Assert(number > 0, ["No files matched pattern: ", pattern], summarize=1, name="assert_not_empty")]):
-                found = identity(found)
-            dataset = Dataset.from_tensor_slices(found)
+                names = identity(names)
+            dataset = Dataset.from_tensor_slices(names)
             if shuffle is None or shuffle:
-                dataset = dataset.shuffle(maximum(shape(found, out_type=dt.int64)[0], 1), seed=seed)
+                dataset = dataset.shuffle(maximum(shape(names, out_type=dt.int64)[0], 1), seed=seed)
         return dataset
 
     # --- transformations ---------------------------------------------------------------------------------------------
@@ -332,8 +332,8 @@ class Dataset(structure.Structured):
 
 # --- helpers ---------------------------------------------------------------------------------------------------------
 
-def _plain(found: Any) -> Any:
-    return found if element_nest.is_sequence(found) else str(found) if not isinstance(found, dt.DType) else repr(found)
+def _plain(legacy: Any) -> Any:
+    return legacy if element_nest.is_sequence(legacy) else str(legacy) if not isinstance(legacy, dt.DType) else repr(legacy)
 
 
 def dataset_structure(traced: TracedFunction, method: str) -> Any:
@@ -353,12 +353,12 @@ def trace_with_state(function: Callable[..., Any], user: str, state: Any, elemen
     """Traces a function of a state and an element; where its new state has a shape that the old one has not, less is said of the shape."""
     while True:
         traced: Any = TracedFunction(function, user, state, element)
-        found = new_state_of(traced.output)
-        element_nest.assert_same_structure(state, found)
-        for mine, theirs in zip(element_nest.flatten(state), element_nest.flatten(found)):
+        new_state = new_state_of(traced.output)
+        element_nest.assert_same_structure(state, new_state)
+        for mine, theirs in zip(element_nest.flatten(state), element_nest.flatten(new_state)):
             if mine.dtype is not theirs.dtype:
                 raise TypeError(f"The element types for the new state must match the initial state. Expected {mine.dtype}; got {theirs.dtype}.")
-        common = element_nest.map_structure(lambda mine, theirs: mine.common(theirs), state, found)
+        common = element_nest.map_structure(lambda mine, theirs: mine.common(theirs), state, new_state)
         if common == state:
             traced.state = state
             return traced

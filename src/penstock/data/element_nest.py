@@ -37,8 +37,8 @@ def _pack(structure: Any, leaves: Iterator[Any]) -> Any:
     if not is_sequence(structure):
         return next(leaves)
     if isinstance(structure, Mapping):
-        found = {key: _pack(structure[key], leaves) for key in sorted(structure)}
-        return type(structure)((key, found[key]) for key in structure)  # type: ignore[call-arg]
+        packed = {key: _pack(structure[key], leaves) for key in sorted(structure)}
+        return type(structure)((key, packed[key]) for key in structure)  # type: ignore[call-arg]
     parts = [_pack(part, leaves) for part in structure]
     return type(structure)(*parts) if hasattr(structure, "_fields") else tuple(parts)
 

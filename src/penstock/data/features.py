@@ -100,13 +100,13 @@ def make_csv_dataset(file_pattern: Any, batch_size: Any, column_names: Any = Non
         raise ValueError("`label_name` provided must be one of the columns.")
 
     def rows(name: Any) -> Dataset:
-        found: Dataset = CsvDataset(name, defaults, compression_type, None, header, field_delim, use_quote_delim, na_value,
+        dataset: Dataset = CsvDataset(name, defaults, compression_type, None, header, field_delim, use_quote_delim, na_value,
                                     chosen if select_columns is not None else None)
-        return found.apply(without_errors()) if ignore_errors else found
+        return dataset.apply(without_errors()) if ignore_errors else dataset
 
     def named(*columns: Any) -> Any:
-        found = dict(zip(kept, columns))
-        return found if label_name is None else (found, found.pop(label_name))
+        features = dict(zip(kept, columns))
+        return features if label_name is None else (features, features.pop(label_name))
 
     dataset = Dataset.from_tensor_slices(paths)
     dataset = dataset.shuffle(len(paths), shuffle_seed) if shuffle else dataset
@@ -133,7 +133,7 @@ def _first_row(paths: list[str], delimiter: str) -> list[str]:
 
 def _inferred(paths: list[str], chosen: list[int], delimiter: str, na_value: str, header: bool, limit: int | None) -> list[Any]:
     """A default per column: of the narrowest type that holds all values of the first rows."""
-    found = [0] * len(chosen)
+    kinds = [0] * len(chosen)
     seen = 0
     for path in paths:
         for number, row in enumerate(_rows(path, delimiter)):
@@ -143,8 +143,8 @@ def _inferred(paths: list[str], chosen: list[int], delimiter: str, na_value: str
                 break
             seen += 1
             for place, index in enumerate(chosen):
-                found[place] = max(found[place], _narrowest(row[index], na_value))
-    return [constant(["" if _NUMBERS[kind][1] is dt.string else 0], _NUMBERS[kind][1]) for kind in found]
+                kinds[place] = max(kinds[place], _narrowest(row[index], na_value))
+    return [constant(["" if _NUMBERS[kind][1] is dt.string else 0], _NUMBERS[kind][1]) for kind in kinds]
 
 
 def _narrowest(text: str, na_value: str) -> int:

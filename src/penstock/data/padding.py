@@ -34,8 +34,8 @@ def padded_batch(dataset: Any, batch_size: Any, padded_shapes: Any, padding_valu
 def _extents(shape: Any, spec: Any) -> Tensor:
     """A padded shape as a vector, -1 for the longest of the batch."""
     if not isinstance(shape, Tensor):
-        found = as_shape(shape) if not isinstance(shape, np.ndarray) else as_shape([None if extent < 0 else int(extent) for extent in shape])
-        shape = constant(np.array([-1 if extent is None else extent for extent in found.as_list()], np.int64))
+        padded_shape = as_shape(shape) if not isinstance(shape, np.ndarray) else as_shape([None if extent < 0 else int(extent) for extent in shape])
+        shape = constant(np.array([-1 if extent is None else extent for extent in padded_shape.as_list()], np.int64))
     elif shape.dtype is not dt.int64:
         raise TypeError(f"Padded shape {shape} must be a 1-D tensor of tf.int64 values, but its element type was {shape.dtype.name}.")
     known = constant_value_as_shape(shape)

@@ -29,22 +29,22 @@ def resampled(dataset: Dataset, class_func: Callable[..., Any], target_dist: Any
         initial = cast(to_tensor(initial_dist, name="initial_dist"), dt.float32)
         distributions = Dataset.from_tensors(initial).repeat()
     else:
-        distributions = classes.apply(scan(ones_like(target) * _PRIOR, lambda seen, found: _count(seen, found, target)))
+        distributions = classes.apply(scan(ones_like(target) * _PRIOR, lambda seen, label: _count(seen, label, target)))
 
-    def keep(found: Tensor, distribution: Tensor, element: Any) -> Tensor:
-        return random_uniform([], seed=seed) < gather(_acceptance(distribution, target), found)
+    def keep(label: Tensor, distribution: Tensor, element: Any) -> Tensor:
+        return random_uniform([], seed=seed) < gather(_acceptance(distribution, target), label)
 
     joined = Dataset.zip((classes, distributions, dataset.map(lambda *parts: _whole(dataset, parts))))
-    return joined.filter(lambda found, distribution, *rest: keep(found, distribution, rest)).map(lambda found, _, *rest: (found, *rest))
+    return joined.filter(lambda label, distribution, *rest: keep(label, distribution, rest)).map(lambda label, _, *rest: (label, *rest))
 
 
 def _whole(dataset: Dataset, parts: tuple[Any, ...]) -> Any:
     return parts if type(dataset._structure) is tuple else element_nest.flatten(parts)[0] if not element_nest.is_sequence(parts[0]) else parts[0]
 
 
-def _count(seen: Tensor, found: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+def _count(seen: Tensor, label: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     """The number of elements per class so far, and as a distribution."""
-    seen = seen + one_hot(found, target.shape[0].value, dtype=dt.float32)
+    seen = seen + one_hot(label, target.shape[0].value, dtype=dt.float32)
     return seen, seen / reduce_sum(seen)
 
 

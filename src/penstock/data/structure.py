@@ -251,10 +251,10 @@ def _legacy_leaf(dtype: Any, shape: Any, kind: Any) -> Spec:
     return (SparseTensorSpec if kind is SparseTensor else TensorSpec)(as_dtype(dtype), as_shape(shape))
 
 
-def check_fits(wanted: Any, found: Any, what: str) -> None:
-    """TypeError or ValueError unless elements of ``found`` are elements of ``wanted``."""
-    element_nest.assert_same_structure(wanted, found)
-    for mine, theirs in zip(element_nest.flatten(wanted), element_nest.flatten(found)):
+def check_fits(wanted: Any, given: Any, what: str) -> None:
+    """TypeError or ValueError unless elements of ``given`` are elements of ``wanted``."""
+    element_nest.assert_same_structure(wanted, given)
+    for mine, theirs in zip(element_nest.flatten(wanted), element_nest.flatten(given)):
         if not mine.accepts(theirs):
             raise TypeError(f"{what}: expected {mine!r}, found {theirs!r}.")
 

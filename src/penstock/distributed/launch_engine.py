@@ -90,8 +90,8 @@ def cluster_secret_for(given: str | None) -> str:
 
     if given:
         return long_enough(given)
-    found = cluster_secret()
-    return found.decode() if found else secrets.token_hex(32)
+    secret = cluster_secret()
+    return secret.decode() if secret else secrets.token_hex(32)
 
 
 def inherited_environment() -> dict[str, str]:

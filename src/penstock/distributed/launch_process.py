@@ -74,12 +74,12 @@ def free_ports(count: int, host: str = "127.0.0.1") -> list[int]:
     """Ports that nobody listens on, outside the range from which outgoing connections take theirs:
     a task that is started again must get its own back."""
     lowest = _first_ephemeral_port()
-    found: list[int] = []
+    ports: list[int] = []
     for port in random.SystemRandom().sample(range(lowest // 2, lowest), lowest - lowest // 2):
-        if len(found) == count:
-            return found
+        if len(ports) == count:
+            return ports
         if _is_free(host, port):
-            found.append(port)
+            ports.append(port)
     raise OSError(f"there are no {count} free ports between {lowest // 2} and {lowest}")
 
 

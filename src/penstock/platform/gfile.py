@@ -198,8 +198,8 @@ def Stat(filename: Any) -> FileStatistics:
     """Length, time of change, and whether it is a directory."""
     path = _local(filename)
     with _translated(path):
-        found = os.stat(path)
-    return FileStatistics(found.st_size, found.st_mtime_ns, os.path.isdir(path))
+        status = os.stat(path)
+    return FileStatistics(status.st_size, status.st_mtime_ns, os.path.isdir(path))
 
 
 def Remove(filename: Any) -> None:

@@ -65,11 +65,11 @@ class SavedModelLoader:
         """The graph that has exactly these tags; RuntimeError, which says what there is, if there is none."""
         wanted = {tags} if isinstance(tags, str) else set(tags)
         there = [set(meta_graph.meta_info_def.tags) for meta_graph in self._saved_model.meta_graphs]
-        for meta_graph, found in zip(self._saved_model.meta_graphs, there):
-            if found == wanted:
+        for meta_graph, tag_set in zip(self._saved_model.meta_graphs, there):
+            if tag_set == wanted:
                 return meta_graph
         raise RuntimeError(f"MetaGraphDef associated with tags {', '.join(map(repr, sorted(wanted)))} could not be found in SavedModel "
-                           f"{self._export_dir}. The tag-sets in it are: {', '.join(str(sorted(found)) for found in there) or 'none'}")
+                           f"{self._export_dir}. The tag-sets in it are: {', '.join(str(sorted(tag_set)) for tag_set in there) or 'none'}")
 
     def load_graph(self, graph: Graph, tags: Iterable[str], import_scope: str | None = None, **saver_kwargs: Any) -> tuple[Saver | None, Any]:
         """Adds the nodes to ``graph``; returns the saver, and the ``return_elements`` if some were asked for."""

@@ -102,11 +102,11 @@ class DenseAccumulator(Accumulator):
     def apply(self, step: int, gradient: Any) -> None:
         """Adds a gradient, unless it is too old."""
         def add() -> None:
-            found = np.shape(gradient)
-            if not self.element_shape.is_compatible_with(found):
-                raise invalid_argument(f"Shape mismatch: expected {brackets(self.element_shape.extents)}, got {brackets(found)}")
-            if self.count and self._sum.shape != found:
-                raise invalid_argument(f"Shape mismatch: expected {brackets(self._sum.shape)}, got {brackets(found)}")
+            extents = np.shape(gradient)
+            if not self.element_shape.is_compatible_with(extents):
+                raise invalid_argument(f"Shape mismatch: expected {brackets(self.element_shape.extents)}, got {brackets(extents)}")
+            if self.count and self._sum.shape != extents:
+                raise invalid_argument(f"Shape mismatch: expected {brackets(self._sum.shape)}, got {brackets(extents)}")
             if self.count > 1:
                 np.add(self._sum, gradient, out=self._sum)
             else:
@@ -163,16 +163,16 @@ class SparseAccumulator(Accumulator):
             place, index = wrong[0], indices[wrong[0]]
             raise invalid_argument(f"Shape mismatch: index of slice {place} exceeded limits of shape; index is {index} exceeded {rows}")
 
-    def _compare(self, what: str, found: Any, start: int) -> None:
+    def _compare(self, what: str, extents: Any, start: int) -> None:
         """InvalidArgumentError if a gradient differs from the accumulator's shape in an axis from ``start`` on."""
         expected = self.element_shape.extents
         if not expected:  # a scalar has no rows: as in TensorFlow, it stands for "any shape"
             return
-        if len(found) != len(expected):
-            raise invalid_argument(f"Shape mismatch: expected {what} rank {len(expected)}, got {len(found)}")
+        if len(extents) != len(expected):
+            raise invalid_argument(f"Shape mismatch: expected {what} rank {len(expected)}, got {len(extents)}")
         for axis in range(start, len(expected)):
-            if expected[axis] not in (None, found[axis]):
-                raise invalid_argument(f"Shape mismatch: expected {what} dim {axis} to be {expected[axis]}, got {found[axis]}")
+            if expected[axis] not in (None, extents[axis]):
+                raise invalid_argument(f"Shape mismatch: expected {what} dim {axis} to be {expected[axis]}, got {extents[axis]}")
 
     def take(self, running: Any, wanted: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Waits for ``wanted`` gradients; returns (indices, values, shape) of their mean or sum."""

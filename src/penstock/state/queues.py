@@ -185,12 +185,12 @@ class Queue:
 
     def _check_shapes(self, components: Element, batch_axes: int) -> None:
         for index, (component, shape) in enumerate(zip(components, self.shapes)):
-            found = np.shape(component)
-            if found[batch_axes:] == shape.extents and len(found) >= batch_axes:
+            extents = np.shape(component)
+            if extents[batch_axes:] == shape.extents and len(extents) >= batch_axes:
                 continue
-            if len(found) < batch_axes or not shape.is_compatible_with(found[batch_axes:]):
-                expected = (*found[:batch_axes], *(shape.extents or ()))
-                raise invalid_argument(f"Shape mismatch in tuple component {index}. Expected {brackets(expected)}, got {brackets(found)}")
+            if len(extents) < batch_axes or not shape.is_compatible_with(extents[batch_axes:]):
+                expected = (*extents[:batch_axes], *(shape.extents or ()))
+                raise invalid_argument(f"Shape mismatch in tuple component {index}. Expected {brackets(expected)}, got {brackets(extents)}")
 
     def _stack(self, elements: list[Element]) -> Element:
         if not elements:

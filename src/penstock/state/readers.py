@@ -49,13 +49,13 @@ class Reader:
         """At least one and at most ``count`` records, all of the same work unit."""
         if count <= 0:
             raise invalid_argument(f"num_records must be > 0, not {count}")
-        found: list[Record] = []
+        records: list[Record] = []
         with self._turns.mine(step):
-            while len(found) < count and not (found and self._current is None):
+            while len(records) < count and not (records and self._current is None):
                 record = self._next(step, queue)
                 if record is not None:
-                    found.append(record)
-        return found
+                    records.append(record)
+        return records
 
     def _next(self, step: Any, queue: Queue) -> Record | None:
         """The next record; None if the work unit has no more."""

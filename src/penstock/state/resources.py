@@ -180,9 +180,9 @@ class Resources:
     def lookup_or_create(self, container: str, name: str, kind: str, factory: Callable[[], Any]) -> Any:
         """The resource of this name; ``factory`` makes it the first time. Only one thread makes it."""
         key = (container or DEFAULT_CONTAINER, name, kind)
-        found = self._table.get(key)
-        if found is not None:
-            return found
+        resource = self._table.get(key)
+        if resource is not None:
+            return resource
         with self._lock:
             if key not in self._table:
                 self._table[key] = factory()
@@ -190,8 +190,8 @@ class Resources:
 
     def variable(self, container: str, name: str, kind: str, dtype: DType) -> Ref:
         """The variable of this name, made without a value the first time."""
-        found = self._table.get((container or DEFAULT_CONTAINER, name, kind))  # in each step, of each variable
-        return found if found is not None else self.lookup_or_create(container, name, kind, lambda: self._new_variable(name, dtype))
+        resource = self._table.get((container or DEFAULT_CONTAINER, name, kind))  # in each step, of each variable
+        return resource if resource is not None else self.lookup_or_create(container, name, kind, lambda: self._new_variable(name, dtype))
 
     def temporary(self, name: str, dtype: DType) -> Ref:
         """A variable that is in no table."""
@@ -200,10 +200,10 @@ class Resources:
     def lookup(self, container: str, name: str, kind: str) -> Any:
         """The resource of this name; NotFoundError if there is none."""
         with self._lock:
-            found = self._table.get((container or DEFAULT_CONTAINER, name, kind))
-        if found is None:
+            resource = self._table.get((container or DEFAULT_CONTAINER, name, kind))
+        if resource is None:
             raise KernelError(NotFoundError, f"Resource {container or DEFAULT_CONTAINER}/{name}/{kind} does not exist.")
-        return found
+        return resource
 
     def remove(self, resource: Any) -> bool:
         """Takes a resource out of the table; False if it is not there."""

@@ -46,10 +46,10 @@ class _Bounded:
         result: list[Any] = []
 
         def advance() -> bool:
-            found = try_it()
-            if found is None:
+            element = try_it()
+            if element is None:
                 return False
-            result.append(found)
+            result.append(element)
             self._changed.notify_all()
             return True
 

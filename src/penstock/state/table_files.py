@@ -28,8 +28,8 @@ def read_entries(path: bytes, columns: tuple[int, int], dtypes: tuple[DType, DTy
         if max(columns) >= max(1, len(fields)):
             raise invalid_argument(f"Invalid number of columns in {shown} line {number} ({line.decode(errors='replace')}) : "
                                    f"expected {max(columns)} got {len(fields)}")
-        for found, column, dtype in zip((keys, values), columns, dtypes):
-            found.append(_field(line, fields, number, column, dtype))
+        for entries, column, dtype in zip((keys, values), columns, dtypes):
+            entries.append(_field(line, fields, number, column, dtype))
     if size >= 0 and len(keys) != size:
         raise invalid_argument(f"Invalid vocab_size in {shown}: expected {size} but got {len(keys)}")
     return _array(keys, dtypes[0]), _array(values, dtypes[1])

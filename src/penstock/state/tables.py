@@ -65,8 +65,8 @@ class LookupTable:
         missing = np.broadcast_to(np.asarray(default), self.value_shape) if self.value_shape else np.asarray(default).item()
         wanted = self._keys(keys)
         with self._lock:
-            found = [self._entries.get(key, missing) for key in wanted]
-        return self._array(found, self.value_dtype, self._batch_shape(keys), self.value_shape)
+            values = [self._entries.get(key, missing) for key in wanted]
+        return self._array(values, self.value_dtype, self._batch_shape(keys), self.value_shape)
 
     def insert(self, keys: Any, values: Any) -> None:
         """Adds keys, or gives those that are there new values."""

@@ -84,8 +84,8 @@ def merge(inputs: Any, collections: Any = None, name: str | None = None) -> Tens
 
 def merge_all(key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None) -> Tensor | None:
     """``tf.summary.merge_all``: all summaries of the graph as one; None if there are none."""
-    found = default_graph().get_collection(key, scope)
-    return merge(found, name=name) if found else None
+    summaries = default_graph().get_collection(key, scope)
+    return merge(summaries, name=name) if summaries else None
 
 
 # --- the names of the first releases ---------------------------------------------------------------------------------

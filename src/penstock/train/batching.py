@@ -73,11 +73,11 @@ def _common_shapes(lists: list[list[Tensor]], shapes: Any, enqueue_many: bool) -
     for tensor in (tensor for tensors in lists for tensor in tensors):
         if tensor.shape.ndims is None:
             raise ValueError(f"Cannot infer Tensor's rank: {tensor}")
-    found = []
+    common = []
     for tensors in zip(*lists):
         each = [tensor.shape.with_rank_at_least(1)[1:] if enqueue_many else tensor.shape for tensor in tensors]
-        found.append(functools.reduce(TensorShape.merge_with, each))
-    return found
+        common.append(functools.reduce(TensorShape.merge_with, each))
+    return common
 
 
 def _enqueue(queue: QueueBase, tensors: list[Tensor], enqueue_many: bool, keep: Tensor) -> Any:
@@ -123,7 +123,7 @@ def _batch(lists: list[list[Any]], like: Any, default_name: str, keep_input: Any
     with name_scope(name, default_name, _scope_values(lists, keep_input)) as scope:
         kind = PaddingFIFOQueue if dynamic_pad else FIFOQueue
         queue, store = _pipeline(lists, keep_input, enqueue_many, shapes, threads,
-                                 lambda dtypes, found: kind(capacity, dtypes, found, shared_name=shared_name))
+                                 lambda dtypes, common_shapes: kind(capacity, dtypes, common_shapes, shared_name=shared_name))
         summary.scalar(f"fraction_of_{capacity}_full", cast(queue.size(), dt.float32) * (1.0 / capacity))
         return _taken(queue, store, batch_size, smaller, scope, like)
 
@@ -134,7 +134,7 @@ def _shuffle_batch(lists: list[list[Any]], like: Any, default_name: str, keep_in
         if capacity <= min_after_dequeue:
             raise ValueError(f"capacity {capacity} must be bigger than min_after_dequeue {min_after_dequeue}.")
         queue, store = _pipeline(lists, keep_input, enqueue_many, shapes, threads,
-                                 lambda dtypes, found: RandomShuffleQueue(capacity, min_after_dequeue, dtypes, found, seed=seed,
+                                 lambda dtypes, common_shapes: RandomShuffleQueue(capacity, min_after_dequeue, dtypes, common_shapes, seed=seed,
                                                                           shared_name=shared_name))
         room = capacity - min_after_dequeue
         full = cast(maximum(0, queue.size() - min_after_dequeue), dt.float32) * (1.0 / room)

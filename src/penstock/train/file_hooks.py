@@ -166,8 +166,8 @@ class SummarySaverHook(SessionRunHook):
             self._writer.flush()
 
     def _summaries(self) -> list[Any] | None:
-        found = self._summary_op if self._summary_op is not None else self._scaffold.summary_op
-        return found if found is None or isinstance(found, list) else [found]
+        summary_op = self._summary_op if self._summary_op is not None else self._scaffold.summary_op
+        return summary_op if summary_op is None or isinstance(summary_op, list) else [summary_op]
 
 
 class StepCounterHook(SessionRunHook):

@@ -27,14 +27,14 @@ def get_global_step(graph: Graph | None = None) -> Any:
     if len(collected) > 1:
         raise TypeError(f"Multiple items in the collection {GraphKeys.GLOBAL_STEP!r}: {collected}")
     if collected:
-        found = collected[0]
+        step = collected[0]
     else:
         try:
-            found = graph.get_tensor_by_name("global_step:0")
+            step = graph.get_tensor_by_name("global_step:0")
         except KeyError:
             return None
-    assert_global_step(found)
-    return found
+    assert_global_step(step)
+    return step
 
 
 def create_global_step(graph: Graph | None = None) -> Any:
@@ -50,8 +50,8 @@ def create_global_step(graph: Graph | None = None) -> Any:
 def get_or_create_global_step(graph: Graph | None = None) -> Any:
     """``tf.train.get_or_create_global_step``."""
     graph = graph or default_graph()
-    found = get_global_step(graph)
-    return create_global_step(graph) if found is None else found
+    step = get_global_step(graph)
+    return create_global_step(graph) if step is None else step
 
 
 def global_step_read(hook: str, graph: Graph | None = None) -> Tensor:

@@ -186,8 +186,8 @@ def import_scoped(definition: MetaGraphDef, clear_devices: bool = False, graph: 
     with graph.as_default():
         scope = graph.unique_name(import_scope, mark_as_used=False) if import_scope else ""
         elements = import_graph_def(nodes, input_map, return_elements, name=import_scope or "")
-        found = restore_collections(definition, graph, scope or graph.get_name_scope(), restore_collections_predicate)
-    return {strip_name_scope(variable.name, scope): variable for variable in found}, elements, scope
+        variables = restore_collections(definition, graph, scope or graph.get_name_scope(), restore_collections_predicate)
+    return {strip_name_scope(variable.name, scope): variable for variable in variables}, elements, scope
 
 
 def _check_unbound(definition: MetaGraphDef, collection: str | None, input_map: dict[str, Any] | None) -> None:

@@ -187,9 +187,9 @@ class Optimizer:
     def variables(self) -> list[Any]:
         """All variables of this optimizer: slots and others."""
         graph = default_graph()
-        found = [variable for named in self._slots.values() for variable in named.values() if variable.graph is graph]
-        found += [variable for variable in self._non_slots.values() if variable.graph is graph]
-        return sorted(found, key=lambda variable: variable.name)
+        own = [variable for named in self._slots.values() for variable in named.values() if variable.graph is graph]
+        own += [variable for variable in self._non_slots.values() if variable.graph is graph]
+        return sorted(own, key=lambda variable: variable.name)
 
     def _slot_dict(self, slot_name: str) -> dict[Any, Any]:
         return self._slots.setdefault(slot_name, {})

@@ -47,14 +47,14 @@ def _scope_assignments(reader: CheckpointReader, path: str, source: str, target:
     names = [name for name in by_name if not scope or name.startswith(scope + "/")]
     if not names:
         raise ValueError(f"Assignment map with scope only name {target} matches no variable of the graph")
-    found = []
+    assignments = []
     for name in names:
         inside = name[len(scope) + 1:] if scope else name
         stored = f"{old}/{inside}" if old else inside
         if not reader.has_tensor(stored):
             raise ValueError(f"Tensor {stored} ({inside} in {source}) is not found in {path} checkpoint")
-        found.append((stored, by_name[name]))
-    return found
+        assignments.append((stored, by_name[name]))
+    return assignments
 
 
 def _is_list_of_variables(target: Any) -> bool:
@@ -63,14 +63,14 @@ def _is_list_of_variables(target: Any) -> bool:
 
 def _variables_by_name() -> dict[str, Any]:
     """Variables of ``get_variable`` by name; the parts of a partitioned variable as a list under its name."""
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     for name, variable in variable_store()._vars.items():
         info = variable._get_save_slice_info()
         if info is None:
-            found[name] = variable
+            by_name[name] = variable
         else:
-            found.setdefault(info.full_name, []).append(variable)
-    return found
+            by_name.setdefault(info.full_name, []).append(variable)
+    return by_name
 
 
 def _set_initializer(reader: CheckpointReader, path: str, name: str, variable: Any) -> None:

@@ -112,25 +112,25 @@ def op_list_to_dict(op_list: Iterable[Any]) -> dict[str, Any]:
     """{name in the checkpoint: variable, list of parts, or SaveableObject}; ValueError if two have the same name."""
     if not isinstance(op_list, (list, tuple, set)):
         raise TypeError(f"Variables to save should be passed in a dict or a list: {op_list}")
-    found: dict[str, Any] = {}
+    saveables: dict[str, Any] = {}
     for item in sorted(op_list, key=lambda item: str(item.name)) if isinstance(op_list, set) else op_list:
         if isinstance(item, (SaveableObject, PartitionedVariable)):
-            _add(found, item.name, item)
+            _add(saveables, item.name, item)
         elif isinstance(item, Variable) and item._get_save_slice_info() is not None:
             name = str(item._get_save_slice_info().full_name)  # type: ignore[union-attr]
-            if isinstance(found.setdefault(name, []), list):
-                found[name].append(item)
+            if isinstance(saveables.setdefault(name, []), list):
+                saveables[name].append(item)
             else:
                 raise ValueError(f"Mixing slices and non-slices with the same name: {name}")
         else:
-            _add(found, _variable_name(item), item)
-    return found
+            _add(saveables, _variable_name(item), item)
+    return saveables
 
 
-def _add(found: dict[str, Any], name: str, item: Any) -> None:
-    if name in found:
+def _add(saveables: dict[str, Any], name: str, item: Any) -> None:
+    if name in saveables:
         raise ValueError(f"At least two variables have the same name: {name}")
-    found[name] = item
+    saveables[name] = item
 
 
 def _variable_name(item: Any) -> str:

@@ -224,8 +224,8 @@ class Saver:
         except errors.NotFoundError as error:
             raise _explained(error, "a Variable name or other graph key that is missing from the checkpoint") from error
         except errors.InvalidArgumentError as error:
-            found = describe_mismatches(sess.graph, saver_def.filename_tensor_name, save_path)
-            raise _explained(error, "a mismatch between the current graph and the graph from the checkpoint", found) from error
+            mismatches = describe_mismatches(sess.graph, saver_def.filename_tensor_name, save_path)
+            raise _explained(error, "a mismatch between the current graph and the graph from the checkpoint", mismatches) from error
 
     # --- what is kept ------------------------------------------------------------------------------------------------
 

@@ -136,13 +136,13 @@ class BaseSaverBuilder:
 
     def _group_by_device(self, saveables: Iterable[Saveable]) -> list[tuple[str, list[Saveable]]]:
         """(device, what is on it), in the order of devices; all tensors of one object must be on one device."""
-        found: dict[str, list[Saveable]] = {}
+        by_device: dict[str, list[Saveable]] = {}
         for saveable in saveables:
             where = {task_and_device(str(spec.device)) for spec in saveable.specs}
             if len(where) > 1:
                 raise ValueError(f"specs for {saveable.name} must all be on the same device: {sorted(where)}")
-            found.setdefault(where.pop(), []).append(saveable)
-        return sorted(found.items())
+            by_device.setdefault(where.pop(), []).append(saveable)
+        return sorted(by_device.items())
 
     # --- all of it ---------------------------------------------------------------------------------------------------
 
@@ -186,9 +186,9 @@ class BulkSaverBuilder(BaseSaverBuilder):
 
 
 def _restore_v2(filename_tensor: Tensor, specs: list[Any]) -> list[Tensor]:
-    found: list[Tensor] = RestoreV2(filename_tensor, [spec.name for spec in specs], [spec.slice_spec for spec in specs],
+    tensors: list[Tensor] = RestoreV2(filename_tensor, [spec.name for spec in specs], [spec.slice_spec for spec in specs],
                                     dtypes=[spec.dtype.base_dtype for spec in specs])
-    return found
+    return tensors
 
 
 def _shape_for(spec: Any) -> Any:

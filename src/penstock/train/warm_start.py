@@ -65,11 +65,11 @@ def _chosen(wanted: Any, named: Iterable[str]) -> dict[str, list[Variable]]:
     else:
         candidates = list(wanted)
     candidates += [variable for name in named for variable in get_collection(GraphKeys.GLOBAL_VARIABLES, f"{re.escape(name)}(:0|/part_)")]
-    found: dict[str, list[Variable]] = {}
+    by_name: dict[str, list[Variable]] = {}
     for variable in dict.fromkeys(candidates):
         info = variable._get_save_slice_info()
-        found.setdefault(variable.op.name if info is None else str(info.full_name), []).append(variable)
-    return found
+        by_name.setdefault(variable.op.name if info is None else str(info.full_name), []).append(variable)
+    return by_name
 
 
 def _words(path: str, size: int) -> list[str]:

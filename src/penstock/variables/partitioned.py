@@ -182,12 +182,12 @@ def slices_of(shape: Sequence[int], partitions: Sequence[int]) -> list[tuple[lis
     axis = next((axis for axis, parts in enumerate(partitions) if parts > 1), 0)
     extents = list(shape)
     size, longer = divmod(extents[axis], partitions[axis])
-    found, start = [], 0
+    slices, start = [], 0
     for part in range(partitions[axis]):
         length = size + (part < longer)
-        found.append(([start if at == axis else 0 for at in range(len(extents))], [*extents[:axis], length, *extents[axis + 1:]]))
+        slices.append(([start if at == axis else 0 for at in range(len(extents))], [*extents[:axis], length, *extents[axis + 1:]]))
         start += length
-    return found
+    return slices
 
 
 def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Callable[..., list[int]]:

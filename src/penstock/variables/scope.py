@@ -147,9 +147,9 @@ class VariableScope:
         full_name = f"{self._name}/{name}" if self._name else name
         with name_scope(None):  # names of variables come from variable scopes alone
             if dtype is not None and initializer is not None and not callable(initializer):
-                found = to_tensor(initializer).dtype.base_dtype
-                if found != dtype:
-                    raise ValueError(f"Initializer type '{found}' and explicit dtype '{dtypes.as_dtype(dtype)}' don't match.")
+                initial_dtype = to_tensor(initializer).dtype.base_dtype
+                if initial_dtype != dtype:
+                    raise ValueError(f"Initializer type '{initial_dtype}' and explicit dtype '{dtypes.as_dtype(dtype)}' don't match.")
             return var_store.get_variable(
                 full_name, shape=shape, dtype=self._dtype if dtype is None else dtype,
                 initializer=self._initializer if initializer is None else initializer,

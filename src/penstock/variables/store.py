@@ -64,8 +64,8 @@ class VariableStore:
         dtype = dtypes.as_dtype(dtype)
         if shape is not None and as_shape(shape).ndims == 0:
             partitioner = None  # a scope's partitioner is for those of its variables that can be split
-        found = name in self._partitioned_vars
-        if partitioner is not None or (found and reuse is True):  # parts are shared without naming the partitioner again
+        is_partitioned = name in self._partitioned_vars
+        if partitioner is not None or (is_partitioned and reuse is True):  # parts are shared without naming the partitioner again
             if partitioner is not None and not callable(partitioner):
                 raise ValueError(f"Partitioner must be callable, but received: {partitioner}")
             with name_scope(None):
