@@ -18,7 +18,7 @@ PATIENCE = 20.0
 UNFINISHED = """
 import sys, time
 import numpy as np
-from penstock.checkpoint.claims import owned
+from penstock.checkpoint.claims import claim_folders
 from penstock.checkpoint.bundle_writer import BundleWriter
 
 kind, path = sys.argv[1:]
@@ -26,7 +26,7 @@ if kind == "file":
     writer = BundleWriter(path)
     writer.add("v", np.zeros(1 << 20))
 else:
-    folder = owned([path])
+    folder = claim_folders([path])
     folder.__enter__()
     with BundleWriter(path + "/part-00000-of-00002") as writer:
         writer.add("v", np.zeros(3))

@@ -10,10 +10,10 @@ from google.protobuf.message import DecodeError
 
 from penstock.checkpoint.protos import BundleEntryProto, BundleHeaderProto
 from penstock.checkpoint.publish import HEADER_KEY, data_path, index_path
-from penstock.checkpoint.reader import Checkpoint, Stored
+from penstock.checkpoint.reader import Checkpoint, StoredTensor
 from penstock.checkpoint.slices import PREFIX, TensorSlice, from_proto, slice_key
 from penstock.checkpoint.sstable import read_table
-from penstock.checkpoint.tensor_bytes import Damaged, read_numbers, read_strings
+from penstock.checkpoint.tensor_bytes import DamagedData, read_numbers, read_strings
 from penstock.errors import DataLossError, NotFoundError, UnimplementedError
 from penstock.graph import dtypes
 
@@ -58,7 +58,7 @@ class BundleReader(Checkpoint):
             return self._read_entry(path, entry)
         except FileNotFoundError:
             raise NotFoundError(None, None, f"{path}; No such file or directory (it has the values of {name})") from None
-        except Damaged as error:
+        except DamagedData as error:
             raise DataLossError(None, None, f"{path}, tensor {name}: {error}") from None
 
     def _read_entry(self, path: str, entry: Any) -> np.ndarray:
@@ -66,22 +66,22 @@ class BundleReader(Checkpoint):
         with open(path, "rb", buffering=0) as file:
             length = os.fstat(file.fileno()).st_size
             if entry.offset < 0 or entry.size < 0 or entry.offset + entry.size > length:
-                raise Damaged(f"bytes {entry.offset} to {entry.offset + entry.size} are asked for, and the file has {length}: it is truncated")
+                raise DamagedData(f"bytes {entry.offset} to {entry.offset + entry.size} are asked for, and the file has {length}: it is truncated")
             file.seek(entry.offset)
             if dtype is dtypes.string:
                 if math.prod(shape) > entry.size:
-                    raise Damaged(f"{entry.size} bytes cannot hold strings of shape {list(shape)}")
+                    raise DamagedData(f"{entry.size} bytes cannot hold strings of shape {list(shape)}")
                 return read_strings(file.read(entry.size), shape, entry.crc32c)
             if math.prod(shape) * dtype.np.itemsize != entry.size:
-                raise Damaged(f"{entry.size} bytes for a tensor of type {dtype.name} and shape {list(shape)}")
+                raise DamagedData(f"{entry.size} bytes for a tensor of type {dtype.name} and shape {list(shape)}")
             result = np.empty(shape, dtype.np)
             read_numbers(file, result, entry.crc32c)
             return result
 
 
-def _describe(prefix: str, key: bytes, entry: Any) -> Stored:
+def _describe(prefix: str, key: bytes, entry: Any) -> StoredTensor:
     try:
         dtype = dtypes.as_dtype(entry.dtype)
     except TypeError as error:
         raise DataLossError(None, None, f"{index_path(prefix)}: {key!r} has an unknown type ({error})") from None
-    return Stored(dtype, tuple(dim.size for dim in entry.shape.dim), [from_proto(part) for part in entry.slices])
+    return StoredTensor(dtype, tuple(dim.size for dim in entry.shape.dim), [from_proto(part) for part in entry.slices])

@@ -114,7 +114,7 @@ def meta_graph_filename(checkpoint_filename: str, meta_graph_suffix: str = "meta
 
 
 def remove_checkpoint(checkpoint_prefix: str, checkpoint_format_version: int = 2, meta_graph_suffix: str = "meta") -> None:
-    """``tf.train.remove_checkpoint``: deletes the files of a checkpoint, its graph too. The index goes first: what is left of it is no checkpoint."""
+    """``tf.train.remove_checkpoint``: deletes a checkpoint and its graph. The index goes first: without it the rest is not a checkpoint."""
     remove_if_there(meta_graph_filename(checkpoint_prefix, meta_graph_suffix))
     if checkpoint_format_version == _V1:
         remove_if_there(*files_of(checkpoint_prefix))

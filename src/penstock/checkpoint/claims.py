@@ -1,8 +1,8 @@
-"""Unfinished files, and how one knows whether somebody still writes them.
+"""Unfinished files, and how to tell whether they are still being written.
 
-Whoever writes a temporary file holds a lock on it (flock) until it has its final name or is removed. The lock ends with the process, however that
-ends. So an unfinished file whose lock can be had is what a dead process has left: it is removed by the next save. One whose lock cannot be had is
-left alone, however long its writer sleeps.
+The writer of a temporary file holds a lock on it (flock) until the file has its final name or is removed. The lock ends with the process, however
+that ends. So an unfinished file whose lock is free was left behind by a dead process, and the next save removes it. A file whose lock is held is left
+alone, however long its writer sleeps.
 
 A sharded checkpoint grows in a folder of its own, written by several tasks; there the process that asked for the save holds the lock of a file
 ``owner`` in that folder. Folders without one, and file systems without locks, are judged by their age.
@@ -18,8 +18,8 @@ import time
 import uuid
 from collections.abc import Iterator
 
-_MARK = ".tempstate_"  # TensorFlow's own temporary files have no underscore there: nobody locks those
-_ABANDONED = 600  # seconds without a write, after which what cannot be locked has nobody who writes it
+_MARK = ".tempstate_"  # TensorFlow's own temporary files have no underscore there, and are not locked
+_ABANDONED = 600  # seconds without a write, after which a file that cannot be locked counts as abandoned
 _OWNER = "owner"
 _UNMERGED = re.compile(r"_temp_[0-9a-z]{32}$")
 
@@ -31,7 +31,7 @@ else:
     import fcntl
 
     def _lock(descriptor: int, wait: bool = False) -> None:
-        """Locks a file; raises BlockingIOError if somebody else has, and it shall not wait, another OSError if there are no locks."""
+        """Locks a file; raises BlockingIOError if the lock is held and ``wait`` is False, another OSError if there are no locks."""
         fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
@@ -45,7 +45,7 @@ def remove_if_there(*paths: str) -> None:
 # --- files -----------------------------------------------------------------------------------------------------------
 
 def temporary_path(path: str) -> str:
-    """A name beside ``path`` that nobody else uses; what is made there must be locked."""
+    """An unused name beside ``path``; the file that gets it must be locked."""
     return f"{path}{_MARK}{uuid.uuid4().hex[:16]}"
 
 
@@ -57,12 +57,12 @@ def create(path: str) -> int:
             _lock(descriptor, wait=True)
         if _is_still(descriptor, path):
             return descriptor
-        os.close(descriptor)  # somebody who cleans up came before the lock
+        os.close(descriptor)  # a process that cleans up removed the file before it was locked
 
 
 @contextlib.contextmanager
 def locked(path: str) -> Iterator[None]:
-    """Holds the lock of a file that is there, if nobody does."""
+    """Holds the lock of an existing file, unless another process has it."""
     descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     try:
         with contextlib.suppress(OSError):
@@ -81,10 +81,10 @@ def _is_still(descriptor: int, path: str) -> bool:
 
 @contextlib.contextmanager
 def _if_dead(path: str) -> Iterator[bool]:
-    """Is the writer of a temporary file dead? While the block lasts, nobody else can lock it."""
+    """True if the writer of a temporary file is dead. Inside the block no other process can lock the file."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    except OSError:  # it is gone, or somebody else's
+    except OSError:  # it is gone, or belongs to another user
         yield False
         return
     try:
@@ -94,13 +94,13 @@ def _if_dead(path: str) -> Iterator[bool]:
         except BlockingIOError:
             dead = False
         except OSError:
-            dead = _old(path)
+            dead = _are_old(path)
         yield dead
     finally:
         os.close(descriptor)
 
 
-def _old(*paths: str) -> bool:
+def _are_old(*paths: str) -> bool:
     now = time.time()
     try:
         return all(now - os.stat(path).st_mtime > _ABANDONED for path in paths)
@@ -115,20 +115,20 @@ def remove_abandoned(prefix: str) -> None:
             if dead:
                 remove_if_there(path)  # two tasks may clean up at the same time
     for path in glob.glob(glob.escape(prefix) + ".*.tempstate[!_]*"):  # TensorFlow's
-        if _old(path):
+        if _are_old(path):
             remove_if_there(path)
 
 
 # --- folders ---------------------------------------------------------------------------------------------------------
 
 @contextlib.contextmanager
-def owned(folders: list[str]) -> Iterator[None]:
-    """Keeps the folders of a sharded save from being taken for those of a dead one. At the end, whatever is still in them goes."""
+def claim_folders(folders: list[str]) -> Iterator[None]:
+    """Keeps the folders of a sharded save from being taken for abandoned ones. In the end, what is still in them is removed."""
     descriptors = []
     try:
         for folder in folders:
             with contextlib.suppress(OSError):  # if it cannot be made, it is the save that says why
-                descriptors.append(_own(folder))
+                descriptors.append(_claim(folder))
         yield
     finally:
         for folder in folders:
@@ -137,7 +137,7 @@ def owned(folders: list[str]) -> Iterator[None]:
             os.close(descriptor)
 
 
-def _own(folder: str) -> int:
+def _claim(folder: str) -> int:
     owner = os.path.join(folder, _OWNER)
     with contextlib.suppress(FileExistsError):
         os.mkdir(folder)
@@ -150,7 +150,7 @@ def remove_unmerged(folder: str) -> None:
     parts = os.path.join(glob.escape(folder), "part-*")
     remove_if_there(*glob.glob(parts))
     if glob.glob(parts):
-        return  # a task has not noticed yet that nobody wants its part: next time
+        return  # a task is still writing its part, which is not needed any more: next time
     remove_if_there(os.path.join(folder, _OWNER))
     with contextlib.suppress(OSError):  # it is not there, or something else is in it
         os.rmdir(folder)
@@ -166,5 +166,5 @@ def remove_abandoned_folders(parent: str) -> None:
             with _if_dead(owner) as dead:
                 if dead:
                     remove_unmerged(folder)
-        elif _old(folder, *glob.glob(os.path.join(glob.escape(folder), "*"))):
+        elif _are_old(folder, *glob.glob(os.path.join(glob.escape(folder), "*"))):
             remove_unmerged(folder)

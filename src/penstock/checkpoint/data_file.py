@@ -11,7 +11,7 @@ import threading
 from typing import Any
 
 from penstock.checkpoint.claims import create, remove_if_there
-from penstock.checkpoint.publish import on_disk
+from penstock.checkpoint.publish import sync_if_wanted
 
 _SMALL = 1 << 20  # bytes; what is smaller is collected first
 _AT_ONCE = 1 << 18  # bytes of one write: while Linux takes many megabytes at once, other threads wait for fresh memory, and training with them
@@ -50,7 +50,7 @@ class DataFile:
         self._end_thread()
         if self._error is not None:
             raise self._error
-        on_disk(self._descriptor)
+        sync_if_wanted(self._descriptor)
 
     def discard(self) -> None:
         """Removes the file, if it has not been renamed by now."""
@@ -84,7 +84,7 @@ class DataFile:
             self._thread = None
 
     def _write_pieces(self) -> None:
-        """The thread: after an error it goes on taking pieces, so that nobody waits for it in vain."""
+        """The thread: after an error it keeps taking pieces, so that the writer does not wait for it forever."""
         while (data := self._pieces.get()) is not None:
             if self._error is None:
                 try:

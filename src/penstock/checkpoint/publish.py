@@ -4,8 +4,8 @@ What must stay true: whenever the process is killed, what ``PREFIX.index`` descr
 complete before an index speaks of it, and renaming the index is the moment of change.
 
 A process that is killed loses nothing that it has written; a machine whose power fails loses what the operating system has not brought to the disk
-yet. By default nobody waits for that, as in TensorFlow. PENSTOCK_FSYNC=1 makes every save wait, at each step of the order above, and so the promise
-holds for power failures too.
+yet. By default a save does not wait for that, as in TensorFlow. PENSTOCK_FSYNC=1 makes every save wait, at each step of the order above, so that the
+promise holds for power failures too.
 
 A checkpoint under a new name is simple: its data files take their names, then its index. One that replaces another of the same name cannot just
 rename two files, for in between the old index would describe new data. The number of shards, which is part of the names of the data files, helps: the
@@ -36,7 +36,7 @@ def waits_for_disk() -> bool:
     return os.environ.get("PENSTOCK_FSYNC", "0") not in ("", "0")
 
 
-def on_disk(descriptor: int) -> None:
+def sync_if_wanted(descriptor: int) -> None:
     """Waits, if that is wanted, until an open file is on the disk."""
     if waits_for_disk():
         os.fsync(descriptor)
@@ -59,7 +59,7 @@ def write_atomically(path: str, contents: bytes) -> None:
         with open(create(temporary), "wb") as file:
             file.write(contents)
             file.flush()
-            on_disk(file.fileno())
+            sync_if_wanted(file.fileno())
             os.replace(temporary, path)
     except BaseException:
         remove_if_there(temporary)
@@ -134,7 +134,7 @@ def _copy(source: str, target: str) -> None:
     with open(source, "rb") as contents, open(create(temporary), "wb") as file:
         shutil.copyfileobj(contents, file, 1 << 20)
         file.flush()
-        on_disk(file.fileno())
+        sync_if_wanted(file.fileno())
         os.replace(temporary, target)
 
 

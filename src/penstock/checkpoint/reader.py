@@ -15,7 +15,7 @@ from penstock.graph.dtypes import DType
 
 
 @dataclass
-class Stored:
+class StoredTensor:
     """A tensor in a checkpoint: its type, its shape, and the parts it is stored in (none if it is stored as a whole)."""
 
     dtype: DType
@@ -26,14 +26,14 @@ class Stored:
 class Checkpoint:
     """The tensors of a checkpoint. ``path`` is the name that it was saved under."""
 
-    def __init__(self, path: str, tensors: dict[str, Stored]) -> None:
+    def __init__(self, path: str, tensors: dict[str, StoredTensor]) -> None:
         self.path, self.tensors = path, tensors
 
     def _read_part(self, name: str, part: TensorSlice | None) -> np.ndarray:
         """One of the stored parts of a tensor, or with None the tensor that is stored as a whole; a fresh array."""
         raise NotImplementedError
 
-    def stored(self, name: str) -> Stored:
+    def stored(self, name: str) -> StoredTensor:
         """What is known of a tensor; NotFoundError, with names that look alike, if it is not here."""
         tensor = self.tensors.get(name)
         if tensor is None:
@@ -68,7 +68,7 @@ class Checkpoint:
         whole = self._read_part(name, None)
         return whole if part.covers(full_shape) else whole[part.place()].copy()
 
-    def _collect(self, name: str, stored: Stored, wanted: TensorSlice) -> np.ndarray:
+    def _collect(self, name: str, stored: StoredTensor, wanted: TensorSlice) -> np.ndarray:
         """``wanted``, put together from the parts that have some of it."""
         result = np.empty(wanted.shape(stored.shape), stored.dtype.np)
         missing = result.size

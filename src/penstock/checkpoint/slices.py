@@ -88,17 +88,17 @@ def parse_shape_and_slice(spec: str) -> tuple[tuple[int, ...], TensorSlice]:
         pairs = [(0, WHOLE) if place == "-" else tuple(int(number) for number in place.split(",")) for place in places.split(":")]
         starts, lengths = zip(*pairs)
     except ValueError:
-        raise _bad(spec, "it must be like '4 2 0,2:-'") from None
+        raise _bad_spec(spec, "it must be like '4 2 0,2:-'") from None
     part = TensorSlice(starts, lengths)
     if len(shape) != len(pairs):
-        raise _bad(spec, f"{len(shape)} extents for {len(pairs)} places")
+        raise _bad_spec(spec, f"{len(shape)} extents for {len(pairs)} places")
     for extent, start, length in zip(shape, starts, lengths):
         if length != WHOLE and (start < 0 or length <= 0 or start + length > extent):
-            raise _bad(spec, f"{start},{length} is not inside an axis of {extent}")
+            raise _bad_spec(spec, f"{start},{length} is not inside an axis of {extent}")
     return shape, part
 
 
-def _bad(spec: str, why: str) -> OpError:
+def _bad_spec(spec: str, why: str) -> OpError:
     return InvalidArgumentError(None, None, f"Shape and slice of a tensor in a checkpoint, {spec!r}: {why}")
 
 
@@ -115,7 +115,7 @@ def slice_key(name: str, part: TensorSlice) -> bytes:
     """
     out = bytearray(_number(0) + _string(name.encode()) + _number(len(part.starts)))
     for start, length in zip(part.starts, part.lengths):
-        out += _signed(start) + _signed(length)
+        out += _signed_number(start) + _signed_number(length)
     return bytes(out)
 
 
@@ -130,8 +130,8 @@ def _string(text: bytes) -> bytes:
     return re.sub(b"\0|\xff", lambda match: b"\0\xff" if match[0] == b"\0" else b"\xff\0", text) + b"\0\1"
 
 
-def _signed(value: int) -> bytes:
-    """As many one-bits as the number has bytes, a zero, then the number; all bits turned over if it is negative."""
+def _signed_number(value: int) -> bytes:
+    """As many one-bits as the number has bytes, a zero, then the number; all bits inverted if it is negative."""
     magnitude = ~value if value < 0 else value
     size = magnitude.bit_length() // 7 + 1
     bits = 8 * size

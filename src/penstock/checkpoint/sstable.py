@@ -132,7 +132,7 @@ def read_table(path: str) -> dict[bytes, bytes]:
     try:
         return dict(_pairs(data))
     except (ValueError, IndexError, struct.error) as error:
-        raise DataLossError(None, None, f"{path} is no checkpoint, or a damaged one: {error}") from None
+        raise DataLossError(None, None, f"{path} is not a checkpoint, or it is damaged: {error}") from None
 
 
 def _pairs(data: bytes) -> Iterator[tuple[bytes, bytes]]:

@@ -22,7 +22,7 @@ PIECE = 1 << 20  # bytes between two looks at the crc: they are still in the cac
 _WRITTEN = 8 << 20  # bytes that are written at once, while the crc of the next ones is computed
 
 
-class Damaged(Exception):
+class DamagedData(Exception):
     """Bytes are missing or are not what was written; the message says what is wrong with them."""
 
 
@@ -71,7 +71,7 @@ def read_numbers(file: BinaryIO, into: np.ndarray, crc_wanted: int) -> None:
         piece = data[start:start + PIECE]
         got = file.readinto(piece)  # type: ignore[attr-defined]
         if got != len(piece):
-            raise Damaged(f"the file ends {len(data) - start - (got or 0)} bytes too early")
+            raise DamagedData(f"the file ends {len(data) - start - (got or 0)} bytes too early")
         crc = google_crc32c.extend(crc, piece)
     _compare(crc, crc_wanted)
 
@@ -85,14 +85,14 @@ def read_strings(data: bytes, shape: tuple[int, ...], crc_wanted: int) -> np.nda
             length, position = read_varint(data, position)
             lengths.append(length)
     except (IndexError, ValueError) as error:
-        raise Damaged(f"the lengths of the strings cannot be read ({error})") from None
+        raise DamagedData(f"the lengths of the strings cannot be read ({error})") from None
     crc = google_crc32c.value(_packed_lengths(lengths))
     checked = data[position:position + 4]
     if checked != struct.pack("<I", mask(crc)):
-        raise Damaged("the checksum of the lengths of the strings does not match")
+        raise DamagedData("the checksum of the lengths of the strings does not match")
     position += 4
     if position + sum(lengths) != len(data):
-        raise Damaged(f"strings of {sum(lengths)} bytes do not fill the {len(data) - position} bytes of the entry")
+        raise DamagedData(f"strings of {sum(lengths)} bytes do not fill the {len(data) - position} bytes of the entry")
     crc = google_crc32c.extend(crc, data[position - 4:])
     _compare(crc, crc_wanted)
     for index, length in enumerate(lengths):
@@ -103,4 +103,4 @@ def read_strings(data: bytes, shape: tuple[int, ...], crc_wanted: int) -> np.nda
 
 def _compare(crc: int, wanted: int) -> None:
     if mask(crc) != wanted:
-        raise Damaged(f"Checksum does not match: stored {wanted:08x} vs. calculated on the restored bytes {mask(crc):08x}")
+        raise DamagedData(f"Checksum does not match: stored {wanted:08x} vs. calculated on the restored bytes {mask(crc):08x}")

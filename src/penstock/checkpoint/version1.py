@@ -11,7 +11,7 @@ from google.protobuf.message import DecodeError
 
 from penstock.checkpoint.protos import SavedTensorSlices
 from penstock.checkpoint.publish import write_atomically
-from penstock.checkpoint.reader import Checkpoint, Stored
+from penstock.checkpoint.reader import Checkpoint, StoredTensor
 from penstock.checkpoint.slices import TensorSlice, from_proto, slice_key, whole_slice
 from penstock.checkpoint.sstable import build_table, read_table
 from penstock.errors import DataLossError, InvalidArgumentError
@@ -36,12 +36,12 @@ class Version1Reader(Checkpoint):
 
     def __init__(self, path: str, files: list[str]) -> None:
         self._tables: dict[bytes, tuple[str, bytes]] = {}
-        tensors: dict[str, Stored] = {}
+        tensors: dict[str, StoredTensor] = {}
         for file in files:
             table = read_table(file)
             for saved in _parse(file, table.pop(_META_KEY, b"")).meta.tensor:
                 shape = tuple(dim.size for dim in saved.shape.dim)
-                known = tensors.setdefault(saved.name, Stored(dtypes.as_dtype(saved.type), shape, []))
+                known = tensors.setdefault(saved.name, StoredTensor(dtypes.as_dtype(saved.type), shape, []))
                 known.parts.extend(from_proto(part) for part in saved.slice)
             self._tables.update((key, (file, value)) for key, value in table.items())
         if not tensors:

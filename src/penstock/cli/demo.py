@@ -77,7 +77,7 @@ def build_model(learning_rate: float = 2e-3) -> Model:
     return Model(images, labels, dropout, loss, accuracy, train, summary)
 
 
-def shifted(images: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+def shift(images: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
     """Each image moved by at most one pixel to the left or right: more handwriting for free.
 
     Not up or down: the digits fill the whole height, so that would cut them.
@@ -93,7 +93,7 @@ def batches(digits: Digits, epochs: int, rng: np.random.RandomState):
         order = rng.permutation(len(digits.train_labels))
         for start in range(0, len(order) - BATCH + 1, BATCH):
             chosen = order[start:start + BATCH]
-            yield shifted(digits.train_images[chosen], rng), digits.train_labels[chosen]
+            yield shift(digits.train_images[chosen], rng), digits.train_labels[chosen]
 
 
 def train(digits: Digits, logdir: str, epochs: int, seed: int, progress: bool = True) -> float:

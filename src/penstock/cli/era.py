@@ -46,7 +46,7 @@ _RANDOM: dict[str, Any] = {
 _ABSTRACT = {name: getattr(collections.abc, name) for name in collections.abc.__all__}
 
 
-def _gone() -> list[tuple[Any, dict[str, Any]]]:
+def _removed_names() -> list[tuple[Any, dict[str, Any]]]:
     """(object, the names that it should have)."""
     import base64  # here, so that only a program that runs with these names pays for the modules
     import fractions
@@ -64,7 +64,7 @@ def _gone() -> list[tuple[Any, dict[str, Any]]]:
     ]
 
 
-class _Modules:
+class _ModuleAliases:
     """Finds modules that have gone: {its name: the module that stands in for it}."""
 
     def __init__(self, modules: dict[str, str]) -> None:
@@ -80,14 +80,14 @@ class _Modules:
         sys.modules[module.__name__] = importlib.import_module(self.modules[module.__name__])
 
 
-_GONE = _Modules({"imp": "penstock.cli.old_imp", "xml.etree.cElementTree": "xml.etree.ElementTree"})
-_EMPTIED = _Modules({"scipy.misc": "penstock.cli.old_scipy_misc"})  # SciPy still has it, without the functions
+_GONE = _ModuleAliases({"imp": "penstock.cli.old_imp", "xml.etree.cElementTree": "xml.etree.ElementTree"})
+_EMPTIED = _ModuleAliases({"scipy.misc": "penstock.cli.old_scipy_misc"})  # SciPy still has it, without the functions
 
 
 def activate() -> list[str]:
     """Adds the names, and says so in one line on stderr. Returns what was added: ``numpy.float``, ..."""
     added = []
-    for owner, names in _gone():
+    for owner, names in _removed_names():
         for name, value in names.items():
             if name not in vars(owner):  # not hasattr(): that would call a module's __getattr__, which warns
                 setattr(owner, name, value)
@@ -95,7 +95,7 @@ def activate() -> list[str]:
     if _GONE not in sys.meta_path:
         sys.meta_path.append(_GONE)  # last: a module that is there wins
         sys.meta_path.insert(0, _EMPTIED)
-    if not sys.warnoptions:  # as old as the program is, it would be told at every step; `python -W default` brings that back
+    if not sys.warnoptions:  # an old program would get a warning at every step; `python -W default` brings them back
         for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning, SyntaxWarning):
             warnings.simplefilter("ignore", category)
     if added and not os.environ.get(QUIET):

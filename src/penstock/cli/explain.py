@@ -19,7 +19,7 @@ def main(argv: list[str]) -> int:
     """Runs a program and explains its steps, also if it ends with an error."""
     parser = argparse.ArgumentParser(prog="penstock explain", description="Run a program, then tell where its steps spent their time.",
                                      epilog="What stands behind the program goes to the program; -m and --no-era are those of `penstock run`.")
-    parser.add_argument("--plans", type=int, default=5, metavar="N", help="plans that are told of, those with the most time (default: %(default)s)")
+    parser.add_argument("--plans", type=int, default=5, metavar="N", help="plans to show, those with the most time first (default: %(default)s)")
     parser.add_argument("--kernels", type=int, default=15, metavar="N", help="kernels of each plan (default: %(default)s)")
     parser.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM ...")
     options = parser.parse_args(argv)

@@ -45,7 +45,7 @@ def main(argv: list[str]) -> int:
 
 def _parse(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="penstock graph", description=_DESCRIPTION, epilog="What stands behind a program goes to the program.")
-    parser.add_argument("--svg", metavar="PATH", help="where the picture goes (default: graph.svg)", default="graph.svg")
+    parser.add_argument("--svg", metavar="PATH", help="where the image goes (default: graph.svg)", default="graph.svg")
     parser.add_argument("--draw", choices=STAGES, default="built", help="the stage that is drawn (default: built)")
     parser.add_argument("--stages", default=",".join(STAGES), help="the stages that are printed, with commas between them (default: all)")
     parser.add_argument("--quiet", action="store_true", help="print one line per stage, not all nodes")
@@ -55,7 +55,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--runs", type=int, metavar="N", help="stop the program after N steps")
     parser.add_argument("--trace", action="store_true", help="of a program: measure what each node costs")
     parser.add_argument("--metadata", metavar="PATH", help="a RunMetadata with the costs of a traced step")
-    parser.add_argument("--depth", type=int, metavar="N", help="fold scopes that are more than N levels deep (default: as the picture needs)")
+    parser.add_argument("--depth", type=int, metavar="N", help="fold scopes that are more than N levels deep (default: as the image needs)")
     parser.add_argument("--devices", type=int, default=1, metavar="N", help="how many CPU devices there are, for a file (default: 1)")
     parser.add_argument("source", metavar="FILE|PROGRAM", help="a GraphDef (.pb, .pbtxt), a .meta file, a SavedModel, an event file; or prog.py")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="of the program")
@@ -98,7 +98,7 @@ def _of_file(options: argparse.Namespace) -> Iterator[Stage]:
 
 
 def _stages(graph: Graph, options: argparse.Namespace, devices: list[Device]) -> Iterator[Stage]:
-    """The stages of the step that the options name; by default all that nobody uses is fetched, with the placeholders fed."""
+    """The stages of the step that the options name; by default the outputs that no operation uses are fetched, with the placeholders fed."""
     named = [graph.as_graph_element(name) for name in options.fetch] or _ends(graph)
     feeds = [_tensor(graph, name) for name in options.feed] or [op.outputs[0] for op in graph.get_operations() if op.type == "Placeholder"]
     tensors = [item for item in named if isinstance(item, Tensor)]

@@ -38,7 +38,7 @@ def main(argv: list[str]) -> int:
     except (OSError, OpError) as error:
         parser.error(f"{source}: {error}")
     if not (options.ray or options.module or os.path.isfile(options.program)):
-        parser.error(f"can't open {options.program!r}: there is no such file")  # else each task would say so, again and again
+        parser.error(f"can't open {options.program!r}: there is no such file")  # otherwise every task would say so, again and again
     if options.ray:
         return _launch_on_ray(plan, options, secret)
     from penstock.distributed.launch_local import launch  # the engine that was asked for
@@ -62,7 +62,7 @@ def _add_tasks(add: Callable[..., Any]) -> None:
     add("--ps", type=_count, default=0, metavar="N", help="parameter servers (default: %(default)s)")
     add("--workers", type=_count, default=1, metavar="N", help="workers (default: %(default)s); worker 0 is the chief by convention")
     add("--chief", action="store_true", help="a chief of its own, beside the workers")
-    add("--evaluator", action="store_true", help="an evaluator, as estimators know it; it is no part of the cluster")
+    add("--evaluator", action="store_true", help="an evaluator, as estimators know it; it is not part of the cluster")
     add("--flags", action="store_const", const=CLASSIC_FLAGS, default="", help=f"add {CLASSIC_FLAGS}")
     add("--flags-as", dest="flags", type=_words, metavar="TEXT", help="add these arguments, in which {job}, {index}, {ps_hosts}, {worker_hosts} and "
                                                          "{chief_hosts} are filled in")
@@ -90,7 +90,7 @@ def _count(text: str) -> int:
     try:
         count = int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
     if count < 0:
         raise argparse.ArgumentTypeError(f"{count} is less than 0")
     return count
@@ -99,7 +99,7 @@ def _count(text: str) -> int:
 def _seconds(text: str) -> float:
     seconds = float(text)
     if not 0.0 <= seconds < math.inf:
-        raise argparse.ArgumentTypeError(f"{text} is no time to wait")
+        raise argparse.ArgumentTypeError(f"{text} is not a time to wait")
     return seconds
 
 

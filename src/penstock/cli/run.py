@@ -88,7 +88,7 @@ def _code(spec: ModuleSpec | None) -> CodeType | None:
 
 
 def _show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Prints an exception that nobody caught as Python does, without the frames that lead from the interpreter to the program."""
+    """Prints an uncaught exception as Python does, without the frames that lead from the interpreter to the program."""
     traceback.print_exception(kind, error, _inside_program(trace))
     if isinstance(error, SyntaxError):
         hint = python2.explain(error)

@@ -16,10 +16,10 @@ Description = dict[str, Any]
 
 
 def main(argv: list[str]) -> int:
-    """Asks, and prints the answer; the exit code is 1 if nobody answers, 3 if tasks are lost."""
+    """Asks, and prints the answer; the exit code is 1 if there is no answer, 3 if tasks are lost."""
     parser = argparse.ArgumentParser(prog="penstock status", description="Show what a running cluster does.",
                                      epilog="The cluster's secret is taken from PENSTOCK_CLUSTER_SECRET or PENSTOCK_CLUSTER_SECRET_FILE. The exit "
-                                            "code is 1 if nobody answers at TARGET, and 3 if a task of its cluster is lost.")
+                                            "code is 1 if there is no answer from TARGET, and 3 if a task of its cluster is lost.")
     parser.add_argument("target", metavar="TARGET", help="any task of the cluster: grpc://host:port")
     parser.add_argument("--json", action="store_true", help="as JSON")
     parser.add_argument("--all", action="store_true", help="all variables and errors, not only the largest and the last")

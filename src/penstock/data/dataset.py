@@ -11,7 +11,7 @@ from penstock.data.generator import from_generator
 from penstock.data.iterator import Iterator
 from penstock.data.padding import padded_batch
 from penstock.data.seed_tensors import seed_tensors
-from penstock.data.traced_function import TracedFunction, copied
+from penstock.data.traced_function import TracedFunction, copy_into_function
 from penstock.graph import dtypes as dt
 from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import to_tensor
@@ -67,7 +67,7 @@ class Dataset(structure.Structured):
     # --- what it is --------------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        return f"<DatasetV1Adapter shapes: {_plain(self.output_shapes)}, types: {_plain(self.output_types)}>"
+        return f"<DatasetV1Adapter shapes: {_readable(self.output_shapes)}, types: {_readable(self.output_types)}>"
 
     def __iter__(self) -> Any:
         raise RuntimeError("__iter__() is only supported inside of tf.function or when eager execution is enabled.")
@@ -162,11 +162,11 @@ class Dataset(structure.Structured):
             return self.map(map_func, num_parallel_calls or num_threads).prefetch(output_buffer_size)
         num_parallel_calls = num_threads if num_parallel_calls is None else num_parallel_calls
         traced = TracedFunction(map_func, "Dataset.map()", self._structure)
-        with traced.waiting():
+        with traced.after_control_captures():
             if num_parallel_calls is None:
-                return self._derive(dataset_functions.MapDataset, traced.captured, specs=traced.output, f=traced.graph, preserve_cardinality=True)
+                return self._derive(dataset_functions.MapDataset, traced.captures, specs=traced.output, f=traced.graph, preserve_cardinality=True)
             parallel = to_tensor(num_parallel_calls, dt.int32, name="num_parallel_calls")
-            return self._derive(dataset_parallel.ParallelMapDataset, traced.captured, parallel, specs=traced.output, f=traced.graph,
+            return self._derive(dataset_parallel.ParallelMapDataset, traced.captures, parallel, specs=traced.output, f=traced.graph,
                                 preserve_cardinality=True)
 
     map_with_legacy_function = map
@@ -175,8 +175,8 @@ class Dataset(structure.Structured):
         """The elements for which a function is true."""
         traced = TracedFunction(predicate, "Dataset.filter()", self._structure)
         traced.expect_scalar(dt.bool_, "`predicate`")
-        with traced.waiting():
-            return self._derive(dataset_functions.FilterDataset, traced.captured, predicate=traced.graph)
+        with traced.after_control_captures():
+            return self._derive(dataset_functions.FilterDataset, traced.captures, predicate=traced.graph)
 
     filter_with_legacy_function = filter
 
@@ -184,8 +184,8 @@ class Dataset(structure.Structured):
         """The elements of the datasets that a function makes of each element."""
         traced = TracedFunction(map_func, "Dataset.flat_map()", self._structure)
         inner = dataset_structure(traced, "flat_map")
-        with traced.waiting():
-            return self._derive(dataset_functions.FlatMapDataset, traced.captured, specs=inner, f=traced.graph)
+        with traced.after_control_captures():
+            return self._derive(dataset_functions.FlatMapDataset, traced.captures, specs=inner, f=traced.graph)
 
     def interleave(self, map_func: Callable[..., Any], cycle_length: Any = AUTOTUNE, block_length: Any = 1,
                    num_parallel_calls: Any = None) -> Dataset:
@@ -198,8 +198,8 @@ class Dataset(structure.Structured):
         if num_parallel_calls is not None:
             inputs.append(int64(num_parallel_calls, "num_parallel_calls"))
             definition = dataset_parallel.ParallelInterleaveDatasetV2
-        with traced.waiting():
-            return self._derive(definition, traced.captured, *inputs, specs=inner, f=traced.graph)
+        with traced.after_control_captures():
+            return self._derive(definition, traced.captures, *inputs, specs=inner, f=traced.graph)
 
     def batch(self, batch_size: Any, drop_remainder: Any = False) -> Dataset:
         """Elements stacked, ``batch_size`` at a time; the last batch is smaller, or dropped."""
@@ -282,8 +282,8 @@ class Dataset(structure.Structured):
             state = structure.normalize(initial_state)
         specs = structure.structure_of(state)
         traced = trace_with_state(reduce_func, "Dataset.reduce()", specs, self._structure, lambda result: result)
-        with traced.waiting():
-            outputs = dataset_functions.ReduceDataset(self._variant_tensor, structure.encode(traced.state, state), traced.captured, f=traced.graph,
+        with traced.after_control_captures():
+            outputs = dataset_functions.ReduceDataset(self._variant_tensor, structure.encode(traced.state, state), traced.captures, f=traced.graph,
                                                       **structure.output_attrs(traced.state))
         return structure.decode(traced.state, outputs)
 
@@ -307,7 +307,7 @@ class Dataset(structure.Structured):
     def make_one_shot_iterator(self) -> Iterator:
         """An iterator that goes through the dataset once and needs no initialisation. The dataset must not depend on placeholders or variables."""
         try:
-            factory = copied(self._variant_tensor, f"make_dataset_{next(_names)}")
+            factory = copy_into_function(self._variant_tensor, f"make_dataset_{next(_names)}")
         except ValueError as error:
             if "Cannot capture a" not in str(error):
                 raise
@@ -332,7 +332,7 @@ class Dataset(structure.Structured):
 
 # --- helpers ---------------------------------------------------------------------------------------------------------
 
-def _plain(legacy: Any) -> Any:
+def _readable(legacy: Any) -> Any:
     return legacy if element_nest.is_sequence(legacy) else str(legacy) if not isinstance(legacy, dt.DType) else repr(legacy)
 
 

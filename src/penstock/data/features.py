@@ -24,7 +24,7 @@ def parse_example_dataset(features: Any, num_parallel_calls: Any = 1) -> Transfo
     return lambda dataset: dataset.map(lambda serialized: parse_example(serialized, features), num_parallel_calls=num_parallel_calls)
 
 
-def _shuffled_and_repeated(dataset: Dataset, num_epochs: Any, shuffle: bool, buffer_size: int, seed: Any) -> Dataset:
+def _shuffle_and_repeat(dataset: Dataset, num_epochs: Any, shuffle: bool, buffer_size: int, seed: Any) -> Dataset:
     if num_epochs != 1 and shuffle:
         return dataset.apply(shuffle_and_repeat(buffer_size, num_epochs, seed))
     if shuffle:
@@ -45,7 +45,7 @@ def make_batched_features_dataset(file_pattern: Any, batch_size: Any, features: 
     dataset = dataset.apply(parallel_interleave(lambda name: reader(name, *arguments), reader_num_threads or 1, sloppy=sloppy_ordering))
     if dataset.output_types == (dt.string, dt.string):  # keys and records
         dataset = dataset.map(lambda _, record: record)
-    dataset = _shuffled_and_repeated(dataset, num_epochs, shuffle, shuffle_buffer_size, shuffle_seed)
+    dataset = _shuffle_and_repeat(dataset, num_epochs, shuffle, shuffle_buffer_size, shuffle_seed)
     dataset = dataset.batch(batch_size, drop_remainder=drop_final_batch or num_epochs is None)
     dataset = dataset.apply(parse_example_dataset(features, parser_num_threads or 2))
     if label_key is not None:
@@ -94,7 +94,7 @@ def make_csv_dataset(file_pattern: Any, batch_size: Any, column_names: Any = Non
     chosen = sorted(names.index(item) if isinstance(item, str) else item for item in select_columns) if select_columns is not None \
         else list(range(len(names)))
     defaults = list(column_defaults) if column_defaults is not None else \
-        _inferred(paths, chosen, field_delim, na_value, header, num_rows_for_inference)
+        _infer_defaults(paths, chosen, field_delim, na_value, header, num_rows_for_inference)
     kept = [names[index] for index in chosen]
     if label_name is not None and label_name not in kept:
         raise ValueError("`label_name` provided must be one of the columns.")
@@ -104,15 +104,15 @@ def make_csv_dataset(file_pattern: Any, batch_size: Any, column_names: Any = Non
                                     chosen if select_columns is not None else None)
         return dataset.apply(without_errors()) if ignore_errors else dataset
 
-    def named(*columns: Any) -> Any:
+    def as_features(*columns: Any) -> Any:
         features = dict(zip(kept, columns))
         return features if label_name is None else (features, features.pop(label_name))
 
     dataset = Dataset.from_tensor_slices(paths)
     dataset = dataset.shuffle(len(paths), shuffle_seed) if shuffle else dataset
     dataset = dataset.apply(parallel_interleave(lambda name: rows([name]), num_parallel_reads or 1, sloppy=sloppy))
-    dataset = _shuffled_and_repeated(dataset, num_epochs, shuffle, shuffle_buffer_size, shuffle_seed)
-    dataset = dataset.batch(batch_size, drop_remainder=num_epochs is None).map(named)
+    dataset = _shuffle_and_repeat(dataset, num_epochs, shuffle, shuffle_buffer_size, shuffle_seed)
+    dataset = dataset.batch(batch_size, drop_remainder=num_epochs is None).map(as_features)
     return dataset.prefetch(AUTOTUNE if prefetch_buffer_size is None else prefetch_buffer_size)
 
 
@@ -131,7 +131,7 @@ def _first_row(paths: list[str], delimiter: str) -> list[str]:
     return first
 
 
-def _inferred(paths: list[str], chosen: list[int], delimiter: str, na_value: str, header: bool, limit: int | None) -> list[Any]:
+def _infer_defaults(paths: list[str], chosen: list[int], delimiter: str, na_value: str, header: bool, limit: int | None) -> list[Any]:
     """A default per column: of the narrowest type that holds all values of the first rows."""
     kinds = [0] * len(chosen)
     seen = 0
@@ -143,11 +143,11 @@ def _inferred(paths: list[str], chosen: list[int], delimiter: str, na_value: str
                 break
             seen += 1
             for place, index in enumerate(chosen):
-                kinds[place] = max(kinds[place], _narrowest(row[index], na_value))
+                kinds[place] = max(kinds[place], _narrowest_kind(row[index], na_value))
     return [constant(["" if _NUMBERS[kind][1] is dt.string else 0], _NUMBERS[kind][1]) for kind in kinds]
 
 
-def _narrowest(text: str, na_value: str) -> int:
+def _narrowest_kind(text: str, na_value: str) -> int:
     """Which of _NUMBERS a field is."""
     if text in ("", na_value):
         return 0

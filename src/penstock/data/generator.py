@@ -22,7 +22,7 @@ from penstock.ops.data.dataset_sources import GeneratorDataset
 from penstock.ops.flow.py_func import py_func
 
 
-class _Running:
+class _Generators:
     """The generators that are under way, by number."""
 
     def __init__(self, start: Callable[..., Any]) -> None:
@@ -52,18 +52,18 @@ def from_generator(dataset_class: Any, generator: Callable[..., Any], output_typ
         raise TypeError("`generator` must be callable.")
     specs = structure.from_legacy(output_types, output_shapes)
     given = tuple(to_tensor(value, name="args") for value in (arguments or ()))
-    running = _Running(generator)
+    generators = _Generators(generator)
     leaves = element_nest.flatten(specs)
 
-    def following(number: Any) -> list[Any]:
-        return _components(running.next(number), specs, leaves)
+    def next_components(number: Any) -> list[Any]:
+        return _components(generators.next(number), specs, leaves)
 
     def make(_: Any) -> Any:
         number = structure.TensorSpec(dt.int64, TensorShape(()))
-        begin = TracedFunction(lambda: py_func(running.start, given, dt.int64), "Dataset.from_generator()")
-        step = TracedFunction(lambda state: py_func(following, [state], [spec.dtype for spec in leaves]), "Dataset.from_generator()", number)
-        finish = TracedFunction(lambda state: py_func(running.finish, [state], dt.int64), "Dataset.from_generator()", number)
-        variant = GeneratorDataset(begin.captured, step.captured, finish.captured, init_func=begin.graph, next_func=step.graph,
+        begin = TracedFunction(lambda: py_func(generators.start, given, dt.int64), "Dataset.from_generator()")
+        step = TracedFunction(lambda state: py_func(next_components, [state], [spec.dtype for spec in leaves]), "Dataset.from_generator()", number)
+        finish = TracedFunction(lambda state: py_func(generators.finish, [state], dt.int64), "Dataset.from_generator()", number)
+        variant = GeneratorDataset(begin.captures, step.captures, finish.captures, init_func=begin.graph, next_func=step.graph,
                                    finalize_func=finish.graph, **structure.output_attrs(specs))
         return dataset_class(variant, specs)
 

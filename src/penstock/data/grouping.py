@@ -41,8 +41,8 @@ def group_by_window(key_func: Callable[..., Any], reduce_func: Callable[[Any, Da
         key.expect_scalar(dt.int64, "`key_func`")
         reduce = TracedFunction(reduce_func, _USER, _KEY, DatasetSpec(dataset._structure, Dataset._of))
         size = TracedFunction(size_of, _USER, _KEY)
-        with key.waiting(), reduce.waiting(), size.waiting():
-            return dataset._derive(GroupByWindowDataset, key.captured, reduce.captured, size.captured, key_func=key.graph, reduce_func=reduce.graph,
+        with key.after_control_captures(), reduce.after_control_captures(), size.after_control_captures():
+            return dataset._derive(GroupByWindowDataset, key.captures, reduce.captures, size.captures, key_func=key.graph, reduce_func=reduce.graph,
                                    window_size_func=size.graph, specs=dataset_structure(reduce, "group_by_window"))
     return transform
 
@@ -64,8 +64,8 @@ def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> Transfor
         begin = TracedFunction(reducer.init_func, user, _KEY)
         reduce = trace_with_state(reducer.reduce_func, user, begin.output, dataset._structure, lambda result: result)
         finish = TracedFunction(reducer.finalize_func, user, reduce.state)
-        with key.waiting(), begin.waiting(), reduce.waiting(), finish.waiting():
-            return dataset._derive(GroupByReducerDataset, key.captured, begin.captured, reduce.captured, finish.captured, specs=finish.output,
+        with key.after_control_captures(), begin.after_control_captures(), reduce.after_control_captures(), finish.after_control_captures():
+            return dataset._derive(GroupByReducerDataset, key.captures, begin.captures, reduce.captures, finish.captures, specs=finish.output,
                                    key_func=key.graph, init_func=begin.graph, reduce_func=reduce.graph, finalize_func=finish.graph)
     return transform
 

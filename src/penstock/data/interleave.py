@@ -36,8 +36,8 @@ def parallel_interleave(map_func: Callable[..., Any], cycle_length: Any, block_l
         inputs = [int64(cycle_length, "cycle_length"), int64(block_length, "block_length"), to_tensor(sloppy, dt.bool_, name="sloppy"),
                   int64(ahead, "buffer_output_elements"),
                   int64(2 * cycle_length if prefetch_input_elements is None else prefetch_input_elements, "prefetch_input_elements")]
-        with traced.waiting():
-            return dataset._derive(ParallelInterleaveDataset, traced.captured, *inputs, specs=inner, f=traced.graph)
+        with traced.after_control_captures():
+            return dataset._derive(ParallelInterleaveDataset, traced.captures, *inputs, specs=inner, f=traced.graph)
     return transform
 
 
@@ -48,7 +48,7 @@ class RandomDataset(Dataset):
         super().__init__(RandomDatasetOp(*seed_tensors(seed), **structure.output_attrs(_NUMBER)), _NUMBER)
 
 
-def _directed(selector: Dataset, datasets: list[Dataset]) -> Dataset:
+def _interleave_by(selector: Dataset, datasets: list[Dataset]) -> Dataset:
     first = datasets[0]
     specs = first._structure
     for other in datasets[1:]:
@@ -63,7 +63,7 @@ def choose_from_datasets(datasets: Any, choice_dataset: Dataset) -> Dataset:
     """Elements of several datasets, in the order of the numbers that ``choice_dataset`` gives."""
     if choice_dataset.output_types is not dt.int64 or not choice_dataset.output_shapes.is_compatible_with([]):
         raise TypeError("`choice_dataset` must be a dataset of scalar `tf.int64` tensors.")
-    return _directed(choice_dataset, list(datasets))
+    return _interleave_by(choice_dataset, list(datasets))
 
 
 def sample_from_datasets(datasets: Any, weights: Any = None, seed: Any = None) -> Dataset:
@@ -72,7 +72,7 @@ def sample_from_datasets(datasets: Any, weights: Any = None, seed: Any = None) -
     if isinstance(weights, Dataset):
         logits = weights.map(lambda *p: log(p[0], name="logits"))
         pairs = Dataset.zip((logits, RandomDataset(seed).batch(2)))
-        return _directed(pairs.map(_draw), datasets)
+        return _interleave_by(pairs.map(_draw), datasets)
     if weights is None:
         values = np.zeros([1, len(datasets)], np.float32)
     else:
@@ -83,7 +83,7 @@ def sample_from_datasets(datasets: Any, weights: Any = None, seed: Any = None) -
         values = expand_dims(log(tensor, name="logits"), 0)
     if len(datasets) == 1:
         return datasets[0]
-    return _directed(RandomDataset(seed).batch(2).map(lambda seed: _draw(values, seed)), datasets)
+    return _interleave_by(RandomDataset(seed).batch(2).map(lambda seed: _draw(values, seed)), datasets)
 
 
 def _draw(logits: Any, seed: Any) -> Any:

@@ -20,7 +20,7 @@ _PRIOR = 10  # elements of each class that count as seen before the first one: e
 _TINY = 1e-30
 
 
-def resampled(dataset: Dataset, class_func: Callable[..., Any], target_dist: Any, initial_dist: Any, seed: int | None) -> Dataset:
+def resample(dataset: Dataset, class_func: Callable[..., Any], target_dist: Any, initial_dist: Any, seed: int | None) -> Dataset:
     """See ``rejection_resample``."""
     target = to_tensor(target_dist, name="target_dist")
     target = cast(target, dt.float32)
@@ -34,11 +34,11 @@ def resampled(dataset: Dataset, class_func: Callable[..., Any], target_dist: Any
     def keep(label: Tensor, distribution: Tensor, element: Any) -> Tensor:
         return random_uniform([], seed=seed) < gather(_acceptance(distribution, target), label)
 
-    joined = Dataset.zip((classes, distributions, dataset.map(lambda *parts: _whole(dataset, parts))))
+    joined = Dataset.zip((classes, distributions, dataset.map(lambda *parts: _whole_element(dataset, parts))))
     return joined.filter(lambda label, distribution, *rest: keep(label, distribution, rest)).map(lambda label, _, *rest: (label, *rest))
 
 
-def _whole(dataset: Dataset, parts: tuple[Any, ...]) -> Any:
+def _whole_element(dataset: Dataset, parts: tuple[Any, ...]) -> Any:
     return parts if type(dataset._structure) is tuple else element_nest.flatten(parts)[0] if not element_nest.is_sequence(parts[0]) else parts[0]
 
 

@@ -27,7 +27,7 @@ class TracedFunction:
             if len(elements) == 1 and type(elements[0]) is tuple:  # an element that is a plain tuple comes as arguments
                 elements = list(elements[0])
             result = function(*elements)
-            result = self._checked(tuple(result) if isinstance(result, list) else result, user)
+            result = self._normalize_result(tuple(result) if isinstance(result, list) else result, user)
             self.output = structure.structure_of(result)
             self.graph.outputs = [self.graph.capture(tensor) for tensor in structure.encode(self.output, result)]
         _leave_collections(self.graph)
@@ -38,15 +38,15 @@ class TracedFunction:
         return structure.decode(specs, tensors)
 
     @staticmethod
-    def _checked(result: Any, user: str) -> Any:
+    def _normalize_result(result: Any, user: str) -> Any:
         try:
             return structure.normalize(result, "result")
         except (TypeError, ValueError) as error:
             raise TypeError(f"Unsupported return value from function passed to {user}: {result}. ({error})") from None
 
     @property
-    def captured(self) -> list[Tensor]:
-        """The tensors of the graph around it that it uses."""
+    def captures(self) -> list[Tensor]:
+        """The tensors of the outer graph that it uses."""
         return list(self.graph.captures)
 
     def expect_scalar(self, dtype: Any, what: str) -> None:
@@ -55,18 +55,18 @@ class TracedFunction:
         if spec is None or spec.dtype is not dtype or not spec.shape.is_compatible_with([]):
             raise ValueError(f"{what} must return a scalar {dtype.name} tensor, not {self.output}.")
 
-    def waiting(self) -> Any:
-        """A ``with`` block for the op that calls the function: it waits for what the function's ops wait for."""
+    def after_control_captures(self) -> Any:
+        """A ``with`` block for the op that calls the function: it runs after the outer ops that the function's ops depend on."""
         return control_dependencies(list(self.graph.control_captures))
 
 
 def _leave_collections(function: FuncGraph) -> None:
-    """Takes out of the collections, which are those of the graph around, what is a part of the function: nobody outside can use its summaries."""
+    """Removes what belongs to the function from the collections, which are those of the outer graph: its summaries are of no use outside."""
     for items in function._collections.values():
         items[:] = [item for item in items if getattr(item, "graph", None) is not function]
 
 
-def copied(dataset: Tensor, name: str) -> FuncGraph:
+def copy_into_function(dataset: Tensor, name: str) -> FuncGraph:
     """A function without arguments that makes a dataset anew; ValueError if it depends on state, which a function cannot take along."""
     graph = separate_function(name, default_graph())
     copies: dict[Tensor, Tensor] = {}

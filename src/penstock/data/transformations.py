@@ -31,8 +31,8 @@ def map_and_batch(map_func: Callable[..., Any], batch_size: Any, num_parallel_ba
         calls = num_parallel_calls if num_parallel_calls is not None else batch_size * (num_parallel_batches or 1)
         parallel, drop = int64(calls, "num_parallel_calls"), to_tensor(drop_remainder, dt.bool_, name="drop_remainder")
         specs = element_nest.map_structure(lambda spec: spec.batched(batch_length(size, drop)), traced.output)
-        with traced.waiting():
-            return dataset._derive(dataset_parallel.MapAndBatchDataset, traced.captured, size, parallel, drop, specs=specs, f=traced.graph,
+        with traced.after_control_captures():
+            return dataset._derive(dataset_parallel.MapAndBatchDataset, traced.captures, size, parallel, drop, specs=specs, f=traced.graph,
                                    preserve_cardinality=True)
     return transform
 
@@ -99,8 +99,8 @@ def take_while(predicate: Callable[..., Any]) -> Transformation:
     def transform(dataset: Dataset) -> Dataset:
         traced = TracedFunction(predicate, "tf.data.experimental.take_while()", dataset._structure)
         traced.expect_scalar(dt.bool_, "`predicate`")
-        with traced.waiting():
-            return dataset._derive(dataset_functions.TakeWhileDataset, traced.captured, predicate=traced.graph)
+        with traced.after_control_captures():
+            return dataset._derive(dataset_functions.TakeWhileDataset, traced.captures, predicate=traced.graph)
     return transform
 
 
@@ -115,8 +115,8 @@ def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Transformation:
             return result[0]
 
         traced = trace_with_state(scan_func, "tf.data.experimental.scan()", structure.structure_of(state), dataset._structure, new_state)
-        with traced.waiting():
-            return dataset._derive(dataset_functions.ScanDataset, structure.encode(traced.state, state), traced.captured, specs=traced.output[1],
+        with traced.after_control_captures():
+            return dataset._derive(dataset_functions.ScanDataset, structure.encode(traced.state, state), traced.captures, specs=traced.output[1],
                                    f=traced.graph)
     return transform
 
@@ -170,8 +170,8 @@ def rejection_resample(class_func: Callable[..., Any], target_dist: Any, initial
 
     ``initial_dist`` is the distribution of the data; if it is not given, it is estimated from the classes seen so far.
     """
-    from penstock.data.rejection import resampled  # random numbers, for this one only
-    return lambda dataset: resampled(dataset, class_func, target_dist, initial_dist, seed)
+    from penstock.data.rejection import resample  # random numbers, for this one only
+    return lambda dataset: resample(dataset, class_func, target_dist, initial_dist, seed)
 
 
 def make_saveable_from_iterator(iterator: Any) -> Any:

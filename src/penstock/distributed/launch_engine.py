@@ -43,23 +43,23 @@ class Engine:
 
     def run(self) -> int:
         """Runs the job to its end; returns its exit code."""
-        with _caught(self._interrupts):
+        with _catch_signals(self._interrupts):
             try:
-                self.happened(life.Begin())
+                self.handle(life.Begin())
                 while self._code is None:
                     self.look()
                     if self._interrupts:
-                        self.happened(life.Interrupt(self._interrupts.pop(0)))
+                        self.handle(life.Interrupt(self._interrupts.pop(0)))
                     elif self.printer.unread and not self.state.ending:
-                        self.happened(life.Interrupt(signal.SIGPIPE))
-                    self.happened(life.Tick())
+                        self.handle(life.Interrupt(signal.SIGPIPE))
+                    self.handle(life.Tick())
                     self.printer.status(self._status_line())
             finally:
                 self.close()
                 self.printer.close()
         return self._code
 
-    def happened(self, event: life.Event) -> None:
+    def handle(self, event: life.Event) -> None:
         """Does what follows from an event."""
         for instruction in self.state.handle(event, time.monotonic()):
             if isinstance(instruction, life.Start):
@@ -100,7 +100,7 @@ def inherited_environment() -> dict[str, str]:
 
 
 @contextmanager
-def _caught(interrupts: list[int]) -> Iterator[None]:
+def _catch_signals(interrupts: list[int]) -> Iterator[None]:
     """Collects signals that want the launcher to end. Only the main thread can; elsewhere they do what they always do."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -52,7 +52,7 @@ class Guard:
             os.close(opener)
         return process
 
-    def gone(self, process: subprocess.Popen[bytes]) -> None:
+    def program_ended(self, process: subprocess.Popen[bytes]) -> None:
         """A program has ended: so does what it started."""
         kill_group(process.pid, signal.SIGKILL)
         self._tell(f"-{process.pid}")

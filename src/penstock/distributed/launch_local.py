@@ -55,7 +55,7 @@ class _Local(Engine):
             code = process.ended()
             if code is not None:
                 del self._running[task]
-                self.happened(life.Exited(task, code))
+                self.handle(life.Exited(task, code))
 
     def close(self) -> None:
         for process in self._running.values():

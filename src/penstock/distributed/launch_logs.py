@@ -37,15 +37,15 @@ class Lines:
         if len(self._buffer) > _LONGEST:
             whole.append(self._buffer)
             self._buffer = b""
-        return [_shown(line) for line in whole]
+        return [_visible_text(line) for line in whole]
 
     def rest(self) -> list[str]:
         """What came without an end of line."""
         left, self._buffer = self._buffer, b""
-        return [_shown(left)] if left else []
+        return [_visible_text(left)] if left else []
 
 
-def _shown(line: bytes) -> str:
+def _visible_text(line: bytes) -> str:
     text = line.decode("utf-8", "replace").rstrip("\r")
     return re.split("\r", text)[-1]
 
@@ -60,7 +60,7 @@ class Printer:
         self._err = err
         self._has_status = status and err.isatty() and os.environ.get("TERM") != "dumb"
         self._status = ""
-        self.unread = False  # True once nobody reads the output any more: `penstock launch ... | head`
+        self.unread = False  # True once the output is no longer read: `penstock launch ... | head`
 
     def line(self, task: Task, stream: str, text: str) -> None:
         """A line of a task's ``out`` or ``err``."""

@@ -1,4 +1,4 @@
-"""What a launched task is told: its place in the cluster, as TF_CONFIG and, for programs of before TF_CONFIG, as flags.
+"""What a launched task is given: its place in the cluster, as TF_CONFIG and, for programs older than TF_CONFIG, as flags.
 
 Nothing is started here: a ``LaunchPlan`` is asked for the tasks of a job, and for the command and the environment of each, once addresses are known.
 """
@@ -67,7 +67,7 @@ class LaunchPlan:
         """How the task is started."""
         values = {"job": task.job, "index": str(task.index)}
         values.update({f"{job}_hosts": ",".join(cluster.get(job, ())) for job in ("ps", "worker", "chief")})
-        extra = [_filled(word, values) for word in shlex.split(self.flags)]
+        extra = [_fill_in(word, values) for word in shlex.split(self.flags)]
         return [python, "-m", "penstock", "run", *self.program, *extra]
 
 
@@ -78,7 +78,7 @@ def environment(task: Task, cluster: Mapping[str, list[str]], secret: str | None
     return variables if secret is None else {**variables, "PENSTOCK_CLUSTER_SECRET": secret}
 
 
-def _filled(word: str, values: Mapping[str, str]) -> str:
+def _fill_in(word: str, values: Mapping[str, str]) -> str:
     for name, value in values.items():
         word = word.replace("{" + name + "}", value)
     return word

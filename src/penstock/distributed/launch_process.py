@@ -41,7 +41,7 @@ class LaunchedProcess:
         """The exit code once it has ended, its last words are handed on, and whatever it started has ended too."""
         if self._process.poll() is None:
             return None
-        self._guard.gone(self._process)
+        self._guard.program_ended(self._process)
         self._close()
         return self._process.returncode
 
@@ -59,7 +59,7 @@ class LaunchedProcess:
         self.ended()
 
     def _close(self) -> None:
-        """A process that it started elsewhere may still hold a pipe: nobody waits for that."""
+        """A process that it started elsewhere may still hold a pipe: that is not waited for."""
         for pipe, (stream, lines) in self._pipes.items():
             rest = pipe.read() if pipe in self._selector.get_map() else None
             for line in lines.feed(rest or b"") + lines.rest():
@@ -71,7 +71,7 @@ class LaunchedProcess:
 
 
 def free_ports(count: int, host: str = "127.0.0.1") -> list[int]:
-    """Ports that nobody listens on, outside the range from which outgoing connections take theirs:
+    """Ports without a listener, outside the range from which outgoing connections take theirs:
     a task that is started again must get its own back."""
     lowest = _first_ephemeral_port()
     ports: list[int] = []

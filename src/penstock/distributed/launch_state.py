@@ -2,8 +2,8 @@
 
 The rules. A task that fails (ends with a code other than 0, or by a signal) is started again, ``max_restarts`` times, after a pause that doubles. The
 workers decide: when all have ended well the job is done, and those that serve (ps) are stopped. When one cannot be started again the job has
-failed with its code. Whoever is stopped is asked first, and killed after ``grace`` seconds; ps are asked when the last worker has gone, so that a
-worker can still write a checkpoint.
+failed with its code. A task that is stopped is asked first, and killed after ``grace`` seconds; the ps are asked when the last worker is gone, so
+that a worker can still write a checkpoint.
 """
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Exited:
 
 @dataclass(frozen=True)
 class Interrupt:
-    """Somebody wants the job to end: Ctrl-C, or a signal to the launcher."""
+    """The job is asked to end: Ctrl-C, or a signal to the launcher."""
 
     number: int
 
@@ -114,7 +114,7 @@ class LaunchState:
         return [*notes, *self._starts(now), *self._signals(now), *self._finish()]
 
     def statuses(self) -> dict[Task, str]:
-        """Who waits to be started, runs, or has ended."""
+        """Which tasks wait to be started, run, or have ended."""
         return {task: entry.status for task, entry in self._entries.items()}
 
     @property
@@ -175,9 +175,9 @@ class LaunchState:
         if not self.ending:
             return []
         first = [task for task in self._entries if not task.serves]
-        told = self._running(first) or self._running(list(self._entries))
+        recipients = self._running(first) or self._running(list(self._entries))
         sent: list[Instruction] = []
-        for task in told:
+        for task in recipients:
             entry = self._entries[task]
             if entry.ladder and entry.due <= now:
                 sent.append(Signal(task, entry.ladder.pop(0)))

@@ -172,7 +172,7 @@ class _Cluster(Engine):
             self._actors[task].signal.remote(number)
         elif task in self._actors:  # nothing runs there yet
             self._drop(task)
-            self.happened(life.Exited(task, -number))
+            self.handle(life.Exited(task, -number))
 
     def look(self) -> None:
         time.sleep(_BEAT)  # actors answer at once: this is the pace of looking
@@ -224,12 +224,12 @@ class _Cluster(Engine):
             self._looking[task] = self._actors[task].look.remote()
         else:
             self._drop(task)
-            self.happened(life.Exited(task, code))
+            self.handle(life.Exited(task, code))
 
     def _lost(self, task: Task, error: RayError) -> None:
         self.printer.note(f"{task}: {str(error).strip().splitlines()[-1].strip()}")
         self._drop(task)
-        self.happened(life.Exited(task, life.LOST))
+        self.handle(life.Exited(task, life.LOST))
 
     def _drop(self, task: Task) -> None:
         self._reserving.pop(task, None)

@@ -18,7 +18,7 @@ from penstock.execute.executor import DeviceRun
 from penstock.execute.plan import PartitionPlan
 from penstock.execute.step import GRACE, Step, working_for
 from penstock.execute.threads import POOL, afterwards, work
-from penstock.state.waiting import Elsewhere, Suspended, impatience
+from penstock.state.waiting import NeedsThread, Suspended, this_thread
 
 _log = logging.getLogger("tensorflow.worker")
 _CANCELLED = -1  # instead of the number of a node: the step was cancelled
@@ -110,15 +110,15 @@ class DrivenRun(DeviceRun):
 
     def _attempt(self, index: int) -> None:
         """Calls a kernel that would rather not wait."""
-        impatience.resumption = resumption = self._suspended.pop(index, None) or _Resumption(self, index)
+        this_thread.resumption = resumption = self._suspended.pop(index, None) or _Resumption(self, index)
         try:
             try:
                 result = self._call(index)
             finally:
-                impatience.resumption = None
+                this_thread.resumption = None
         except Suspended:
             self._suspended[index] = resumption
-        except Elsewhere:
+        except NeedsThread:
             POOL.submit(lambda: self._run_elsewhere(index))
         except OpError as error:
             self._ended(index, None, error)

@@ -15,7 +15,7 @@ _HELP = ("-h", "--help", "-help", "--helpfull", "--helpshort")
 def run(main: Callable[[list[str]], Any] | None = None, argv: Sequence[str] | None = None) -> NoReturn:
     """Calls ``main`` (by default the ``main`` of the running program) with the arguments that are not flags.
 
-    Flags that nobody defined are left in ``argv``, as TensorFlow does. ``--help`` prints the program's docstring and its flags.
+    Undefined flags are left in ``argv``, as TensorFlow does. ``--help`` prints the program's docstring and its flags.
     """
     program = sys.modules["__main__"]
     main = main or program.main

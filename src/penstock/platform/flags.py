@@ -1,6 +1,6 @@
 """``tf.flags``, also ``tf.app.flags``: command-line flags, from absl, with what TensorFlow adds to them.
 
-``FLAGS`` parses ``sys.argv`` by itself when a flag is read before anybody parsed it; ``FLAGS.__flags`` and ``FLAGS._parse_flags()`` are there
+``FLAGS`` parses ``sys.argv`` by itself when a flag is read before the program has parsed it; ``FLAGS.__flags`` and ``FLAGS._parse_flags()`` are there
 for programs from before TensorFlow 1.5. The ``DEFINE_`` functions take ``flag_name``, ``default_value`` and ``docstring`` as argument names too.
 """
 from __future__ import annotations
@@ -81,13 +81,13 @@ def _with_old_names(define: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(define)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        named = {_OLD_NAMES.get(name, name): _unwrapped(value) for name, value in kwargs.items()}
-        return define(*map(_unwrapped, args), **named)
+        named = {_OLD_NAMES.get(name, name): _unwrap(value) for name, value in kwargs.items()}
+        return define(*map(_unwrap, args), **named)
 
     return wrapper
 
 
-def _unwrapped(value: Any) -> Any:
+def _unwrap(value: Any) -> Any:
     return value._wrapped if isinstance(value, FlagsThatParseThemselves) else value
 
 

@@ -45,7 +45,7 @@ class FileStatistics(NamedTuple):
     is_directory: bool
 
 
-def _local(path: Any) -> str:
+def _local_path(path: Any) -> str:
     """The local path that ``path`` names."""
     text = as_str_any(path_to_str(path))
     scheme = re.match(r"([a-zA-Z][\w+.-]*)://", text)
@@ -57,7 +57,7 @@ def _local(path: Any) -> str:
 
 
 @contextmanager
-def _translated(path: str) -> Iterator[None]:
+def _translate_errors(path: str) -> Iterator[None]:
     """Turns the errors of the operating system into TensorFlow's."""
     try:
         yield
@@ -66,10 +66,10 @@ def _translated(path: str) -> Iterator[None]:
         raise cls(None, None, f"{error.filename or path}; {error.strerror}") from error
 
 
-def opened(path: Any, mode: str) -> IO[bytes]:
+def open_file(path: Any, mode: str) -> IO[bytes]:
     """An open file, as Python's ``open`` gives it in a binary mode; but the errors are TensorFlow's."""
-    path = _local(path)
-    with _translated(path):
+    path = _local_path(path)
+    with _translate_errors(path):
         return open(path, mode)
 
 
@@ -98,7 +98,7 @@ class GFile:
             raise PermissionDeniedError(None, None, f"File isn't open for {purpose}")
         if self._file is None:
             # Bytes underneath in every mode: TensorFlow neither translates line ends nor counts characters.
-            self._file = opened(self._name, self._mode.replace("+", "b+") if "+" in self._mode else self._mode + "b")
+            self._file = open_file(self._name, self._mode.replace("+", "b+") if "+" in self._mode else self._mode + "b")
         return self._file
 
     def _value(self, data: bytes) -> Any:
@@ -128,7 +128,7 @@ class GFile:
         if whence == 0 and target < 0:
             raise InvalidArgumentError(None, None, f"Seeking to a negative position: {target}")
         file = self._open()
-        with _translated(as_str_any(self._name)):
+        with _translate_errors(as_str_any(self._name)):
             file.seek(target, whence)
 
     def tell(self) -> int:
@@ -186,67 +186,67 @@ class FastGFile(GFile):
 
 def Exists(filename: Any) -> bool:
     """Whether a file or directory is there."""
-    return os.path.exists(_local(filename))
+    return os.path.exists(_local_path(filename))
 
 
 def IsDirectory(dirname: Any) -> bool:
     """Whether ``dirname`` is a directory."""
-    return os.path.isdir(_local(dirname))
+    return os.path.isdir(_local_path(dirname))
 
 
 def Stat(filename: Any) -> FileStatistics:
     """Length, time of change, and whether it is a directory."""
-    path = _local(filename)
-    with _translated(path):
+    path = _local_path(filename)
+    with _translate_errors(path):
         status = os.stat(path)
     return FileStatistics(status.st_size, status.st_mtime_ns, os.path.isdir(path))
 
 
 def Remove(filename: Any) -> None:
     """Deletes a file."""
-    path = _local(filename)
-    with _translated(path):
+    path = _local_path(filename)
+    with _translate_errors(path):
         os.remove(path)
 
 
 def MkDir(dirname: Any) -> None:
     """Makes a directory; its parent must be there. One that exists is left alone."""
-    path = _local(dirname)
+    path = _local_path(dirname)
     if not os.path.isdir(path):
-        with _translated(path):
+        with _translate_errors(path):
             os.mkdir(path)
 
 
 def MakeDirs(dirname: Any) -> None:
     """Makes a directory and those above it that are missing."""
-    path = _local(dirname)
-    with _translated(path):
+    path = _local_path(dirname)
+    with _translate_errors(path):
         os.makedirs(path, exist_ok=True)
 
 
 def DeleteRecursively(dirname: Any) -> None:
     """Deletes a directory and all that is in it."""
-    path = _local(dirname)
-    with _translated(path):
+    path = _local_path(dirname)
+    with _translate_errors(path):
         shutil.rmtree(path)
 
 
 def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
     """Copies a file."""
-    source, target = _local(oldpath), _target(newpath, overwrite)
-    with _translated(source):
+    source, target = _local_path(oldpath), _target(newpath, overwrite)
+    with _translate_errors(source):
         shutil.copyfile(source, target)
 
 
 def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
     """Moves a file or directory within one file system."""
-    source, target = _local(oldname), _target(newname, overwrite)
-    with _translated(source):
+    source, target = _local_path(oldname), _target(newname, overwrite)
+    with _translate_errors(source):
         os.replace(source, target)
 
 
 def _target(path: Any, overwrite: bool) -> str:
-    local = _local(path)
+    local = _local_path(path)
     if not overwrite and os.path.exists(local):
         raise AlreadyExistsError(None, None, f"{local}; file already exists. Pass overwrite=True to replace it.")
     return local
@@ -254,36 +254,36 @@ def _target(path: Any, overwrite: bool) -> str:
 
 def ListDirectory(dirname: Any) -> list[str]:
     """The names in a directory, sorted, without ``.`` and ``..``."""
-    path = _local(dirname)
+    path = _local_path(dirname)
     if not os.path.isdir(path):
         raise NotFoundError(None, None, f"Could not find directory {path}")
-    with _translated(path):
+    with _translate_errors(path):
         return sorted(os.listdir(path))
 
 
 def Glob(filename: Any) -> list[str]:
     """The paths that match a pattern (or a list of patterns), sorted. ``*`` matches hidden files too, but no ``/``."""
     patterns = filename if isinstance(filename, (list, tuple)) else [filename]
-    return [path for pattern in patterns for path in _matching(_local(pattern))]
+    return [path for pattern in patterns for path in _matching_paths(_local_path(pattern))]
 
 
-def _matching(pattern: str) -> list[str]:
-    # The standard library's glob leaves hidden files out (and can be told otherwise only since Python 3.11).
+def _matching_paths(pattern: str) -> list[str]:
+    # The standard library's glob leaves hidden files out (and has an option for them only since Python 3.11).
     if not any(sign in pattern for sign in "*?["):
         return [pattern] if os.path.lexists(pattern) else []
     head, tail = os.path.split(pattern)
-    folders = _matching(head) if head else ["."]
+    folders = _matching_paths(head) if head else ["."]
     return sorted(os.path.join(folder, name) for folder in folders if os.path.isdir(folder) for name in fnmatch.filter(os.listdir(folder), tail))
 
 
 def Walk(top: Any, in_order: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:
     """(directory, directories in it, files in it) for ``top`` and all below; ``in_order`` gives a directory before what is in it."""
-    return walked(top, in_order, None)
+    return walk_sorted(top, in_order, None)
 
 
-def walked(top: Any, topdown: bool, onerror: Callable[[OSError], object] | None) -> Iterator[tuple[str, list[str], list[str]]]:
+def walk_sorted(top: Any, topdown: bool, onerror: Callable[[OSError], object] | None) -> Iterator[tuple[str, list[str], list[str]]]:
     """What `Walk` gives; ``onerror`` is called with the errors."""
-    for folder, folders, files in os.walk(_local(top), topdown, onerror):
+    for folder, folders, files in os.walk(_local_path(top), topdown, onerror):
         folders.sort()  # in place: the order in which os.walk goes on
         yield folder, folders, sorted(files)
 
@@ -302,7 +302,7 @@ def write_string_to_file(filename: Any, file_content: Any) -> None:
 
 def atomic_write_string_to_file(filename: Any, contents: Any, overwrite: bool = True) -> None:
     """Makes or replaces a file so that no reader sees half of it."""
-    temporary = f"{_local(filename)}.tmp{uuid.uuid4().hex}"
+    temporary = f"{_local_path(filename)}.tmp{uuid.uuid4().hex}"
     write_string_to_file(temporary, contents)
     try:
         Rename(temporary, filename, overwrite)

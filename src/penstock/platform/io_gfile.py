@@ -64,4 +64,4 @@ def stat(path: Any) -> gfile.FileStatistics:
 
 def walk(top: Any, topdown: bool = True, onerror: Callable[[OSError], object] | None = None) -> Iterator[tuple[str, list[str], list[str]]]:
     """(directory, directories in it, files in it) for ``top`` and all below; ``topdown`` gives a directory before what is in it."""
-    return gfile.walked(top, topdown, onerror)
+    return gfile.walk_sorted(top, topdown, onerror)

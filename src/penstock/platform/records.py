@@ -47,7 +47,7 @@ class RecordReader:
 
     def __init__(self, file: IO[bytes], compression: str = "") -> None:
         self._file = file
-        self._read: Any = _Inflated(file, compression).read if compression else file.read
+        self._read: Any = _InflatedFile(file, compression).read if compression else file.read
         self.offset = 0
 
     def __iter__(self) -> Iterator[bytes]:
@@ -60,32 +60,32 @@ class RecordReader:
         if not header:
             return None
         if len(header) < _HEADER.size:
-            raise self._damaged("truncated record at", 0)
+            raise self._data_loss("truncated record at", 0)
         length, crc = _HEADER.unpack(header)
         if masked_crc32c(header[:8]) != crc:
-            raise self._damaged("corrupted record at", 0)
-        data, end = self._exactly(length), self._exactly(_CRC.size)
+            raise self._data_loss("corrupted record at", 0)
+        data, end = self._read_exactly(length), self._read_exactly(_CRC.size)
         if masked_crc32c(data) != _CRC.unpack(end)[0]:
-            raise self._damaged("corrupted record at", _HEADER.size)
+            raise self._data_loss("corrupted record at", _HEADER.size)
         self.offset += _HEADER.size + length + _CRC.size
         return data
 
-    def _exactly(self, count: int) -> bytes:
+    def _read_exactly(self, count: int) -> bytes:
         parts = []
         while count:
             part = self._read(min(count, _LARGEST_READ))
             if not part:
-                raise self._damaged("truncated record at", 0)
+                raise self._data_loss("truncated record at", 0)
             parts.append(part)
             count -= len(part)
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
-    def _damaged(self, what: str, distance: int) -> OpError:
+    def _data_loss(self, what: str, distance: int) -> OpError:
         name = getattr(self._file, "name", None)  # a file in memory has none
         return DataLossError(None, None, f"{what} {self.offset + distance}" + (f" of {name}" if isinstance(name, str) else ""))
 
 
-class _Inflated:
+class _InflatedFile:
     """A compressed file, read as if it were not. What a compressed file that was cut off still holds can be read."""
 
     def __init__(self, file: IO[bytes], compression: str) -> None:
@@ -95,11 +95,11 @@ class _Inflated:
 
     def read(self, count: int) -> bytes:
         while len(self._data) < count and not self._ended:
-            self._more(count)
+            self._inflate_more(count)
         taken, self._data = self._data[:count], self._data[count:]
         return taken
 
-    def _more(self, count: int) -> None:
+    def _inflate_more(self, count: int) -> None:
         if self._decoder.eof:  # gzip files may be several in one
             self._input = self._decoder.unused_data
             self._decoder = zlib.decompressobj(self._bits)

@@ -7,7 +7,7 @@ from typing import IO, Any
 
 from penstock.errors import FailedPreconditionError
 from penstock.platform.compat import as_bytes
-from penstock.platform.gfile import opened
+from penstock.platform.gfile import open_file
 from penstock.platform.records import RecordReader, frame
 
 
@@ -68,7 +68,7 @@ class TFRecordWriter:
         if not isinstance(options, TFRecordOptions):
             options = TFRecordOptions(compression_type=options)
         self._compressor = options._compressor()
-        self._file: IO[bytes] | None = opened(path, "wb")
+        self._file: IO[bytes] | None = open_file(path, "wb")
 
     def write(self, record: Any) -> None:
         """Adds a record: bytes."""
@@ -106,5 +106,5 @@ class TFRecordWriter:
 def tf_record_iterator(path: Any, options: Any = None) -> Iterator[bytes]:
     """``tf.python_io.tf_record_iterator``: the records of a file, in order."""
     compression = TFRecordOptions.get_compression_type_string(options)
-    with opened(path, "rb") as file:
+    with open_file(path, "rb") as file:
         yield from RecordReader(file, compression)

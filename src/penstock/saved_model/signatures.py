@@ -73,7 +73,7 @@ def regression_signature_def(examples: Any, predictions: Any) -> SignatureDef:
     if predictions is None:
         raise ValueError("Regression predictions cannot be None.")
     outputs = {names.REGRESS_OUTPUTS: _output("Regression output", predictions, dtypes.float32)}
-    return build_signature_def(_serialized("Regression", examples), outputs, names.REGRESS_METHOD_NAME)
+    return build_signature_def(_examples_info("Regression", examples), outputs, names.REGRESS_METHOD_NAME)
 
 
 def classification_signature_def(examples: Any, classes: Any, scores: Any) -> SignatureDef:
@@ -87,10 +87,10 @@ def classification_signature_def(examples: Any, classes: Any, scores: Any) -> Si
         outputs[names.CLASSIFY_OUTPUT_CLASSES] = _output("Classification classes", classes, dtypes.string)
     if scores is not None:
         outputs[names.CLASSIFY_OUTPUT_SCORES] = _output("Classification scores", scores, dtypes.float32)
-    return build_signature_def(_serialized("Classification", examples), outputs, names.CLASSIFY_METHOD_NAME)
+    return build_signature_def(_examples_info("Classification", examples), outputs, names.CLASSIFY_METHOD_NAME)
 
 
-def _serialized(what: str, examples: Any) -> dict[str, TensorInfo]:
+def _examples_info(what: str, examples: Any) -> dict[str, TensorInfo]:
     tensor = to_tensor(examples)
     if tensor.dtype.base_dtype is not dtypes.string:
         raise ValueError(f"{what} examples must be a string tensor.")
@@ -112,13 +112,13 @@ def is_valid_signature(signature_def: SignatureDef | None) -> bool:
     if signature_def.method_name == names.PREDICT_METHOD_NAME:
         return True
     if signature_def.method_name == names.REGRESS_METHOD_NAME:
-        return _is(signature_def.inputs, {names.REGRESS_INPUTS: dtypes.string}) and _is(outputs, {names.REGRESS_OUTPUTS: dtypes.float32})
+        return _match(signature_def.inputs, {names.REGRESS_INPUTS: dtypes.string}) and _match(outputs, {names.REGRESS_OUTPUTS: dtypes.float32})
     if signature_def.method_name == names.CLASSIFY_METHOD_NAME:
         known = {names.CLASSIFY_OUTPUT_CLASSES: dtypes.string, names.CLASSIFY_OUTPUT_SCORES: dtypes.float32}
-        return _is(signature_def.inputs, {names.CLASSIFY_INPUTS: dtypes.string}) and set(outputs) <= set(known) and _is(
+        return _match(signature_def.inputs, {names.CLASSIFY_INPUTS: dtypes.string}) and set(outputs) <= set(known) and _match(
             outputs, {name: known[name] for name in outputs})
     return False
 
 
-def _is(infos: Any, wanted: dict[str, dtypes.DType]) -> bool:
+def _match(infos: Any, wanted: dict[str, dtypes.DType]) -> bool:
     return set(infos) == set(wanted) and all(infos[name].dtype == dtype.as_datatype_enum for name, dtype in wanted.items())

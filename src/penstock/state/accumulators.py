@@ -15,7 +15,7 @@ import numpy as np
 from penstock.errors import invalid_argument
 from penstock.graph.dtypes import DType
 from penstock.graph.shape import TensorShape, brackets
-from penstock.state.waiting import Suspended, impatience, wait_for
+from penstock.state.waiting import Suspended, this_thread, wait_for
 
 
 class Accumulator:
@@ -58,7 +58,7 @@ class Accumulator:
             self._step += 1
             return True
 
-        resumption = impatience.resumption
+        resumption = this_thread.resumption
         if resumption is None:
             self._wait(running, wanted, advance)
         else:
@@ -116,13 +116,13 @@ class DenseAccumulator(Accumulator):
 
     def take(self, running: Any, wanted: int) -> np.ndarray:
         """Waits for ``wanted`` gradients; returns their mean or sum."""
-        return self._take(running, wanted, self._reduced)
+        return self._take(running, wanted, self._reduce)
 
-    def _reduced(self) -> np.ndarray:
+    def _reduce(self) -> np.ndarray:
         total, self._sum = self._sum, None
         if not self._mean or self.count == 1:
             return total
-        return np.divide(total, self.count, out=total) if total.dtype.kind == "f" and total.dtype.itemsize >= 4 else _divided(total, self.count)
+        return np.divide(total, self.count, out=total) if total.dtype.kind == "f" and total.dtype.itemsize >= 4 else _mean_of(total, self.count)
 
 
 class SparseAccumulator(Accumulator):
@@ -152,9 +152,9 @@ class SparseAccumulator(Accumulator):
         if np.ndim(indices) != 1 or np.ndim(values) < 1 or len(indices) != len(values):
             raise invalid_argument(f"Expected {np.size(indices)} non-empty input values, got {np.shape(values)[0] if np.ndim(values) else 0}")
         if len(shape):
-            self._compare("shape", shape.tolist(), 0)
+            self._compare_extents("shape", shape.tolist(), 0)
         row = values.shape[1:]
-        self._compare("values", (-1, *row), 1)
+        self._compare_extents("values", (-1, *row), 1)
         if self._gradients and self._gradients[0][1].shape[1:] != row:
             raise invalid_argument(f"Shape mismatch: rows of shape {brackets(row)} do not fit those that are there")
         rows = shape[0] if len(shape) else (self.element_shape.extents or (None,))[0]
@@ -163,7 +163,7 @@ class SparseAccumulator(Accumulator):
             place, index = wrong[0], indices[wrong[0]]
             raise invalid_argument(f"Shape mismatch: index of slice {place} exceeded limits of shape; index is {index} exceeded {rows}")
 
-    def _compare(self, what: str, extents: Any, start: int) -> None:
+    def _compare_extents(self, what: str, extents: Any, start: int) -> None:
         """InvalidArgumentError if a gradient differs from the accumulator's shape in an axis from ``start`` on."""
         expected = self.element_shape.extents
         if not expected:  # a scalar has no rows: as in TensorFlow, it stands for "any shape"
@@ -176,9 +176,9 @@ class SparseAccumulator(Accumulator):
 
     def take(self, running: Any, wanted: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Waits for ``wanted`` gradients; returns (indices, values, shape) of their mean or sum."""
-        return self._take(running, wanted, self._reduced)
+        return self._take(running, wanted, self._reduce)
 
-    def _reduced(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _reduce(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         if not self._gradients:
             indices, values = np.zeros(0, np.int64), np.empty((0, *(extent or 0 for extent in (self.element_shape.extents or ())[1:])), self.dtype.np)
         else:
@@ -187,7 +187,7 @@ class SparseAccumulator(Accumulator):
             np.add.at(values, where, np.concatenate([rows for _, rows in self._gradients]))
             if self._mean:  # an index that a gradient has twice is one row of it: the sum
                 counts = np.bincount(np.searchsorted(indices, np.concatenate([np.unique(some) for some, _ in self._gradients])))
-                values = _divided(values, counts.reshape(-1, *[1] * (values.ndim - 1)))
+                values = _mean_of(values, counts.reshape(-1, *[1] * (values.ndim - 1)))
         shape = self._shape(values)
         self._start_over()
         return indices.astype(np.int64), values, np.array(shape, np.int64)
@@ -200,6 +200,6 @@ class SparseAccumulator(Accumulator):
         return -1, *values.shape[1:]
 
 
-def _divided(total: Any, count: Any) -> Any:
+def _mean_of(total: Any, count: Any) -> Any:
     total = np.asarray(total)
     return total // count if total.dtype.kind in "iu" else (total / count).astype(total.dtype)

@@ -16,7 +16,7 @@ import numpy as np
 from penstock.errors import CancelledError, KernelError, OutOfRangeError, invalid_argument
 from penstock.graph.dtypes import DType
 from penstock.graph.shape import TensorShape, brackets
-from penstock.state.queues import stacked
+from penstock.state.queues import stack_parts
 from penstock.state.waiting import wait_for
 
 _FIRST_INDEX = np.iinfo(np.int64).min
@@ -72,11 +72,11 @@ class Barrier:
         for place, key in enumerate(keys):
             if key not in self._incomplete:
                 if self._closed:
-                    raise KernelError(CancelledError, f"Barrier {self.name} is closed, but attempted to insert a brand new key: {_shown(key)}.  "
+                    raise KernelError(CancelledError, f"Barrier {self.name} is closed, but attempted to insert a brand new key: {_key_text(key)}.  "
                                                       f"Pending enqueues cancelled: 0.  Insertion index: {place}.  Number of incomplete keys: "
                                                       f"{len(self._incomplete)}.")
             elif self._incomplete[key][1][component] is not None:
-                raise invalid_argument(f"Key {_shown(key)} already has a value for component {component} in barrier {self.name}")
+                raise invalid_argument(f"Key {_key_text(key)} already has a value for component {component} in barrier {self.name}")
 
     def _insert(self, component: int, key: bytes, value: Any) -> bool:
         """True if this is the first component of its element."""
@@ -111,13 +111,13 @@ class Barrier:
             return True
 
         wait_for(self._changed, step, advance)
-        return self._stacked(taken)
+        return self._stack_elements(taken)
 
-    def _stacked(self, taken: list[tuple[int, int, bytes, list[Any]]]) -> tuple[np.ndarray, ...]:
+    def _stack_elements(self, taken: list[tuple[int, int, bytes, list[Any]]]) -> tuple[np.ndarray, ...]:
         keys = np.empty(len(taken), object)
         keys[:] = [key for _, _, key, _ in taken]
         columns = zip(*(components for _, _, _, components in taken)) if taken else [()] * len(self.dtypes)
-        components = [stacked(column, dtype) if column else np.empty((0, *(extent or 0 for extent in self._extents(place))), dtype.np)
+        components = [stack_parts(column, dtype) if column else np.empty((0, *(extent or 0 for extent in self._extents(place))), dtype.np)
                       for place, (column, dtype) in enumerate(zip(columns, self.dtypes))]
         return np.array([index for index, _, _, _ in taken], np.int64), keys, *components
 
@@ -136,5 +136,5 @@ class Barrier:
             self._changed.notify_all()
 
 
-def _shown(key: bytes) -> str:
+def _key_text(key: bytes) -> str:
     return key.decode(errors="replace")

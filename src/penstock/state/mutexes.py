@@ -1,6 +1,6 @@
 """Mutexes in the graph: at most one step holds the lock of a mutex.
 
-A step that ends with an error gives its lock back, so that a failure inside a critical section does not stop everybody else.
+A step that ends with an error gives its lock back, so that a failure inside a critical section does not block the other steps.
 """
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Mutex:
         self._turns = Turns()
 
     def lock(self, step: Any) -> MutexLock:
-        """Waits until nobody else holds the mutex."""
+        """Waits until the mutex is free, and takes it."""
         self._turns.acquire(step)
         return MutexLock(self._turns, step)
 

@@ -23,10 +23,10 @@ class PaddingQueue(Queue):
         if not elements:
             return tuple(np.empty((0, *(extent or 0 for extent in shape.extents or ())), dtype.np)
                          for dtype, shape in zip(self.dtypes, self.shapes))
-        return tuple(_padded(parts, dtype) for parts, dtype in zip(zip(*elements), self.dtypes))
+        return tuple(_pad_and_stack(parts, dtype) for parts, dtype in zip(zip(*elements), self.dtypes))
 
 
-def _padded(parts: Sequence[Any], dtype: DType) -> np.ndarray:
+def _pad_and_stack(parts: Sequence[Any], dtype: DType) -> np.ndarray:
     extents = np.max([np.shape(part) for part in parts], axis=0).astype(int)
     out = np.full((len(parts), *extents), b"" if dtype is dt.string else 0, dtype.np)
     for index, part in enumerate(parts):

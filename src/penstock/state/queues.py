@@ -19,7 +19,7 @@ import numpy as np
 from penstock.errors import CancelledError, KernelError, OutOfRangeError, invalid_argument
 from penstock.graph.dtypes import DType
 from penstock.graph.shape import TensorShape, brackets
-from penstock.state.waiting import Elsewhere, Suspended, impatience, wait_for
+from penstock.state.waiting import NeedsThread, Suspended, this_thread, wait_for
 
 Element = tuple[Any, ...]
 
@@ -75,7 +75,7 @@ class Queue:
         def advance() -> bool:
             if self._cancel_enqueues:
                 raise KernelError(CancelledError, "Enqueue operation was cancelled")
-            if impatience.resumption is not None and 0 <= self.capacity < len(self._items) + len(waiting):
+            if this_thread.resumption is not None and 0 <= self.capacity < len(self._items) + len(waiting):
                 return False
             while waiting and (self.capacity < 0 or len(self._items) < self.capacity):
                 self._put(waiting.popleft())
@@ -123,11 +123,11 @@ class Queue:
 
     def _wait(self, step: Any, line: deque[Any], advance: Callable[[], bool], resumable: bool = False) -> None:
         """Calls ``advance`` when it is this caller's turn and whenever the queue changes, until it says that it is done."""
-        if impatience.resumption is not None:
-            self._attempt(step, line, advance, impatience.resumption if resumable else None)
+        if this_thread.resumption is not None:
+            self._attempt(step, line, advance, this_thread.resumption if resumable else None)
             return
         with self._lock:
-            if not line and step.cancelled is None and advance():  # the usual case, in which nobody stands in a line
+            if not line and step.cancelled is None and advance():  # the usual case, in which no kernel waits
                 return
             place = threading.Condition(self._lock)
             line.append(place)
@@ -146,7 +146,7 @@ class Queue:
                     raise step.cancelled
                 if (line and line[0] is not place) or not advance():
                     stays = place is not None
-                    raise Suspended if stays else Elsewhere
+                    raise Suspended if stays else NeedsThread
             finally:
                 if place in line and not stays:
                     self._leave(line, place)
@@ -195,7 +195,7 @@ class Queue:
     def _stack(self, elements: list[Element]) -> Element:
         if not elements:
             return tuple(np.empty((0, *(shape.extents or ())), dtype.np) for dtype, shape in zip(self.dtypes, self.shapes))
-        return tuple(stacked(parts, dtype) for parts, dtype in zip(zip(*elements), self.dtypes))
+        return tuple(stack_parts(parts, dtype) for parts, dtype in zip(zip(*elements), self.dtypes))
 
     def check_request(self, dtypes: Sequence[DType], shapes: Sequence[TensorShape], capacity: int) -> None:
         """InvalidArgumentError if a node asks for this (shared) queue but describes it differently."""
@@ -208,7 +208,7 @@ class Queue:
                 raise invalid_argument(f"Shared queue '{self.name}' has {what} {mine} but requested {what} was {theirs}")
 
 
-def stacked(parts: Sequence[Any], dtype: DType) -> np.ndarray:
+def stack_parts(parts: Sequence[Any], dtype: DType) -> np.ndarray:
     """The parts, at least one, along a new first axis."""
     if dtype.np != np.dtype(object):
         return np.stack(parts)

@@ -13,7 +13,7 @@ from google.protobuf.message import DecodeError
 
 from penstock.errors import DataLossError, KernelError, OpError, UnimplementedError, invalid_argument
 from penstock.graph.input_proto import ReaderBaseState
-from penstock.platform.gfile import opened
+from penstock.platform.gfile import open_file
 from penstock.platform.records import RecordReader
 from penstock.state.queues import Queue
 from penstock.state.waiting import Turns
@@ -119,7 +119,7 @@ class WholeFileReader(Reader):
     one_per_unit = True
 
     def _records(self, work: bytes) -> Iterator[Record]:
-        with opened(work, "rb") as file:
+        with open_file(work, "rb") as file:
             yield work, file.read()
 
 
@@ -131,7 +131,7 @@ class TextLineReader(Reader):
         self._skip = skip_header_lines
 
     def _records(self, work: bytes) -> Iterator[Record]:
-        with opened(work, "rb") as file:
+        with open_file(work, "rb") as file:
             for number, line in enumerate(file, 1):
                 if number > self._skip:
                     yield b"%s:%d" % (work, number), line.removesuffix(b"\n").removesuffix(b"\r")
@@ -145,7 +145,7 @@ class TFRecordReader(Reader):
         self._compression = compression
 
     def _records(self, work: bytes) -> Iterator[Record]:
-        with opened(work, "rb") as file:
+        with open_file(work, "rb") as file:
             records = RecordReader(file, self._compression)
             offset = 0
             for record in records:
@@ -161,7 +161,7 @@ class FixedLengthRecordReader(Reader):
         self._header, self._record, self._footer, self._hop, self._encoding = header, record, footer, hop or record, encoding
 
     def _records(self, work: bytes) -> Iterator[Record]:
-        with opened(work, "rb") as file:
+        with open_file(work, "rb") as file:
             source = io.BytesIO(_inflate(file.read())) if self._encoding == "ZLIB" else file
             last = source.seek(0, io.SEEK_END) - self._footer - self._record
             for number, start in enumerate(range(self._header, last + 1, self._hop)):

@@ -1,12 +1,12 @@
 """What outlives a step: the values of variables, and the table of named resources of a task.
 
 A ``Ref`` holds one variable's value. The contract that lets values travel without copies: an array that was handed out by ``read`` never
-changes. So a write goes into the buffer itself only while nobody else holds it, and into a private copy otherwise. Who else holds it is known from
+changes. So a write goes into the buffer itself only while it has no other holder, and into a private copy otherwise. Other holders are known from
 its reference count: a view of an array holds the array, a value in flight and a value that was fetched hold it too.
 
-Whoever needs a value only while it computes something else of it (a gather, a shape, a native region) *borrows* it. A write waits for borrowers
-rather than copy a large table because somebody happens to take a few rows out of it. It waits no longer than the copy would take, so that two
-who borrow and write each other's variables lose some time, never each other.
+A kernel that needs a value only while it computes something else from it (a gather, a shape, a native region) *borrows* it. A write waits for
+borrowers, so that it need not copy a large table while a few rows are being taken out of it. It waits no longer than the copy would take: two
+kernels that borrow and write each other's variables lose some time, but cannot deadlock.
 """
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Ref:
             return self.value.shape
 
     def assign(self, array: Any) -> None:
-        """Makes a copy of ``array`` the value, in the old buffer if it fits and nobody else holds it."""
+        """Makes a copy of ``array`` the value, in the old buffer if it fits and has no other holder."""
         array = np.asarray(array, self.dtype.np)
         with self.lock:
             if self.value is not None and self.value.shape == array.shape and self._alone():
@@ -120,7 +120,7 @@ class Ref:
             function(self.value, *operands, out=self.value) if self._alone() else self._replace(function, operands)
 
     def _alone(self) -> bool:
-        """With the lock held, so that nobody can begin to hold the value: does nobody else, or nobody but borrowers who soon gave it back?"""
+        """True if the value has no other holder, or only borrowers that soon gave it back. The lock is held, so that no new holder can come."""
         assert self.value is not None
         if self._borrowers and sys.getrefcount(self.value) > _SOLE_HOLDER:
             self._await_borrowers(self.value.nbytes / _COPIED)
@@ -128,7 +128,7 @@ class Ref:
 
     def _await_borrowers(self, seconds: float) -> None:
         end = time.monotonic() + seconds
-        self._awaited = returned = threading.Event()  # before the count is looked at: who gives back from now on sets it
+        self._awaited = returned = threading.Event()  # before the count is read: a borrower that gives back from now on sets it
         while self._borrowers and returned.wait(end - time.monotonic()):
             returned.clear()
         self._awaited = None
@@ -214,7 +214,7 @@ class Resources:
         return bool(keys)
 
     def clear(self, containers: Iterable[str] | None = None) -> None:
-        """Forgets the resources of these containers; of all, if none is named. What has a ``release`` (threads to stop) is told."""
+        """Forgets the resources of these containers; of all, if none is named. The ``release`` of those that have one (threads to stop) is called."""
         chosen = set(containers or ())
         with self._lock:
             gone = [value for key, value in self._table.items() if not chosen or key[0] in chosen]

@@ -1,6 +1,6 @@
 """Staging areas: tuples of tensors that wait between two steps, in order, or under keys.
 
-``capacity`` bounds the number of elements and ``memory_limit`` their bytes; 0 means that there is no bound. Who puts waits for room, who gets waits
+``capacity`` bounds the number of elements and ``memory_limit`` their bytes; 0 means that there is no bound. A put waits for room, a get waits
 for an element.
 """
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _bytes(values: Sequence[Any]) -> int:
     return sum(np.asarray(value).nbytes for value in values if value is not None)
 
 
-class _Bounded:
+class _BoundedArea:
     """What the areas share: the limits, and waiting."""
 
     def __init__(self, name: str, capacity: int, memory_limit: int) -> None:
@@ -41,7 +41,7 @@ class _Bounded:
         return (not self._capacity or elements < self._capacity) and \
             (not self._memory_limit or self._size_in_bytes + more_bytes <= self._memory_limit)
 
-    def _until(self, step: Any, try_it: Callable[[], Any]) -> Any:
+    def _wait_until(self, step: Any, try_it: Callable[[], Any]) -> Any:
         """Waits until ``try_it`` gives something other than None; returns that, and tells the others that something changed."""
         result: list[Any] = []
 
@@ -57,7 +57,7 @@ class _Bounded:
         return result[0]
 
 
-class StagingArea(_Bounded):
+class StagingArea(_BoundedArea):
     """First in, first out."""
 
     kind = "StagingArea"
@@ -77,7 +77,7 @@ class StagingArea(_Bounded):
             self._size_in_bytes += size
             return True
 
-        self._until(step, try_it)
+        self._wait_until(step, try_it)
 
     def get(self, step: Any) -> Values:
         """Waits for an element and takes it."""
@@ -88,11 +88,11 @@ class StagingArea(_Bounded):
             self._size_in_bytes -= _bytes(values)
             return values
 
-        return self._until(step, try_it)
+        return self._wait_until(step, try_it)
 
     def peek(self, step: Any, index: int) -> Values:
         """Waits for the element at this place; it stays there."""
-        return self._until(step, lambda: self._items[index] if 0 <= index < len(self._items) else None)
+        return self._wait_until(step, lambda: self._items[index] if 0 <= index < len(self._items) else None)
 
     def clear(self) -> None:
         """Forgets all elements."""
@@ -105,7 +105,7 @@ class StagingArea(_Bounded):
         return len(self._items)
 
 
-class StagingMap(_Bounded):
+class StagingMap(_BoundedArea):
     """Elements under integer keys; their components may come, and be taken, one by one."""
 
     kind = "StagingMap"
@@ -132,7 +132,7 @@ class StagingMap(_Bounded):
             self._size_in_bytes += size
             return True
 
-        self._until(step, try_it)
+        self._wait_until(step, try_it)
 
     def _add(self, key: int, indices: Sequence[int], values: Values, count: int) -> None:
         components = self._incomplete.setdefault(key, [None] * count)
@@ -143,7 +143,7 @@ class StagingMap(_Bounded):
 
     def get(self, step: Any, key: int, indices: Sequence[int]) -> Values:
         """Waits for the element of this key and takes some of its components out."""
-        return self._until(step, lambda: self._take(key, indices) if key in self._complete else None)
+        return self._wait_until(step, lambda: self._take(key, indices) if key in self._complete else None)
 
     def get_any(self, step: Any, indices: Sequence[int]) -> tuple[int, Values]:
         """Waits for an element and takes some of its components out: the one with the smallest key if the area is ordered."""
@@ -153,11 +153,11 @@ class StagingMap(_Bounded):
             key = min(self._complete) if self._ordered else next(iter(self._complete))
             return key, self._take(key, indices)
 
-        return self._until(step, try_it)
+        return self._wait_until(step, try_it)
 
     def peek(self, step: Any, key: int, indices: Sequence[int]) -> Values:
         """Waits for the element of this key; its components stay."""
-        return self._until(step, lambda: self._look(key, indices) if key in self._complete else None)
+        return self._wait_until(step, lambda: self._look(key, indices) if key in self._complete else None)
 
     def _look(self, key: int, indices: Sequence[int]) -> Values:
         components = self._complete[key]

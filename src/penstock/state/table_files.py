@@ -9,7 +9,7 @@ import numpy as np
 from penstock.errors import KernelError, OpError, invalid_argument
 from penstock.graph import dtypes as dt
 from penstock.graph.dtypes import DType
-from penstock.platform.gfile import opened
+from penstock.platform.gfile import open_file
 
 WHOLE_LINE, LINE_NUMBER = -2, -1
 
@@ -37,7 +37,7 @@ def read_entries(path: bytes, columns: tuple[int, int], dtypes: tuple[DType, DTy
 
 def _lines(path: bytes) -> Iterator[bytes]:
     try:
-        with opened(path, "rb") as file:
+        with open_file(path, "rb") as file:
             for line in file:
                 yield line.removesuffix(b"\n").removesuffix(b"\r")
     except OpError as error:

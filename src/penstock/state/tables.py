@@ -75,7 +75,7 @@ class LookupTable:
             self._entries.update(entries)
 
     def remove(self, keys: Any) -> None:
-        """Removes keys; those that are not there are no error."""
+        """Removes keys; a key that is not there is not an error."""
         unwanted = self._keys(keys)
         with self._lock:
             for key in unwanted:
@@ -112,14 +112,14 @@ class StaticTable(LookupTable):
         self._ready = False
 
     def initialize(self, keys: Any, values: Any) -> None:
-        """Fills the table. Doing it again with the same entries is no error."""
+        """Fills the table. Doing it again with the same entries is allowed."""
         if np.shape(keys) != np.shape(values):
             raise invalid_argument(f"Number of elements in keys and values must match: {brackets(np.shape(keys))}, {brackets(np.shape(values))}")
         entries: dict[Any, Any] = {}
         for key, value in zip(self._keys(keys), self._values(keys, values)):
             if entries.setdefault(key, value) != value:
-                raise KernelError(FailedPreconditionError, f"HashTable has different value for same key. Key {_shown(key)} has "
-                                                           f"{_shown(entries[key])} and trying to add value {_shown(value)}")
+                raise KernelError(FailedPreconditionError, f"HashTable has different value for same key. Key {_as_text(key)} has "
+                                                           f"{_as_text(entries[key])} and trying to add value {_as_text(value)}")
         with self._lock:
             if self._ready and entries != self._entries:
                 raise KernelError(FailedPreconditionError, "Table was already initialized with different data.")
@@ -171,24 +171,24 @@ class DenseTable(LookupTable):
                 raise invalid_argument("Empty and deleted keys cannot be equal")
             self._reserved[deleted] = "deleted_key"
 
-    def _checked(self, keys: Iterable[Any]) -> None:
+    def _check_not_reserved(self, keys: Iterable[Any]) -> None:
         for key in keys:
             if key in self._reserved:
                 raise invalid_argument(f"Using the {self._reserved[key]} as a table key is not allowed")
 
     def find(self, keys: Any, default: Any) -> np.ndarray:
         """As of any table."""
-        self._checked(self._keys(keys))
+        self._check_not_reserved(self._keys(keys))
         return super().find(keys, default)
 
     def insert(self, keys: Any, values: Any) -> None:
         """As of any table."""
-        self._checked(self._keys(keys))
+        self._check_not_reserved(self._keys(keys))
         super().insert(keys, values)
 
     def remove(self, keys: Any) -> None:
         """As of any table."""
-        self._checked(self._keys(keys))
+        self._check_not_reserved(self._keys(keys))
         super().remove(keys)
 
     def replace(self, keys: Any, values: Any) -> None:
@@ -198,5 +198,5 @@ class DenseTable(LookupTable):
             self._entries.pop(key, None)
 
 
-def _shown(item: Any) -> Any:
+def _as_text(item: Any) -> Any:
     return item.decode(errors="replace") if isinstance(item, bytes) else item

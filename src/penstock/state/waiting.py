@@ -3,9 +3,9 @@
 The contract. The state of such an object is guarded by one condition variable, which is notified on each change. A kernel that waits looks again
 whenever it wakes, and wakes too when its step is cancelled: then it gives up with the error that ended the step.
 
-A thread that must not wait (see ``driven.py``) sets ``impatience.resumption`` while it calls a kernel whose op is ``resumable``. Instead of
-waiting the kernel then raises ``Suspended``, having done nothing but to stand in line, and is called again after ``resumption.notify()``; or it
-raises ``Elsewhere``, having done nothing at all, and is called again in another thread.
+A thread that must not wait (see ``driven.py``) sets ``this_thread.resumption`` while it calls a kernel whose op is ``resumable``. Instead of
+waiting the kernel then raises ``Suspended``, having only taken its place in the line, and is called again after ``resumption.notify()``; or it
+raises ``NeedsThread``, having done nothing at all, and is called again in another thread.
 """
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ class Suspended(BaseException):
     """A kernel would have to wait; the object that it waits for will notify its resumption."""
 
 
-class Elsewhere(BaseException):
+class NeedsThread(BaseException):
     """A kernel would have to wait, and needs a thread for that."""
 
 
-class Impatience(threading.local):
+class _ThreadState(threading.local):
     """``resumption``: what is notified when the kernel that this thread calls can go on; None if the kernel may wait."""
 
     resumption: Any = None
 
 
-impatience = Impatience()
+this_thread = _ThreadState()
 
 
 def wait_for(changed: threading.Condition, step: Any, advance: Callable[[], bool]) -> None:
@@ -60,7 +60,7 @@ class Turns:
         self._taken = False
 
     def acquire(self, step: Any) -> None:
-        """Waits until nobody has it, and takes it."""
+        """Waits until it is free, and takes it."""
         def take() -> bool:
             free = not self._taken
             self._taken = True
@@ -74,12 +74,12 @@ class Turns:
             self._taken = False
             self._changed.notify_all()
 
-    def mine(self, step: Any) -> _Held:
-        """Has it inside a ``with`` block."""
-        return _Held(self, step)
+    def mine(self, step: Any) -> _HeldTurn:
+        """Holds it inside a ``with`` block."""
+        return _HeldTurn(self, step)
 
 
-class _Held:
+class _HeldTurn:
     def __init__(self, turns: Turns, step: Any) -> None:
         self._turns, self._step = turns, step
 

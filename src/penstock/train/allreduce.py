@@ -16,7 +16,7 @@ at each step, and it alone writes and restores checkpoints.
 An *epoch* lasts until a worker is lost. Then the steps of all others end one after the other (see ``interrupt``), their sessions are made anew, and
 their hooks meet on the task of worker 0, at a *board* of numbers that all can read: [epoch, the epoch that has started, for each worker the epoch
 that it has joined, or ENDED]. Worker 0 has restored its checkpoint by then. It writes a new epoch; each worker that sees it copies the variables and
-joins; when all have joined, nobody can be in a step of the old epoch any more, so worker 0 empties the queues and starts.
+joins; when all have joined, no step of the old epoch can still run, so worker 0 empties the queues and starts.
 """
 from __future__ import annotations
 
@@ -98,13 +98,13 @@ class AllReduceHook(SessionRunHook):
                 self._board = board + 0
                 self._open = Assign(board, [self._value] + [0] * (1 + ring.workers)).op
                 self._start, self._join = (scatter_update(board, [place], [self._value]).op for place in (1, 2 + me))
-            self._copy = group(*[variable.assign(_of_leader(variable, ring.tasks[0])) for variable in global_variables()]) if me else None
+            self._copy = group(*[variable.assign(_value_on_leader(variable, ring.tasks[0])) for variable in global_variables()]) if me else None
 
     def after_create_session(self, session: Any, coord: Any) -> None:
         """Meets the others."""
         if self._ring.workers == 1:
             return
-        session.run(self._interrupt)  # whoever waits for this worker in the old epoch
+        session.run(self._interrupt)  # wakes the workers that wait for this one in the old epoch
         if self._ring.worker == 0:
             self._lead(session)
         else:
@@ -166,7 +166,7 @@ class AllReduceHook(SessionRunHook):
             logging.info("Another worker is gone already: %s", error)
 
 
-def _of_leader(variable: Any, task: str) -> Tensor:
+def _value_on_leader(variable: Any, task: str) -> Tensor:
     """The value of a variable on the task of worker 0."""
     name, shape, dtype = variable.op.name, variable.shape, variable.dtype.base_dtype
     with device(task):

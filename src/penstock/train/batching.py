@@ -42,13 +42,13 @@ def _as_lists(tensors_list: Any) -> list[list[Any]]:
     return [_as_list(tensors) for tensors in tensors_list]
 
 
-def _converted(tensors: list[Any]) -> list[Any]:
+def _as_tensors(tensors: list[Any]) -> list[Any]:
     if not tensors:
         raise ValueError("Expected at least one tensor in batch().")
     return [tensor if isinstance(tensor, SparseTensor) else to_tensor(tensor) for tensor in tensors]
 
 
-def _checked_keep(keep_input: Any, enqueue_many: bool) -> Tensor:
+def _keep_tensor(keep_input: Any, enqueue_many: bool) -> Tensor:
     keep = to_tensor(keep_input)
     if keep.shape.ndims is None:
         raise ValueError("`keep_input` dimensions must be known at graph construction.")
@@ -95,10 +95,10 @@ def _enqueue(queue: QueueBase, tensors: list[Tensor], enqueue_many: bool, keep: 
 def _pipeline(lists: list[list[Any]], keep_input: Any, enqueue_many: bool, shapes: Any, threads: int,
               make_queue: Callable[[list[dt.DType], list[TensorShape]], QueueBase]) -> tuple[QueueBase, SparseStore]:
     """The queue, and the runner that fills it: with several lists a thread for each, else ``threads`` for the one."""
-    lists = [_converted(tensors) for tensors in lists]
-    keep = _checked_keep(keep_input, enqueue_many)
+    lists = [_as_tensors(tensors) for tensors in lists]
+    keep = _keep_tensor(keep_input, enqueue_many)
     store = SparseStore(lists, enqueue_many, keep)
-    dense = store.stored()
+    dense = store.lists_with_handles()
     queue = make_queue(_common_types(dense), _common_shapes(dense, shapes, enqueue_many))
     if len(lists) == 1:
         enqueue_ops = [_enqueue(queue, dense[0], enqueue_many, keep)] * threads
@@ -108,11 +108,11 @@ def _pipeline(lists: list[list[Any]], keep_input: Any, enqueue_many: bool, shape
     return queue, store
 
 
-def _taken(queue: QueueBase, store: SparseStore, batch_size: Any, smaller: bool, scope: str, like: Any) -> Any:
+def _dequeue_batch(queue: QueueBase, store: SparseStore, batch_size: Any, smaller: bool, scope: str, like: Any) -> Any:
     """The op that takes a batch; its tensors in the form of ``like``."""
     take = queue.dequeue_up_to if smaller else queue.dequeue_many
     tensors = take(batch_size, name=scope)
-    restored = store.restored(tensors if isinstance(tensors, list) else [tensors])
+    restored = store.with_sparse_tensors(tensors if isinstance(tensors, list) else [tensors])
     if isinstance(like, dict):
         return dict(zip(sorted(like), restored))
     return restored if len(restored) > 1 else restored[0]
@@ -125,7 +125,7 @@ def _batch(lists: list[list[Any]], like: Any, default_name: str, keep_input: Any
         queue, store = _pipeline(lists, keep_input, enqueue_many, shapes, threads,
                                  lambda dtypes, common_shapes: kind(capacity, dtypes, common_shapes, shared_name=shared_name))
         summary.scalar(f"fraction_of_{capacity}_full", cast(queue.size(), dt.float32) * (1.0 / capacity))
-        return _taken(queue, store, batch_size, smaller, scope, like)
+        return _dequeue_batch(queue, store, batch_size, smaller, scope, like)
 
 
 def _shuffle_batch(lists: list[list[Any]], like: Any, default_name: str, keep_input: Any, batch_size: Any, capacity: int, min_after_dequeue: int,
@@ -139,7 +139,7 @@ def _shuffle_batch(lists: list[list[Any]], like: Any, default_name: str, keep_in
         room = capacity - min_after_dequeue
         full = cast(maximum(0, queue.size() - min_after_dequeue), dt.float32) * (1.0 / room)
         summary.scalar(f"fraction_over_{min_after_dequeue}_of_{room}_full", full)
-        return _taken(queue, store, batch_size, smaller, scope, like)
+        return _dequeue_batch(queue, store, batch_size, smaller, scope, like)
 
 
 def _scope_values(lists: list[list[Any]], keep_input: Any) -> list[Any]:

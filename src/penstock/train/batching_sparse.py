@@ -24,7 +24,7 @@ class SparseStore:
         self._lists, self._many, self._keep = lists, enqueue_many, keep
         self._names: dict[int, str] = {}  # of the tables, per component
 
-    def stored(self) -> list[list[Tensor]]:
+    def lists_with_handles(self) -> list[list[Tensor]]:
         """The lists with handles in the place of sparse tensors."""
         return [[self._store(tensor, index) if isinstance(tensor, SparseTensor) else tensor for index, tensor in enumerate(tensors)]
                 for tensors in self._lists]
@@ -41,17 +41,17 @@ class SparseStore:
         add = add_many_sparse_to_tensors_map if self._many else add_sparse_to_tensors_map
         if self._keep.shape.ndims == 1 or constant_value(self._keep) is not None:
             return add(tensor, shared_name=name)
-        # What is not kept is not stored: nobody would take it out again.
+        # What is not kept is not stored: it would never be taken out again.
         return cond(self._keep, lambda: add(tensor, shared_name=name),
                     lambda: fill(tensor.dense_shape[0:1] if self._many else [], dt.int64.np.type(-1)))
 
-    def restored(self, tensors: list[Tensor]) -> list[Any]:
-        """A batch with the sparse tensors back in their places. Whoever uses one component has all of them taken out of their tables."""
+    def with_sparse_tensors(self, tensors: list[Tensor]) -> list[Any]:
+        """A batch with the sparse tensors back in their places. Using one component takes all of them out of their tables."""
         if not self._names:
             return tensors
         whole = [self._restore(tensor, index) if index in self._names else tensor for index, tensor in enumerate(tensors)]
         ops = list(dict.fromkeys(_op(tensor) for tensor in whole))
-        return [_after([op for op in ops if op is not _op(tensor)], tensor) for tensor in whole]
+        return [_after_ops([op for op in ops if op is not _op(tensor)], tensor) for tensor in whole]
 
     def _restore(self, handles: Tensor, index: int) -> SparseTensor:
         sparse = self._lists[0][index]
@@ -68,7 +68,7 @@ def _op(tensor: Any) -> Any:
     return tensor.values.op if isinstance(tensor, SparseTensor) else tensor.op
 
 
-def _after(ops: list[Any], tensor: Any) -> Any:
+def _after_ops(ops: list[Any], tensor: Any) -> Any:
     if not ops:
         return tensor
     if isinstance(tensor, SparseTensor):

@@ -69,7 +69,7 @@ def add_collection_def(meta_graph_def: MetaGraphDef, key: str, graph: Graph, exp
     if not isinstance(key, str) or not items:
         return
     try:
-        kind, values = _encoded(key, items, export_scope)
+        kind, values = _encode_items(key, items, export_scope)
         if values:
             getattr(meta_graph_def.collection_def[key], kind).value.extend(values)
     except (TypeError, ValueError, AttributeError) as error:
@@ -78,7 +78,7 @@ def add_collection_def(meta_graph_def: MetaGraphDef, key: str, graph: Graph, exp
                         "CollectionDef. Note this is a warning and probably safe to ignore.\n%s", key, error)
 
 
-def _encoded(key: str, items: list[Any], scope: str | None) -> tuple[str, list[Any]]:
+def _encode_items(key: str, items: list[Any], scope: str | None) -> tuple[str, list[Any]]:
     to_proto = get_to_proto_function(key)
     if to_proto is not None and not isinstance(items[0], bytes):
         protos = [to_proto(item, export_scope=scope) for item in items]
@@ -107,25 +107,25 @@ def restore_collections(meta_graph_def: MetaGraphDef, graph: Graph, scope: str, 
             logging.error("Cannot identify data type for collection %s. Skipping.", key)
         elif wanted(key):
             for value in getattr(collection, kind).value:
-                graph.add_to_collection(key, _decoded(key, kind, value, graph, scope, variables))
+                graph.add_to_collection(key, _decode_item(key, kind, value, graph, scope, variables))
     return list(variables.values())
 
 
-def _parsed(kind: Any, key: str, value: bytes) -> Any:
+def _parse_proto(kind: Any, key: str, value: bytes) -> Any:
     try:
         return kind.FromString(value)
     except DecodeError as error:
         raise ValueError(f"The collection {key!r} is damaged: {error}") from None
 
 
-def _decoded(key: str, kind: str, value: Any, graph: Graph, scope: str, variables: dict[bytes, Variable]) -> Any:
+def _decode_item(key: str, kind: str, value: Any, graph: Graph, scope: str, variables: dict[bytes, Variable]) -> Any:
     functions = _registry.get(key)
     if kind == "bytes_list" and functions is not None and functions.from_proto is not None:
         if functions.proto_type is VariableDef:
             if value not in variables:
-                variables[value] = functions.from_proto(_parsed(VariableDef, key, value), import_scope=scope)
+                variables[value] = functions.from_proto(_parse_proto(VariableDef, key, value), import_scope=scope)
             return variables[value]
-        return functions.from_proto(_parsed(functions.proto_type, key, value), import_scope=scope)
+        return functions.from_proto(_parse_proto(functions.proto_type, key, value), import_scope=scope)
     if kind == "node_list":
         return graph.as_graph_element(prepend_name_scope(value, scope))
     if kind == "any_list":

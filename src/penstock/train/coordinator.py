@@ -15,7 +15,7 @@ from typing import Any
 from penstock import errors
 from penstock.platform import logging
 
-_LONGEST_PAUSE = 0.05  # seconds between two looks at the threads while nobody has asked to stop
+_LONGEST_PAUSE = 0.05  # seconds between two looks at the threads while no stop is requested
 
 
 class Coordinator:
@@ -52,29 +52,29 @@ class Coordinator:
             return
         with self._lock:
             if self._joined:
-                raise error  # nobody is left who could be told
+                raise error  # no thread is left that could report it
             if not self._stop.is_set() and self._error is None:
                 logging.info("Error reported to Coordinator: %s, %s", type(error).__name__, error)
                 self._error = error
         self._stop.set()
 
     def clear_stop(self) -> None:
-        """Makes the coordinator as good as new: nobody has asked to stop."""
+        """Makes the coordinator as good as new: no stop is requested."""
         with self._lock:
             self._joined, self._error = False, None
         self._stop.clear()
 
     def should_stop(self) -> bool:
-        """True if somebody asked to stop."""
+        """True once a stop has been requested."""
         return self._stop.is_set()
 
     def wait_for_stop(self, timeout: float | None = None) -> bool:
-        """Waits until somebody asks to stop; False if ``timeout`` seconds went by first."""
+        """Waits until a stop is requested; False if ``timeout`` seconds pass first."""
         return self._stop.wait(timeout)
 
     @contextlib.contextmanager
     def stop_on_exception(self) -> Iterator[None]:
-        """For the body of a thread: an exception inside asks everybody to stop, and goes no further here."""
+        """For the body of a thread: an exception inside asks all threads to stop, and goes no further here."""
         try:
             yield
         except BaseException:
@@ -90,7 +90,7 @@ class Coordinator:
     def join(self, threads: Iterable[threading.Thread] | None = None, stop_grace_period_secs: float = 120, ignore_live_threads: bool = False) -> None:
         """Waits for the threads (and the registered ones) to end; then raises the exception that was reported, if any.
 
-        Once somebody has asked to stop they have ``stop_grace_period_secs``; RuntimeError names those that still run then, unless that is ignored.
+        Once a stop is requested they have ``stop_grace_period_secs``; RuntimeError names those that still run then, unless that is ignored.
         """
         with self._lock:
             waited = self._threads | set(threads or ())

@@ -43,7 +43,7 @@ def export_scoped_meta_graph(filename: str | None = None, graph_def: GraphDef | 
     nodes = graph.as_graph_def(add_shapes=True) if graph_def is None else graph_def
     unbound: list[str] = []
     if scope or clear_devices or strip_default_attrs or clear_extraneous_savers:
-        nodes = _edited(nodes, scope, clear_devices, strip_default_attrs, saver_def if clear_extraneous_savers else None, unbound)
+        nodes = _edited_graph(nodes, scope, clear_devices, strip_default_attrs, saver_def if clear_extraneous_savers else None, unbound)
     definition = MetaGraphDef(graph_def=nodes)
     _add_meta_info(definition, meta_info_def, strip_default_attrs)
     if saver_def is not None:
@@ -75,7 +75,7 @@ def stripped_op_list_for_graph(graph_def: GraphDef) -> OpList:
     return OpList(op=[REGISTRY[op_type].proto for op_type in sorted({node.op for node in graph_def.node}) if op_type in REGISTRY])
 
 
-def _edited(source: GraphDef, scope: str | None, clear_devices: bool, strip: bool, only_saver: SaverDef | None, unbound: list[str]) -> GraphDef:
+def _edited_graph(source: GraphDef, scope: str | None, clear_devices: bool, strip: bool, only_saver: SaverDef | None, unbound: list[str]) -> GraphDef:
     """A copy of a graph that is limited to a scope, to one saver, and so on."""
     result = GraphDef()
     result.versions.CopyFrom(source.versions)
@@ -181,7 +181,7 @@ def import_scoped(definition: MetaGraphDef, clear_devices: bool = False, graph: 
     graph = graph or default_graph()
     nodes = definition.graph_def
     if clear_devices:
-        nodes = _edited(nodes, None, True, False, None, [])
+        nodes = _edited_graph(nodes, None, True, False, None, [])
     _check_unbound(definition, unbound_inputs_col_name, input_map)
     with graph.as_default():
         scope = graph.unique_name(import_scope, mark_as_used=False) if import_scope else ""

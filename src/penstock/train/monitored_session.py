@@ -1,8 +1,8 @@
 """MonitoredSession: a session that calls hooks around its runs, stops with its threads, and is made anew when a task of the cluster is lost.
 
 It is one object, in one of two states. *Open*: there is a session, whose variables have values, and a coordinator for its threads. *Lost*: an
-AbortedError or UnavailableError ended the session; the next use opens another one, the run is repeated in it, and nobody but the hooks
-(``after_create_session``) notices. ``close`` ends it for good.
+AbortedError or UnavailableError ended the session; the next use opens another one, the run is repeated in it, and only the hooks
+(``after_create_session``) notice. ``close`` ends it for good.
 """
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class _MonitoredSession:
 
     def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
         """``Session.run`` with hooks; repeated in a new session if this one is lost."""
-        return self._recovering(lambda: self._run_with_hooks(fetches, feed_dict, options, run_metadata))
+        return self._run_with_recovery(lambda: self._run_with_hooks(fetches, feed_dict, options, run_metadata))
 
     def run_step_fn(self, step_fn: Callable[..., Any]) -> Any:
         """Calls ``step_fn(step_context)``, which may run several things in the session, with hooks or without; repeated if the session is lost."""
@@ -76,7 +76,7 @@ class _MonitoredSession:
         if arguments not in (("step_context",), ("self", "step_context")):
             raise ValueError("`step_fn` may either have one `step_context` argument, or `self` and `step_context` arguments if it's an instance "
                              f"method. Got {arguments} instead.")
-        return self._recovering(lambda: step_fn(StepContext(self._sess, self._run_with_hooks)))
+        return self._run_with_recovery(lambda: step_fn(StepContext(self._sess, self._run_with_hooks)))
 
     def should_stop(self) -> bool:
         """True if a hook or a thread asked to stop, or the session is closed."""
@@ -98,7 +98,7 @@ class _MonitoredSession:
             return True  # close() raises it
         return self._stop_requested or self._coord.should_stop()
 
-    def _recovering(self, step: Callable[[], Any]) -> Any:
+    def _run_with_recovery(self, step: Callable[[], Any]) -> Any:
         while True:
             if self._closed:
                 raise RuntimeError("Session is already closed.")
@@ -203,7 +203,7 @@ class _MonitoredSession:
         self._abandon()
 
     def _abandon(self) -> None:
-        """Lets go of a session that is no good any more. It is closed before its threads are waited for, which ends what they wait for."""
+        """Drops a broken session. It is closed before its threads are joined, which ends what they wait for."""
         sess, coord, self._sess, self._coord = self._sess, self._coord, None, None
         if coord is not None:
             coord.request_stop()
@@ -255,7 +255,7 @@ class _MonitoredSession:
         except LOST as error:
             if not self._should_recover:
                 raise
-            logging.error("A task was lost while the session was being closed; nobody needs it any more. Error: %s", error)
+            logging.error("A task was lost while the session was being closed; it is not needed any more. Error: %s", error)
         finally:
             if sess is not None:
                 _close_quietly(sess)

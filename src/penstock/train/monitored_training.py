@@ -25,27 +25,27 @@ def MonitoredTrainingSession(master: str = "", is_chief: bool = True, checkpoint
     if not is_chief:
         creator = WorkerSessionCreator(scaffold, master, config, max_wait_secs)
         return MonitoredSession(creator, hooks, stop_grace_period_secs)
-    summary_steps, summary_secs = _one_of(save_summaries_steps, save_summaries_secs, (100, None))
-    checkpoint_steps, checkpoint_secs = _one_of(save_checkpoint_steps, save_checkpoint_secs, (None, 600))
+    summary_steps, summary_secs = _steps_or_secs(save_summaries_steps, save_summaries_secs, (100, None))
+    checkpoint_steps, checkpoint_secs = _steps_or_secs(save_checkpoint_steps, save_checkpoint_secs, (None, 600))
     all_hooks: list[SessionRunHook] = list(chief_only_hooks or ())
     summary_dir = summary_dir or checkpoint_dir
     if summary_dir:
-        if _positive(log_step_count_steps):
+        if _is_positive(log_step_count_steps):
             all_hooks.append(StepCounterHook(every_n_steps=log_step_count_steps, output_dir=summary_dir))
-        if _positive(summary_steps) or _positive(summary_secs):
+        if _is_positive(summary_steps) or _is_positive(summary_secs):
             all_hooks.append(SummarySaverHook(scaffold=scaffold, save_steps=summary_steps, save_secs=summary_secs, output_dir=summary_dir))
-    if checkpoint_dir and (_positive(checkpoint_steps) or _positive(checkpoint_secs)):
+    if checkpoint_dir and (_is_positive(checkpoint_steps) or _is_positive(checkpoint_secs)):
         all_hooks.append(CheckpointSaverHook(checkpoint_dir, save_steps=checkpoint_steps, save_secs=checkpoint_secs, scaffold=scaffold))
     all_hooks.extend(hooks or ())
     return MonitoredSession(ChiefSessionCreator(scaffold, master, config, checkpoint_dir), all_hooks, stop_grace_period_secs)
 
 
-def _one_of(steps: Any, secs: Any, default: tuple[Any, Any]) -> tuple[Any, Any]:
+def _steps_or_secs(steps: Any, secs: Any, default: tuple[Any, Any]) -> tuple[Any, Any]:
     """(steps, seconds): the default only if neither was given."""
     if steps is USE_DEFAULT and secs is USE_DEFAULT:
         return default
     return None if steps is USE_DEFAULT else steps, None if secs is USE_DEFAULT else secs
 
 
-def _positive(value: float | None) -> bool:
+def _is_positive(value: float | None) -> bool:
     return value is not None and value > 0

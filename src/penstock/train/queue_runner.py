@@ -39,7 +39,7 @@ class QueueRunner:
         self._queue, self._enqueue_ops = queue, list(enqueue_ops)
         self._close_op = close_op if close_op is not None else queue.close()
         self._cancel_op = cancel_op if cancel_op is not None else queue.close(cancel_pending_enqueues=True)
-        self._closed_types = _checked_types(queue_closed_exception_types)
+        self._closed_types = _check_exception_types(queue_closed_exception_types)
 
     def _restore(self, proto: Any, scope: str | None) -> None:
         def element(name: str) -> Any:
@@ -169,7 +169,7 @@ class QueueRunner:
         return QueueRunner(queue_runner_def=queue_runner_def, import_scope=import_scope)
 
 
-def _checked_types(types: Any) -> tuple[type[errors.OpError], ...]:
+def _check_exception_types(types: Any) -> tuple[type[errors.OpError], ...]:
     types = types or (errors.OutOfRangeError,)
     if not isinstance(types, tuple) or not all(isinstance(cls, type) and issubclass(cls, errors.OpError) for cls in types):
         raise TypeError(f"queue_closed_exception_types, when provided, must be a tuple of tf.error types, but saw: {types}")

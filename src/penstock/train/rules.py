@@ -261,12 +261,12 @@ class AdamOptimizer(RuleOptimizer):
         return super()._input(name, var, given, resource)
 
     def _apply_sparse(self, grad: IndexedSlices, var: Any) -> Operation:
-        return self._sparse(grad.values, var, grad.indices)
+        return self._update_rows(grad.values, var, grad.indices)
 
     def _resource_apply_sparse(self, grad: Tensor, handle: Any, indices: Tensor) -> Operation:
-        return self._sparse(grad, handle, indices)
+        return self._update_rows(grad, handle, indices)
 
-    def _sparse(self, grad: Tensor, var: Any, indices: Tensor) -> Operation:
+    def _update_rows(self, grad: Tensor, var: Any, indices: Tensor) -> Operation:
         dtype = var.dtype.base_dtype
         lr, beta1, beta2, epsilon = (cast(self._tensors[name], dtype) for name in ("lr", "beta1", "beta2", "epsilon"))
         power1, power2 = (cast(power, dtype) for power in self._get_beta_accumulators())

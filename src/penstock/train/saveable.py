@@ -57,7 +57,7 @@ class SaveableObject:
         raise ValueError("Calling an abstract method.")
 
 
-def _shaped(tensor: Tensor, shapes: Sequence[Any] | None) -> Tensor:
+def _reshape_to(tensor: Tensor, shapes: Sequence[Any] | None) -> Tensor:
     return tensor if shapes is None else reshape(tensor, shapes[0])
 
 
@@ -70,7 +70,7 @@ class VariableSaveable(SaveableObject):
     def restore(self, restored_tensors: list[Tensor], restored_shapes: Sequence[Any] | None) -> Any:
         """Assigns the value; its shape must be that of the variable."""
         target = self.op if isinstance(self.op, Tensor) else self.op._ref()
-        return Assign(target, _shaped(restored_tensors[0], restored_shapes),
+        return Assign(target, _reshape_to(restored_tensors[0], restored_shapes),
                       validate_shape=restored_shapes is None and bool(target.shape.is_fully_defined()))
 
 
@@ -95,7 +95,7 @@ class ResourceVariableSaveable(SaveableObject):
 
     def restore(self, restored_tensors: list[Tensor], restored_shapes: Sequence[Any] | None) -> Operation:
         """Assigns the value; its shape must be that of the variable."""
-        restored = _shaped(restored_tensors[0], restored_shapes)
+        restored = _reshape_to(restored_tensors[0], restored_shapes)
         shape = self._variable.shape
         with device(self._variable.device):
             # An assignment to a resource would change the shape of the variable: a wrong one has to be found before that.
@@ -104,7 +104,7 @@ class ResourceVariableSaveable(SaveableObject):
 
 
 def all_saveable_objects(scope: str | None = None) -> list[Any]:
-    """What a Saver saves if it is not told: the global variables, and what programs have put into the collection for it."""
+    """What a Saver saves by default: the global variables, and what programs have put into the collection for it."""
     return get_collection(GraphKeys.GLOBAL_VARIABLES, scope) + get_collection(GraphKeys.SAVEABLE_OBJECTS, scope)
 
 

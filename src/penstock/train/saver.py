@@ -11,7 +11,7 @@ from tensorboard.compat.proto.saver_pb2 import SaverDef
 
 from penstock import errors
 from penstock.checkpoint import checkpoint_state
-from penstock.checkpoint.claims import owned, remove_abandoned_folders
+from penstock.checkpoint.claims import claim_folders, remove_abandoned_folders
 from penstock.graph.graph import default_graph
 from penstock.graph.input_proto import QueueRunnerDef
 from penstock.graph.keys import GraphKeys
@@ -66,7 +66,7 @@ class Saver:
         self._last_checkpoints: list[tuple[str, float]] = []
         self._checkpoints_to_be_deleted: list[tuple[str, float]] = []
         if saver_def is not None:
-            _check(saver_def)
+            _check_saver_def(saver_def)
             self._write_version = saver_def.version
         if not defer_build:
             self.build()
@@ -89,8 +89,8 @@ class Saver:
                 keep_checkpoint_every_n_hours=self._keep_hours, name=self._name, restore_sequentially=self._restore_sequentially,
                 filename=self._filename, **({"asynchronous": True} if self._asynchronous else {}))
         elif self._name:
-            self.saver_def = _scoped(self.saver_def, lambda text: prepend_name_scope(text, self._name))
-        _check(self.saver_def)
+            self.saver_def = _renamed_saver_def(self.saver_def, lambda text: prepend_name_scope(text, self._name))
+        _check_saver_def(self.saver_def)
         self._next_checkpoint_time = time.time() + self.saver_def.keep_checkpoint_every_n_hours * _HOUR
 
     # --- saving ------------------------------------------------------------------------------------------------------
@@ -142,14 +142,14 @@ class Saver:
 
     def _run_snapshot(self, sess: Any) -> None:
         try:
-            snapshot = sess.graph.get_operation_by_name(self._beside(SNAPSHOT))
+            snapshot = sess.graph.get_operation_by_name(self._sibling_name(SNAPSHOT))
         except KeyError:
             raise ValueError("This saver cannot save asynchronously: its nodes were made by one that is not asynchronous") from None
         if hasattr(sess, "before_close"):
             sess.before_close(self.wait)
         sess.run(snapshot)
 
-    def _beside(self, name: str) -> str:
+    def _sibling_name(self, name: str) -> str:
         """The name of a node in the scope of this saver's nodes."""
         return self.as_saver_def().filename_tensor_name.rpartition("/")[0] + "/" + name
 
@@ -163,10 +163,10 @@ class Saver:
 
     def _run_save(self, sess: Any, checkpoint_file: str, save_path: str) -> str:
         saver_def = self.as_saver_def()
-        tensor = f"{self._beside(SAVED)}:0" if self._asynchronous else saver_def.save_tensor_name
+        tensor = f"{self._sibling_name(SAVED)}:0" if self._asynchronous else saver_def.save_tensor_name
         try:
             remove_abandoned_folders(os.path.dirname(checkpoint_file))
-            with owned(self._folders(sess, checkpoint_file)):
+            with claim_folders(self._folders(sess, checkpoint_file)):
                 saved = sess.run(tensor, {saver_def.filename_tensor_name: checkpoint_file})
         except errors.OpError as error:
             parent = os.path.dirname(save_path)
@@ -222,10 +222,10 @@ class Saver:
         try:
             sess.run(saver_def.restore_op_name, {saver_def.filename_tensor_name: save_path})
         except errors.NotFoundError as error:
-            raise _explained(error, "a Variable name or other graph key that is missing from the checkpoint") from error
+            raise _restore_error(error, "a Variable name or other graph key that is missing from the checkpoint") from error
         except errors.InvalidArgumentError as error:
             mismatches = describe_mismatches(sess.graph, saver_def.filename_tensor_name, save_path)
-            raise _explained(error, "a mismatch between the current graph and the graph from the checkpoint", mismatches) from error
+            raise _restore_error(error, "a mismatch between the current graph and the graph from the checkpoint", mismatches) from error
 
     # --- what is kept ------------------------------------------------------------------------------------------------
 
@@ -265,7 +265,7 @@ class Saver:
         if not all(name.startswith(export_scope) for name in (saver_def.filename_tensor_name, saver_def.save_tensor_name,
                                                               saver_def.restore_op_name)):
             return None
-        return _scoped(saver_def, lambda text: strip_name_scope(text, export_scope))
+        return _renamed_saver_def(saver_def, lambda text: strip_name_scope(text, export_scope))
 
     @staticmethod
     def from_proto(saver_def: SaverDef, import_scope: str | None = None) -> Saver:
@@ -281,14 +281,14 @@ class Saver:
                                  clear_extraneous_savers=clear_extraneous_savers, strip_default_attrs=strip_default_attrs)
 
 
-def _check(saver_def: Any) -> None:
+def _check_saver_def(saver_def: Any) -> None:
     if not isinstance(saver_def, SaverDef):
         raise ValueError(f"saver_def must be a saver_pb2.SaverDef: {saver_def}")
     if not saver_def.save_tensor_name and not saver_def.restore_op_name:
         raise ValueError(f"saver_def must specify the save_tensor_name: {saver_def}")
 
 
-def _scoped(saver_def: SaverDef, rename: Any) -> SaverDef:
+def _renamed_saver_def(saver_def: SaverDef, rename: Any) -> SaverDef:
     changed = SaverDef()
     changed.CopyFrom(saver_def)
     for field in ("filename_tensor_name", "save_tensor_name", "restore_op_name"):
@@ -296,7 +296,7 @@ def _scoped(saver_def: SaverDef, rename: Any) -> SaverDef:
     return changed
 
 
-def _explained(error: errors.OpError, reason: str, details: str = "") -> errors.OpError:
+def _restore_error(error: errors.OpError, reason: str, details: str = "") -> errors.OpError:
     return type(error)(None, error.op, f"Restoring from checkpoint failed. This is most likely due to {reason}. Please ensure that you have not "
                                        f"altered the graph expected based on the checkpoint.{details or ' '}Original error:\n\n{error.message}")
 

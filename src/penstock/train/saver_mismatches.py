@@ -17,21 +17,21 @@ def describe_mismatches(graph: Graph, filename_tensor: str, path: str) -> str:
     reader = CheckpointReader(path)
     shapes, types = reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()
     lines = []
-    for name, dtype, shape in _restored(graph.get_tensor_by_name(filename_tensor)):
+    for name, dtype, shape in _restored_tensors(graph.get_tensor_by_name(filename_tensor)):
         if name in shapes and (types[name] != dtype or not TensorShape(shapes[name]).is_compatible_with(shape)):
             lines.append(f"\n  {name}: {types[name].name}{shapes[name]} in the checkpoint, {dtype.name}{shape} in the graph")
     return "".join([*lines, "\n"]) if lines else ""
 
 
-def _restored(filename: Tensor) -> Iterator[tuple[str, Any, TensorShape]]:
+def _restored_tensors(filename: Tensor) -> Iterator[tuple[str, Any, TensorShape]]:
     """(key, type, shape of the whole variable) of each tensor that is read from a file."""
     for op in filename.consumers():
         keys, specs = (constant_value(tensor) for tensor in op.inputs[1:3]) if op.type == "RestoreV2" else (None, None)
         for tensor, key, spec in zip(op.outputs, keys, specs) if keys is not None and specs is not None else ():
-            yield key.decode(), tensor.dtype, TensorShape(parse_shape_and_slice(spec.decode())[0]) if spec else _taken_by(tensor.consumers())
+            yield key.decode(), tensor.dtype, TensorShape(parse_shape_and_slice(spec.decode())[0]) if spec else _shape_of_taker(tensor.consumers())
 
 
-def _taken_by(consumers: list[Operation]) -> TensorShape:
+def _shape_of_taker(consumers: list[Operation]) -> TensorShape:
     """The shape of the variable that takes a value."""
     for op in consumers:
         if op.type == "Assign":

@@ -1,7 +1,7 @@
 """SessionManager: makes sessions whose variables have values, from a checkpoint, from their initializers, or by waiting for the chief.
 
-Variables live in the tasks of a cluster and outlive sessions, but not their tasks. So nothing is taken for granted: whoever gets a session from here
-knows that ``ready_op`` found every variable with a value.
+Variables live in the tasks of a cluster and outlive sessions, but not their tasks. So nothing is taken for granted: in a session from
+here, ``ready_op`` has found every variable with a value.
 """
 from __future__ import annotations
 

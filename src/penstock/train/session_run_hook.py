@@ -1,4 +1,4 @@
-"""SessionRunHook: code that a monitored session calls around its runs, and what it is told.
+"""SessionRunHook: code that a monitored session calls around its runs, and the arguments of these calls.
 
 The order of calls: ``begin`` once, while the graph can still grow; ``after_create_session`` for each session (there is a new one after a failure);
 ``before_run`` and ``after_run`` around each run; ``end`` once, unless an error ended the loop.

@@ -4,9 +4,9 @@ The graph. Each variable has an accumulator next to it. A worker's train op adds
 and then waits for a token. The chief has a thread that runs the sync op: it takes the means out of the accumulators as soon as they hold enough
 gradients, applies them, and puts a token for every worker into the token queue. A token is the new global step; it becomes the local step of the
 worker that takes it. A gradient with an old local step, computed from weights that have been replaced since, is dropped: so a slow worker delays
-nobody if there are more workers than gradients needed.
+no other if there are more workers than gradients needed.
 
-Why it never stands still: each round has at least as many tokens as the next one needs gradients, and whoever takes one adds a gradient. Only a
+Why it never stands still: each round has at least as many tokens as the next one needs gradients, and a worker that takes one adds a gradient. Only a
 worker that leaves with a token in its hands takes one away. It gives it back if it leaves in good order; it brings one along if it is started again;
 if it does neither, the chief replaces it after a while. ``sync_replicas_hook.py`` has the details.
 """
@@ -148,11 +148,11 @@ class SyncReplicasOptimizer(OptimizerWrapper):
 
     def get_chief_queue_runner(self) -> QueueRunner:
         """The queue runner that applies the updates; the chief must start it, if it does not use the hook."""
-        return self._applied(self._chief_queue_runner)
+        return self._require_applied(self._chief_queue_runner)
 
     def get_init_tokens_op(self, num_tokens: int = -1) -> Operation:
         """An op that puts the first tokens into the queue (``replicas_to_aggregate``, if -1): so many gradients may come before the first update."""
-        self._applied(self._chief_queue_runner)
+        self._require_applied(self._chief_queue_runner)
         needed = self._replicas_to_aggregate - self._total_num_replicas
         if num_tokens == -1:
             num_tokens = self._replicas_to_aggregate
@@ -173,14 +173,14 @@ class SyncReplicasOptimizer(OptimizerWrapper):
 
     def num_dropped_gradients(self) -> Tensor:
         """How many gradients came too late and were dropped, since the parameter servers started (not in TensorFlow)."""
-        self._applied(self._chief_queue_runner)
+        self._require_applied(self._chief_queue_runner)
         counts = []
         for accumulator, where in self._accumulators:
             with device(where):
                 counts.append(accumulator.num_dropped())
         return reduce_max(stack(counts))
 
-    def _applied(self, value: Any) -> Any:
+    def _require_applied(self, value: Any) -> Any:
         if value is None:
             raise ValueError("Should be called after apply_gradients().")
         return value

@@ -1,12 +1,12 @@
 """The hook of SyncReplicasOptimizer: starts the rounds of synchronous training, and ends them for all.
 
-What it adds to TensorFlow's, so that nobody is left waiting for a token that never comes:
+What it adds to TensorFlow's, so that no worker is left waiting for a token that never comes:
 
 - a worker that ends (the end of its data, a step that was reached) gives its token back, so that the others can add the gradient in its place;
-- the chief that ends says so, and wakes those who wait: they stop after that run;
+- the chief that ends says so, and wakes the workers that wait: they stop after that run;
 - a chief that starts again, or has a new session after a failure, puts tokens for a whole round: those of the interrupted round may be lost;
 - if a round takes much longer than all before it, a worker has died with its token: the chief puts another one, so that a worker that waits adds
-  the missing gradient. Was the worker only slow, its gradient comes late and is dropped.
+  the missing gradient. If the worker was only slow, its gradient comes late and is dropped.
 """
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class SyncReplicasOptimizerHook(SessionRunHook):
 
     @staticmethod
     def _until_stopped(body: Any, session: Any, coord: Any) -> None:
-        """Runs ``body``; its errors stop everybody, but for those that come from the end itself: closing the session ends what a thread waits for."""
+        """Runs ``body``; its errors stop all threads, except those of the end itself: closing the session ends what a thread waits for."""
         try:
             body(session, coord)
         except (errors.OpError, RuntimeError) as error:  # RuntimeError: the session is closed

@@ -43,7 +43,7 @@ def warm_start(ckpt_to_initialize_from: str, vars_to_warm_start: Any = ".*", var
     path = checkpoint_path(ckpt_to_initialize_from)
     reader = load_checkpoint(path)
     vocabularies, previous = dict(var_name_to_vocab_info or {}), dict(var_name_to_prev_var_name or {})
-    chosen = _chosen(vars_to_warm_start, [*vocabularies, *previous])
+    chosen = _variables_by_name(vars_to_warm_start, [*vocabularies, *previous])
     unknown = (set(vocabularies) | set(previous)) - set(chosen)
     if unknown:
         raise ValueError(f"You provided names of variables that are not warm-started: {', '.join(sorted(unknown))}")
@@ -56,7 +56,7 @@ def warm_start(ckpt_to_initialize_from: str, vars_to_warm_start: Any = ".*", var
         logging.info("Warm-starting variable: %s; prev_var_name: %s", name, old if old != name else "Unchanged")
 
 
-def _chosen(wanted: Any, named: Iterable[str]) -> dict[str, list[Variable]]:
+def _variables_by_name(wanted: Any, named: Iterable[str]) -> dict[str, list[Variable]]:
     """{name: parts of the variable}."""
     if isinstance(wanted, str) or wanted is None:
         candidates = [] if wanted is None else get_collection(GraphKeys.TRAINABLE_VARIABLES, wanted)
@@ -90,10 +90,10 @@ def _remap(reader: CheckpointReader, path: str, old: str, parts: list[Variable],
         slice_info = variable._get_save_slice_info()
         start = 0 if slice_info is None else (slice_info.var_offset or [0])[info.axis]
         mine = places[start:start + full_extents(variable.shape)[info.axis]]
-        replace_initializer(variable, _remapped(path, old, variable, mine, info))
+        replace_initializer(variable, _remapped_value(path, old, variable, mine, info))
 
 
-def _remapped(path: str, old: str, variable: Variable, places: np.ndarray, info: VocabInfo) -> Tensor:
+def _remapped_value(path: str, old: str, variable: Variable, places: np.ndarray, info: VocabInfo) -> Tensor:
     dtype, shape = variable.dtype.base_dtype, variable.shape.as_list()
     with name_scope("warm_start"):
         (stored,) = RestoreV2(path, [old], [""], dtypes=[dtype])

@@ -1,4 +1,4 @@
-"""Who makes a variable when ``tf.Variable(...)`` is called: the default, wrapped by the creators of ``tf.variable_creator_scope`` blocks."""
+"""What makes a variable when ``tf.Variable(...)`` is called: the default, wrapped by the creators of ``tf.variable_creator_scope`` blocks."""
 from __future__ import annotations
 
 import functools
@@ -11,7 +11,7 @@ from penstock.variables.modes import VariableAggregation, VariableSynchronizatio
 
 Creator = Callable[..., Any]  # (next_creator, **arguments of tf.Variable) -> variable
 
-_STACK = ("variable creators",)  # a collection with a key that is no string: it belongs to the graph but is not exported
+_STACK = ("variable creators",)  # a collection whose key is not a string: it belongs to the graph but is not exported
 
 
 def _not_set(next_creator: Any, **arguments: Any) -> Any:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from penstock.variables.variable import Variable
 
 
-def guarded(scope: str, initial_value: Tensor) -> Tensor:
+def guard_initial_value(scope: str, initial_value: Tensor) -> Tensor:
     """``initial_value``, or a copy of it that does not need any variable to be initialized. ``scope`` is that of the new variable."""
     if not _reaches_variable(initial_value):
         return initial_value
@@ -27,7 +27,7 @@ def _is_storage(op: Operation) -> bool:
     return not op.inputs and bool(op.outputs) and op.outputs[0].dtype.is_ref
 
 
-def _stops(op: Operation) -> bool:
+def _needs_no_guard(op: Operation) -> bool:
     """Ops that may see a variable without a value, or write to it, need no guard."""
     return op.definition.allows_uninitialized
 
@@ -37,7 +37,7 @@ def _reaches_variable(tensor: Tensor) -> bool:
     waiting = [tensor.op]
     while waiting:
         op = waiting.pop()
-        if op in seen or _stops(op):
+        if op in seen or _needs_no_guard(op):
             continue
         if _is_storage(op):
             return True
@@ -60,10 +60,10 @@ class _Copier:
 
     def _op(self, op: Operation) -> Operation:
         if op not in self._done:
-            self._done[op] = op if _stops(op) else self._initialized(op) if _is_storage(op) else self._copy(op)
+            self._done[op] = op if _needs_no_guard(op) else self._initialized_value_op(op) if _is_storage(op) else self._copy(op)
         return self._done[op]
 
-    def _initialized(self, storage: Operation) -> Operation:
+    def _initialized_value_op(self, storage: Operation) -> Operation:
         variable = _variable_of(storage)
         return storage if variable is None else variable.initialized_value().op
 

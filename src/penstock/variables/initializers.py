@@ -136,7 +136,7 @@ class UniformUnitScaling(_FloatInitializer):
         self.factor, self.seed = factor, seed
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
-        inputs = max(1.0, math.prod(float(extent) for extent in _whole(shape, partition_info)[:-1]))
+        inputs = max(1.0, math.prod(float(extent) for extent in _whole_shape(shape, partition_info)[:-1]))
         limit = math.sqrt(3 / inputs) * self.factor
         return random_uniform(shape, -limit, limit, self._type(dtype), seed=self.seed)
 
@@ -161,7 +161,7 @@ class VarianceScaling(_FloatInitializer):
         self.scale, self.mode, self.distribution, self.seed = scale, mode, distribution, seed
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
-        fan_in, fan_out = fans(_whole(shape, partition_info))
+        fan_in, fan_out = fans(_whole_shape(shape, partition_info))
         count = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2.0}[self.mode]
         variance, dtype = self.scale / max(1.0, count), self._type(dtype)
         if self.distribution == "uniform":
@@ -176,7 +176,7 @@ class VarianceScaling(_FloatInitializer):
         return {"scale": self.scale, "mode": self.mode, "distribution": self.distribution, "seed": self.seed, "dtype": self.dtype.name}
 
 
-def _whole(shape: Any, partition_info: Any) -> list[int]:
+def _whole_shape(shape: Any, partition_info: Any) -> list[int]:
     """The shape of the whole variable."""
     return [int(extent) for extent in as_shape(shape if partition_info is None else partition_info.full_shape).as_list()]  # type: ignore[arg-type]
 
@@ -247,7 +247,7 @@ class Identity(Initializer):
         self.gain = gain
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
-        extents = _whole(shape, partition_info)
+        extents = _whole_shape(shape, partition_info)
         if len(extents) != 2:
             raise ValueError("Identity matrix initializer can only be used for 2D matrices.")
         rows, columns = extents

@@ -17,7 +17,7 @@ from penstock.variables.variable import Variable
 
 
 class PartitionInfo:
-    """What an initializer is told about the part that it makes: the shape of the whole and the place of the part."""
+    """What an initializer knows about the part that it makes: the shape of the whole and the place of the part."""
 
     def __init__(self, full_shape: Sequence[int], var_offset: Sequence[int]) -> None:
         if len(full_shape) != len(var_offset):

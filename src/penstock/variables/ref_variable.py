@@ -14,7 +14,7 @@ from penstock.graph.shape import TensorShape
 from penstock.ops.constant import identity
 from penstock.ops.state.slice_assign import StridedSliceAssign
 from penstock.ops.state.state import Assign, CountUpTo, InitializedValue, IsVariableInitialized, VariableV2
-from penstock.variables.dependencies import guarded
+from penstock.variables.dependencies import guard_initial_value
 from penstock.variables.naming import prepend_name_scope
 from penstock.variables.variable import Variable, beside, check_initial_shape, own_name
 
@@ -41,7 +41,7 @@ class RefVariable(Variable):
             self._initial_value = to_tensor(initial_value, dtype, "initial_value")
             self._variable = self._storage(scope, validate_shape, shape)
         check_initial_shape(self._initial_value, validate_shape)
-        self._initializer_op = Assign(self._variable, guarded(scope, self._initial_value), validate_shape=validate_shape).op
+        self._initializer_op = Assign(self._variable, guard_initial_value(scope, self._initial_value), validate_shape=validate_shape).op
         with device(self._caching_device) if self._caching_device is not None else colocate_with(self._variable.op):
             self._snapshot = identity(self._variable, name="read")
 
@@ -94,11 +94,11 @@ class RefVariable(Variable):
         return identity(self._variable, name="read")
 
     def is_initialized(self, name: str | None = None) -> Tensor:
-        """A bool tensor: has it a value?"""
+        """A bool tensor: true once it has a value."""
         return IsVariableInitialized(self._variable, name=name)
 
     def initialized_value(self) -> Tensor:
-        """Its value if it has one, else its initial value."""
+        """Its value, or its initial value as long as it has none."""
         with init_scope():
             return InitializedValue(self._variable, self._initial_value, name="InitializedValue")
 

@@ -25,7 +25,7 @@ from penstock.ops.state.resource import (
     variable_handle,
 )
 from penstock.ops.state.slice_assign import ResourceStridedSliceAssign
-from penstock.variables.dependencies import guarded
+from penstock.variables.dependencies import guard_initial_value
 from penstock.variables.naming import prepend_name_scope
 from penstock.variables.variable import Variable, beside, check_initial_shape, own_name
 
@@ -56,7 +56,7 @@ class ResourceVariable(Variable):
         with name_scope("IsInitialized"):
             self._is_initialized_op = VarIsInitializedOp(self._handle)
         with graph.colocate_with(None, ignore_existing=True), self._beside_handle():  # there, whatever the blocks around it say
-            self._initializer_op = AssignVariableOp(self._handle, guarded(scope, self._initial_value), name="Assign")
+            self._initializer_op = AssignVariableOp(self._handle, guard_initial_value(scope, self._initial_value), name="Assign")
         with name_scope("Read"):
             with self._beside_handle():
                 self._graph_element = self._read()
@@ -140,11 +140,11 @@ class ResourceVariable(Variable):
         return identity(value)
 
     def is_initialized(self, name: str | None = None) -> Tensor:
-        """A bool tensor: has it a value?"""
+        """A bool tensor: true once it has a value."""
         return VarIsInitializedOp(self._handle, name=name)
 
     def initialized_value(self) -> Tensor:
-        """Its value if it has one, else its initial value."""
+        """Its value, or its initial value as long as it has none."""
         with init_scope():
             return ResourceInitializedValue(self._handle, self._initial_value, name="InitializedValue")
 
@@ -166,22 +166,22 @@ class ResourceVariable(Variable):
     def _convert(self, name: str | None, as_ref: bool) -> Tensor:
         return self._handle if as_ref else self.value()
 
-    def _written(self, op: Operation, read_value: bool = True) -> Any:
+    def _result_of_write(self, op: Operation, read_value: bool = True) -> Any:
         return UnreadVariable(self, op) if read_value else op
 
     def _assign(self, how: str, value: Any, use_locking: bool, name: str | None, read_value: bool, validate_shape: bool = True) -> Any:
         tensor = to_tensor(value, self.dtype)
         if how == "Assign" and validate_shape:
             self.shape.assert_is_compatible_with(tensor.shape)
-        return self._written(REGISTRY[_ASSIGN_OPS[how]](self._handle, tensor, name=name), read_value)
+        return self._result_of_write(REGISTRY[_ASSIGN_OPS[how]](self._handle, tensor, name=name), read_value)
 
     def _scatter(self, how: str, indices: Any, updates: Any, use_locking: bool, name: str | None) -> Any:
         updates = to_tensor(updates, self.dtype)
-        return self._written(REGISTRY["ResourceScatter" + how](self._handle, indices, updates, name=name))
+        return self._result_of_write(REGISTRY["ResourceScatter" + how](self._handle, indices, updates, name=name))
 
     def _strided_slice_assign(self, begin: Any, end: Any, strides: Any, value: Any, name: str, masks: dict[str, int]) -> Any:
         value = to_tensor(value, self.dtype)
-        return self._written(ResourceStridedSliceAssign(self._handle, begin, end, strides, value, name=name, **masks))
+        return self._result_of_write(ResourceStridedSliceAssign(self._handle, begin, end, strides, value, name=name, **masks))
 
     def count_up_to(self, limit: int) -> Tensor:
         """The value before it is incremented; OutOfRangeError once it has reached ``limit``."""

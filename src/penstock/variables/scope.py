@@ -334,13 +334,13 @@ _resources_by_default = False
 
 
 def enable_resource_variables() -> None:
-    """``tf.enable_resource_variables``: from now on variables are ResourceVariables unless they are told otherwise."""
+    """``tf.enable_resource_variables``: from now on variables are ResourceVariables by default."""
     global _resources_by_default
     _resources_by_default = True
 
 
 def disable_resource_variables() -> None:
-    """``tf.disable_resource_variables``: from now on variables are RefVariables unless they are told otherwise."""
+    """``tf.disable_resource_variables``: from now on variables are RefVariables by default."""
     global _resources_by_default
     _resources_by_default = False
 

@@ -69,21 +69,21 @@ class VariableStore:
             if partitioner is not None and not callable(partitioner):
                 raise ValueError(f"Partitioner must be callable, but received: {partitioner}")
             with name_scope(None):
-                return self._partitioned(name, partitioner, shape, dtype, initializer, regularizer, reuse, rest)
+                return self._get_partitioned(name, partitioner, shape, dtype, initializer, regularizer, reuse, rest)
         if f"{name}/part_0" in self._vars:
             raise ValueError(f"No partitioner was provided, but a partitioned version of the variable was found: {name}/part_0. Perhaps a "
                              "variable of the same name was already created with partitioning?")
-        return self._single(name, shape, dtype, initializer, regularizer, reuse, None, rest)
+        return self._get_single(name, shape, dtype, initializer, regularizer, reuse, None, rest)
 
     # --- one variable ------------------------------------------------------------------------------------------------
 
-    def _single(self, name: str, shape: Any, dtype: DType, initializer: Any, regularizer: Any, reuse: Any, info: PartitionInfo | None,
+    def _get_single(self, name: str, shape: Any, dtype: DType, initializer: Any, regularizer: Any, reuse: Any, info: PartitionInfo | None,
                 rest: dict[str, Any]) -> Any:
         if initializer is not None and not callable(initializer) and shape is not None:
             raise ValueError("If initializer is a constant, do not specify shape.")
         shape = unknown_shape() if shape is None else as_shape(shape)
         if name in self._vars:
-            return self._shared(name, shape, dtype, reuse)
+            return self._existing_variable(name, shape, dtype, reuse)
         if reuse is True:
             raise ValueError(f"Variable {name} does not exist, or was not created with tf.get_variable(). Did you mean to set "
                              "reuse=tf.AUTO_REUSE in VarScope?")
@@ -94,7 +94,7 @@ class VariableStore:
             _regularize(variable, name, regularizer)
         return variable
 
-    def _shared(self, name: str, shape: TensorShape, dtype: DType, reuse: Any) -> Any:
+    def _existing_variable(self, name: str, shape: TensorShape, dtype: DType, reuse: Any) -> Any:
         variable = self._vars[name]
         if reuse is False or reuse is None:
             raise ValueError(f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in VarScope? "
@@ -107,7 +107,7 @@ class VariableStore:
 
     # --- parts -------------------------------------------------------------------------------------------------------
 
-    def _partitioned(self, name: str, partitioner: Any, shape: Any, dtype: DType, initializer: Any, regularizer: Any, reuse: Any,
+    def _get_partitioned(self, name: str, partitioner: Any, shape: Any, dtype: DType, initializer: Any, regularizer: Any, reuse: Any,
                      rest: dict[str, Any]) -> PartitionedVariable:
         from_value = initializer is not None and not callable(initializer)
         if name in self._vars:
@@ -121,18 +121,18 @@ class VariableStore:
         if not reuse or partitioner is not None:
             partitions = partition_of(partitioner, shape, dtype)
         if name in self._partitioned_vars:
-            return self._shared_parts(name, shape, dtype, partitions, reuse)
+            return self._existing_partitioned(name, shape, dtype, partitions, reuse)
         if reuse is True:
             raise ValueError(f"PartitionedVariable {name} does not exist, or was not created with tf.get_variable(). Did you mean to set "
                              "reuse=False or reuse=tf.AUTO_REUSE in VarScope?")
         assert partitions is not None
-        parts = [self._part(name, index, shape, offset, extents, dtype, initializer, regularizer, reuse, rest)
+        parts = [self._get_part(name, index, shape, offset, extents, dtype, initializer, regularizer, reuse, rest)
                  for index, (offset, extents) in enumerate(slices_of(full_extents(shape), partitions))]
         whole = PartitionedVariable(name=name, shape=shape, dtype=dtype, variable_list=parts, partitions=partitions)
         self._partitioned_vars[name] = whole
         return whole
 
-    def _part(self, name: str, index: int, whole: TensorShape, offset: list[int], extents: list[int], dtype: DType, initializer: Any,
+    def _get_part(self, name: str, index: int, whole: TensorShape, offset: list[int], extents: list[int], dtype: DType, initializer: Any,
               regularizer: Any, reuse: Any, rest: dict[str, Any]) -> Any:
         part_name = f"{name}/part_{index}"
         shape: list[int] | None = extents
@@ -142,11 +142,11 @@ class VariableStore:
             with name_scope(part_name + "/PartitionedInitializer/"):
                 from penstock.ops.array.slicing import slice_  # only constants that are cut into parts need it
                 initializer, shape = slice_(initializer, offset, extents), None
-        variable = self._single(part_name, shape, dtype, initializer, regularizer, reuse, info, rest)
+        variable = self._get_single(part_name, shape, dtype, initializer, regularizer, reuse, info, rest)
         variable._set_save_slice_info(SaveSliceInfo(name, full_shape, offset, extents))
         return variable
 
-    def _shared_parts(self, name: str, shape: TensorShape, dtype: DType, partitions: list[int] | None, reuse: Any) -> PartitionedVariable:
+    def _existing_partitioned(self, name: str, shape: TensorShape, dtype: DType, partitions: list[int] | None, reuse: Any) -> PartitionedVariable:
         if reuse is False or reuse is None:
             raise ValueError(f"Partitioned variable with name {name} already exists. Did you mean to set reuse=True or "
                              "reuse=tf.AUTO_REUSE in VarScope?")

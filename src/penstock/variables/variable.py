@@ -138,11 +138,11 @@ class Variable(metaclass=_VariableType):
         raise NotImplementedError
 
     def is_initialized(self, name: str | None = None) -> Tensor:
-        """A bool tensor: has it a value?"""
+        """A bool tensor: true once it has a value."""
         raise NotImplementedError
 
     def initialized_value(self) -> Tensor:
-        """Its value if it has one, else its initial value: for initial values that depend on other variables."""
+        """Its value, or its initial value as long as it has none: for initial values that depend on other variables."""
         raise NotImplementedError
 
     def _as_graph_element(self) -> Tensor:
@@ -443,7 +443,7 @@ def _convert_variable(value: Variable, dtype: DType | None = None, name: str | N
     return value._convert(name, as_ref)
 
 
-def _delegated(method: str) -> Callable[..., Any]:
+def _operator_on_value(method: str) -> Callable[..., Any]:
     """An operator of Tensor, applied to the value."""
     function = getattr(Tensor, method)
 
@@ -455,5 +455,5 @@ def _delegated(method: str) -> Callable[..., Any]:
 
 
 for _method in (*operators.BINARY, *(f"__r{name[2:]}" for name in operators.BINARY), *operators.COMPARISONS, *operators.UNARY):
-    setattr(Variable, _method, _delegated(_method))
+    setattr(Variable, _method, _operator_on_value(_method))
 register_tensor_conversion_function(Variable, _convert_variable, 100)
