@@ -42,5 +42,4 @@ def install_as_tensorflow() -> None:
 sys.modules[__name__].__class__ = _Face
 __all__ = root.__all__
 
-from penstock import distributed as _distributed  # noqa: E402, F401 (tells sessions what a target such as grpc://host:port means)
 from penstock import ops as _ops  # noqa: E402, F401 (registers every operation; below the class above, whose rule holds for its submodules)

@@ -104,7 +104,7 @@ def test_a_graph_def_is_shown_without_knowing_its_operations():
 @pytest.fixture
 def found():
     graph = model()
-    devices = [Device(f"/job:localhost/replica:0/task:0/device:CPU:{index}") for index in range(2)]
+    devices = [Device.named(f"/job:localhost/replica:0/task:0/device:CPU:{index}") for index in range(2)]
     loss, x = graph.get_tensor_by_name("loss:0"), graph.get_tensor_by_name("x:0")
     return {stage.name: stage for stage in stages(graph, [loss], [], [x], devices)}
 

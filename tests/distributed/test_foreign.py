@@ -171,7 +171,7 @@ def test_a_port_for_foreign_clients(monkeypatch, caplog, secret):
     monkeypatch.setattr(foreign_doors, "is_own_user", lambda peer, port: False)
     with caplog.at_level(logging.WARNING, logger="tensorflow.server"):
         server = Server.create_local_server()
-        refused, welcome = Client(server), Client(server, server._foreign.port)
+        refused, welcome = Client(server), Client(server, server._listener.foreign.port)
         with pytest.raises(grpc.RpcError) as caught:
             refused.call("CreateSession", graph_def=graph())
         assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED and "PENSTOCK_FOREIGN_PORT" in caught.value.details()
@@ -202,7 +202,7 @@ def test_calls_are_counted(server, client, monkeypatch):
         tf.FIFOQueue(1, tf.float32, [[]]).dequeue(name="never")
         tf.constant(1.0, name="one")
     client.call("CreateSession", graph_def=made.as_graph_def())
-    calls = server._foreign.at_task._calls
+    calls = server._listener.foreign.at_task._calls
     for _ in range(grpc_foreign.MAX_CALLS - 1):
         assert calls.acquire(blocking=False)
     assert client.run("one:0")[2] == [1.0], "there is one place left"

@@ -401,7 +401,7 @@ def test_strangers_who_say_nothing_are_sent_away(closed_server, silent, monkeypa
     monkeypatch.setattr(strangers, "PATIENCE", 0.5)  # and the server looks once a second
     with caplog.at_level(logging.WARNING, logger="tensorflow.server"):
         assert [call.code() for call in silent(3)] == [grpc.StatusCode.CANCELLED] * 3 and "not said in 0.5 s" in caplog.text
-    assert alive(closed_server) and not len(closed_server._grpc._strangers)
+    assert alive(closed_server) and not len(closed_server._listener.tasks._strangers)
 
 
 def test_one_host_cannot_keep_the_others_out(closed_server, silent, monkeypatch, caplog):
@@ -410,7 +410,7 @@ def test_one_host_cannot_keep_the_others_out(closed_server, silent, monkeypatch,
     with caplog.at_level(logging.WARNING, logger="tensorflow.server"):
         calls = silent(40)
         wait_until(lambda: sum(call.done() for call in calls) == 35)
-        assert len(closed_server._grpc._strangers) == 5
+        assert len(closed_server._listener.tasks._strangers) == 5
         for _ in range(3):
             assert alive(closed_server)
     assert 1 <= len([record for record in caplog.records if "refused" in record.message]) <= 10
@@ -525,7 +525,7 @@ def test_a_client_that_comes_back_keeps_its_session(server, monkeypatch):
     with tf.Graph().as_default(), tf.Session(server.target) as session:
         one = tf.constant(1.0)
         session.run(one)
-        for connection in list(server._grpc._connections):
+        for connection in list(server._listener.tasks._connections):
             connection.lost()
         deadline = time.monotonic() + PATIENCE
         while True:

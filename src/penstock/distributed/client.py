@@ -12,9 +12,8 @@ from tensorboard.compat.proto.graph_pb2 import GraphDef
 from penstock import errors
 from penstock.distributed.messages import Message
 from penstock.distributed.peers import Peers, checked, deadline
-from penstock.distributed.security import Access
 from penstock.distributed.server import in_process
-from penstock.distributed.transport_grpc import GrpcTransport
+from penstock.distributed.transports import TransportKind, transport_kind
 from penstock.graph.export import export_with_names
 from penstock.graph.graph import Graph
 from penstock.graph.node import Operation, Tensor
@@ -25,8 +24,8 @@ _CLOSE_PATIENCE = 2.0  # seconds; a master that is gone needs no good-bye
 _RESET_PATIENCE = 30.0
 
 
-class Grpc:
-    """Sessions behind ``grpc://`` targets; see ``backends.BackendKind``."""
+class Remote:
+    """Sessions behind targets such as ``grpc://host:port``; see ``backends.BackendKind``."""
 
     def connect(self, target: str, graph: Graph, config: Any) -> RemoteSession:
         """A new session; the master is called at its first use."""
@@ -89,10 +88,10 @@ class _InProcess:
 class _Remote:
     """A server elsewhere."""
 
-    def __init__(self, target: str) -> None:
+    def __init__(self, target: str, kind: TransportKind) -> None:
         self._target = target
-        self._transport = GrpcTransport(Access.from_environment())
-        self._peers = Peers({target: target.removeprefix("grpc://")}, self._transport)
+        self._transport = kind.transport()
+        self._peers = Peers({target: target.partition("://")[2]}, self._transport)
 
     def call(self, message: Message, timeout: float | None = None) -> Message:
         return self._peers.call(self._target, message, timeout)
@@ -106,12 +105,14 @@ class _Remote:
 
 def connection(target: str) -> Any:
     """How to reach the server behind a target: directly, if it lives in this process."""
-    address = target.removeprefix("grpc://")
-    host, _, port = address.rpartition(":")
-    if not (host and port.isdecimal() and 0 < int(port) < 1 << 16):
-        raise errors.InvalidArgumentError(None, None, f"{target!r} names no task of a cluster: grpc://host:port does, with a port below 65536")
-    service = in_process.get(address)
-    return _Remote(target) if service is None else _InProcess(service)
+    scheme, _, address = target.partition("://")
+    kind = transport_kind(scheme)
+    try:
+        kind.check(address)
+    except ValueError as error:
+        raise errors.InvalidArgumentError(None, None, f"{target!r} names no task of a cluster: {error}") from None
+    service = in_process.get(target)
+    return _Remote(target, kind) if service is None else _InProcess(service)
 
 
 # --- the session -----------------------------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
-"""tf.train.Server: a task of a cluster in this process. It is a master for clients and a worker for all masters, over gRPC."""
+"""tf.train.Server: a task of a cluster in this process. It is a master for clients and a worker for all masters, over any transport."""
 from __future__ import annotations
 
-import logging
 import signal
 import threading
 import time
@@ -12,26 +11,16 @@ from tensorboard.compat.proto.config_pb2 import ConfigProto
 
 from penstock import errors
 from penstock.distributed.cluster_spec import ClusterSpec, task_name
-from penstock.distributed.foreign import ForeignMaster
-from penstock.distributed.foreign_doors import ForeignDoors
-from penstock.distributed.grpc_common import server_options
-from penstock.distributed.grpc_server import GrpcServer
 from penstock.distributed.master import Master
 from penstock.distributed.peers import Peers
-from penstock.distributed.security import LOOPBACK, Access
 from penstock.distributed.server_def import ServerDef
 from penstock.distributed.service import Service
-from penstock.distributed.transport_grpc import GrpcTransport
+from penstock.distributed.transports import DEFAULT, schemes, transport_kind
 from penstock.distributed.worker import Worker
-from penstock.platform.logging import runtime_logger
-from penstock.platform.open_files import raise_open_files
 
-_log = logging.getLogger("tensorflow")
-
-_LAST_PORT = 65535
 _BEAT = 1.0  # seconds between looks at whose client is gone
 
-in_process: dict[str, Service] = {}  # address -> the service of a server in this process: clients here need no network
+in_process: dict[str, Service] = {}  # target -> the service of a server in this process: clients here need no network
 
 
 class Server:
@@ -54,27 +43,16 @@ class Server:
         except ValueError as error:
             raise errors.InvalidArgumentError(None, None, str(error)) from None
         self._task = task_name(definition.job_name, definition.task_index)
-        host, port = _host_and_port(address)
-        access = self._access = Access.from_environment()
-        open_files = raise_open_files()
-        self._grpc = GrpcServer(access, server_options(len(cluster.addresses()), open_files), self._foreign_call)
-        if access.local and host not in LOOPBACK:
-            _log.warning("There is no PENSTOCK_CLUSTER_SECRET and no certificate: %s listens on the loopback interface only, and not at %s.",
-                         self._task, address)
-        self._port = self._grpc.bind(access.listening_host(host), port)
-        self._transport = GrpcTransport(access)
-        own = f"{host}:{self._port}"  # the port may have been left to the system
-        self._addresses = {own, f"localhost:{self._port}", f"127.0.0.1:{self._port}"}
-        peers = Peers({**cluster.addresses(), self._task: own}, self._transport, self._task)
+        kind, tasks = transport_kind(definition.protocol), cluster.addresses()
+        self._listener = kind.listen(self._task, address, len(tasks))
+        self._transport = kind.transport(self._listener.address)
+        peers = Peers({**tasks, self._task: self._listener.address}, self._transport, self._task)
         self._worker = Worker(self._task, definition.default_session_config, peers.fetch)
         self._master = Master(self._worker, peers)
-        try:
-            self._foreign = ForeignDoors(ForeignMaster(self._master), access, host, self._port, open_files)
-        except errors.OpError:
-            self._grpc.stop(0.0)
-            raise
         self._stopped = threading.Event()
         self._stop_asked = threading.Event()
+        self._service = Service(self._master, self._worker, self._stop_asked.set)
+        self._listener.attach(self._service)
         self._started = False
         if start:
             self.start()
@@ -82,7 +60,7 @@ class Server:
     @classmethod
     def create_local_server(cls, config: Any = None, start: bool = True) -> Server:
         """A cluster of one task, on a free port."""
-        return cls({"local": ["localhost:0"]}, protocol="grpc", config=config, start=start)
+        return cls({"local": ["localhost:0"]}, protocol=DEFAULT, config=config, start=start)
 
     @property
     def server_def(self) -> Any:
@@ -92,7 +70,12 @@ class Server:
     @property
     def target(self) -> str:
         """What to give ``tf.Session`` to connect to this task."""
-        return f"grpc://localhost:{self._port}"
+        return self._targets()[0]
+
+    def _targets(self) -> list[str]:
+        """All names of this task for clients in this process."""
+        listener = self._listener
+        return [f"{self._server_def.protocol}://{address}" for address in (*listener.aliases, listener.address)]
 
     def start(self) -> None:
         """Begins to serve; does nothing if it does already."""
@@ -100,12 +83,8 @@ class Server:
             raise errors.FailedPreconditionError(None, None, "a server that was stopped cannot be started again")
         if not self._started:
             self._started = True
-            service = Service(self._master, self._worker, self._stop_asked.set)
-            self._grpc.start(service)
-            self._foreign.start()
-            runtime_logger().info("%s serves at port %d; who may connect: %s; of TensorFlow's own clients: %s", self._task, self._port, self._access,
-                                  self._foreign)
-            in_process.update(dict.fromkeys(self._addresses, service))
+            self._listener.start()
+            in_process.update(dict.fromkeys(self._targets(), self._service))
             threading.Thread(target=self._await_stop, name="penstock-server-stop", daemon=True).start()
 
     def join(self) -> None:
@@ -125,39 +104,25 @@ class Server:
         """Ends the server: its sessions and steps are cancelled, its port is free, its variables are gone."""
         self._stop_asked.set()
         if not self._started:
-            self._grpc.stop(0.0)
-            self._foreign.stop(0.0)
+            self._listener.stop(0.0)
             self._stopped.set()
         self._stopped.wait(10.0)
-
-    def _foreign_call(self, call: Any) -> Any:
-        return self._foreign.at_task(call)
 
     def _await_stop(self) -> None:
         while not self._stop_asked.wait(_BEAT):
             now = time.monotonic()
             self._master.end_forgotten(now)
             self._worker.end_forgotten(now)
-            self._grpc.send_strangers_away(now)
-            self._foreign.send_away(now)
-        for address in self._addresses:
-            in_process.pop(address, None)
+            self._listener.beat(now)
+        for target in self._targets():
+            in_process.pop(target, None)
         error = errors.UnavailableError(None, None, f"{self._task} was stopped")
         self._master.close(error)
         self._worker.steps.abort_all(error)
-        self._grpc.stop()
-        self._foreign.stop()
+        self._listener.stop()
         self._transport.close()
         self._worker.reset([])
         self._stopped.set()
-
-
-def _host_and_port(address: str) -> tuple[str, int]:
-    """The parts of a task's own address; InvalidArgumentError if it has no port that one can listen on."""
-    host, _, port = address.rpartition(":")
-    if not host or not (port.isascii() and port.isdigit()) or int(port) > _LAST_PORT:
-        raise errors.InvalidArgumentError(None, None, f'Could not parse port for local server from "{address}": an address is host:port')
-    return host, int(port)
 
 
 def make_server_def(server_or_cluster_def: Any, job_name: str | None, task_index: int | None, protocol: str | None, config: Any) -> Any:
@@ -183,10 +148,10 @@ def make_server_def(server_or_cluster_def: Any, job_name: str | None, task_index
         if len(jobs[definition.job_name].tasks) != 1:
             raise ValueError("Must specify an explicit `task_index`.")
         definition.task_index = next(iter(jobs[definition.job_name].tasks))
-    definition.protocol = protocol or definition.protocol or "grpc"
-    if definition.protocol != "grpc":
+    definition.protocol = protocol or definition.protocol or DEFAULT
+    if definition.protocol not in schemes():
         raise errors.NotFoundError(None, None, f"No server factory registered for the given ServerDef: the protocol {definition.protocol!r} is "
-                                   "unknown; there is grpc")
+                                   f"unknown; there is {', '.join(schemes())}")
     if config is not None:
         if not isinstance(config, ConfigProto):
             raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")

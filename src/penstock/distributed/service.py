@@ -56,7 +56,7 @@ class Service:
     """The methods of a server."""
 
     def __init__(self, master: Master, worker: Worker, stop: Callable[[], None]) -> None:
-        self._master, self._worker, self._stop = master, worker, stop
+        self.master, self._worker, self._stop = master, worker, stop
         self._methods: dict[str, Method] = {
             "CreateSession": self._create_session, "ExtendSession": self._extend_session, "RunStep": self._run_step,
             "PartialRunSetup": self._partial_run_setup, "PartialRun": self._partial_run,
@@ -108,17 +108,17 @@ class Service:
     # --- for clients -------------------------------------------------------------------------------------------------
 
     def _create_session(self, message: Message, caller: Caller) -> Message:
-        handle = self._master.create_session(ConfigProto.FromString(_blob(message)))
-        caller.on_lost(lambda: self._master.client_lost(handle))
+        handle = self.master.create_session(ConfigProto.FromString(_blob(message)))
+        caller.on_lost(lambda: self.master.client_lost(handle))
         return Message("ok", {"session": handle, "task": self._worker.task})
 
     def _session(self, message: Message, caller: Caller) -> MasterSession:
         """The session of a request; its client, if it was lost, is back."""
         handle = _field(message, "session", str)
-        session = self._master.session(handle)
+        session = self.master.session(handle)
         if session.client_lost:
             session.client_lost = 0.0
-            caller.on_lost(lambda: self._master.client_lost(handle))
+            caller.on_lost(lambda: self.master.client_lost(handle))
         return session
 
     def _extend_session(self, message: Message, caller: Caller) -> Message:
@@ -148,7 +148,7 @@ class Service:
         return Message("ok", {}, [], values)
 
     def _close_session(self, message: Message, caller: Caller) -> Message:
-        self._master.close_session(_field(message, "session", str))
+        self.master.close_session(_field(message, "session", str))
         return Message("ok")
 
     def _list_devices(self, message: Message, caller: Caller) -> Message:
@@ -156,7 +156,7 @@ class Service:
         return Message("ok", {"devices": [[device.name, device.device_type, device.memory_limit_bytes, device.incarnation] for device in devices]})
 
     def _reset_all(self, message: Message, caller: Caller) -> Message:
-        self._master.reset(_names(message, "containers"))
+        self.master.reset(_names(message, "containers"))
         return Message("ok")
 
     def _stop_server(self, message: Message, caller: Caller) -> Message:
@@ -172,7 +172,7 @@ class Service:
                               "incarnation": self._worker.incarnation})
 
     def _register_graph(self, message: Message, caller: Caller) -> Message:
-        self._master.peers.learn(administration.checked_addresses(message.fields.get("addresses", {})))
+        self.master.peers.learn(administration.checked_addresses(message.fields.get("addresses", {})))
         graph, config = _blobs(message, 2)
         session = _field(message, "session", str)
         handle = self._worker.register(session, GraphDef.FromString(graph), _names(message, "fetches"),

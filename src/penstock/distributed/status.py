@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock.distributed.client import connection
 from penstock.distributed.messages import Message
+from penstock.distributed.transports import DEFAULT
 
 _PATIENCE = 10.0  # seconds; longer than a task gives the others
 
@@ -16,7 +17,7 @@ def cluster_status(target: str, all_tasks: bool = True) -> list[dict[str, Any]]:
     Each is a dict of plain values: ``task``, ``address``, ``state`` ("up"; "lost" with a ``reason``), ``devices``, ``sessions``, ``variables``
     with their ``bytes``, ``steps``, ``steps_per_second``, ``errors``.
     """
-    link = connection(target if "://" in target else f"grpc://{target}")
+    link = connection(target if "://" in target else f"{DEFAULT}://{target}")
     try:
         reply = link.call(Message("Describe", {"all": all_tasks}), _PATIENCE)
     finally:

@@ -1,7 +1,10 @@
-"""A network inside one process: the twin of gRPC for tests. Messages travel as frames over links; an address can be killed, as kill -9 does it."""
+"""A network inside one process, with the scheme ``local``: the twin of gRPC for tests. Messages travel as frames over links; an address can be
+killed, as kill -9 does it.
+"""
 from __future__ import annotations
 
 import contextlib
+import itertools
 import queue
 import threading
 from typing import Any
@@ -9,7 +12,7 @@ from typing import Any
 from penstock.distributed.link import Call, Done, Link, Part, ignored
 from penstock.distributed.messages import Message
 from penstock.distributed.service import Service
-from penstock.errors import OpError, UnavailableError
+from penstock.errors import OpError, UnavailableError, UnknownError
 from penstock.execute.threads import POOL
 
 
@@ -58,6 +61,8 @@ class LocalNetwork:
         self._changed = threading.Condition()
         self._services: dict[str, Service] = {}
         self._connections: dict[tuple[str, str], _Connection] = {}
+        self._reserved: set[str] = set()
+        self._numbers = itertools.count(1)
         self.counts: dict[str, int] = {}  # method -> how many requests were sent
 
     def listen(self, address: str, service: Service) -> None:
@@ -65,6 +70,21 @@ class LocalNetwork:
         with self._changed:
             self._services[address] = service
             self._changed.notify_all()
+
+    def reserve(self, address: str) -> str:
+        """Takes an address, at which nobody answers yet; one that ends with :0 gets a number. UnknownError if it is taken."""
+        with self._changed:
+            if address.endswith(":0"):
+                address = f"{address[:-1]}{next(self._numbers)}"
+            if address in self._reserved:
+                raise UnknownError(None, None, f"Could not start a server at local://{address}: the address is taken")
+            self._reserved.add(address)
+        return address
+
+    def release(self, address: str) -> None:
+        """``kill``, after which the address can be taken again."""
+        self.kill(address)
+        self._reserved.discard(address)
 
     def kill(self, address: str) -> None:
         """Nobody is at the address any more; what it was asked and what it had asked is lost."""
@@ -122,9 +142,58 @@ class LocalTransport:
         """Nothing is collected."""
         return contextlib.nullcontext()
 
+    def close(self) -> None:
+        """Ends the connections of this address."""
+        self._network.kill(self._origin)
+
 
 class _Nowhere:
     """The carrier of a link to nobody."""
 
     def send(self, kind: int, conversation: int, buffers: list[Any]) -> None:
         """Nothing arrives."""
+
+
+# --- as a transport of the registry ----------------------------------------------------------------------------------
+
+_network = LocalNetwork()
+_clients = itertools.count(1)
+
+
+class Local:
+    """See ``transports.TransportKind``. An address is any name; one that ends with :0 gets a number that is free."""
+
+    def check(self, address: str) -> None:
+        """There has to be one."""
+        if not address:
+            raise ValueError("local://name does")
+
+    def listen(self, task: str, address: str, tasks: int) -> LocalListener:
+        """Takes an address."""
+        return LocalListener(_network.reserve(address))
+
+    def transport(self, origin: str = "") -> LocalTransport:
+        """What calls addresses of this process."""
+        return _network.transport(origin or f"client {next(_clients)}")
+
+
+class LocalListener:
+    """An address of this process."""
+
+    def __init__(self, address: str) -> None:
+        self.address, self.aliases = address, list[str]()
+
+    def attach(self, service: Service) -> None:
+        """Says who will answer."""
+        self._service = service
+
+    def start(self) -> None:
+        """Begins to answer."""
+        _network.listen(self.address, self._service)
+
+    def beat(self, now: float) -> None:
+        """Nobody is silent for too long here."""
+
+    def stop(self, grace: float = 0.5) -> None:
+        """Ends at once."""
+        _network.release(self.address)

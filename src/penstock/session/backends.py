@@ -1,13 +1,13 @@
 """Where a session with a target runs: back ends, by the scheme of the target (``grpc://host:port``).
 
-The layers above register them; a session without a target runs in this process and needs none.
+Behind the scheme of a transport is a master. A session without a target runs in this process and needs no back end.
 """
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Protocol
 
 from penstock import errors
+from penstock.distributed.transports import schemes
 from penstock.graph.graph import Graph
 from penstock.graph.node import Tensor
 from penstock.program.devices import Device
@@ -43,14 +43,6 @@ class BackendKind(Protocol):
         """Clears resource containers; all of them if none is named."""
 
 
-_kinds: dict[str, Callable[[], BackendKind]] = {}
-
-
-def register(scheme: str, load: Callable[[], BackendKind]) -> None:
-    """Makes targets that begin with ``scheme://`` known; ``load`` is called when the first one is used."""
-    _kinds[scheme] = load
-
-
 def connect(target: str, graph: Graph, config: Any) -> Backend:
     """A session behind a target."""
     return _kind(target).connect(target, graph, config)
@@ -62,8 +54,10 @@ def reset(target: str, containers: list[str], config: Any) -> None:
 
 
 def _kind(target: str) -> BackendKind:
-    scheme, found, _ = target.partition("://")
-    if not found or scheme not in _kinds:
+    scheme, separator, _ = target.partition("://")
+    if not separator or scheme not in schemes():
         raise errors.NotFoundError(None, None, f"No session factory registered for the given session options: {{target: {target!r}}}. A target is "
-                                   f"empty, for this process, or begins with one of {[known + '://' for known in _kinds]}.")
-    return _kinds[scheme]()
+                                   f"empty, for this process, or begins with one of {[known + '://' for known in schemes()]}.")
+    from penstock.distributed.client import Remote  # brings in the tasks of a cluster, which few sessions need
+
+    return Remote()
