@@ -123,11 +123,11 @@ class Penstock:
         from penstock.graph.opdef import lookup
         from penstock.native.calls import Array, Buffer
         from penstock.native.emitter import Emitter
-        from penstock.native.table import Table
+        from penstock.native.table.call_table import CallTable
         emitter = Emitter(self.threads)
         inputs = [Array(Buffer("input", v.nbytes), v.dtype, v.shape, v.strides, 0, v if v.dtype.kind == "i" else None) for v in values]
         (output,) = lookup(op_type).emit(emitter, inputs, attrs)
-        table, result = Table(emitter, inputs, [output]), np.empty(output.shape, output.dtype)
+        table, result = CallTable(emitter, inputs, [output]), np.empty(output.shape, output.dtype)
         table.run([*values, result])
         return lambda: table.run([*values, result])
 

@@ -79,7 +79,7 @@ def peak(framework, case):
     for _ in range(3):
         step.run()
     if mode == "background":
-        from penstock.native.background import background
+        from penstock.native.machine.background import background
         background.wait(60.0)
         for _ in range(3):
             step.run()

@@ -84,7 +84,7 @@ def no_thread_left():
 @pytest.fixture(autouse=True)
 def no_defect_reported():
     """Fails a test in which the compiler gave up because of an error of its own, even if the test took that for another error."""
-    from penstock.native import defects
+    from penstock.native.machine import defects
     defects.reported.clear()
     yield
     assert not defects.reported, "the compiler has failed: see the log"

@@ -3,9 +3,10 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.native import joining, target
 from penstock.native.calls import Code
 from penstock.native.config import config
+from penstock.native.machine import target
+from penstock.native.specialise import joining
 
 
 @pytest.fixture(scope="session")

@@ -13,11 +13,11 @@ import pytest
 import penstock as tf
 import penstock.ops
 from penstock.graph import dtypes as dt
-from penstock.native import defects, stacks
-from penstock.native.background import Background
 from penstock.native.config import config
-from penstock.native.patience import MOST
-from penstock.native.team import team
+from penstock.native.machine import defects, stacks
+from penstock.native.machine.background import Background
+from penstock.native.machine.team import team
+from penstock.native.table.patience import MOST
 from support.fused import Native, Sketch
 
 SOURCE = Path(penstock.__path__[0]).parent
@@ -88,7 +88,7 @@ PROGRAM = """
 import os, sys
 import numpy as np
 import penstock as tf
-from penstock.native.background import background
+from penstock.native.machine.background import background
 from support.fused import native_op
 x = np.ones(10, np.float32)
 for name in ("Tanh", "Erf", "Sin", "Softplus", "Selu"):
@@ -116,7 +116,7 @@ FORKED = """
 import os, sys
 import numpy as np
 import penstock as tf
-from penstock.native.team import team
+from penstock.native.machine.team import team
 x = tf.placeholder(tf.float32, [None])
 y, ones = tf.reduce_sum(tf.exp(x)), np.ones(1 << 20, np.float32)
 with tf.Session(config=tf.ConfigProto(intra_op_parallelism_threads=2)) as session:

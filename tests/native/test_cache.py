@@ -15,9 +15,9 @@ import penstock.ops
 from penstock.cli.main import main
 from penstock.graph import dtypes as dt
 from penstock.graph.opdef import REGISTRY
-from penstock.native import cache, target
 from penstock.native.calls import Code
-from penstock.native.team import native_driver
+from penstock.native.machine import cache, target
+from penstock.native.machine.team import native_driver
 from support.fused import Native, native_op, one_op
 
 SOURCE = Path(penstock.__path__[0]).parent
@@ -62,7 +62,7 @@ def test_kernels_of_other_sources_are_not_used(tmp_path):
     """A package that differs in one file of the compiler makes kernels of its own."""
     package = tmp_path / "penstock"
     shutil.copytree(penstock.__path__[0], package, ignore=shutil.ignore_patterns("__pycache__"))
-    name = "from penstock.native import target; print(target.__file__, target._sources())"
+    name = "from penstock.native.machine import target; print(target.__file__, target._sources())"
 
     def sources():
         environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
@@ -203,7 +203,7 @@ PROGRAM = f"""
 import sys
 import numpy as np
 import penstock.ops
-from penstock.native import cache
+from penstock.native.machine import cache
 from penstock.graph.opdef import REGISTRY
 from support.fused import native_op
 cache.LIMIT = int(sys.argv[1])

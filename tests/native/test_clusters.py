@@ -11,7 +11,7 @@ from penstock.graph import dtypes as dt
 from penstock.graph.opdef import lookup
 from penstock.native.config import config
 from penstock.native.fusion import clusters
-from penstock.native.values import Item, Value
+from penstock.native.items import Item, Value
 from penstock.program.ir import Node
 from support.special import Special, check
 
@@ -51,7 +51,7 @@ def items_of(*edges):
 
 def grouped(*edges):
     items = items_of(*edges)
-    return [[items.index(item) for item in group] for group in clusters.group(items)]
+    return [[items.index(item) for item in group] for group in clusters.group_items(items)]
 
 
 def test_a_diamond_is_one_group():
@@ -76,7 +76,7 @@ def test_random_groups_can_run(seed):
         edges.append(("x", inputs[0]) if rng.rand() < 0.25 else tuple(inputs))
     items = items_of(*edges)
     done: set = set()
-    groups = clusters.group(items)
+    groups = clusters.group_items(items)
     for group in groups:
         mine = set(group)
         assert all(value.item is None or value.item in done or value.item in mine for item in group for value in item.inputs)
@@ -92,7 +92,7 @@ def test_grouping_is_fast():
         edges.append(("x", index - 1) if index % 10 == 0 else (index - 1, max(index - 7, -1)) if index < 1500 else (index - 1, 3000 - index))
     items = items_of(*edges)
     start = time.process_time()
-    clusters.group(items)
+    clusters.group_items(items)
     assert time.process_time() - start < 8  # 1.5 on an idle machine
 
 

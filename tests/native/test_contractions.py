@@ -14,7 +14,7 @@ from penstock.native.contract.product import Epilogue
 from penstock.native.contract.tile import Tile
 from penstock.native.contract.winograd import worthwhile
 from penstock.native.emitter import Emitter
-from penstock.native.table import Table
+from penstock.native.table.call_table import CallTable
 from penstock.ops.nn.conv import _backprop_filter, _backprop_input, _forward
 from support.native import run as run_op
 
@@ -28,7 +28,7 @@ def run(build, *values, threads=2):
     emitter = Emitter(threads)
     arrays = [Array(Buffer("input", value.nbytes), value.dtype, value.shape, value.strides) for value in values]
     output = build(emitter, *arrays)
-    made = Table(emitter, arrays, [output])
+    made = CallTable(emitter, arrays, [output])
     margin = 64
     memory = np.full(output.size + 2 * margin, GUARD, output.dtype)
     result = memory[margin:margin + output.size].reshape(output.shape)
@@ -136,7 +136,7 @@ def test_accumulates_into_an_array():
     arrays = [Array(Buffer("input", value.nbytes), value.dtype, value.shape, value.strides) for value in (a, b, start)]
     emitter.contract.matmul(arrays[0], arrays[1], True, False, Epilogue(arrays[2], -0.1), arrays[2])
     variable = start.copy()
-    assert Table(emitter, arrays, []).run([a, b, variable]) is None
+    assert CallTable(emitter, arrays, []).run([a, b, variable]) is None
     close(variable, start - np.float32(0.1) * (a.T @ b), 300)
 
 
@@ -300,7 +300,7 @@ def test_filter_gradient_into_a_variable(depth):
     emitter.contract.conv2d_backprop_filter(arrays[0], emitter.constant(sizes), arrays[1], (1, 1, 1, 1), "SAME", "NHWC", (1, 1, 1, 1),
                                             epilogue=Epilogue(arrays[2], -0.1), into=arrays[2])
     variable = start.copy()
-    assert Table(emitter, arrays, []).run([x, dy, variable]) is None
+    assert CallTable(emitter, arrays, []).run([x, dy, variable]) is None
     near(variable, start - 0.1 * _backprop_filter(x.astype(np.float64), sizes, dy.astype(np.float64), **ATTRS))
 
 
@@ -368,7 +368,7 @@ def test_narrow_products_into_a_variable(dtype, step):
     arrays = [Array(Buffer("input", value.nbytes), value.dtype, value.shape, value.strides) for value in (a, b, start)]
     assert emitter.contract.matmul(arrays[0], arrays[1], True, False, Epilogue(arrays[2], -0.1), arrays[2]) is arrays[2]
     variable = start.copy()
-    assert Table(emitter, arrays, []).run([a, b, variable]) is None
+    assert CallTable(emitter, arrays, []).run([a, b, variable]) is None
     wide = [each.astype(np.float32) for each in (a, b, start)]
     rounded_alike(variable, (wide[2] - np.float32(0.1) * (wide[0].T @ wide[1])).astype(dtype), step)
 

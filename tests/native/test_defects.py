@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.native import defects, specialise
 from penstock.native.config import config
+from penstock.native.machine import defects
+from penstock.native.specialise.specialisation import Specialisation
 
 
 @pytest.fixture
@@ -16,7 +17,7 @@ def broken(monkeypatch):
     """A compiler that cannot make anything."""
     def fail(*_):
         raise ZeroDivisionError("a bug")
-    monkeypatch.setattr(specialise.Specialisation, "__init__", fail)
+    monkeypatch.setattr(Specialisation, "__init__", fail)
     yield
     defects.reported.clear()
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 import pytest
 
 from penstock.native import config as settings
-from penstock.native import target
 from penstock.native.config import config
 from penstock.native.contract import gemm
 from penstock.native.contract.tile import tile_for
+from penstock.native.machine import target
 
 
 def test_no_instruction_beyond_avx2(monkeypatch):

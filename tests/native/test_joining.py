@@ -6,8 +6,8 @@ import pytest
 
 import penstock as tf
 from penstock.execute.region import RegionRun
-from penstock.native import table
 from penstock.native.config import config
+from penstock.native.table import arena
 
 
 def regions_of(session):
@@ -17,7 +17,7 @@ def regions_of(session):
 
 def run(build, monkeypatch):
     """What native code computes between guard bytes, after a comparison with NumPy; and how many copies the joining took."""
-    monkeypatch.setattr(table, "GUARD", 64)
+    monkeypatch.setattr(arena, "GUARD", 64)
     found = []
     for mode in ("off", "eager"):
         monkeypatch.setattr(config, "mode", mode)

@@ -9,7 +9,7 @@ import pytest
 # Links code that fits into one page, with constants that do not, where single pages are free above 6 GiB that are taken.
 FRAGMENTED = """
 import ctypes
-from penstock.native import target
+from penstock.native.machine import target
 
 system = ctypes.CDLL(None)
 system.mmap.restype = ctypes.c_void_p

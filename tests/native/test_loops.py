@@ -10,8 +10,9 @@ import pytest
 import penstock as tf
 from penstock.graph import nest
 from penstock.graph.opdef import lookup
-from penstock.native import table
 from penstock.native.config import config
+from penstock.native.table import arena
+from penstock.native.table.instance import Instance
 
 pytestmark = pytest.mark.process
 RNG = np.random.RandomState(0)
@@ -21,14 +22,14 @@ RNG = np.random.RandomState(0)
 def guards(monkeypatch):
     """Buffers share nothing, and what is written behind one is seen. What a test feeds does not depend on the tests before it."""
     RNG.seed(0)
-    monkeypatch.setattr(table, "GUARD", 64)
-    run = table.Instance.run
+    monkeypatch.setattr(arena, "GUARD", 64)
+    run = Instance.run
 
     def checked(self, arrays):
         failed = run(self, arrays)
         assert not self.overrun()
         return failed
-    monkeypatch.setattr(table.Instance, "run", checked)
+    monkeypatch.setattr(Instance, "run", checked)
 
 
 @pytest.fixture

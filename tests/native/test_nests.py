@@ -12,8 +12,8 @@ from penstock.graph import dtypes as dt
 from penstock.graph.dtypes import DType
 from penstock.graph.opdef import REGISTRY, OpDef
 from penstock.graph.shape import TensorShape
+from penstock.native.fusion.loop_nest import Fold, Input, Nest, Output, Step
 from penstock.native.fusion.lowering import why_not
-from penstock.native.fusion.nest import Fold, Input, Nest, Output, Step
 from penstock.native.fusion.nest_layout import Layout
 from support.fused import FOLDS, TYPES, Native, Sketch, arrays_for, difference, one_op, random_sketch, run_native, run_numpy
 

@@ -13,8 +13,9 @@ import pytest
 
 import penstock as tf
 from penstock.execute import plan, region
-from penstock.native import table
 from penstock.native.config import config
+from penstock.native.table import arena
+from penstock.native.table.instance import Instance
 from support.native import guarded, untouched
 from support.random_updates import Training
 from support.rounding import SAMPLES, Rounding, unexplained
@@ -53,7 +54,7 @@ def problem(seed: int, monkeypatch: Any) -> str | None:
 
     with monkeypatch.context() as patch:
         patch.setattr(region, "empty", with_guards)
-        patch.setattr(table, "GUARD", 128 if seed % 2 else 0)
+        patch.setattr(arena, "GUARD", 128 if seed % 2 else 0)
         found = outcome(seed, native=True)
     if not all(map(untouched, memories)):
         return "something was written outside of an output"
@@ -73,14 +74,14 @@ def _rounded(seed: int, number: int, monkeypatch: Any) -> list[Any]:
 @pytest.fixture(autouse=True)
 def watched_arena(monkeypatch):
     """Every run looks at the guards of its arena."""
-    run = table.Instance.run
+    run = Instance.run
 
     def watched(self: Any, arrays: Any) -> int:
         failed = run(self, arrays)
-        assert not (table.GUARD and self.overrun()), "a kernel wrote beyond the end of a buffer"
+        assert not (arena.GUARD and self.overrun()), "a kernel wrote beyond the end of a buffer"
         return failed
 
-    monkeypatch.setattr(table.Instance, "run", watched)
+    monkeypatch.setattr(Instance, "run", watched)
 
 
 def check(seeds: range, monkeypatch: Any) -> None:

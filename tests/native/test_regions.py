@@ -11,10 +11,10 @@ import penstock as tf
 from penstock.execute.region import RegionRun
 from penstock.execute.report import watch
 from penstock.graph.opdef import lookup
-from penstock.native import patience
-from penstock.native.background import background
 from penstock.native.calls import Code
 from penstock.native.config import config
+from penstock.native.machine.background import background
+from penstock.native.table import patience
 
 
 def regions_of(session):

@@ -13,9 +13,9 @@ from penstock.graph.opdef import REGISTRY, OpDef
 from penstock.native.calls import Array, Buffer
 from penstock.native.emitter import Emitter
 from penstock.native.fusion.cluster_code import Loop
-from penstock.native.fusion.nest import Fold, Step
-from penstock.native.kernels.layout import broadcast_strides
-from penstock.native.table import Table
+from penstock.native.fusion.loop_nest import Fold, Step
+from penstock.native.kernels.axes import broadcast_strides
+from penstock.native.table.call_table import CallTable
 from support.native import guarded, untouched
 
 TYPES = (dt.float32, dt.float64, dt.int32, dt.int64, dt.bool_, dt.uint8)
@@ -108,7 +108,7 @@ class Native:
             self._outputs.append(array)
         loop.emit(emitter, "test")
         self.calls = emitter.calls
-        self._table = Table(emitter, self._inputs, self._outputs)
+        self._table = CallTable(emitter, self._inputs, self._outputs)
         self._table.compile()
 
     def __call__(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:

@@ -10,7 +10,7 @@ import penstock as tf
 from penstock.graph.opdef import lookup
 from penstock.native.calls import Array, Buffer
 from penstock.native.emitter import Emitter
-from penstock.native.table import Table
+from penstock.native.table.call_table import CallTable
 
 _GUARD = 128
 _PATTERN = 0xA5
@@ -53,7 +53,7 @@ def run(definition: Any, values: Sequence[np.ndarray], attrs: dict[str, Any], th
             array.known = value
     outputs = [_own(emit, array) for array in definition.emit(emit, arrays, attrs)]
     results = [guarded(array.shape, array.dtype) for array in outputs]
-    failed = Table(emit, arrays, outputs).run([*values, *[result for result, _ in results]])
+    failed = CallTable(emit, arrays, outputs).run([*values, *[result for result, _ in results]])
     assert all(untouched(memory) for _, memory in results), "the kernel wrote outside of its output"
     if failed is not None:
         raise RuntimeError(f"the kernel refused its inputs: {failed}")

@@ -8,7 +8,7 @@ import numpy as np
 
 import penstock as tf
 from penstock.native.calls import Call
-from penstock.native.specialise import Specialisation
+from penstock.native.specialise.specialisation import Specialisation
 from penstock.program import ir
 from support.compare import difference
 from support.native import guarded, untouched

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import argparse
 
-from penstock.native import cache
+from penstock.native.machine import cache
 
 
 def main(argv: list[str] | None = None) -> int:

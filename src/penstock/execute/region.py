@@ -1,6 +1,7 @@
 """Runs a region: by its nodes' NumPy kernels at first, by native code once that is made for the shapes at hand.
 
-When native code takes over is settled by counting runs, not by the clock: a program gives the same bits whenever it runs (``native/patience.py``).
+When native code takes over is settled by counting runs, not by the clock (``native/table/patience.py``): a program gives the same bits whenever it
+runs.
 A region that turns out to hold a node which cannot be native is cut around it: it then runs as smaller regions with that node between them.
 """
 from __future__ import annotations
@@ -22,17 +23,18 @@ from penstock.execute.report import KernelReport, PlanReport, Stopwatch, watch
 from penstock.execute.results import LARGE, RESULTS
 from penstock.execute.step import works_alone
 from penstock.graph import dtypes
-from penstock.native import defects
-from penstock.native.background import background
 from penstock.native.calls import Unsupported
 from penstock.native.config import config
-from penstock.native.patience import numpy_runs
+from penstock.native.items import Value
+from penstock.native.machine import defects
+from penstock.native.machine.background import background
+from penstock.native.machine.stacks import cramped
 from penstock.native.regions.eligibility import why_not_native
 from penstock.native.regions.forming import RegionBody
-from penstock.native.specialise import Demoted, Specialisation
-from penstock.native.stacks import cramped
-from penstock.native.table import Failure
-from penstock.native.values import Value
+from penstock.native.specialise.fallback import Fallback
+from penstock.native.specialise.specialisation import Specialisation
+from penstock.native.table.instance import Failure
+from penstock.native.table.patience import numpy_runs
 from penstock.program.failure import InnerFailure
 from penstock.program.ir import Node
 
@@ -176,7 +178,7 @@ class RegionRun:
         """What the compiler makes; None if it refuses: then NumPy runs what it named."""
         try:
             return make()
-        except Demoted as why:
+        except Fallback as why:
             self._cut(why.node.name, why.reason)
         except Unsupported as why:
             self._cut(self.body.nodes[-1].name, str(why))

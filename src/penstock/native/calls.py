@@ -1,9 +1,7 @@
 """What a native step is made of: arrays in buffers, and calls of compiled functions over them.
 
-Every compiled function is ``void kernel(int64 *words)``. Its first words are its operands: words[k] is an address such that the 8 bytes at
-words[k] + ARRAY_DATA are the address of operand k's first element. (An array object of NumPy is such an address; so is a cell of a table, less
-ARRAY_DATA.) After the operands come whatever numbers the function wants: extents, strides, ranges. A call may have several *parts*, each with
-numbers of its own, that run at the same time on several threads; the next call begins when all of them have ended.
+A function gets its operands and some numbers (``machine/abi.py``). A call may have several *parts*, each with numbers of its own, that run at the
+same time on several threads; the next call begins when all of them have ended.
 """
 from __future__ import annotations
 
@@ -16,13 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from penstock.native import target
 from penstock.native.config import config
+from penstock.native.machine import target
 from penstock.native.unsupported import Unsupported
 
-__all__ = ["ARRAY_DATA", "Array", "Buffer", "Call", "Code", "Unsupported"]
-
-ARRAY_DATA = object.__basicsize__  # where an array object holds the address of its elements
+__all__ = ["Array", "Buffer", "Call", "Code", "Unsupported"]
 
 
 @dataclass(eq=False, slots=True)

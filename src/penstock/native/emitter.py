@@ -12,9 +12,11 @@ per combination of shapes; kernels are keyed by structure, and take extents and 
 """
 from __future__ import annotations
 
+import copy
 import functools
+import importlib
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -23,24 +25,61 @@ from penstock.native.calls import Array, Buffer, Call, Code, Unsupported, row_ma
 
 if TYPE_CHECKING:
     from penstock.native.contract.contractions import Contractions
-    from penstock.native.flow import Flow
+    from penstock.native.contract.volumes import Volumes
+    from penstock.native.items import Item
     from penstock.native.kernels.arrays import Arrays
     from penstock.native.kernels.blocks import Blocks
     from penstock.native.kernels.indexing import Indexing
     from penstock.native.kernels.moves import Moves
-    from penstock.native.kernels.ordering import Order
+    from penstock.native.kernels.ordering import Ordering
+    from penstock.native.kernels.pooling import Pooling
     from penstock.native.kernels.randomness import Randomness
-    from penstock.native.kernels.resampling import Images
+    from penstock.native.kernels.resampling import Resampling
     from penstock.native.kernels.scans import Scans
-    from penstock.native.kernels.volumes import Volumes
-    from penstock.native.kernels.windows import Windows
+    from penstock.native.specialise.flow import Flow
+
+# Families of kernels: what ``emit.NAME`` is. They are loaded when an op asks for one, for they stand above this module: they call back.
+FAMILIES = {
+    "move": "penstock.native.kernels.moves:Moves",
+    "blocks": "penstock.native.kernels.blocks:Blocks",
+    "index": "penstock.native.kernels.indexing:Indexing",
+    "windows": "penstock.native.kernels.pooling:Pooling",
+    "scans": "penstock.native.kernels.scans:Scans",
+    "order": "penstock.native.kernels.ordering:Ordering",
+    "images": "penstock.native.kernels.resampling:Resampling",
+    "random": "penstock.native.kernels.randomness:Randomness",
+    "arrays": "penstock.native.kernels.arrays:Arrays",
+    "contract": "penstock.native.contract.contractions:Contractions",
+    "volumes": "penstock.native.contract.volumes:Volumes",
+    "flow": "penstock.native.specialise.flow:Flow",
+}
 
 
-OUT_OF_MEMORY = 2  # a status: a kernel got no memory. (1: it refuses its inputs)
+@functools.cache
+def _family(name: str) -> Callable[[Emitter], Any]:
+    module, _, attribute = FAMILIES[name].partition(":")
+    return getattr(importlib.import_module(module), attribute)
 
 
 class Emitter:
-    """Collects the calls of a region. ``threads`` is how many parts of a call can run at once."""
+    """Collects the calls of a region. ``threads`` is how many parts of a call can run at once.
+
+    ``items`` are those whose calls it makes: ``for_items`` gives each group an emitter of its own, and all of them collect in one list.
+    """
+
+    if TYPE_CHECKING:
+        move: Moves
+        blocks: Blocks
+        index: Indexing
+        windows: Pooling
+        scans: Scans
+        order: Ordering
+        images: Resampling
+        random: Randomness
+        arrays: Arrays
+        contract: Contractions
+        volumes: Volumes
+        flow: Flow
 
     def __init__(self, threads: int, epilogues: bool = True) -> None:
         self.threads = threads
@@ -48,8 +87,28 @@ class Emitter:
         self.calls: list[Call] = []
         self.loops: list[tuple[int, int]] = []  # first and last call of each, inner ones first
         self.homes: dict[Any, Array] = {}  # of values, where they are wanted: see ``joining``
-        self.nodes: list[Any] = []  # those being emitted: they go into the calls
+        self.items: list[Item] = []
         self.status = Array(Buffer("arena", 64), np.dtype(np.int64), (1,), (8,))  # what is not 0 here ends the step: the node has failed
+        self._families: dict[str, Any] = {}
+
+    def for_items(self, items: Sequence[Item]) -> Emitter:
+        """An emitter for the calls of these items: reports and errors name them."""
+        twin = copy.copy(self)
+        twin.items, twin._families = list(items), {}
+        return twin
+
+    @property
+    def item(self) -> Item:
+        """The item whose calls are made, which is the only one."""
+        (item,) = self.items
+        return item
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in FAMILIES:
+            raise AttributeError(f"an emitter has no {name}")
+        if name not in self._families:
+            self._families[name] = _family(name)(self)
+        return self._families[name]
 
     def unsupported(self, reason: str) -> NoReturn:
         """This node cannot be native; NumPy runs it. The reason is shown by ``penstock explain``."""
@@ -94,82 +153,10 @@ class Emitter:
         """Copies elements; both may be views, the source is broadcast to the target's shape."""
         self.move.copy(source, target)
 
-    @functools.cached_property
-    def move(self) -> Moves:
-        """Data movement."""
-        from penstock.native.kernels.moves import Moves  # families of kernels stand above: they call back
-        return Moves(self)
-
-    @functools.cached_property
-    def blocks(self) -> Blocks:
-        """Blocks of space moved to the depth or the batch, and back."""
-        from penstock.native.kernels.blocks import Blocks  # as above
-        return Blocks(self)
-
-    @functools.cached_property
-    def index(self) -> Indexing:
-        """Reading and writing by index."""
-        from penstock.native.kernels.indexing import Indexing  # as above
-        return Indexing(self)
-
-    @functools.cached_property
-    def windows(self) -> Windows:
-        """Pooling."""
-        from penstock.native.kernels.windows import Windows  # as above
-        return Windows(self)
-
-    @functools.cached_property
-    def volumes(self) -> Volumes:
-        """Convolutions of volumes."""
-        from penstock.native.kernels.volumes import Volumes  # as above
-        return Volumes(self)
-
-    @functools.cached_property
-    def scans(self) -> Scans:
-        """Rows that are gone through from one end to the other."""
-        from penstock.native.kernels.scans import Scans  # as above
-        return Scans(self)
-
-    @functools.cached_property
-    def order(self) -> Order:
-        """The largest elements."""
-        from penstock.native.kernels.ordering import Order  # as above
-        return Order(self)
-
-    @functools.cached_property
-    def images(self) -> Images:
-        """Resizing."""
-        from penstock.native.kernels.resampling import Images  # as above
-        return Images(self)
-
-    @functools.cached_property
-    def random(self) -> Randomness:
-        """Random numbers."""
-        from penstock.native.kernels.randomness import Randomness  # as above
-        return Randomness(self)
-
-    @functools.cached_property
-    def flow(self) -> Flow:
-        """Loops, branches and lists."""
-        from penstock.native.flow import Flow  # as above
-        return Flow(self)
-
-    @functools.cached_property
-    def arrays(self) -> Arrays:
-        """Arrays of tensors."""
-        from penstock.native.kernels.arrays import Arrays  # as above
-        return Arrays(self)
-
-    @functools.cached_property
-    def contract(self) -> Contractions:
-        """Products of matrices, and convolutions."""
-        from penstock.native.contract.contractions import Contractions  # as above
-        return Contractions(self)
-
     def call(self, code: Code, operands: Sequence[Array], parts: Sequence[bytes | Sequence[int]], label: str, writes: int = 1,
              flops: int = 0) -> None:
         """One kernel. A part is its words after the operands: ints, or bytes; parts run at the same time. The last ``writes`` operands are
         written."""
         packed = [part if isinstance(part, bytes) else struct.pack(f"{len(part)}q", *part) for part in parts]
         if packed:
-            self.calls.append(Call(code, list(operands), packed, label, writes, flops, list(self.nodes)))
+            self.calls.append(Call(code, list(operands), packed, label, writes, flops, list(self.items)))

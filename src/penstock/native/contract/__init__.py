@@ -5,5 +5,6 @@
     gemm.py, packing.py, microkernel.py, tile.py                    the kernel, from the outside to the inner loop
     panels.py                                                       a right factor that many blocks of rows share is copied once
     winograd.py, winograd_kernel.py                                 3x3 convolutions with fewer multiplications
+    volumes.py                                                      convolutions of volumes: ``emit.volumes``
     narrow.py                                                       float16 and bfloat16, by way of float32
 """

@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from penstock.native.calls import ARRAY_DATA, Array, Code
+from penstock.native.calls import Array, Code
 from penstock.native.contract.convolution import Convolutions, Grid, from_channels_last, grids
 from penstock.native.contract.product import PARTS, ranges
 from penstock.native.contract.products import Products
-from penstock.native.contract.tile import Module, Tile, maximum, minimum, tile_for, zeros
-from penstock.native.vector.pieces import advance, loop, number
-from penstock.native.vector.vectors import I64, IR, POINTER, allocate
+from penstock.native.contract.tile import Tile, TileModule, tile_for
+from penstock.native.vector.pieces import advance, loop, maximum, minimum, number
+from penstock.native.vector.vectors import I64, IR, POINTER, allocate, zeros
 from penstock.ops.nn import layout
 from penstock.ops.nn.windows import Windows
 
@@ -25,21 +25,20 @@ _TAPS = 1024  # of a window, at most: their places are kept on the stack
 _MANY = 1 << 16  # multiplications from which on several threads pay
 # Tap t of pixel p is pixel (p * scale + offset + t * step) / divisor of the source, if that is a whole number and inside.
 _AXIS = ("count", "extent", "taps", "scale", "offset", "step", "divisor")
+_OPERANDS = ("source", "second", "target")
 _WORDS = ("start", "stop", "channels", "source_image", "source_line", "source_pixel", *(f"{axis}_{name}" for axis in "yx" for name in _AXIS),
           "source_images")
 
 
 class _Kernel:
-    """A module with a kernel over three arrays: source, second, target."""
+    """A module with a kernel over the three operands."""
 
     def __init__(self, tile: Tile) -> None:
-        self.m, self.tile = Module(tile), tile
-        function, self.b = self.m.function("kernel", [POINTER])
-        function.linkage = "external"
-        b, words = self.b, function.args[0]
-        self.source, self.second, self.target = (
-            b.load(advance(b, b.load(b.gep(words, [number(k)], source_etype=I64), typ=POINTER), number(ARRAY_DATA)), typ=POINTER) for k in range(3))
-        self.w = {name: b.load(b.gep(words, [number(3 + k)], source_etype=I64), typ=I64) for k, name in enumerate(_WORDS)}
+        self.m, self.tile = TileModule(tile), tile
+        kernel = self.m.kernel()
+        b = self.b = kernel.b
+        self.source, self.second, self.target = kernel.operands(_OPERANDS).values()
+        self.w = kernel.numbers(_WORDS)
         self.row = b.mul(self.w["channels"], number(tile.size))  # bytes of the channels of a pixel, or of a tap
         self.emit()
         b.ret_void()

@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 from llvmlite import ir
 
-from penstock.native.calls import ARRAY_DATA, Code
+from penstock.native.calls import Code
 from penstock.native.contract.microkernel import MicroKernels
 from penstock.native.contract.packing import GROUP, PANEL_ROWS, PATCH_WORDS, STAGE, Packing
-from penstock.native.contract.tile import DEPTH, LINE, PAIR, STRIDE, Module, Tile, maximum, minimum, tile_for, zeros
-from penstock.native.vector.pieces import advance, loop, number
-from penstock.native.vector.vectors import I64, IR, POINTER, allocate
+from penstock.native.contract.tile import DEPTH, LINE, PAIR, STRIDE, Tile, TileModule, tile_for
+from penstock.native.vector.pieces import advance, loop, maximum, minimum, number
+from penstock.native.vector.vectors import I64, IR, POINTER, allocate, prefetch, zeros
 
 OPERANDS = ("a", "b", "added", "c")
 WORDS = (
@@ -48,7 +48,7 @@ class Gemm:
     """The module of the kernel. A can be transposed in memory, and its rows can be windows of an image."""
 
     def __init__(self, tile: Tile) -> None:
-        self.m, self.tile = Module(tile), tile
+        self.m, self.tile = TileModule(tile), tile
         self.micro = MicroKernels(self.m)
         self.packing = Packing(self.m)
         self.store_tile = self._store_tile()
@@ -56,13 +56,9 @@ class Gemm:
         self.text = f"{self.m.module}\n{self.micro.text}\n"
 
     def _kernel(self) -> None:
-        function, self.b = self.m.function("kernel", [POINTER])
-        function.linkage = "external"
-        b, words = self.b, function.args[0]
-        pointers = {name: b.load(advance(b, b.load(b.gep(words, [number(k)], source_etype=I64), typ=POINTER), number(ARRAY_DATA)), typ=POINTER)
-                    for k, name in enumerate(OPERANDS)}
-        self.w = {name: b.load(b.gep(words, [number(len(OPERANDS) + k)], source_etype=I64), typ=I64) for k, name in enumerate(WORDS)}
-        self.patch_words = b.gep(words, [number(len(OPERANDS) + len(WORDS))], source_etype=I64)
+        kernel = self.m.kernel()
+        b = self.b = kernel.b
+        pointers, self.w, self.patch_words = kernel.operands(OPERANDS), kernel.numbers(WORDS), kernel.rest
         self.columns = b.icmp_signed("!=", self.w["a_transposed"], number(0))
         self.in_place = b.icmp_signed("==", self.w["a_packed"], number(0))
         self.in_panels = b.icmp_signed("!=", self.w["b_panel"], number(0))
@@ -176,7 +172,7 @@ class Gemm:
     def _ask_for_panel(self, panel: IR, start: IR, stop: IR) -> None:
         """The cache is to have the next panel when its turn comes."""
         with loop(self.b, start, stop, LINE) as at:
-            self.m.prefetch(self.b, advance(self.b, panel, at))
+            prefetch(self.b, advance(self.b, panel, at), locality=2)
 
     def _may_spill(self, width: IR, vectors: IR) -> IR:
         """May whole vectors be stored to rows that are shorter? If the next row, which is written later, covers what is too much."""

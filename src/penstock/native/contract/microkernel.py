@@ -13,9 +13,9 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
-from penstock.native.contract.tile import I32, LINE, PAIR, STRIDE, Literal, Module, Tile
-from penstock.native.vector.pieces import VOID, number
-from penstock.native.vector.vectors import I64, IR, POINTER
+from penstock.native.contract.tile import LINE, PAIR, STRIDE, Tile, TileModule
+from penstock.native.vector.pieces import number
+from penstock.native.vector.vectors import I64, IR, POINTER, VOID, Literal, declare_prefetch, declared, suffix
 
 
 class _Pointed:
@@ -31,12 +31,12 @@ class MicroKernels:
     Steps are in bytes; ``a_step`` leads to the next k, if A lies in columns.
     """
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: TileModule) -> None:
         self.tile = module.tile
         kind, scalar = self.tile.vector, self.tile.scalar
         self.type = ir.FunctionType(VOID, [POINTER, I64, POINTER, I64, POINTER, I64, POINTER, I64, I64, scalar, scalar])
-        multiply = module.intrinsic(f"llvm.fmuladd.{module.suffix}", kind, [kind] * 3)
-        prefetch = module.intrinsic("llvm.prefetch.p0", VOID, [POINTER, I32, I32, I32])
+        multiply = declared(module.module, f"llvm.fmuladd.{suffix(kind)}", kind, [kind] * 3)
+        prefetch = declare_prefetch(module.module)
         functions = [_Micro(self.tile, columns, rows, vectors, multiply.get_reference(), prefetch.get_reference())
                      for columns in (False, True) for vectors in range(1, self.tile.vectors + 1) for rows in range(PAIR, self.tile.rows + 1, PAIR)]
         self.text = "\n".join(each.text() for each in functions)

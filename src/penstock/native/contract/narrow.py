@@ -11,12 +11,13 @@ import numpy as np
 
 from penstock.graph import dtypes
 from penstock.graph.dtypes import DType
-from penstock.native import target
 from penstock.native.calls import Array, Buffer, Code
 from penstock.native.contract.product import PARTS, Epilogue, ranges
-from penstock.native.vector.builder import NARROW, VectorBuilder
+from penstock.native.machine import target
+from penstock.native.vector.builder import VectorBuilder
 from penstock.native.vector.elements import Elements
-from penstock.native.vector.pieces import memory_type, number
+from penstock.native.vector.pieces import number
+from penstock.native.vector.types import NARROW, memory_type
 from penstock.native.vector.vectors import LANES
 from penstock.native.vector.writer import Writer
 

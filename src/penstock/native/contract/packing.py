@@ -10,9 +10,9 @@ from functools import cached_property
 
 from llvmlite import ir
 
-from penstock.native.contract.tile import DEPTH, I32, PAIR, STRIDE, Module, maximum, minimum, zeros
-from penstock.native.vector.pieces import advance, loop, number
-from penstock.native.vector.vectors import I64, IR, POINTER
+from penstock.native.contract.tile import DEPTH, PAIR, STRIDE, TileModule
+from penstock.native.vector.pieces import advance, loop, maximum, minimum, number
+from penstock.native.vector.vectors import I32, I64, IR, POINTER, zeros
 
 STAGE = 16  # windows that are gathered at a time, before they are cut into tiles
 PANEL_ROWS = DEPTH + 16  # of a panel of B: with room for a whole square
@@ -33,7 +33,7 @@ PATCH_WORDS = (
 class Packing:
     """The functions that fill buffers; a module has those that its kernel asks for."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: TileModule) -> None:
         self.m, self.tile = module, module.tile
         self.size = self.tile.size
         self.row_bytes = STRIDE * self.size

@@ -4,11 +4,10 @@ A panel is as wide as a tile, and has all rows of B. It lies as the micro-kernel
 """
 from __future__ import annotations
 
-from penstock.native.calls import ARRAY_DATA, Code
+from penstock.native.calls import Code
 from penstock.native.contract.packing import Packing
-from penstock.native.contract.tile import Module, Tile, minimum, tile_for
-from penstock.native.vector.pieces import advance, loop, number
-from penstock.native.vector.vectors import I64, POINTER
+from penstock.native.contract.tile import Tile, TileModule, tile_for
+from penstock.native.vector.pieces import advance, loop, minimum, number
 
 WORDS = ("n_start", "n_stop", "k", "b_at", "b_step", "b_transposed", "b_panel")  # as in ``gemm``
 SPARE = 16  # rows at the end of a panel: squares that are transposed reach into them
@@ -19,14 +18,12 @@ class _Panels:
     """The module of the kernel; its operands are B and the panels."""
 
     def __init__(self, tile: Tile) -> None:
-        m = Module(tile)
+        m = TileModule(tile)
         packing = Packing(m)
-        function, b = m.function("kernel", [POINTER])
-        function.linkage = "external"
-        words = function.args[0]
-        source, panels = (b.load(advance(b, b.load(b.gep(words, [number(k)], source_etype=I64), typ=POINTER), number(ARRAY_DATA)), typ=POINTER)
-                          for k in range(2))
-        w = {name: b.load(b.gep(words, [number(2 + k)], source_etype=I64), typ=I64) for k, name in enumerate(WORDS)}
+        kernel = m.kernel()
+        b = kernel.b
+        source, panels = kernel.operands(("b", "panels")).values()
+        w = kernel.numbers(WORDS)
         source, columns = advance(b, source, w["b_at"]), number(tile.columns)
         transposed = b.icmp_signed("!=", w["b_transposed"], number(0))
         full = b.sub(w["n_stop"], b.urem(b.sub(w["n_stop"], w["n_start"]), columns))

@@ -6,31 +6,15 @@ from dataclasses import dataclass
 
 from llvmlite import ir
 
-from penstock.native import target
-from penstock.native.vector.pieces import VOID, loop, number
-from penstock.native.vector.vectors import I1, IR, POINTER
+from penstock.native.machine import target
+from penstock.native.vector.kernel import Kernel
+from penstock.native.vector.pieces import loop, number
+from penstock.native.vector.vectors import I32, IR, VOID, broadcast, intrinsic, masked_load, masked_store
 
 DEPTH = 256  # elements of A's buffer that are used in each row
 STRIDE = DEPTH + 16  # elements between its rows: not a power of two, or all rows would compete for the same lines of the cache
 PAIR = 2  # tiles have an even number of rows: a function for each number would take twice as long to compile
 LINE = 64  # bytes that a cache fetches at once
-I32 = ir.IntType(32)
-
-
-class Literal(ir.Constant):  # type: ignore[misc]
-    """A constant in LLVM's own notation: llvmlite would spell out each element of a vector."""
-
-    def __init__(self, kind: ir.Type, text: str) -> None:
-        self._text = text
-        super().__init__(kind, None)
-
-    def get_reference(self) -> str:
-        return self._text
-
-
-def zeros(kind: ir.Type) -> ir.Constant:
-    """Zero in every lane."""
-    return Literal(kind, "zeroinitializer")
 
 
 @dataclass(frozen=True)
@@ -82,7 +66,7 @@ def tile_for(size: int) -> Tile:
     return Tile(size, 16 // size, 6 if target.triple().startswith(("x86", "i686")) else 12)
 
 
-class Module:
+class TileModule:
     """What the builders of contractions share: a module for one tile, with its functions and intrinsics."""
 
     def __init__(self, tile: Tile) -> None:
@@ -96,22 +80,17 @@ class Module:
         function.attributes.add("nounwind")
         return function, ir.IRBuilder(function.append_basic_block("entry"))
 
-    def intrinsic(self, name: str, result: ir.Type, parameters: Sequence[ir.Type]) -> ir.Function:
-        """An intrinsic, or another function of the module, declared once."""
-        found = self.module.globals.get(name)
-        return ir.Function(self.module, ir.FunctionType(result, parameters), name) if found is None else found
+    def kernel(self) -> Kernel:
+        """The function that is called from outside."""
+        return Kernel(self.module, ("noinline", "nounwind"))
 
     def fma(self, b: ir.IRBuilder, x: IR, y: IR, z: IR) -> IR:
         """x * y + z, fused where the CPU can do that."""
-        kind = self.tile.vector
-        return b.call(self.intrinsic(f"llvm.fmuladd.{self.suffix}", kind, [kind] * 3), [x, y, z])
+        return intrinsic(b, "fmuladd", x, y, z)
 
     def splat(self, b: ir.IRBuilder, value: IR) -> IR:
         """A scalar in every lane."""
-        kind = ir.VectorType(value.type, self.tile.lanes)
-        nothing = Literal(kind, "poison")
-        lane = b.insert_element(nothing, value, ir.Constant(I32, 0))
-        return b.shuffle_vector(lane, nothing, zeros(ir.VectorType(I32, self.tile.lanes)))
+        return broadcast(b, value, self.tile.lanes)
 
     def load(self, b: ir.IRBuilder, pointer: IR) -> IR:
         """A vector."""
@@ -120,11 +99,6 @@ class Module:
     def store(self, b: ir.IRBuilder, value: IR, pointer: IR) -> None:
         """Stores a vector."""
         b.store(value, pointer, align=self.tile.size)
-
-    def prefetch(self, b: ir.IRBuilder, pointer: IR) -> None:
-        """Asks the second-level cache for what lies there; it need not be memory."""
-        function = self.intrinsic("llvm.prefetch.p0", VOID, [POINTER, I32, I32, I32])
-        b.call(function, [pointer, ir.Constant(I32, 0), ir.Constant(I32, 2), ir.Constant(I32, 1)])
 
     def first_lanes(self, b: ir.IRBuilder, count: IR) -> IR:
         """A mask of the lanes before ``count``."""
@@ -148,20 +122,14 @@ class Module:
 
     def masked_load(self, b: ir.IRBuilder, pointer: IR, mask: IR | None) -> IR:
         """A vector with zeros where the mask is false; nothing is read there."""
-        kind = self.tile.vector
-        if mask is None:
-            return self.load(b, pointer)
-        function = self.intrinsic(f"llvm.masked.load.{self.suffix}.p0", kind, [POINTER, I32, ir.VectorType(I1, self.tile.lanes), kind])
-        return b.call(function, [pointer, ir.Constant(I32, self.tile.size), mask, zeros(kind)])
+        return self.load(b, pointer) if mask is None else masked_load(b, pointer, mask, self.tile.vector, self.tile.size)
 
     def masked_store(self, b: ir.IRBuilder, value: IR, pointer: IR, mask: IR | None) -> None:
         """Stores where the mask is true."""
-        kind = self.tile.vector
         if mask is None:
             self.store(b, value, pointer)
-            return
-        function = self.intrinsic(f"llvm.masked.store.{self.suffix}.p0", VOID, [kind, POINTER, I32, ir.VectorType(I1, self.tile.lanes)])
-        b.call(function, [value, pointer, ir.Constant(I32, self.tile.size), mask])
+        else:
+            masked_store(b, value, pointer, mask, self.tile.size)
 
     def at_least(self, b: ir.IRBuilder, value: IR, floor: IR) -> IR:
         """The larger one of each lane; NaN stays NaN."""
@@ -170,18 +138,3 @@ class Module:
     def number(self, b: ir.IRBuilder, word: IR) -> IR:
         """The number of the element type in the lower bits of a word."""
         return b.bitcast(word if self.tile.size == 8 else b.trunc(word, I32), self.tile.scalar)
-
-    @property
-    def suffix(self) -> str:
-        """Of the names of intrinsics for its vectors."""
-        return f"v{self.tile.lanes}f{self.tile.size * 8}"
-
-
-def minimum(b: ir.IRBuilder, x: IR, y: IR) -> IR:
-    """The smaller integer."""
-    return b.select(b.icmp_signed("<", x, y), x, y)
-
-
-def maximum(b: ir.IRBuilder, x: IR, y: IR) -> IR:
-    """The larger integer."""
-    return b.select(b.icmp_signed(">", x, y), x, y)

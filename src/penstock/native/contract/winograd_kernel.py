@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from llvmlite import ir
 
-from penstock.native.calls import ARRAY_DATA, Code
-from penstock.native.contract.tile import Module, Tile, tile_for
+from penstock.native.calls import Code
+from penstock.native.contract.tile import Tile, TileModule, tile_for
 from penstock.native.vector.pieces import advance, loop, number
-from penstock.native.vector.vectors import I64, IR, POINTER, allocate
+from penstock.native.vector.vectors import IR, POINTER, allocate
 
 Matrix = tuple[tuple[float, ...], ...]
 # Convolution of 6 pixels with 3 taps to 4 pixels, interpolated at 0, 1, -1, 2, -2 and infinity.
@@ -57,14 +57,11 @@ class Transform:
     """The module of one transform."""
 
     def __init__(self, tile: Tile, kind: Kind) -> None:
-        self.m, self.tile, self.kind = Module(tile), tile, kind
+        self.m, self.tile, self.kind = TileModule(tile), tile, kind
         self.outer, self.inner = len(kind.matrix), len(kind.matrix[0])
-        function, self.b = self.m.function("kernel", [POINTER])
-        function.linkage = "external"
-        b, words = self.b, function.args[0]
-        self.base = {name: b.load(advance(b, b.load(b.gep(words, [number(k)], source_etype=I64), typ=POINTER), number(ARRAY_DATA)), typ=POINTER)
-                     for k, name in enumerate(OPERANDS)}
-        self.w = {name: b.load(b.gep(words, [number(len(OPERANDS) + k)], source_etype=I64), typ=I64) for k, name in enumerate(WORDS)}
+        module = self.m.kernel()
+        b = self.b = module.b
+        self.base, self.w = module.operands(OPERANDS), module.numbers(WORDS)
         self.places = allocate(b, POINTER, self.inner * self.inner)
         with loop(b, self.w["start"], self.w["stop"]) as square:
             self._square(square)

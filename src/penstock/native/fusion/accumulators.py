@@ -13,8 +13,9 @@ from llvmlite import ir
 from penstock.graph import dtypes as dt
 from penstock.graph.dtypes import DType
 from penstock.native.unsupported import Unsupported
-from penstock.native.vector.builder import NARROW, Value, VectorBuilder, scalar_type
-from penstock.native.vector.vectors import I1, I8, IR, LANES, allocate, splat, spread, vector
+from penstock.native.vector.builder import VectorBuilder
+from penstock.native.vector.types import NARROW, VectorValue, scalar_type
+from penstock.native.vector.vectors import I1, I8, IR, LANES, allocate, broadcast, splat, vector
 
 
 def wide_dtype(kind: str, dtype: DType) -> DType:
@@ -72,11 +73,11 @@ class Folding:
         """Lanes into which nothing is folded yet."""
         return splat(self.wide, self.identity)
 
-    def finished(self, v: VectorBuilder, value: IR) -> Value:
+    def finished(self, v: VectorBuilder, value: IR) -> VectorValue:
         """Accumulated lanes as values of the result's type."""
         b = v.builder
         if self.dtype.is_bool:
-            return Value(b.icmp_unsigned("!=", value, splat(I8, 0)), dt.bool_)
+            return VectorValue(b.icmp_unsigned("!=", value, splat(I8, 0)), dt.bool_)
         wanted = vector(scalar_type(self.result))
         if value.type != wanted:
             narrower = isinstance(wanted.element, ir.FloatType)
@@ -118,7 +119,7 @@ class RowAccumulator:
             error = b.fadd(b.fsub(old, b.fsub(total, back)), b.fsub(value, back))
             b.store(b.fadd(b.load(self._lost, typ=kind), error), self._lost)
 
-    def finish(self, v: VectorBuilder) -> Value:
+    def finish(self, v: VectorBuilder) -> VectorValue:
         """The result, in all lanes."""
         b, kind = v.builder, vector(self.folding.wide)
         total = b.load(self._total, typ=kind)
@@ -133,4 +134,4 @@ class RowAccumulator:
             low, high = (ir.Constant(ir.VectorType(ir.IntType(32), width), list(range(start, start + width))) for start in (0, width))
             total = self.folding.combine(b, b.shuffle_vector(total, total, low), b.shuffle_vector(total, total, high))
         lane = b.extract_element(total, ir.Constant(ir.IntType(32), 0))
-        return self.folding.finished(v, spread(b, lane))
+        return self.folding.finished(v, broadcast(b, lane))

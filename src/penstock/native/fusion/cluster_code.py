@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from penstock.graph.dtypes import DType, as_dtype
 from penstock.native.calls import Array, Code
 from penstock.native.fusion.accumulators import wide_dtype
-from penstock.native.fusion.nest import Fold, Input, Nest, Output, Step
+from penstock.native.fusion.loop_nest import Fold, Input, Nest, Output, Step
 from penstock.native.fusion.nest_kernel import module_for
 from penstock.native.fusion.nest_layout import Layout, Part
 from penstock.native.fusion.spills import last_reads, spills, step_cost
-from penstock.native.kernels.layout import Strides
+from penstock.native.kernels.axes import Strides
 
 if TYPE_CHECKING:
     from penstock.native.emitter import Emitter

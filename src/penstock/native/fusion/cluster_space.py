@@ -16,10 +16,10 @@ import numpy as np
 
 from penstock.graph.opdef import OpDef
 from penstock.native.fusion.accumulators import Folding
+from penstock.native.fusion.loop_nest import result_types
 from penstock.native.fusion.lowering import why_not
-from penstock.native.fusion.nest import result_types
+from penstock.native.items import Item, Value
 from penstock.native.unsupported import Unsupported
-from penstock.native.values import Item, Value
 
 _LONGEST_ROW = 1 << 15  # elements: a row that is run through several times has to stay in the cache
 _FEWEST_ROWS = 16  # that are worth it if they are long: threads share rows

@@ -11,10 +11,10 @@ from penstock.graph.dtypes import DType
 from penstock.native.calls import Array
 from penstock.native.fusion.cluster_code import Loop, Ref
 from penstock.native.fusion.cluster_space import FOLD_KINDS, Kind, Space, axes_of, item_shape, kind_of, operands, source, updated, without_ones
-from penstock.native.fusion.nest import Fold, Step
-from penstock.native.kernels.layout import Strides, broadcast_strides
-from penstock.native.values import Item, Value, is_reference
-from penstock.native.vector.builder import NARROW
+from penstock.native.fusion.loop_nest import Fold, Step
+from penstock.native.items import Item, Value, is_reference
+from penstock.native.kernels.axes import Strides, broadcast_strides
+from penstock.native.vector.types import NARROW
 from penstock.ops.array.cast import Cast
 from penstock.ops.constant import Const
 from penstock.ops.math.elementwise import RealDiv
@@ -27,7 +27,7 @@ _LITERALS = (0, 1, -1, 2, -2, 0.5, -0.5)  # numbers that are written into code: 
 
 
 def write(b: Emitter, group: list[Item]) -> None:
-    """See ``clusters.emit``."""
+    """Appends the calls of a group, and sets the arrays of the outputs that are needed outside of it."""
     _Writer(b, group).write()
 
 

@@ -1,4 +1,4 @@
-"""Fusion: which items of a region are computed in one loop, and the code of such a group.
+"""Fusion: which items of a region are computed in one loop nest. (``cluster_writer.py`` writes its code.)
 
 Elementwise items over one space join, with the reductions of that space and what is computed of their results; across the forward and the backward
 pass, with as many outputs as are needed. A value that is used inside a group only is never stored. A group must not wait for itself: no path may
@@ -9,15 +9,10 @@ from __future__ import annotations
 import heapq
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from penstock.native.fusion.cluster_space import Kind, Level, Space, kind_of, space_of, without_ones
-from penstock.native.fusion.cluster_writer import write
 from penstock.native.fusion.composition import composed
-from penstock.native.values import Item, Value
-
-if TYPE_CHECKING:
-    from penstock.native.emitter import Emitter
+from penstock.native.items import Item, Value
 
 _LARGEST, _LARGEST_SMALL = 250, 1500  # items of a group: the time that LLVM takes grows faster than the code, but many small calls take time too
 _OPERANDS, _OPERANDS_SMALL = 48, 300  # arrays that a group touches
@@ -25,13 +20,7 @@ _SMALL = 4096  # elements: groups below are joined even if they have nothing in 
 _TRIES = 4  # other users of an input that an item is tried to be joined with
 
 
-def emit(b: Emitter, group: Sequence[Item]) -> None:
-    """Appends the calls of a group, and sets the arrays of the outputs that are needed outside of it."""
-    b.nodes = list(dict.fromkeys(item if item.node.payload is None else item.node.payload for item in group))
-    write(b, list(group))
-
-
-def group(items: Sequence[Item]) -> list[list[Item]]:
+def group_items(items: Sequence[Item]) -> list[list[Item]]:
     """The items in groups, in an order in which they can run. An item that cannot be fused is a group of its own; composite ones are taken apart."""
     return _Grouping(composed(items)).result()
 

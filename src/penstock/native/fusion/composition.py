@@ -20,8 +20,8 @@ from penstock.graph import dtypes as dt
 from penstock.graph.dtypes import DType
 from penstock.graph.opdef import lookup
 from penstock.native.fusion.cluster_space import Kind, kind_of
+from penstock.native.items import Item, Value
 from penstock.native.unsupported import Unsupported
-from penstock.native.values import Item, Value
 from penstock.program.ir import Node
 
 _NARROW = (dt.float16, dt.bfloat16)
@@ -94,8 +94,8 @@ class Composer:
         definition = lookup(op_type)
         given = dict(attrs)
         definition.fill_defaults(given)
-        node = Node(definition, f"{self.whole.node.name}/{op_type}_{len(self.items)}", given, origin=self.whole.node.origin, payload=self.whole)
-        item = Item(node, [term.value for term in inputs], [])
+        node = Node(definition, f"{self.whole.node.name}/{op_type}_{len(self.items)}", given, origin=self.whole.node.origin)
+        item = Item(node, [term.value for term in inputs], [], part_of=self.whole)
         item.outputs.append(Value(tuple(shape), dtype, item=item))
         self.items.append(item)
         return Term(self, item.outputs[0])

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from penstock.native.contract.product import Epilogue
-from penstock.native.values import Item, Value
+from penstock.native.items import Item, Value
 
 
 def absorb_epilogues(items: Sequence[Item]) -> list[Item]:

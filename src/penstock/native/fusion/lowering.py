@@ -11,16 +11,16 @@ from llvmlite import ir
 
 from penstock.graph.dtypes import DType
 from penstock.graph.opdef import OpDef
-from penstock.native.fusion.nest import Step, attrs_key, result_types
+from penstock.native.fusion.loop_nest import Step, attrs_key, result_types
 from penstock.native.unsupported import Unsupported
-from penstock.native.vector.builder import Value, VectorBuilder, scalar_type
-from penstock.native.vector.pieces import VOID
-from penstock.native.vector.vectors import vector
+from penstock.native.vector.builder import VectorBuilder
+from penstock.native.vector.types import VectorValue, scalar_type
+from penstock.native.vector.vectors import VOID, vector
 
 _found: dict[tuple[Any, ...], int | str] = {}
 
 
-def lower(b: VectorBuilder, step: Step, operands: Sequence[Value]) -> list[Value]:
+def lower(b: VectorBuilder, step: Step, operands: Sequence[VectorValue]) -> list[VectorValue]:
     """One step by the op's own ``lower``; its results."""
     definition, attrs = step.definition, step.attrs
     if definition.lower is None:
@@ -68,5 +68,5 @@ def _try_lowering(step: Step, dtypes: Sequence[DType]) -> int:
     kinds = [vector(scalar_type(dtype)) for dtype in dtypes]
     function = ir.Function(ir.Module(), ir.FunctionType(VOID, kinds), "trial")
     builder = VectorBuilder(ir.IRBuilder(function.append_basic_block()))
-    lower(builder, step, [Value(argument, dtype) for argument, dtype in zip(function.args, dtypes)])
+    lower(builder, step, [VectorValue(argument, dtype) for argument, dtype in zip(function.args, dtypes)])
     return sum(len(block.instructions) for block in function.blocks)

@@ -15,15 +15,16 @@ from contextlib import contextmanager
 
 from llvmlite import ir
 
-from penstock.native.calls import ARRAY_DATA
 from penstock.native.fusion.accumulators import Folding, RowAccumulator
+from penstock.native.fusion.loop_nest import Nest, Step
 from penstock.native.fusion.lowering import lower
-from penstock.native.fusion.nest import Nest, Step
 from penstock.native.fusion.spills import spills, step_cost
-from penstock.native.vector.builder import Value, VectorBuilder
+from penstock.native.vector.builder import VectorBuilder
 from penstock.native.vector.elements import Elements, lanes_below, load_uniform, store_lane
-from penstock.native.vector.pieces import VOID, advance, loop, memory_type, number
-from penstock.native.vector.vectors import I64, IR, LANES, POINTER, allocate, vector
+from penstock.native.vector.kernel import Kernel
+from penstock.native.vector.pieces import advance, loop, number
+from penstock.native.vector.types import VectorValue, memory_type
+from penstock.native.vector.vectors import I64, IR, LANES, POINTER, VOID, allocate, vector
 
 _MUCH = 1200  # LLVM instructions of a kernel: the time to compile more than that grows out of bounds
 COLUMNS = 512  # that are accumulated at a time: accumulators stay in the first cache
@@ -33,7 +34,7 @@ COLUMNS = 512  # that are accumulated at a time: accumulators stay in the first 
 WORDS = ("outer_start", "outer_stop", "row_start", "row_stop", "middle_start", "middle_stop", "inner_start", "inner_stop", "outer_rank",
          "middle_rank")
 
-Env = dict[int, Value]
+Env = dict[int, VectorValue]
 
 
 def module_for(nest: Nest) -> str:
@@ -55,20 +56,16 @@ class NestKernel:
         self._kernel()
 
     def _kernel(self) -> None:
-        function = ir.Function(self.module, ir.FunctionType(VOID, [POINTER]), "kernel")
-        self.b = b = ir.IRBuilder(function.append_basic_block("entry"))
+        kernel = Kernel(self.module)
+        self.b = b = kernel.b
         self.v = VectorBuilder(b, outlined=sum(step_cost(step, self.nest) for step in self.nest.steps) > _MUCH)
-        self.argument = function.args[0]
-        self.words = {name: self._word(self.operands + index) for index, name in enumerate(WORDS) if self._is_read(name)}
+        self.words = {name: kernel.word(self.operands + index) for index, name in enumerate(WORDS) if self._is_read(name)}
         after = self.operands + len(WORDS)
-        pointers = []
-        for k in range(self.operands):
-            data = b.load(advance(b, b.load(b.gep(self.argument, [number(k)], source_etype=I64), typ=POINTER), number(ARRAY_DATA)), typ=POINTER)
-            pointers.append(advance(b, data, self._word(after + k)))
+        pointers = [advance(b, kernel.operand(k), kernel.word(after + k)) for k in range(self.operands)]
         strided = [k for k, each in enumerate(self.nest.inputs) if each.mode == "strided"]
-        self.strides = {k: self._word(after + self.operands + k) for k in strided}
-        self.row_strides = [self._word(after + 2 * self.operands + k) for k in range(self.operands)]
-        self.tables = {"outer": b.gep(self.argument, [number(after + 3 * self.operands)], source_etype=I64)}
+        self.strides = {k: kernel.word(after + self.operands + k) for k in strided}
+        self.row_strides = [kernel.word(after + 2 * self.operands + k) for k in range(self.operands)]
+        self.tables = {"outer": kernel.word_place(after + 3 * self.operands)}
         if self.nest.deep[1]:
             self.tables["middle"] = advance(b, self.tables["outer"], b.mul(self.words["outer_rank"], number((1 + self.operands) * 8)))
         self.elements = Elements(b)
@@ -83,9 +80,6 @@ class NestKernel:
             else:
                 self._rows(places)
         b.ret_void()
-
-    def _word(self, index: int) -> IR:
-        return self.b.load(self.b.gep(self.argument, [number(index)], source_etype=I64), typ=I64)
 
     def _is_read(self, name: str) -> bool:
         outer, middle = self.nest.deep

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from penstock.native.kernels.layout import Strides, cut
+from penstock.native.kernels.axes import Strides, cut
 
 _WORK = 1 << 17  # weighted elements from which on a second thread pays
 _PARTS = 2  # per thread: a thread that is late leaves some to the others

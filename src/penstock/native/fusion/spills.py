@@ -1,8 +1,8 @@
 """Values that a later loop over the same row needs again: computed again if that is cheap, else left in scratch memory that stays in the cache."""
 from __future__ import annotations
 
+from penstock.native.fusion.loop_nest import Fold, Nest, Step
 from penstock.native.fusion.lowering import cost
-from penstock.native.fusion.nest import Fold, Nest, Step
 
 _FOLD = 4
 _WORTH = 12  # LLVM instructions that are not worth a store and a load

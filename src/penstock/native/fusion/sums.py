@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from penstock.graph import dtypes as dt
-from penstock.native.values import Item, Value
+from penstock.native.items import Item, Value
 from penstock.ops.array.pack import ConcatV2
 from penstock.ops.constant import Const
 from penstock.program.ir import Edge, Node
@@ -107,8 +107,8 @@ def _chained(item: Item, products: list[Item]) -> list[Item]:
 
 
 def _new_sum(item: Item, values: list[Value], index: int) -> Item:
-    node = Node(item.node.definition, f"{item.node.name}/part_{index}", dict(item.node.attrs), origin=item.node.origin, payload=item)
-    made = Item(node, [], [])
+    node = Node(item.node.definition, f"{item.node.name}/part_{index}", dict(item.node.attrs), origin=item.node.origin)
+    made = Item(node, [], [], part_of=item)
     made.outputs.append(Value(item.outputs[0].shape, item.outputs[0].dtype, item=made))
     _sum_of(made, values)
     _use(made)

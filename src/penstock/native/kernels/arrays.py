@@ -16,10 +16,10 @@ from penstock.graph import dtypes
 from penstock.graph.dtypes import DType
 from penstock.graph.shape import TensorShape
 from penstock.native.calls import Array, Code, Unsupported
-from penstock.native.values import Item, Value
+from penstock.native.items import Item, Value
 from penstock.native.vector.pieces import number
-from penstock.native.vector.vectors import I64, IR
-from penstock.native.vector.writer import I32, Writer, element
+from penstock.native.vector.vectors import I32, I64, IR
+from penstock.native.vector.writer import Writer, element
 from penstock.ops.flow.tensor_array_state import CLEARED, READ, WRITTEN, ArrayState
 
 _BYTE = ir.IntType(8)
@@ -139,13 +139,11 @@ class Arrays:
     # --- calls -------------------------------------------------------------------------------------------------------
 
     def _store(self) -> Store:
-        (item,) = self.emit.nodes
-        return item.inputs[0].store
+        return self.emit.item.inputs[0].store
 
     def create(self) -> tuple[Array, Array]:
         """A new array, and those of its gradients, without elements."""
-        (item,) = self.emit.nodes
-        return self._empty(item.outputs[0].store), self._flow
+        return self._empty(self.emit.item.outputs[0].store), self._flow
 
     def _empty(self, store: Store) -> Array:
         emit = self.emit
@@ -158,8 +156,7 @@ class Arrays:
 
     def gradient(self) -> tuple[Array, Array]:
         """The array of gradients: made already."""
-        (item,) = self.emit.nodes
-        return item.outputs[0].store.data, self._flow
+        return self.emit.item.outputs[0].store.data, self._flow
 
     def size(self) -> Array:
         """The number of elements, as an array."""

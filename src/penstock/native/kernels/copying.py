@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from llvmlite import ir
 
 from penstock.native.calls import Code
-from penstock.native.kernels.layout import Axis, collapse, cut
+from penstock.native.kernels.axes import Axis, collapse, cut
 from penstock.native.vector.pieces import number
 from penstock.native.vector.vectors import IR
 from penstock.native.vector.writer import Writer, word
@@ -110,7 +110,7 @@ def _row(w: Writer, source: IR, target: IR, itemsize: int) -> None:
 def _fill(w: Writer, source: IR, target: IR, itemsize: int) -> None:
     kind = word(itemsize)
     value = w.load(source, kind)
-    w.strips(w.inner, lambda index, lanes: w.store(w.spread(value, lanes), w.item(target, index, kind), kind), max(64 // itemsize, 1))
+    w.strips(w.inner, lambda index, lanes: w.store(w.broadcast(value, lanes), w.item(target, index, kind), kind), max(64 // itemsize, 1))
 
 
 def _items(w: Writer, source: IR, target: IR, itemsize: int) -> None:
@@ -137,7 +137,7 @@ def _swap(w: Writer, source: IR, target: IR, itemsize: int) -> None:
                 w.at(target, b.add(b.mul(i, w.inner_target), b.mul(m, w.middle_target))))
 
     def upto(start: IR, step: int, stop: IR) -> IR:
-        return w.least(b.add(start, number(step)), stop)
+        return w.minimum(b.add(start, number(step)), stop)
 
     with w.range(middle, 0, _ROWS) as rows, w.range(inner, 0, 2 * tile) as i_block, w.range(upto(rows, _ROWS, middle), rows, 2 * tile) as m_block:
         with w.range(upto(m_block, 2 * tile, middle), m_block, tile) as m, w.range(upto(i_block, 2 * tile, inner), i_block, tile) as i:

@@ -13,22 +13,24 @@ import numpy as np
 from penstock.graph import dtypes as dt
 from penstock.graph.dtypes import as_dtype
 from penstock.native.calls import Array
-from penstock.native.kernels.layout import shared
+from penstock.native.kernels.axes import shared
+from penstock.native.kernels.row_rules import row_rule
 from penstock.native.kernels.rows import Change, RowRule, change_code, check_code, flatten_code, gather_code, row_parts
 from penstock.native.kernels.segments import check_sorted_code, weigh_code, weights_code
-from penstock.native.vector.builder import NARROW, Value, VectorBuilder
+from penstock.native.vector.builder import VectorBuilder
+from penstock.native.vector.types import NARROW, VectorValue
 
 _LARGE = 1 << 17  # bytes moved, from which on several threads pay
 _WORDS = {1: dt.uint8, 2: dt.uint16, 4: dt.uint32, 8: dt.uint64}
 
 
 def _binary(name: str) -> Change:
-    def change(v: VectorBuilder, states: list[Value], updates: list[Value], scalars: list[Value]) -> list[Value]:
+    def change(v: VectorBuilder, states: list[VectorValue], updates: list[VectorValue], scalars: list[VectorValue]) -> list[VectorValue]:
         return [getattr(v, name)(states[0], (updates or scalars)[0])]
     return change
 
 
-def _replace(v: VectorBuilder, states: list[Value], updates: list[Value], scalars: list[Value]) -> list[Value]:
+def _replace(v: VectorBuilder, states: list[VectorValue], updates: list[VectorValue], scalars: list[VectorValue]) -> list[VectorValue]:
     return [(updates or scalars)[0]]
 
 
@@ -235,7 +237,6 @@ class Indexing:
 
     def sparse_update(self, rule: Callable[..., None], states: Sequence[Array], given: dict[str, Any], grad: str) -> None:
         """The rows of a variable and its slots that ``indices`` name, changed by an optimizer's rule, a NumPy function."""
-        from penstock.native.kernels.tracing import row_rule  # needed here only
         gradient, indices = given[grad], given["indices"]
         if any(state.shape != states[0].shape or state.dtype != gradient.dtype for state in states) or not states[0].rank:
             self.emit.unsupported("var and its slots do not have the same shape and type")

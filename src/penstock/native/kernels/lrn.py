@@ -13,10 +13,11 @@ import numpy as np
 
 from penstock.graph import dtypes as dt
 from penstock.native.calls import Array, Code
-from penstock.native.kernels.layout import shared
-from penstock.native.vector.builder import Value, VectorBuilder
+from penstock.native.kernels.axes import shared
+from penstock.native.vector.builder import VectorBuilder
 from penstock.native.vector.elements import Elements, lanes_below
 from penstock.native.vector.pieces import number
+from penstock.native.vector.types import VectorValue
 from penstock.native.vector.vectors import IR, LANES, splat, vector
 from penstock.native.vector.writer import DOUBLE, FLOAT, Writer
 
@@ -66,7 +67,7 @@ class _Row:
         self.w, self.b = w, w.b
         self.v, self.elements = VectorBuilder(w.b), Elements(w.b)
         b = w.b
-        self.bias, self.alpha, self.beta = (Value(w.spread(b.fptrunc(b.bitcast(bits, DOUBLE), FLOAT), LANES), dt.float32)
+        self.bias, self.alpha, self.beta = (VectorValue(w.broadcast(b.fptrunc(b.bitcast(bits, DOUBLE), FLOAT), LANES), dt.float32)
                                             for bits in (w.bias, w.alpha, w.beta))
         self.width = b.mul(b.udiv(b.add(b.add(w.channels, b.mul(w.radius, number(2))), number(3 * LANES - 1)), number(LANES)), number(LANES))
 
@@ -77,34 +78,34 @@ class _Row:
             left = b.sub(w.channels, channel)
             body(channel, b.icmp_signed(">=", left, number(LANES)), left)
 
-    def load(self, row: IR, channel: IR, whole: IR, left: IR) -> Value:
+    def load(self, row: IR, channel: IR, whole: IR, left: IR) -> VectorValue:
         """Channels; zeros behind the last."""
         return self.elements.load(self.v, [(self.w.item(row, channel, FLOAT), None, dt.float32)], whole, left)[0]
 
-    def keep(self, scratch: IR, channel: IR, value: Value, left: IR) -> None:
+    def keep(self, scratch: IR, channel: IR, value: VectorValue, left: IR) -> None:
         """Into a scratch row, behind its leading zeros; zeros behind the last channel."""
         w, b = self.w, self.b
         inside = b.select(lanes_below(b, left), value.ir, splat(FLOAT, 0.0))
         w.store(inside, w.item(scratch, b.add(channel, w.radius), FLOAT), FLOAT)
 
-    def neighbours(self, scratch: IR, channel: IR) -> Value:
+    def neighbours(self, scratch: IR, channel: IR) -> VectorValue:
         """The sum over those at most ``radius`` away."""
         w, b = self.w, self.b
         start = w.item(scratch, channel, FLOAT)
         total = w.variable(vector(FLOAT), splat(FLOAT, 0.0))
         with w.range(b.add(b.mul(w.radius, number(2)), number(1))) as k:
             b.store(b.fadd(b.load(total, typ=vector(FLOAT)), w.load(w.item(start, k, FLOAT), FLOAT, LANES)), total)
-        return Value(b.load(total, typ=vector(FLOAT)), dt.float32)
+        return VectorValue(b.load(total, typ=vector(FLOAT)), dt.float32)
 
-    def store(self, row: IR, channel: IR, value: Value, whole: IR, left: IR) -> None:
+    def store(self, row: IR, channel: IR, value: VectorValue, whole: IR, left: IR) -> None:
         """Channels of a row."""
         self.elements.store(self.v, [(self.w.item(row, channel, FLOAT), value)], whole, left)
 
-    def norm(self, scratch: IR, channel: IR) -> Value:
+    def norm(self, scratch: IR, channel: IR) -> VectorValue:
         """bias + alpha * sum of squares, which are in the scratch row."""
         return self.v.add(self.bias, self.v.mul(self.alpha, self.neighbours(scratch, channel)))
 
-    def over_power(self, value: Value, norm: Value, power: str) -> Value:
+    def over_power(self, value: VectorValue, norm: VectorValue, power: str) -> VectorValue:
         """value / norm ** beta."""
         v = self.v
         if power == "any":
@@ -123,7 +124,7 @@ def _build(what: str, power: str) -> str:
     w.clear_bytes(space, b.mul(r.width, number(8 * _TOGETHER)))
     passes = (_squares, _forward) if what == "forward" else (_squares, _couple, _backward)
     with w.range(w.last, w.first, _TOGETHER) as block:
-        stop = w.least(b.add(block, number(_TOGETHER)), w.last)
+        stop = w.minimum(b.add(block, number(_TOGETHER)), w.last)
         for each in passes:
             with w.range(stop, block) as row:
                 place = {name: w.item(getattr(w, name), b.mul(row, w.channels), FLOAT) for name in (*inputs, "result")}

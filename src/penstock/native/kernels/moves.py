@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from penstock.native.calls import Array, Code, row_major
+from penstock.native.kernels.axes import broadcast_strides, collapse, shared
 from penstock.native.kernels.copying import LARGE, accumulate_module, copy_code, plan_copy
-from penstock.native.kernels.layout import broadcast_strides, collapse, shared
 from penstock.native.kernels.views import reshaped_strides, seen_through
 from penstock.native.unsupported import Unsupported
 from penstock.native.vector.writer import element

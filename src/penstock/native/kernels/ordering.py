@@ -8,17 +8,17 @@ from llvmlite import ir
 
 from penstock.graph.dtypes import as_dtype
 from penstock.native.calls import Array, Code
-from penstock.native.kernels.layout import shared
+from penstock.native.kernels.axes import shared
 from penstock.native.kernels.sorting import larger, scratch_bytes, search_code, sort_code
-from penstock.native.vector.builder import NARROW
 from penstock.native.vector.pieces import number
-from penstock.native.vector.vectors import I64, IR, LANES
-from penstock.native.vector.writer import FLOAT, I32, Writer, element, of
+from penstock.native.vector.types import NARROW
+from penstock.native.vector.vectors import I32, I64, IR, LANES
+from penstock.native.vector.writer import FLOAT, Writer, element, of
 
 _MOST = 64  # elements of a top-k that are kept in order while a row is gone through
 
 
-class Order:
+class Ordering:
     """Rows are independent of each other."""
 
     def __init__(self, emit: Any) -> None:
@@ -101,7 +101,7 @@ class _TopK:
             self.indices = w.item(w.indices, self.b.mul(row, w.k), I32)
             self.filled = w.variable(I64, number(0))
             with w.range(w.k) as index:  # what is compared with must have been written
-                w.store(w.same(kind, 0, 1), w.item(self.values, index, kind), kind)
+                w.store(w.splat(kind, 0, 1), w.item(self.values, index, kind), kind)
             w.strips(w.length, self._look, LANES)
         self.text = w.finish()
 
@@ -111,7 +111,7 @@ class _TopK:
         if lanes == 1:
             self._insert(index)
             return
-        some = larger(b, self.letter, w.load(w.item(self.source, index, self.kind), self.kind, lanes), w.spread(self._lowest(), lanes))
+        some = larger(b, self.letter, w.load(w.item(self.source, index, self.kind), self.kind, lanes), w.broadcast(self._lowest(), lanes))
         some = b.icmp_unsigned("!=", b.bitcast(some, ir.IntType(lanes)), ir.Constant(ir.IntType(lanes), 0))
         with b.if_then(b.or_(some, b.icmp_signed("<", b.load(self.filled, typ=I64), w.k))), w.range(b.add(index, number(lanes)), index) as each:
             self._insert(each)
@@ -131,7 +131,7 @@ class _TopK:
             b.branch(head)
             b.position_at_end(head)
             at = b.load(place, typ=I64)
-            before = w.most(b.sub(at, number(1)), number(0))
+            before = w.maximum(b.sub(at, number(1)), number(0))
             other = w.load(w.item(self.values, before, kind), kind)
             b.cbranch(b.and_(b.icmp_signed(">", at, number(0)), larger(b, self.letter, value, other)), shift, done)
             b.position_at_end(shift)
@@ -142,13 +142,13 @@ class _TopK:
             b.position_at_end(done)
             w.store(value, w.item(self.values, at, kind), kind)
             w.store(b.trunc(index, I32), w.item(self.indices, at, I32), I32)
-            b.store(w.least(b.add(have, number(1)), w.k), self.filled)
+            b.store(w.minimum(b.add(have, number(1)), w.k), self.filled)
 
 
 def _build_in_top_k(bits: int) -> str:
     w = Writer(["predictions", "targets", "result"], ["first", "last", "classes", "k"])
     b, lanes_kind = w.b, ir.VectorType(I32, LANES)
-    zero = w.same(I32, 0, LANES)
+    zero = w.splat(I32, 0, LANES)
     with w.range(w.last, w.first) as row:
         target = w.load(w.item(w.targets, row, ir.IntType(bits)), ir.IntType(bits))
         target = target if bits == 64 else b.sext(target, I64)
@@ -159,8 +159,8 @@ def _build_in_top_k(bits: int) -> str:
 
         def look(index: IR, lanes: int) -> None:
             value = w.load(w.item(line, index, FLOAT), FLOAT, lanes)
-            above = b.fcmp_ordered(">", value, w.spread(chosen, lanes))
-            endless = b.not_(b.fcmp_ordered("<", w.intrinsic("fabs", value), w.same(FLOAT, np.inf, lanes)))
+            above = b.fcmp_ordered(">", value, w.broadcast(chosen, lanes))
+            endless = b.not_(b.fcmp_ordered("<", w.intrinsic("fabs", value), w.splat(FLOAT, np.inf, lanes)))
             for found, kept in ((above, more), (endless, wrong)):
                 ones = b.zext(found, of(I32, lanes))
                 ones = ones if lanes > 1 else b.insert_element(zero, ones, ir.Constant(I32, 0))

@@ -15,11 +15,12 @@ from llvmlite import ir
 
 from penstock.graph import dtypes as dt
 from penstock.native.calls import Array, Code, Unsupported
-from penstock.native.kernels.layout import shared
-from penstock.native.vector.builder import Value, VectorBuilder, divided
+from penstock.native.kernels.axes import shared
+from penstock.native.vector.builder import VectorBuilder, divided
 from penstock.native.vector.pieces import number
-from penstock.native.vector.vectors import I64, IR, LANES, allocate, splat, vector
-from penstock.native.vector.writer import DOUBLE, FLOAT, I32, Writer, element
+from penstock.native.vector.types import VectorValue
+from penstock.native.vector.vectors import I32, I64, IR, LANES, allocate, splat, vector
+from penstock.native.vector.writer import DOUBLE, FLOAT, Writer, element
 
 _MANY = 1 << 14  # elements from which on several threads pay
 _MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
@@ -101,7 +102,7 @@ def _build_integers(dtype: np.dtype) -> str:
     with b.if_then(b.icmp_signed(">=", low, high)):
         b.store(number(1), w.status)
         b.ret_void()
-    base, span = w.spread(low, LANES), w.spread(b.sub(high, low), LANES)
+    base, span = w.broadcast(low, LANES), w.broadcast(b.sub(high, low), LANES)
 
     def convert(w: Writer, words: list[IR]) -> list[IR]:
         drawn = words
@@ -147,7 +148,7 @@ def _build_truncated() -> str:
         b.branch(again)
         b.position_at_end(again)
         at = b.load(depth, typ=I64)
-        units = _unit_float(w, draw(b.add(regions, w.spread(at, LANES))))
+        units = _unit_float(w, draw(b.add(regions, w.broadcast(at, LANES))))
         for k, value in enumerate((*_box_muller(v, *units[:2]), *_box_muller(v, *units[2:]))):
             w.store(value, w.item(drawn, k * LANES, FLOAT), FLOAT)
         with w.range(LANES) as lane:
@@ -156,7 +157,7 @@ def _build_truncated() -> str:
         b.cbranch(b.icmp_signed(">", b.load(short, typ=I64), number(0)), again, done)
         b.position_at_end(done)
         start = b.mul(group, number(_WORDS))
-        w.copy_bytes(w.item(w.result, start, FLOAT), spare, b.mul(w.least(b.sub(w.size, start), number(_WORDS)), number(4)))
+        w.copy_bytes(w.item(w.result, start, FLOAT), spare, b.mul(w.minimum(b.sub(w.size, start), number(_WORDS)), number(4)))
     return w.finish()
 
 
@@ -170,7 +171,7 @@ def _take(w: Writer, lane: IR, spare: IR, drawn: IR, counts: IR, short: IR) -> N
         value = w.load(w.item(drawn, b.add(lane, number(k * LANES)), FLOAT), FLOAT)
         inside = b.fcmp_ordered("<", w.intrinsic("fabs", value), ir.Constant(FLOAT, 2.0))
         wanted = b.and_(inside, b.icmp_signed("<", count, number(4)))
-        at = w.item(spare, b.add(b.mul(lane, number(4)), w.least(count, number(3))), FLOAT)
+        at = w.item(spare, b.add(b.mul(lane, number(4)), w.minimum(count, number(3))), FLOAT)
         w.store(b.select(wanted, value, w.load(at, FLOAT)), at, FLOAT)
         count = b.add(count, b.zext(wanted, I64))
     w.store(count, place, I64)
@@ -186,11 +187,11 @@ def _blocks_of(w: Writer) -> tuple[Callable[[IR], list[IR]], Callable[[IR], IR]]
     lanes = ir.Constant(vector(I64), list(range(LANES)))
 
     def draw(blocks: IR) -> list[IR]:
-        lower = b.add(w.spread(low, LANES), blocks)
-        upper = b.add(w.spread(high, LANES), b.zext(b.icmp_unsigned("<", lower, blocks), vector(I64)))
+        lower = b.add(w.broadcast(low, LANES), blocks)
+        upper = b.add(w.broadcast(high, LANES), b.zext(b.icmp_unsigned("<", lower, blocks), vector(I64)))
         return _philox(w, lower, upper, key_words)
 
-    return draw, lambda group: b.add(w.spread(b.mul(group, number(LANES)), LANES), lanes)
+    return draw, lambda group: b.add(w.broadcast(b.mul(group, number(LANES)), LANES), lanes)
 
 
 def _philox(w: Writer, low: IR, high: IR, key: list[IR]) -> list[IR]:
@@ -198,7 +199,7 @@ def _philox(w: Writer, low: IR, high: IR, key: list[IR]) -> list[IR]:
     b = w.b
     words = [b.trunc(part, vector(I32)) for half in (low, high) for part in (half, b.lshr(half, splat(I64, 32)))]
     for turn in range(_ROUNDS):
-        round_key = [w.spread(b.add(part, ir.Constant(I32, step * turn & 0xFFFFFFFF)), LANES) for part, step in zip(key, _KEY_STEPS)]
+        round_key = [w.broadcast(b.add(part, ir.Constant(I32, step * turn & 0xFFFFFFFF)), LANES) for part, step in zip(key, _KEY_STEPS)]
         products = [b.mul(b.zext(word, vector(I64)), splat(I64, factor)) for word, factor in zip(words[::2], _MULTIPLIERS)]
         lows = [b.trunc(product, vector(I32)) for product in products]
         highs = [b.trunc(b.lshr(product, splat(I64, 32)), vector(I32)) for product in products]
@@ -248,11 +249,11 @@ def _box_muller(v: VectorBuilder, first: IR, second: IR) -> tuple[IR, IR]:
     """Two normals from two numbers in [0, 1). Those of float32 go through functions of float64 and are rounded, as in the NumPy kernel."""
     kind = dt.float32 if first.type.element == FLOAT else dt.float64
 
-    def rounded(function: Callable[[Value], Value], x: Value) -> Value:
+    def rounded(function: Callable[[VectorValue], VectorValue], x: VectorValue) -> VectorValue:
         return v.cast(function(v.cast(x, dt.float64)), kind)
 
-    radius = v.sqrt(v.mul(rounded(v.log, v.maximum(Value(first, kind), 1e-7)), -2.0))
-    angle = rounded(lambda x: v.mul(x, 2 * math.pi), Value(second, kind))
+    radius = v.sqrt(v.mul(rounded(v.log, v.maximum(VectorValue(first, kind), 1e-7)), -2.0))
+    angle = rounded(lambda x: v.mul(x, 2 * math.pi), VectorValue(second, kind))
     sines, cosines = (v.mul(rounded(function, angle), radius).ir for function in (v.sin, v.cos))
     return sines, cosines
 

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from penstock.native.calls import Array, Code
-from penstock.native.kernels.layout import shared
+from penstock.native.kernels.axes import shared
 from penstock.native.vector.pieces import number
 from penstock.native.vector.vectors import I64, IR
 from penstock.native.vector.writer import FLOAT, Writer, of
 
 
-class Images:
+class Resampling:
     """Batches of images, [n, height, width, channels], of float32."""
 
     def __init__(self, emit: Any) -> None:
@@ -52,11 +52,11 @@ def _build() -> str:
         start, stop = (w.load(w.item(w.starts, b.add(output, number(k)), I64), I64) for k in range(2))
 
         def strip(at: IR, lanes: int) -> None:
-            total = w.variable(of(FLOAT, lanes), w.same(FLOAT, 0.0, lanes))
+            total = w.variable(of(FLOAT, lanes), w.splat(FLOAT, 0.0, lanes))
             with w.range(stop, start) as tap:
                 row = b.add(b.mul(entry, w.inputs), w.load(w.item(w.indices, tap, I64), I64))
                 value = w.load(w.item(w.source, b.add(b.mul(row, w.inner), at), FLOAT), FLOAT, lanes)
-                weight = w.spread(w.load(w.item(w.weights, tap, FLOAT), FLOAT), lanes)
+                weight = w.broadcast(w.load(w.item(w.weights, tap, FLOAT), FLOAT), lanes)
                 b.store(b.fadd(b.load(total, typ=of(FLOAT, lanes)), b.fmul(weight, value)), total)
             w.store(b.load(total, typ=of(FLOAT, lanes)), w.item(w.result, b.add(b.mul(line, w.inner), at), FLOAT), FLOAT)
 

@@ -13,15 +13,16 @@ from llvmlite import ir
 
 from penstock.graph.dtypes import DType
 from penstock.native.calls import Code
-from penstock.native.vector.builder import Value, VectorBuilder
+from penstock.native.vector.builder import VectorBuilder
 from penstock.native.vector.elements import Elements, load_uniform
-from penstock.native.vector.pieces import memory_type, number
+from penstock.native.vector.pieces import number
+from penstock.native.vector.types import VectorValue, memory_type
 from penstock.native.vector.vectors import I64, IR, LANES
 from penstock.native.vector.writer import Writer, of, word
 
 AHEAD = 12  # rows that are asked for before they are needed: they lie anywhere in memory
 _MOST_LINES = 8  # of a row that are asked for; behind them the CPU sees the pattern itself
-Change = Callable[[VectorBuilder, list[Value], list[Value], list[Value]], list[Value]]
+Change = Callable[[VectorBuilder, list[VectorValue], list[VectorValue], list[VectorValue]], list[VectorValue]]
 
 
 def _index(w: Writer, pointer: IR, position: IR, bits: int) -> IR:
@@ -40,15 +41,15 @@ def check_code(dtype: np.dtype, negatives: bool) -> Code:
 def _build_check(bits: int, negatives: bool) -> str:
     w = Writer(["indices", "status"], ["count", "limit"])
     b, kind = w.b, ir.IntType(bits)
-    limit = w.limit if bits == 64 else b.trunc(w.least(w.limit, number(2 ** 31 - negatives)), kind)  # as far as the type goes
-    wrong = w.variable(of(kind, LANES), w.same(kind, 0, LANES))
+    limit = w.limit if bits == 64 else b.trunc(w.minimum(w.limit, number(2 ** 31 - negatives)), kind)  # as far as the type goes
+    wrong = w.variable(of(kind, LANES), w.splat(kind, 0, LANES))
 
     def look(index: IR, lanes: int) -> None:
         value = w.load(w.item(w.indices, index, kind), kind, lanes)
         compare = b.icmp_signed if negatives else b.icmp_unsigned
-        outside = b.sext(compare(">=", value, w.spread(limit, lanes)), of(kind, lanes))
+        outside = b.sext(compare(">=", value, w.broadcast(limit, lanes)), of(kind, lanes))
         so_far = b.load(wrong, typ=of(kind, LANES))
-        b.store(b.or_(so_far, outside if lanes > 1 else w.spread(outside, LANES)), wrong)
+        b.store(b.or_(so_far, outside if lanes > 1 else w.broadcast(outside, LANES)), wrong)
 
     w.strips(w.count, look)
     some = b.icmp_unsigned("!=", b.bitcast(b.load(wrong, typ=of(kind, LANES)), ir.IntType(bits * LANES)), ir.Constant(ir.IntType(bits * LANES), 0))
@@ -106,7 +107,7 @@ def _build_gather(bits: int, itemsize: int, single: bool) -> str:
             if single:
                 w.store(w.load(origin, kind), place, kind)
             else:
-                soon = _index(w, indices, w.least(b.add(position, number(AHEAD)), last), bits)
+                soon = _index(w, indices, w.minimum(b.add(position, number(AHEAD)), last), bits)
                 _ask_for(w, w.at(source, b.mul(soon, w.row)), b.mul(w.length, number(itemsize)), False)
                 _copy_row(w, origin, place, itemsize)
     return w.finish()
@@ -122,7 +123,7 @@ def _copy_row(w: Writer, origin: IR, place: IR, itemsize: int) -> None:
 
 
 def _ask_for(w: Writer, row: IR, size: IR, write: bool) -> None:
-    with w.range(w.least(size, number(64 * _MOST_LINES)), 0, 64) as offset:
+    with w.range(w.minimum(size, number(64 * _MOST_LINES)), 0, 64) as offset:
         w.prefetch(w.at(row, offset), write)
 
 
@@ -174,7 +175,7 @@ def _build_change(rule: RowRule, bits: int) -> str:
         return [w.item(getattr(w, name), b.mul(row, w.width), memory_type(dtype)) for name, dtype in zip(names, kinds)]
 
     with w.range(w.count) as position:
-        soon = _index(w, w.indices, w.least(b.add(position, number(AHEAD)), last), bits)
+        soon = _index(w, w.indices, w.minimum(b.add(position, number(AHEAD)), last), bits)
         with b.if_then(belongs(soon)):
             for pointer, dtype in zip(places(states, rule.states, soon), rule.states):
                 _ask_for(w, pointer, b.mul(w.width, number(dtype.size)), True)

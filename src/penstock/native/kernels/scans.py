@@ -7,7 +7,7 @@ from typing import Any
 from llvmlite import ir
 
 from penstock.native.calls import Array, Code
-from penstock.native.kernels.layout import shared
+from penstock.native.kernels.axes import shared
 from penstock.native.vector.pieces import number
 from penstock.native.vector.vectors import I64, IR
 from penstock.native.vector.writer import Writer, element, of, word
@@ -95,7 +95,7 @@ def _build_cumulative(how: str, kind: ir.Type, exclusive: bool) -> str:
         origin = b.add(b.mul(b.mul(outer, w.count), w.inner), w.start)
 
         def column(index: IR, lanes: int) -> None:
-            total = w.variable(of(kind, lanes), w.same(kind, neutral, lanes))
+            total = w.variable(of(kind, lanes), w.splat(kind, neutral, lanes))
             with w.range(w.count) as position:
                 at = b.add(b.add(origin, b.mul(position, w.step)), index)
                 before = b.load(total, typ=of(kind, lanes))
@@ -145,9 +145,9 @@ def _build_band() -> str:
     b = w.b
     with w.range(w.last, w.first) as line:
         row, length = b.urem(line, w.rows), b.mul(w.columns, w.size)
-        start = w.least(w.most(b.sub(row, w.lower), number(0)), w.columns)
-        stop = w.least(b.add(b.add(row, w.upper), number(1)), w.columns)
-        start, stop = b.mul(w.least(start, stop), w.size), b.mul(stop, w.size)
+        start = w.minimum(w.maximum(b.sub(row, w.lower), number(0)), w.columns)
+        stop = w.minimum(b.add(b.add(row, w.upper), number(1)), w.columns)
+        start, stop = b.mul(w.minimum(start, stop), w.size), b.mul(stop, w.size)
         source, result = w.at(w.source, b.mul(line, length)), w.at(w.result, b.mul(line, length))
         w.clear_bytes(result, start)
         w.copy_bytes(w.at(result, start), w.at(source, start), b.sub(stop, start))

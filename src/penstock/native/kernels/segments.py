@@ -72,7 +72,7 @@ def _build_weigh(kind: ir.Type) -> str:
 
         def scale(index: IR, lanes: int) -> None:
             at = b.add(start, index)
-            w.store(b.fmul(w.load(w.item(w.source, at, kind), kind, lanes), w.spread(weight, lanes)), w.item(w.result, at, kind), kind)
+            w.store(b.fmul(w.load(w.item(w.source, at, kind), kind, lanes), w.broadcast(weight, lanes)), w.item(w.result, at, kind), kind)
 
         w.strips(w.width, scale)
     return w.finish()

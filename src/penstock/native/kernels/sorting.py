@@ -13,8 +13,8 @@ from penstock.graph.dtypes import as_dtype
 from penstock.native.calls import Code
 from penstock.native.unsupported import Unsupported
 from penstock.native.vector.pieces import number
-from penstock.native.vector.vectors import I64, IR, allocate
-from penstock.native.vector.writer import I32, Writer, element
+from penstock.native.vector.vectors import I32, I64, IR, allocate
+from penstock.native.vector.writer import Writer, element
 
 _HEAPS = 256
 _INFINITY = {"float16": 0x7C00, "bfloat16": 0x7F80, "float32": 0x7F800000, "float64": 0x7FF0000000000000}

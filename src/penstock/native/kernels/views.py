@@ -13,7 +13,7 @@ import numpy as np
 
 from penstock.errors import KernelError
 from penstock.native.calls import Array
-from penstock.native.kernels.layout import collapse
+from penstock.native.kernels.axes import collapse
 from penstock.native.unsupported import Unsupported
 
 _GROUND = np.zeros(1, np.complex128)  # somewhere for shadows to begin

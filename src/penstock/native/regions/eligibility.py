@@ -7,7 +7,7 @@ from penstock.graph import dtypes
 from penstock.graph.dtypes import DType
 from penstock.graph.function import FuncGraph
 from penstock.native.fusion.lowering import why_not
-from penstock.native.scope import pure
+from penstock.native.specialise.scope import pure
 from penstock.program.ir import Node, functions_of, prune, reference_source
 
 

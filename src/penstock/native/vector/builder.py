@@ -14,40 +14,16 @@ from llvmlite import ir
 
 from penstock.graph import dtypes as dt
 from penstock.graph.dtypes import DType
-from penstock.native import target
 from penstock.native.unsupported import Unsupported
 from penstock.native.vector import functions as vector_math
-from penstock.native.vector.vectors import I1, IR, Floats, splat, vector
+from penstock.native.vector.tracing import trace
+from penstock.native.vector.types import NARROW, VectorValue, scalar_type
+from penstock.native.vector.vectors import IR, Floats, splat, vector
 
-NARROW = (dt.float16, dt.bfloat16)
 _MATH = {name: getattr(vector_math, name) for name in ("exp", "expm1", "log", "log1p", "tanh", "sigmoid", "erf", "erfc", "sin", "cos")}
 _LIBRARY = ("tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "atan2")
 _ABSENT = ("lgamma", "digamma")
 _COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-
-
-class Value:
-    """A vector and the type of its elements. Elements of narrow types are held as float32, bools as single bits."""
-
-    __slots__ = ("dtype", "ir")
-
-    def __init__(self, value: IR, dtype: DType) -> None:
-        self.ir, self.dtype = value, dtype
-
-
-def scalar_type(dtype: DType) -> ir.Type:
-    """The LLVM type of one element while it is computed with. Raises Unsupported."""
-    if dtype is dt.float16 and not target.has_half():
-        raise Unsupported("this CPU has no conversions of float16")
-    if dtype in (dt.float32, *NARROW):
-        return ir.FloatType()
-    if dtype is dt.float64:
-        return ir.DoubleType()
-    if dtype.is_bool:
-        return I1
-    if dtype.is_integer:
-        return ir.IntType(dtype.size * 8)
-    raise Unsupported(f"there is no native code for {dtype.name}")
 
 
 def divided(b: ir.IRBuilder, x: IR, y: IR, signed: bool) -> IR:
@@ -103,9 +79,9 @@ class VectorBuilder:
             raise Unsupported("a constant that is not a scalar has to be an input")
         return value if dtype is None else self.typed(value, dtype)
 
-    def typed(self, value: Any, dtype: DType) -> Value:
-        """A Python number or NumPy scalar as a Value; a Value as it is, if it has the type."""
-        if isinstance(value, Value):
+    def typed(self, value: Any, dtype: DType) -> VectorValue:
+        """A Python number or NumPy scalar as a VectorValue; a VectorValue as it is, if it has the type."""
+        if isinstance(value, VectorValue):
             if value.dtype is not dtype:
                 raise Unsupported(f"operands of different types, {value.dtype.name} and {dtype.name}")
             return value
@@ -113,17 +89,17 @@ class VectorBuilder:
             raise Unsupported("`lower` gives nothing where a value is needed")
         scalar = scalar_type(dtype)  # raises for the types that NumPy could not convert the number to
         number = np.asarray(value).astype(dtype.np)[()]
-        return Value(splat(scalar, float(number) if dtype.is_floating else int(number)), dtype)
+        return VectorValue(splat(scalar, float(number) if dtype.is_floating else int(number)), dtype)
 
     def _operands(self, *operands: Any) -> tuple[DType, list[IR]]:
         """Operands of one type."""
-        dtype = next((operand.dtype for operand in operands if isinstance(operand, Value)), None)
+        dtype = next((operand.dtype for operand in operands if isinstance(operand, VectorValue)), None)
         if dtype is None:
             raise Unsupported("an operation of constants alone")
         scalar_type(dtype)
         return dtype, [self.typed(operand, dtype).ir for operand in operands]
 
-    def _float(self, function: Callable[..., IR], name: str, *operands: Any) -> Value:
+    def _float(self, function: Callable[..., IR], name: str, *operands: Any) -> VectorValue:
         """A function of floats."""
         dtype, values = self._operands(*operands)
         if not dtype.is_floating:
@@ -133,11 +109,11 @@ class VectorBuilder:
     def _floats(self, dtype: DType) -> Floats:
         return self.floats[64 if dtype is dt.float64 else 32]
 
-    def _rounded(self, value: IR, dtype: DType) -> Value:
+    def _rounded(self, value: IR, dtype: DType) -> VectorValue:
         """A computed value of this type: narrow ones lose the digits that they cannot hold."""
         if dtype in NARROW:
             value = self.widen(self.narrow(value, dtype), dtype)
-        return Value(value, dtype)
+        return VectorValue(value, dtype)
 
     def widen(self, bits: IR, dtype: DType) -> IR:
         """The float32 of narrow floats, given as 16-bit integers."""
@@ -158,56 +134,55 @@ class VectorBuilder:
         quiet = b.or_(b.lshr(bits, splat(word, 16)), splat(word, 0x40))
         return b.trunc(b.select(self.floats[32].is_nan(value), quiet, rounded), short)
 
-    def trace(self, function: Callable[..., None], updated: Sequence[Value], others: dict[str, Any]) -> tuple[Value, ...]:
+    def trace(self, function: Callable[..., None], updated: Sequence[VectorValue], others: dict[str, Any]) -> tuple[VectorValue, ...]:
         """What a function that is written with NumPy makes of its first arguments, which it changes in place."""
-        from penstock.native.kernels.tracing import trace  # it is made of what is built here
         return tuple(trace(self, function, updated, others))
 
     # --- arithmetic ----------------------------------------------------------------------------------------------------
 
-    def _arithmetic(self, name: str, x: Any, y: Any) -> Value:
+    def _arithmetic(self, name: str, x: Any, y: Any) -> VectorValue:
         dtype, (x, y) = self._operands(x, y)
         if dtype.is_bool:
             raise Unsupported(f"there is no native code for {name} of bool")
         return self._rounded(getattr(self.builder, f"f{name}" if dtype.is_floating else name)(x, y), dtype)
 
-    def add(self, x: Any, y: Any) -> Value:
+    def add(self, x: Any, y: Any) -> VectorValue:
         """x + y; integers wrap."""
         return self._arithmetic("add", x, y)
 
-    def sub(self, x: Any, y: Any) -> Value:
+    def sub(self, x: Any, y: Any) -> VectorValue:
         """x - y; integers wrap."""
         return self._arithmetic("sub", x, y)
 
-    def mul(self, x: Any, y: Any) -> Value:
+    def mul(self, x: Any, y: Any) -> VectorValue:
         """x * y; integers wrap."""
         return self._arithmetic("mul", x, y)
 
-    def div(self, x: Any, y: Any) -> Value:
+    def div(self, x: Any, y: Any) -> VectorValue:
         """x / y of floats. Of integers it may fail, which only a NumPy kernel can say."""
         return self._float(lambda f, a, b: f.div(a, b), "div", x, y)
 
-    def floordiv(self, x: Any, y: Any) -> Value:
+    def floordiv(self, x: Any, y: Any) -> VectorValue:
         """The quotient rounded down."""
         quotient = self.div(x, y)
         return self.floor(quotient)
 
-    def truncatediv(self, x: Any, y: Any) -> Value:
+    def truncatediv(self, x: Any, y: Any) -> VectorValue:
         """The quotient rounded towards zero."""
         quotient = self.div(x, y)
         return self._float(lambda f, a: f.call("trunc", a), "truncatediv", quotient)
 
-    def truncatemod(self, x: Any, y: Any) -> Value:
+    def truncatemod(self, x: Any, y: Any) -> VectorValue:
         """What the quotient rounded towards zero leaves."""
         return self._float(lambda f, a, b: f.library("fmod", a, b), "truncatemod", x, y)
 
-    def floormod(self, x: Any, y: Any) -> Value:
+    def floormod(self, x: Any, y: Any) -> VectorValue:
         """What the quotient rounded down leaves: it has the sign of y."""
         rest = self.truncatemod(x, y)
         same = self.eq(self.cast(self.lt(x, 0), dt.int8), self.cast(self.lt(y, 0), dt.int8))
         return self.select(same, rest, self.truncatemod(self.add(rest, y), y))
 
-    def divide_integers(self, x: Any, y: Any, how: str) -> Value:
+    def divide_integers(self, x: Any, y: Any, how: str) -> VectorValue:
         """Quotient or remainder of integers. Zeros have been refused before; here they must do no harm."""
         dtype, (x, y) = self._operands(x, y)
         if not dtype.is_integer:
@@ -224,59 +199,59 @@ class VectorBuilder:
         if how.startswith("floor") and not dtype.is_unsigned:
             apart = b.and_(b.icmp_signed("!=", rest, zero), b.icmp_signed("<", b.xor(rest, y), zero))
             quotient, rest = b.select(apart, b.sub(quotient, one), quotient), b.select(apart, b.add(rest, y), rest)
-        return Value(rest if how.endswith("mod") else quotient, dtype)
+        return VectorValue(rest if how.endswith("mod") else quotient, dtype)
 
-    def pow(self, x: Any, y: Any) -> Value:
+    def pow(self, x: Any, y: Any) -> VectorValue:
         """x to the power of y, of floats."""
         return self._float(vector_math.power, "pow", x, y)
 
-    def neg(self, x: Any) -> Value:
+    def neg(self, x: Any) -> VectorValue:
         """-x."""
         dtype, (value,) = self._operands(x)
-        return Value(self.builder.fneg(value), dtype) if dtype.is_floating else self.sub(0, x)
+        return VectorValue(self.builder.fneg(value), dtype) if dtype.is_floating else self.sub(0, x)
 
-    def abs(self, x: Any) -> Value:
+    def abs(self, x: Any) -> VectorValue:
         """The absolute value; that of the smallest integer is itself."""
         dtype, (value,) = self._operands(x)
         if dtype.is_floating:
-            return Value(self._floats(dtype).call("fabs", value), dtype)
+            return VectorValue(self._floats(dtype).call("fabs", value), dtype)
         return x if dtype.is_unsigned or dtype.is_bool else self.select(self.lt(x, 0), self.neg(x), x)
 
-    def sign(self, x: Any) -> Value:
+    def sign(self, x: Any) -> VectorValue:
         """-1, 0 or 1; a NaN stays one."""
         dtype, _ = self._operands(x)
         if dtype.is_unsigned:
             return self.select(self.eq(x, 0), x, 1)
         return self.select(self.gt(x, 0), 1, self.select(self.lt(x, 0), -1, x))
 
-    def sqrt(self, x: Any) -> Value:
+    def sqrt(self, x: Any) -> VectorValue:
         """The square root."""
         return self._float(lambda f, a: f.call("sqrt", a), "sqrt", x)
 
-    def rsqrt(self, x: Any) -> Value:
+    def rsqrt(self, x: Any) -> VectorValue:
         """1 / sqrt(x)."""
         root = self.sqrt(x)
         return self.div(1, root)
 
-    def _extreme(self, how: str, x: Any, y: Any) -> Value:
+    def _extreme(self, how: str, x: Any, y: Any) -> VectorValue:
         """A NaN in either operand is the result."""
         dtype, (a, b) = self._operands(x, y)
         chosen = self.builder.select(self._compared(how, a, b, dtype), a, b)
         if dtype.is_floating:
             chosen = self.builder.select(self._floats(dtype).is_nan(a), a, chosen)
-        return Value(chosen, dtype)
+        return VectorValue(chosen, dtype)
 
-    def maximum(self, x: Any, y: Any) -> Value:
+    def maximum(self, x: Any, y: Any) -> VectorValue:
         """The larger one."""
         return self._extreme(">", x, y)
 
-    def minimum(self, x: Any, y: Any) -> Value:
+    def minimum(self, x: Any, y: Any) -> VectorValue:
         """The smaller one."""
         return self._extreme("<", x, y)
 
-    def _whole(self, name: str, x: Any) -> Value:
+    def _whole(self, name: str, x: Any) -> VectorValue:
         dtype, (value,) = self._operands(x)
-        return Value(self._floats(dtype).call(name, value), dtype) if dtype.is_floating else x
+        return VectorValue(self._floats(dtype).call(name, value), dtype) if dtype.is_floating else x
 
     floor = functools.partialmethod(_whole, "floor")
     ceil = functools.partialmethod(_whole, "ceil")
@@ -290,37 +265,37 @@ class VectorBuilder:
         unsigned = dtype.is_unsigned or dtype.is_bool
         return (self.builder.icmp_unsigned if unsigned else self.builder.icmp_signed)(how, a, b)
 
-    def _compare(self, name: str, x: Any, y: Any) -> Value:
+    def _compare(self, name: str, x: Any, y: Any) -> VectorValue:
         dtype, (a, b) = self._operands(x, y)
-        return Value(self._compared(_COMPARISONS[name], a, b, dtype), dt.bool_)
+        return VectorValue(self._compared(_COMPARISONS[name], a, b, dtype), dt.bool_)
 
-    def _bitwise(self, name: str, x: Any, y: Any) -> Value:
+    def _bitwise(self, name: str, x: Any, y: Any) -> VectorValue:
         dtype, (a, b) = self._operands(x, y)
         if dtype.is_floating:
             raise Unsupported(f"there is no native code for the bits of {dtype.name}")
-        return Value(getattr(self.builder, name)(a, b), dtype)
+        return VectorValue(getattr(self.builder, name)(a, b), dtype)
 
     logical_and = bitwise_and = functools.partialmethod(_bitwise, "and_")
     logical_or = bitwise_or = functools.partialmethod(_bitwise, "or_")
     bitwise_xor = functools.partialmethod(_bitwise, "xor")
 
-    def invert(self, x: Any) -> Value:
+    def invert(self, x: Any) -> VectorValue:
         """All bits flipped."""
         return self.bitwise_xor(x, True if x.dtype.is_bool else x.dtype.max if x.dtype.is_unsigned else -1)
 
-    def logical_not(self, x: Any) -> Value:
+    def logical_not(self, x: Any) -> VectorValue:
         """not x."""
         return self.bitwise_xor(x, True)
 
-    def left_shift(self, x: Any, y: Any) -> Value:
+    def left_shift(self, x: Any, y: Any) -> VectorValue:
         """Bits moved up; 0 if there are not so many bits."""
         return self._shift("shl", x, y)
 
-    def right_shift(self, x: Any, y: Any) -> Value:
+    def right_shift(self, x: Any, y: Any) -> VectorValue:
         """Bits moved down; only copies of the sign if there are not so many bits."""
         return self._shift("lshr" if x.dtype.is_unsigned else "ashr", x, y)
 
-    def _shift(self, name: str, x: Any, y: Any) -> Value:
+    def _shift(self, name: str, x: Any, y: Any) -> VectorValue:
         dtype, (a, b) = self._operands(x, y)
         if not dtype.is_integer:
             raise Unsupported(f"there is no native code for shifts of {dtype.name}")
@@ -329,41 +304,41 @@ class VectorBuilder:
         too_far = self.builder.icmp_unsigned(">", b, last)
         amount = self.builder.select(too_far, last, b)  # LLVM leaves larger shifts undefined
         moved = getattr(self.builder, name)(a, amount)
-        return Value(moved if name == "ashr" else self.builder.select(too_far, splat(scalar, 0), moved), dtype)
+        return VectorValue(moved if name == "ashr" else self.builder.select(too_far, splat(scalar, 0), moved), dtype)
 
-    def is_nan(self, x: Any) -> Value:
+    def is_nan(self, x: Any) -> VectorValue:
         """True where x is not a number."""
         _, (value,) = self._operands(x)
-        return Value(self.builder.fcmp_unordered("uno", value, value), dt.bool_)
+        return VectorValue(self.builder.fcmp_unordered("uno", value, value), dt.bool_)
 
-    def is_inf(self, x: Any) -> Value:
+    def is_inf(self, x: Any) -> VectorValue:
         """True where x is infinite."""
         return self.eq(self.abs(x), float("inf"))
 
-    def is_finite(self, x: Any) -> Value:
+    def is_finite(self, x: Any) -> VectorValue:
         """True where x is neither infinite nor NaN."""
         return self.lt(self.abs(x), float("inf"))
 
-    def select(self, condition: Any, x: Any, y: Any) -> Value:
+    def select(self, condition: Any, x: Any, y: Any) -> VectorValue:
         """x where the condition holds, else y."""
         dtype, (a, b) = self._operands(x, y)
-        return Value(self.builder.select(condition.ir, a, b), dtype)
+        return VectorValue(self.builder.select(condition.ir, a, b), dtype)
 
-    def conj(self, x: Any) -> Value:
+    def conj(self, x: Any) -> VectorValue:
         """x: all types here are real."""
         return x
 
     real = conj
 
-    def imag(self, x: Any) -> Value:
+    def imag(self, x: Any) -> VectorValue:
         """0: all types here are real."""
         return self.typed(0, x.dtype)
 
     # --- casts ---------------------------------------------------------------------------------------------------------
 
-    def cast(self, x: Any, dtype: DType) -> Value:
+    def cast(self, x: Any, dtype: DType) -> VectorValue:
         """The value as another type, by the rules of ``tf.cast``."""
-        if not isinstance(x, Value):
+        if not isinstance(x, VectorValue):
             return self.typed(x, dtype)
         source = x.dtype
         if source is dtype:
@@ -375,9 +350,9 @@ class VectorBuilder:
             return self._float_to_float(x, dtype) if dtype.is_floating else self._float_to_integer(x, dtype)
         return self._integer_to_float(x, dtype) if dtype.is_floating else self._integer_to_integer(x, dtype)
 
-    def _float_to_float(self, x: Value, dtype: DType) -> Value:
+    def _float_to_float(self, x: VectorValue, dtype: DType) -> VectorValue:
         if dtype is dt.float64:
-            return Value(self.builder.fpext(x.ir, vector(ir.DoubleType())), dtype)
+            return VectorValue(self.builder.fpext(x.ir, vector(ir.DoubleType())), dtype)
         value = x.ir
         if x.dtype is dt.float64:
             if dtype is dt.float16:
@@ -385,23 +360,23 @@ class VectorBuilder:
             value = self.builder.fptrunc(value, vector(ir.FloatType()))
         return self._rounded(value, dtype)
 
-    def _integer_to_float(self, x: Value, dtype: DType) -> Value:
+    def _integer_to_float(self, x: VectorValue, dtype: DType) -> VectorValue:
         if dtype in NARROW and x.dtype.size > 2:
             raise Unsupported(f"a cast of {x.dtype.name} to {dtype.name} by way of float32 would round twice")
         convert = self.builder.uitofp if x.dtype.is_unsigned or x.dtype.is_bool else self.builder.sitofp
         return self._rounded(convert(x.ir, vector(scalar_type(dtype))), dtype)
 
-    def _integer_to_integer(self, x: Value, dtype: DType) -> Value:
+    def _integer_to_integer(self, x: VectorValue, dtype: DType) -> VectorValue:
         kind = vector(scalar_type(dtype))
         have, want = scalar_type(x.dtype).width, kind.element.width
         if have == want:
-            return Value(x.ir, dtype)
+            return VectorValue(x.ir, dtype)
         if have > want:
-            return Value(self.builder.trunc(x.ir, kind), dtype)
+            return VectorValue(self.builder.trunc(x.ir, kind), dtype)
         extend = self.builder.zext if x.dtype.is_unsigned or x.dtype.is_bool else self.builder.sext
-        return Value(extend(x.ir, kind), dtype)
+        return VectorValue(extend(x.ir, kind), dtype)
 
-    def _float_to_integer(self, x: Value, dtype: DType) -> Value:
+    def _float_to_integer(self, x: VectorValue, dtype: DType) -> VectorValue:
         """Small integers by way of int32; what is out of range is the smallest integer, as the instructions of x86 have it."""
         if dtype in (dt.uint32, dt.uint64):
             raise Unsupported(f"casts of floats to {dtype.name} differ between machines where they are out of range")
@@ -414,4 +389,4 @@ class VectorBuilder:
         safe = f.select(inside, x.ir, f.number(0.0))
         whole = self.builder.fptosi(safe, vector(scalar_type(wide)))
         result = self.builder.select(inside, whole, splat(scalar_type(wide), int(wide.min)))
-        return self._integer_to_integer(Value(result, wide), dtype)
+        return self._integer_to_integer(VectorValue(result, wide), dtype)

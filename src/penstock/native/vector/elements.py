@@ -6,48 +6,47 @@ from collections.abc import Sequence
 from llvmlite import ir
 
 from penstock.graph.dtypes import DType
-from penstock.native import target
-from penstock.native.vector.builder import NARROW, Value, VectorBuilder
-from penstock.native.vector.pieces import VOID, advance, loop, memory_type, number
-from penstock.native.vector.vectors import I1, I8, I64, IR, LANES, POINTER, allocate, declared, splat, spread, vector, width
+from penstock.native.machine import target
+from penstock.native.vector.builder import VectorBuilder
+from penstock.native.vector.pieces import advance, loop, minimum, number
+from penstock.native.vector.types import NARROW, VectorValue, memory_type
+from penstock.native.vector.vectors import I8, I32, I64, IR, LANES, POINTER, VOID, allocate, broadcast, masked_load, masked_store, splat, vector
 
-_I32 = ir.IntType(32)
-_LANE_NUMBERS = ir.Constant(ir.VectorType(_I32, LANES), list(range(LANES)))
+_LANE_NUMBERS = ir.Constant(ir.VectorType(I32, LANES), list(range(LANES)))
 
 
-def from_memory(v: VectorBuilder, value: IR, dtype: DType) -> Value:
+def from_memory(v: VectorBuilder, value: IR, dtype: DType) -> VectorValue:
     """Elements as they are computed with."""
     if dtype in NARROW:
         value = v.widen(value, dtype)
     elif dtype.is_bool:
         value = v.builder.icmp_unsigned("!=", value, splat(I8, 0))
-    return Value(value, dtype)
+    return VectorValue(value, dtype)
 
 
-def to_memory(v: VectorBuilder, value: Value) -> IR:
+def to_memory(v: VectorBuilder, value: VectorValue) -> IR:
     """Elements as they are stored."""
     if value.dtype.is_bool:
         return v.builder.zext(value.ir, vector(I8))
     return v.narrow(value.ir, value.dtype) if value.dtype in NARROW else value.ir
 
 
-def load_uniform(v: VectorBuilder, pointer: IR, dtype: DType) -> Value:
+def load_uniform(v: VectorBuilder, pointer: IR, dtype: DType) -> VectorValue:
     """One element, in all lanes."""
     b = v.builder
-    return from_memory(v, spread(b, b.load(pointer, align=dtype.size, typ=memory_type(dtype))), dtype)
+    return from_memory(v, broadcast(b, b.load(pointer, align=dtype.size, typ=memory_type(dtype))), dtype)
 
 
-def store_lane(v: VectorBuilder, value: Value, pointer: IR) -> None:
+def store_lane(v: VectorBuilder, value: VectorValue, pointer: IR) -> None:
     """The first lane."""
-    element = v.builder.extract_element(to_memory(v, value), ir.Constant(_I32, 0))
+    element = v.builder.extract_element(to_memory(v, value), ir.Constant(I32, 0))
     v.builder.store(element, pointer, align=value.dtype.size)
 
 
 def lanes_below(b: ir.IRBuilder, count: IR) -> IR:
     """A mask of the first ``count`` lanes; ``count`` may be any positive number."""
-    most = number(LANES)
-    count = b.select(b.icmp_signed("<", count, most), count, most)
-    return b.icmp_signed("<", _LANE_NUMBERS, spread(b, b.trunc(count, _I32)))
+    count = minimum(b, count, number(LANES))
+    return b.icmp_signed("<", _LANE_NUMBERS, broadcast(b, b.trunc(count, I32)))
 
 
 class Elements:
@@ -60,7 +59,7 @@ class Elements:
             entry.store(ir.Constant(ir.VectorType(I64, LANES // 2), [0] * (LANES // 2)),
                         entry.gep(self._buffer, [number(lane)], source_etype=I64), align=8)
 
-    def load(self, v: VectorBuilder, places: Sequence[tuple[IR, IR | None, DType]], whole: IR, count: IR) -> list[Value]:
+    def load(self, v: VectorBuilder, places: Sequence[tuple[IR, IR | None, DType]], whole: IR, count: IR) -> list[VectorValue]:
         """One vector from each place: a pointer, the stride in bytes (None: element after element), the type."""
         b = v.builder
         if not places:
@@ -92,18 +91,18 @@ class Elements:
         value: IR = ir.Constant(vector(kind), ir.Undefined)
         for lane in range(LANES):
             element = b.load(advance(b, pointer, b.mul(stride, number(lane))), align=dtype.size, typ=kind)
-            value = b.insert_element(value, element, ir.Constant(_I32, lane))
+            value = b.insert_element(value, element, ir.Constant(I32, lane))
         return value
 
     def _load_rest(self, b: ir.IRBuilder, pointer: IR, stride: IR | None, dtype: DType, mask: IR, count: IR) -> IR:
         kind = memory_type(dtype)
         if stride is None and target.has_masks(dtype.size):
-            return b.call(self._masked("load", kind), [pointer, ir.Constant(_I32, dtype.size), mask, splat(kind, 0 if _is_int(kind) else 0.0)])
+            return masked_load(b, pointer, mask, vector(kind), dtype.size)
         step = number(dtype.size) if stride is None else stride
         b.call(self._copy(dtype.size), [self._buffer, number(dtype.size), pointer, step, count])
         return b.load(self._buffer, align=8, typ=vector(kind))
 
-    def store(self, v: VectorBuilder, places: Sequence[tuple[IR, Value]], whole: IR, count: IR) -> None:
+    def store(self, v: VectorBuilder, places: Sequence[tuple[IR, VectorValue]], whole: IR, count: IR) -> None:
         """One vector to each place."""
         b = v.builder
         elements = [(pointer, to_memory(v, value), value.dtype) for pointer, value in places]
@@ -117,19 +116,11 @@ class Elements:
                 mask = lanes_below(b, count)
                 for pointer, value, dtype in elements:
                     if target.has_masks(dtype.size):
-                        b.call(self._masked("store", value.type.element), [value, pointer, ir.Constant(_I32, dtype.size), mask])
+                        masked_store(b, value, pointer, mask, dtype.size)
                     else:
                         b.store(value, self._buffer, align=8)
                         size = number(dtype.size)
                         b.call(self._copy(dtype.size), [pointer, size, self._buffer, size, count])
-
-    def _masked(self, what: str, kind: ir.Type) -> ir.Function:
-        """LLVM's load or store under a mask."""
-        lanes = vector(kind)
-        name = f"llvm.masked.{what}.v{LANES}{'i' if _is_int(kind) else 'f'}{width(kind)}.p0"
-        mask = ir.VectorType(I1, LANES)
-        result, parameters = (lanes, [POINTER, _I32, mask, lanes]) if what == "load" else (VOID, [lanes, POINTER, _I32, mask])
-        return declared(self._module, name, result, parameters)
 
     def _copy(self, size: int) -> ir.Function:
         """copy(to, its stride, from, its stride, count): some elements."""
@@ -147,7 +138,3 @@ class Elements:
             b.store(element, advance(b, to, b.mul(index, to_stride)), align=1)
         b.ret_void()
         return function
-
-
-def _is_int(kind: ir.Type) -> bool:
-    return isinstance(kind, ir.IntType)

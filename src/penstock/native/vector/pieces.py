@@ -6,11 +6,7 @@ from contextlib import contextmanager
 
 from llvmlite import ir
 
-from penstock.graph.dtypes import DType
-from penstock.native.vector.builder import NARROW, scalar_type
 from penstock.native.vector.vectors import I8, I64, IR
-
-VOID = ir.VoidType()
 
 
 def number(value: int) -> ir.Constant:
@@ -21,6 +17,16 @@ def number(value: int) -> ir.Constant:
 def advance(b: ir.IRBuilder, pointer: IR, offset: IR) -> IR:
     """A pointer moved by bytes."""
     return b.gep(pointer, [offset], source_etype=I8)
+
+
+def minimum(b: ir.IRBuilder, x: IR, y: IR) -> IR:
+    """The smaller of two signed integers."""
+    return b.select(b.icmp_signed("<", x, y), x, y)
+
+
+def maximum(b: ir.IRBuilder, x: IR, y: IR) -> IR:
+    """The larger of two signed integers."""
+    return b.select(b.icmp_signed(">", x, y), x, y)
 
 
 @contextmanager
@@ -38,9 +44,3 @@ def loop(b: ir.IRBuilder, start: IR, stop: IR, step: int | IR = 1) -> Iterator[I
     index.add_incoming(b.add(index, number(step) if isinstance(step, int) else step), b.block)
     b.branch(head)
     b.position_at_end(done)
-
-
-def memory_type(dtype: DType) -> ir.Type:
-    """The LLVM type of an element in memory."""
-    scalar = scalar_type(dtype)
-    return ir.IntType(16) if dtype in NARROW else I8 if dtype.is_bool else scalar

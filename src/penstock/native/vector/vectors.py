@@ -7,12 +7,13 @@ from typing import Any
 
 from llvmlite import ir
 
-from penstock.native import target
+from penstock.native.machine import target
 from penstock.native.unsupported import Unsupported
 
 LANES = 16  # elements per vector: one AVX-512 register of float32, two of AVX2
 
-I1, I8, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(64)
+I1, I8, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 32, 64))
+VOID = ir.VoidType()
 POINTER = ir.PointerType()
 IR = Any  # an llvmlite value
 
@@ -22,12 +23,12 @@ def vector(scalar: ir.Type) -> ir.VectorType:
     return ir.VectorType(scalar, LANES)
 
 
-class _Splat(ir.Constant):  # type: ignore[misc]
-    """A constant vector of equal elements, in LLVM's short notation: llvmlite would spell out each."""
+class Literal(ir.Constant):  # type: ignore[misc]
+    """A constant in LLVM's own notation: llvmlite would spell out each element of a vector."""
 
-    def __init__(self, scalar: ir.Type, value: Any) -> None:
-        self._text = f"splat ({scalar} {ir.Constant(scalar, value).get_reference()})"
-        super().__init__(vector(scalar), None)
+    def __init__(self, kind: ir.Type, text: str) -> None:
+        self._text = text
+        super().__init__(kind, None)
 
     def get_reference(self) -> str:
         return self._text
@@ -35,14 +36,20 @@ class _Splat(ir.Constant):  # type: ignore[misc]
 
 def splat(scalar: ir.Type, value: Any) -> IR:
     """A constant in every lane."""
-    return _Splat(scalar, value)
+    return Literal(vector(scalar), f"splat ({scalar} {ir.Constant(scalar, value).get_reference()})")
 
 
-def spread(b: ir.IRBuilder, scalar: IR) -> IR:
+def zeros(kind: ir.Type) -> ir.Constant:
+    """Zero in every lane."""
+    return Literal(kind, "zeroinitializer")
+
+
+def broadcast(b: ir.IRBuilder, scalar: IR, lanes: int = LANES) -> IR:
     """A scalar in all lanes."""
-    kind = vector(scalar.type)
-    lane = b.insert_element(ir.Constant(kind, ir.Undefined), scalar, ir.Constant(ir.IntType(32), 0))
-    return b.shuffle_vector(lane, lane, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
+    kind = ir.VectorType(scalar.type, lanes)
+    nothing = Literal(kind, "poison")
+    lane = b.insert_element(nothing, scalar, ir.Constant(I32, 0))
+    return b.shuffle_vector(lane, nothing, zeros(ir.VectorType(I32, lanes)))
 
 
 def allocate(builder: ir.IRBuilder, element: ir.Type, length: int) -> IR:
@@ -54,10 +61,37 @@ def allocate(builder: ir.IRBuilder, element: ir.Type, length: int) -> IR:
 
 
 def intrinsic(builder: ir.IRBuilder, name: str, *operands: IR) -> IR:
-    """Calls ``llvm.NAME`` for vectors of the operands' type."""
+    """Calls ``llvm.NAME`` for operands of one type, scalars or vectors."""
     kind = operands[0].type
-    suffix = f"v{LANES}{'f' if not isinstance(kind.element, ir.IntType) else 'i'}{width(kind.element)}"
-    return builder.call(declared(builder.module, f"llvm.{name}.{suffix}", kind, [kind] * len(operands)), operands)
+    return builder.call(declared(builder.module, f"llvm.{name}.{suffix(kind)}", kind, [kind] * len(operands)), operands)
+
+
+def masked_load(b: ir.IRBuilder, pointer: IR, mask: IR, kind: ir.VectorType, align: int) -> IR:
+    """A vector with zeros where the mask is false; nothing is read there."""
+    function = declared(b.module, f"llvm.masked.load.{suffix(kind)}.p0", kind, [POINTER, I32, mask.type, kind])
+    return b.call(function, [pointer, ir.Constant(I32, align), mask, zeros(kind)])
+
+
+def masked_store(b: ir.IRBuilder, value: IR, pointer: IR, mask: IR, align: int) -> None:
+    """Stores where the mask is true."""
+    function = declared(b.module, f"llvm.masked.store.{suffix(value.type)}.p0", VOID, [value.type, POINTER, I32, mask.type])
+    b.call(function, [value, pointer, ir.Constant(I32, align), mask])
+
+
+def prefetch(b: ir.IRBuilder, pointer: IR, write: bool = False, locality: int = 3) -> None:
+    """Asks the cache (3: the first one, 2: the second) for a line that is needed soon; any address is allowed."""
+    b.call(declare_prefetch(b.module), [pointer, ir.Constant(I32, int(write)), ir.Constant(I32, locality), ir.Constant(I32, 1)])
+
+
+def declare_prefetch(module: ir.Module) -> ir.Function:
+    """The intrinsic."""
+    return declared(module, "llvm.prefetch.p0", VOID, [POINTER, I32, I32, I32])
+
+
+def suffix(kind: ir.Type) -> str:
+    """Of the names of intrinsics for a type."""
+    scalar, lanes = (kind.element, f"v{kind.count}") if isinstance(kind, ir.VectorType) else (kind, "")
+    return f"{lanes}{'i' if isinstance(scalar, ir.IntType) else 'f'}{width(scalar)}"
 
 
 def width(scalar: ir.Type) -> int:

@@ -16,13 +16,12 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from penstock.native.calls import ARRAY_DATA
 from penstock.native.unsupported import Unsupported
-from penstock.native.vector.pieces import VOID, advance, loop, number
-from penstock.native.vector.vectors import I1, I64, IR, LANES, POINTER, declared, width
+from penstock.native.vector.kernel import Kernel
+from penstock.native.vector.pieces import advance, loop, maximum, minimum, number
+from penstock.native.vector.vectors import I1, I32, I64, IR, LANES, POINTER, VOID, broadcast, declared, intrinsic, prefetch, width
 
 FLOAT, DOUBLE = ir.FloatType(), ir.DoubleType()
-I32 = ir.IntType(32)
 
 
 def element(dtype: np.dtype) -> ir.Type:
@@ -51,20 +50,14 @@ def size(scalar: ir.Type) -> int:
     return width(scalar) // 8
 
 
-class Writer:
+class Writer(Kernel):
     """One kernel while it is written. Operands (pointers) and numbers are attributes under the names they are given."""
 
     def __init__(self, operands: Sequence[str], numbers: Sequence[str] = ()) -> None:
-        self.module = ir.Module()
-        function = ir.Function(self.module, ir.FunctionType(VOID, [POINTER]), "kernel")
-        self.b = b = ir.IRBuilder(function.append_basic_block("entry"))
-        self.words = function.args[0]
-        for position, name in enumerate(operands):
-            cell = b.load(b.gep(self.words, [number(position)], source_etype=I64), typ=POINTER)
-            setattr(self, name, b.load(advance(b, cell, number(ARRAY_DATA)), typ=POINTER))
-        for position, name in enumerate(numbers, len(operands)):
-            setattr(self, name, b.load(b.gep(self.words, [number(position)], source_etype=I64), typ=I64))
-        self.after = b.gep(self.words, [number(len(operands) + len(numbers))], source_etype=I64)  # the words that have no names
+        super().__init__()
+        for name, value in (*self.operands(operands).items(), *self.numbers(numbers).items()):
+            setattr(self, name, value)
+        self.after = self.rest
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"the kernel has no operand or number {name}")
@@ -103,8 +96,7 @@ class Writer:
 
     def prefetch(self, pointer: IR, write: bool) -> None:
         """Asks for a cache line that is needed soon; any address is allowed."""
-        flags = [ir.Constant(I32, int(write)), ir.Constant(I32, 3), ir.Constant(I32, 1)]
-        self.b.call(self.declare("llvm.prefetch.p0", VOID, [POINTER, I32, I32, I32]), [pointer, *flags])
+        prefetch(self.b, pointer, write)
 
     def declare(self, name: str, result: ir.Type, parameters: Sequence[ir.Type]) -> ir.Function:
         """An intrinsic or a function of the C library."""
@@ -157,35 +149,28 @@ class Writer:
                     b.store(b.add(b.load(place, typ=I64), b.mul(coordinate, stride)), place)
             yield [b.load(place, typ=I64) for place in offsets]
 
-    def least(self, x: IR, y: IR) -> IR:
+    def minimum(self, x: IR, y: IR) -> IR:
         """The smaller of two signed integers."""
-        return self.b.select(self.b.icmp_signed("<", x, y), x, y)
+        return minimum(self.b, x, y)
 
-    def most(self, x: IR, y: IR) -> IR:
+    def maximum(self, x: IR, y: IR) -> IR:
         """The larger of two signed integers."""
-        return self.b.select(self.b.icmp_signed(">", x, y), x, y)
+        return maximum(self.b, x, y)
 
     # --- vectors -----------------------------------------------------------------------------------------------------
 
-    def same(self, scalar: ir.Type, value: Any, lanes: int) -> IR:
+    def splat(self, scalar: ir.Type, value: Any, lanes: int) -> IR:
         """A constant in every lane."""
         constant = ir.Constant(scalar, value)
         return constant if lanes == 1 else ir.Constant(of(scalar, lanes), [constant] * lanes)
 
-    def spread(self, value: IR, lanes: int) -> IR:
+    def broadcast(self, value: IR, lanes: int) -> IR:
         """A scalar in every lane."""
-        if lanes == 1:
-            return value
-        kind = ir.VectorType(value.type, lanes)
-        first = self.b.insert_element(ir.Constant(kind, ir.Undefined), value, ir.Constant(I32, 0))
-        return self.b.shuffle_vector(first, ir.Constant(kind, ir.Undefined), ir.Constant(ir.VectorType(I32, lanes), [0] * lanes))
+        return value if lanes == 1 else broadcast(self.b, value, lanes)
 
     def intrinsic(self, name: str, *operands: IR) -> IR:
         """``llvm.NAME`` for operands of one type."""
-        kind = operands[0].type
-        scalar, prefix = (kind.element, f"v{kind.count}") if isinstance(kind, ir.VectorType) else (kind, "")
-        suffix = f"{prefix}{'i' if isinstance(scalar, ir.IntType) else 'f'}{8 * size(scalar)}"
-        return self.b.call(self.declare(f"llvm.{name}.{suffix}", kind, [kind] * len(operands)), operands)
+        return intrinsic(self.b, name, *operands)
 
     def shuffle(self, x: IR, y: IR, lanes: Sequence[int]) -> IR:
         """Lanes of x and, counted on, of y."""

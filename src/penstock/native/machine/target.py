@@ -14,8 +14,8 @@ from typing import Any
 import llvmlite
 from llvmlite import binding
 
-from penstock.native import cache
 from penstock.native.config import config
+from penstock.native.machine import cache
 from penstock.native.unsupported import Unsupported
 
 _lock = threading.Lock()  # one thread at a time is in LLVM
@@ -135,7 +135,7 @@ def _cached(what: str, build: Callable[[], str]) -> bytes:
 @functools.cache
 def _sources() -> str:
     """Names this version of the package by what is in its files: their times may be those of another version's."""
-    package = Path(__file__).parents[1]
+    package = Path(__file__).parents[2]
     found = hashlib.sha256()
     for path in sorted(path for folder in ("native", "ops", "graph") for path in (package / folder).rglob("*.py")):
         content = path.read_bytes()

@@ -11,18 +11,25 @@ stays whole.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from penstock.graph import dtypes
 from penstock.graph.function import FuncGraph
-from penstock.native.calls import ARRAY_DATA, Array, Buffer, Call, Code, Unsupported
-from penstock.native.emitter import OUT_OF_MEMORY, Emitter
-from penstock.native.values import Item, Value
+from penstock.native.calls import Array, Buffer, Call, Code, Unsupported
+from penstock.native.items import Item, Value
+from penstock.native.machine.abi import ARRAY_DATA, OUT_OF_MEMORY
+from penstock.native.specialise.fallback import Fallback
 from penstock.program import ir
+from penstock.program.ir import Edge, Node
+
+if TYPE_CHECKING:
+    from penstock.native.emitter import Emitter
+
+MakeScope = Callable[[Sequence[Node], dict[Edge, Value], Sequence[Edge]], Any]  # ``Scope``, for the nodes of a function
 
 _LISTS = """
 declare ptr @realloc(ptr, i64)
@@ -140,11 +147,10 @@ class Flow:
 
     def __init__(self, emitter: Emitter) -> None:
         self.emit = emitter
-        self._traced: dict[Any, list[_Function]] = {}
 
     # --- shapes --------------------------------------------------------------------------------------------------------------------------
 
-    def trace(self, item: Item) -> list[Value]:
+    def trace(self, item: Item, scope: MakeScope) -> list[Value]:
         """The outputs of an item that runs functions or handles lists, with their shapes; looks into the functions."""
         definition, inputs = item.node.definition, item.inputs
         if definition.array_role:
@@ -152,11 +158,10 @@ class Flow:
         if definition.list_role:
             return _list_outputs(item, definition.list_role)
         if definition.repeats:
-            return self._trace_loop(item)
-        return self._trace_branches(item, inputs[1:])
+            return self._trace_loop(scope, item)
+        return self._trace_branches(scope, item, inputs[1:])
 
-    def _function(self, item: Item, name: str, inputs: Sequence[Value]) -> _Function:
-        from penstock.native.scope import Demoted, Scope  # a scope emits, and asks for this, when it finds a function
+    def _function(self, scope: MakeScope, item: Item, name: str, inputs: Sequence[Value]) -> _Function:
         graph: FuncGraph = item.node.attrs[name]
         program = ir.prune(graph.outputs, (), graph.inputs)
         for node in program.nodes:
@@ -166,18 +171,18 @@ class Flow:
         if any(node.definition.updates for node in nodes):
             raise Unsupported("a function that writes to variables")
         try:
-            function = _Function(Scope(self.emit, nodes, given, program.fetches), list(inputs))
-        except Demoted as why:
+            function = _Function(scope(nodes, given, program.fetches), list(inputs))
+        except Fallback as why:
             raise Unsupported(str(why)) from why
-        self._traced.setdefault(item, []).append(function)
+        item.functions.append(function)
         return function
 
-    def _trace_loop(self, item: Item) -> list[Value]:
+    def _trace_loop(self, scope: MakeScope, item: Item) -> list[Value]:
         body: FuncGraph = item.node.attrs["body"]
         fixed = [inner is outer for inner, outer in zip(body.outputs, body.inputs)]
         variables = [value if same else Value(value.shape, value.dtype, element=value.element) for value, same in zip(item.inputs, fixed)]
-        self._function(item, "cond", variables)
-        after = self._function(item, "body", variables).scope.outputs
+        self._function(scope, item, "cond", variables)
+        after = self._function(scope, item, "body", variables).scope.outputs
         for before, new in zip(variables, after):
             if before.shape != new.shape:
                 raise Unsupported(f"a loop variable changes its shape from {list(before.shape)} to {list(new.shape)}")
@@ -185,8 +190,8 @@ class Flow:
         return [Value(value.shape, value.dtype, value.known if same else None, element=value.element, store=value.store if same else None)
                 for value, same in zip(variables, fixed)]
 
-    def _trace_branches(self, item: Item, inputs: list[Value]) -> list[Value]:
-        found = [self._function(item, name, [replace(value, item=None, users=[], wanted=False, array=None) for value in inputs])
+    def _trace_branches(self, scope: MakeScope, item: Item, inputs: list[Value]) -> list[Value]:
+        found = [self._function(scope, item, name, [replace(value, item=None, users=[], wanted=False, array=None) for value in inputs])
                  for name in ("then_branch", "else_branch")]
         outputs = []
         for one, other in zip(*[function.scope.outputs for function in found]):
@@ -200,8 +205,8 @@ class Flow:
     def loop(self, inputs: list[Array]) -> list[Array]:
         """The calls of the loop that is being emitted; where its variables are afterwards."""
         emit = self.emit
-        (item,) = emit.nodes
-        cond, body = self._traced[item]
+        item = emit.item
+        cond, body = item.functions
         arrays: list[Array] = []
         for value, start, outer, after in zip(cond.inputs, inputs, item.inputs, item.outputs):
             if value is outer:
@@ -215,10 +220,8 @@ class Flow:
             arrays.append(value.array)
         top = len(emit.calls)
         (condition,) = cond.scope.emit()
-        emit.nodes = [item]
         leave = self._jump(condition)
         results = body.scope.emit()
-        emit.nodes = [item]
         self._advance([(own, result) for own, result in zip(arrays, results) if own is not result])
         self._jump(None).target = top
         leave.target = len(emit.calls)
@@ -257,19 +260,17 @@ class Flow:
     def branch(self, cond: Array, inputs: list[Array]) -> list[Array]:
         """The calls of both branches of the conditional that is being emitted, of which one will run."""
         emit = self.emit
-        (item,) = emit.nodes
+        item = emit.item
         if cond.size != 1 or cond.rank:
             emit.unsupported("the condition is no scalar")
         if cond.dtype != np.bool_:
             emit.unsupported("the condition is no bool")
         outputs = [emit.empty(value.shape, value.dtype.np) for value in item.outputs]
         skip = self._jump(cond)
-        self._branch(self._traced[item][0], inputs, outputs)
-        emit.nodes = [item]
+        self._branch(item.functions[0], inputs, outputs)
         over = self._jump(None)
         skip.target = len(emit.calls)
-        self._branch(self._traced[item][1], inputs, outputs)
-        emit.nodes = [item]
+        self._branch(item.functions[1], inputs, outputs)
         over.target = len(emit.calls)
         return outputs
 
@@ -283,7 +284,7 @@ class Flow:
         """A jump, unless the condition is true; the target is set later."""
         emit = self.emit
         never = condition if condition is not None else emit.constant(np.zeros((), np.bool_))
-        emit.calls.append(Call(None, [never], [], "jump", 0, 0, list(emit.nodes)))
+        emit.calls.append(Call(None, [never], [], "jump", 0, 0, list(emit.items)))
         return emit.calls[-1]
 
     # --- lists ---------------------------------------------------------------------------------------------------------------------------
@@ -305,7 +306,7 @@ class Flow:
 
     def pop(self, values: Array) -> tuple[Array, Array]:
         """The same list, one element shorter, and that element."""
-        (item,) = self.emit.nodes
+        item = self.emit.item
         tensor = self.emit.empty(item.outputs[1].shape, item.outputs[1].dtype.np)
         self.emit.call(_list_code("pop"), [values, tensor], [(tensor.nbytes,)], "pop", writes=2)
         return values, tensor

@@ -10,7 +10,7 @@ import ctypes
 import os
 import threading
 
-from penstock.native import driver, stacks, target
+from penstock.native.machine import driver, stacks, target
 
 _IDLE = 10.0  # seconds after which a parked thread ends
 

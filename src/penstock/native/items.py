@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,9 +45,16 @@ class Item:
     outputs: list[Value]
     epilogue: list[Item] = field(default_factory=list)  # items that this one, a product, does on the way: see ``fusion/epilogues.py``
     after: list[Item] = field(default_factory=list)  # what has to run before: control dependencies, reads and writes of variables
+    part_of: Item | None = None  # the item that was taken apart, if this is a part of one
+    functions: list[Any] = field(default_factory=list)  # of a loop or a branch: see ``specialise/flow.py``
 
     def __repr__(self) -> str:
         return f"<item {self.node.name}>"
+
+
+def reported(group: Sequence[Item]) -> list[Item]:
+    """The items of the user's program that a group of items computes: what reports and errors are about."""
+    return list(dict.fromkeys(each.part_of or each for item in group for each in (item, *item.epilogue)))
 
 
 def is_reference(value: Value) -> bool:

@@ -8,7 +8,7 @@ of its arrays, its native code is made at once; else NumPy goes on.
 """
 from __future__ import annotations
 
-from penstock.native.table import Table
+from penstock.native.table.call_table import CallTable
 
 MOST = 100  # runs: a step that ran so often will go on
 _KERNEL = 0.05  # seconds to compile one
@@ -17,13 +17,13 @@ _FLOPS, _BYTES = 40e9, 2e9  # per second; it goes through memory for every node,
 _TURNS = 100  # of a loop: nobody knows how many
 
 
-def numpy_runs(table: Table, nodes: int) -> int:
+def numpy_runs(table: CallTable, nodes: int) -> int:
     """After how many runs the native code of a region of so many nodes takes over."""
     compiling = _KERNEL * len({call.code for call in table.calls if call.code is not None})
     return min(int(compiling / numpy_seconds(table, nodes)), MOST)
 
 
-def numpy_seconds(table: Table, nodes: int) -> float:
+def numpy_seconds(table: CallTable, nodes: int) -> float:
     """About how long NumPy takes for a run."""
     turns = [1] * len(table.calls)
     for first, last in table.loops:

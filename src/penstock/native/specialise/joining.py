@@ -18,11 +18,11 @@ import numpy as np
 from penstock.native.calls import Array, Call, Code
 from penstock.native.contract import gemm, winograd_kernel
 from penstock.native.fusion.cluster_space import Kind, kind_of
+from penstock.native.items import Item, Value
+from penstock.native.kernels.axes import broadcast_strides
 from penstock.native.kernels.copying import copy_code, plan_copy
-from penstock.native.kernels.layout import broadcast_strides
-from penstock.native.kernels.pooling import NUMBERS as POOL_NUMBERS
-from penstock.native.kernels.pooling import pool_code
-from penstock.native.values import Item, Value
+from penstock.native.kernels.pooling_kernel import NUMBERS as POOL_NUMBERS
+from penstock.native.kernels.pooling_kernel import pool_code
 
 if TYPE_CHECKING:
     from penstock.native.emitter import Emitter

@@ -1,7 +1,7 @@
 """The nodes of a region, or of a function that a loop in it runs, while they are made native: first as items with known shapes, then as calls.
 
 What depends on shapes alone (``tf.shape(x)``, and all that is computed from it) is computed here, once. A node that cannot be native for
-these shapes raises ``Demoted``: the region is then cut around it.
+these shapes raises ``Fallback``: the region is then cut around it.
 """
 from __future__ import annotations
 
@@ -16,26 +16,20 @@ from penstock.graph.dtypes import DType
 from penstock.graph.graph import Graph, Tensor
 from penstock.graph.opdef import OpDef
 from penstock.graph.shape import TensorShape
-from penstock.native import joining
 from penstock.native.calls import Array, Unsupported
 from penstock.native.emitter import Emitter
-from penstock.native.fusion import clusters
 from penstock.native.fusion.cluster_space import Kind, kind_of
+from penstock.native.fusion.cluster_writer import write as write_cluster
+from penstock.native.fusion.clusters import group_items
 from penstock.native.fusion.epilogues import absorb_epilogues, epilogue_options
 from penstock.native.fusion.sums import merged
-from penstock.native.values import Item, Value, is_reference
+from penstock.native.items import Item, Value, is_reference, reported
+from penstock.native.specialise import joining
+from penstock.native.specialise.fallback import Fallback
 from penstock.ops.constant import Const, Placeholder
 from penstock.program.ir import Edge, Node, functions_of
 
 _LARGEST_FOLDED = 1 << 16  # elements of a value that is computed while code is made
-
-
-class Demoted(Exception):
-    """A node that NumPy has to run."""
-
-    def __init__(self, node: Node, reason: str) -> None:
-        super().__init__(f"{node.name}: {reason}")
-        self.node, self.reason = node, reason
 
 
 def pure(definition: OpDef) -> bool:
@@ -81,9 +75,9 @@ class Scope:
         item = Item(node, inputs, [])
         if functions_of(node) or node.definition.list_role or node.definition.array_role:
             try:
-                item.outputs = self.emitter.flow.trace(item)
+                item.outputs = self.emitter.flow.trace(item, self._inner)
             except Unsupported as reason:
-                raise Demoted(node, str(reason)) from reason
+                raise Fallback(node, str(reason)) from reason
         else:
             item.outputs = [Value(shape, dtype.base_dtype) for shape, dtype in zip(self._shapes(node, inputs), node.output_dtypes)]
         for index, value in enumerate(item.outputs):
@@ -108,7 +102,7 @@ class Scope:
             with np.errstate(all="ignore"):
                 result = definition.bind(node, None)(*arrays)
         except Exception as error:  # it will be raised again where the user sees it, by the kernel
-            raise Demoted(node, f"its kernel fails: {error}") from error
+            raise Fallback(node, f"its kernel fails: {error}") from error
         outputs = [np.asarray(item) for item in ([result] if len(node.output_dtypes) == 1 else result)]
         return None if inputs and any(output.size > _LARGEST_FOLDED for output in outputs) else outputs
 
@@ -118,14 +112,14 @@ class Scope:
             try:
                 return [np.broadcast_shapes(*[value.shape for value in inputs])]
             except ValueError as error:
-                raise Demoted(node, str(error)) from error
+                raise Fallback(node, str(error)) from error
         tensors = tuple(self._tensor(value) for value in inputs)
         try:
             shapes = definition.infer_shapes(node.name, tensors, node.attrs, len(node.output_dtypes))
         except Exception as error:
-            raise Demoted(node, f"its shape function fails: {error}") from error
+            raise Fallback(node, f"its shape function fails: {error}") from error
         if not all(shape.is_fully_defined() for shape in shapes):
-            raise Demoted(node, "its shape depends on values that are computed in the step")
+            raise Fallback(node, "its shape depends on values that are computed in the step")
         return [tuple(shape.as_list()) for shape in shapes]  # type: ignore[arg-type]
 
     def _tensor(self, value: Value) -> Tensor:
@@ -158,6 +152,10 @@ class Scope:
             else:
                 kept.append(item)
         self.items = kept[::-1]
+
+    def _inner(self, nodes: Sequence[Node], given: dict[Edge, Value], outputs: Sequence[Edge]) -> Scope:
+        """The scope of a function that one of the items runs."""
+        return Scope(self.emitter, nodes, given, outputs)
 
     # --- state ---------------------------------------------------------------------------------------------------------------------------
 
@@ -194,7 +192,7 @@ class Scope:
     def emit(self) -> list[Array]:
         """The calls of all items; the arrays of the outputs."""
         items = merged(self.emitter, self.items)
-        groups = clusters.group(absorb_epilogues(items) if self.emitter.epilogues else items)
+        groups = group_items(absorb_epilogues(items) if self.emitter.epilogues else items)
         self._joined = joining.plan(self.emitter, groups)
         self._left = Counter(value for group in groups for item in group for value in item.inputs)
         for group in groups:
@@ -202,49 +200,48 @@ class Scope:
         return [value.array for value in self.outputs]  # type: ignore[misc]
 
     def _emit(self, group: list[Item]) -> None:
-        emitter = self.emitter
-        emitter.nodes = list(dict.fromkeys(each for item in group for each in (item, *(part.node.payload or part for part in item.epilogue))))
+        emitter = self.emitter.for_items(reported(group))
         for item in group:
             for variable in written(item):
-                self._keep_snapshots(variable, group)
+                self._keep_snapshots(emitter, variable, group)
         try:
             if len(group) == 1 and kind_of(group[0]) is Kind.OTHER:
-                self._emit_native(group[0])
+                self._emit_native(emitter, group[0])
             else:
-                clusters.emit(emitter, group)
-        except (Unsupported, Demoted) as reason:  # the latter from a function
-            raise Demoted(group[0].node, str(reason)) from reason
+                write_cluster(emitter, group)
+        except (Unsupported, Fallback) as reason:  # the latter from a function
+            raise Fallback(group[0].node, str(reason)) from reason
         for item in group:
             for value in item.inputs:
                 self._left[value] -= 1
 
-    def _emit_native(self, item: Item) -> None:
+    def _emit_native(self, emitter: Emitter, item: Item) -> None:
         node = item.node
         if node.definition.native is None:
             raise Unsupported("it has no native form for these types, or for so many inputs")
-        arrays = self._kept_apart(item)
+        arrays = self._kept_apart(emitter, item)
         options = epilogue_options(item) if item.epilogue else {"into": self._joined[item]} if item in self._joined else None
-        first = len(self.emitter.calls)
-        found = node.definition.emit(self.emitter, arrays, node.attrs, options)
+        first = len(emitter.calls)
+        found = node.definition.emit(emitter, arrays, node.attrs, options)
         found = found[:len(item.outputs)] if item.epilogue else found  # an update of a resource has no output
         if len(found) != len(item.outputs):
             raise AssertionError(f"native of {node.definition.type} gave {len(found)} outputs for {len(item.outputs)}")
         for value, array in zip(item.outputs, found):
             if value.dtype not in (dtypes.variant, dtypes.resource) and (array.shape != value.shape or array.dtype != value.dtype.np):
                 raise AssertionError(f"native of {node.definition.type} gave {array.dtype}{array.shape} for {value.dtype.np}{value.shape}")
-            value.array = joining.settled(self.emitter, value, array, first)
+            value.array = joining.settled(emitter, value, array, first)
 
-    def _kept_apart(self, item: Item) -> list[Array | None]:
+    def _kept_apart(self, emitter: Emitter, item: Item) -> list[Array | None]:
         """The arrays of an item's inputs; what it reads of a variable that it writes is copied before."""
         homes = {value.array.buffer for value in written(item) if value.array is not None}
         definition, arrays = item.node.definition, list[Array | None]()
         for arg, values in definition.group(item.inputs[:len(item.node.inputs)], item.node.attrs):
             for array in (value.array for value in values):
                 shared = array is not None and array.buffer in homes and arg.name not in definition.updates
-                arrays.append(self.emitter.move.copied(array) if array is not None and shared else array)
+                arrays.append(emitter.move.copied(array) if array is not None and shared else array)
         return arrays
 
-    def _keep_snapshots(self, variable: Value, group: list[Item]) -> None:
+    def _keep_snapshots(self, emitter: Emitter, variable: Value, group: list[Item]) -> None:
         """Values that are views of a variable's buffer are copied before it is written, if somebody still needs them."""
         home = variable.array
         assert home is not None
@@ -255,8 +252,8 @@ class Scope:
             same = (array.shape, array.strides, array.offset) == (home.shape, home.strides, home.offset)
             here = sum(item.inputs.count(value) for item in group) if same else 0
             if value.wanted or self._left[value] > here:
-                value.array = self.emitter.empty(array.shape, array.dtype)
-                self.emitter.copy(array, value.array)
+                value.array = emitter.empty(array.shape, array.dtype)
+                emitter.copy(array, value.array)
 
 
 def written(item: Item) -> list[Value]:

@@ -11,21 +11,18 @@ Unsupported, and the rule stays with NumPy.
 """
 from __future__ import annotations
 
-import inspect
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from llvmlite import ir
 
-from penstock.graph.dtypes import DType, as_dtype
-from penstock.native.calls import Array
-from penstock.native.kernels.rows import RowRule
+from penstock.graph.dtypes import as_dtype
 from penstock.native.unsupported import Unsupported
-from penstock.native.vector.builder import Value, VectorBuilder, scalar_type
-from penstock.native.vector.pieces import VOID
-from penstock.native.vector.vectors import vector
+from penstock.native.vector.types import VectorValue
+
+if TYPE_CHECKING:
+    from penstock.native.vector.builder import VectorBuilder
 
 _UFUNCS = {np.add: "add", np.subtract: "sub", np.multiply: "mul", np.divide: "div", np.maximum: "maximum", np.minimum: "minimum", np.sqrt: "sqrt",
            np.absolute: "abs", np.sign: "sign", np.exp: "exp", np.power: "pow", np.negative: "neg", np.greater: "gt", np.less: "lt", np.equal: "eq"}
@@ -39,9 +36,9 @@ class Questions:
     def __init__(self, answers: list[bool], assumed: Sequence[bool] = ()) -> None:
         self.answers = answers  # to questions about what is known: they grow
         self._assumed = list(assumed)  # answers to the first questions about what is not
-        self.open: list[Value] = []  # the questions after those; each was answered by True
+        self.open: list[VectorValue] = []  # the questions after those; each was answered by True
 
-    def decide(self, condition: Value) -> bool:
+    def decide(self, condition: VectorValue) -> bool:
         """The answer for this call of the rule."""
         if self._assumed:
             return self._assumed.pop(0)
@@ -54,7 +51,7 @@ class Traced:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, v: VectorBuilder, value: Value, questions: Questions, known: Any = None) -> None:
+    def __init__(self, v: VectorBuilder, value: VectorValue, questions: Questions, known: Any = None) -> None:
         self.v, self.value, self.questions, self.known = v, value, questions, known
 
     @property
@@ -66,7 +63,7 @@ class Traced:
         """As of an array."""
         return self._new(self.v.cast(self.value, as_dtype(dtype)))
 
-    def _new(self, value: Value) -> Traced:
+    def _new(self, value: VectorValue) -> Traced:
         return Traced(self.v, value, self.questions)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None) -> Any:
@@ -138,50 +135,18 @@ for _name, _ufunc in _OPERATORS.items():
     _define(_name, _ufunc)
 
 
-def trace(v: VectorBuilder, function: Callable[..., None], updated: Sequence[Value], others: dict[str, Any], known: dict[str, Any] | None = None,
-          answers: list[bool] | None = None, assumed: Sequence[bool] = ()) -> list[Value]:
+def trace(v: VectorBuilder, function: Callable[..., None], updated: Sequence[VectorValue], others: dict[str, Any],
+          known: dict[str, Any] | None = None, answers: list[bool] | None = None, assumed: Sequence[bool] = ()) -> list[VectorValue]:
     """What a function that changes its first arguments in place makes of them. ``others``, by name, are Values, or are handed on as they are.
 
     ``known``: the values of scalars among them; ``answers`` takes what is said about these.
     """
     questions, known = Questions([] if answers is None else answers, assumed), known or {}
     arrays = [Traced(v, value, questions) for value in updated]
-    function(*arrays, **{name: Traced(v, value, questions, known.get(name)) if isinstance(value, Value) else value for name, value in others.items()})
+    function(*arrays, **{name: Traced(v, value, questions, known.get(name)) if isinstance(value, VectorValue) else value
+                         for name, value in others.items()})
     result = [array.value for array in arrays]
     for index in reversed(range(len(questions.open))):
         other = trace(v, function, updated, others, known, answers, [*assumed, *[True] * index, False])
         result = [v.select(questions.open[index], yes, no) for yes, no in zip(result, other)]
     return result
-
-
-def row_rule(rule: Callable[..., None], slots: int, given: dict[str, Any], grad: str) -> tuple[RowRule, list[Array]]:
-    """The rule over rows of the states, with the gradient as its update; and the scalars that it needs, in order.
-
-    ``given`` has the inputs (Arrays) and attributes of the op by name; the gradient is called ``grad`` there.
-    """
-    takes = list(inspect.signature(rule).parameters)
-    rule_grad = "delta" if "delta" in takes else "grad"
-    rest = [name for name in takes[slots:] if name != rule_grad]
-    scalars = [name for name in rest if isinstance(given[name], Array)]
-    attributes = {name: given[name] for name in rest if name not in scalars}
-    known = {name: None if given[name].known is None else given[name].known[()] for name in scalars}
-    kind = as_dtype(given[grad].dtype)
-
-    def change(v: VectorBuilder, states: list[Value], updates: list[Value], uniform: list[Value], answers: list[bool] | None = None) -> list[Value]:
-        return trace(v, rule, states, {**dict(zip(scalars, uniform)), **attributes, rule_grad: updates[0]}, known, answers)
-
-    kinds = tuple(as_dtype(given[name].dtype) for name in scalars)
-    answers = _answers(change, (kind,) * slots, kind, kinds)
-    key = f"{rule.__module__}.{rule.__qualname__} {attributes} {answers}"
-    return RowRule(key, change, (kind,) * slots, (kind,), kinds), [given[name] for name in scalars]
-
-
-def _answers(change: Callable[..., Any], states: tuple[DType, ...], update: DType, scalars: tuple[DType, ...]) -> list[bool]:
-    """What the rule asks for while it is traced; the code that is made here is thrown away."""
-    kinds = [*states, update, *scalars]
-    function = ir.Function(ir.Module(), ir.FunctionType(VOID, [vector(scalar_type(kind)) for kind in kinds]), "trial")
-    v = VectorBuilder(ir.IRBuilder(function.append_basic_block()))
-    values = [Value(argument, kind) for argument, kind in zip(function.args, kinds)]
-    answers: list[bool] = []
-    change(v, values[:len(states)], [values[len(states)]], values[len(states) + 1:], answers)
-    return answers

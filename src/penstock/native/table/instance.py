@@ -1,120 +1,25 @@
-"""A table of native calls over a planned arena: what a region runs.
-
-The arena is planned by liveness: buffers whose lives do not overlap share memory. An *instance* of a table has an arena and words of its own, so that
-several steps can run at the same time; instances are kept for the steps that follow.
-"""
+"""The memory of a running step: an *instance* of a table has an arena and words of its own, so that several steps can run at the same time."""
 from __future__ import annotations
 
 import ctypes
 import struct
 import sys
-import time
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.native.calls import ARRAY_DATA, Array, Buffer, Call
-from penstock.native.driver import BINDING, CALL, HEADER, MOST_PARTS
-from penstock.native.emitter import OUT_OF_MEMORY, Emitter
-from penstock.native.team import native_driver, team
+from penstock.native.calls import Array, Buffer, Call
+from penstock.native.machine.abi import ARRAY_DATA, OUT_OF_MEMORY
+from penstock.native.machine.driver import BINDING, CALL, HEADER, MOST_PARTS
+from penstock.native.machine.team import native_driver, team
+from penstock.native.table import arena
 
-ALIGNMENT = 64
-GUARD = 0  # bytes after each buffer, with a pattern: tests set it to see whether a kernel writes where it should not. Buffers then share nothing
+if TYPE_CHECKING:
+    from penstock.native.table.call_table import CallTable
+
 _PATTERN = 0xA5
 _LARGE = 16 << 20  # bytes of an arena
-
-
-class Table:
-    """Calls, the arrays that a caller brings along, and where in the arena all others are."""
-
-    def __init__(self, emitter: Emitter, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
-        self.calls, self.loops, self.threads, self.status = emitter.calls, emitter.loops, emitter.threads, emitter.status
-        for kind, arrays in (("input", inputs), ("output", outputs)):
-            for position, array in enumerate(arrays):
-                array.buffer.kind, array.buffer.position = kind, position
-        self.inputs, self.outputs = list(inputs), list(outputs)
-        self.parallel = any(len(call.parts) > 1 for call in self.calls)
-        self.offsets, self.arena_bytes = plan_arena(self.calls, self.status.buffer, emitter.loops)
-        self._idle: list[Instance] = []
-
-    def compile(self, backwards: bool = False) -> None:
-        """Compiles what is not compiled; ``backwards``: the last kernel first, towards somebody who began with the first. Raises Unsupported."""
-        codes = list(dict.fromkeys(call.code for call in self.calls if call.code is not None))
-        for code in reversed(codes) if backwards else codes:
-            code.compile()
-
-    def run(self, arrays: Sequence[np.ndarray]) -> Failure | None:
-        """Runs all calls over these arrays, inputs first, then outputs: contiguous, of the shapes and types that were said. What failed, or None."""
-        instance = self._instance()
-        failed = instance.run(arrays)
-        if failed >= 0:
-            return Failure(failed, instance)
-        self._idle.append(instance)
-        return None
-
-    def timed(self, arrays: Sequence[np.ndarray]) -> tuple[Failure | None, list[float]]:
-        """``run``, and the seconds of each call; of one in a loop, those of its last turn."""
-        instance = self._instance()
-        start = time.perf_counter()
-        failed, cycles = instance.timed(arrays)
-        seconds = time.perf_counter() - start
-        if failed >= 0:
-            return Failure(failed, instance), []
-        self._idle.append(instance)
-        total = max(sum(cycles), 1)
-        return None, [seconds * each / total for each in cycles]
-
-    def _instance(self) -> Instance:
-        try:
-            return self._idle.pop()
-        except IndexError:  # all are running, or there is none yet
-            return Instance(self)
-
-
-def plan_arena(calls: Sequence[Call], status: Buffer, loops: Sequence[tuple[int, int]] = ()) -> tuple[dict[Buffer, int], int]:
-    """An offset for each buffer of the arena, and the arena's size: the largest buffers first, each at the lowest place that is free during its life.
-
-    What is there when a loop begins, and is used in it, lives until the loop ends: the next iteration needs it again.
-    """
-    lives: dict[Buffer, tuple[int, int]] = {status: (0, len(calls))}
-    for index, call in enumerate(calls):
-        for array in call.operands:
-            if array.buffer.kind == "arena" and array.buffer is not status:
-                first, _ = lives.get(array.buffer, (index, index))
-                lives[array.buffer] = (first, index)
-    for buffer, (first, last) in lives.items():
-        for start, end in loops:
-            if first < start <= last < end:
-                last = end
-        lives[buffer] = (first, last)
-    home = _in_place(calls, lives)
-    offsets: dict[Buffer, int] = {}
-    blocks = np.zeros((len(lives), 4), np.int64)  # of those that are placed: start and end in memory, first and last in time
-    total = 0
-    for count, buffer in enumerate(sorted(lives, key=lambda each: -each.nbytes)):
-        first, last = lives[buffer]
-        size = -(-max(buffer.nbytes, 1) // ALIGNMENT) * ALIGNMENT + GUARD
-        placed = blocks[:count]
-        start = total if GUARD else _lowest_gap(placed[(placed[:, 2] <= last) & (placed[:, 3] >= first), :2], size)
-        offsets[buffer] = start
-        blocks[count] = (start, start + size, first, last)
-        total = max(total, start + size)
-    offsets.update((buffer, offsets[other]) for buffer, other in home.items())
-    return offsets, total
-
-
-def _in_place(calls: Sequence[Call], lives: dict[Buffer, tuple[int, int]]) -> dict[Buffer, Buffer]:
-    """Outputs that take the place of an input that dies with the call: what is read and written is in the cache once, not twice."""
-    home: dict[Buffer, Buffer] = {}
-    for index, call in enumerate(calls):
-        taken: set[Buffer] = set()
-        for output, given in call.over:
-            new, old = output.buffer, home.get(given.buffer, given.buffer)
-            if new in lives and old in lives and not {new, old} & taken and lives[new][0] == lives[old][1] == index and new.nbytes == old.nbytes:
-                home[new] = old
-                lives[old] = (lives[old][0], lives.pop(new)[1])
-                taken |= {new, old}
-    return home
 
 
 def _give_back() -> None:
@@ -125,28 +30,18 @@ def _give_back() -> None:
             trim(0)
 
 
-def _lowest_gap(taken: np.ndarray, size: int) -> int:
-    """The lowest place that is free; ``taken``: starts and ends."""
-    start = 0
-    for begin, end in taken[np.argsort(taken[:, 0])].tolist():
-        if start + size <= begin:
-            break
-        start = max(start, end)
-    return start
-
-
 class Instance:
     """The memory of one running step: arena, cells (the addresses of all arrays), words (the arguments of all calls), header."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: CallTable) -> None:
         self._table = table  # keeps the code in memory
         self._lists: list[np.ndarray] = []  # before anything can fail: ``__del__`` looks at it
         if table.arena_bytes >= _LARGE:
             _give_back()
-        self._arena = np.empty(table.arena_bytes + ALIGNMENT, np.uint8)
-        if GUARD:
+        self._arena = np.empty(table.arena_bytes + arena.ALIGNMENT, np.uint8)
+        if arena.GUARD:
             self._arena.fill(_PATTERN)
-        self._base = -(-self._arena.__array_interface__["data"][0] // ALIGNMENT) * ALIGNMENT
+        self._base = -(-self._arena.__array_interface__["data"][0] // arena.ALIGNMENT) * arena.ALIGNMENT
         self._cells: dict[tuple[Buffer, int], int] = {}
         self._bindings: list[int] = []
         self._constants: list[np.ndarray] = []
@@ -244,7 +139,7 @@ class Instance:
         """Buffers beyond whose end somebody has written, if there are guards."""
         start = self._base - _address(self._arena)
         ends = {buffer: start + offset + buffer.nbytes for buffer, offset in self._table.offsets.items()}
-        return [buffer for buffer, end in ends.items() if (self._arena[end:end + GUARD] != _PATTERN).any()]
+        return [buffer for buffer, end in ends.items() if (self._arena[end:end + arena.GUARD] != _PATTERN).any()]
 
     def timed(self, arrays: Sequence[np.ndarray]) -> tuple[int, list[int]]:
         """``run``, and the clock cycles of each call."""

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from penstock.native import defects, stacks
+from penstock.native.machine import defects, stacks
 
 _IDLE = 5.0  # seconds after which the thread ends
 _EXIT = 10.0  # seconds that the end of the program waits for a compilation: LLVM must not be torn down under it

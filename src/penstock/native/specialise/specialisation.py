@@ -9,12 +9,11 @@ from penstock.graph import dtypes
 from penstock.graph.dtypes import DType
 from penstock.native.calls import Array, Buffer, row_major
 from penstock.native.emitter import Emitter
-from penstock.native.scope import Demoted, Scope
-from penstock.native.table import Table
-from penstock.native.values import Value, is_reference
+from penstock.native.items import Value, is_reference
+from penstock.native.specialise.fallback import Fallback
+from penstock.native.specialise.scope import Scope
+from penstock.native.table.call_table import CallTable
 from penstock.program.ir import Edge, Node
-
-__all__ = ["Demoted", "Specialisation"]
 
 
 class Specialisation:
@@ -31,12 +30,12 @@ class Specialisation:
         scope = Scope(self.emitter, nodes, {(node, 0): value for node, value in zip(inputs, self.inputs)}, outputs)
         for node, index in outputs:
             if node.output_dtypes[index] in (dtypes.variant, dtypes.resource):
-                raise Demoted(node, "lists and handles do not leave native code")
+                raise Fallback(node, "lists and handles do not leave native code")
         scope.emit()
         arrays: list[Array] = []
         self.results = [self._result(value, arrays) for value in scope.outputs]
         given = [value.array for value in self.inputs]
-        self.table = Table(self.emitter, given, arrays)  # type: ignore[arg-type]
+        self.table = CallTable(self.emitter, given, arrays)  # type: ignore[arg-type]
         written = {array.buffer for call in self.emitter.calls for array in call.operands[len(call.operands) - call.writes:]}
         self.updated = [position for position, array in enumerate(given) if array is not None and array.buffer in written]
         self.fresh = [(array.shape, array.dtype) for array in arrays]
@@ -52,8 +51,7 @@ class Specialisation:
         taken = any(other.buffer is array.buffer for other in arrays)
         if array.buffer.kind != "arena" or taken or not array.contiguous or array.nbytes != array.buffer.nbytes or array.offset:
             fresh = self.emitter.empty(array.shape, array.dtype)
-            self.emitter.nodes = [] if value.item is None else [value.item]
-            self.emitter.copy(array, fresh)
+            self.emitter.for_items([] if value.item is None else [value.item]).copy(array, fresh)
             array = fresh
         arrays.append(array)
         return "output", len(arrays) - 1

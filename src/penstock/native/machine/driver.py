@@ -9,8 +9,8 @@ A thread of the team looks at the board as long as a run is under way, and a lit
 """
 from __future__ import annotations
 
-from penstock.native import target
-from penstock.native.calls import ARRAY_DATA
+from penstock.native.machine import target
+from penstock.native.machine.abi import ARRAY_DATA
 
 # What a run is told: which cells to fill with which arrays, which calls to make, and where to look whether one of them has failed.
 HEADER = ("bindings", "binding_table", "ids", "cells", "calls", "call_table", "status", "board", "times")

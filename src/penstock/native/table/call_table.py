@@ -1,0 +1,59 @@
+"""A table of native calls over a planned arena: what a region runs."""
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from penstock.native.calls import Array
+from penstock.native.emitter import Emitter
+from penstock.native.table.arena import plan_arena
+from penstock.native.table.instance import Failure, Instance
+
+
+class CallTable:
+    """Calls, the arrays that a caller brings along, and where in the arena all others are."""
+
+    def __init__(self, emitter: Emitter, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        self.calls, self.loops, self.threads, self.status = emitter.calls, emitter.loops, emitter.threads, emitter.status
+        for kind, arrays in (("input", inputs), ("output", outputs)):
+            for position, array in enumerate(arrays):
+                array.buffer.kind, array.buffer.position = kind, position
+        self.inputs, self.outputs = list(inputs), list(outputs)
+        self.parallel = any(len(call.parts) > 1 for call in self.calls)
+        self.offsets, self.arena_bytes = plan_arena(self.calls, self.status.buffer, emitter.loops)
+        self._idle: list[Instance] = []
+
+    def compile(self, backwards: bool = False) -> None:
+        """Compiles what is not compiled; ``backwards``: the last kernel first, towards somebody who began with the first. Raises Unsupported."""
+        codes = list(dict.fromkeys(call.code for call in self.calls if call.code is not None))
+        for code in reversed(codes) if backwards else codes:
+            code.compile()
+
+    def run(self, arrays: Sequence[np.ndarray]) -> Failure | None:
+        """Runs all calls over these arrays, inputs first, then outputs: contiguous, of the shapes and types that were said. What failed, or None."""
+        instance = self._instance()
+        failed = instance.run(arrays)
+        if failed >= 0:
+            return Failure(failed, instance)
+        self._idle.append(instance)
+        return None
+
+    def timed(self, arrays: Sequence[np.ndarray]) -> tuple[Failure | None, list[float]]:
+        """``run``, and the seconds of each call; of one in a loop, those of its last turn."""
+        instance = self._instance()
+        start = time.perf_counter()
+        failed, cycles = instance.timed(arrays)
+        seconds = time.perf_counter() - start
+        if failed >= 0:
+            return Failure(failed, instance), []
+        self._idle.append(instance)
+        total = max(sum(cycles), 1)
+        return None, [seconds * each / total for each in cycles]
+
+    def _instance(self) -> Instance:
+        try:
+            return self._idle.pop()
+        except IndexError:  # all are running, or there is none yet
+            return Instance(self)
