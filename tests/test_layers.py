@@ -25,8 +25,9 @@ LAYERS = [
     "native",
     "execute",
     "distributed session",
+    "layers",           # the one Layer: recurrent cells are layers, too
     "data train rnn summary saved_model",
-    "layers keras contrib estimator",
+    "keras contrib estimator",
     "debug testing",    # over sessions and gradients; programs, not the layers below, use them
     "api",
     "datasets cli playground",

@@ -172,13 +172,13 @@ TABLE = {
                              "load_file_system_library",
 }
 SUBMODULES = (
-    "app bitwise compat config contrib data debugging distributions dtypes flags gfile graph_util image initializers io linalg logging lookup manip "
-    "math nest nn profiler python_io quantization queue random raw_ops resource_loader saved_model sets signal sparse spectral strings "
+    "app bitwise compat config contrib data debugging distributions dtypes flags gfile graph_util image initializers io keras layers linalg logging "
+    "lookup manip math nest nn profiler python_io quantization queue random raw_ops resource_loader saved_model sets signal sparse spectral strings "
     "summary sysconfig test train user_ops version"
 )
 # Built later: a new namespace module moves its name from here to SUBMODULES.
 MISSING = (
-    "audio autograph distribute estimator examples experimental feature_column keras layers lite losses "
+    "audio autograph distribute estimator examples experimental feature_column lite losses "
     "metrics ragged tpu xla"
 )
 publish(__name__, TABLE, SUBMODULES, MISSING)

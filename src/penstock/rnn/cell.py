@@ -12,13 +12,13 @@ from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape, as_shape
 from penstock.graph.static import constant_value
+from penstock.layers.scoped import Layer
 from penstock.ops.array.fill import zeros
 from penstock.ops.array.pack import concat
 from penstock.ops.array.shape_ops import expand_dims, shape
 from penstock.ops.math.trigonometry import sigmoid, tanh
 from penstock.ops.nn import activations
 from penstock.ops.nn.softmax import softmax
-from penstock.rnn.layer import Layer
 from penstock.variables.scope import get_variable_scope, variable_scope
 
 Activation = Callable[[Any], Any]
@@ -42,7 +42,12 @@ class RNNCell(Layer):
             return super().__call__(inputs, state)
 
     def _tracking_getter(self, getter: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        return self._track(getter(*args, **kwargs))
+        """Gets a variable, and remembers it as one of this cell."""
+        variable = getter(*args, **kwargs)
+        weights = self._trainable_weights if getattr(variable, "trainable", True) else self._non_trainable_weights
+        if all(variable is not other for other in weights):
+            weights.append(variable)
+        return variable
 
     @property
     def state_size(self) -> Any:

@@ -4,10 +4,10 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.graph.shape import TensorShape
+from penstock.layers.scoped import Layer
 from penstock.ops.linalg.einsum import tensordot
 from penstock.ops.linalg.matmul import matmul
 from penstock.rnn.basic_cells import input_depth
-from penstock.rnn.layer import Layer
 
 
 class Projection(Layer):

@@ -5,6 +5,7 @@ labels that both have and the result drops are summed over, and what only one ha
 """
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -178,19 +179,16 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
     with name_scope(name, "Tensordot", [a, b, axes]) as scope:
         a, b = to_tensor(a, None, "a"), to_tensor(b, None, "b")
         a_axes, b_axes = _axes_of(a, axes)
-        a_matrix, a_free = _as_matrix(a, a_axes, columns=True)
-        b_matrix, b_free = _as_matrix(b, b_axes, columns=False)
+        a_matrix, a_free, a_static = _as_matrix(a, a_axes, columns=True)
+        b_matrix, b_free, b_static = _as_matrix(b, b_axes, columns=False)
         product = matmul(a_matrix, b_matrix)
         if isinstance(a_free, list) and isinstance(b_free, list):
-            return reshape(product, _extents(a_free + b_free), name=scope)
-        free = [to_tensor(_plain_or_stack(part), dt.int32) for part in (a_free, b_free)]
-        return reshape(product, concat(free, axis=0), name=scope)
-
-
-def _plain_or_stack(extents: Any) -> Any:
-    if not isinstance(extents, list):
-        return extents
-    return stack(extents) if any(isinstance(extent, Tensor) for extent in extents) else np.array(extents, np.int32)
+            return reshape(product, a_free + b_free, name=scope)
+        free = [to_tensor(part, dt.int32) for part in (a_free, b_free)]
+        result = reshape(product, concat(free, axis=0), name=scope)
+        if a_static is not None and b_static is not None:
+            result.set_shape(a_static + b_static)
+        return result
 
 
 def _axes_of(a: Tensor, axes: Any) -> tuple[Any, Any]:
@@ -217,28 +215,32 @@ def _axes_of(a: Tensor, axes: Any) -> tuple[Any, Any]:
     return first, second
 
 
-def _as_matrix(tensor: Tensor, axes: Any, columns: bool) -> tuple[Tensor, Any]:
-    """The tensor as a matrix whose columns (or rows) run over the summed axes, and the extents of the others."""
+def _as_matrix(tensor: Tensor, axes: Any, columns: bool) -> tuple[Tensor, Any, list[int | None] | None]:
+    """The tensor as a matrix whose columns (or rows) run over the summed axes; the extents of the others, and what is known of them.
+
+    The ops are TensorFlow's, since their number decides the seeds of later ones; passes remove what need not be done.
+    """
     rank = tensor.shape.ndims
     if rank is None or isinstance(axes, Tensor):
-        return _as_matrix_at_run_time(tensor, axes, columns)
-    summed = [canonical_axis(int(axis), rank) for axis in axes]
-    free = [axis for axis in range(rank) if axis not in summed]
-    sizes = dict(enumerate(_sizes(tensor)))
-    order = free + summed if columns else summed + free
-    if order != list(range(rank)):
-        tensor = transpose(tensor, perm=order)
-    sides = [_product(sizes, free), _product(sizes, summed)]  # type: ignore[arg-type]
-    return reshape(tensor, _extents(sides if columns else sides[::-1])), [sizes[axis] for axis in free]
+        total = rank_op(tensor)
+        summed = (to_tensor(axes, dt.int32, "axes") + total) % total
+        free, _ = setdiff1d(range_op(total), summed)
+        return *_as_matrix_at_run_time(tensor, shape_op(tensor), free, summed, columns), None
+    extents = tensor.shape.as_list()
+    places = [canonical_axis(int(axis), rank) for axis in axes]
+    others = [axis for axis in range(rank) if axis not in places]
+    static = [extents[axis] for axis in others]
+    if None in extents:
+        summed, free = to_tensor(np.array(places, np.int32), name="axes"), to_tensor(np.array(others, np.int32), name="free")
+        return *_as_matrix_at_run_time(tensor, shape_op(tensor), free, summed, columns), static
+    sides = [math.prod(extents[axis] for axis in group) for group in (others, places)]
+    turned = transpose(tensor, perm=others + places if columns else places + others)
+    return reshape(turned, sides if columns else sides[::-1]), static, static
 
 
-def _as_matrix_at_run_time(tensor: Tensor, axes: Any, columns: bool) -> tuple[Tensor, Tensor]:
-    rank, extents = rank_op(tensor), shape_op(tensor)
-    summed = to_tensor(axes, dt.int32, "axes")
-    summed = (summed + rank) % rank
-    free, _ = setdiff1d(range_op(rank), summed)
-    free_extents = gather(extents, free)
-    sides = [reduce_prod(free_extents), reduce_prod(gather(extents, summed))]
+def _as_matrix_at_run_time(tensor: Tensor, extents: Tensor, free: Tensor, summed: Tensor, columns: bool) -> tuple[Tensor, Tensor]:
+    free_extents, summed_extents = gather(extents, free), gather(extents, summed)
+    sides = [reduce_prod(free_extents), reduce_prod(summed_extents)]
     order = concat([free, summed] if columns else [summed, free], axis=0)
-    matrix = reshape(transpose(tensor, perm=order), stack(sides if columns else sides[::-1]))
-    return matrix, free_extents
+    matrix_shape = stack(sides if columns else sides[::-1])
+    return reshape(transpose(tensor, perm=order), matrix_shape), free_extents

@@ -1,0 +1,53 @@
+"""Decisions that are taken while building if they can be, and by ``tf.cond`` otherwise; the learning phase of Keras."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.graph.graph import default_graph
+from penstock.graph.node import Tensor
+from penstock.graph.scopes import name_scope
+from penstock.graph.static import constant_value
+from penstock.ops.constant import placeholder_with_default
+from penstock.ops.flow.control_flow import cond
+
+_KEY = ("learning phase",)  # a collection that belongs to the graph but is not exported
+
+
+def static_truth(pred: Any) -> bool | None:
+    """What ``pred``, a bool, 0, 1 or a tensor, is known to be while building; None if it is not known."""
+    if isinstance(pred, bool) or (isinstance(pred, int) and pred in (0, 1)):
+        return bool(pred)
+    if hasattr(pred, "initialized_value"):  # a variable
+        return None
+    if isinstance(pred, Tensor):
+        value = constant_value(pred)
+        return None if value is None else bool(value)
+    raise TypeError(f"`pred` must be a Tensor, or a Python bool, or 1 or 0. Found instead: {type(pred)}")
+
+
+def smart_cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], name: str | None = None) -> Any:
+    """The result of one of the functions: chosen now if ``pred`` is known, else when the graph runs."""
+    if not callable(true_fn) or not callable(false_fn):
+        raise TypeError("`true_fn` and `false_fn` must be callable.")
+    known = static_truth(pred)
+    if known is None:
+        return cond(pred, true_fn=true_fn, false_fn=false_fn, name=name)
+    return true_fn() if known else false_fn()
+
+
+def learning_phase() -> Any:
+    """``tf.keras.backend.learning_phase``: what ``set_learning_phase`` said for this graph, or a placeholder that is False unless it is fed."""
+    graph = default_graph()
+    phases = graph.get_collection_ref(_KEY)
+    if not phases:
+        with graph.as_default(), name_scope(""):
+            phases.append(placeholder_with_default(False, shape=(), name="keras_learning_phase"))
+    return phases[0]
+
+
+def set_learning_phase(value: Any) -> None:
+    """``tf.keras.backend.set_learning_phase``: 0 is inference, 1 is training."""
+    if value not in (0, 1):
+        raise ValueError("Expected learning phase to be 0 or 1.")
+    default_graph().get_collection_ref(_KEY)[:] = [value]

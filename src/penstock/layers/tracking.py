@@ -1,0 +1,62 @@
+"""Layers and variables that are set as attributes of a layer belong to it, also inside lists, tuples and dictionaries."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from penstock.variables.variable import Variable
+
+
+def contained(value: Any) -> Iterator[Any]:
+    """The layers and variables in an attribute's value."""
+    if isinstance(value, Variable) or _is_layer(value):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from contained(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from contained(item)
+
+
+def _is_layer(value: Any) -> bool:
+    """Whether ``value`` has variables of its own and can be part of a layer."""
+    return hasattr(value, "trainable_weights") and hasattr(value, "non_trainable_weights") and not isinstance(value, type)
+
+
+class Tracking:
+    """The part of a layer that notices what its attributes hold.
+
+    Attributes are looked through when they are asked for, so that a list which grows later is seen, too. Names of the machinery itself are in
+    ``_untracked``.
+    """
+
+    _untracked = frozenset(["_layers", "_trainable_weights", "_non_trainable_weights", "_inbound_nodes", "_outbound_nodes", "_losses",
+                            "_callable_losses", "_updates", "_metrics", "_input_spec", "_initial_weights"])
+
+    _layers: list[Any]
+    _trainable_weights: list[Any]
+    _non_trainable_weights: list[Any]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name in self._untracked or isinstance(getattr(type(self), name, None), property):
+            return
+        for item in contained(value):
+            if isinstance(item, Variable):
+                self._track_variable(item)
+
+    def _track_variable(self, variable: Variable) -> None:
+        weights = self.__dict__.get("_trainable_weights"), self.__dict__.get("_non_trainable_weights")
+        if weights[0] is None or weights[1] is None:
+            raise AttributeError(f"Set the variable {variable.name} after calling the constructor of the base class, `super().__init__()`.")
+        if not any(variable is other for listed in weights for other in listed):  # type: ignore[union-attr]
+            weights[0 if variable.trainable else 1].append(variable)  # type: ignore[union-attr]
+
+    def _sublayers(self) -> list[Any]:
+        """The layers that the attributes hold, each once, in the order of the attributes."""
+        found: list[Any] = list(self.__dict__.get("_layers", ()))
+        for name, value in self.__dict__.items():
+            if name not in self._untracked:
+                found += [item for item in contained(value) if not isinstance(item, Variable)]
+        return list({id(layer): layer for layer in found if layer is not self}.values())
