@@ -18,6 +18,7 @@ from penstock.graph.opdef import REGISTRY
 from penstock.graph.scopes import name_scope
 from penstock.graph.stacks import gradient_calls
 from penstock.graph.traverse import needed
+from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import fill, zeros_like
 from penstock.ops.array.pack import concat
 from penstock.ops.array.shape_ops import shape
@@ -270,7 +271,6 @@ def _sum(grads: list[Any]) -> Any:
 def _concatenate(slices: list[IndexedSlices]) -> IndexedSlices:
     """The sum of IndexedSlices: the same index may stand in several of them."""
     if len({part.indices.dtype for part in slices}) > 1:
-        from penstock.ops.array.cast import cast
         slices = [IndexedSlices(part.values, cast(part.indices, dtypes.int64), part.dense_shape) for part in slices]
     dense = next((part.dense_shape for part in slices if part.dense_shape is not None), None)
     return IndexedSlices(concat([part.values for part in slices], 0), concat([part.indices for part in slices], 0), dense)

@@ -13,9 +13,9 @@ from hypothesis.extra import numpy as arrays
 from penstock.checkpoint.bundle import BundleReader
 from penstock.checkpoint.bundle_writer import BundleWriter, merge
 from penstock.checkpoint.contents import CheckpointReader
-from penstock.checkpoint.reader import open_checkpoint
 from penstock.checkpoint.slices import TensorSlice, parse_shape_and_slice, slice_key
 from penstock.checkpoint.version1 import write_version1
+from penstock.checkpoint.versions import open_checkpoint
 from penstock.errors import DataLossError, InvalidArgumentError, NotFoundError, UnimplementedError
 from penstock.graph import dtypes
 

@@ -11,8 +11,8 @@ import pytest
 import penstock as tf
 from penstock.checkpoint.bundle import BundleReader, read_index
 from penstock.checkpoint.bundle_writer import BundleWriter
-from penstock.checkpoint.reader import open_checkpoint
 from penstock.checkpoint.slices import slice_key
+from penstock.checkpoint.versions import open_checkpoint
 
 DATA = Path(__file__).parent / "data"
 _spec = importlib.util.spec_from_file_location("record_samples", DATA / "record_samples.py")

@@ -6,5 +6,6 @@
     data_file.py  the file that they go to
     writer.py     a new checkpoint                    publish.py    how it takes the place of the old one, whatever happens
     reader.py     what every checkpoint can do        bundle.py     version 2        version1.py    version 1
+    versions.py   a checkpoint by its name, of either version
     state.py      the file ``checkpoint``, which says which checkpoint is the latest
 """

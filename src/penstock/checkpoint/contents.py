@@ -7,7 +7,7 @@ from typing import Any
 from tensorboard.compat.proto.types_pb2 import DataType
 
 from penstock.checkpoint.checkpoint_state import latest_checkpoint
-from penstock.checkpoint.reader import open_checkpoint
+from penstock.checkpoint.versions import open_checkpoint
 from penstock.graph.dtypes import DType
 
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import difflib
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -80,25 +79,3 @@ class Checkpoint:
         if missing:
             raise DataLossError(None, None, f"Tensor {name} in {self.path} is incomplete: {missing} of its {result.size} elements are in no part")
         return result
-
-
-def open_checkpoint(path: str) -> Checkpoint:
-    """The checkpoint that was saved as ``path``, of either version; NotFoundError if there is none."""
-    from penstock.checkpoint.bundle import BundleReader  # both are made of the class above
-    from penstock.checkpoint.version1 import Version1Reader, files_of
-
-    if os.path.exists(f"{path}.index"):
-        return BundleReader(path)
-    files = files_of(path)
-    if files:
-        return Version1Reader(path, files)
-    raise NotFoundError(None, None, f"Unsuccessful TensorSliceReader constructor: Failed to find any matching files for {path}{_neighbours(path)}")
-
-
-def _neighbours(path: str) -> str:
-    """The checkpoints that the folder does have."""
-    folder = os.path.dirname(path) or "."
-    if not os.path.isdir(folder):
-        return f": there is no directory {folder}"
-    names = sorted(name.removesuffix(".index") for name in os.listdir(folder) if name.endswith(".index"))
-    return f". The checkpoints in {folder} are: {', '.join(names)}" if names else f". There are no checkpoints in {folder}"

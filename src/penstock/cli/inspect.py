@@ -13,7 +13,8 @@ from tensorboard.compat.proto.graph_pb2 import GraphDef
 from tensorboard.compat.proto.meta_graph_pb2 import MetaGraphDef
 
 from penstock.checkpoint.contents import checkpoint_path
-from penstock.checkpoint.reader import Checkpoint, open_checkpoint
+from penstock.checkpoint.reader import Checkpoint
+from penstock.checkpoint.versions import open_checkpoint
 from penstock.errors import OpError
 from penstock.graph.dtypes import as_dtype
 from penstock.graph.shape import TensorShape

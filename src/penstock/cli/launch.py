@@ -10,8 +10,10 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from penstock.distributed import launch_local
 from penstock.distributed.launch_engine import cluster_secret_for
 from penstock.distributed.launch_plan import CLASSIC_FLAGS, LaunchPlan
+from penstock.distributed.security import read_secret
 from penstock.errors import OpError
 
 EPILOG = """\
@@ -41,9 +43,7 @@ def main(argv: list[str]) -> int:
         parser.error(f"can't open {options.program!r}: there is no such file")  # otherwise every task would say so, again and again
     if options.ray:
         return _launch_on_ray(plan, options, secret)
-    from penstock.distributed.launch_local import launch  # the engine that was asked for
-
-    return launch(plan, options.max_restarts, options.grace, secret, options.color)
+    return launch_local.launch(plan, options.max_restarts, options.grace, secret, options.color)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -121,8 +121,6 @@ def _secret(path: str) -> str:
     try:
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     except FileExistsError:
-        from penstock.distributed.security import read_secret  # checks the mode
-
         return read_secret(path)
     secret = secrets.token_hex(32)
     with open(descriptor, "w", encoding="ascii") as file:

@@ -6,6 +6,8 @@ import importlib
 import sys
 from collections.abc import Callable, Sequence
 
+from penstock import VERSION, __version__
+
 USAGE = """\
 commands:
   run       run a TensorFlow 1 program: penstock run prog.py --its --own --flags
@@ -22,8 +24,6 @@ commands:
 
 
 def _version(argv: list[str]) -> int:
-    from penstock import VERSION, __version__  # as below
-
     argparse.ArgumentParser(prog="penstock version", description="Print the version.").parse_args(argv)
     print(f"penstock {__version__} (the API of TensorFlow {VERSION}), Python {sys.version.split()[0]}")
     return 0

@@ -9,6 +9,11 @@ from penstock.ops.data.iterator import IteratorPlace, MoveIterator
 from penstock.train.saveable import SaveableObject, SaveSpec
 
 
+def make_saveable_from_iterator(iterator: Any) -> IteratorSaveable:
+    """What ``tf.train.Saver`` stores of an iterator: add it to the collection ``tf.GraphKeys.SAVEABLE_OBJECTS``."""
+    return IteratorSaveable(iterator._iterator_resource)
+
+
 class IteratorSaveable(SaveableObject):
     """Saves how many elements were taken, and the seeds of the dataset. To restore, the iterator, which must have been initialized, starts again with
     these seeds and passes over as many elements. Random ops in mapped functions go on with other numbers.

@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock.data import element_nest
 from penstock.data.dataset import Dataset
+from penstock.data.interleave import Transformation
 from penstock.data.transformations import scan
 from penstock.graph import dtypes as dt
 from penstock.graph.convert import to_tensor
@@ -20,8 +21,15 @@ _PRIOR = 10  # elements of each class that count as seen before the first one: e
 _TINY = 1e-30
 
 
-def resample(dataset: Dataset, class_func: Callable[..., Any], target_dist: Any, initial_dist: Any, seed: int | None) -> Dataset:
-    """See ``rejection_resample``."""
+def rejection_resample(class_func: Callable[..., Any], target_dist: Any, initial_dist: Any = None, seed: int | None = None) -> Transformation:
+    """Pairs of a class and an element, in which the classes have the distribution ``target_dist``: elements of too frequent classes are left out.
+
+    ``initial_dist`` is the distribution of the data; if it is not given, it is estimated from the classes seen so far.
+    """
+    return lambda dataset: _resample(dataset, class_func, target_dist, initial_dist, seed)
+
+
+def _resample(dataset: Dataset, class_func: Callable[..., Any], target_dist: Any, initial_dist: Any, seed: int | None) -> Dataset:
     target = to_tensor(target_dist, name="target_dist")
     target = cast(target, dt.float32)
     classes = dataset.map(class_func)

@@ -163,18 +163,3 @@ def get_single_element(dataset: Dataset) -> Any:
         raise TypeError("`dataset` must be a `tf.data.Dataset` object.")
     outputs = dataset_functions.DatasetToSingleElement(dataset._variant_tensor, **structure.output_attrs(dataset._structure))
     return structure.decode(dataset._structure, outputs)
-
-
-def rejection_resample(class_func: Callable[..., Any], target_dist: Any, initial_dist: Any = None, seed: int | None = None) -> Transformation:
-    """Pairs of a class and an element, in which the classes have the distribution ``target_dist``: elements of too frequent classes are left out.
-
-    ``initial_dist`` is the distribution of the data; if it is not given, it is estimated from the classes seen so far.
-    """
-    from penstock.data.rejection import resample  # random numbers, for this one only
-    return lambda dataset: resample(dataset, class_func, target_dist, initial_dist, seed)
-
-
-def make_saveable_from_iterator(iterator: Any) -> Any:
-    """What ``tf.train.Saver`` stores of an iterator: add it to the collection ``tf.GraphKeys.SAVEABLE_OBJECTS``."""
-    from penstock.data.iterator_saveable import IteratorSaveable  # the saver stands beside this package
-    return IteratorSaveable(iterator._iterator_resource)

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from penstock.distributed import launch_state as life
 from penstock.distributed.launch_logs import Printer
 from penstock.distributed.launch_plan import LaunchPlan, Task
+from penstock.distributed.security import cluster_secret, long_enough
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -86,8 +87,6 @@ class Engine:
 
 def cluster_secret_for(given: str | None) -> str:
     """The secret of a job: the one that is given, that of this process's environment, or a new one."""
-    from penstock.distributed.security import cluster_secret, long_enough  # what imports the error tree is not needed to start processes
-
     if given:
         return long_enough(given)
     secret = cluster_secret()

@@ -30,6 +30,7 @@ from penstock.distributed.launch_logs import Printer
 from penstock.distributed.launch_plan import GUESTS, Task, environment
 from penstock.distributed.launch_plan import LaunchPlan as Plan
 from penstock.distributed.launch_process import LaunchedProcess, free_ports
+from penstock.distributed.messages import Message
 from penstock.errors import OpError
 
 __all__ = ["Plan", "launch"]
@@ -127,8 +128,7 @@ class _Keeper:
         self._lines.append((stream, line))
 
     def _deliver(self) -> None:
-        from penstock.distributed.client import connection  # what imports gRPC is needed only where tasks move
-        from penstock.distributed.messages import Message
+        from penstock.distributed.client import connection  # brings in gRPC, which is needed only where tasks move
 
         news, link = self._news, connection(f"grpc://{self._address}")
         try:

@@ -1,34 +1,25 @@
-"""A graph as a GraphDef.
-
-Conditionals and loops are written as the nodes of the paper's diagrams, Switch, Merge, Enter, Exit, NextIteration, LoopCond, so that every
-TensorFlow can read them.
-"""
+"""A graph as a GraphDef: its nodes (``exporter.py``) and the functions that they call (``function_def.py``)."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from tensorboard.compat.proto.graph_pb2 import GraphDef
-from tensorboard.compat.proto.node_def_pb2 import NodeDef
 
-from penstock.graph import dtypes, graph
-from penstock.graph.attrs import to_proto
-from penstock.graph.function import FuncGraph
+from penstock.graph import graph
+from penstock.graph.exporter import Exporter
 from penstock.graph.function_def import called_functions, to_function_def
 from penstock.graph.graph import Graph
 from penstock.graph.node import Operation, Tensor
 
-_INITIALIZED_VALUE = {"_InitializedValue": "IsVariableInitialized", "_ResourceInitializedValue": "VarIsInitializedOp"}
-
 
 def export(source: Graph, from_version: int | None = None, add_shapes: bool = False) -> GraphDef:
     """The graph, from the op made after ``from_version`` on, with the shapes of its tensors if ``add_shapes``."""
-    exporter = _Exporter(source, add_shapes)
+    exporter = Exporter(source, add_shapes)
     exporter.emit(source, None, from_version)
     return _with_functions(exporter, source, from_version)
 
 
-def _with_functions(exporter: _Exporter, source: Graph, from_version: int | None = None) -> GraphDef:
+def _with_functions(exporter: Exporter, source: Graph, from_version: int | None = None) -> GraphDef:
     """The nodes, and the functions that they call."""
     graph_def = GraphDef(versions=source.graph_def_versions)
     graph_def.node.extend(exporter.nodes)
@@ -39,173 +30,9 @@ def _with_functions(exporter: _Exporter, source: Graph, from_version: int | None
 
 def export_with_names(source: Graph) -> tuple[GraphDef, Callable[[Operation | Tensor], str]]:
     """The whole graph, and a function that says what one of its tensors (``name:index``) or operations is called in the export."""
-    exporter = _Exporter(source, False)
+    exporter = Exporter(source, False)
     exporter.emit(source, None)
     return _with_functions(exporter, source), exporter.name_of
-
-
-def _all_names(graph: Graph) -> set[str]:
-    names = set(graph._by_name)
-    for op in graph._ops:
-        for function in _functions(op):
-            names |= _all_names(function)
-    return names
-
-
-def _functions(op: Operation) -> list[FuncGraph]:
-    return [value for value in op.attrs.values() if isinstance(value, FuncGraph)]
-
-
-class _Exporter:
-    """Collects NodeDefs; knows what a tensor of a function, or of an op that calls functions, is called in the export."""
-
-    def __init__(self, graph: Graph, add_shapes: bool) -> None:
-        self.nodes: list[NodeDef] = []
-        self._add_shapes = add_shapes
-        self._taken = _all_names(graph)
-        self._names: dict[Tensor, str] = {}
-        self._waits: dict[Operation, str] = {}  # op that calls functions -> the node that runs when it has run
-        self._replaced: set[Operation] = set()
-
-    def emit(self, graph: Graph, pivot: str | None, from_version: int | None = None) -> None:
-        """All ops of a graph; those without inputs wait for ``pivot``, which is dead when they must not run."""
-        for op in graph._ops:
-            if op in self._replaced or op.type == "_FuncInput" or (from_version is not None and op._id <= from_version):
-                continue
-            if "then_branch" in op.attrs:
-                self._conditional(op, pivot)
-            elif "body" in op.attrs and _functions(op):
-                self._loop(op, pivot)
-            elif op.type in _INITIALIZED_VALUE:
-                self._initialized_value(op, pivot)
-            else:
-                self._plain(op, pivot)
-
-    def name_of(self, element: Operation | Tensor) -> str:
-        """What a tensor, or an operation that is run for its effects, is called in the export."""
-        if isinstance(element, Operation):
-            return self._waits.get(element, element.name).partition(":")[0]
-        name = self._name(element)
-        return name if ":" in name else f"{name}:0"
-
-    def _plain(self, op: Operation, pivot: str | None) -> None:
-        node = op.node_def
-        del node.input[:]
-        node.input.extend(self._name(tensor) for tensor in op._inputs)
-        node.input.extend(self._control(op, pivot))
-        if isinstance(op.graph, FuncGraph) and "_class" in node.attr:
-            del node.attr["_class"]  # names an op outside of the function
-        if self._add_shapes and op.outputs:
-            node.attr["_output_shapes"].list.shape.extend(tensor.shape.as_proto() for tensor in op.outputs)
-        self.nodes.append(node)
-
-    def _name(self, tensor: Tensor) -> str:
-        return self._names.get(tensor, tensor._input_name)
-
-    def _control(self, op: Operation, pivot: str | None) -> list[str]:
-        names = ["^" + self._waits.get(other, other.name) for other in op._control_inputs]
-        return names + ["^" + pivot] if pivot is not None and not op._inputs else names
-
-    def _unique(self, name: str) -> str:
-        number, unique = 0, name
-        while unique in self._taken:
-            number += 1
-            unique = f"{name}_{number}"
-        self._taken.add(unique)
-        return unique
-
-    def _node(self, op_type: str, name: str, inputs: list[str], device: str, element_type: dtypes.DType | None = None, **attrs: Any) -> str:
-        node = NodeDef(name=self._unique(name), op=op_type, device=device)
-        node.input.extend(inputs)
-        if element_type is not None:
-            node.attr["T"].CopyFrom(to_proto("type", element_type.base_dtype))
-        for key, value in attrs.items():
-            kind = "type" if isinstance(value, dtypes.DType) else "bool" if isinstance(value, bool) else "int" if isinstance(value, int) else "string"
-            node.attr[key].CopyFrom(to_proto(kind, value))
-        self.nodes.append(node)
-        return node.name
-
-    def _result_name(self, output: Tensor, kind: str, fallback: str) -> str:
-        """The name for the node that gives a result: that of the Identity which the program sees, and which the node replaces."""
-        for consumer in output._consumers:
-            if consumer.type == "Identity" and consumer.name.rpartition("/")[2].startswith(kind) and consumer.graph is output.graph:
-                self._replaced.add(consumer)
-                self._taken.discard(consumer.name)
-                self._names[consumer.outputs[0]] = consumer.name
-                return consumer.name
-        return fallback
-
-    # --- conditionals ------------------------------------------------------------------------------------------------
-
-    def _conditional(self, op: Operation, pivot: str | None) -> None:
-        scope = op.name.rpartition("/")[0] or op.name
-        then_branch, else_branch = op.attrs["then_branch"], op.attrs["else_branch"]
-        predicate, control, device = self._name(op._inputs[0]), self._control(op, pivot), op.device
-        switch = self._node("Switch", f"{scope}/Switch", [predicate, predicate, *control], device, dtypes.bool_)
-        pivots = [self._node("Identity", f"{scope}/switch_t", [f"{switch}:1"], device, dtypes.bool_),
-                  self._node("Identity", f"{scope}/switch_f", [switch], device, dtypes.bool_)]
-        for index, tensor in enumerate(op._inputs[1:]):
-            kind = "RefSwitch" if tensor.dtype.is_ref and then_branch.inputs[index].dtype.is_ref else "Switch"
-            name = self._node(kind, f"{scope}/{tensor.op.name.rpartition('/')[2]}/Switch", [self._name(tensor), predicate], device, tensor.dtype)
-            self._names[then_branch.inputs[index]], self._names[else_branch.inputs[index]] = f"{name}:1", name
-        for branch, branch_pivot in zip((then_branch, else_branch), pivots):
-            self.emit(branch, branch_pivot)
-        for index, output in enumerate(op.outputs):
-            inputs = [self._name(branch.outputs[index]) for branch in (else_branch, then_branch)]
-            name = self._result_name(output, "Merge", f"{scope}/Merge")
-            self._names[output] = self._node("Merge", name, inputs, device, output.dtype, N=2)
-        self._waits[op] = self._names[op.outputs[0]] if op.outputs else pivots[0]
-
-    def _initialized_value(self, op: Operation, pivot: str | None) -> None:
-        """The value of a variable if it has one, else its initial value, is an op here and a conditional in TensorFlow."""
-        is_ref, (source, initial), dtype = op._inputs[0].dtype.is_ref, map(self._name, op._inputs), op.outputs[0].dtype
-        test = self._node(_INITIALIZED_VALUE[op.type], f"{op.name}/IsVariableInitialized", [source, *self._control(op, pivot)], op.device,
-                          **({"dtype": dtype} if is_ref else {}))
-        switch = self._node("RefSwitch" if is_ref else "Switch", f"{op.name}/Switch", [source, test], op.device, op._inputs[0].dtype)
-        there = self._node("Identity", f"{op.name}/read", [f"{switch}:1"], op.device, dtype) if is_ref else \
-            self._node("ReadVariableOp", f"{op.name}/read", [f"{switch}:1"], op.device, dtype=dtype)
-        missing = self._node("Switch", f"{op.name}/initial_value/Switch", [initial, test], op.device, dtype)
-        self._taken.discard(op.name)
-        self._names[op.outputs[0]] = self._waits[op] = self._node("Merge", op.name, [missing, there], op.device, dtype, N=2)
-
-    # --- loops -------------------------------------------------------------------------------------------------------
-
-    def _loop(self, op: Operation, pivot: str | None) -> None:
-        scope = op.name.rpartition("/")[0] or op.name
-        test, body, device = op.attrs["cond"], op.attrs["body"], op.device
-        frame = {"frame_name": self._unique(f"{scope}/while_context"), "parallel_iterations": op.attrs["parallel_iterations"]}
-        changing, control = [], self._control(op, pivot)
-        merges: dict[int, str] = {}
-        for index, tensor in enumerate(op._inputs):
-            constant = body.outputs[index] is body.inputs[index] and not op.outputs[index]._consumers
-            by_reference = tensor.dtype.is_ref and body.inputs[index].dtype.is_ref
-            enter = self._node("RefEnter" if by_reference else "Enter", f"{scope}/Enter", [self._name(tensor), *control], device, tensor.dtype,
-                               is_constant=constant, **frame)
-            if constant:
-                self._names[test.inputs[index]] = self._names[body.inputs[index]] = enter
-                continue
-            changing.append(index)
-            # The back edge is named before its node exists.
-            merges[index] = self._node("Merge", f"{scope}/Merge", [enter, ""], device, tensor.dtype, N=2)
-            self._names[test.inputs[index]] = merges[index]
-        self.emit(test, merges[changing[0]])
-        go_on = self._node("LoopCond", f"{scope}/LoopCond", [self._name(test.outputs[0])], device)
-        switches = {index: self._node("Switch", f"{scope}/Switch", [merges[index], go_on], device, op._inputs[index].dtype) for index in changing}
-        for index, name in switches.items():
-            self._names[body.inputs[index]] = f"{name}:1"
-        first = changing[0]
-        self.emit(body, self._node("Identity", f"{scope}/Identity", [f"{switches[first]}:1"], device, op._inputs[first].dtype))
-        self._close_loop(op, scope, changing, merges, switches)
-
-    def _close_loop(self, op: Operation, scope: str, changing: list[int], merges: dict[int, str], switches: dict[int, str]) -> None:
-        by_name = {node.name: node for node in self.nodes[-1::-1]}
-        for index in changing:
-            dtype = op._inputs[index].dtype
-            back = self._node("NextIteration", f"{scope}/NextIteration", [self._name(op.attrs["body"].outputs[index])], op.device, dtype)
-            by_name[merges[index]].input[1] = back
-            output = op.outputs[index]
-            self._names[output] = self._node("Exit", self._result_name(output, "Exit", f"{scope}/Exit"), [switches[index]], op.device, dtype)
-        self._waits[op] = self._names[op.outputs[changing[0]]]
 
 
 graph._Later.export = staticmethod(export)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from penstock.graph import raw_ops
 from penstock.graph.dtypes import DType
 from penstock.graph.graph import Graph, default_graph
 from penstock.graph.node import Operation, Tensor
@@ -50,9 +51,8 @@ class FuncGraph(Graph):
 
     def add_input(self, dtype: DType, shape: TensorShape, name: str) -> Tensor:
         """A further argument."""
-        from penstock.graph.opdef import lookup  # the op is defined in ops/, above this layer
-        definition = lookup("_FuncInput")
-        tensor = definition.add_node(self, self._name_for(name), (), {"T": dtype.base_dtype, "shape": shape, "is_ref": dtype.is_ref}).outputs[0]
+        attributes = {"T": dtype.base_dtype, "shape": shape, "is_ref": dtype.is_ref}
+        tensor = raw_ops._FuncInput.add_node(self, self._name_for(name), (), attributes).outputs[0]
         tensor._dtype = dtype  # a captured variable comes in as a reference
         self.inputs.append(tensor)
         return tensor

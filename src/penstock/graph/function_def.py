@@ -15,8 +15,10 @@ from tensorboard.compat.proto.node_def_pb2 import NodeDef
 
 from penstock.errors import OpError
 from penstock.graph import dtypes
+from penstock.graph.exporter import Exporter
 from penstock.graph.function import FuncGraph
 from penstock.graph.graph import Graph
+from penstock.graph.importer import Importer, check_types
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import REGISTRY
 from penstock.graph.shape import TensorShape, unknown_shape
@@ -81,9 +83,8 @@ def called_functions(operations: Iterable[Operation]) -> list[FuncGraph]:
 
 def to_function_def(function: FuncGraph) -> FunctionDef:
     """A function as a proto; what it captures are further arguments."""
-    from penstock.graph.export import _Exporter  # which writes the functions of the ops that it exports
-    exporter = _Exporter(function, False)
-    exporter._names.update((tensor, f"arg_{index}") for index, tensor in enumerate(function.inputs))
+    exporter = Exporter(function, False)
+    exporter.rename({tensor: f"arg_{index}" for index, tensor in enumerate(function.inputs)})
     exporter.emit(function, None)
     for node in exporter.nodes:
         node.name = _inside(node.name, function)
@@ -96,7 +97,7 @@ def to_function_def(function: FuncGraph) -> FunctionDef:
         proto.arg_attr[index].attr["_output_shapes"].list.shape.append(tensor.shape.as_proto())
     for index, tensor in enumerate(function.outputs):
         proto.signature.output_arg.add(name=f"result_{index}", type=tensor.dtype.base_dtype.as_datatype_enum)
-        proto.ret[f"result_{index}"] = _to_function_name(_inside(exporter._name(tensor), function), nodes)
+        proto.ret[f"result_{index}"] = _to_function_name(_inside(exporter.input_name(tensor), function), nodes)
     for node in exporter.nodes:
         node.input[:] = [_to_function_name(text, nodes) for text in node.input]
     proto.node_def.extend(exporter.nodes)
@@ -131,10 +132,9 @@ class Library:
         return self._functions[name]
 
     def _make(self, proto: FunctionDef) -> FuncGraph:
-        from penstock.graph.graph_def import _check_types, _Importer  # the importer asks this library for functions
         nodes = {node.name: node for node in proto.node_def}
         graph_def = GraphDef(node=proto.node_def)
-        _check_types(graph_def)
+        check_types(graph_def)
         for node in graph_def.node:
             node.input[:] = [_to_graph_name(text, nodes) for text in node.input]
         function = separate_function(re.sub(r"\W+", "_", proto.signature.name).strip("_"), self._graph)
@@ -142,7 +142,7 @@ class Library:
         with function.as_default():
             arguments = {arg.name: self._argument(function, proto, index) for index, arg in enumerate(proto.signature.input_arg)}
             mapped = {name: tensor for name, tensor in arguments.items() if name in used}
-            importer = _Importer(function, graph_def, f"{function.name}/", mapped, library=self)
+            importer = Importer(function, graph_def, f"{function.name}/", mapped, library=self)
             importer.run()
         results = [_to_graph_name(proto.ret[arg.name], nodes) for arg in proto.signature.output_arg]
         function.outputs = [arguments[text] if text in arguments else importer.element(text) for text in results]  # type: ignore[misc]

@@ -4,27 +4,17 @@ All of it is checked before anything is added: unknown op types are reported tog
 """
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
-from contextlib import nullcontext
 from typing import Any
 
 from tensorboard.compat.proto.graph_pb2 import GraphDef
-from tensorboard.compat.proto.node_def_pb2 import NodeDef
 
-from penstock.errors import NotFoundError
-from penstock.graph import attrs as attr_module
-from penstock.graph.attrs import REQUIRED
 from penstock.graph.convert import to_tensor
 from penstock.graph.function_def import Library
 from penstock.graph.graph import Graph, default_graph
+from penstock.graph.importer import Importer, check_types
 from penstock.graph.node import Operation, Tensor
-from penstock.graph.opdef import REGISTRY, OpDef
-from penstock.graph.opnames import VALID_OP_NAME
 from penstock.graph.scopes import name_scope
-from penstock.graph.shape import TensorShape, unknown_shape
-
-_MOST_OUTPUTS = 1 << 20  # of a node: a guard against hostile numbers
 
 
 def import_graph_def(graph_def: Any, input_map: dict[Any, Any] | None = None, return_elements: Iterable[Any] | None = None,
@@ -48,20 +38,13 @@ def import_graph_def(graph_def: Any, input_map: dict[Any, Any] | None = None, re
     wanted = None if return_elements is None else [text.decode() if isinstance(text, bytes) else text for text in return_elements]
     if wanted is not None and not all(isinstance(text, str) for text in wanted):
         raise TypeError("return_elements must be a list of strings.")
-    _check_types(graph_def)
+    check_types(graph_def)
     graph = default_graph()
     with name_scope("import" if name is None else name) as scope:
         mapped = {(key.decode() if isinstance(key, bytes) else key): to_tensor(value, name="input") for key, value in (input_map or {}).items()}
-        importer = _Importer(graph, graph_def, scope, mapped, library=Library(graph_def, graph))
+        importer = Importer(graph, graph_def, scope, mapped, library=Library(graph_def, graph))
         importer.run()
     return None if wanted is None else [importer.element(text) for text in wanted]
-
-
-def _check_types(graph_def: GraphDef) -> None:
-    unknown = Counter(node.op for node in graph_def.node if node.op not in REGISTRY)
-    if unknown:
-        listed = ", ".join(f"{op_type or repr(op_type)} ({count} node{'s' if count > 1 else ''})" for op_type, count in sorted(unknown.items()))
-        raise NotFoundError(None, None, f"Op types not registered in this version of Penstock: {listed}.")
 
 
 def extend_graph(graph: Graph, graph_def: GraphDef, runtime_names: bool = False) -> list[Operation]:
@@ -69,209 +52,11 @@ def extend_graph(graph: Graph, graph_def: GraphDef, runtime_names: bool = False)
 
     With ``runtime_names``, names may begin with "_", as those of the nodes that the runtime adds do.
     """
-    _check_types(graph_def)
+    check_types(graph_def)
     for node in graph_def.node:
         if node.name in graph._by_name:
             raise ValueError(f"Node {node.name!r} is in the graph already")
-    importer = _Importer(graph, graph_def, "", {}, graph._by_name, runtime_names, Library(graph_def, graph))
+    importer = Importer(graph, graph_def, "", {}, graph._by_name, runtime_names, Library(graph_def, graph))
     with graph.as_default():
         importer.run()
     return [graph._by_name[node.name] for node in graph_def.node]
-
-
-class _Importer:
-    """Adds the nodes in an order in which inputs come first.
-
-    ``known`` are operations that nodes may refer to besides each other; where it is given, names are taken as they are.
-    """
-
-    def __init__(self, graph: Graph, graph_def: GraphDef, scope: str, mapped: dict[str, Tensor], known: dict[str, Operation] | None = None,
-                 runtime_names: bool = False, library: Library | None = None) -> None:
-        self._library = library
-        self._graph, self._scope, self._mapped, self._used = graph, scope, mapped, set[str]()
-        self._exact = known is not None
-        self._nodes: dict[str, NodeDef] = {}
-        for node in graph_def.node:
-            if not VALID_OP_NAME.match(node.name.lstrip("_") if runtime_names else node.name):
-                raise ValueError(f"Node {node.name!r} has no valid name")
-            if node.name in self._nodes:
-                raise ValueError(f"Node {node.name!r} is not unique in the graph_def")
-            self._nodes[node.name] = node
-        self._ops: dict[str, Operation] = dict(known or {})
-
-    def run(self) -> None:
-        """Adds all nodes."""
-        for node in self._ordered():
-            self._ops[node.name] = self._add(node)
-        self._close_loops()
-        unused = [key for key in self._mapped if key not in self._used and key.partition(":")[0].lstrip("^") not in self._nodes]
-        if unused:
-            raise ValueError(f"Attempted to map inputs that were not found in graph_def: [{', '.join(unused)}]")
-
-    def _close_loops(self) -> None:
-        for name, node in self._nodes.items():
-            for index, text in enumerate(text for text in node.input if not text.startswith("^")):
-                if self._closes_loop(text) and not self._is_mapped(text):
-                    self._ops[name]._update_input(index, self._tensor(node, text))
-
-    def element(self, text: str) -> Operation | Tensor:
-        """What a name of ``return_elements`` means."""
-        op_name, colon, index = text.partition(":")
-        if text in self._mapped:
-            return self._mapped[text]
-        if op_name not in self._ops:
-            raise ValueError(f"Requested return_element {text!r} not found in graph_def.")
-        op = self._ops[op_name]
-        if not colon:
-            return op
-        if not index.isdigit() or int(index) >= len(op.outputs):
-            raise ValueError(f"Requested return_element {text!r}: the operation has {len(op.outputs)} outputs.")
-        return op.outputs[int(index)]
-
-    def _source(self, text: str) -> str:
-        return text.lstrip("^").partition(":")[0]
-
-    def _is_mapped(self, text: str) -> bool:
-        return text in self._mapped or (text.endswith(":0") and text[:-2] in self._mapped) or f"{text}:0" in self._mapped
-
-    def _ordered(self) -> list[NodeDef]:
-        """Nodes sorted so that inputs come first; ValueError for a missing input or a cycle."""
-        order: list[NodeDef] = []
-        state: dict[str, int] = {}
-        for root in self._nodes:
-            stack = [root]
-            while stack:
-                name = stack[-1]
-                if state.get(name) == 2:
-                    stack.pop()
-                    continue
-                waiting = [source for source in self._dependencies(self._nodes[name]) if state.get(source) != 2]
-                if not waiting:
-                    state[name] = 2
-                    order.append(self._nodes[stack.pop()])
-                elif state.get(name) == 1:
-                    raise ValueError(f"graph_def has a cycle through node {name!r}; only a NextIteration may close one")
-                else:
-                    state[name] = 1
-                    stack.extend(waiting)
-        return order
-
-    def _closes_loop(self, text: str) -> bool:
-        """True for an input that comes from the iteration before: it cannot stand before the node that takes it."""
-        source = self._nodes.get(self._source(text))
-        return source is not None and REGISTRY[source.op].control_flow == "next"
-
-    def _dependencies(self, node: NodeDef) -> list[str]:
-        found = []
-        for text in node.input:
-            if self._is_mapped(text) or self._closes_loop(text):
-                continue
-            source = self._source(text)
-            if source not in self._nodes and source in self._ops:
-                continue
-            if source not in self._nodes:
-                raise ValueError(f"Input {text!r} of node {node.name!r} ({node.op}) was not found in graph_def.")
-            found.append(source)
-        return found
-
-    def _tensor(self, node: NodeDef, text: str) -> Tensor:
-        name, _, index = text.partition(":")
-        number = index or "0"
-        for key in (f"{name}:{number}", name if number == "0" else ""):
-            if key in self._mapped:
-                self._used.add(key)
-                return self._mapped[key]
-        if not number.isdigit():
-            raise ValueError(f"Input {text!r} of node {node.name!r} is no tensor name")
-        op = self._ops[name]
-        if int(number) >= len(op.outputs):
-            raise ValueError(f"Input {text!r} of node {node.name!r}: {op.type} '{name}' has {len(op.outputs)} outputs.")
-        return op.outputs[int(number)]
-
-    def _add(self, node: NodeDef) -> Operation:
-        definition = REGISTRY[node.op]
-        texts = [text for text in node.input if not text.startswith("^")]
-        forward = [text for text in texts if self._is_mapped(text) or not self._closes_loop(text)]
-        if texts and not forward:
-            raise ValueError(f"Node {node.name!r} ({node.op}) has no input from outside of its loop")
-        stand_in = forward[0] if forward else ""  # for what comes from the next iteration, until that is there
-        inputs = tuple(self._tensor(node, text if text in forward else stand_in) for text in texts)
-        attributes = _attributes(definition, node)
-        if self._library is not None:
-            attributes.update((name, self._library.get(value)) for name, value in attributes.items() if definition.attrs[name].kind == "func")
-        _check_inputs(definition, node, inputs, attributes)
-        if self._scope or self._exact:
-            full_name = self._graph._name_for(self._scope + node.name + "/")
-            self._graph._names[full_name.lower()] = self._graph._names.get(full_name.lower(), 0) + 1
-        else:
-            full_name = self._graph.unique_name(node.name)
-        with self._graph.device(node.device) if node.device else nullcontext():
-            op = definition.add_node(self._graph, full_name, inputs, attributes)
-        if len(forward) < len(texts):
-            for tensor in op.outputs:
-                tensor._shape = unknown_shape()  # it may change from one iteration to the next
-        op._control_inputs.extend(self._waited_for(node, text) for text in node.input if text.startswith("^") and not self._is_mapped(text))
-        self._set_extras(op, node)
-        return op
-
-    def _waited_for(self, node: NodeDef, text: str) -> Operation:
-        found = self._ops.get(self._source(text))
-        if found is None:
-            raise ValueError(f"Input {text!r} of node {node.name!r} ({node.op}) closes a cycle; only a NextIteration that is a data input may")
-        return found
-
-    def _set_extras(self, op: Operation, node: NodeDef) -> None:
-        for key, value in node.attr.items():
-            if key == "_class":
-                prefix = self._scope.encode()
-                op._colocation = tuple(b"loc:@" + prefix + group.removeprefix(b"loc:@") for group in value.list.s)
-            elif key == "_output_shapes":
-                for tensor, shape in zip(op.outputs, value.list.shape):
-                    try:
-                        tensor.set_shape(TensorShape(shape))
-                    except ValueError as error:
-                        raise ValueError(f"Attribute '_output_shapes' of node {node.name!r} ({node.op}): {error}") from None
-            elif key not in op.definition.attrs:
-                op._extra[key] = value
-
-
-def _attributes(definition: OpDef, node: NodeDef) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, attr in definition.attrs.items():
-        if name in node.attr:
-            try:
-                found[name] = attr.check(definition.type, name, attr_module.from_proto(attr.kind, node.attr[name]))
-            except (TypeError, ValueError) as error:
-                raise ValueError(f"Attribute '{name}' of node {node.name!r} ({node.op}): {error}") from None
-        elif attr.default is not REQUIRED:
-            found[name] = attr.default
-        else:
-            raise ValueError(f"Node {node.name!r} ({node.op}) lacks the attribute '{name}'")
-    for arg in definition.outputs:
-        if arg.number_attr is not None and found[arg.number_attr] > _MOST_OUTPUTS:
-            raise ValueError(f"Node {node.name!r} ({node.op}) declares {found[arg.number_attr]} outputs; at most {_MOST_OUTPUTS} are read")
-    return found
-
-
-def _check_inputs(definition: OpDef, node: NodeDef, inputs: tuple[Tensor, ...], attributes: dict[str, Any]) -> None:
-    """Number and types of a node's inputs must be what its attributes say."""
-    start = 0
-    for arg in definition.inputs:
-        if arg.type_list_attr is not None:
-            wanted = list(attributes[arg.type_list_attr])
-        else:
-            wanted = [attributes[arg.type_attr] if arg.type_attr is not None else arg.dtype]
-            number = 1 if arg.number_attr is None else attributes[arg.number_attr]
-            if number > len(inputs):  # before a list of that length is made
-                raise ValueError(f"Node {node.name!r} ({node.op}) has {len(inputs)} inputs; '{arg.name}' needs {number}.")
-            wanted *= number
-        given = inputs[start:start + len(wanted)]
-        start += len(wanted)
-        if len(given) != len(wanted):
-            raise ValueError(f"Node {node.name!r} ({node.op}) has {len(inputs)} inputs; '{arg.name}' needs {len(wanted)}.")
-        for tensor, dtype in zip(given, wanted):
-            if tensor.dtype.base_dtype is not dtype or (arg.is_ref and not tensor.dtype.is_ref):
-                raise ValueError(f"Input '{arg.name}' of node {node.name!r} ({node.op}) is {tensor.name} of type {tensor.dtype.name}, "
-                                 f"expected {dtype.name if dtype else '?'}{'_ref' if arg.is_ref else ''}.")
-    if start != len(inputs):
-        raise ValueError(f"Node {node.name!r} ({node.op}) has {len(inputs)} inputs, expected {start}.")

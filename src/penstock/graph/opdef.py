@@ -293,6 +293,3 @@ def _create_by_type(target: Any, op_type: str, inputs: list[Any], name: str | No
 
 
 graph._Later.create_op = staticmethod(_create_by_type)
-
-
-from penstock.graph import export as _export  # noqa: E402, F401 (gives Graph its as_graph_def; needs the functions above)

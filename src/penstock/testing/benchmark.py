@@ -8,6 +8,8 @@ import numpy as np
 from tensorboard.compat.proto.config_pb2 import ConfigProto, RunMetadata, RunOptions
 from tensorboard.compat.proto.rewriter_config_pb2 import RewriterConfig
 
+from penstock.session.session import Session
+
 
 def benchmark_config() -> ConfigProto:
     """The configuration for benchmarks: without optimizations that could remove what is measured."""
@@ -55,7 +57,5 @@ class Benchmark:
 
     def evaluate(self, tensors: Any) -> Any:
         """The values of tensors, in a session of their own."""
-        from penstock.session.session import Session  # a benchmark that only reports needs no session
-
         with Session() as session:
             return session.run(tensors)

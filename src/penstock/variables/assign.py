@@ -7,10 +7,7 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import REGISTRY
 from penstock.graph.scopes import name_scope
-from penstock.ops.array.array import meshgrid
-from penstock.ops.array.pack import stack
-from penstock.ops.array.sequences import range as ranges
-from penstock.ops.array.shape_ops import shape
+from penstock.ops.array.array import batch_positions
 from penstock.ops.state.state import Assign, AssignAdd, AssignSub, CountUpTo, IsVariableInitialized
 from penstock.variables.variable import Variable
 
@@ -105,12 +102,7 @@ def scatter_nd_sub(ref: Any, indices: Any, updates: Any, use_locking: bool = Fal
 def batch_scatter_update(ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None) -> Any:
     """``tf.batch_scatter_update``: ``ref[i, ..., indices[i, ..., j]] = updates[i, ..., j]``, for every combination of the leading axes."""
     with name_scope(name, "batch_scatter_update", [ref, indices, updates]):
-        indices = to_tensor(indices, name="indices")
-        if indices.shape.ndims is None:
-            raise ValueError("batch_scatter_update needs indices of known rank")
-        extents = shape(indices, out_type=indices.dtype)
-        grids = meshgrid(*[ranges(extents[axis]) for axis in range(indices.shape.ndims)], indexing="ij")
-        return scatter_nd_update(ref, stack([*grids[:-1], indices], -1), updates, use_locking)
+        return scatter_nd_update(ref, batch_positions(to_tensor(indices, name="indices")), updates, use_locking)
 
 
 def is_variable_initialized(variable: Any, name: str | None = None) -> Tensor:

@@ -13,6 +13,7 @@ from penstock.graph.graph import default_graph
 from penstock.graph.keys import GraphKeys
 from penstock.graph.scopes import colocate_with, name_scope
 from penstock.graph.shape import TensorShape, as_shape, unknown_shape
+from penstock.ops.array.slicing import slice_
 from penstock.variables import creators
 from penstock.variables.initializers import GlorotUniform, Zeros
 from penstock.variables.modes import VariableAggregation, VariableSynchronization, decide_trainable
@@ -140,7 +141,6 @@ class VariableStore:
         info = PartitionInfo(full_shape, offset)
         if initializer is not None and not callable(initializer):
             with name_scope(part_name + "/PartitionedInitializer/"):
-                from penstock.ops.array.slicing import slice_  # only constants that are cut into parts need it
                 initializer, shape = slice_(initializer, offset, extents), None
         variable = self._get_single(part_name, shape, dtype, initializer, regularizer, reuse, info, rest)
         variable._set_save_slice_info(SaveSliceInfo(name, full_shape, offset, extents))

@@ -14,7 +14,7 @@ from tensorboard.compat.proto.attr_value_pb2 import AttrValue
 from tensorboard.compat.proto.variable_pb2 import VariableDef
 
 from penstock.graph.composite import IndexedSlices
-from penstock.graph.convert import register_tensor_conversion_function
+from penstock.graph.convert import register_tensor_conversion_function, to_tensor
 from penstock.graph.dtypes import DType, as_dtype
 from penstock.graph.function import init_scope
 from penstock.graph.graph import Graph, default_graph
@@ -24,6 +24,7 @@ from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape, as_shape, unknown_shape
 from penstock.graph.stacks import default_session
 from penstock.ops import operators
+from penstock.ops.array.array import batch_positions
 from penstock.ops.array.gather import GatherNd, GatherV2
 from penstock.ops.array.indexing import slice_helper
 from penstock.variables import creators, save_slice
@@ -301,8 +302,9 @@ class Variable(metaclass=_VariableType):
 
     def batch_scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
         """``tf.batch_scatter_update`` with the rows that ``sparse_delta`` holds."""
-        from penstock.variables.assign import batch_scatter_update  # built on the writes of this class
-        return batch_scatter_update(self, sparse_delta.indices, sparse_delta.values, use_locking, name)
+        with name_scope(name, "batch_scatter_update", [self, sparse_delta.indices, sparse_delta.values]):
+            positions = batch_positions(to_tensor(sparse_delta.indices, name="indices"))
+            return self._scatter("NdUpdate", positions, sparse_delta.values, use_locking, None)
 
     def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Any:
         """Replaces the slices that ``indices`` name."""

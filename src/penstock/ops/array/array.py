@@ -42,13 +42,13 @@ from penstock.ops.array.slicing import Slice, StridedSlice, slice_, strided_slic
 from penstock.ops.constant import constant, identity
 
 __all__ = [
-    "BroadcastTo", "Concat", "ConcatV2", "Fill", "InvertPermutation", "MirrorPad", "OneHot", "OnesLike", "Pack", "Pad", "PadV2", "Range", "Reverse",
-    "ReverseV2", "ScatterNd", "Select", "Slice", "Split", "SplitV", "StridedSlice", "Tile", "Transpose", "Unpack", "Where", "ZerosLike",
-    "batch_gather", "boolean_mask", "broadcast_to", "check_numerics", "concat", "constant", "ensure_shape", "expand_dims", "fill", "gather",
-    "gather_nd", "identity", "identity_n", "matrix_transpose", "meshgrid", "one_hot", "ones", "ones_like", "pad", "parallel_stack",
-    "prevent_gradient", "range", "rank", "repeat", "reshape", "reverse", "reverse_sequence", "roll", "scatter_nd", "sequence_mask", "shape", "size",
-    "slice_", "split", "squeeze", "stack", "stop_gradient", "strided_slice", "tile", "transpose", "unstack", "where", "where_v2", "zeros",
-    "zeros_like"]
+    "BroadcastTo", "Concat", "ConcatV2", "Fill", "InvertPermutation", "MirrorPad", "OneHot", "OnesLike", "Pack", "Pad", "PadV2", "Range",
+    "Reverse", "ReverseV2", "ScatterNd", "Select", "Slice", "Split", "SplitV", "StridedSlice", "Tile", "Transpose", "Unpack", "Where",
+    "ZerosLike", "batch_gather", "batch_positions", "boolean_mask", "broadcast_to", "check_numerics", "concat", "constant", "ensure_shape",
+    "expand_dims", "fill", "gather", "gather_nd", "identity", "identity_n", "matrix_transpose", "meshgrid", "one_hot", "ones", "ones_like", "pad",
+    "parallel_stack", "prevent_gradient", "range", "rank", "repeat", "reshape", "reverse", "reverse_sequence", "roll", "scatter_nd",
+    "sequence_mask", "shape", "size", "slice_", "split", "squeeze", "stack", "stop_gradient", "strided_slice", "tile", "transpose", "unstack",
+    "where", "where_v2", "zeros", "zeros_like"]
 
 
 def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = dt.bool_, name: str | None = None) -> Tensor:
@@ -69,6 +69,15 @@ def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = dt.bool_, name:
         row = Range(constant(0, kind), maxlen, constant(1, kind))
         result = raw_ops.Less(row, cast(expand_dims(lengths, -1), kind))
         return result if dt.as_dtype(dtype) is dt.bool_ else cast(result, dtype)
+
+
+def batch_positions(indices: Tensor) -> Tensor:
+    """Indices along the last axis of a batch as positions in the whole: in front of each stand its own coordinates in the leading axes."""
+    if indices.shape.ndims is None:
+        raise ValueError("batch_scatter_update needs indices of known rank")
+    extents = shape(indices, out_type=indices.dtype)
+    grids = meshgrid(*[range(extents[axis]) for axis in builtins.range(indices.shape.ndims)], indexing="ij")
+    return stack([*grids[:-1], indices], -1)
 
 
 def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:

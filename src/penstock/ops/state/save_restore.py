@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from penstock.checkpoint.bundle_writer import BundleWriter, merge
-from penstock.checkpoint.reader import Checkpoint, open_checkpoint
+from penstock.checkpoint.reader import Checkpoint
 from penstock.checkpoint.slices import parse_shape_and_slice
 from penstock.checkpoint.version1 import write_version1
+from penstock.checkpoint.versions import open_checkpoint
 from penstock.errors import KernelError, OpError, ResourceExhaustedError, invalid_argument
 from penstock.graph.attrs import TYPE, type_list
 from penstock.graph.dtypes import DType
