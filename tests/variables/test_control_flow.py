@@ -5,14 +5,7 @@ import pytest
 
 import penstock as tf
 from penstock.ops.flow.control_flow import cond, while_loop
-
-KINDS = pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
-
-
-@pytest.fixture
-def sess():
-    with tf.Graph().as_default(), tf.Session() as session:
-        yield session
+from support.variables import KINDS
 
 
 @KINDS

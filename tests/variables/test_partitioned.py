@@ -5,14 +5,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
-
-KINDS = pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
-
-
-@pytest.fixture
-def sess():
-    with tf.Graph().as_default(), tf.Session() as session:
-        yield session
+from support.variables import KINDS
 
 
 @KINDS
@@ -77,17 +70,6 @@ def test_partitioner_of_a_scope_and_gradients(sess):
 def test_partitioner_is_checked(partitions, message):
     with pytest.raises(ValueError, match=message):
         tf.get_variable("p", [4], partitioner=lambda shape, dtype: partitions)
-
-
-def test_create_partitioned_variables(sess):
-    parts = tf.create_partitioned_variables([5, 2], [2, 1], tf.ones([5, 2]), name="p")
-    sess.run(tf.global_variables_initializer())
-    assert [v.name for v in parts] == ["p/part_0:0", "p/part_1:0"] and [v.shape.as_list() for v in parts] == [[3, 2], [2, 2]]
-    assert parts[1]._save_slice_info.spec == "5 2 3,2:0,2"
-    proto = parts[1].to_proto()
-    assert tf.Variable.from_proto(proto)._save_slice_info.full_name == "p"
-    with pytest.raises(ValueError, match="must have the length"):
-        tf.create_partitioned_variables([5], [2, 1], tf.ones([5]))
 
 
 @pytest.mark.parametrize("shape", [[], (), tf.TensorShape([])])

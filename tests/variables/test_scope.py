@@ -41,13 +41,6 @@ def test_settings_of_the_current_scope():
         assert sess.run(v) == 3 and len(losses) == 1 and losses[0].name == "a/v/Regularizer/loss:0"
 
 
-def test_a_shared_variable_is_regularized_once():
-    for reuse in (False, True):
-        with tf.variable_scope("a", reuse=reuse):
-            tf.get_variable("v", [], regularizer=tf.square)
-    assert len(tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES)) == 1
-
-
 def test_reuse_variables():
     with tf.variable_scope("a") as scope:
         v = tf.get_variable("v", [])
@@ -61,12 +54,6 @@ def test_reuse_variables():
 def test_reuse_is_inherited():
     with tf.variable_scope("a", reuse=tf.AUTO_REUSE), tf.variable_scope("b"):
         assert tf.get_variable("v", []) is tf.get_variable("v", [])
-
-
-def test_existing_variable_names_the_line_that_made_it():
-    tf.get_variable("v", [])
-    with pytest.raises(ValueError, match=r"Variable v already exists, disallowed(.|\n)*test_scope.py"):
-        tf.get_variable("v", [])
 
 
 def test_an_error_leaves_the_scope():
@@ -102,20 +89,6 @@ def test_each_thread_has_its_own_scope(graph):
     assert found == [""]
 
 
-def test_custom_getter_sees_the_arguments():
-    seen = {}
-
-    def getter(getter, name, **kwargs):
-        seen.update(kwargs, name=name)
-        kwargs["trainable"] = False
-        return getter(name, **kwargs)
-
-    with tf.variable_scope("a", custom_getter=getter):
-        v = tf.get_variable("v", [2], constraint=tf.square)
-    assert seen["name"] == "a/v" and seen["shape"] == [2] and seen["constraint"] is tf.square and not v.trainable
-    assert v.constraint is tf.square and tf.trainable_variables() == []
-
-
 def test_scope_collections():
     tf.get_variable("v", [])
     with tf.variable_scope("a") as scope:
@@ -129,44 +102,3 @@ def test_scope_collections():
 def test_variable_op_scope():
     with tf.variable_op_scope([], None, "d"):
         assert tf.get_variable("v", []).name == "d/v:0"
-
-
-def test_the_store_is_per_graph():
-    tf.get_variable("v", [])
-    with tf.Graph().as_default():
-        assert tf.get_variable("v", []).name == "v:0"
-
-
-def test_creator_may_return_its_own_kind():
-    def resources(next_creator, **kwargs):
-        kwargs["use_resource"] = True
-        return next_creator(**kwargs)
-
-    with tf.variable_creator_scope(resources):
-        assert tf.Variable(1.0).op.type == "VarHandleOp"
-    assert tf.Variable(1.0).op.type == "VariableV2"
-
-
-def test_template():
-    def line(x, slope):
-        return x * tf.get_variable("k", [], initializer=tf.constant_initializer(slope))
-
-    twice = tf.make_template("twice", line, slope=2.0)
-    with tf.Session() as sess:
-        results = [twice(1.0), twice(3.0)]
-        sess.run(tf.global_variables_initializer())
-        assert sess.run(results) == [2, 6]
-    assert twice.name == "twice" and twice.variable_scope.name == "twice" and [v.name for v in twice.variables] == ["twice/k:0"]
-    assert twice.trainable_variables == twice.weights and twice.non_trainable_variables == []
-
-
-def test_template_that_makes_new_variables():
-    names = iter("abc")
-    fresh = tf.make_template("t", lambda: tf.get_variable(next(names), []))
-    fresh()
-    with pytest.raises(ValueError, match=r"t/b does not exist(.|\n)*originally defined at(.|\n)*test_scope.py"):
-        fresh()
-    count = tf.make_template("u", lambda: tf.Variable(1.0))
-    count()
-    with pytest.raises(ValueError, match="Trainable variable created"):
-        count()

@@ -7,20 +7,7 @@ from tensorboard.compat.proto.variable_pb2 import VariableDef
 
 import penstock as tf
 from penstock.state.resources import Ref
-
-KINDS = pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
-
-
-@pytest.fixture
-def sess():
-    with tf.Graph().as_default(), tf.Session() as session:
-        yield session
-
-
-def made(sess, value, resource, **kwargs):
-    variable = tf.Variable(value, use_resource=resource, **kwargs)
-    sess.run(variable.initializer)
-    return variable
+from support.variables import KINDS, made
 
 
 @KINDS
@@ -149,12 +136,6 @@ def test_operators(sess, resource):
     assert [r.tolist() for r in results] == expected
 
 
-def test_no_augmented_assignment_to_resources(sess):
-    v = made(sess, 1.0, True)
-    with pytest.raises(RuntimeError, match="assign_add"):
-        v += 1.0
-
-
 @KINDS
 def test_gradients(sess, resource):
     v = made(sess, [[1.0, 2.0], [3.0, 4.0]], resource)
@@ -227,42 +208,6 @@ def test_constructor_refuses(sess, resource):
         tf.Variable(1.0, trainable=True, synchronization=tf.VariableSynchronization.ON_READ, **kind)
     with pytest.raises((TypeError, ValueError)):
         tf.Variable([1.5], dtype=tf.int32, **kind)
-
-
-def test_resource_handle_knows_its_type(sess):
-    v = tf.Variable([1.0], use_resource=True)
-    with pytest.raises(ValueError, match="wrong dtype"):
-        tf.raw_ops.AssignVariableOp(resource=v.handle, value=tf.constant([1]))
-    with pytest.raises(ValueError, match="Shapes"):
-        v.assign([1.0, 2.0])
-
-
-def test_destroyed_resource(sess):
-    v = made(sess, 1.0, True)
-    sess.run(tf.raw_ops.DestroyResourceOp(resource=v.handle))
-    with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized"):
-        sess.run(v.read_value())
-    sess.run(v.initializer)
-    assert sess.run(v) == 1
-
-
-def test_resource_variables_by_default(sess):
-    assert not tf.resource_variables_enabled()
-    tf.enable_resource_variables()
-    try:
-        assert tf.Variable(1.0).op.type == tf.get_variable("g", []).op.type == "VarHandleOp"
-    finally:
-        tf.disable_resource_variables()
-    assert tf.Variable(1.0).op.type == "VariableV2"
-
-
-@KINDS
-def test_batch_scatter_update(sess, resource):
-    v = made(sess, np.zeros((2, 3), np.float32), resource)
-    slices = tf.IndexedSlices(tf.constant([[5.0], [6.0]]), tf.constant([[2], [0]]))
-    assert sess.run(v.batch_scatter_update(slices)).tolist() == [[0, 0, 5], [6, 0, 0]]
-    with pytest.raises(ValueError, match="not IndexedSlices"):
-        v.scatter_add([1.0])
 
 
 @KINDS
