@@ -191,8 +191,8 @@ def test_a_secret_that_others_can_read_is_refused(launcher, tmp_path):
 
 @pytest.mark.parametrize(("arguments", "reason"), [
     (["--secret-file", "missing/secret"], "error: --secret-file missing/secret: [Errno 2] No such file or directory"),
-    (["--ps", "x"], "argument --ps: 'x' is no number"), (["--ps", "-1"], "argument --ps: -1 is less than 0"),
-    (["--grace", "-1"], "argument --grace: -1 is no time to wait"),
+    (["--ps", "x"], "argument --ps: 'x' is not a number"), (["--ps", "-1"], "argument --ps: -1 is less than 0"),
+    (["--grace", "-1"], "argument --grace: -1 is not a time to wait"),
     (["--flags-as", "--a= 'b"], "argument --flags-as: \"--a= 'b\": No closing quotation"),
     (["--workers", "0"], "there is no task to start"), (["--workers", "1", "."], "can't open '.': there is no such file"),
     (["--workers", "1"], "can't open 'prog.py': there is no such file")])
