@@ -7,7 +7,7 @@ import pytest
 import penstock as tf
 from penstock import errors
 from penstock.program import devices
-from penstock.testing.devices import list_local_devices
+from penstock.testing.local_devices import list_local_devices
 from support.toy import Box, Toy
 
 TOY, HOST = "/job:localhost/replica:0/task:0/device:TOY:0", "/job:localhost/replica:0/task:0/device:CPU:0"
@@ -100,6 +100,27 @@ def test_strings_and_handles_stay_on_the_host(toy):
     with tf.Session(config=tf.ConfigProto(allow_soft_placement=True)) as session:
         session.run(queue.enqueue([x[1]]))
         assert session.run([queue.dequeue(), tf.as_string(x)])[1].tolist() == [b"1.000000", b"2.000000"]
+
+
+def test_a_kind_can_ask_for_host_values():
+    class ShapesOnTheHost(Toy):
+        def in_host_memory(self, node, argument, dtype):
+            return argument == "shape" or super().in_host_memory(node, argument, dtype)
+
+        def kernel(self, node, context):
+            if node.definition.type != "Reshape":
+                return super().kernel(node, context)
+            return lambda tensor, shape: Box(tensor.array.reshape(np.asarray(shape)))
+
+    devices.register(ShapesOnTheHost())
+    try:
+        x, shape = tf.placeholder(tf.float32, [4]), tf.placeholder(tf.int32, [2])
+        with tf.device("/device:TOY:0"):
+            y = tf.reshape(x, shape + shape) + 1.0
+        with tf.Session() as session:
+            assert session.run(y, {x: [0, 1, 2, 3], shape: [1, 1]}).tolist() == [[1, 2], [3, 4]]
+    finally:
+        devices.unregister("TOY")
 
 
 def test_large_arrays(toy):
@@ -223,23 +244,30 @@ def test_a_conditional_on_the_device(toy, taken):
             assert session.run(y, {x: 3.0 if taken else -3.0}) == (6.0 if taken else -4.0)
 
 
-def test_frames_on_the_device():
-    """The loop of the paper, with its nodes on the device: what goes round stays there, the condition comes out each time."""
-    kind = Toy()
-    devices.register(kind)
-    try:
-        with tf.Graph().as_default() as built:
-            x = tf.placeholder(tf.float32, [2], name="x")
-            with tf.device("/device:TOY:0"):
-                _, y = tf.while_loop(lambda i, y: i < 5, lambda i, y: (i + 1, y + y), [0, x])
-            tf.identity(y, name="y")
-            graph_def = built.as_graph_def()
-        with tf.Graph().as_default(), tf.Session() as session:
-            tf.import_graph_def(graph_def, name="")
-            for _ in range(2):
-                assert session.run("y:0", {"x:0": [1.0, 2.0]}).tolist() == [32, 64]
-    finally:
-        devices.unregister("TOY")
+def paper_loop(back_edge):
+    """A loop of the paper's nodes on the device, with its NextIterations on ``back_edge``."""
+    with tf.Graph().as_default() as built:
+        x = tf.placeholder(tf.float32, [2], name="x")
+        with tf.device("/device:TOY:0"):
+            _, y = tf.while_loop(lambda i, y: i < 5, lambda i, y: (i + 1, y + y), [0, x])
+        tf.identity(y, name="y")
+        graph_def = built.as_graph_def()
+    assert "Merge" in {node.op for node in graph_def.node}
+    for node in graph_def.node:
+        if node.op == "NextIteration":
+            node.device = back_edge
+    tf.import_graph_def(graph_def, name="")
+
+
+@pytest.mark.parametrize("back_edge", ["/device:TOY:0", "/device:CPU:0"])
+def test_frames_on_the_device(toy, back_edge):
+    """What goes round stays there; the condition comes out each time."""
+    paper_loop(back_edge)
+    with tf.Session() as session:
+        for _ in range(2):
+            toy.copies()
+            assert session.run("y:0", {"x:0": [1.0, 2.0]}).tolist() == [32, 64]
+            assert toy.copies() == (1, 7)  # x; six conditions, y
 
 
 # --- placement -------------------------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ class StreamCarrier:
         return bytes(frames[0][3])
 
     def received(self, piece: bytes) -> None:
-        """A piece has come; MalformedMessage if it is none."""
+        """A piece has come; MalformedMessage if it makes no sense."""
         for kind, _, number, payload in self._splitter.feed(self._receives.open(piece)):
             self.link.received(kind, number, payload)
 

@@ -185,7 +185,7 @@ class SocketCarrier:
             raise ConnectionError("the other side has closed it")
         for frame in self._splitter.filled(count):
             self._dispatch(*frame)
-            del frame  # a view of shared memory is given back as soon as nobody needs it
+            del frame  # a view of shared memory is given back as soon as it is not needed
 
     def _dispatch(self, kind: int, flags: int, number: int, payload: Any) -> None:
         if kind == FREE:

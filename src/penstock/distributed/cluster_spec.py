@@ -160,7 +160,7 @@ def tf_config(environment: Mapping[str, str] | None = None) -> tuple[ClusterSpec
         cluster = ClusterSpec({job: _numbered(tasks) for job, tasks in config.get("cluster", {}).items()})
         return cluster, str(task.get("type", "")), int(task.get("index", 0))
     except (ValueError, TypeError, AttributeError) as error:
-        raise ValueError("TF_CONFIG is no JSON of the form {'cluster': {job: [addresses]}, 'task': {'type': job, 'index': 0}}: "
+        raise ValueError("TF_CONFIG is not JSON of the form {'cluster': {job: [addresses]}, 'task': {'type': job, 'index': 0}}: "
                          f"{error}") from None
 
 

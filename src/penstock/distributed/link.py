@@ -30,15 +30,15 @@ class Carrier(Protocol):
         """Sends a frame, in the order of the calls of one thread; if the connection is lost this does nothing: the link is told by ``lost``."""
 
 
-def ignored(message: Message) -> None:
+def ignore_part(message: Message) -> None:
     """For conversations in which nothing comes before the reply."""
 
 
-def _nobody(*_: Any) -> None:
-    """Is called in place of those who do not want to be."""
+def _do_nothing(*_: Any) -> None:
+    """For callbacks that must not be called again."""
 
 
-class Call:
+class Request:
     """A conversation that this side has opened."""
 
     __slots__ = ("_done", "_link", "_part", "number")
@@ -56,14 +56,14 @@ class Call:
             self._link.carrier.send(CANCEL, self.number, [])
             self.ended(None, CancelledError(None, None, "the call was given up"))
 
-    def came(self, message: Message) -> None:
-        """Something came before the reply."""
+    def deliver(self, message: Message) -> None:
+        """A message has come before the reply."""
         self._part(message)
 
     def ended(self, reply: Message | None, error: OpError | None) -> None:
         """The reply has come, or never will."""
         done = self._done
-        self._done = self._part = _nobody  # they may know who holds this call: what they hold would have to wait for the garbage collector
+        self._done = self._part = _do_nothing  # they may refer to this request: what they hold would have to wait for the garbage collector
         done(reply, error)
 
 
@@ -77,7 +77,7 @@ class Served:
         self._lock = threading.Lock()
         self._gone: list[Callable[[], None]] = []
         self._more: Callable[[Message], None] | None = None
-        self._early: list[Message] = []  # what came before somebody listened
+        self._early: list[Message] = []  # what came before ``on_more``
         self._replied = self._lost = False
 
     @property
@@ -123,7 +123,7 @@ class Served:
         """Has ``callback`` called when the connection ends, at any later time."""
         self._link.on_lost(callback)
 
-    def came(self, message: Message) -> None:
+    def deliver(self, message: Message) -> None:
         """A further message has come."""
         with self._lock:
             more = self._more
@@ -154,18 +154,18 @@ class Link:
         self.carrier, self._serve = carrier, serve
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
-        self._calls: dict[int, Call] = {}
+        self._calls: dict[int, Request] = {}
         self._served: dict[int, Served] = {}
         self._lost: OpError | None = None
         self._callbacks: list[Callable[[], None]] = []
         self._answered = threading.Condition(self._lock)
 
-    def open(self, message: Message, done: Done, part: Part = ignored) -> Call:
+    def open(self, message: Message, done: Done, part: Part = ignore_part) -> Request:
         """Begins a conversation."""
         buffers = encode(message)
         with self._lock:
             number = next(self._numbers) & 0xffffffff
-            call = Call(self, number, done, part)
+            call = Request(self, number, done, part)
             lost = self._lost
             if lost is None:
                 self._calls[number] = call
@@ -220,13 +220,13 @@ class Link:
             if call is None:
                 return  # it was given up
             message = decode(data)
-            call.came(message) if kind == PART else call.ended(message, None)
+            call.deliver(message) if kind == PART else call.ended(message, None)
         elif kind == OPEN:
             self._open(number, decode(data))
         elif kind == MORE:
             served = self._served.get(number)
             if served is not None:
-                served.came(decode(data))
+                served.deliver(decode(data))
         elif kind == CANCEL:
             with self._lock:
                 served = self._served.pop(number, None)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
-from penstock.distributed.link import Done, Part, ignored
+from penstock.distributed.link import Done, Part, ignore_part
 from penstock.distributed.messages import ERROR, Message, error_from
 from penstock.distributed.steps import Deliver
 from penstock.errors import DeadlineExceededError, InternalError, OpError, UnavailableError, exception_type_from_error_code
@@ -35,7 +35,7 @@ def deadline(timeout_ms: int) -> Iterator[float]:
 
 
 class Conversation(Protocol):
-    """A request under way; see ``link.Call``."""
+    """A request under way; see ``link.Request``."""
 
     def send(self, message: Message) -> None:
         """A further message to the other side."""
@@ -47,19 +47,19 @@ class Conversation(Protocol):
 class Transport(Protocol):
     """How messages reach an address.
 
-    A call that fails raises, or hands to ``done``, an OpError: UnavailableError if nobody answers there or the
+    A call that fails raises, or hands to ``done``, an OpError: UnavailableError if no server answers there or the
     connection is lost. A request is delivered at most once. ``done`` is called exactly once, from any thread; ``part``
     is called, before that, for each message that comes before the reply.
     """
 
     def call(self, address: str, message: Message, timeout: float | None = None, wait: bool = False) -> Message:
-        """The reply to a request; with ``wait``, somebody may first have to start listening at the address."""
+        """The reply to a request; with ``wait``, the server at the address may first have to start."""
 
-    def start(self, address: str, message: Message, done: Done, part: Part = ignored) -> Conversation:
+    def start(self, address: str, message: Message, done: Done, part: Part = ignore_part) -> Conversation:
         """Sends a request without waiting for its reply."""
 
     def together(self) -> contextlib.AbstractContextManager[None]:
-        """What this thread sends inside may be collected, and goes out at the end: inside, wait for nobody."""
+        """What this thread sends inside may be collected, and goes out at the end: do not wait for a reply inside."""
 
 
 class Peers:
@@ -78,11 +78,11 @@ class Peers:
         return {**self._learned, **self.addresses}
 
     def address(self, task: str) -> str:
-        """Where a task is; UnavailableError if nobody has said so."""
-        found = self.addresses.get(task) or self._learned.get(task)
-        if found is None:
+        """Where a task is; UnavailableError if that is not known."""
+        address = self.addresses.get(task) or self._learned.get(task)
+        if address is None:
             raise UnavailableError(None, None, f"{task} is not in the cluster that this task was given, and has not joined it")
-        return found
+        return address
 
     def call(self, task: str, message: Message, timeout: float | None = None) -> Message:
         """The reply of a task; raises the error that it answers with."""
@@ -108,7 +108,7 @@ class Peers:
                 check()
                 _log.info("still waiting for %s at %s", task, self.address(task))
 
-    def start(self, task: str, message: Message, done: Done, part: Part = ignored) -> Conversation:
+    def start(self, task: str, message: Message, done: Done, part: Part = ignore_part) -> Conversation:
         """Sends a request; ``done`` gets the reply, or the error."""
         def answered(reply: Message | None, error: OpError | None) -> None:
             if isinstance(error, UnavailableError):
@@ -121,7 +121,7 @@ class Peers:
         return self._transport.start(self.address(task), message, answered, part)
 
     def together(self) -> contextlib.AbstractContextManager[None]:
-        """What this thread sends inside goes out at the end: inside, wait for nobody."""
+        """What this thread sends inside goes out at the end: do not wait for a reply inside."""
         return self._transport.together()
 
     def fetch(self, task: str, step: int, deliver: Deliver) -> Callable[[], None]:

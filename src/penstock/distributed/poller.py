@@ -1,7 +1,7 @@
 """The thread that reads the sockets of this process: one for all of them, so that readers do not fight for the interpreter.
 
 In each round it takes what has come on any socket; what is sent meanwhile, on whatever connection, is collected, and goes out with one system call
-per connection at the end of the round. Other threads can have their messages collected too: ``with together(): ...``. Inside, wait for nobody.
+per connection at the end of the round. Other threads can have their messages collected too: ``with together(): ...``. Do not wait for a reply inside.
 """
 from __future__ import annotations
 

@@ -243,7 +243,7 @@ def _field(message: Message, name: str, kind: type) -> Any:
 def _names(message: Message, name: str) -> list[str]:
     values = _field(message, name, list)
     if not all(type(item) is str for item in values):
-        raise MalformedMessage(f"the field {name!r} holds something that is no string")
+        raise MalformedMessage(f"the field {name!r} holds something other than strings")
     return values
 
 

@@ -14,13 +14,13 @@ from penstock.distributed import poller, unix_sockets
 from penstock.distributed.carrier_grpc import StreamCarrier
 from penstock.distributed.carrier_socket import SocketCarrier
 from penstock.distributed.grpc_common import CLIENT_OPTIONS, CONNECT
-from penstock.distributed.link import Call, Done, Link, Part, ignored
+from penstock.distributed.link import Done, Link, Part, Request, ignore_part
 from penstock.distributed.messages import MalformedMessage, Message
 from penstock.distributed.security import Access, Greeting
 from penstock.distributed.unix_sockets import TICKET
 from penstock.execute.threads import POOL
 
-_PATIENCE = 10.0  # seconds for connecting to somebody who should be there
+_PATIENCE = 10.0  # seconds for connecting to a server that should be there
 _ASKING = 0.2  # seconds for asking gRPC why that failed: it knows, or it does not
 _ERRORS = {grpc.StatusCode.CANCELLED: errors.CancelledError, grpc.StatusCode.DEADLINE_EXCEEDED: errors.DeadlineExceededError,
            grpc.StatusCode.UNAUTHENTICATED: errors.UnauthenticatedError, grpc.StatusCode.INVALID_ARGUMENT: errors.InvalidArgumentError,
@@ -115,7 +115,7 @@ class _Address:
         self.link: Link | None = None
 
     def connect(self, timeout: float | None = None, wait: bool = False) -> Link:
-        """The link, made if there is none; with ``wait``, somebody may first have to start listening."""
+        """The link, made if there is none; with ``wait``, the server may first have to start."""
         with self._lock:
             link = self.link
             if link is not None and link.alive:
@@ -126,14 +126,14 @@ class _Address:
                 raise errors.CancelledError(None, None, f"the connection to {self._address} was closed") from None
             if not connection.ready.wait(_PATIENCE if timeout is None else timeout):
                 connection.close()
-                raise errors.UnavailableError(None, None, f"nobody answers at {self._reason() if wait else self._address}")
+                raise errors.UnavailableError(None, None, f"no server answers at {self._reason() if wait else self._address}")
             if connection.link is None:
                 raise connection.error
             self.link = connection.link
             return self.link
 
     def _reason(self) -> str:
-        """The address, and why the connection that was waited for did not come, if gRPC knows: nobody listens, a certificate is not accepted."""
+        """The address, and why the connection that was waited for did not come, if gRPC knows: no server listens, a certificate is not accepted."""
         attempt = _Connection(self._channel, self._address, self._access.secret, wait=False)
         known = attempt.ready.wait(_ASKING) and attempt.link is None
         attempt.close()
@@ -152,7 +152,7 @@ class _Pending:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._call: Call | None = None
+        self._call: Request | None = None
         self._early: list[Message] = []
         self._cancelled = False
 
@@ -204,7 +204,7 @@ class GrpcTransport:
         except errors.DeadlineExceededError as error:
             raise errors.DeadlineExceededError(None, None, f"{address}: {error.message}") from None
 
-    def start(self, address: str, message: Message, done: Done, part: Part = ignored) -> Call | _Pending:
+    def start(self, address: str, message: Message, done: Done, part: Part = ignore_part) -> Request | _Pending:
         """Begins a conversation."""
         try:
             place = self._address(address)
@@ -222,13 +222,13 @@ class GrpcTransport:
         return poller.together()
 
     def _address(self, address: str) -> _Address:
-        found = self._addresses.get(address)
-        if found is None:
+        place = self._addresses.get(address)
+        if place is None:
             with self._lock:
                 if self._closed:
                     raise errors.CancelledError(None, None, f"there is no connection to {address} any more: this side was closed")
-                found = self._addresses.setdefault(address, _Address(address, self._access))
-        return found
+                place = self._addresses.setdefault(address, _Address(address, self._access))
+        return place
 
     def close(self) -> None:
         """Closes all connections; calls under way end."""

@@ -9,7 +9,7 @@ import queue
 import threading
 from typing import Any
 
-from penstock.distributed.link import Call, Done, Link, Part, ignored
+from penstock.distributed.link import Done, Link, Part, Request, ignore_part
 from penstock.distributed.messages import Message
 from penstock.distributed.service import Service
 from penstock.errors import OpError, UnavailableError, UnknownError
@@ -55,7 +55,7 @@ class _Connection:
 
 
 class LocalNetwork:
-    """Who listens at which address, and who is connected to whom."""
+    """Which service listens at which address, and which addresses are connected."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -72,7 +72,7 @@ class LocalNetwork:
             self._changed.notify_all()
 
     def reserve(self, address: str) -> str:
-        """Takes an address, at which nobody answers yet; one that ends with :0 gets a number. UnknownError if it is taken."""
+        """Takes an address, at which no server answers yet; one that ends with :0 gets a number. UnknownError if it is taken."""
         with self._changed:
             if address.endswith(":0"):
                 address = f"{address[:-1]}{next(self._numbers)}"
@@ -87,7 +87,7 @@ class LocalNetwork:
         self._reserved.discard(address)
 
     def kill(self, address: str) -> None:
-        """Nobody is at the address any more; what it was asked and what it had asked is lost."""
+        """No server is at the address any more; what it was asked and what it had asked is lost."""
         with self._changed:
             self._services.pop(address, None)
             lost = [key for key in self._connections if address in key]
@@ -100,19 +100,19 @@ class LocalNetwork:
         return LocalTransport(self, origin)
 
     def link(self, origin: str, address: str, method: str) -> Link:
-        """The link from one address to another; UnavailableError if nobody listens there."""
+        """The link from one address to another; UnavailableError if no server listens there."""
         with self._changed:
             self.counts[method] = self.counts.get(method, 0) + 1
             service = self._services.get(address)
             if service is None:
-                raise UnavailableError(None, None, f"nobody listens at {address}")
+                raise UnavailableError(None, None, f"no server listens at {address}")
             connection = self._connections.get((origin, address))
             if connection is None:
                 connection = self._connections[origin, address] = _Connection(origin, address, service)
             return connection.link
 
     def wait_for(self, address: str, timeout: float | None) -> bool:
-        """Waits until somebody listens at an address."""
+        """Waits until a server listens at an address."""
         with self._changed:
             return self._changed.wait_for(lambda: address in self._services, timeout)
 
@@ -126,10 +126,10 @@ class LocalTransport:
     def call(self, address: str, message: Message, timeout: float | None = None, wait: bool = False) -> Message:
         """The reply to a request."""
         if wait and not self._network.wait_for(address, timeout):
-            raise UnavailableError(None, None, f"nobody listens at {address} after {timeout} s")
+            raise UnavailableError(None, None, f"no server listens at {address} after {timeout} s")
         return self._network.link(self._origin, address, message.method).call(message, timeout)
 
-    def start(self, address: str, message: Message, done: Done, part: Part = ignored) -> Call:
+    def start(self, address: str, message: Message, done: Done, part: Part = ignore_part) -> Request:
         """Begins a conversation."""
         try:
             link = self._network.link(self._origin, address, message.method)
@@ -148,7 +148,7 @@ class LocalTransport:
 
 
 class _Nowhere:
-    """The carrier of a link to nobody."""
+    """The carrier of a link that leads nowhere."""
 
     def send(self, kind: int, conversation: int, buffers: list[Any]) -> None:
         """Nothing arrives."""
@@ -192,7 +192,7 @@ class LocalListener:
         _network.listen(self.address, self._service)
 
     def beat(self, now: float) -> None:
-        """Nobody is silent for too long here."""
+        """No connection is silent for too long here."""
 
     def stop(self, grace: float = 0.5) -> None:
         """Ends at once."""

@@ -1,7 +1,7 @@
 """Transports and their registry: how the messages of a cluster travel, by the scheme of a target (``grpc://host:port``).
 
 Servers and clients look a scheme up here and know none by its name. To add a transport, write a ``TransportKind`` and ``register`` a function
-that loads it; it is called when the scheme is first used, so nobody imports a network library that is not needed.
+that loads it; it is called when the scheme is first used, so a network library is imported only where it is needed.
 """
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class TransportKind(Protocol):
         """Raises ValueError, with what an address looks like, if this one cannot be called."""
 
     def listen(self, task: str, address: str, tasks: int) -> Listener:
-        """Takes the address of a task, one of ``tasks`` of a cluster. InvalidArgumentError if it is no address, UnknownError if it is taken."""
+        """Takes the address of a task, one of ``tasks`` of a cluster. InvalidArgumentError if it is malformed, UnknownError if it is taken."""
 
     def transport(self, origin: str = "") -> ClosableTransport:
         """What calls addresses, for the task that listens at ``origin`` or for a client."""

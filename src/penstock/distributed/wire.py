@@ -3,7 +3,7 @@
     frame = kind (u8), flags (u8), 0 (u16), conversation (u32), size (u64), then so many bytes
 
 A conversation is opened by one side with a request. Either side may then send further messages, until the other one
-answers for good (DONE) or the opener gives up (CANCEL). A frame with the flag SHARED has no message in it: it names a
+gives its final answer (DONE) or the opener gives up (CANCEL). A frame with the flag SHARED has no message in it: it names a
 piece of shared memory in which the message is (``segments.py``). ``Splitter`` cuts a stream of bytes into frames; it
 believes no size that it cannot have.
 """

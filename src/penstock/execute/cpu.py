@@ -19,7 +19,7 @@ class Cpu(DeviceKind):
     native = True
 
     def devices(self, config: Any, task: str, incarnation: int) -> list[Device]:
-        """At least one: somebody has to read files, and to run what no other device can."""
+        """At least one: the host reads files, and runs what no other device can."""
         return super().devices(config, task, incarnation) or [Device.named(f"{task}/device:{self.name}:0", incarnation=incarnation)]
 
     def supports(self, node: Node) -> bool:

@@ -25,7 +25,7 @@ class DeviceSpec:
 
     @staticmethod
     def from_string(spec: str) -> DeviceSpec:
-        """Reads a device name; ValueError if it is none."""
+        """Reads a device name; ValueError if it is malformed."""
         return DeviceSpec().parse_from_string(spec)
 
     def parse_from_string(self, spec: str) -> DeviceSpec:

@@ -68,6 +68,10 @@ class _Copying:
     def run(self, program: Program) -> Program:
         """The program with its copies; its nodes are given new inputs."""
         for node in program.nodes:
+            for producer, _ in node.inputs:
+                if producer.definition.control_flow == "next":
+                    producer.device = node.device  # a Merge counts the NextIterations among its inputs: a copy goes before, not between them
+        for node in program.nodes:
             node.inputs = [edge if inside is None else self._to_device(edge, node.device) if inside else self._to_host(edge)
                            for edge, inside in zip(node.inputs, self._devices.inputs_inside(node))]
             self._nodes.append(node)

@@ -54,7 +54,7 @@ class Memory(Protocol):
         """The value in this memory; it shares nothing with the array. MemoryError if there is no room."""
 
     def copy_out(self, value: Any) -> Any:
-        """The value as a NumPy array that nobody else holds."""
+        """The value as a NumPy array of its own."""
 
     def variable(self, name: str, dtype: DType) -> Ref:
         """A variable whose value lives here: its ``read`` gives what kernels of the device take."""

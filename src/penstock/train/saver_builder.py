@@ -27,6 +27,7 @@ from penstock.ops.constant import constant, identity, placeholder_with_default
 from penstock.ops.flow.misc import group, with_dependencies
 from penstock.ops.state.save_restore import MergeV2Checkpoints, RestoreV2, SaveSlices, SaveV2, ShardedFilename, ShardedFilespec
 from penstock.ops.text.strings import string_join
+from penstock.program.devices import host_kind
 from penstock.train import saveable as saveable_module
 from penstock.train.saveable import SaveableObject as Saveable
 from penstock.train.saver_snapshot import SAVED, add_snapshot_ops
@@ -204,5 +205,6 @@ def task_and_device(name: str) -> str:
 def cpu_of(name: str) -> str:
     """The CPU of the task that a device belongs to: files are written there."""
     spec = DeviceSpec.from_string(name or "")
-    index = spec.device_index if spec.device_type == "CPU" and spec.device_index is not None else 0
-    return DeviceSpec(job=spec.job, replica=spec.replica, task=spec.task, device_type="CPU", device_index=index).to_string()
+    host = host_kind().name
+    index = spec.device_index if spec.device_type == host and spec.device_index is not None else 0
+    return DeviceSpec(job=spec.job, replica=spec.replica, task=spec.task, device_type=host, device_index=index).to_string()
