@@ -15,6 +15,7 @@ import pytest
 import penstock as tf
 from penstock.distributed import client, master, strangers, unix_sockets
 from penstock.distributed.grpc_common import CONNECT
+from penstock.distributed.link import Link
 from penstock.distributed.messages import MalformedMessage, Message
 from penstock.distributed.security import Access, Greeting, cluster_secret
 from penstock.distributed.server import Server, in_process
@@ -221,6 +222,30 @@ def test_messages_that_make_no_sense(server, message):
     reply = transport.call(address(server), message, 5.0)
     transport.close()
     assert reply.method == "error"
+    assert alive(server)
+
+
+@pytest.mark.parametrize("side", ["client", "server"])
+@pytest.mark.parametrize("one_host", [True, False], ids=["shared", "over the network"])
+def test_a_reader_that_fails_ends_its_connection(server, monkeypatch, caplog, side, one_host):
+    """A bug in what reads: the link must not be deaf and stay open. Both sides get an error, it is logged, and the next connection works."""
+    if not one_host:
+        monkeypatch.setattr(unix_sockets, "connect", lambda name, ticket: None)
+    received = Link.received
+
+    def failing(self, kind, number, data):
+        if (self._serve is not None) == (side == "server"):
+            raise ZeroDivisionError("a bug")
+        received(self, kind, number, data)
+
+    with tf.Graph().as_default(), tf.Session(server.target) as session:
+        one = tf.constant(1.0)
+        session.run(one)
+        monkeypatch.setattr(Link, "received", failing)
+        with caplog.at_level(logging.ERROR), pytest.raises(tf.errors.UnavailableError):
+            session.run(one)
+        assert "is given up" in caplog.text
+        monkeypatch.setattr(Link, "received", received)
     assert alive(server)
 
 

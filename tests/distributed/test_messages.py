@@ -48,6 +48,17 @@ def test_tensors_are_aligned():
     assert got.tensors[1].flags.aligned
 
 
+@pytest.mark.parametrize("enum", [1, 7], ids=["numbers", "strings"])
+def test_a_shape_that_no_array_has(enum):
+    """It has no elements, so its size is right."""
+    text = json.dumps({"m": "x", "f": {}, "b": [], "t": [[enum, [2**62, 2**62, 0], 0]]}).encode()
+    data = struct.pack("<4sIQ", MAGIC, len(text), 16 + len(text)) + text
+    data += bytes(-len(data) % 64)
+    data = data[:4] + struct.pack("<IQ", len(text), len(data)) + data[16:]
+    with pytest.raises(MalformedMessage, match="a tensor of shape"):
+        decode(data)
+
+
 def test_what_cannot_travel():
     with pytest.raises(errors.UnimplementedError, match="cannot travel"):
         encode(Message("x", {}, [], [object()]))

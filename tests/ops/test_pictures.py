@@ -9,6 +9,7 @@ import pytest
 
 import penstock as tf
 from penstock.ops.image import pictures
+from support.memory import peak_of
 
 PIXELS = np.arange(60, dtype=np.uint8).reshape(4, 5, 3) * 4
 PNG = pictures.encode_png(PIXELS, -1)
@@ -70,3 +71,47 @@ def test_png_file_is_what_others_read(channels, dtype):
 def test_crop_window_outside():
     with pytest.raises(tf.errors.InvalidArgumentError, match="crop window"):
         decode(lambda content: tf.image.decode_and_crop_jpeg(content, [2, 2, 9, 9]), JPEG)
+
+
+def small_png(extent):
+    """A black picture: a thousandth of its pixels."""
+    rows = zlib.compress(bytes((3 * extent + 1) * extent), 9)
+    header = struct.pack(">IIBBBBB", extent, extent, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+
+
+def test_a_small_picture_that_turns_gray_takes_little():
+    content = small_png(4000)
+    assert len(content) < 60_000
+    pixels = np.zeros(0)
+
+    def run():
+        nonlocal pixels
+        pixels = pictures.decode(content, 1, ("PNG",))
+
+    assert peak_of(run) < 150 << 20  # (48 MB of colours, and what turns some of them gray)
+    assert pixels.shape == (4000, 4000, 1) and not pixels.any()
+
+
+def test_gray_is_the_same_in_blocks(monkeypatch):
+    wide = np.random.default_rng(0).integers(0, 65536, (7, 5, 3)).astype(np.uint16)
+    whole = pictures._gray(wide)
+    monkeypatch.setattr(pictures, "_ROWS", 10)
+    np.testing.assert_array_equal(pictures._gray(wide), whole)
+    assert whole.dtype == np.uint16 and pictures._gray(np.full((1, 1, 3), 65535, np.uint16)).item() == 65535
+
+
+def gif(*frames):
+    """Frames of (width, height) on a canvas of 2 x 2, with hardly any data."""
+    parts = [b"GIF89a", struct.pack("<HHBBB", 2, 2, 0x80, 0, 0), bytes(6)]
+    for width, height in frames:
+        parts += [b"\x2c", struct.pack("<4HB", 0, 0, width, height, 0), b"\x02\x02\x44\x01\x00"]
+    return b"".join(parts) + b"\x3b"
+
+
+def test_a_gif_whose_later_frames_are_larger():
+    assert pictures._gif_extent(gif((2, 2), (60_000, 50_000))) == (2, 60_000, 50_000)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="2 frames of 60000 x 50000"):
+        decode(tf.image.decode_gif, gif((2, 2), (60_000, 50_000)))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="too large"):
+        decode(tf.image.decode_gif, gif(*[(4000, 4000)] * 9))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import penstock as tf
 from penstock.platform.records import RecordReader, frame, masked_crc32c
+from support.memory import peak_of
 
 IO = tf.python_io
 RECORDS = [b"hello", b"", b"world!" * 1000]
@@ -76,6 +77,16 @@ def test_a_length_that_lies_does_not_fill_the_memory():
     length = (1 << 50).to_bytes(8, "little")
     with pytest.raises(tf.errors.DataLossError, match="truncated record at 0"):
         RecordReader(io.BytesIO(length + masked_crc32c(length).to_bytes(4, "little") + b"x")).next()
+
+
+@pytest.mark.parametrize("compression", ["ZLIB", "GZIP"])
+def test_a_large_record_of_a_small_file_is_held_once(compression):
+    record = bytes(100 << 20)
+    deflate = zlib.compressobj(wbits=zlib.MAX_WBITS | (16 if compression == "GZIP" else 0))
+    file = io.BytesIO(deflate.compress(frame(record)) + deflate.flush())
+    del record
+    assert len(file.getvalue()) < 200_000
+    assert peak_of(lambda: RecordReader(file, compression).next()) < 190 << 20
 
 
 def test_errors(tmp_path):

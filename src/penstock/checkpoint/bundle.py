@@ -49,6 +49,10 @@ class BundleReader(Checkpoint):
         super().__init__(prefix, {key.decode(errors="replace"): _describe(prefix, key, entry) for key, entry in self._entries.items()
                                   if not key.startswith(PREFIX)})
 
+    def files(self) -> list[str]:
+        """The data files."""
+        return [data_path(self.path, shard, self._shards) for shard in {entry.shard_id for entry in self._entries.values()}]
+
     def _read_part(self, name: str, part: TensorSlice | None) -> np.ndarray:
         entry = self._entries.get(name.encode() if part is None else slice_key(name, part))
         if entry is None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,8 @@ import numpy as np
 from penstock.checkpoint.slices import TensorSlice, whole_slice
 from penstock.errors import DataLossError, InvalidArgumentError, NotFoundError
 from penstock.graph.dtypes import DType
+
+_SMALL, _FACTOR = 64 << 20, 1000  # bytes that a tensor in parts may take, whatever its files' size; and times that size
 
 
 @dataclass
@@ -68,14 +71,28 @@ class Checkpoint:
         return whole if part.covers(full_shape) else whole[part.place()].copy()
 
     def _collect(self, name: str, stored: StoredTensor, wanted: TensorSlice) -> np.ndarray:
-        """``wanted``, put together from the parts that have some of it."""
-        result = np.empty(wanted.shape(stored.shape), stored.dtype.np)
-        missing = result.size
-        for part in stored.parts:
-            common = part.intersection(wanted)
-            if common is not None:
-                result[common.within(wanted).place()] = self._read_part(name, part)[common.within(part).place()]
-                missing -= math.prod(common.shape(stored.shape))
-        if missing:
-            raise DataLossError(None, None, f"Tensor {name} in {self.path} is incomplete: {missing} of its {result.size} elements are in no part")
+        """``wanted``, put together from the parts that have some of it. Nothing is allocated before it is known that they have all of it."""
+        shape = wanted.shape(stored.shape)
+        size = math.prod(shape)
+        pieces = {part: common for part in stored.parts if (common := part.intersection(wanted)) is not None}
+        missing = size - sum(math.prod(common.shape(stored.shape)) for common in pieces.values())
+        if missing or not all(part.fits(stored.shape) for part in pieces):
+            raise DataLossError(None, None, f"Tensor {name} in {self.path} is incomplete: {max(missing, 0)} of its {size} elements are in no part"
+                                if missing > 0 else f"Tensor {name} in {self.path}: its parts overlap, or go beyond it")
+        if size * stored.dtype.np.itemsize > max(_SMALL, _FACTOR * sum(map(_size_of, self.files()))):
+            raise DataLossError(None, None, f"Tensor {name} in {self.path} has shape {list(shape)}: too large for the files that hold its parts")
+        result = np.empty(shape, stored.dtype.np)
+        for part, common in pieces.items():
+            result[common.within(wanted).place()] = self._read_part(name, part)[common.within(part).place()]
         return result
+
+    def files(self) -> list[str]:
+        """The files that hold values."""
+        raise NotImplementedError
+
+
+def _size_of(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0  # whoever reads it will say so

@@ -28,6 +28,11 @@ class TensorSlice(NamedTuple):
         """True if the part is all of a tensor of shape ``full``."""
         return self.shape(full) == tuple(full)
 
+    def fits(self, full: Sequence[int]) -> bool:
+        """True if the part is inside a tensor of shape ``full``."""
+        return len(self.starts) == len(full) and all(length == WHOLE or (min(start, length) >= 0 and start + length <= extent)
+                                                     for start, length, extent in zip(self.starts, self.lengths, full))
+
     def place(self) -> tuple[slice, ...]:
         """What to write in brackets behind an array to get this part."""
         return tuple(slice(None) if length == WHOLE else slice(start, start + length) for start, length in zip(self.starts, self.lengths))

@@ -21,6 +21,7 @@ _FOOTER = 48
 _BLOCK_SIZE = 256 << 10  # bytes of pairs, after which a new block begins
 _RESTART_INTERVAL = 16
 _PLAIN, _SNAPPY = 0, 1
+_SMALL, _FACTOR = 64 << 20, 1000  # bytes that the pairs of any file may take; those of a larger one, times its size
 
 
 def varint(value: int) -> bytes:
@@ -141,8 +142,13 @@ def _pairs(data: bytes) -> Iterator[tuple[bytes, bytes]]:
     footer = data[-_FOOTER:]
     _, position = read_varint(footer, 0)
     _, position = read_varint(footer, position)
+    left = max(_SMALL, _FACTOR * len(data))
     for _, handle in _entries(_block(data, footer, position)):
-        yield from _entries(_block(data, handle, 0))
+        for key, value in _entries(_block(data, handle, 0)):
+            left -= len(key) + len(value)  # keys share their beginnings, and blocks may be listed more than once
+            if left < 0:
+                raise ValueError(f"pairs of more than {_FACTOR} times its {len(data)} bytes")
+            yield key, value
 
 
 def _block(data: bytes, handle: bytes, position: int) -> bytes:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import glob
+import math
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +19,7 @@ from penstock.errors import DataLossError, InvalidArgumentError
 from penstock.graph import dtypes
 from penstock.graph.dtypes import DType
 from penstock.graph.shape import TensorShape
-from penstock.graph.tensor_proto import array_to_values, proto_to_array
+from penstock.graph.tensor_proto import array_to_values, proto_to_array, value_count
 
 _META_KEY = b""
 _Saved = tuple[str, tuple[tuple[int, ...], TensorSlice] | None, np.ndarray, DType]  # name, (shape of the whole, part) or None, values, type
@@ -47,6 +48,11 @@ class Version1Reader(Checkpoint):
         if not tensors:
             raise DataLossError(None, None, f"{path} is not a checkpoint: it has no list of tensors")
         super().__init__(path, tensors)
+        self._files = files
+
+    def files(self) -> list[str]:
+        """One per shard."""
+        return self._files
 
     def _read_part(self, name: str, part: TensorSlice | None) -> np.ndarray:
         stored = self.tensors[name]
@@ -57,6 +63,9 @@ class Version1Reader(Checkpoint):
         proto.ClearField("tensor_shape")
         for extent in part.shape(stored.shape):
             proto.tensor_shape.dim.add(size=extent)
+        count = value_count(proto)
+        if not proto.tensor_content and count != math.prod(part.shape(stored.shape)):  # constants may repeat their last value, checkpoints do not
+            raise DataLossError(None, None, f"{file}, tensor {name}: {count} elements for the shape {list(part.shape(stored.shape))}")
         try:
             return proto_to_array(proto)
         except ValueError as error:

@@ -157,7 +157,11 @@ class _Connection:
             _log.warning("refused a message from %s: %s", context.peer(), error)
             context.cancel()
         except Exception as error:  # gRPC raises a bare Exception when the stream is gone
-            _log.debug("a connection has ended: %r", error)
+            if context.is_active():  # a bug: what is not read any more must not look as if it were
+                _log.exception("a connection from %s is given up", context.peer())
+                context.cancel()
+            else:
+                _log.debug("a connection has ended: %r", error)
 
     def drain(self, seconds: float) -> None:
         """Lets what is being answered be answered, then hangs up."""

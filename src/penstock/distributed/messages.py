@@ -184,12 +184,24 @@ def _unpack(enum: int, shape: Sequence[int], part: memoryview) -> np.ndarray:
         raise MalformedMessage(f"there is no type {enum}") from None
     count = math.prod(shape)
     if dtype is dtypes.string:
-        return _strings(count, part).reshape(shape)
+        strings = _strings(count, part)
+        try:
+            return strings.reshape(shape)
+        except (ValueError, OverflowError) as error:
+            raise _no_shape(shape, error) from None
     if dtype.is_ref or dtype.np.hasobject:
         raise MalformedMessage(f"a tensor of type {dtype.name} cannot travel")
     if count * dtype.np.itemsize != len(part):
         raise MalformedMessage(f"a tensor of type {dtype.name} and shape {list(shape)} has {count * dtype.np.itemsize} bytes, not {len(part)}")
-    return np.ndarray(shape, dtype.np, part)
+    try:
+        return np.ndarray(shape, dtype.np, part)
+    except (ValueError, OverflowError) as error:
+        raise _no_shape(shape, error) from None
+
+
+def _no_shape(shape: Sequence[int], error: Exception) -> MalformedMessage:
+    """NumPy has no arrays with an axis of 2**62, though another one is 0."""
+    return MalformedMessage(f"a tensor of shape {list(shape)}: {error}")
 
 
 def _strings(count: int, part: memoryview) -> np.ndarray:

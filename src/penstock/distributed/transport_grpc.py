@@ -1,6 +1,7 @@
 """A caller's end of gRPC: connects to other tasks; see ``peers.Transport`` for the contract and ``grpc_common.py`` for how."""
 from __future__ import annotations
 
+import logging
 import queue
 import threading
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ from penstock.distributed.security import Access, Greeting
 from penstock.distributed.unix_sockets import TICKET
 from penstock.execute.threads import POOL
 
+_log = logging.getLogger("tensorflow.server")
 _PATIENCE = 10.0  # seconds for connecting to a server that should be there
 _ASKING = 0.2  # seconds for asking gRPC why that failed: it knows, or it does not
 _ERRORS = {grpc.StatusCode.CANCELLED: errors.CancelledError, grpc.StatusCode.DEADLINE_EXCEEDED: errors.DeadlineExceededError,
@@ -60,6 +62,9 @@ class _Connection:
             self.error = errors.InternalError(None, None, f"the reply of {self._address} is malformed: {error}")
         except errors.OpError as error:
             self.error = type(error)(None, None, f"{self._address}: {error.message}")
+        except Exception as error:  # a bug: what is not read any more must not look as if it were
+            _log.exception("the connection to %s is given up", self._address)
+            self.error = errors.InternalError(None, None, f"{self._address}: {error!r} while its reply was read")
         finally:
             self._end()
 

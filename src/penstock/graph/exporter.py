@@ -9,6 +9,7 @@ from typing import Any
 
 from tensorboard.compat.proto.node_def_pb2 import NodeDef
 
+from penstock.errors import UnimplementedError
 from penstock.graph import dtypes
 from penstock.graph.attrs import to_proto
 from penstock.graph.function import FuncGraph
@@ -19,10 +20,13 @@ _INITIALIZED_VALUE = {"_InitializedValue": "IsVariableInitialized", "_ResourceIn
 
 
 def _all_names(graph: Graph) -> set[str]:
-    names = set(graph._by_name)
-    for op in graph._ops:
-        for function in _functions(op):
-            names |= _all_names(function)
+    names, stack, seen = set[str](), [graph], set[Graph]()
+    while stack:
+        each = stack.pop()
+        if each not in seen:
+            seen.add(each)
+            names.update(each._by_name)
+            stack.extend(function for op in each._ops for function in _functions(op))
     return names
 
 
@@ -37,12 +41,18 @@ class Exporter:
         self.nodes: list[NodeDef] = []
         self._add_shapes = add_shapes
         self._taken = _all_names(graph)
+        self._numbers: dict[str, int] = {}  # the last number that was added to a name
+        self._emitted: set[Graph] = set()
         self._names: dict[Tensor, str] = {}
         self._waits: dict[Operation, str] = {}  # op that calls functions -> the node that runs when it has run
         self._replaced: set[Operation] = set()
 
     def emit(self, graph: Graph, pivot: str | None, from_version: int | None = None) -> None:
         """All ops of a graph; those without inputs wait for ``pivot``, which is dead when they must not run."""
+        if graph in self._emitted:  # its nodes would have the same names again; and nested calls would double the nodes at each level
+            raise UnimplementedError(None, None, f"the function {getattr(graph, 'name', '')!r} is the branch or body of several ops: only a graph in "
+                                     "which each has a function of its own can be written as Switch and Merge")
+        self._emitted.add(graph)
         for op in graph._ops:
             if op in self._replaced or op.type == "_FuncInput" or (from_version is not None and op._id <= from_version):
                 continue
@@ -86,10 +96,11 @@ class Exporter:
         return names + ["^" + pivot] if pivot is not None and not op._inputs else names
 
     def _unique(self, name: str) -> str:
-        number, unique = 0, name
+        number, unique = self._numbers.get(name, 0), name
         while unique in self._taken:
             number += 1
             unique = f"{name}_{number}"
+        self._numbers[name] = number
         self._taken.add(unique)
         return unique
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from tensorboard.compat.proto.function_pb2 import FunctionDef
@@ -22,6 +23,7 @@ from penstock.graph.importer import Importer, check_types
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import REGISTRY
 from penstock.graph.shape import TensorShape, unknown_shape
+from penstock.graph.tensor_proto import expanded_bytes
 
 
 def separate_function(name: str, outer: Graph) -> FuncGraph:
@@ -35,29 +37,38 @@ def separate_function(name: str, outer: Graph) -> FuncGraph:
 # --- names -----------------------------------------------------------------------------------------------------------
 
 def _outputs(node: NodeDef) -> Iterator[tuple[str, int]]:
-    """(name of the output in the signature, index in it) of each output of a node."""
+    """(name in the signature, number of tensors) of each output of a node."""
     for arg in REGISTRY[node.op].outputs:
         length = 1
         if arg.type_list_attr is not None:
             length = len(node.attr[arg.type_list_attr].list.type)
         elif arg.number_attr is not None:
             length = node.attr[arg.number_attr].i
-        yield from ((arg.name, index) for index in range(length))
+        yield arg.name, length
 
 
 def _to_function_name(text: str, nodes: dict[str, NodeDef]) -> str:
     name, _, number = text.partition(":")
     if text.startswith("^") or name not in nodes:
         return text
-    output, index = list(_outputs(nodes[name]))[int(number or 0)]
-    return f"{name}:{output}:{index}"
+    index = int(number or 0)
+    for output, length in _outputs(nodes[name]):
+        if index < length:
+            return f"{name}:{output}:{index}"
+        index -= length
+    raise ValueError(f"there is no tensor {text!r}")
 
 
 def _to_graph_name(text: str, nodes: dict[str, NodeDef]) -> str:
     name, *rest = text.split(":")
     if len(rest) != 2 or name not in nodes:
         return text
-    return f"{name}:{list(_outputs(nodes[name])).index((rest[0], int(rest[1])))}"
+    start = 0
+    for output, length in _outputs(nodes[name]):
+        if output == rest[0] and int(rest[1]) < length:
+            return f"{name}:{start + int(rest[1])}"
+        start += length
+    raise ValueError(f"there is no tensor {text!r}: {nodes[name].op} has no such output")
 
 
 def _inside(text: str, function: FuncGraph) -> str:
@@ -104,6 +115,20 @@ def to_function_def(function: FuncGraph) -> FunctionDef:
     return proto
 
 
+# --- what a file may become ------------------------------------------------------------------------------------------
+
+_FEW_OUTPUTS = 1 << 17  # that any graph may have; a larger one as many as it has bytes: to use an output takes some
+_SMALL, _FACTOR = 64 << 20, 1000  # bytes that the constants of any graph may take; those of a larger one, times its own size
+
+
+def _check_constants(graph_def: GraphDef, size: int) -> None:
+    """ValueError if the constants of a graph and its functions would take much more memory than the graph itself."""
+    nodes = chain(graph_def.node, *(function.node_def for function in graph_def.library.function))
+    total = sum(expanded_bytes(node.attr["value"].tensor) for node in nodes if "value" in node.attr)
+    if total > max(_SMALL, _FACTOR * size):
+        raise ValueError(f"the constants of a graph of {size} bytes would take {total}: too much for their file to be an honest one")
+
+
 # --- in --------------------------------------------------------------------------------------------------------------
 
 class MissingFunction(str):
@@ -119,6 +144,15 @@ class Library:
         self._protos = {proto.signature.name: proto for proto in graph_def.library.function}
         self._graph = graph
         self._functions: dict[str, Any] = {}
+        size = graph_def.ByteSize()
+        self._outputs_left = max(_FEW_OUTPUTS, size)
+        _check_constants(graph_def, size)
+
+    def count_outputs(self, node: NodeDef, count: int) -> None:
+        """A node is about to be given so many outputs. ValueError if, together, they are more than a graph of this size has a use for."""
+        self._outputs_left -= count
+        if self._outputs_left < 0:
+            raise ValueError(f"Node {node.name!r} ({node.op}) declares {count} outputs: more than a graph of this size can use")
 
     def get(self, name: str) -> Any:
         """The function of this name; a MissingFunction if there is none, or it uses what Penstock does not have."""

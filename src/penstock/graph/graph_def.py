@@ -56,7 +56,7 @@ def extend_graph(graph: Graph, graph_def: GraphDef, runtime_names: bool = False)
     for node in graph_def.node:
         if node.name in graph._by_name:
             raise ValueError(f"Node {node.name!r} is in the graph already")
-    importer = Importer(graph, graph_def, "", {}, graph._by_name, runtime_names, Library(graph_def, graph))
+    importer = Importer(graph, graph_def, "", {}, graph._by_name, runtime_names, library=Library(graph_def, graph))
     with graph.as_default():
         importer.run()
     return [graph._by_name[node.name] for node in graph_def.node]

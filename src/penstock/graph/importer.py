@@ -20,8 +20,6 @@ from penstock.graph.shape import TensorShape, unknown_shape
 if TYPE_CHECKING:
     from penstock.graph.function_def import Library
 
-_MOST_OUTPUTS = 1 << 20  # of a node: a guard against hostile numbers
-
 
 def check_types(graph_def: GraphDef) -> None:
     """NotFoundError, with all unknown op types, if the GraphDef has any."""
@@ -38,7 +36,7 @@ class Importer:
     """
 
     def __init__(self, graph: Graph, graph_def: GraphDef, scope: str, mapped: dict[str, Tensor], known: dict[str, Operation] | None = None,
-                 runtime_names: bool = False, library: Library | None = None) -> None:
+                 runtime_names: bool = False, *, library: Library) -> None:
         self._library = library
         self._graph, self._scope, self._mapped, self._used = graph, scope, mapped, set[str]()
         self._exact = known is not None
@@ -149,8 +147,8 @@ class Importer:
         stand_in = forward[0] if forward else ""  # for what comes from the next iteration, until that is there
         inputs = tuple(self._tensor(node, text if text in forward else stand_in) for text in texts)
         attributes = _attributes(definition, node)
-        if self._library is not None:
-            attributes.update((name, self._library.get(value)) for name, value in attributes.items() if definition.attrs[name].kind == "func")
+        attributes.update((name, self._library.get(value)) for name, value in attributes.items() if definition.attrs[name].kind == "func")
+        self._library.count_outputs(node, sum(attributes[arg.number_attr] for arg in definition.outputs if arg.number_attr is not None))
         _check_inputs(definition, node, inputs, attributes)
         if self._scope or self._exact:
             full_name = self._graph._name_for(self._scope + node.name + "/")
@@ -199,9 +197,6 @@ def _attributes(definition: OpDef, node: NodeDef) -> dict[str, Any]:
             found[name] = attr.default
         else:
             raise ValueError(f"Node {node.name!r} ({node.op}) lacks the attribute '{name}'")
-    for arg in definition.outputs:
-        if arg.number_attr is not None and found[arg.number_attr] > _MOST_OUTPUTS:
-            raise ValueError(f"Node {node.name!r} ({node.op}) declares {found[arg.number_attr]} outputs; at most {_MOST_OUTPUTS} are read")
     return found
 
 

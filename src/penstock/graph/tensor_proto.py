@@ -18,9 +18,12 @@ _FIELDS = {
     dtypes.float16: "half_val", dtypes.bfloat16: "half_val", dtypes.complex64: "scomplex_val", dtypes.complex128: "dcomplex_val",
     dtypes.qint8: "int_val", dtypes.quint8: "int_val", dtypes.qint16: "int_val", dtypes.quint16: "int_val", dtypes.qint32: "int_val"}
 
+_LAYOUT = {dtype.as_datatype_enum: (field, dtype.np.itemsize, 2 if dtype.is_complex else 1) for dtype, field in _FIELDS.items()}
+
 MAX_ELEMENTS = 1 << 31  # an array that a proto may declare: a guard against hostile sizes
 _VARINT_BITS = 63
-_LARGE = 1 << 24  # elements; a constant of more, all equal, is kept as one of them
+_LARGE = 1 << 20  # elements; a constant of more, all equal, is kept as one of them
+_SMALL, _FACTOR = 64 << 20, 1000  # bytes that values which repeat the last one may take, whatever the proto's size; and times that size
 
 
 def array_to_proto(array: np.ndarray, dtype: DType | None = None) -> TensorProto:
@@ -66,7 +69,26 @@ def proto_to_array(proto: TensorProto) -> np.ndarray:
         if len(proto.tensor_content) != size * dtype.np.itemsize:
             raise ValueError(f"a TensorProto of shape {shape} and type {dtype.name} holds {len(proto.tensor_content)} bytes")
         return np.frombuffer(proto.tensor_content, dtype.np.newbyteorder("<")).astype(dtype.np).reshape(dims)
+    if expanded_bytes(proto) > max(_SMALL, _FACTOR * proto.ByteSize()):
+        raise ValueError(f"a TensorProto of {proto.ByteSize()} bytes declares {size} elements, of which it repeats the last: too many to be honest")
     return _from_values(_values(proto, dtype), dtype, size).reshape(dims)
+
+
+def expanded_bytes(proto: TensorProto) -> int:
+    """The memory of an array whose TensorProto may be shorter than it; 0 where it is not, and for one that is malformed."""
+    if proto.tensor_content or proto.dtype not in _LAYOUT or any(dim.size < 0 for dim in proto.tensor_shape.dim):
+        return 0
+    field, item_size, per_item = _LAYOUT[proto.dtype]
+    size = math.prod(dim.size for dim in proto.tensor_shape.dim)
+    if size <= 1 or (size > _LARGE and len(getattr(proto, field)) <= per_item):
+        return 0
+    return int(size * item_size)
+
+
+def value_count(proto: TensorProto) -> int:
+    """How many elements are written in the field of the proto's type."""
+    field, _, per_item = _LAYOUT.get(proto.dtype, ("tensor_content", 0, 1))
+    return len(getattr(proto, field)) // per_item
 
 
 def _from_packed_strings(content: bytes, count: int) -> np.ndarray:

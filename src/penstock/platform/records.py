@@ -4,6 +4,7 @@ A file may be compressed as a whole, by zlib or gzip. Offsets in errors and keys
 """
 from __future__ import annotations
 
+import io
 import struct
 import zlib
 from collections.abc import Iterator
@@ -71,14 +72,20 @@ class RecordReader:
         return data
 
     def _read_exactly(self, count: int) -> bytes:
-        parts = []
-        while count:
-            part = self._read(min(count, _LARGEST_READ))
-            if not part:
+        if count <= _LARGEST_READ:
+            data = self._read(count)
+            if len(data) == count:
+                return data
+        else:
+            data = b""
+        whole = io.BytesIO()  # which gives its bytes away without a copy
+        while True:
+            whole.write(data)
+            if whole.tell() == count:
+                return whole.getvalue()
+            data = self._read(min(count - whole.tell(), _LARGEST_READ))
+            if not data:
                 raise self._data_loss("truncated record at", 0)
-            parts.append(part)
-            count -= len(part)
-        return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def _data_loss(self, what: str, distance: int) -> OpError:
         name = getattr(self._file, "name", None)  # a file in memory has none

@@ -110,7 +110,18 @@ def blocks(node: Node | Operation) -> bool:
     """True if the node may wait: its own kernel, or a kernel in a function that it calls."""
     if node.definition.blocking or node.definition.calls_later:
         return node.definition.blocking
-    return any(blocks(op) for function in functions_of(node) for op in function.get_operations())
+    stack, seen = functions_of(node), set[FuncGraph]()  # each function once: those that call each other have more ways through them than ops
+    while stack:
+        function = stack.pop()
+        if function in seen:
+            continue
+        seen.add(function)
+        for op in function._ops:
+            if op.definition.blocking:
+                return True
+            if not op.definition.calls_later:
+                stack.extend(functions_of(op))
+    return False
 
 
 def reference_source(edge: Edge, args: Container[Node] = ()) -> Edge | None:

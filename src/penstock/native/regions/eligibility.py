@@ -1,7 +1,7 @@
 """What native code can run: why a node cannot be in a region, and what needs no code because it is known before anything runs."""
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from penstock.graph import dtypes
 from penstock.graph.dtypes import DType
@@ -9,6 +9,8 @@ from penstock.graph.function import FuncGraph
 from penstock.native.fusion.lowering import why_not
 from penstock.native.specialise.scope import pure
 from penstock.program.ir import Node, functions_of, prune, reference_source
+
+_LARGEST = 10_000  # nodes that a conditional or a loop may become
 
 
 def why_not_native(node: Node) -> str | None:
@@ -18,7 +20,10 @@ def why_not_native(node: Node) -> str | None:
         return "it may wait"
     if definition.control_flow:
         return "it is a primitive of control flow"
-    for function in functions_of(node):
+    functions = functions_of(node)
+    if functions and _written_out(functions, {}) > _LARGEST:
+        return f"its functions are more than {_LARGEST} nodes where each call is written out"
+    for function in functions:
         reason = _why_not_function(function)
         if reason is not None:
             return reason
@@ -38,6 +43,14 @@ def why_not_native(node: Node) -> str | None:
     if definition.lower is None or not (definition.elementwise or definition.updates):
         return "its op has no native form"
     return None if definition.updates else why_not(definition, node.attrs, [dtype.base_dtype for dtype in inputs])
+
+
+def _written_out(functions: Iterable[FuncGraph], known: dict[FuncGraph, int]) -> int:
+    """How many nodes functions have if each call in them is replaced by what is called; functions that share functions have many more than ops."""
+    for function in functions:
+        if function not in known:
+            known[function] = len(function._ops) + sum(_written_out(functions_of(op), known) for op in function._ops)
+    return sum(known[function] for function in functions)
 
 
 def _only_waits(node: Node) -> bool:

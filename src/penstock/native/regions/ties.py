@@ -1,6 +1,8 @@
 """What has to be in the same region: lists and arrays of tensors never leave native code, so all nodes that handle one are tied together."""
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 from penstock.graph import dtypes
 from penstock.graph.function import FuncGraph
 from penstock.program.ir import Edge, Node, functions_of, prune
@@ -16,8 +18,19 @@ def tied_inputs(node: Node) -> list[int]:
     return sorted(found)
 
 
+_known: WeakKeyDictionary[FuncGraph, tuple[int, set[int]]] = WeakKeyDictionary()  # (ops that it had, the answer): functions may share functions
+
+
 def _given(function: FuncGraph) -> set[int]:
     """Which inputs of a function are lists or arrays of tensors."""
+    size, given = _known.get(function, (-1, set[int]()))
+    if size != len(function._ops):
+        given = _find_given(function)
+        _known[function] = len(function._ops), given
+    return given
+
+
+def _find_given(function: FuncGraph) -> set[int]:
     program = prune(function.outputs, (), function.inputs)
     places = {node: position for position, node in enumerate(program.args)}
     sources = (_source(node.inputs[position]) for node in program.nodes for position in tied_inputs(node))

@@ -16,7 +16,9 @@ import numpy as np
 
 from penstock.errors import KernelError, UnimplementedError, invalid_argument
 
-_MAX_BYTES = 2**29  # of a decoded picture
+_MAX_BYTES = 2**29  # of a decoded picture,
+_SMALL, _FACTOR = 2**26, 1000  # and of one that is decoded from a file of so few bytes that this is less: these, or so many times the file's size
+_ROWS = 2**20  # pixels that are turned gray at a time
 _MAGIC = ((b"\xff\xd8\xff", "JPEG"), (b"\x89PNG\r\n\x1a\n", "PNG"), (b"GIF8", "GIF"), (b"BM", "BMP"))
 
 
@@ -39,9 +41,14 @@ def _open(content: bytes, allowed: tuple[str, ...]) -> Any:
         depth = len(image.getbands())
     except Exception as error:
         raise _invalid(kind, content, error) from None
-    if width <= 0 or height <= 0 or width * height * max(depth, 3) > _MAX_BYTES:
+    if width <= 0 or height <= 0 or width * height * max(depth, 3) > _limit(content):
         raise invalid_argument(f"{kind} image is too large or empty: {width} x {height} x {depth}")
     return image
+
+
+def _limit(content: bytes) -> int:
+    """How many bytes a picture may have that is decoded from this."""
+    return min(_MAX_BYTES, max(_SMALL, _FACTOR * len(content)))
 
 
 def _invalid(kind: str, content: bytes, error: Exception) -> KernelError:
@@ -109,32 +116,75 @@ def _with_channels(pixels: np.ndarray, wanted: int) -> np.ndarray:
     found = pixels.shape[2]
     if found == wanted:
         return pixels
-    opaque = np.full(pixels.shape[:2] + (1,), np.iinfo(pixels.dtype).max, pixels.dtype)
-    alpha = pixels[:, :, -1:] if found in (2, 4) else opaque
     color = pixels[:, :, :found - (found in (2, 4))]
     if wanted <= 2 and color.shape[2] == 3:
-        weighted = color.astype(np.int64) @ np.array([9798, 19234, 3736])  # libpng's fixed point; it does not round
-        color = (weighted >> 15).astype(pixels.dtype)[:, :, None]
+        color = _gray(color)
     elif wanted >= 3 and color.shape[2] == 1:
         color = np.repeat(color, 3, axis=2)
-    return np.concatenate([color, alpha], axis=2) if wanted in (2, 4) else color
+    if wanted in (1, 3):
+        return color
+    alpha = pixels[:, :, -1:] if found in (2, 4) else np.full(pixels.shape[:2] + (1,), np.iinfo(pixels.dtype).max, pixels.dtype)
+    return np.concatenate([color, alpha], axis=2)
+
+
+def _gray(color: np.ndarray) -> np.ndarray:
+    """One channel of three, some rows at a time: the numbers in between take several times the memory of the picture."""
+    height, width, _ = color.shape
+    gray = np.empty((height, width, 1), color.dtype)
+    rows = max(1, _ROWS // width)
+    for start in range(0, height, rows):
+        weighted = color[start:start + rows].astype(np.int64) @ np.array([9798, 19234, 3736])  # libpng's fixed point; it does not round
+        gray[start:start + rows, :, 0] = weighted >> 15
+    return gray
 
 
 def decode_gif(content: bytes) -> np.ndarray:
     """All frames, as [frames, height, width, 3]."""
     image = _open(content, ("GIF",))
-    frames, size = [], image.size[0] * image.size[1] * 3
     try:
+        count, width, height = _gif_extent(content)
+        if count * width * height * 3 > _limit(content):
+            raise invalid_argument(f"GIF is too large: {count} frames of {width} x {height}")
+        frames = []
         for index in range(getattr(image, "n_frames", 1)):
-            if (index + 1) * size > _MAX_BYTES:
-                raise invalid_argument(f"GIF has more than {index} frames of {image.size}: too large")
             image.seek(index)
             frames.append(np.asarray(image.convert("RGB")))
+        return np.stack(frames)
     except KernelError:
         raise
     except Exception as error:
         raise _invalid("GIF", content, error) from None
-    return np.stack(frames)
+
+
+def _gif_extent(content: bytes) -> tuple[int, int, int]:
+    """(number of frames, width, height) that all frames of a GIF fit into, from its descriptors alone: a later frame may be larger."""
+    width, height, flags = struct.unpack_from("<HHB", content, 6)
+    position, count = 13 + _colors(flags), 0
+    while position < len(content):
+        kind = content[position]
+        if kind == 0x2C:  # a frame
+            left, top, wide, high, flags = struct.unpack_from("<4HB", content, position + 1)
+            width, height, count = max(width, left + wide), max(height, top + high), count + 1
+            position = _after_pieces(content, position + 11 + _colors(flags))
+        elif kind == 0x21:  # an extension
+            position = _after_pieces(content, position + 2)
+        elif kind == 0x3B:  # the end
+            break
+        else:  # garbage, which Pillow passes over
+            position += 1
+    return max(count, 1), width, height
+
+
+def _colors(flags: int) -> int:
+    """The bytes of the table of colours that these flags announce."""
+    return 3 << (flags & 7) + 1 if flags & 0x80 else 0
+
+
+def _after_pieces(content: bytes, position: int) -> int:
+    """Where the pieces that begin here end: each says its length, and the last one is empty."""
+    while position < len(content) and content[position]:
+        position += content[position] + 1
+    return position + 1
 
 
 def jpeg_shape(content: bytes) -> tuple[int, int, int]:
