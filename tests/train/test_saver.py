@@ -12,35 +12,7 @@ import penstock as tf
 from penstock.checkpoint.bundle import BundleReader
 from penstock.checkpoint.bundle_writer import BundleWriter
 from penstock.checkpoint.data_file import DataFile
-from penstock.train.saver_builder import BaseSaverBuilder
-
-
-def files(folder):
-    return sorted(os.listdir(folder))
-
-
-def saved(folder, **values):
-    """Saves variables with these values; returns the path of the checkpoint."""
-    with tf.Graph().as_default(), tf.Session() as sess:
-        for name, value in values.items():
-            tf.Variable(value, name=name)
-        sess.run(tf.global_variables_initializer())
-        return tf.train.Saver().save(sess, str(folder / "model"), write_meta_graph=False)
-
-
-def test_nodes_are_named_as_in_tensorflow():
-    with tf.Graph().as_default() as graph:
-        tf.Variable([1.0], name="v")
-        tf.get_variable("r", [3], use_resource=True)
-        tf.get_variable("p", [4, 2], partitioner=tf.fixed_size_partitioner(2))
-        definition = tf.train.Saver().as_saver_def()
-    nodes = {node.name: node for node in graph.as_graph_def().node}
-    assert definition.filename_tensor_name == "save/Const:0" and definition.save_tensor_name == "save/control_dependency:0"
-    assert definition.restore_op_name == "save/restore_all" and definition.version == tf.train.SaverDef.V2 and definition.max_to_keep == 5
-    assert list(nodes["save/SaveV2"].input) == ["save/Const", "save/SaveV2/tensor_names", "save/SaveV2/shape_and_slices", "p/part_0/read",
-                                                "p/part_1/read", "r/Read/ReadVariableOp", "v"]
-    assert list(nodes["save/SaveV2/shape_and_slices"].attr["value"].tensor.string_val) == [b"4 2 0,2:0,2", b"4 2 2,2:0,2", b"", b""]
-    assert nodes["save/RestoreV2"].device == "/device:CPU:0" and nodes["save/Assign_2"].input[0] == "v"
+from support.checkpoints import files, saved
 
 
 @pytest.mark.parametrize("use_resource", [False, True])
@@ -111,21 +83,6 @@ def test_relative_paths(tmp_path, monkeypatch):
     assert tf.train.latest_checkpoint("folder") == "folder/model" and tf.train.latest_checkpoint(".") == "./model"
     (tmp_path / "other").rename(tmp_path / "moved")
     assert tf.train.latest_checkpoint("moved") == "moved/model"
-
-
-def test_state_file(tmp_path):
-    folder = str(tmp_path)
-    assert tf.train.get_checkpoint_state(folder) is None and tf.train.latest_checkpoint(folder) is None
-    tf.train.update_checkpoint_state(folder, f"{folder}/b", [f"{folder}/a", f"{folder}/b"], all_model_checkpoint_timestamps=[1.5, 2.5])
-    state = tf.train.get_checkpoint_state(folder)
-    assert list(state.all_model_checkpoint_paths) == [f"{folder}/a", f"{folder}/b"] and list(state.all_model_checkpoint_timestamps) == [1.5, 2.5]
-    assert tf.train.latest_checkpoint(folder) is None  # the file speaks of a checkpoint that is not there
-    (tmp_path / "checkpoint").write_text("no such field: 1")
-    assert tf.train.get_checkpoint_state(folder) is None
-    with pytest.raises(ValueError, match="timestamps"):
-        tf.train.update_checkpoint_state(folder, "a", ["a"], all_model_checkpoint_timestamps=[1, 2])
-    with pytest.raises(RuntimeError, match="conflicts"):
-        tf.train.update_checkpoint_state(folder, f"{folder}/checkpoint")
 
 
 # --- which variables -------------------------------------------------------------------------------------------------
@@ -229,88 +186,6 @@ def test_saving_again_while_a_restored_value_is_held(tmp_path):
             assert tf.train.load_variable(path, "v").tolist() == held.tolist() == [number] * 1000
 
 
-# --- objects of users ------------------------------------------------------------------------------------------------
-
-def test_saveable_objects(tmp_path):
-    class Pair(BaseSaverBuilder.SaveableObject):
-        """Two variables, of which the second is saved negated."""
-
-        def __init__(self, one, two):
-            spec = BaseSaverBuilder.SaveSpec
-            self.one, self.two = one, two
-            super().__init__(one, [spec(one.value(), "", "pair/one"), spec(lambda: -two.value(), "", "pair/two", tf.float32, "")], "pair")
-
-        def restore(self, restored_tensors, restored_shapes):
-            return tf.group(self.one.assign(restored_tensors[0]), self.two.assign(-restored_tensors[1]))
-
-    with tf.Graph().as_default(), tf.Session() as sess:
-        one, two = tf.Variable([1.0], collections=[]), tf.Variable([2.0], collections=[])
-        tf.add_to_collection(tf.GraphKeys.SAVEABLE_OBJECTS, Pair(one, two))
-        saver = tf.train.Saver()
-        sess.run([one.initializer, two.initializer])
-        path = saver.save(sess, str(tmp_path / "model"))
-        assert tf.train.load_variable(path, "pair/two").tolist() == [-2]
-        sess.run([one.assign([0.0]), two.assign([0.0])])
-        saver.restore(sess, path)
-        assert sess.run([one, two]) == [[1.0], [2.0]]
-
-
-def test_init_from_checkpoint(tmp_path):
-    path = saved(tmp_path, **{"old/a": [1.0, 2.0], "old/b": [3.0], "table": np.arange(6.0).reshape(3, 2)})
-    with tf.Graph().as_default(), tf.Session() as sess:
-        with tf.variable_scope("new"):
-            a, b = tf.get_variable("a", [2]), tf.get_variable("b", [1], use_resource=True)
-        table = tf.get_variable("table", [3, 2], tf.float64, partitioner=tf.fixed_size_partitioner(2))
-        tf.train.init_from_checkpoint(path, {"old/": "new/", "table": "table"})
-        sess.run(tf.global_variables_initializer())
-        assert sess.run(a).tolist() == [1, 2] and sess.run(b).tolist() == [3]
-        assert sess.run(table.as_tensor()).tolist() == [[0, 1], [2, 3], [4, 5]]
-        with pytest.raises(ValueError, match=r"doesn't match with shape of tensor old/b"):
-            tf.train.init_from_checkpoint(str(tmp_path), {"old/b": a})
-        with pytest.raises(ValueError, match="is not found in"):
-            tf.train.init_from_checkpoint(path, {"other": a})
-        with pytest.raises(ValueError, match="Couldn't find"):
-            tf.train.init_from_checkpoint(str(tmp_path / ".."), {"other": a})
-
-
-# --- beginning with an old model -------------------------------------------------------------------------------------
-
-def test_warm_start(tmp_path):
-    path = saved(tmp_path, **{"w": [1.0, 2.0], "old/b": [3.0], "rest": [4.0]})
-    with tf.Graph().as_default(), tf.Session() as sess:
-        w, b, rest = tf.get_variable("w", [2]), tf.get_variable("b", [1], use_resource=True), tf.get_variable("rest", [1], trainable=False)
-        tf.train.warm_start(path, var_name_to_prev_var_name={"b": "old/b"})
-        sess.run([w.initializer, b.initializer])
-        assert sess.run(w).tolist() == [1, 2] and sess.run(b).tolist() == [3]
-        tf.train.warm_start(str(tmp_path), vars_to_warm_start=["rest"])
-        sess.run(rest.initializer)
-        assert sess.run(rest).tolist() == [4]
-        with pytest.raises(ValueError, match="not warm-started: other"):
-            tf.train.warm_start(path, var_name_to_prev_var_name={"other": "w"})
-
-
-@pytest.mark.parametrize("parts", [1, 2])
-def test_warm_start_with_another_vocabulary(tmp_path, parts):
-    (tmp_path / "old").write_text("a\nb\nc\n")
-    (tmp_path / "new").write_text("c\nd\na\n")
-    path = saved(tmp_path, table=[[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
-    with tf.Graph().as_default(), tf.Session() as sess:
-        table = tf.get_variable("table", [4, 2], partitioner=tf.fixed_size_partitioner(parts))
-        info = tf.train.VocabInfo(str(tmp_path / "new"), 3, 1, str(tmp_path / "old"), backup_initializer=tf.constant_initializer(9.0))
-        tf.train.warm_start(path, var_name_to_vocab_info={"table": info})
-        sess.run(tf.global_variables_initializer())
-        assert sess.run(tf.convert_to_tensor(table))[:, 0].tolist() == [3, 9, 1, 9]
-
-
-def test_waiting_for_checkpoints(tmp_path):
-    folder = str(tmp_path)
-    assert list(tf.train.checkpoints_iterator(folder, timeout=0)) == []
-    path = saved(tmp_path, v=1.0)
-    asked = []
-    seen = list(tf.train.checkpoints_iterator(folder, timeout=0, timeout_fn=lambda: asked.append(1) or len(asked) > 2))
-    assert seen == [path] and len(asked) == 3
-
-
 def test_large_variables_are_not_copied(tmp_path):
     """While 32 MB are saved, or read, hardly any memory is needed beside them."""
     value = np.ones(4 << 20)
@@ -351,23 +226,3 @@ def test_a_sharded_save_that_fails_leaves_nothing(tmp_path, monkeypatch, importe
         assert files(tmp_path) == ["model_temp_of_others"]
         monkeypatch.undo()
         assert saver.save(sess, str(tmp_path / "model"), write_meta_graph=False) == tf.train.latest_checkpoint(str(tmp_path))
-
-
-@pytest.mark.parametrize("use_resource", [False, True])
-def test_what_does_not_fit_is_told(tmp_path, use_resource):
-    """Each variable whose shape or type differs: what it is in the file, and what in the graph."""
-    path = saved(tmp_path, fits=np.float32([1, 2]), shape=np.float32([1, 2]), parts=np.zeros((4, 2), np.float32))
-    with tf.Graph().as_default(), tf.Session() as sess:
-        tf.get_variable("fits", [2], use_resource=use_resource)
-        tf.get_variable("shape", [3], use_resource=use_resource)
-        tf.get_variable("parts", [6, 2], partitioner=tf.fixed_size_partitioner(2), use_resource=use_resource)
-        with pytest.raises(tf.errors.InvalidArgumentError) as caught:
-            tf.train.Saver().restore(sess, path)
-    text = caught.value.message
-    assert "\n  shape: float32[2] in the checkpoint, float32(3,) in the graph\n" in text and "fits:" not in text
-    assert "\n  parts: float32[4, 2] in the checkpoint, float32(6, 2) in the graph\n" in text
-    with tf.Graph().as_default(), tf.Session() as sess:
-        tf.get_variable("shape", [2], tf.int32, use_resource=use_resource, initializer=tf.zeros_initializer())
-        with pytest.raises(tf.errors.InvalidArgumentError, match=r"shape: float32\[2\] in the checkpoint, int32\(2,\) in the graph"):
-            tf.train.Saver().restore(sess, path)
-    assert tf.train.NewCheckpointReader(path).debug_string() == b"fits (DT_FLOAT) [2]\nparts (DT_FLOAT) [4,2]\nshape (DT_FLOAT) [2]\n"

@@ -14,12 +14,6 @@ from support.threads import PATIENCE
 Dataset = tf.data.Dataset
 
 
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default() as graph:
-        yield graph
-
-
 def test_end_of_sequence_is_an_error_again_and_again():
     x = Dataset.range(1).make_one_shot_iterator().get_next()
     with tf.Session() as sess:
