@@ -30,7 +30,8 @@ LAYERS = [
     "program",
     "native",
     "execute",
-    "distributed session",
+    "distributed",
+    "session",
     "layers",           # the one Layer: recurrent cells are layers, too
     "data train rnn summary saved_model",
     "keras contrib estimator",

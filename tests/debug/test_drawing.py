@@ -14,7 +14,6 @@ from penstock.debug.layout import fitting_depth, lay_out, tree, visible
 from penstock.debug.printing import node_line
 from penstock.debug.stages import STAGES, stages
 from penstock.debug.views import NodeView, add_costs, of_graph, of_graph_def
-from penstock.program.devices import Device
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -104,9 +103,9 @@ def test_a_graph_def_is_shown_without_knowing_its_operations():
 @pytest.fixture
 def found():
     graph = model()
-    devices = [Device.named(f"/job:localhost/replica:0/task:0/device:CPU:{index}") for index in range(2)]
     loss, x = graph.get_tensor_by_name("loss:0"), graph.get_tensor_by_name("x:0")
-    return {stage.name: stage for stage in stages(graph, [loss], [], [x], devices)}
+    with tf.Session(graph=graph, config=tf.ConfigProto(device_count={"CPU": 2})) as session:
+        return {stage.name: stage for stage in stages(graph, [loss], [], [x], session._backend.pipeline)}
 
 
 def test_the_stages_of_a_step(found):

@@ -166,7 +166,7 @@ def test_what_a_region_tells():
     with Explainer() as explainer, tf.Graph().as_default(), tf.Session() as session:
         x = tf.placeholder(tf.float32, [2])
         session.run(tf.exp(x), {x: [0.0, 0.0]})
-        explainer._plans[0]._watches[0].node.payload = Inside()
+        explainer._plans[0]._watches[0]._inside = Inside()
     (report,) = explainer.reports()
     assert (report.kernels[0].name, report.arena_bytes, report.fallbacks) == ("nest", 64, [("c", "Unique", "of its shape")])
 

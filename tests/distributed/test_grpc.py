@@ -463,7 +463,7 @@ def test_servers_of_this_process_are_called_directly():
     server = Server.create_local_server()
     with tf.Graph().as_default(), tf.Session(server.target) as session:
         assert session.run(tf.constant(2.0) * 2.0) == 4.0
-        assert type(session._remote._link).__name__ == "_InProcess"
+        assert type(session._backend._link).__name__ == "_InProcess"
     server.stop()
     assert not in_process
 
@@ -536,7 +536,7 @@ def test_the_session_of_a_vanished_client_ends(server, monkeypatch):
         session.run(one)
         other.run(one)
         assert len(server._master.sessions()) == 2
-        session._remote._link.close()  # as if its process had ended, without a good-bye
+        session._backend._link.close()  # as if its process had ended, without a good-bye
         end = time.monotonic() + PATIENCE
         while len(server._master.sessions()) == 2 and time.monotonic() < end:
             time.sleep(0.02)

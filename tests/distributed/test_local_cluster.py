@@ -150,8 +150,8 @@ def test_graph_options_reach_the_workers(cluster, level, runs):
         result = tf.add(tf.placeholder_with_default(1.0, []), total)
     session = cluster.session(WORKER, config=config)
     assert session.run(result) == 7
-    plans = [registered.plan for registered in cluster.workers[PS]._graphs.values()]
-    assert any(node.definition.type == "Mul" for plan in plans for part in plan.parts for node in part.nodes) is runs
+    plans = [registered.planned.plan() for registered in cluster.workers[PS]._graphs.values()]
+    assert any(node.definition.type == "Mul" for plan in plans for nodes in plan.node_lists for node in nodes) is runs
     session.close()
 
 

@@ -60,7 +60,7 @@ def test_both_sides_show_certificates(authorities, use):
             for paths in (theirs, [None] * 3):  # signed by somebody else; none at all
                 use(paths)
                 with tf.Session(server.target, config=None) as session, pytest.raises(tf.errors.UnavailableError):
-                    session._remote._link.call(client.Message("GetStatus"), 3.0)
+                    session._backend._link.call(client.Message("GetStatus"), 3.0)
             use(theirs)
             with pytest.raises(tf.errors.UnavailableError, match="CERTIFICATE_VERIFY_FAILED"):  # it hears why
                 address = server.target.replace("grpc://localhost", "127.0.0.1")

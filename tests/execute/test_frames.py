@@ -104,7 +104,7 @@ def test_closing_the_session_ends_a_kernel_that_waits():
 
     thread = threading.Thread(target=wait)
     thread.start()
-    while not session._steps and thread.is_alive():
+    while not session._backend._steps and thread.is_alive():
         time.sleep(0.001)
     session.close()
     thread.join(5.0)

@@ -19,6 +19,7 @@ from penstock.native.machine.background import Background
 from penstock.native.machine.team import team
 from penstock.native.table.patience import MOST
 from support.fused import Native, Sketch
+from support.plans import regions_of
 
 SOURCE = Path(penstock.__path__[0]).parent
 
@@ -212,7 +213,7 @@ def test_numpy_runs_what_threads_with_small_stacks_run(small_stacks):
     with tf.Session() as session:
         def work():
             found.append(session.run(y, {x: np.ones((30, 30))})[0, 0])
-            (region,) = [node.payload for plan in session._plans.values() for part in plan.parts for node in part.nodes if node.payload]
+            (region,) = regions_of(session)
             found.append(len(region._ready))
 
         thread = threading.Thread(target=work)

@@ -6,6 +6,7 @@ import pytest
 
 import penstock as tf
 from penstock.native.config import config
+from support.plans import nodes_of
 
 pytestmark = pytest.mark.process
 ROWS = np.ones((5, 3), np.float32)
@@ -33,7 +34,7 @@ def summing(table, index, turns, name):
 def plan_types(fetch, feeds):
     with tf.Session() as session:
         session.run(fetch, feeds)
-        return [node.definition.type for plan in session._plans.values() for part in plan.parts for node in part.nodes]
+        return [node.definition.type for node in nodes_of(session)]
 
 
 def test_a_lone_loop_is_native():

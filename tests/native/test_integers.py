@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.execute.region import RegionRun
 from penstock.native.config import config
+from support.plans import regions_of
 
 DIVISIONS = {"floordiv": tf.floordiv, "floormod": tf.floormod, "truncatediv": tf.truncatediv, "truncatemod": tf.truncatemod}
 
@@ -19,8 +19,7 @@ def outcomes(build, monkeypatch):
         with tf.Graph().as_default(), tf.Session() as session:
             fetches, feeds = build()
             found.append(session.run(fetches, feeds))
-            nodes = [node for plan in session._plans.values() for part in plan.parts for node in part.nodes]
-    regions = [node.payload for node in nodes if isinstance(node.payload, RegionRun)]
+            regions = regions_of(session)
     assert regions
     assert all(each._ready and not each.demoted for each in regions)
     return found

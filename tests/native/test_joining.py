@@ -5,14 +5,9 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.execute.region import RegionRun
 from penstock.native.config import config
 from penstock.native.table import arena
-
-
-def regions_of(session):
-    """The regions of all plans of a session."""
-    return [node.payload for plan in session._plans.values() for part in plan.parts for node in part.nodes if isinstance(node.payload, RegionRun)]
+from support.plans import regions_of
 
 
 def run(build, monkeypatch):

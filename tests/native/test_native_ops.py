@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import penstock.ops  # noqa: F401 (fills the registry)
-from penstock.execute.region import RegionRun
 from penstock.graph.graph import Graph
 from penstock.graph.opdef import REGISTRY
 from penstock.native.config import config
@@ -16,6 +15,7 @@ from support import build
 from support.build import Call
 from support.compare import difference
 from support.examples import EXAMPLES, Example, load
+from support.plans import regions_of
 
 load()
 
@@ -52,12 +52,11 @@ def results(example: Example, source: Any, mode: str, monkeypatch: Any) -> tuple
     with build.session(graph) as running:
         found = call.run(running)
         found += running.run(reads) if reads else []
-        return found, any(_holds(node.payload) for plan in running._plans.values() for part in plan.parts for node in part.nodes)
+        return found, any(map(_holds, regions_of(running)))
 
 
-def _holds(payload: Any) -> bool:
-    return isinstance(payload, RegionRun) and "op" not in payload.demoted and any(node.name == "op" for node in payload.body.nodes) \
-        and bool(payload._ready)
+def _holds(region: Any) -> bool:
+    return "op" not in region.demoted and any(node.name == "op" for node in region.body.nodes) and bool(region._ready)
 
 
 @pytest.mark.parametrize("example", CASES, ids=[example.label for example in CASES])

@@ -11,6 +11,7 @@ from penstock.native.config import config
 from penstock.ops.random import distributions
 from penstock.ops.random.philox import Philox
 from support.native import run
+from support.plans import regions_of
 
 pytestmark = pytest.mark.process
 
@@ -79,8 +80,7 @@ def test_a_step_with_random_numbers_is_native():
         y = tf.reduce_sum(tf.nn.dropout(x * 2.0, 0.5) + tf.random_normal([50]), 0)
         with tf.Session() as session:
             session.run(y, {x: np.ones((3, 50), np.float32)})
-            regions = [node.payload for plan in session._plans.values() for part in plan.parts for node in part.nodes
-                       if node.definition.type == "_Region"]
+            regions = regions_of(session)
     assert [(len(region._ready), region.demoted) for region in regions] == [(1, {})]
 
 

@@ -8,6 +8,7 @@ import penstock as tf
 from penstock.debug.explain import Explainer
 from penstock.native.config import config
 from penstock.ops.common import like
+from support.plans import regions_of
 
 pytestmark = pytest.mark.process
 
@@ -75,7 +76,7 @@ def test_inputs_that_are_no_arrays():
     y = tf.exp(x) * tf.tanh(x)
     with Explainer(), tf.Session() as session:
         session.run(y, {x: np.ones(4)})
-        region, = [node.payload for plan in session._plans.values() for node in plan.parts[0].nodes if hasattr(node.payload, "body")]
+        region, = regions_of(session)
         np.testing.assert_allclose(region.run([1.0] * 4)[0], np.exp(1.0) * np.tanh(1.0), rtol=1e-6)  # a list: NumPy's kernels take it
         reason, = next(kernel.nodes for kernel in region.describe().kernels if kernel.name == "NumPy")
     assert "neither an array nor a variable ('list' object" in reason

@@ -8,18 +8,13 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.execute.region import RegionRun
 from penstock.execute.report import watch
 from penstock.graph.opdef import lookup
 from penstock.native.calls import Code
 from penstock.native.config import config
 from penstock.native.machine.background import background
 from penstock.native.table import patience
-
-
-def regions_of(session):
-    """The regions of all plans of a session."""
-    return [node.payload for plan in session._plans.values() for part in plan.parts for node in part.nodes if isinstance(node.payload, RegionRun)]
+from support.plans import plans_of, regions_of
 
 
 def network(seed=0):
@@ -62,7 +57,7 @@ def test_a_group_of_nodes_does_not_cut_a_region():
         for turn in (1, 2, 3):
             np.testing.assert_array_equal(session.run(after, {x: value}), 2 * turn * value)
         assert len([each for each in regions_of(session) if any(node.definition.type == "NoOp" for node in each.body.nodes)]) == 1
-        assert sum(plan.parts[0].nodes[-1].definition.type == "NoOp" for plan in session._plans.values()) <= 1  # the initializer's, at most
+        assert sum(plan.device_plans[0].nodes[-1].definition.type == "NoOp" for plan in plans_of(session)) <= 1  # the initializer's, at most
 
 
 def test_numbers_too_small_are_zero(monkeypatch):
@@ -297,7 +292,7 @@ def test_an_update_is_in_place():
     with tf.Session() as session:
         session.run(v.initializer)
         session.run(update)
-        (ref,) = [value for key, value in session._environment.resources.items()]
+        (ref,) = [value for key, value in session._backend.environment.resources.items()]
         before = ref.value.__array_interface__["data"][0]
         for _ in range(3):
             session.run(update.op)

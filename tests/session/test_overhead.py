@@ -2,11 +2,17 @@
 from __future__ import annotations
 
 import gc
+import statistics
 import sys
+import threading
+import time
 
+import numpy as np
 import pytest
 
 import penstock as tf
+from penstock.native.config import config
+from support.cluster import LocalCluster
 
 pytestmark = pytest.mark.process
 
@@ -48,3 +54,70 @@ def test_a_large_graph_costs_a_step_nothing():
     counted(10)  # imports, caches
     small, large = counted(10), counted(20_000)
     assert large == pytest.approx(small, abs=5)
+
+
+# --- limits: what a steady step cost when local sessions and clusters got one way through the system --------------------------------------------
+
+PYTHON_CALLS_LOCAL, PYTHON_CALLS_CLUSTER = 48, 672
+
+
+class Counter:
+    """Counts the Python functions that all threads call which are started after this one."""
+
+    def __init__(self):
+        self.count = 0
+
+    def __call__(self, frame, event, argument):
+        self.count += event == "call"
+
+
+def training(worker="", ps=""):
+    """(the variable, what to feed, a step of training and its loss)"""
+    with tf.device(ps):
+        w = tf.get_variable("w", [64, 10], initializer=tf.ones_initializer(), use_resource=False)
+    with tf.device(worker):
+        x = tf.placeholder(tf.float32, [None, 64])
+        loss = tf.reduce_mean(tf.square(tf.matmul(x, w)))
+        step = tf.train.GradientDescentOptimizer(0.01).minimize(loss)
+    return w, {x: np.ones((32, 64), np.float32)}, [step, loss]
+
+
+def test_a_steady_step_of_this_process(monkeypatch):
+    monkeypatch.setattr(config, "mode", "eager")
+    w, feeds, step = training()
+    with tf.Session() as session:
+        session.run(w.initializer)
+        for _ in range(5):
+            session.run(step, feeds)
+        counter = Counter()
+        sys.setprofile(counter)
+        try:
+            session.run(step, feeds)
+        finally:
+            sys.setprofile(None)
+    assert counter.count <= PYTHON_CALLS_LOCAL
+
+
+def test_a_steady_step_of_a_cluster(monkeypatch):
+    monkeypatch.setattr(config, "mode", "eager")
+    counter = Counter()
+    threading.setprofile(counter)
+    sys.setprofile(counter)
+    try:
+        cluster = LocalCluster({"ps": 1, "worker": 1})
+        w, feeds, step = training("/job:worker/task:0", "/job:ps/task:0")
+        session = cluster.session("/job:worker/replica:0/task:0")
+        session.run(w.initializer)
+        for _ in range(20):  # parts that are quick need no threads of their own
+            session.run(step, feeds)
+        counts = []
+        for _ in range(9):
+            before = counter.count
+            session.run(step, feeds)
+            time.sleep(0.02)  # threads end what the step left behind
+            counts.append(counter.count - before)
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    session.close()
+    assert statistics.median(counts) <= PYTHON_CALLS_CLUSTER

@@ -12,7 +12,6 @@ from typing import Any
 
 import penstock
 import penstock as tf
-from penstock.distributed.client import RemoteSession
 from penstock.distributed.cluster_spec import ClusterSpec, task_name
 from penstock.distributed.master import Master
 from penstock.distributed.messages import Message
@@ -21,7 +20,9 @@ from penstock.distributed.service import Service
 from penstock.distributed.transport_local import LocalNetwork
 from penstock.distributed.worker import Worker
 from penstock.graph.graph import default_graph
+from penstock.session.backend import step_options
 from penstock.session.fetches import Fetches, expand_feeds
+from penstock.session.remote import RemoteBackend
 
 PATIENCE = 20.0  # seconds; what has not come by then never will
 
@@ -78,11 +79,14 @@ class LocalSession:
     """What tf.Session is on top of a back end, as far as tests need it."""
 
     def __init__(self, cluster: LocalCluster, task: str, graph: Any, config: Any) -> None:
-        self.graph, self.remote = graph, RemoteSession(_Link(cluster, task), graph, config)
+        self.graph, self.remote = graph, RemoteBackend(_Link(cluster, task), graph, config)
 
     def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
         wanted = Fetches(self.graph, fetches)
-        return wanted.build(self.remote.run(wanted, expand_feeds(self.graph, feed_dict or {}), options, run_metadata))
+        values, metadata = self.remote.run(wanted, expand_feeds(self.graph, feed_dict or {}), step_options(options, run_metadata is not None))
+        if metadata is not None:
+            run_metadata.CopyFrom(metadata)
+        return wanted.build(values)
 
     def close(self) -> None:
         self.remote.close()

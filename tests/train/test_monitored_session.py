@@ -54,7 +54,7 @@ def test_variables_that_vanish_are_a_loss():
     class Forgetful(tf.train.ChiefSessionCreator):
         def create_session(self):
             session = super().create_session()
-            session.run, run = (lambda *args, **kwargs: (session._environment.clear() if forget.is_set() else None, forget.clear(),
+            session.run, run = (lambda *args, **kwargs: (session._backend.environment.clear() if forget.is_set() else None, forget.clear(),
                                                          run(*args, **kwargs))[2]), session.run
             return session
 

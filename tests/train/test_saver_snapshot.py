@@ -82,7 +82,7 @@ def test_a_snapshot_copies_nothing(tmp_path, gate):
         v = tf.Variable(np.zeros(10), name="v")
         saver = tf.train.Saver(asynchronous=True)
         sess.run(v.initializer)
-        ref, = [resource for key, resource in sess._environment.resources._table.items() if key[1] == "v"]
+        ref, = [resource for key, resource in sess._backend.environment.resources._table.items() if key[1] == "v"]
         before = id(ref.value)
         saver.save(sess, str(tmp_path / "model"))
         assert id(ref.value) == before

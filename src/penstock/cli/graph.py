@@ -20,7 +20,8 @@ from penstock.graph.graph import Graph, default_graph
 from penstock.graph.graph_def import import_graph_def
 from penstock.graph.node import Operation, Tensor
 from penstock.program import ir
-from penstock.program.devices import Device, host_kind, local_devices
+from penstock.program.devices import host_kind
+from penstock.session.local import LocalBackend
 from penstock.train.meta_graph import parse_binary_or_text
 
 _DESCRIPTION = """Draw a graph as SVG, and print it at each stage between the program and the executor: built, pruned, placed, optimised,
@@ -94,16 +95,17 @@ def _of_file(options: argparse.Namespace) -> Iterator[Stage]:
         yield Stage("built", f"{len(views)} nodes", views, print_nodes(views))
         print(f"penstock graph: no further stages, this graph cannot be imported: {error}", file=sys.stderr)
         return
-    yield from _stages(graph, options, local_devices(ConfigProto(device_count={host_kind().name: options.devices})))
+    yield from _stages(graph, options)
 
 
-def _stages(graph: Graph, options: argparse.Namespace, devices: list[Device]) -> Iterator[Stage]:
+def _stages(graph: Graph, options: argparse.Namespace) -> Iterator[Stage]:
     """The stages of the step that the options name; by default the outputs that no operation uses are fetched, with the placeholders fed."""
     named = [graph.as_graph_element(name) for name in options.fetch] or _ends(graph)
     feeds = [_tensor(graph, name) for name in options.feed] or [op.outputs[0] for op in graph.get_operations() if op.type == "Placeholder"]
     tensors = [item for item in named if isinstance(item, Tensor)]
     targets = [item for item in named if isinstance(item, Operation)]
-    yield from stages(graph, tensors, targets, feeds, devices)
+    config = ConfigProto(allow_soft_placement=True, device_count={host_kind().name: options.devices})
+    yield from stages(graph, tensors, targets, feeds, LocalBackend(graph, config).pipeline)
 
 
 def _tensor(graph: Graph, name: str) -> Tensor:
@@ -127,12 +129,12 @@ def _of_program(options: argparse.Namespace) -> Iterator[Stage]:
         graph = watch.steps[0].graph if watch.steps else default_graph()
         if not graph.get_operations():
             raise LookupError(f"{options.source} built no graph and ran no step")
-        yield from _stages(graph, options, local_devices(ConfigProto(device_count={host_kind().name: options.devices})))
+        yield from _stages(graph, options)
         return
     print(f"{options.source}: {watch.runs} runs of {len(watch.steps)} different steps", file=sys.stderr)
     step = _chosen(watch.steps, options.step)
     options.costs = step.metadata
-    yield from stages(step.graph, step.fetches, step.targets, step.feeds, step.devices)
+    yield from stages(step.graph, step.fetches, step.targets, step.feeds, step.pipeline)
 
 
 def _chosen(steps: Sequence[WatchedStep], number: int | None) -> WatchedStep:

@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from penstock.execute import environment
-from penstock.execute.frames import FramePlan
 from penstock.execute.plan import Plan
-from penstock.execute.report import KernelReport, PlanReport, Stopwatch, watch
-from penstock.native.config import config
-from penstock.program.ir import Node
+from penstock.execute.report import Described, KernelReport, PlanReport, Stopwatch, watch
+from penstock.program.devices import Kernel
+from penstock.program.ir import Node, Program
+from penstock.program.stages import Observer, observing
 
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
 _LEGEND = """\
@@ -26,24 +25,27 @@ _FEWER = 3  # times fewer kernels are told of steps that ran once: most of their
 _LEAST_RATE = 0.05  # billions per second: less is shown as nothing
 
 
-class Explainer:
+class Explainer(Observer):
     """Watches the plans that are made while it is entered; those of other processes of a cluster it does not see."""
 
     def __init__(self) -> None:
         self._plans: list[_WatchedPlan] = []
 
     def __enter__(self) -> Explainer:
-        environment.observers.append(self._observe)
-        watch.on = True
+        self._observing = observing(self)
+        self._observing.__enter__()
+        self._nested, watch.on = watch.on, True
         return self
 
-    def __exit__(self, *error: object) -> None:
-        environment.observers.remove(self._observe)
-        watch.on = bool(environment.observers)
+    def __exit__(self, *error: Any) -> None:
+        self._observing.__exit__(*error)
+        watch.on = self._nested
 
-    def _observe(self, plan: Any, names: list[str]) -> None:
-        watched = _WatchedFrames(plan, names) if isinstance(plan, FramePlan) else _WatchedPlan(plan, names)
-        if watched.native:
+    def planned(self, plan: Plan, program: Program) -> None:
+        """Puts the kernels of a plan behind stopwatches."""
+        names = ends(program)
+        watched = _WatchedPlan(plan, names)
+        if not plan.why_numpy:
             watched.first = next((each for each in self._plans if each.is_first_run_of(names)), None)
         self._plans.append(watched)
 
@@ -65,80 +67,65 @@ class Explainer:
         return "\n\n".join(parts)
 
 
+def ends(program: Program) -> list[str]:
+    """The names of what a program computes: its fetches, and the nodes that no other node uses."""
+    used = {other for node in program.nodes for other in node.before}
+    return list(dict.fromkeys([*(node.name for node, _ in program.fetches), *(node.name for node in program.nodes if node not in used)]))
+
+
 class _WatchedPlan:
     """The kernels of a plan behind stopwatches."""
 
     first: _WatchedPlan | None = None  # the plan that the first run of the same step had: native code is made when a step runs again
 
     def __init__(self, plan: Plan, names: list[str]) -> None:
-        self._names, self.native, self._succeeded = names, plan.native, False
+        self._names, self._why_numpy, self._succeeded = names, plan.why_numpy, not plan.device_plans  # a plan of frames has no successor
         self._watches: list[Stopwatch] = []
-        for part in plan.parts:
-            made = [Stopwatch(node, kernel) for node, kernel in zip(part.nodes, part.kernels)]
-            part.kernels = list(made)
-            self._watches += made
+        plan.wrap_kernels(self._timed)
+        once = set(plan.once)
+        self._once = [each for each in self._watches if each.node in once]
+
+    def _timed(self, node: Node, kernel: Kernel, inside: Described | None) -> Kernel:
+        stopwatch = Stopwatch(node, kernel, inside)
+        self._watches.append(stopwatch)
+        return stopwatch
 
     @property
     def runs(self) -> int:
-        return max((each.calls for each in self._watches), default=0)
+        """Of the plan: nodes in loops run more often."""
+        calls = [each.calls for each in self._watches if each.calls]
+        return max((each.calls for each in self._once if each.calls), default=min(calls, default=0))
 
     def is_first_run_of(self, names: list[str]) -> bool:
         """Was this the first run of a step, of which a later plan is the rest? Says so once."""
-        found = not self.native and not self._succeeded and self.runs == 1 and self._names == names
-        self._succeeded |= found
-        return found
+        is_first = bool(self._why_numpy) and not self._succeeded and self.runs == 1 and self._names == names
+        self._succeeded |= is_first
+        return is_first
 
     def report(self) -> PlanReport:
         title = ", ".join(self._names[:3]) + (f" and {len(self._names) - 3} more" if len(self._names) > 3 else "")
-        found = PlanReport([], title=title, runs=self.runs, first=self.first.report().seconds if self.first is not None else 0.0)
+        report = PlanReport([], title=title, runs=self.runs, first=self.first.report().seconds if self.first is not None else 0.0)
         for each in self._watches:
             if each.calls:
-                self._add(found, each)
-        return found
+                self._add(report, each)
+        return report
 
-    def _add(self, found: PlanReport, each: Stopwatch) -> None:
+    def _add(self, report: PlanReport, each: Stopwatch) -> None:
         node, inside = each.node, each.inside()
         if inside is not None:
-            found.kernels += inside.kernels
-            found.fallbacks += inside.fallbacks
-            found.arena_bytes += inside.arena_bytes
+            report.kernels += inside.kernels
+            report.fallbacks += inside.fallbacks
+            report.arena_bytes += inside.arena_bytes
             return
-        found.kernels.append(each.report(self.runs))
-        if node.payload is None and node.inputs:  # what has no inputs (variables, constants) computes nothing
-            found.fallbacks.append((node.name, node.definition.type, self._reason(node)))
+        report.kernels.append(each.report(self.runs))
+        if node.inputs:  # what has no inputs (variables, constants) computes nothing
+            report.fallbacks.append((node.name, node.definition.type, reason(node, self._why_numpy)))
 
 
-    def _reason(self, node: Node) -> str:
-        return reason(node, self.native)
-
-
-class _WatchedFrames(_WatchedPlan):
-    """The kernels of a plan with the primitives of control flow, which run once per iteration of their loop."""
-
-    native = False
-
-    def __init__(self, plan: FramePlan, names: list[str]) -> None:
-        self._names, self._succeeded = names, True  # no other plan goes on for it
-        watches = {node: Stopwatch(node, kernel) for node, kernel in plan.kernels.items()}
-        plan.kernels = dict(watches)
-        self._watches = list(watches.values())
-        self._outside = [watches[node] for node in (*plan.sources, *(node for node, _ in plan.program.fetches)) if node in watches]
-
-    @property
-    def runs(self) -> int:
-        ran = [each.calls for each in self._watches if each.calls]
-        return max((each.calls for each in self._outside if each.calls), default=min(ran, default=0))
-
-    def _reason(self, node: Node) -> str:
-        return "its step has primitives of control flow (Switch, Merge, Enter, ...)"
-
-
-def reason(node: Node, native: bool = True) -> str:
-    """Why a node has a kernel of its own; ``native``: has its plan native code at all?"""
-    if config.mode == "off":
-        return "the compiler is off (PENSTOCK_COMPILE=off)"
-    if not native:
-        return "it ran once only: native code is made when a step runs again"
+def reason(node: Node, why_numpy: str = "") -> str:
+    """Why a node has a kernel of its own; ``why_numpy``: why all nodes of its plan have one."""
+    if why_numpy:
+        return why_numpy
     from penstock.native.regions.eligibility import why_not_native  # brings in LLVM
     return node.note or why_not_native(node) or "it stands alone and has little to do: a call of native code would not pay"
 

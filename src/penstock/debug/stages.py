@@ -9,20 +9,18 @@
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from penstock.debug.printing import print_nodes, print_tables
 from penstock.debug.views import NodeView, of_graph, of_program
-from penstock.execute.environment import Environment
+from penstock.execute.pipeline import Pipeline
+from penstock.execute.plan import Plan
 from penstock.graph.graph import Graph
 from penstock.graph.node import Operation, Tensor
-from penstock.program import ir
-from penstock.program.devices import Device
-from penstock.program.partition import partition
-from penstock.program.passes import Options, optimise
-from penstock.program.placement import place
+from penstock.program.ir import Node, Program
+from penstock.program.partition import PartitionedProgram
+from penstock.program.stages import Observer
 
 STAGES = ("built", "pruned", "placed", "optimised", "partitioned", "planned")
 
@@ -37,37 +35,48 @@ class Stage:
     text: str
 
 
-def stages(graph: Graph, fetches: Sequence[Tensor], targets: Sequence[Operation], feeds: Sequence[Tensor], devices: list[Device]) -> Iterator[Stage]:
-    """The stages of a step, in order."""
+def stages(graph: Graph, fetches: Sequence[Tensor], targets: Sequence[Operation], feeds: Sequence[Tensor], pipeline: Pipeline) -> list[Stage]:
+    """The stages of a step, in order, on its way through a session's own pipeline."""
     built = of_graph(graph.get_operations())
-    yield Stage("built", f"{len(built)} nodes", built, print_nodes(built))
-    program = ir.prune(fetches, targets, feeds)
-    yield _stage("pruned", program.nodes)
-    place(program, devices, soft=True)
-    yield _stage("placed", program.nodes)
-    if not any(node.definition.control_flow for node in program.nodes):  # whose tensors may be dead: no pass may move them
-        program = optimise(program, Options())
-    yield _stage("optimised", program.nodes)
-    yield _in_parts("partitioned", [(part.device, part.nodes) for part in partition(program)])
-    plan: Any = Environment(devices, soft_placement=True).plan(ir.prune(fetches, targets, feeds))
-    planned = of_program([node for part in plan.parts for node in part.all_nodes])
-    text = "\n".join(f"  {part.device}: {part.size} slots\n{_tables(part)}" for part in plan.parts)
-    yield Stage("planned", f"{sum(len(part.nodes) for part in plan.parts)} kernels, {sum(part.size for part in plan.parts)} slots",
-                planned, text)
+    printer = _Printer()
+    pipeline.observers.append(printer)
+    try:
+        pipeline.pack(pipeline.place(pipeline.prune(fetches, targets, feeds), pipeline.environment.devices))
+    finally:
+        pipeline.observers.remove(printer)
+    return [Stage("built", f"{len(built)} nodes", built, print_nodes(built)), *printer.stages]
 
 
-def _stage(name: str, nodes: Sequence[ir.Node]) -> Stage:
+class _Printer(Observer):
+    """Prints what it is shown."""
+
+    def __init__(self) -> None:
+        self.stages: list[Stage] = []
+
+    def program(self, stage: str, program: Program) -> None:
+        self.stages.append(_stage(stage, program.nodes))
+
+    def partitioned(self, parts: PartitionedProgram) -> None:
+        self.stages.append(_in_parts("partitioned", [(part.device, part.nodes) for part in parts.parts]))
+
+    def planned(self, plan: Plan, program: Program) -> None:
+        views = of_program([node for nodes in plan.node_lists for node in nodes])
+        if not plan.device_plans:  # loops made of frames have no slots
+            self.stages.append(Stage("planned", f"{len(views)} nodes in frames", views, print_nodes(views)))
+            return
+        parts = plan.device_plans
+        text = "\n".join(f"  {part.device}: {part.size} slots\n{print_tables(part, '    ')}" for part in parts)
+        summary = f"{sum(len(part.nodes) for part in parts)} kernels, {sum(part.size for part in parts)} slots"
+        self.stages.append(Stage("planned", summary, views, text))
+
+
+def _stage(name: str, nodes: Sequence[Node]) -> Stage:
     views = of_program(nodes)
     return Stage(name, f"{len(views)} nodes", views, print_nodes(views))
 
 
-def _in_parts(name: str, parts: Sequence[tuple[str, list[ir.Node]]]) -> Stage:
+def _in_parts(name: str, parts: Sequence[tuple[str, list[Node]]]) -> Stage:
     views = [(device, of_program(nodes)) for device, nodes in parts]
     every = [view for _, part in views for view in part]
     text = "\n".join(f"  {device}\n{print_nodes(part, '    ')}" for device, part in views)
     return Stage(name, f"{len(every)} nodes on {len(parts)} devices", every, text)
-
-
-def _tables(part: Any) -> str:
-    """A part with loops made of frames has no slots: its nodes are shown."""
-    return print_tables(part, "    ") if hasattr(part, "frees") else print_nodes(of_program(part.all_nodes), "    ")

@@ -1,7 +1,7 @@
 """Clusters: tasks in many processes and machines that run one graph together.
 
     cluster_spec   which tasks there are           server         a task in this process: tf.train.Server
-    master         sessions, plans, steps          client         tf.Session("grpc://...")
+    master         sessions, plans, steps          client         how a client reaches a server
     worker         registered parts, their steps   service        messages -> master and worker
     parts          a program cut by task           transports     how messages travel: gRPC, inside a process
     step_state     a step as a state machine       security       the cluster's secret

@@ -18,7 +18,6 @@ from penstock import errors
 from penstock.distributed.activity import Activity
 from penstock.distributed.cluster_spec import matches, task_of
 from penstock.distributed.messages import Message
-from penstock.distributed.partial_steps import PartialStep, without
 from penstock.distributed.parts import Part, split
 from penstock.distributed.peers import Peers, deadline, ignore
 from penstock.distributed.permissions import check_foreign
@@ -27,9 +26,11 @@ from penstock.distributed.worker import RunOrder, Worker
 from penstock.graph.device import DeviceSpec
 from penstock.graph.graph import Graph
 from penstock.graph.graph_def import extend_graph
-from penstock.program import ir
+from penstock.graph.node import Operation, Tensor
 from penstock.program.devices import Device
-from penstock.program.placement import place
+from penstock.program.ir import Program
+from penstock.program.partial import PartialSteps, without
+from penstock.program.stages import Stages
 
 _CALL_PATIENCE = 60.0  # seconds for registering a part
 
@@ -49,7 +50,8 @@ class MasterSession:
         self._steps: dict[int, StepRun] = {}
         self._closed: errors.OpError | None = None
         self._activity = Activity()
-        self._partial: dict[str, PartialStep] = {}
+        self._partial = PartialSteps()
+        self._stages = Stages(config.allow_soft_placement, config.log_device_placement)
         self.foreign = foreign
         self.last_used = time.monotonic()
         self.client_lost = 0.0  # since when; 0 while the client is there
@@ -58,7 +60,7 @@ class MasterSession:
         """Adds nodes to the graph, or to a new one in its place."""
         with self._lock:
             if anew:
-                self._graph, self._plans, self._partial = Graph(), {}, {}
+                self._graph, self._plans, self._partial = Graph(), {}, PartialSteps()
             try:
                 extend_graph(self._graph, graph_def)
             except (ValueError, TypeError) as error:
@@ -92,25 +94,16 @@ class MasterSession:
         """Prepares a step that is run in parts; returns its handle."""
         with self._lock:
             tensors, fed, operations = self._elements(feeds, fetches, targets)
-            handle = f"partial_run_{len(self._partial)}_{secrets.token_hex(4)}"
-            self._partial[handle] = PartialStep(fed, tensors, operations)
-        return handle
+            return self._partial.setup(fed, tensors, operations)
 
     def partial_run(self, handle: str, feeds: dict[str, Any], fetches: list[str], targets: list[str], caller: Any = None) -> list[Any]:
         """Goes on with a step that is run in parts."""
-        step = self._partial.get(handle)
-        if step is None:
-            raise errors.InvalidArgumentError(None, None, f"Must run 'setup' before performing partial runs! There is no handle {handle!r}.")
-        with step.lock:
-            tensors, fed, operations = self._elements(list(feeds), fetches, targets)
-            wanted = step.begin(dict(zip(fed, feeds.values())), tensors, operations)
-            known = step.known()
-            names = ([tensor.name for tensor in known], [tensor.name for tensor in wanted], [op.name for op in operations if op not in step.done])
-            values, _ = self.run(names, list(known.values()), caller=caller, done=step.done)
-            found = dict(zip(wanted, values))
-            if step.ended(found, [*fed, *tensors, *operations]):
-                self._partial.pop(handle, None)
-            return [found[tensor] for tensor in tensors]
+        def run_part(feeds: dict[Tensor, Any], fetches: list[Tensor], targets: list[Operation], done: frozenset[Operation]) -> list[Any]:
+            names = ([tensor.name for tensor in feeds], [tensor.name for tensor in fetches], [op.name for op in targets])
+            return self.run(names, list(feeds.values()), caller=caller, done=done)[0]
+
+        tensors, fed, operations = self._elements(list(feeds), fetches, targets)
+        return self._partial.run(handle, dict(zip(fed, feeds.values())), tensors, operations, run_part)
 
     @property
     def running(self) -> bool:
@@ -168,7 +161,7 @@ class MasterSession:
             self._devices[task] = found
         return found
 
-    def _candidates(self, program: ir.Program, end: float) -> list[Device]:
+    def _candidates(self, program: Program, end: float) -> list[Device]:
         """The devices of those tasks that nodes of a program name, in the order of preference: nobody else has to be up."""
         needed = {self._worker.task}
         for name in {node.device for node in program.nodes}:
@@ -188,7 +181,7 @@ class MasterSession:
         if plan is None:
             with self._lock:
                 graph, program = self._graph, self._program(feeds, fetches, targets, done)
-            place(program, self._candidates(program, end), self._config.allow_soft_placement, self._config.log_device_placement)
+            program = self._stages.place(program, self._candidates(program, end))
             try:
                 plan = self._register(split(program))
                 with self._lock:
@@ -210,9 +203,9 @@ class MasterSession:
             raise errors.NotFoundError(None, None, f"the step names what is not in the session's graph: {error}") from None
         return tensors[0], tensors[1], operations
 
-    def _program(self, feeds: Sequence[str], fetches: Sequence[str], targets: Sequence[str], done: frozenset[Any]) -> ir.Program:
+    def _program(self, feeds: Sequence[str], fetches: Sequence[str], targets: Sequence[str], done: frozenset[Any]) -> Program:
         wanted, fed, operations = self._elements(feeds, fetches, targets)
-        program = ir.prune(wanted, operations, fed)
+        program = self._stages.prune(wanted, operations, fed)
         if done:
             program = without(program, done, operations)
         if self.foreign:

@@ -22,7 +22,7 @@ from penstock.graph.graph_def import extend_graph
 from penstock.ops.transfer import Arg
 from penstock.program import ir
 from penstock.program.ir import Node, Program
-from penstock.program.partition import Partition, partition
+from penstock.program.partition import Partition, cut
 
 
 @dataclass(slots=True)
@@ -50,12 +50,12 @@ class Part:
 
 def split(program: Program) -> list[Part]:
     """The parts of a placed program, one for each task that has nodes."""
-    frames = any(node.definition.control_flow for node in program.nodes)
-    cuts = _cut_loops(program) if frames else partition(program, task_of)
-    parts = {cut.device: Part(cut.device, cut.nodes, frames=frames) for cut in cuts}
+    program, frames = program.copy(), program.has_frames
+    cuts = _cut_loops(program) if frames else cut(program, task_of)
+    parts = {each.device: Part(each.device, each.nodes, frames=frames) for each in cuts}
     for number, arg in enumerate(program.args):
         part = parts[task_of(arg.device)]
-        arg.attrs["index"] = len(part.feeds)
+        arg.attrs = {**arg.attrs, "index": len(part.feeds)}
         part.feeds.append(number)
     for number, (node, index) in enumerate(program.fetches):
         part = parts[task_of(node.device)]
@@ -65,10 +65,10 @@ def split(program: Program) -> list[Part]:
 
 
 def _cut_loops(program: Program) -> list[Partition]:
-    """The parts of a program with loops, which may span tasks."""
+    """The parts of a program with loops, which may span tasks; its nodes are rewired."""
     loops.gather(program)
     frames = loops.frames_of(program)
-    cuts = partition(program, task_of)
+    cuts = cut(program, task_of)
     loops.drive(cuts, frames, task_of)
     return cuts
 

@@ -1,9 +1,9 @@
 """The worker: what a task does for the masters of a cluster. It keeps registered parts of graphs, runs them, and hands
 their tensors to other tasks.
 
-No sockets here: ``service.py`` maps messages to these methods, and ``fetch`` is how tensors of other tasks are asked
-for. Variables, queues and tables live in the task's containers and are shared by all sessions by name; what belongs to
-a session (random states) goes with it.
+No sockets here: ``service.py`` maps messages to these methods, and ``fetch`` asks other tasks for their tensors.
+Variables, queues and tables live in the task's containers and are shared by all sessions by name; what belongs to a
+session (random states) goes with it.
 """
 from __future__ import annotations
 
@@ -24,13 +24,9 @@ from penstock.distributed.cluster_spec import task_of
 from penstock.distributed.parts import program_of
 from penstock.distributed.steps import Deliver, Fetch, Steps
 from penstock.distributed.tenants import Tenants
-from penstock.errors import AbortedError, InternalError, InvalidArgumentError, KernelError, OpError
-from penstock.execute.driven import DrivenRun
+from penstock.errors import AbortedError, InternalError, InvalidArgumentError, OpError
 from penstock.execute.environment import Environment
-from penstock.execute.executor import execute, fed_slots
-from penstock.execute.failures import describe
-from penstock.execute.plan import Plan
-from penstock.execute.trace import Trace, fill_partition_graphs
+from penstock.execute.pipeline import Pipeline, PlannedStep
 from penstock.ops.transfer import Recv
 from penstock.program.devices import Device, local_devices
 from penstock.program.ir import Program
@@ -55,15 +51,12 @@ class RunOrder:
 
 @dataclass(slots=True)
 class Registered:
-    """A part that was registered: whose it is, its plan, how many feeds it takes, which tasks it gets tensors of, how much work it is."""
+    """A part that was registered: whose it is, its plans, how many feeds it takes, which tasks it gets tensors of, how much work it is."""
 
     session: str
-    plan: Any
+    planned: PlannedStep
     feeds: int
     senders: list[str]
-    drivable: bool  # by whoever brings it tensors, without a thread of its own
-    observed: Callable[[], Any]  # makes a plan whose nodes can be seen one by one
-    observed_plan: Any = None
     seconds: float = 1.0  # of a processor
 
     def took(self, seconds: float) -> None:
@@ -77,11 +70,12 @@ class Worker:
     def __init__(self, task: str, config: Any, fetch: Fetch) -> None:
         self.task, self.incarnation = task, secrets.randbits(62) | 1
         self.devices: list[Device] = local_devices(config, task, self.incarnation)
+        self._threads = config.intra_op_parallelism_threads if config is not None else 0
         self.resources = Resources()
         self.steps = Steps(task, fetch)
         self.activity = Activity()
         self.tenants = Tenants()
-        self._sessions: dict[str, Environment] = {}
+        self._sessions: dict[str, Pipeline] = {}
         self._graphs: dict[str, Registered] = {}  # by handle
         self._numbers = itertools.count()
         self._lock = threading.Lock()
@@ -95,19 +89,20 @@ class Worker:
             if task_of(node.device) != self.task:
                 raise InvalidArgumentError(None, None, f"'{node.name}' is for {node.device}; this task is {self.task}")
         with self._lock:
-            environment = self._sessions.get(session)
-            if environment is None:
-                environment = self._sessions[session] = self._environment(config)
-            plan = environment.pack(program, frames)
+            pipeline = self._sessions.get(session)
+            if pipeline is None:
+                pipeline = self._sessions[session] = self._pipeline(config)
             handle = f"{self.incarnation:x}-{next(self._numbers)}"  # a handle of an earlier incarnation is never found
-            senders = self._senders(program)
-            drivable = isinstance(plan, Plan) and len(plan.parts) == 1
-            self._graphs[handle] = Registered(session, plan, len(program.args), senders, drivable,
-                                              lambda: environment.pack(program_of(graph_def, fetches), frames, native=False))
+        planned = PlannedStep(pipeline, program, frames)
+        planned.prepare()
+        self._graphs[handle] = Registered(session, planned, len(program.args), self._senders(program))
         return handle
 
-    def _environment(self, config: ConfigProto) -> Environment:
-        return Environment(self.devices, resources=Resources() if config.isolate_session_state else self.resources, passes=options_of(config))
+    def _pipeline(self, config: ConfigProto) -> Pipeline:
+        """Plans the parts of a session, by the session's options; threads that it does not name are the task's."""
+        resources = Resources() if config.isolate_session_state else self.resources
+        return Pipeline(Environment(self.devices, resources=resources, threads=config.intra_op_parallelism_threads or self._threads,
+                                    passes=options_of(config)))
 
     def _senders(self, program: Program) -> list[str]:
         """The other tasks that tensors come from."""
@@ -118,9 +113,9 @@ class Worker:
         """Forgets the parts of a session and what belongs to it alone."""
         with self._lock:
             self._graphs = {handle: item for handle, item in self._graphs.items() if item.session != session}
-            environment = self._sessions.pop(session, None)
-        if environment is not None:
-            environment.private.clear()
+            pipeline = self._sessions.pop(session, None)
+        if pipeline is not None:
+            pipeline.environment.private.clear()
         self.tenants.ended(session)
 
     def end_forgotten(self, now: float) -> None:
@@ -138,27 +133,24 @@ class Worker:
     def reset(self, containers: list[str]) -> None:
         """Clears containers of variables and other resources; all of them if none is named."""
         with self._lock:
-            environments = list(self._sessions.values())
-        for resources in (self.resources, *(environment.private for environment in environments)):
+            pipelines = list(self._sessions.values())
+        for resources in (self.resources, *(pipeline.environment.private for pipeline in pipelines)):
             resources.clear(containers)
 
     # --- steps -------------------------------------------------------------------------------------------------------
 
     def run(self, handle: str, feeds: list[Any], order: RunOrder) -> tuple[list[Any], RunMetadata | None]:
         """Runs a part; returns what it was asked for, not to be written to."""
-        registered = self._found(handle, feeds)
+        registered = self._registered(handle, feeds)
         step = self.steps.begin(order.step, order.timeout_ms)
         failure: OpError | None = None
         started = time.thread_time()
         try:
-            plan = self._plan(registered, order)
-            trace = Trace() if order.trace else None
             step.rendezvous.fetch(registered.senders)  # type: ignore[attr-defined]
-            slots = execute(plan, feeds, step, trace)
-            results = [_fetched(slots[part][slot], node) for part, slot, node in plan.fetch_places]
+            results, metadata = registered.planned.run(feeds, step, order.trace, order.partition_graphs)
             registered.took(time.thread_time() - started)
             self.activity.count()
-            return results, _metadata(plan, trace, order)
+            return results, metadata
         except OpError as error:
             failure = error
             raise
@@ -170,25 +162,25 @@ class Worker:
             self.steps.end(order.step, failure)
 
     def start(self, handle: str, feeds: list[Any], order: RunOrder, done: Ended) -> None:
-        """``run`` for a part that is quick: this thread begins with it, and whoever brings it a tensor goes on."""
-        registered = self._found(handle, feeds)
-        plan = registered.plan
+        """``run`` for a part that is quick: this thread begins with it, and whichever thread brings it a tensor goes on."""
+        registered = self._registered(handle, feeds)
+        plan = registered.planned.drivable
+        assert plan is not None, "a part that is quick can be driven"
         step = self.steps.begin(order.step, order.timeout_ms)
-        slots = fed_slots(plan, feeds)
 
         def ended(error: OpError | None) -> None:
             results: list[Any] = []
             registered.took(run.seconds)
             try:
                 if error is None:
-                    results = [_fetched(slots[part][slot], node) for part, slot, node in plan.fetch_places]
+                    results = plan.fetched([run.slots])
                     self.activity.count()
             except OpError as failure:
                 error = failure
             self.steps.end(order.step, error)
             done(results, error)
 
-        run = DrivenRun(plan.parts[0], slots[0], step, ended)
+        run = plan.drive(feeds, step, ended)
         try:
             step.rendezvous.fetch(registered.senders)  # type: ignore[attr-defined]
         except OpError as error:
@@ -196,7 +188,7 @@ class Worker:
             raise
         run.begin()
 
-    def _found(self, handle: str, feeds: list[Any]) -> Registered:
+    def _registered(self, handle: str, feeds: list[Any]) -> Registered:
         registered = self._graphs.get(handle)
         if registered is None:
             raise AbortedError(None, None, f"Graph handle {handle} is not found on {self.task}: the task was restarted since it was registered, and "
@@ -205,17 +197,10 @@ class Worker:
             raise InvalidArgumentError(None, None, f"part {handle} takes {registered.feeds} feeds, not {len(feeds)}")
         return registered
 
-    @staticmethod
-    def _plan(registered: Registered, order: RunOrder) -> Any:
-        if not (order.trace or order.partition_graphs):
-            return registered.plan
-        registered.observed_plan = registered.observed_plan or registered.observed()
-        return registered.observed_plan
-
     def is_quick(self, handle: str, order: RunOrder) -> bool:
         """True if a part took next to no time of a processor when it ran last: a thread of its own would cost more. Then ``start`` it."""
         registered = self._graphs.get(handle)
-        return (registered is not None and registered.seconds < _QUICK and registered.drivable
+        return (registered is not None and registered.seconds < _QUICK and registered.planned.drivable is not None
                 and not (order.timeout_ms or order.trace or order.partition_graphs))
 
     def connect(self, step: int, task: str, sink: Callable[[str, Any], None]) -> Deliver:
@@ -229,24 +214,3 @@ class Worker:
     def abort(self, step: int, error: OpError) -> None:
         """The master gives up a step."""
         self.steps.abort(step, error)
-
-
-def _fetched(value: Any, node: Any) -> Any:
-    """A fetched value; what a reference refers to."""
-    if hasattr(value, "read") and hasattr(value, "lock"):
-        try:
-            return value.read()
-        except KernelError as error:
-            raise describe(error, node, []) from None
-    return value
-
-
-def _metadata(plan: Any, trace: Trace | None, order: RunOrder) -> RunMetadata | None:
-    if trace is None and not order.partition_graphs:
-        return None
-    metadata = RunMetadata()
-    if trace is not None:
-        metadata.step_stats.CopyFrom(trace.step_stats())
-    if order.partition_graphs:
-        fill_partition_graphs(plan, metadata)
-    return metadata

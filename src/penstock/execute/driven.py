@@ -14,8 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.errors import CancelledError, InternalError, OpError
+from penstock.execute.device_plan import DevicePlan
 from penstock.execute.executor import DeviceRun
-from penstock.execute.plan import PartitionPlan
 from penstock.execute.step import GRACE, Step, working_for
 from penstock.execute.threads import POOL, afterwards, work
 from penstock.state.waiting import NeedsThread, Suspended, this_thread
@@ -41,7 +41,7 @@ class _Resumption:
 class DrivenRun(DeviceRun):
     """One device in one step without a deadline. ``done(error)`` is called once, when nothing of it is under way any more."""
 
-    def __init__(self, part: PartitionPlan, slots: list[Any], step: Step, done: Callable[[OpError | None], None]) -> None:
+    def __init__(self, part: DevicePlan, slots: list[Any], step: Step, done: Callable[[OpError | None], None]) -> None:
         super().__init__(part, slots, step, None)
         self.seconds = 0.0  # of work, by the clocks of the threads that did it
         self._done: Callable[[OpError | None], None] | None = done

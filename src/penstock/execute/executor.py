@@ -1,4 +1,4 @@
-"""The executor: runs a plan.
+"""The executor: runs the tables of a plan.
 
 A device works in one thread. Its nodes run there one after the other as their inputs are ready; kernels that may wait (queues, Python functions) get
 a thread of their own meanwhile, and a tensor from another device arrives through the rendezvous. The first error cancels the whole step; the step
@@ -14,57 +14,14 @@ from typing import Any
 from penstock import errors
 from penstock.errors import OpError
 from penstock.execute.blocks import unshared
+from penstock.execute.device_plan import DevicePlan
 from penstock.execute.failures import describe, out_of_time, waiting_at
-from penstock.execute.frames import FramePlan, FrameRun
-from penstock.execute.plan import PartitionPlan, Plan
 from penstock.execute.step import GRACE, Step, working_for
 from penstock.execute.threads import POOL
 from penstock.execute.trace import Recorder
 
 
-def execute(plan: Plan | FramePlan, feeds: list[Any], step: Step, record: Recorder | None = None) -> list[list[Any]]:
-    """Runs a step; returns the slots of each partition, of which only fetched ones still hold values."""
-    if isinstance(plan, FramePlan):
-        with working_for(step):
-            return [FrameRun(plan, step, record).run(feeds)]
-    slots = fed_slots(plan, feeds)
-    if plan.in_order and record is None and step.deadline is None:
-        with working_for(step):
-            for part, values in zip(plan.parts, slots):
-                run_in_order(part, values)
-        return slots
-    _run_together([DeviceRun(part, values, step, record) for part, values in zip(plan.parts, slots)], step)
-    return slots
-
-
-def fed_slots(plan: Plan, feeds: list[Any]) -> list[list[Any]]:
-    """The slots of each partition at the beginning: those of feeds are filled."""
-    slots = []
-    for part, places in zip(plan.parts, plan.feed_places):
-        values: list[Any] = [None] * part.size
-        for feed, slot in places:
-            values[slot] = feeds[feed]
-        slots.append(values)
-    return slots
-
-
-def call(plan: Plan | FramePlan, arguments: list[Any], step: Step) -> list[Any]:
-    """Runs the plan of a function as a part of ``step``; returns its outputs as they are."""
-    if isinstance(plan, Plan) and (plan.simple or (plan.waits_once and step.deadline is None)):
-        slots = fed_slots(plan, arguments)
-        for part, values in zip(plan.parts, slots):
-            run_in_order(part, values)
-        return [slots[part][slot] for part, slot, _ in plan.fetch_places]
-    inner = Step(parent=step)
-    unregister = step.on_cancel(lambda: inner.cancel(step.cancelled or errors.CancelledError(None, None, "the step was cancelled")))
-    try:
-        slots = execute(plan, arguments, inner)
-    finally:
-        unregister()
-    return [slots[part][slot] for part, slot, _ in plan.fetch_places]
-
-
-def run_in_order(part: PartitionPlan, slots: list[Any]) -> None:
+def run_in_order(part: DevicePlan, slots: list[Any]) -> None:
     """The whole of a step in which nothing waits, or nothing could go on meanwhile: nodes stand in a runnable order already."""
     index = 0
     values: list[Any] = []
@@ -89,7 +46,7 @@ def run_in_order(part: PartitionPlan, slots: list[Any]) -> None:
         raise describe(error, part.nodes[index], values)  # noqa: B904 (it sets the cause)
 
 
-def _run_together(runs: list[DeviceRun], step: Step) -> None:
+def run_together(runs: list[DeviceRun], step: Step) -> None:
     """Runs each device in a thread of its own, the last one in this thread."""
     done: queue.SimpleQueue[None] = queue.SimpleQueue()
 
@@ -116,7 +73,7 @@ def _run_together(runs: list[DeviceRun], step: Step) -> None:
 class DeviceRun:
     """The nodes of one device in one step."""
 
-    def __init__(self, part: PartitionPlan, slots: list[Any], step: Step, record: Recorder | None) -> None:
+    def __init__(self, part: DevicePlan, slots: list[Any], step: Step, record: Recorder | None) -> None:
         self.part, self.slots, self.step, self.record = part, slots, step, record
         self.pending, self.uses = list(part.pending), list(part.uses)
         self.ready = deque(index for index, count in enumerate(self.pending) if not count)

@@ -14,19 +14,21 @@ from __future__ import annotations
 import queue
 import time
 from collections import deque
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from penstock.errors import CancelledError, InvalidArgumentError, OpError
+from penstock.execute.device_plan import DevicePlan
 from penstock.execute.environment import Environment
 from penstock.execute.failures import describe, out_of_time, waiting_at
-from penstock.execute.plan import kernel_of, references_of
+from penstock.execute.kernels import kernel_of, references_of
+from penstock.execute.plan import PackedPlan, Wrap, in_step_of_its_own, read_reference
 from penstock.execute.step import GRACE, Step, working_for
 from penstock.execute.threads import POOL
 from penstock.execute.trace import Recorder
 from penstock.ops.transfer import Recv, Send, rendezvous_key
+from penstock.program.devices import Kernel
 from penstock.program.ir import Node, Program, blocks
 
 DEAD: Any = object()
@@ -35,15 +37,17 @@ _WITHOUT_CALL = frozenset(["enter", "exit", "merge", _BACK])  # nodes that pass 
 
 
 class FramePlan:
-    """What is the same in every step: kernels, consumers, and what each node waits for."""
+    """What is the same in every step: kernels, consumers, and what each node waits for. See ``plan.Plan``."""
+
+    why_numpy = "its step has primitives of control flow (Switch, Merge, Enter, ...)"
+    drivable: PackedPlan | None = None
 
     def __init__(self, program: Program, environment: Environment) -> None:
         self.program = program
-        self.all_nodes = program.nodes
-        self.parts = [self]  # all of it runs in one executor
-        self.fetch_places = [(0, index, node) for index, (node, _) in enumerate(program.fetches)]
+        self.node_lists = [program.nodes]  # all of it runs in one executor
+        self.device_plans: list[DevicePlan] = []
         fed = {node: 0 for node in program.args}
-        self.kernels: dict[Node, Callable[..., Any]] = {}
+        self.kernels: dict[Node, Kernel] = {}
         self.references: dict[Node, tuple[int, ...]] = {}
         self.consumers: dict[Node, list[tuple[Node, int, int]]] = {node: [] for node in program.nodes}  # (consumer, its input, our output)
         self.waiting: dict[Node, list[Node]] = {node: [] for node in program.nodes}  # by a control edge
@@ -55,6 +59,23 @@ class FramePlan:
                 self.waiting[other].append(node)
         self.waits = {node for node in program.nodes if blocks(node)}
         self.sources = [node for node in program.nodes if node not in fed and not node.inputs and not node.control]
+        self.once = [*self.sources, *(node for node, _ in program.fetches)]
+
+    def run(self, feeds: list[Any], step: Step, record: Recorder | None = None) -> list[Any]:
+        """The fetched values; InvalidArgumentError if one of them is dead."""
+        return [read_reference(value, node) for value, (node, _) in zip(self._run(feeds, step, record), self.program.fetches)]
+
+    def call(self, arguments: list[Any], step: Step) -> list[Any]:
+        """The outputs of a function."""
+        return in_step_of_its_own(step, lambda inner: self._run(arguments, inner, None))
+
+    def _run(self, feeds: list[Any], step: Step, record: Recorder | None) -> list[Any]:
+        with working_for(step):
+            return FrameRun(self, step, record).run(feeds)
+
+    def wrap_kernels(self, wrap: Wrap) -> None:
+        """Puts other kernels in the place of all kernels."""
+        self.kernels = {node: wrap(node, kernel, None) for node, kernel in self.kernels.items()}
 
 
 class _Frame:

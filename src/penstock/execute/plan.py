@@ -1,174 +1,167 @@
-"""A plan: a program packed for the executor. Made once per (fetches, feeds), then reused by every step.
+"""Plans: what the executor runs. A plan is made once per (fetches, feeds), then reused by every step.
 
-Values live in numbered slots; a node is an integer; the tables below are indexed by it. Nothing is looked up by name while a step runs.
+``Plan`` is all that sessions, workers and functions know of one. A ``PackedPlan`` has tables per device; a program with the control-flow nodes of the
+paper is a ``FramePlan`` (``frames.py``).
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
-from penstock.errors import InvalidArgumentError
+import numpy as np
+
+from penstock.errors import CancelledError, KernelError, OpError
+from penstock.execute.device_plan import DevicePlan, RegionKernel, Slot
+from penstock.execute.driven import DrivenRun
 from penstock.execute.environment import Environment
-from penstock.execute.step import KernelContext
-from penstock.ops.transfer import Recv, Region, rendezvous_key
-from penstock.program.devices import host_kind, kind_of, runs_on_host
-from penstock.program.ir import Node, Program, blocks, carries_reference
-from penstock.program.partition import partition
+from penstock.execute.executor import DeviceRun, run_in_order, run_together
+from penstock.execute.failures import describe
+from penstock.execute.regions import with_regions
+from penstock.execute.report import Described
+from penstock.execute.step import Step, working_for
+from penstock.execute.trace import Recorder
+from penstock.program.devices import Kernel, kind_of
+from penstock.program.ir import Edge, Node, blocks
+from penstock.program.partition import PartitionedProgram
 
-Slot = int
-
-
-class PartitionPlan:
-    """The tables of one device.
-
-    kernels[i](*inputs) runs node i, whose inputs are in slots ``inputs[i]``; ``references[i]`` are the positions among them that hold a Ref but are
-    taken by value; the results go to slots ``outputs[i]`` (an int if the op has exactly one output). ``frees[i]`` are the slots that nobody but
-    node i, if at all, needs any more when nodes run in order; ``spares[i]`` are the positions of inputs in them that its kernel may write over.
-    ``pending[i]`` is how many nodes must have run before i, ``successors[i]`` who waits for i, ``uses`` how many nodes read a slot. ``waits[i]`` says
-    that the kernel may block; ``receives[i]`` is the rendezvous key of a Recv, else None.
-    """
-
-    def __init__(self, nodes: list[Node], device: str, environment: Environment, fetched: set[tuple[Node, int]], arg_slots: dict[Node, Slot]) -> None:
-        self.device, self.all_nodes = device, nodes
-        self.nodes = [node for node in nodes if node not in arg_slots]
-        index_of = {node: index for index, node in enumerate(self.nodes)}
-        self.slots: dict[tuple[Node, int], Slot] = {(node, 0): slot for node, slot in arg_slots.items()}
-        self.outputs: list[Any] = []
-        self.size = len(arg_slots)
-        for node in self.nodes:
-            self._allocate(node)
-        self.inputs = [tuple(self.slots[edge] for edge in node.inputs) for node in self.nodes]
-        fed = {node for node in arg_slots if not node.output_dtypes[0].is_ref}
-        self.references = [references_of(node, fed) for node in self.nodes]
-        self.kernels = [kernel_of(node, environment) for node in self.nodes]
-        self.receives = [rendezvous_key(node.attrs) if node.definition is Recv else None for node in self.nodes]
-        self.waits = [blocks(node) for node in self.nodes]
-        self.serial = not any(self.waits)
-        self._dependencies(index_of)
-        self._lifetimes({self.slots[edge] for edge in fetched if edge in self.slots})
-
-    def _allocate(self, node: Node) -> None:
-        count = len(node.output_dtypes)
-        for index in range(count):
-            self.slots[node, index] = self.size + index
-        self.outputs.append(self.size if count == 1 else tuple(range(self.size, self.size + count)))
-        self.size += count
-
-    def _dependencies(self, index_of: dict[Node, int]) -> None:
-        self.pending = [0] * len(self.nodes)
-        self.successors: list[list[int]] = [[] for _ in self.nodes]
-        for index, node in enumerate(self.nodes):
-            before = {index_of[other] for other in (*(producer for producer, _ in node.inputs), *node.control) if other in index_of}
-            self.pending[index] = len(before)
-            for other in before:
-                self.successors[other].append(index)
-
-    def _lifetimes(self, kept: set[Slot]) -> None:
-        self.uses = [0] * self.size
-        last: dict[Slot, int] = {}
-        for index, slots in enumerate(self.inputs):
-            for slot in slots:
-                self.uses[slot] += 1
-                last[slot] = index
-        for index, slots in enumerate(self.outputs):
-            for slot in [slots] if type(slots) is int else slots:
-                last.setdefault(slot, index + 1)  # nobody reads it
-        self.frees: list[tuple[Slot, ...]] = [()] * (len(self.nodes) + 1)
-        for slot, index in last.items():
-            if slot not in kept:
-                self.frees[index] = (*self.frees[index], slot)
-        self.spares = [_spares(node, slots, frees) for node, slots, frees in zip(self.nodes, self.inputs, self.frees)]
-        for slot in kept:
-            self.uses[slot] += 1  # the caller
+Wrap = Callable[[Node, Kernel, "Described | None"], Kernel]  # (node, its kernel, what describes the inside of a region) -> another kernel
 
 
-def _spares(node: Node, slots: tuple[Slot, ...], frees: tuple[Slot, ...]) -> tuple[int, ...]:
-    """The positions of inputs that go after a node, and over which its kernel may write an output."""
-    if not frees or not kind_of(node.device).reuses_inputs(node):
-        return ()
-    return tuple(position for position, (slot, (producer, index)) in enumerate(zip(slots, node.inputs))
-                 if slot in frees and producer.output_dtypes[index] in node.output_dtypes)
+class Plan(Protocol):
+    """A program that can be run."""
+
+    why_numpy: str  # why none of its nodes is native; "" if some may be
+    node_lists: list[list[Node]]  # what runs on each device
+    device_plans: list[DevicePlan]  # the tables of each device; none if nodes run by frames
+    once: list[Node]  # nodes that run once per step: some of them, if others run in loops
+
+    def run(self, feeds: list[Any], step: Step, record: Recorder | None = None) -> list[Any]:
+        """The fetched values, those of references read; ``record`` is called for each node that has run."""
+
+    def call(self, arguments: list[Any], step: Step) -> list[Any]:
+        """The outputs, as they are, of a function that a node of ``step`` calls."""
+
+    def wrap_kernels(self, wrap: Wrap) -> None:
+        """Puts other kernels in the place of those of all nodes."""
+
+    @property
+    def drivable(self) -> PackedPlan | None:
+        """The plan itself, if it can run without a thread of its own (``driven.py``)."""
 
 
-class Plan:
+class PackedPlan:
     """A program, placed and cut, with the slots of its feeds and fetches."""
 
-    def __init__(self, program: Program, environment: Environment, native: bool = False) -> None:
-        parts = partition(program)
-        fetches = program.fetches
-        self.native = native
-        self.parts: list[PartitionPlan] = []
-        self.feed_places: list[list[tuple[int, Slot]]] = []  # per part: (which feed, its slot)
+    def __init__(self, program: PartitionedProgram, environment: Environment, why_numpy: str) -> None:
+        """Takes over the nodes of the parts: they are rewired around regions, unless there is a reason against native code."""
+        self.why_numpy = why_numpy
+        parts, fetches = program.parts, program.fetches
+        self.device_plans: list[DevicePlan] = []
+        self._feed_places: list[list[tuple[int, Slot]]] = []  # per device: (which feed, its slot)
         waits = [node for part in parts for node in part.nodes if blocks(node)]
         for part in parts:
             args = [node for node in part.nodes if node in program.args]
-            nodes, moved = with_regions(part.nodes, fetches, args, environment) if native and kind_of(part.device).native \
-                else (part.nodes, {})
-            fetches = [moved.get(edge, edge) for edge in fetches]
-            slots = {node: slot for slot, node in enumerate(args)}
+            nodes, regions = part.nodes, dict[Node, RegionKernel]()
+            if not why_numpy and kind_of(part.device).native:
+                nodes, moved, regions = with_regions(nodes, fetches, args, environment)
+                fetches = [moved.get(edge, edge) for edge in fetches]
             if len(waits) == 1:
                 nodes = _waiting_last(nodes)
-            self.parts.append(PartitionPlan(nodes, part.device, environment, set(fetches), slots))
-            self.feed_places.append([(node.attrs["index"], slot) for slot, node in enumerate(args)])
-        self.fetch_places = [self._find(edge) for edge in fetches]
-        self.simple = len(self.parts) <= 1 and all(part.serial for part in self.parts)
-        self.waits_once = len(self.parts) <= 1 and len(waits) <= 1  # nothing could go on meanwhile
-        self.in_order = self.waits_once and all(node.definition.heeds_step for node in waits)  # in the caller's thread
+            slots = {node: slot for slot, node in enumerate(args)}
+            self.device_plans.append(DevicePlan(nodes, part.device, environment, set(fetches), slots, regions))
+            self._feed_places.append([(node.attrs["index"], slot) for slot, node in enumerate(args)])
+        self._fetch_places = [self._place(edge) for edge in fetches]  # (device, slot, node)
+        self.node_lists = [part.all_nodes for part in self.device_plans]
+        self.once = [node for part in self.device_plans for node in part.nodes]
+        self._serial = len(self.device_plans) <= 1 and all(part.serial for part in self.device_plans)
+        self._waits_once = len(self.device_plans) <= 1 and len(waits) <= 1  # nothing could go on meanwhile
+        self._in_order = self._waits_once and all(node.definition.heeds_step for node in waits)  # in the caller's thread
 
-    def _find(self, edge: tuple[Node, int]) -> tuple[int, Slot, Node]:
-        for index, part in enumerate(self.parts):
+    @property
+    def drivable(self) -> PackedPlan | None:
+        """A plan for one device."""
+        return self if len(self.device_plans) == 1 else None
+
+    def run(self, feeds: list[Any], step: Step, record: Recorder | None = None) -> list[Any]:
+        """The fetched values."""
+        slots = self._slots(feeds)
+        if self._in_order and record is None and step.deadline is None:
+            with working_for(step):
+                for part, values in zip(self.device_plans, slots):
+                    run_in_order(part, values)
+        else:
+            run_together([DeviceRun(part, values, step, record) for part, values in zip(self.device_plans, slots)], step)
+        return self.fetched(slots)
+
+    def call(self, arguments: list[Any], step: Step) -> list[Any]:
+        """The outputs of a function."""
+        slots = self._slots(arguments)
+        if self._serial or (self._waits_once and step.deadline is None):
+            for part, values in zip(self.device_plans, slots):
+                run_in_order(part, values)
+        else:
+            in_step_of_its_own(step, lambda inner: run_together([DeviceRun(part, values, inner, None)
+                                                                 for part, values in zip(self.device_plans, slots)], inner))
+        return [slots[part][slot] for part, slot, _ in self._fetch_places]
+
+    def drive(self, feeds: list[Any], step: Step, done: Callable[[OpError | None], None]) -> DrivenRun:
+        """A run without a thread of its own, to be begun; if ``done`` is called without an error, ``fetched([run.slots])`` are its values."""
+        return DrivenRun(self.device_plans[0], self._slots(feeds)[0], step, done)
+
+    def wrap_kernels(self, wrap: Wrap) -> None:
+        """Puts other kernels in the place of all kernels."""
+        for part in self.device_plans:
+            part.kernels = [wrap(node, kernel, part.regions.get(node)) for node, kernel in zip(part.nodes, part.kernels)]
+
+    def _slots(self, feeds: list[Any]) -> list[list[Any]]:
+        """The slots of each device at the beginning: those of feeds are filled."""
+        slots = []
+        for part, places in zip(self.device_plans, self._feed_places):
+            values: list[Any] = [None] * part.size
+            for feed, slot in places:
+                values[slot] = feeds[feed]
+            slots.append(values)
+        return slots
+
+    def fetched(self, slots: list[list[Any]]) -> list[Any]:
+        """The fetched values, those of references read."""
+        values = []
+        for part, slot, node in self._fetch_places:
+            value = slots[part][slot]
+            values.append(value if type(value) is np.ndarray else read_reference(value, node))
+        return values
+
+    def _place(self, edge: Edge) -> tuple[int, Slot, Node]:
+        for index, part in enumerate(self.device_plans):
             if edge in part.slots:
                 return index, part.slots[edge], edge[0]
         raise AssertionError(f"{edge[0].name} is in no partition")
 
 
+def read_reference(value: Any, node: Node) -> Any:
+    """A value that ``node`` gave, for the caller of the step; of a reference to a variable, the variable's value."""
+    if not (hasattr(value, "read") and hasattr(value, "lock")):
+        return value
+    try:
+        return value.read()
+    except KernelError as error:  # the variable has none
+        raise describe(error, node, []) from None
+
+
+def in_step_of_its_own(step: Step, run: Callable[[Step], Any]) -> Any:
+    """Runs a function in a step inside ``step``, which ends when that is cancelled."""
+    inner = Step(parent=step)
+    unregister = step.on_cancel(lambda: inner.cancel(step.cancelled or CancelledError(None, None, "the step was cancelled")))
+    try:
+        return run(inner)
+    finally:
+        unregister()
+
+
 def _waiting_last(nodes: list[Node]) -> list[Node]:
-    """The nodes of a part in an order in which those that depend on a node which may wait come last: nobody else waits for it."""
+    """The nodes of a part in an order in which those that depend on a node which may wait come last: no other node waits for it."""
     behind: set[Node] = set()
     for node in nodes:
-        if blocks(node) or not behind.isdisjoint(node.control) or any(producer in behind for producer, _ in node.inputs):
+        if blocks(node) or any(other in behind for other in node.before):
             behind.add(node)
     return [node for node in nodes if node not in behind] + [node for node in nodes if node in behind]
-
-
-def with_regions(nodes: list[Node], kept: Collection[tuple[Node, int]], args: Collection[Node], environment: Environment,
-                 excluded: Collection[str] = ()) -> tuple[list[Node], dict[tuple[Node, int], tuple[Node, int]]]:
-    """The nodes of a partition, those that can be native gathered into regions; and where outputs that were moved are now."""
-    from penstock.execute.region import RegionRun
-    from penstock.native.regions.forming import RegionBody, form  # brings in LLVM
-    nodes, moved = form(nodes, kept, args, excluded)
-    for node in nodes:
-        if isinstance(node.payload, RegionBody):
-            node.payload = RegionRun(node.payload, environment)
-    return nodes, moved
-
-
-def references_of(node: Node, args: Container[Node]) -> tuple[int, ...]:
-    """Positions of inputs that carry a Ref where the op wants its value."""
-    if node.definition.passes_references or node.definition.forwards_reference or node.definition.borrows:
-        return ()
-    found, position = [], 0
-    for arg, edges in node.definition.group(node.inputs, node.attrs):
-        for producer, index in edges:
-            if not arg.is_ref and carries_reference((producer, index), args):
-                found.append(position)
-            position += 1
-    return tuple(found)
-
-
-def kernel_of(node: Node, environment: Environment) -> Callable[..., Any]:
-    """The kernel of a node, bound to its attributes and its context."""
-    if node.definition.kernel is None:
-        return _no_kernel
-    if node.definition is Region:  # nothing between the executor and native code
-        run = node.payload.run
-        return run if len(node.output_dtypes) != 1 else lambda *inputs: run(*inputs)[0]
-    kind = host_kind() if runs_on_host(node) else kind_of(node.device)
-    if not kind.supports(node):  # placed by a master that does not know the kind
-        raise InvalidArgumentError(None, node.origin, f"no supported kernel for {kind.name} devices is available: '{node.name}' is a "
-                                   f"{node.definition.type}, which has none")
-    return kind.kernel(node, KernelContext(node, environment))
-
-
-def _no_kernel(*inputs: Any) -> Any:
-    raise LookupError("this op has no kernel")

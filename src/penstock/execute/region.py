@@ -7,18 +7,20 @@ A region that turns out to hold a node which cannot be native is cut around it: 
 from __future__ import annotations
 
 import contextlib
-import copy
 import logging
 import math
 import operator
 import threading
 import time
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from penstock.errors import KernelError, invalid_argument
+from penstock.execute.device_plan import RegionKernel
+from penstock.execute.environment import Environment
+from penstock.execute.kernels import kernel_of
 from penstock.execute.report import KernelReport, PlanReport, Stopwatch, watch
 from penstock.execute.results import LARGE, RESULTS
 from penstock.execute.step import works_alone
@@ -30,13 +32,12 @@ from penstock.native.machine import defects
 from penstock.native.machine.background import background
 from penstock.native.machine.stacks import cramped
 from penstock.native.regions.eligibility import why_not_native
-from penstock.native.regions.forming import RegionBody
 from penstock.native.specialise.fallback import Fallback
 from penstock.native.specialise.specialisation import Specialisation
 from penstock.native.table.instance import Failure
 from penstock.native.table.patience import numpy_runs
 from penstock.program.failure import InnerFailure
-from penstock.program.ir import Node
+from penstock.program.ir import Node, RegionBody
 
 _log = logging.getLogger(__name__)
 _MOST = 32  # specialisations that a region keeps
@@ -47,19 +48,31 @@ _RELIED_ON = operator.attrgetter("__class__", "dtype", "shape", "strides")  # of
 empty = np.empty  # makes the arrays for outputs
 
 
+class Interpreted(Protocol):
+    """The nodes of a region behind their own kernels: see ``regions.Interpretation``."""
+
+    regions: dict[Node, RegionKernel]
+    watched: list[Stopwatch]
+
+    def run(self, inputs: Sequence[Any]) -> list[Any]:
+        """The outputs."""
+
+
+Interpret = Callable[[RegionBody, Environment, Collection[str]], Interpreted]
+
+
 class RegionRun:
     """A region of one plan."""
 
-    def __init__(self, body: RegionBody, environment: Any) -> None:
-        self.body, self._environment = body, environment
+    def __init__(self, body: RegionBody, environment: Environment, interpret: Interpret) -> None:
+        self.body, self._environment, self._interpret = body, environment, interpret
         types = [node.attrs["T"] for node in body.args]
         self._refs = [position for position, dtype in enumerate(types) if dtype.is_ref or dtype is dtypes.resource]
         self._ready: dict[Any, _Ready] = {}
         self._last: _Ready | None = None  # shapes seldom change
         self._seen: dict[Any, int] = {}  # runs, by signature, before there was code for it
         self._lock = threading.Lock()
-        self._plan: Any = None  # of the nodes, for NumPy
-        self._watched: list[Stopwatch] = []  # its kernels, if somebody watches
+        self._interpretation: Interpreted | None = None  # the nodes for NumPy
         self._unready = 0, 0.0  # runs, and their seconds, before native code took over
         self._strange = ""  # what came in that native code cannot take
         self.demoted: dict[str, str] = {}  # names of nodes that are not native, and why
@@ -67,7 +80,7 @@ class RegionRun:
     def run(self, *inputs: Any) -> list[Any]:
         """The outputs."""
         if self.demoted or cramped():
-            return self._interpret(inputs)
+            return self._by_nodes(inputs)
         ready = self._last
         found = None if ready is None else ready.run(inputs, self._environment)
         if found is None:
@@ -78,7 +91,7 @@ class RegionRun:
         if found is not None:
             return found
         start = time.perf_counter()
-        outputs = self._interpret(inputs)
+        outputs = self._by_nodes(inputs)
         if watch.on and not self.demoted:
             self._unready = self._unready[0] + 1, self._unready[1] + time.perf_counter() - start
         return outputs
@@ -107,12 +120,13 @@ class RegionRun:
 
     def describe(self) -> PlanReport:
         """What its native code did while somebody watched, for all shapes; and which nodes have none."""
-        alone = [each for each in self._watched if each.calls and not isinstance(each.node.payload, RegionRun)]
+        inside = self._interpretation
+        alone = [each for each in inside.watched if each.calls and each.node not in inside.regions] if inside is not None else []
         fallbacks = self._fallbacks([each.node for each in alone])
         kernels = [each.report(each.calls) for each in alone]
         reports = [ready.describe() for ready in self._ready.values() if ready.runs]
-        if self._plan is not None:
-            reports += [node.payload.describe() for node in self._plan[0].nodes if isinstance(node.payload, RegionRun)]
+        if inside is not None:
+            reports += [region.describe() for region in inside.regions.values()]
         fallbacks += [each for report in reports for each in report.fallbacks]
         kernels += [kernel for report in reports for kernel in report.kernels]
         runs = max((report.runs for report in reports), default=0)
@@ -142,7 +156,7 @@ class RegionRun:
         """Native code for these arrays, if it is its turn; otherwise sees to it that there will be some."""
         mode = config.mode
         if mode == "background" and not works_alone():
-            mode = "eager" if all(map(_known_shape, self.body.args)) else "off"
+            mode = "eager" if self.body.shapes_known else "off"
         with self._lock:
             if mode == "off" or self.demoted:
                 return None
@@ -187,51 +201,21 @@ class RegionRun:
             if config.strict:
                 raise
             self.demoted.update(dict.fromkeys((node.name for node in self.body.nodes), repr(error)))
-            self._plan = None
+            self._interpretation = None
         return None
 
     def _cut(self, name: str, reason: str) -> None:
         _log.info("NumPy runs %s: %s", name, reason)
         self.demoted[name] = reason
-        self._plan = None
+        self._interpretation = None
 
     # --- NumPy ---------------------------------------------------------------------------------------------------------------------------
 
-    def _interpret(self, inputs: Sequence[Any]) -> list[Any]:
-        from penstock.execute.executor import run_in_order  # the executor runs the node that asks for this
-        from penstock.execute.plan import PartitionPlan, with_regions
-        plan = self._plan
-        if plan is None:
-            body = self.body
-            nodes, outputs = body.nodes, body.outputs
-            if self.demoted:
-                nodes, outputs = _copies(nodes, outputs)  # cutting rewires nodes, and the body may be read by a compilation, or cut again
-                nodes, moved = with_regions(nodes, outputs, body.args, self._environment, self.demoted)
-                outputs = [moved.get(edge, edge) for edge in outputs]
-            slots = {node: slot for slot, node in enumerate(body.args)}
-            part = PartitionPlan(nodes, body.nodes[0].device, self._environment, set(outputs), slots)
-            if watch.on and self.demoted:
-                self._watched = [Stopwatch(node, kernel) for node, kernel in zip(part.nodes, part.kernels)]
-                part.kernels = list(self._watched)
-            plan = self._plan = (part, [part.slots[edge] for edge in outputs])
-        part, places = plan
-        values = [*inputs, *[None] * (part.size - len(inputs))]
-        run_in_order(part, values)
-        return [values[slot] for slot in places]
-
-
-def _copies(nodes: list[Node], outputs: list[Any]) -> tuple[list[Node], list[Any]]:
-    """The nodes of a body, and its outputs, that can be rewired without touching the body."""
-    twins = {node: copy.copy(node) for node in nodes}
-    for twin in twins.values():
-        twin.inputs = [(twins.get(producer, producer), index) for producer, index in twin.inputs]
-        twin.control = [twins.get(other, other) for other in twin.control]
-    return list(twins.values()), [(twins.get(producer, producer), index) for producer, index in outputs]
-
-
-def _known_shape(argument: Node) -> bool:
-    """Does the graph tell the shape of what comes in here?"""
-    return argument.origin is not None and argument.origin.outputs[argument.payload].shape.is_fully_defined()
+    def _by_nodes(self, inputs: Sequence[Any]) -> list[Any]:
+        inside = self._interpretation
+        if inside is None:
+            inside = self._interpretation = self._interpret(self.body, self._environment, self.demoted)
+        return inside.run(inputs)
 
 
 class _Ready:
@@ -266,7 +250,7 @@ class _Ready:
         with contextlib.suppress(Unsupported):  # the run that needs the code meets it again, and tells
             self._table.compile()
 
-    def run(self, inputs: Sequence[Any], environment: Any) -> list[Any] | None:
+    def run(self, inputs: Sequence[Any], environment: Environment) -> list[Any] | None:
         """The outputs; None if the inputs have another signature, or a variable that is written comes in twice.
 
         Meanwhile it holds the locks of the variables that it writes; the others are borrowed.
@@ -307,7 +291,7 @@ class _Ready:
         except (AttributeError, TypeError, KernelError):  # no array, no variable, or one without a value
             return False
 
-    def _call(self, values: list[Any], inputs: Sequence[Any], environment: Any) -> list[Any]:
+    def _call(self, values: list[Any], inputs: Sequence[Any], environment: Environment) -> list[Any]:
         outputs = [empty(shape, dtype) for shape, dtype in self._fresh] if not self._large else [RESULTS.empty(*each) for each in self._fresh]
         values += outputs
         failure = self._timed(values) if watch.on else self._table.run(values)
@@ -329,9 +313,8 @@ class _Ready:
                    for call, seconds in zip(calls, self.seconds) if call.code is not None]
         return PlanReport(kernels, self._table.arena_bytes, runs=self.runs)
 
-    def _fail(self, failure: Failure, inputs: Sequence[Any], environment: Any) -> None:
+    def _fail(self, failure: Failure, inputs: Sequence[Any], environment: Environment) -> None:
         """Has the node's own kernel say what is wrong with its inputs; if several nodes are one kernel, the first that finds something wrong."""
-        from penstock.execute.plan import kernel_of
         given = dict(zip(self._made.inputs, inputs))
 
         def argument(value: Value) -> Any:

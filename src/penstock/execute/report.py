@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 from penstock.program.ir import Node
 
@@ -41,7 +41,6 @@ class PlanReport:
         return sum(kernel.seconds for kernel in self.kernels)
 
 
-@runtime_checkable
 class Described(Protocol):
     """Something that runs several nodes as one, and knows what happened inside."""
 
@@ -52,8 +51,8 @@ class Described(Protocol):
 class Stopwatch:
     """A kernel that counts its calls, seconds, operations and bytes."""
 
-    def __init__(self, node: Node, kernel: Callable[..., Any]) -> None:
-        self.node, self._kernel = node, kernel
+    def __init__(self, node: Node, kernel: Callable[..., Any], inside: Described | None = None) -> None:
+        self.node, self._kernel, self._inside = node, kernel, inside
         self.calls, self.seconds, self.flops, self.bytes = 0, 0.0, 0.0, 0.0
 
     def __call__(self, *inputs: Any, **options: Any) -> Any:
@@ -74,7 +73,7 @@ class Stopwatch:
 
     def inside(self) -> PlanReport | None:
         """What a node that stands for several tells of them."""
-        return self.node.payload.describe() if isinstance(self.node.payload, Described) else None
+        return self._inside.describe() if self._inside is not None else None
 
     def report(self, runs: int) -> KernelReport:
         """What it did per run of the plan."""

@@ -1,4 +1,4 @@
-"""A running step: its deadline, its cancellation and its rendezvous; and the context that kernels see."""
+"""A running step: its deadline, its cancellation and its rendezvous; and which step a thread works for."""
 from __future__ import annotations
 
 import contextvars
@@ -10,16 +10,10 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import OpError
-from penstock.execute.environment import Environment
 from penstock.execute.rendezvous import Rendezvous
-from penstock.graph.function import FuncGraph
-from penstock.graph.node import Operation
-from penstock.program.devices import memory_of
-from penstock.program.ir import Node
-from penstock.state.resources import Resources
 
 GRACE = 1.0  # seconds that a cancelled step waits for kernels which are still under way
-_running = threading.local()  # .step: the step that this thread works for
+running = threading.local()  # ``running.step``: the step that this thread works for
 
 
 class Step:
@@ -85,13 +79,13 @@ class working_for:
         self._step = step
 
     def __enter__(self) -> None:
-        self._outer = getattr(_running, "step", None)
-        _running.step = self._step
+        self._outer = getattr(running, "step", None)
+        running.step = self._step
         self._token = _errors.set(_ignored)
 
     def __exit__(self, *error: Any) -> None:
         _errors.reset(self._token)
-        _running.step = self._outer
+        running.step = self._outer
 
 
 def _ignoring() -> tuple[contextvars.ContextVar[Any], Any]:
@@ -107,41 +101,5 @@ _errors, _ignored = _ignoring()
 
 def works_alone() -> bool:
     """Is no other thread calling the functions that this one calls?"""
-    step = getattr(_running, "step", None)
+    step = getattr(running, "step", None)
     return step is None or step.alone
-
-
-class KernelContext:
-    """What a kernel that asks for ``ctx`` gets: its node, the state of the task, and the step that runs it."""
-
-    __slots__ = ("_environment", "device", "memory", "node", "resources", "state")
-
-    def __init__(self, node: Node, environment: Environment) -> None:
-        self.node, self.device, self._environment = node, node.device, environment
-        self.memory = memory_of(node.device)
-        self.resources = environment.resources if self.memory is None else environment.resources.on(node.device, self.memory.variable)
-        self.state = environment.states.setdefault(node.name, {})  # of this node in this session; persists between steps
-
-    @property
-    def op(self) -> Operation:
-        """The user's operation."""
-        assert self.node.origin is not None
-        return self.node.origin
-
-    @property
-    def step(self) -> Step:
-        """The step that this thread works for."""
-        return _running.step
-
-    def kept(self, shared: Any) -> Resources:
-        """Where a resource is kept: with the task if it is shared, by a name that the user gave, otherwise with the session."""
-        return self.resources if shared else self._environment.private
-
-    def detached_step(self, alone: bool = True) -> Step:
-        """A step of its own, for threads that work ahead of the steps that use their results; it ends when it is cancelled."""
-        return Step(alone=alone)
-
-    def call(self, function: FuncGraph, arguments: list[Any]) -> list[Any]:
-        """Runs a function, as a part of this step, on this node's device; returns its outputs."""
-        from penstock.execute.executor import call  # the executor runs the node that asks for this
-        return call(self._environment.function(function, self.device), arguments, self.step)

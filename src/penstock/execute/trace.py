@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from tensorboard.compat.proto.step_stats_pb2 import StepStats
@@ -73,9 +73,7 @@ def _fill_outputs(row: Any, node: Node, outputs: list[_Output]) -> None:
         row.memory.add(allocator_name="cpu", total_bytes=allocated, peak_bytes=allocated, live_bytes=allocated)
 
 
-def fill_partition_graphs(plan: Any, metadata: Any) -> None:
+def fill_partition_graphs(node_lists: Iterable[Iterable[Node]], metadata: Any) -> None:
     """Adds the graph that each device ran, with its Send and Recv nodes."""
-    for part in plan.parts:  # a Plan or a FramePlan
-        graph_def = metadata.partition_graphs.add()
-        for node in part.all_nodes:
-            graph_def.node.append(node.node_def)
+    for nodes in node_lists:
+        metadata.partition_graphs.add().node.extend(node.node_def for node in nodes)

@@ -95,7 +95,7 @@ class CopyOut:
 
 @op("_Region", "inputs: Tin -> outputs: Tout", Tin=TYPES, Tout=TYPES, names=STRINGS)
 class Region:
-    """Nodes that run together, as native code: see native/regions/forming.py."""
+    """Nodes that run together, as native code: see native/regions/forming.py. Plans have their kernels."""
 
     stateful = passes_references = True
 
@@ -103,9 +103,6 @@ class Region:
         return [TensorShape(None)] * len(Tout)
 
     gradient = None
-
-    def kernel(inputs, ctx):
-        return ctx.node.payload.run(*inputs)
 
 
 @op("_Refuse", "bad: bool -> status: int64")

@@ -20,7 +20,7 @@ def with_copies(program: Program) -> Program:
     devices = _Devices()
     if all(devices.memory(node.device) is None for node in program.nodes):
         return program
-    return _Copying(devices).run(program)
+    return _Copying(devices).run(program.copy())
 
 
 class _Devices:

@@ -31,8 +31,7 @@ class Node:
     control: list[Node] = field(default_factory=list)
     device: str = ""
     origin: Operation | None = None  # the user's op, for errors
-    payload: Any = None  # what a pass gives the kernel of a node that it made
-    late: bool = False  # it waits for what it is told to even in native code, where waiting for pure nodes is else pointless
+    late: bool = False  # it waits for what it is told to even in native code, where waiting for pure nodes is pointless otherwise
     note: str = ""  # why native code does not run it, if there is more to say than its op and types do
     _dtypes: list[DType] | None = field(default=None, init=False, repr=False)
 
@@ -42,6 +41,12 @@ class Node:
         if self._dtypes is None:
             self._dtypes = self.definition.output_dtypes(self.attrs)
         return self._dtypes
+
+    def copy(self) -> Node:
+        """A node that can be rewired without touching this one; the attributes are shared."""
+        twin = Node(self.definition, self.name, self.attrs, self.inputs, self.control, self.device, self.origin, self.late, self.note)
+        twin._dtypes = self._dtypes
+        return twin
 
     @property
     def before(self) -> list[Node]:
@@ -62,6 +67,25 @@ class Node:
 Edge = tuple[Node, int]  # a value: its producer, and which of the producer's outputs it is
 
 
+@dataclass(eq=False, slots=True)
+class RegionBody:
+    """The inside of a node that stands for several: copies of them, whose inputs from outside are stand-ins."""
+
+    nodes: list[Node]
+    args: list[Node]  # stand-ins, one per input
+    outputs: list[Edge]
+    shapes_known: bool  # the graph tells the shapes of all inputs
+
+
+def duplicate(nodes: Sequence[Node], edges: Sequence[Edge]) -> tuple[list[Node], list[Edge]]:
+    """Copies of nodes, which refer to each other, and edges between them; both can be changed without touching the originals."""
+    twins = {node: node.copy() for node in nodes}
+    for twin in twins.values():
+        twin.inputs = [(twins.get(producer, producer), index) for producer, index in twin.inputs]
+        twin.control = [twins.get(other, other) for other in twin.control] if twin.control else []
+    return list(twins.values()), [(twins.get(producer, producer), index) for producer, index in edges]
+
+
 @dataclass(slots=True)
 class Program:
     """Nodes in an order in which they can run, where fed values enter, and which outputs are fetched."""
@@ -69,6 +93,16 @@ class Program:
     nodes: list[Node]
     args: list[Node]  # one _Arg per feed, in the order of the feeds
     fetches: list[Edge]
+
+    def copy(self) -> Program:
+        """The same program with nodes of its own. Stages that rewire nodes begin with it: what they were given stays as it was."""
+        nodes, edges = duplicate(self.nodes, [*((arg, 0) for arg in self.args), *self.fetches])
+        return Program(nodes, [arg for arg, _ in edges[:len(self.args)]], edges[len(self.args):])
+
+    @property
+    def has_frames(self) -> bool:
+        """Are there primitives of control flow (Switch, Merge, Enter, ...), whose tensors may be dead?"""
+        return any(node.definition.control_flow for node in self.nodes)
 
 
 def check(program: Program) -> None:

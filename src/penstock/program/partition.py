@@ -13,7 +13,7 @@ import numpy as np
 from penstock.graph import dtypes
 from penstock.ops.constant import Const
 from penstock.ops.transfer import Recv, Send
-from penstock.program.ir import Node, Program
+from penstock.program.ir import Edge, Node, Program
 
 
 @dataclass(slots=True)
@@ -24,11 +24,25 @@ class Partition:
     nodes: list[Node] = field(default_factory=list)
 
 
-def partition(program: Program, side: Callable[[str], str] = str) -> list[Partition]:
-    """One Partition per device that has nodes, in the order of their names; the nodes of each in a runnable order.
+@dataclass(slots=True)
+class PartitionedProgram:
+    """A program in parts: its feeds and fetches are nodes of them."""
 
-    With ``side``, a function of a device's name such as the task it belongs to, one per side: only edges between two
-    sides are cut.
+    parts: list[Partition]
+    args: list[Node]
+    fetches: list[Edge]
+
+
+def partition(program: Program) -> PartitionedProgram:
+    """One Partition per device that has nodes, in the order of their names; the nodes of each in a runnable order."""
+    program = program.copy()
+    return PartitionedProgram(cut(program), program.args, program.fetches)
+
+
+def cut(program: Program, side: Callable[[str], str] = str) -> list[Partition]:
+    """``partition`` with the program's own nodes, which are rewired.
+
+    With ``side``, a function of a device's name such as the task it belongs to, there is one part per side: only edges between two sides are cut.
     """
     parts: dict[str, Partition] = {}
     sent: dict[tuple[Node, int, str], Node] = {}

@@ -1,7 +1,6 @@
 """Nests of fetches and feeds: what to compute, and how the results take the shape of what was asked for."""
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -38,7 +37,7 @@ class Fetches:
         self.tensors = [element for element in self._elements if isinstance(element, Tensor)]
         self.targets = [element for element in self._elements if isinstance(element, Operation)]
         self._single = fetches if isinstance(fetches, Tensor) else None
-        self.last: Any = None  # (mutations of the graph, feeds, the session's plan for them), for the next run
+        self.last: Any = None  # (mutations of the graph, feeds, what the back end planned for them), for the next run
 
     def build(self, results: list[Any]) -> Any:
         """The results, one per tensor of ``tensors``, in the form of the fetches."""
@@ -190,34 +189,3 @@ def _feed_array(tensor: Tensor, dtype: dtypes.DType, value: Any) -> np.ndarray:
 def _short(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 80 else text[:77] + "..."
-
-
-# --- results ---------------------------------------------------------------------------------------------------------
-
-def handed_out(slots: list[Any], slot: int) -> Any:
-    """The value in a slot as the caller gets it: a scalar for rank 0, else an array that nobody else holds."""
-    value = slots[slot]
-    if type(value) is not np.ndarray:
-        if not hasattr(value, "read") or not hasattr(value, "lock"):
-            return value
-        value = value.read()  # a variable, fetched by reference
-        return value[()] if value.ndim == 0 else value.copy()
-    if value.ndim == 0:
-        return value[()]
-    base = value.base
-    if base is not None:
-        return value.copy() if not isinstance(base, np.ndarray) or sys.getrefcount(base) > _BASE_ALONE else value
-    return value.copy() if sys.getrefcount(value) > _ALONE or not value.flags.writeable else value
-
-
-def _counts() -> tuple[int, int]:
-    """What getrefcount says in ``handed_out`` of an array that only its slot holds, and of the base of such a view."""
-    slots = [np.zeros(2), np.zeros((2, 2)).reshape(4)]
-    value = slots[0]
-    alone = sys.getrefcount(value)
-    view = slots[1]
-    base = view.base
-    return alone, sys.getrefcount(base)
-
-
-_ALONE, _BASE_ALONE = _counts()

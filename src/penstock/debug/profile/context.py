@@ -10,13 +10,13 @@ from typing import Any
 from tensorboard.compat.proto.config_pb2 import RunMetadata, RunOptions
 
 from penstock.debug.profile.profiler import Profiler
-from penstock.session.session import BaseSession
+from penstock.session.observers import RunObserver, SessionRun, run_observers
 
 _FIRST, _COUNT = range(500), 100  # of the first so many steps, so many are traced unless the program says which
 _VIEWS = {"scope": "profile_name_scope", "op": "profile_operations", "graph": "profile_graph", "code": "profile_python"}
 
 
-class ProfileContext:
+class ProfileContext(RunObserver):
     """Each ``run`` of a session inside the block is a step, counted from 0.
 
     ``trace_steps`` are traced; after each of ``dump_steps`` what is known is written to ``profile_dir/profile_STEP``.
@@ -34,6 +34,7 @@ class ProfileContext:
         self._profiler: Profiler | None = None
         self._step, self._lock = 0, threading.Lock()
         self._trace_next = self._dump_next = False
+        self._due: dict[int, tuple[int, bool, bool]] = {}  # runs under way: (step, is it traced, is it dumped)
 
     @property
     def profiler(self) -> Profiler:
@@ -63,36 +64,37 @@ class ProfileContext:
 
     def __enter__(self) -> ProfileContext:
         if self._enabled:
-            self._plain = BaseSession.run
-            context = self
-
-            def run(session: Any, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
-                return context._run(session, fetches, feed_dict, options, run_metadata)
-
-            BaseSession.run = run  # type: ignore[method-assign,assignment]  # sessions that libraries make inside the block are meant too
+            run_observers.append(self)  # sessions that libraries make inside the block are meant too
         return self
 
     def __exit__(self, *error: Any) -> None:
         if self._enabled:
-            BaseSession.run = self._plain  # type: ignore[method-assign]
+            run_observers.remove(self)
 
-    def _run(self, session: Any, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any) -> Any:
+    def before(self, run: SessionRun) -> None:
+        """Counts a step, and has it traced if its turn has come."""
         with self._lock:
             step, self._step = self._step, self._step + 1
             traced, self._trace_next = step in self._trace or self._trace_next, False
             dumped, self._dump_next = step in self._dump or self._dump_next, False
+            self._due[id(run)] = step, traced, dumped
         if traced:
-            options, run_metadata = options or RunOptions(), RunMetadata() if run_metadata is None else run_metadata
+            options = RunOptions()
+            if run.options is not None:
+                options.CopyFrom(run.options)
             options.trace_level = RunOptions.FULL_TRACE
-        result = self._plain(session, fetches, feed_dict, options, run_metadata)
+            run.options, run.metadata = options, RunMetadata() if run.metadata is None else run.metadata
+
+    def after(self, run: SessionRun) -> None:
+        """Adds what was traced to the profile."""
         with self._lock:
+            step, traced, dumped = self._due.pop(id(run))
             if self._profiler is None:
-                self._profiler = Profiler(session.graph)
+                self._profiler = Profiler(run.graph)
             if traced:
-                self._after(step, run_metadata)
+                self._after(step, run.metadata)
             if dumped:
                 self._write(step)
-        return result
 
     def _after(self, step: int, run_metadata: Any) -> None:
         self.profiler.add_step(step, run_metadata)

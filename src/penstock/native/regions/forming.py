@@ -11,28 +11,20 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from penstock.native.regions.generators import separated
 from penstock.native.regions.membership import Key, assign
 from penstock.ops.transfer import Arg, Region
-from penstock.program.ir import Edge, Node, reference_source
+from penstock.program.ir import Edge, Node, RegionBody, reference_source
 
 _FEWEST = 2  # nodes that compute something: a region of fewer is not worth a call if there is little to compute
 _LITTLE = 4096  # elements of all arrays of a node: NumPy needs no longer for them than a native call takes to begin
 
 
-@dataclass(eq=False, slots=True)
-class RegionBody:
-    """The inside of a region: copies of its nodes, whose inputs from outside are stand-ins."""
-
-    nodes: list[Node]
-    args: list[Node]  # stand-ins, one per input
-    outputs: list[Edge]
-
-
-def form(nodes: list[Node], kept: Collection[Edge], args: Collection[Node], excluded: Collection[str] = ()) -> tuple[list[Node], dict[Edge, Edge]]:
-    """The nodes with regions in place of their members, and where the outputs of members are now.
+def form(nodes: list[Node], kept: Collection[Edge], args: Collection[Node],
+         excluded: Collection[str] = ()) -> tuple[list[Node], dict[Edge, Edge], dict[Node, RegionBody]]:
+    """The nodes with regions in place of their members, where the outputs of members are now, and the inside of each region.
 
     ``kept`` are outputs that the caller wants, ``args`` nodes that are fed, ``excluded`` the names of nodes that must stay outside.
     """
@@ -48,17 +40,18 @@ def form(nodes: list[Node], kept: Collection[Edge], args: Collection[Node], excl
     outside = complete((node for node in nodes if node not in members and node not in folded), (node for node, _ in kept))
     needed = _needed_outside([outside, *bodies.values()], members, kept)
     made: dict[Key, Node] = {}
+    inside: dict[Node, RegionBody] = {}
     moved: dict[Edge, Edge] = {}
     for key, body in bodies.items():
         mine = [edge for edge in needed if members[edge[0]] == key]
-        made[key] = _region(body, mine)
+        made[key], inside[made[key]] = _region(body, mine)
         moved.update({edge: (made[key], index) for index, edge in enumerate(mine)})
     for node in (*outside, *made.values()):
         node.inputs = [moved.get(edge, edge) for edge in node.inputs]
         node.control = list(dict.fromkeys(made[members[other]] if other in members else other for other in node.control))
     position = {made[key]: place[body[-1]] for key, body in bodies.items()}
     position |= {node: place[node] for node in _still_used(outside, made.values(), nodes, kept)}
-    return _sorted(position), moved
+    return _sorted(position), moved, inside
 
 
 def _by_key(members: dict[Node, Key]) -> dict[Key, list[Node]]:
@@ -121,7 +114,7 @@ def _still_used(outside: list[Node], regions: Collection[Node], nodes: list[Node
 # --- making the node -------------------------------------------------------------------------------------------------------------------------
 
 
-def _region(members: list[Node], outputs: list[Edge]) -> Node:
+def _region(members: list[Node], outputs: list[Edge]) -> tuple[Node, RegionBody]:
     inside = {node: replace(node) for node in members}
     stand_ins: dict[Edge, Node] = {}
     for copy in inside.values():
@@ -129,11 +122,18 @@ def _region(members: list[Node], outputs: list[Edge]) -> Node:
                        for producer, index in copy.inputs]
         copy.control = [inside[other] for other in copy.control if other in inside]
     control = list(dict.fromkeys(other for node in members for other in node.control if other not in inside))
-    body = RegionBody(list(inside.values()), list(stand_ins.values()), [(inside[node], index) for node, index in outputs])
+    body = RegionBody(list(inside.values()), list(stand_ins.values()), [(inside[node], index) for node, index in outputs],
+                      all(map(_shape_known, stand_ins)))
     attrs = {"Tin": tuple(node.attrs["T"] for node in stand_ins.values()), "Tout": tuple(node.output_dtypes[index] for node, index in outputs),
              "names": tuple(node.name for node in members)}
     last = members[-1]
-    return Node(Region, f"{last.name}/_region", attrs, list(stand_ins), control, last.device, last.origin, payload=body)
+    return Node(Region, f"{last.name}/_region", attrs, list(stand_ins), control, last.device, last.origin), body
+
+
+def _shape_known(edge: Edge) -> bool:
+    """Does the graph tell the shape of a value?"""
+    node, output = edge
+    return node.origin is not None and output < len(node.origin.outputs) and node.origin.outputs[output].shape.is_fully_defined()
 
 
 def _stand_in(producer: Node, index: int, stand_ins: dict[Edge, Node]) -> Node:
@@ -143,7 +143,7 @@ def _stand_in(producer: Node, index: int, stand_ins: dict[Edge, Node]) -> Node:
     if found is None:
         node, output = edge
         attrs = {"T": node.output_dtypes[output], "index": len(stand_ins)}
-        found = stand_ins[edge] = Node(Arg, f"_input_{len(stand_ins)}_{node.name}", attrs, device=node.device, origin=node.origin, payload=output)
+        found = stand_ins[edge] = Node(Arg, f"_input_{len(stand_ins)}_{node.name}", attrs, device=node.device, origin=node.origin)
     return found
 
 

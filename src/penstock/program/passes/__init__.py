@@ -28,10 +28,12 @@ __all__ = ["NONE", "Options", "optimise", "options_of"]
 
 
 def optimise(program: Program, options: Options) -> Program:
-    """The program after all passes that the options ask for."""
-    if len(program.nodes) < options.fewest_nodes:
+    """The program after all passes that the options ask for; the one that was given stays as it was."""
+    passes = [*[each for _ in range(options.rounds) for each in _passes(options)], *_last(options)]
+    if not passes or len(program.nodes) < options.fewest_nodes:
         return program
-    for run in [*[each for _ in range(options.rounds) for each in _passes(options)], *_last(options)]:
+    program = program.copy()
+    for run in passes:
         promises = Promises(program)
         program = run(program)
         try:

@@ -1,12 +1,14 @@
-"""A step that a client runs in parts on a master: feeds come one by one, and what was computed once is not computed again.
+"""A step that is run in parts: feeds come one by one, and what was computed once is not computed again.
 
-Each part is a step of its own over the cluster. What later parts will need of it is fetched along with what the client
-wants, kept here, and fed to them; an operation that has run is not waited for again. Handles of variables and other
-resources are no values: the operations that give them have no effect and run in every part that needs them.
+Each part is a step of its own, run by whoever runs steps: a local session, or a master over its cluster. What later parts will need of it is fetched
+along with what the client wants, kept here, and fed to them; an operation that has run is not waited for again. Handles of variables and other
+resources are not values: the operations that give them have no effect and run in every part that needs them.
 """
 from __future__ import annotations
 
+import itertools
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from penstock.errors import InvalidArgumentError
@@ -14,6 +16,35 @@ from penstock.graph import dtypes
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.traverse import needed
 from penstock.program.ir import Program
+
+# (feeds, fetches, targets, operations that have run in earlier parts) -> the values of the fetches
+RunPart = Callable[[dict[Tensor, Any], list[Tensor], list[Operation], "frozenset[Operation]"], list[Any]]
+
+
+class PartialSteps:
+    """The steps of a session that are under way in parts, by their handles."""
+
+    def __init__(self) -> None:
+        self._steps: dict[str, PartialStep] = {}
+        self._numbers = itertools.count()
+
+    def setup(self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]) -> str:
+        """Prepares a step; returns its handle."""
+        handle = f"partial_run_{next(self._numbers)}"
+        self._steps[handle] = PartialStep(feeds, fetches, targets)
+        return handle
+
+    def run(self, handle: str, feeds: dict[Tensor, Any], fetches: list[Tensor], targets: list[Operation], run_part: RunPart) -> list[Any]:
+        """The values of the fetches of the next part."""
+        step = self._steps.get(handle)
+        if step is None:
+            raise InvalidArgumentError(None, None, f"Must run 'setup' before performing partial runs! There is no handle {handle!r}.")
+        with step.lock:
+            wanted = step.begin(feeds, fetches, targets)
+            values = dict(zip(wanted, run_part(step.known(), wanted, [op for op in targets if op not in step.done], step.done)))
+            if step.ended(values, [*feeds, *fetches, *targets]):
+                self._steps.pop(handle, None)
+            return [values[tensor] for tensor in fetches]
 
 
 class PartialStep:
@@ -72,16 +103,17 @@ def _gives_handle(op: Operation) -> bool:
 
 
 def without(program: Program, done: frozenset[Operation], targets: list[Operation]) -> Program:
-    """A program in which nobody waits for operations that have run already, and they do not run again."""
+    """A program in which no node waits for operations that have run already, and they do not run again."""
+    program = program.copy()
     for node in program.nodes:
         node.control = [other for other in node.control if other.origin not in done]
     goals = set(targets)
     stack = [node for node, _ in program.fetches] + [node for node in program.nodes if node.origin in goals and node not in program.args]
-    kept = set(program.args)
+    needed_nodes = set(program.args)
     while stack:
         node = stack.pop()
-        if node not in kept:
-            kept.add(node)
-            stack.extend([*(producer for producer, _ in node.inputs), *node.control])
-    program.nodes = [node for node in program.nodes if node in kept]
+        if node not in needed_nodes:
+            needed_nodes.add(node)
+            stack.extend(node.before)
+    program.nodes = [node for node in program.nodes if node in needed_nodes]
     return program

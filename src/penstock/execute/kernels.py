@@ -1,0 +1,80 @@
+"""The kernel of a node: the function of its inputs that the executor calls, and the context that it may ask for.
+
+``kernel_of`` is the only way to a kernel: plans, frames and the diagnosis of native code all take theirs from here. The kind of the device has them.
+"""
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import Any
+
+from penstock.errors import InvalidArgumentError
+from penstock.execute.environment import Environment
+from penstock.execute.step import Step, running
+from penstock.graph.function import FuncGraph
+from penstock.graph.node import Operation
+from penstock.program.devices import Kernel, host_kind, kind_of, memory_of, runs_on_host
+from penstock.program.ir import Node, carries_reference
+from penstock.state.resources import Resources
+
+
+class KernelContext:
+    """What a kernel that asks for ``ctx`` gets: its node, the state of the task, and the step that runs it."""
+
+    __slots__ = ("_environment", "device", "memory", "node", "resources", "state")
+
+    def __init__(self, node: Node, environment: Environment) -> None:
+        self.node, self.device, self._environment = node, node.device, environment
+        self.memory = memory_of(node.device)
+        self.resources = environment.resources if self.memory is None else environment.resources.on(node.device, self.memory.variable)
+        self.state = environment.states.setdefault(node.name, {})  # of this node in this session; persists between steps
+
+    @property
+    def op(self) -> Operation:
+        """The user's operation."""
+        assert self.node.origin is not None
+        return self.node.origin
+
+    @property
+    def step(self) -> Step:
+        """The step that this thread works for."""
+        return running.step
+
+    def kept(self, shared: Any) -> Resources:
+        """Where a resource is kept: with the task if it is shared, by a name that the user gave, otherwise with the session."""
+        return self.resources if shared else self._environment.private
+
+    def detached_step(self, alone: bool = True) -> Step:
+        """A step of its own, for threads that work ahead of the steps that use their results; it ends when it is cancelled."""
+        return Step(alone=alone)
+
+    def call(self, function: FuncGraph, arguments: list[Any]) -> list[Any]:
+        """Runs a function, as a part of this step, on this node's device; returns its outputs."""
+        return self._environment.call_function(function, self.device, arguments, self.step)
+
+
+def kernel_of(node: Node, environment: Environment) -> Kernel:
+    """The kernel of a node, bound to its attributes and its context."""
+    if node.definition.kernel is None:
+        return _no_kernel
+    kind = host_kind() if runs_on_host(node) else kind_of(node.device)
+    if not kind.supports(node):  # placed by a master that does not know the kind
+        raise InvalidArgumentError(None, node.origin, f"no supported kernel for {kind.name} devices is available: '{node.name}' is a "
+                                   f"{node.definition.type}, which has none")
+    return kind.kernel(node, KernelContext(node, environment))
+
+
+def references_of(node: Node, args: Container[Node]) -> tuple[int, ...]:
+    """Positions of inputs that carry a Ref where the op wants its value."""
+    if node.definition.passes_references or node.definition.forwards_reference or node.definition.borrows:
+        return ()
+    positions, position = [], 0
+    for arg, edges in node.definition.group(node.inputs, node.attrs):
+        for producer, index in edges:
+            if not arg.is_ref and carries_reference((producer, index), args):
+                positions.append(position)
+            position += 1
+    return tuple(positions)
+
+
+def _no_kernel(*inputs: Any) -> Any:
+    raise LookupError("this op has no kernel")

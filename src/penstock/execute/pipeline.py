@@ -1,0 +1,125 @@
+"""From a graph to a plan: the stages of ``program/stages.py``, and the packing behind them. Local sessions, workers and functions plan by it.
+
+The policy of the first run lives here, in ``PlannedStep``: many steps run once (initializers, a look at the loss) and need no compiler. So the first
+run of a step has a plan without regions, in which NumPy runs every node of the user's; when the step comes again, the final plan is made.
+"""
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from tensorboard.compat.proto.config_pb2 import RunMetadata
+
+from penstock.execute.environment import Environment
+from penstock.execute.frames import FramePlan
+from penstock.execute.plan import PackedPlan, Plan
+from penstock.execute.step import Step
+from penstock.execute.trace import Trace, fill_partition_graphs
+from penstock.graph.function import FuncGraph
+from penstock.native.config import config
+from penstock.program.ir import Program
+from penstock.program.stages import Stages
+
+
+class Pipeline(Stages):
+    """Makes the plans of one environment, those of the functions that its kernels call included."""
+
+    def __init__(self, environment: Environment) -> None:
+        super().__init__(environment.soft_placement, environment.log_placement, environment.passes)
+        self.environment = environment
+        self._functions: dict[tuple[FuncGraph, str], tuple[int, Plan]] = {}
+        self._lock = threading.Lock()
+        environment.call_function = self._call
+
+    def pack(self, program: Program, native: bool = True, frames: bool = False) -> Plan:
+        """The plan of a program whose nodes have their devices; ``frames`` if tensors that come from elsewhere may be dead."""
+        frames |= program.has_frames
+        program = self.optimise(program, native, frames)
+        plan: Plan
+        if frames:
+            plan = FramePlan(program, self.environment)
+        else:
+            plan = PackedPlan(self.partition(program), self.environment, _why_numpy(native))
+        for observer in self._all_observers():
+            observer.planned(plan, program)
+        return plan
+
+    def _call(self, function: FuncGraph, device: str, arguments: list[Any], step: Step) -> list[Any]:
+        """Runs a function that a node on ``device`` calls; its plan is made at the first call."""
+        known = self._functions.get((function, device))
+        if known is None or known[0] != function._mutations:
+            with self._lock:
+                known = self._functions[function, device] = (function._mutations, self._function_plan(function, device))
+        return known[1].call(arguments, step)
+
+    def _function_plan(self, function: FuncGraph, device: str) -> Plan:
+        program = self.prune(function.outputs, (), function.inputs)
+        return self.pack(self.place(program, self.environment.devices, preferred=device))
+
+    def clear(self) -> None:
+        """Forgets the plans of functions."""
+        self._functions = {}
+
+
+def _why_numpy(native: bool) -> str:
+    """Why a plan has no native code; "" if it may have."""
+    if config.mode == "off":
+        return "the compiler is off (PENSTOCK_COMPILE=off)"
+    return "" if native else "it ran once only: native code is made when a step runs again"
+
+
+class PlannedStep:
+    """A step and its plans, made of one placed program: for its first run, for all later runs, and for runs that are looked at node by node."""
+
+    def __init__(self, pipeline: Pipeline, program: Program, frames: bool = False) -> None:
+        self._pipeline, self._program, self._frames = pipeline, program, frames
+        self._lock = threading.Lock()
+        self._begun = False
+        self._node_by_node: Plan | None = None
+        self.final: Plan | None = None  # for all runs but the first
+        self.drivable: PackedPlan | None = None  # the final plan, if it can run without a thread of its own
+
+    def plan(self, traced: bool = False) -> Plan:
+        """The plan for the next run; for one that is ``traced``, the user's own nodes run by themselves."""
+        if self.final is not None and not traced:
+            return self.final
+        with self._lock:
+            if traced:
+                return self._plain_plan()
+            plan = self._upcoming()
+            self._begun = True
+            return plan
+
+    def prepare(self) -> None:
+        """Makes the plan of the first run before it."""
+        with self._lock:
+            self._upcoming()
+
+    def _upcoming(self) -> Plan:
+        if config.mode == "background" and not self._begun:
+            return self._plain_plan()
+        if self.final is None:
+            self.final = self._pack(native=True)
+            self.drivable = self.final.drivable
+        return self.final
+
+    def _plain_plan(self) -> Plan:
+        if self._node_by_node is None:
+            self._node_by_node = self._pack(native=False)
+        return self._node_by_node
+
+    def run(self, feeds: list[Any], step: Step, trace: bool = False, partition_graphs: bool = False) -> tuple[list[Any], RunMetadata | None]:
+        """The fetched values, and what RunMetadata tells of the run if something was asked for."""
+        if not (trace or partition_graphs):
+            return (self.final or self.plan()).run(feeds, step), None
+        plan, metadata = self.plan(traced=True), RunMetadata()
+        record = Trace() if trace else None
+        values = plan.run(feeds, step, record)
+        if record is not None:
+            metadata.step_stats.CopyFrom(record.step_stats())
+        if partition_graphs:
+            fill_partition_graphs(plan.node_lists, metadata)
+        return values, metadata
+
+    def _pack(self, native: bool) -> Plan:
+        return self._pipeline.pack(self._program, native, self._frames)

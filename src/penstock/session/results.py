@@ -1,0 +1,37 @@
+"""Results as the caller gets them: scalars for rank 0, and arrays that no later step touches."""
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+
+def hand_out(values: list[Any]) -> list[Any]:
+    """The values as the caller gets them. What only the list holds is handed over; what something else still holds is copied."""
+    results: list[Any] = []
+    for value in values:
+        if type(value) is np.ndarray:
+            if value.ndim == 0:
+                value = value[()]
+            elif (base := value.base) is None:
+                if sys.getrefcount(value) > _ALONE or not value.flags.writeable:
+                    value = value.copy()
+            elif not isinstance(base, np.ndarray) or sys.getrefcount(base) > _BASE_ALONE:
+                value = value.copy()
+            base = None
+        results.append(value)
+    return results
+
+
+def _counts() -> tuple[int, int]:
+    """What getrefcount says in ``hand_out`` of an array that only its list holds, and of the base of such a view."""
+    values = [np.zeros(2), np.zeros((2, 2)).reshape(4)]
+    value = values[0]
+    alone = sys.getrefcount(value)
+    view = values[1]
+    base = view.base
+    return alone, sys.getrefcount(base)
+
+
+_ALONE, _BASE_ALONE = _counts()
