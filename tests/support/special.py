@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import penstock as tf
-from penstock.native.calls import Call
+from penstock.native.calls import KernelCall
 from penstock.native.specialise.specialisation import Specialisation
 from penstock.program import ir
 from support.compare import difference
@@ -25,7 +25,7 @@ class Special:
         self._made.table.compile()
 
     @property
-    def calls(self) -> list[Call]:
+    def calls(self) -> list[KernelCall]:
         """The calls of the table."""
         return self._made.table.calls
 

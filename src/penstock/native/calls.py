@@ -10,7 +10,7 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,10 @@ from penstock.native.config import config
 from penstock.native.machine import target
 from penstock.native.unsupported import Unsupported
 
-__all__ = ["Array", "Buffer", "Call", "Code", "Unsupported"]
+if TYPE_CHECKING:
+    from penstock.native.destinations import Destination
+
+__all__ = ["Array", "Buffer", "Code", "KernelCall", "Unsupported"]
 
 
 @dataclass(eq=False, slots=True)
@@ -115,7 +118,7 @@ class Code:
 
 
 @dataclass(eq=False, slots=True)
-class Call:
+class KernelCall:
     """One kernel over some arrays. ``writes`` counts how many operands, at the end of the list, are written (an updated one is among them)."""
 
     code: Code | None  # None: a jump to ``target``, unless the operand, a bool, is true
@@ -126,6 +129,7 @@ class Call:
     flops: int = 0
     nodes: list[Any] = field(default_factory=list)  # those it computes, for reports and errors
     target: int = -1
+    destination: Destination | None = None  # if its result can be written elsewhere
     over: list[tuple[Array, Array]] = field(default_factory=list)  # (output, input): the output may take the input's place if nobody needs that later
 
     @property

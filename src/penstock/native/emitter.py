@@ -21,11 +21,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from penstock.native.calls import Array, Buffer, Call, Code, Unsupported, row_major
+from penstock.native.calls import Array, Buffer, Code, KernelCall, Unsupported, row_major
 
 if TYPE_CHECKING:
     from penstock.native.contract.contractions import Contractions
     from penstock.native.contract.volumes import Volumes
+    from penstock.native.destinations import Destination
     from penstock.native.items import Item
     from penstock.native.kernels.arrays import Arrays
     from penstock.native.kernels.blocks import Blocks
@@ -84,7 +85,7 @@ class Emitter:
     def __init__(self, threads: int, epilogues: bool = True) -> None:
         self.threads = threads
         self.epilogues = epilogues  # may products take over what comes after them?
-        self.calls: list[Call] = []
+        self.calls: list[KernelCall] = []
         self.loops: list[tuple[int, int]] = []  # first and last call of each, inner ones first
         self.homes: dict[Any, Array] = {}  # of values, where they are wanted: see ``joining``
         self.items: list[Item] = []
@@ -154,9 +155,9 @@ class Emitter:
         self.move.copy(source, target)
 
     def call(self, code: Code, operands: Sequence[Array], parts: Sequence[bytes | Sequence[int]], label: str, writes: int = 1,
-             flops: int = 0) -> None:
+             flops: int = 0, destination: Destination | None = None) -> None:
         """One kernel. A part is its words after the operands: ints, or bytes; parts run at the same time. The last ``writes`` operands are
-        written."""
+        written; ``destination``, if the last one could be another array."""
         packed = [part if isinstance(part, bytes) else struct.pack(f"{len(part)}q", *part) for part in parts]
         if packed:
-            self.calls.append(Call(code, list(operands), packed, label, writes, flops, list(self.items)))
+            self.calls.append(KernelCall(code, list(operands), packed, label, writes, flops, list(self.items), destination=destination))

@@ -18,6 +18,7 @@ from penstock.native.calls import Code
 from penstock.native.contract.microkernel import MicroKernels
 from penstock.native.contract.packing import GROUP, PANEL_ROWS, PATCH_WORDS, STAGE, Packing
 from penstock.native.contract.tile import DEPTH, LINE, PAIR, STRIDE, Tile, TileModule, tile_for
+from penstock.native.destinations import RowDestination
 from penstock.native.vector.pieces import advance, loop, maximum, minimum, number
 from penstock.native.vector.vectors import I64, IR, POINTER, allocate, prefetch, zeros
 
@@ -32,6 +33,7 @@ WORDS = (
     "alpha", "floor",  # numbers of the element type, in the lower bits
     "c_width", "c_height", "c_line", "c_image",  # if c_width is not 0, the rows of C are pixels, of lines, of images
 )
+DESTINATION = RowDestination.among(WORDS, width="n_stop", steps=("c_step", "c_batch", "c_line", "c_image"), start="c_at")
 
 
 class _Block(NamedTuple):

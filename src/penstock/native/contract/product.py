@@ -86,7 +86,8 @@ def emit(b: Emitter, p: Product, a: Array, right: Array, c: Array, label: str, e
     code = gemm.code(c.dtype.itemsize)
     parts = [_words(p, tile, {**words, **item, **part}) for item in items for part in _split(p, tile, b.threads, len(items))]
     operands = [a, right, added if added is not None else c, c]
-    b.call(code, operands, parts, label, 1, p.flops * len(items))
+    accumulates = added is not None and added.buffer is c.buffer
+    b.call(code, operands, parts, label, 1, p.flops * len(items), None if accumulates else gemm.DESTINATION)
 
 
 def _shares_panels(p: Product, tile: Tile) -> bool:

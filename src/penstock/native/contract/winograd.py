@@ -120,4 +120,6 @@ class Winograd:
             values = {**words, "start": start, "stop": stop}
             parts.append([values.get(each, 0) for each in kernel.WORDS])
         added = target if epilogue.added is None else epilogue.added
-        self.b.call(kernel.code(name, self.size), [source, self.zeros, added, target], parts, f"{label}: {name}", 1)
+        accumulates = epilogue.added is not None and added.buffer is target.buffer
+        destination = kernel.DESTINATION if kernel.IMAGES[name].to_image and not accumulates else None
+        self.b.call(kernel.code(name, self.size), [source, self.zeros, added, target], parts, f"{label}: {name}", 1, destination=destination)

@@ -13,6 +13,7 @@ from llvmlite import ir
 
 from penstock.native.calls import Code
 from penstock.native.contract.tile import Tile, TileModule, tile_for
+from penstock.native.destinations import RowDestination
 from penstock.native.vector.pieces import advance, loop, number
 from penstock.native.vector.vectors import IR, POINTER, allocate
 
@@ -50,6 +51,7 @@ WORDS = (
     "out_plane", "out_item",  # of the target, if both sides have planes
     "added_image", "added_line", "added_pixel", "has_added", "alpha", "floor",
 )
+DESTINATION = RowDestination.among(WORDS, width="length", steps=("image", "line", "pixel"))  # of the transform to pixels
 STEP = 4  # pixels from a square to the next
 
 

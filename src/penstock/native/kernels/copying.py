@@ -9,12 +9,15 @@ Axes are put in the order of the target, merged where both sides allow it, and t
 """
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from llvmlite import ir
 
-from penstock.native.calls import Code
-from penstock.native.kernels.axes import Axis, collapse, cut
+from penstock.native.calls import Array, Code, KernelCall
+from penstock.native.destinations import FixedDestination, Pitch
+from penstock.native.kernels.axes import Axis, broadcast_strides, collapse, cut
 from penstock.native.vector.pieces import number
 from penstock.native.vector.vectors import IR
 from penstock.native.vector.writer import Writer, word
@@ -87,6 +90,25 @@ def _numbers(source_start: int, target_start: int, offsets: tuple[int, int], axe
 def copy_code(kind: str, itemsize: int) -> Code:
     """The kernel: operands source and target."""
     return Code.of(f"copy {kind} {itemsize}", lambda: _build(kind, itemsize))
+
+
+@dataclass(frozen=True)
+class CopyDestination:
+    """Of a copy: it is planned anew, and may then need another kernel."""
+
+    threads: int
+
+    def moved_parts(self, call: KernelCall, pitch: Pitch, home: Array) -> list[bytes]:
+        """As ``destinations.Destination``."""
+        source, target = call.operands
+        size = home.dtype.itemsize
+        if source.buffer is target.buffer or target.shape != home.shape or not target.contiguous:
+            raise FixedDestination
+        strides = broadcast_strides(source.shape, source.strides, home.shape)
+        kind, parts = plan_copy(list(zip(home.shape, strides, home.strides)), size, self.threads)
+        if copy_code(kind, size) is not call.code:
+            raise FixedDestination
+        return [struct.pack(f"{len(part)}q", *part) for part in parts]
 
 
 def _build(kind: str, itemsize: int) -> str:

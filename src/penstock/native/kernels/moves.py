@@ -9,7 +9,7 @@ import numpy as np
 
 from penstock.native.calls import Array, Code, row_major
 from penstock.native.kernels.axes import broadcast_strides, collapse, shared
-from penstock.native.kernels.copying import LARGE, accumulate_module, copy_code, plan_copy
+from penstock.native.kernels.copying import LARGE, CopyDestination, accumulate_module, copy_code, plan_copy
 from penstock.native.kernels.views import reshaped_strides, seen_through
 from penstock.native.unsupported import Unsupported
 from penstock.native.vector.writer import element
@@ -65,7 +65,7 @@ class Moves:
             return
         size = target.dtype.itemsize
         kind, parts = plan_copy(list(zip(target.shape, strides, target.strides)), size, self.emit.threads)
-        self.emit.call(copy_code(kind, size), [source, target], parts, label)
+        self.emit.call(copy_code(kind, size), [source, target], parts, label, destination=CopyDestination(self.emit.threads))
 
     def copied(self, array: Array, label: str = "copy") -> Array:
         """A copy, contiguous."""

@@ -10,8 +10,9 @@ import numpy as np
 from penstock.native.calls import Array
 from penstock.native.kernels.axes import shared
 from penstock.native.kernels.lrn import lrn, lrn_gradient
-from penstock.native.kernels.pooling_kernel import TAP, pool_code
+from penstock.native.kernels.pooling_kernel import DESTINATION, TAP, pool_code
 
+_MOVABLE = ("max", "mean", "sum", "pick")  # the kernels that heed the distance between the results' pixels
 _NARROW = 2  # bytes of floats that are computed with as float32
 
 
@@ -80,7 +81,7 @@ class Pooling:
             return
         flat = [channels, channels, *[number for axis in axes for number in axis]]
         parts = [[*part, *flat] for part in shared(rows, self.emit.threads, work, each=4)]
-        self.emit.call(pool_code(how, dtype), operands, parts, f"pool {how}", flops=work)
+        self.emit.call(pool_code(how, dtype), operands, parts, f"pool {how}", flops=work, destination=DESTINATION if how in _MOVABLE else None)
 
     def _check(self, grad: Array, shape: Sequence[int]) -> None:
         if grad.shape != tuple(shape):

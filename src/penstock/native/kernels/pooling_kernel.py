@@ -21,6 +21,7 @@ from llvmlite import ir
 from penstock.graph import dtypes as dt
 from penstock.graph.dtypes import DType, as_dtype
 from penstock.native.calls import Code
+from penstock.native.destinations import RowDestination
 from penstock.native.vector.builder import VectorBuilder
 from penstock.native.vector.elements import Elements, from_memory
 from penstock.native.vector.pieces import number
@@ -30,6 +31,7 @@ from penstock.native.vector.writer import Writer
 
 _AXIS = ("size", "window", "stride", "before", "count")
 NUMBERS = ("first", "last", "channels", "pitch", *[f"{name}{axis}" for axis in range(3) for name in _AXIS])
+DESTINATION = RowDestination.among(NUMBERS, width="channels", steps=("pitch",), in_elements=True)
 _VECTORS = 4  # per block of channels, where there are enough
 TAP = dt.int16  # which tap of a window holds the maximum; -1 if none does
 

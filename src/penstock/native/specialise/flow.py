@@ -19,7 +19,7 @@ import numpy as np
 
 from penstock.graph import dtypes
 from penstock.graph.function import FuncGraph
-from penstock.native.calls import Array, Buffer, Call, Code, Unsupported
+from penstock.native.calls import Array, Buffer, Code, KernelCall, Unsupported
 from penstock.native.items import Item, Value
 from penstock.native.machine.abi import ARRAY_DATA, OUT_OF_MEMORY
 from penstock.native.specialise.fallback import Fallback
@@ -280,11 +280,11 @@ class Flow:
         for result, output in zip(function.scope.emit(), outputs):
             self.emit.copy(result, output)
 
-    def _jump(self, condition: Array | None) -> Call:
+    def _jump(self, condition: Array | None) -> KernelCall:
         """A jump, unless the condition is true; the target is set later."""
         emit = self.emit
         never = condition if condition is not None else emit.constant(np.zeros((), np.bool_))
-        emit.calls.append(Call(None, [never], [], "jump", 0, 0, list(emit.items)))
+        emit.calls.append(KernelCall(None, [never], [], "jump", 0, 0, list(emit.items)))
         return emit.calls[-1]
 
     # --- lists ---------------------------------------------------------------------------------------------------------------------------

@@ -6,23 +6,15 @@ loop writes to a home as to any other memory. An op with a kernel of its own is 
 """
 from __future__ import annotations
 
-import functools
 import math
-import struct
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from penstock.native.calls import Array, Call, Code
-from penstock.native.contract import gemm, winograd_kernel
+from penstock.native.calls import Array, KernelCall
+from penstock.native.destinations import FixedDestination, Pitch
 from penstock.native.fusion.cluster_space import Kind, kind_of
 from penstock.native.items import Item, Value
-from penstock.native.kernels.axes import broadcast_strides
-from penstock.native.kernels.copying import copy_code, plan_copy
-from penstock.native.kernels.pooling_kernel import NUMBERS as POOL_NUMBERS
-from penstock.native.kernels.pooling_kernel import pool_code
 
 if TYPE_CHECKING:
     from penstock.native.emitter import Emitter
@@ -74,35 +66,6 @@ def _readable(value: Value, joining: Item) -> bool:
 
 # --- calls that are there already ------------------------------------------------------------------------------------
 
-class _Stays(Exception):
-    """The call cannot write anywhere else."""
-
-
-@dataclass(frozen=True)
-class _Pitch:
-    """Rows of ``old`` bytes that followed each other begin at distances of ``new`` bytes."""
-
-    old: int
-    new: int
-    rows: int
-
-    def at(self, offset: int) -> int:
-        """Where the byte at an offset is now."""
-        return offset // self.old * self.new + offset % self.old
-
-    def step(self, step: int) -> int:
-        """A distance between rows."""
-        if self.rows == 1:
-            return step
-        if step % self.old:
-            raise _Stays
-        return step // self.old * self.new
-
-    def check(self, stop: int) -> None:
-        """A row has to end before this byte."""
-        if self.rows > 1 and stop > self.old:
-            raise _Stays
-
 
 def settled(emitter: Emitter, value: Value, array: Array, first: int) -> Array:
     """The home of a value that the calls from ``first`` on have computed, if they can write there instead of to the array."""
@@ -111,96 +74,18 @@ def settled(emitter: Emitter, value: Value, array: Array, first: int) -> Array:
     if home is None or not calls or array.buffer.kind != "arena" or array.offset or array.nbytes != array.buffer.nbytes or not array.contiguous:
         return array
     try:
-        changed = [(index, _redirected(emitter, call, array, home)) for index, call in calls]
-    except _Stays:
+        changed = [(index, _redirected(call, array, home)) for index, call in calls]
+    except FixedDestination:
         return array
     for index, call in changed:
         emitter.calls[index] = call
     return home
 
 
-def _redirected(emitter: Emitter, call: Call, array: Array, home: Array) -> Call:
+def _redirected(call: KernelCall, array: Array, home: Array) -> KernelCall:
     """The call with the home instead of the array, which it must write and never read."""
-    read = call.operands[:-1]
-    parts = _writers(array.dtype).get(call.code) if call.code is not None else None
-    if parts is None or call.writes != 1 or call.operands[-1].buffer is not array.buffer or call.operands[-1].offset:
-        raise _Stays
-    pitch = _pitch(array, home)
-    packed = parts(call, pitch, home, emitter.threads)
-    operands = [home if each.buffer is array.buffer else each for each in read]
-    return Call(call.code, [*operands, home], packed, call.label, 1, call.flops, call.nodes)
-
-
-def _pitch(array: Array, home: Array) -> _Pitch:
-    """Axes from the joined one on are as they were; those before it lie further apart."""
-    size = array.dtype.itemsize
-    for extent, step in zip(reversed(array.shape), reversed(home.strides)):
-        if extent != 1 and step != size:
-            return _Pitch(size, step, array.nbytes // size)
-        size *= extent
-    return _Pitch(size, size, 1)
-
-
-Parts = Callable[[Call, _Pitch, Array, int], list[bytes]]
-
-
-@functools.cache
-def _writers(dtype: np.dtype) -> dict[Code, Parts]:
-    """The kernels, for elements of this type, that can write rows at any distance."""
-    size = dtype.itemsize
-    found: dict[Code, Parts] = {copy_code(kind, size): _copy for kind in ("rows", "fill", "swap", "items")}
-    found |= {pool_code(how, dtype): _pool for how in ("max", "mean", "sum", "pick")}
-    if dtype.kind == "f" and size in (4, 8):
-        found[gemm.code(size)] = _product
-        found[winograd_kernel.code("output", size)] = _winograd
-    return found
-
-
-def _changed(part: bytes, names: Sequence[str], change: Callable[[dict[str, int]], None]) -> bytes:
-    words = list(struct.unpack(f"{len(part) // 8}q", part))
-    named = dict(zip(names, words))
-    change(named)
-    return struct.pack(f"{len(words)}q", *named.values(), *words[len(names):])
-
-
-def _product(call: Call, pitch: _Pitch, home: Array, threads: int) -> list[bytes]:
-    def change(w: dict[str, int]) -> None:
-        if w["has_added"] and call.operands[2].buffer is call.operands[3].buffer:
-            raise _Stays
-        pitch.check(w["c_at"] % pitch.old + w["n_stop"] * home.dtype.itemsize)
-        for name in ("c_step", "c_batch", "c_line", "c_image"):
-            w[name] = pitch.step(w[name])
-        w["c_at"] = pitch.at(w["c_at"])
-
-    return [_changed(part, gemm.WORDS, change) for part in call.parts]
-
-
-def _winograd(call: Call, pitch: _Pitch, home: Array, threads: int) -> list[bytes]:
-    def change(w: dict[str, int]) -> None:
-        if w["has_added"] and call.operands[2].buffer is call.operands[3].buffer:
-            raise _Stays
-        pitch.check(w["length"] * home.dtype.itemsize)
-        for name in ("image", "line", "pixel"):
-            w[name] = pitch.step(w[name])
-
-    return [_changed(part, winograd_kernel.WORDS, change) for part in call.parts]
-
-
-def _pool(call: Call, pitch: _Pitch, home: Array, threads: int) -> list[bytes]:
-    def change(w: dict[str, int]) -> None:
-        pitch.check(w["channels"] * home.dtype.itemsize)
-        w["pitch"] = pitch.step(w["pitch"] * home.dtype.itemsize) // home.dtype.itemsize
-
-    return [_changed(part, POOL_NUMBERS, change) for part in call.parts]
-
-
-def _copy(call: Call, pitch: _Pitch, home: Array, threads: int) -> list[bytes]:
-    source, target = call.operands
-    size = home.dtype.itemsize
-    if source.buffer is target.buffer or target.shape != home.shape or not target.contiguous:
-        raise _Stays
-    strides = broadcast_strides(source.shape, source.strides, home.shape)
-    kind, parts = plan_copy(list(zip(home.shape, strides, home.strides)), size, threads)
-    if copy_code(kind, size) is not call.code:
-        raise _Stays
-    return [struct.pack(f"{len(part)}q", *part) for part in parts]
+    *read, written = call.operands
+    if call.destination is None or call.writes != 1 or written.buffer is not array.buffer or written.offset:
+        raise FixedDestination
+    parts = call.destination.moved_parts(call, Pitch.between(array, home), home)
+    return replace(call, operands=[*[home if each.buffer is array.buffer else each for each in read], home], parts=parts)

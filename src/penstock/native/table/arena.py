@@ -5,13 +5,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from penstock.native.calls import Buffer, Call
+from penstock.native.calls import Buffer, KernelCall
 
 ALIGNMENT = 64
 GUARD = 0  # bytes after each buffer, with a pattern: tests set it to see whether a kernel writes where it should not. Buffers then share nothing
 
 
-def plan_arena(calls: Sequence[Call], status: Buffer, loops: Sequence[tuple[int, int]] = ()) -> tuple[dict[Buffer, int], int]:
+def plan_arena(calls: Sequence[KernelCall], status: Buffer, loops: Sequence[tuple[int, int]] = ()) -> tuple[dict[Buffer, int], int]:
     """An offset for each buffer of the arena, and the arena's size: the largest buffers first, each at the lowest place that is free during its life.
 
     What is there when a loop begins, and is used in it, lives until the loop ends: the next iteration needs it again.
@@ -43,7 +43,7 @@ def plan_arena(calls: Sequence[Call], status: Buffer, loops: Sequence[tuple[int,
     return offsets, total
 
 
-def _in_place(calls: Sequence[Call], lives: dict[Buffer, tuple[int, int]]) -> dict[Buffer, Buffer]:
+def _in_place(calls: Sequence[KernelCall], lives: dict[Buffer, tuple[int, int]]) -> dict[Buffer, Buffer]:
     """Outputs that take the place of an input that dies with the call: what is read and written is in the cache once, not twice."""
     home: dict[Buffer, Buffer] = {}
     for index, call in enumerate(calls):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.native.calls import Array, Buffer, Call
+from penstock.native.calls import Array, Buffer, KernelCall
 from penstock.native.machine.abi import ARRAY_DATA, OUT_OF_MEMORY
 from penstock.native.machine.driver import BINDING, CALL, HEADER, MOST_PARTS
 from penstock.native.machine.team import native_driver, team
@@ -80,7 +80,7 @@ class Instance:
                 self._bindings += [cell, position, array.offset]
         return cell
 
-    def _fill(self, calls: Sequence[Call]) -> np.ndarray:
+    def _fill(self, calls: Sequence[KernelCall]) -> np.ndarray:
         pieces = []
         for call in calls:
             if call.code is None:
@@ -91,7 +91,7 @@ class Instance:
             pieces += [head + part + bytes(longest - len(part)) for part in call.parts]
         return np.frombuffer(bytearray(b"".join(pieces) or bytes(8)), np.int64)
 
-    def _table_of(self, calls: Sequence[Call]) -> np.ndarray:
+    def _table_of(self, calls: Sequence[KernelCall]) -> np.ndarray:
         rows, at = [], _address(self._words)
         for call in calls:
             if call.code is None:  # a jump: see ``driver.CALL``
@@ -122,7 +122,7 @@ class Instance:
         memory = (ctypes.c_char * max(array.buffer.nbytes - array.offset, 1)).from_address(int(self._cell_memory[self._cell(array)]))
         return np.ndarray(array.shape, array.dtype, memory, 0, array.strides).copy()  # type: ignore[arg-type]
 
-    def iterations(self, index: int) -> list[tuple[Call, int]]:
+    def iterations(self, index: int) -> list[tuple[KernelCall, int]]:
         """The loops around a call, inner ones first, each as its jump to the top, and how many iterations it had ended before the run stopped there.
 
         The jump out of a loop counts how often it was not taken, and forgets it when it is: see ``driver.py``.
