@@ -97,8 +97,8 @@ class Code:
     @classmethod
     def of(cls, key: str, build: Callable[[], str], symbol: str = "kernel", complete: bool = True) -> Code:
         """The code of this key."""
-        found = cls._known.get(key)
-        return found if found is not None else cls._known.setdefault(key, cls(key, build, symbol, complete))
+        code = cls._known.get(key)
+        return code if code is not None else cls._known.setdefault(key, cls(key, build, symbol, complete))
 
     def compile(self) -> None:
         """Compiles and links it, by way of the cache on disk. Raises Unsupported."""

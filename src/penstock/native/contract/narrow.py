@@ -38,13 +38,13 @@ def by_float32(method: Callable[P, Array]) -> Callable[P, Array]:
     def contraction(*positional: P.args, **named: P.kwargs) -> Array:
         bound = signature.bind(*positional, **named)
         given: dict[str, Any] = bound.arguments
-        found = [value.dtype for value in given.values() if isinstance(value, Array) and value.dtype in _TYPES]
-        if not found:
+        dtypes = [value.dtype for value in given.values() if isinstance(value, Array) and value.dtype in _TYPES]
+        if not dtypes:
             return method(*positional, **named)
         b: Emitter = given["self"].b
         into = given.pop("into", None)
         given.update({name: _widened(b, value) for name, value in given.items()})
-        return _narrowed(b, method(*bound.args, **bound.kwargs), found[0], into)
+        return _narrowed(b, method(*bound.args, **bound.kwargs), dtypes[0], into)
 
     return contraction
 

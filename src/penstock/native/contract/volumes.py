@@ -46,8 +46,8 @@ class Volumes:
         attrs = _flat_attrs(strides, dilations, w, data_format)
         for meeting in _meetings(w):
             for volume in range(x.shape[0]):
-                found = self.emit.contract.conv2d(self._inputs(x, volume, meeting), self._tap(filter, meeting), **attrs)
-                self.emit.move.accumulate(found, self._outputs(result, volume, meeting), "conv3d")
+                products = self.emit.contract.conv2d(self._inputs(x, volume, meeting), self._tap(filter, meeting), **attrs)
+                self.emit.move.accumulate(products, self._outputs(result, volume, meeting), "conv3d")
         return self._back(result, data_format)
 
     def conv3d_backprop_input(self, input_sizes: Array, filter: Array, out_backprop: Array, strides: Ints, padding: str, data_format: str,
@@ -61,8 +61,8 @@ class Volumes:
         for meeting in _meetings(w):
             images = self.emit.constant(np.array([meeting.count, *result.shape[2:]], np.int32))
             for volume in range(sizes[0]):
-                found = self.emit.contract.conv2d_backprop_input(images, self._tap(filter, meeting), self._outputs(dy, volume, meeting), **attrs)
-                self.emit.move.accumulate(found, self._inputs(result, volume, meeting), "conv3d input gradient")
+                gradients = self.emit.contract.conv2d_backprop_input(images, self._tap(filter, meeting), self._outputs(dy, volume, meeting), **attrs)
+                self.emit.move.accumulate(gradients, self._inputs(result, volume, meeting), "conv3d input gradient")
         return self._back(result, data_format)
 
     def conv3d_backprop_filter(self, input: Array, filter_sizes: Array, out_backprop: Array, strides: Ints, padding: str, data_format: str,

@@ -140,11 +140,11 @@ class _Writer:
 
     def _strides(self, array: Array, shape: tuple[int, ...]) -> Strides:
         """An array's strides along the axes of the space, as an operand or a result of an item of this shape."""
-        found = [stride for stride, extent in zip(broadcast_strides(array.shape, array.strides, shape), shape) if extent != 1]
+        own = [stride for stride, extent in zip(broadcast_strides(array.shape, array.strides, shape), shape) if extent != 1]
         if without_ones(shape) == self.space.shape:
-            return tuple(found)
+            return tuple(own)
         along = [0] * len(self.space.shape)
-        for axis, stride in zip(self.space.kept, found, strict=True):
+        for axis, stride in zip(self.space.kept, own, strict=True):
             along[axis] = stride
         return tuple(along)
 

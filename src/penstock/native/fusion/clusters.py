@@ -53,11 +53,11 @@ class _Grouping:
     def _closure(self) -> None:
         """What comes before and after each item."""
         for index, item in enumerate(self.items):
-            found = {self.position[value.item] for value in item.inputs if value.item in self.position}  # others stand outside of the function
-            found |= {self.position[other] for other in item.after if other in self.position}
-            self.direct.append(sorted(found))
+            producers = {self.position[value.item] for value in item.inputs if value.item in self.position}  # others stand outside of the function
+            producers |= {self.position[other] for other in item.after if other in self.position}
+            self.direct.append(sorted(producers))
             before = 0
-            for other in found:
+            for other in producers:
                 before |= self.groups[other].before | self.groups[other].bits
             mine = _Group(index, before, space_of(item, self.kinds[index]))
             mine.operands, mine.updates = len(item.inputs) + len(item.outputs), bool(item.node.definition.updates)
@@ -129,15 +129,15 @@ class _Grouping:
         return self._levels(sorted([*a.members, *b.members]), space, updates)
 
     def _levels(self, members: Sequence[int], space: Space, updates: bool, known: dict[Value, Level] | None = None) -> dict[Value, Level] | None:
-        found: dict[Value, Level] = {}
-        levels: Mapping[Value, Level] = found if known is None else ChainMap(found, known)
+        new: dict[Value, Level] = {}
+        levels: Mapping[Value, Level] = new if known is None else ChainMap(new, known)
         for index in members:
             level = space.level(self.items[index], self.kinds[index], levels)
             if level is None or not space.admits(level, updates):
                 return None
             for value in self.items[index].outputs:
-                found[value] = level
-        return found
+                new[value] = level
+        return new
 
     def _operands(self, members: list[int]) -> int:
         """How many arrays some items read and write."""
@@ -168,12 +168,12 @@ class _Grouping:
             each.after |= a.after | bits
 
     def _groups_in(self, mask: int) -> list[_Group]:
-        found = []
+        groups = []
         while mask:
             each = self.groups[(mask & -mask).bit_length() - 1]
-            found.append(each)
+            groups.append(each)
             mask &= ~each.bits
-        return found
+        return groups
 
     def result(self) -> list[list[Item]]:
         """The groups in order: of those that can run, the one with the earliest item."""

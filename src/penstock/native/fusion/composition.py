@@ -185,10 +185,10 @@ def _parts(item: Item) -> list[Item] | None:
     arguments = definition.arguments([Term(b, value) for value in item.inputs], item.node.attrs)
     names = definition.parameters_of(definition.compose)
     try:
-        found = definition.compose(*[b if name == "b" else arguments[name] if isinstance(name, int) else item.node.attrs[name] for name in names])
+        result = definition.compose(*[b if name == "b" else arguments[name] if isinstance(name, int) else item.node.attrs[name] for name in names])
     except Unsupported:
         return None
-    terms = found if isinstance(found, tuple) else (found,)
+    terms = result if isinstance(result, tuple) else (result,)
     own: list[Term] = []
     for term in terms:
         again = term.value.item not in b.items or any(term.value is other.value for other in own)

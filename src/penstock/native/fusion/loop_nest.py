@@ -117,27 +117,27 @@ class Nest:
     @functools.cached_property
     def starts(self) -> dict[int, int]:
         """The first id of each step, by the step's index."""
-        found, at = {}, len(self.inputs)
+        starts, at = {}, len(self.inputs)
         for index, step in enumerate(self.steps):
-            found[index] = at
+            starts[index] = at
             at += len(step.dtypes)
-        return found
+        return starts
 
     @functools.cached_property
     def kept(self) -> tuple[bool, ...]:
         """For each id: is it the same for all indices of the reduced axes?"""
-        found = [each.kept for each in self.inputs]
+        kept = [each.kept for each in self.inputs]
         for step in self.steps:
-            found += [isinstance(step, Fold) or all(found[operand] for operand in step.operands)] * len(step.dtypes)
-        return tuple(found)
+            kept += [isinstance(step, Fold) or all(kept[operand] for operand in step.operands)] * len(step.dtypes)
+        return tuple(kept)
 
     @functools.cached_property
     def phases(self) -> tuple[int, ...]:
         """For each id: how many loops over the reduced axes have to be over before it can be computed."""
-        found = [0 for _ in self.inputs]
+        phases = [0 for _ in self.inputs]
         for step in self.steps:
-            found += [max((found[operand] for operand in step.operands), default=0) + isinstance(step, Fold)] * len(step.dtypes)
-        return tuple(found)
+            phases += [max((phases[operand] for operand in step.operands), default=0) + isinstance(step, Fold)] * len(step.dtypes)
+        return tuple(phases)
 
     @functools.cached_property
     def loops(self) -> int:
@@ -162,16 +162,16 @@ class Nest:
 
     def needed(self, targets: Iterable[int], ready: Iterable[int] = ()) -> set[int]:
         """The ids that are computed on the way to the targets, if some are ready."""
-        ready, found, waiting = set(ready), set(), list(targets)
+        ready, needed, waiting = set(ready), set(), list(targets)
         while waiting:
             each = waiting.pop()
-            if each in found or each in ready:
+            if each in needed or each in ready:
                 continue
-            found.add(each)
+            needed.add(each)
             maker = self.makers[each]
             if maker is not None:
                 waiting.extend(maker.operands)
-        return found
+        return needed
 
     @property
     def ours(self) -> bool:

@@ -43,14 +43,14 @@ def lower(b: VectorBuilder, step: Step, operands: Sequence[VectorValue]) -> list
 
 def why_not(definition: OpDef, attrs: dict[str, Any], input_dtypes: Sequence[DType]) -> str | None:
     """Why an op of these types cannot be part of a kernel; None if it can."""
-    found = _look(definition, attrs, input_dtypes)
-    return found if isinstance(found, str) else None
+    answer = _look(definition, attrs, input_dtypes)
+    return answer if isinstance(answer, str) else None
 
 
 def cost(definition: OpDef, attrs: dict[str, Any], input_dtypes: Sequence[DType]) -> int:
     """How many LLVM instructions an op is."""
-    found = _look(definition, attrs, input_dtypes)
-    return found if isinstance(found, int) else 0
+    answer = _look(definition, attrs, input_dtypes)
+    return answer if isinstance(answer, int) else 0
 
 
 def _look(definition: OpDef, attrs: dict[str, Any], input_dtypes: Sequence[DType]) -> int | str:

@@ -95,12 +95,12 @@ class NestKernel:
             return
         b = self.b
         with b.goto_entry_block():
-            origin, found = allocate(b, POINTER, self.operands), allocate(b, POINTER, self.operands)
+            origin, places = allocate(b, POINTER, self.operands), allocate(b, POINTER, self.operands)
         for k, pointer in enumerate(pointers):
             b.store(pointer, b.gep(origin, [number(k)], source_etype=POINTER))
         with loop(b, self.words[f"{axes}_start"], self.words[f"{axes}_stop"]) as index:
-            b.call(self.locate, [self.tables[axes], self.words[f"{axes}_rank"], index, origin, found])
-            yield [b.load(b.gep(found, [number(k)], source_etype=POINTER), typ=POINTER) for k in range(self.operands)]
+            b.call(self.locate, [self.tables[axes], self.words[f"{axes}_rank"], index, origin, places])
+            yield [b.load(b.gep(places, [number(k)], source_etype=POINTER), typ=POINTER) for k in range(self.operands)]
 
     def _at_row(self, pointers: list[IR], row: IR) -> list[IR]:
         return [advance(self.b, pointer, self.b.mul(row, stride)) for pointer, stride in zip(pointers, self.row_strides)]

@@ -12,10 +12,10 @@ def spills(nest: Nest) -> dict[int, int]:
     """The ids of these values, and the loop that stores each."""
     if nest.form != "rows" or nest.loops < 2:
         return {}
-    found: dict[int, int] = {}
+    spilled: dict[int, int] = {}
     computed: dict[int, int] = {}  # and in which loop first
     for loop in range(nest.loops):
-        ready = nest.ready(loop) | found.keys()
+        ready = nest.ready(loop) | spilled.keys()
         waiting, seen = list(nest.targets(loop)), set()
         while waiting:
             each = waiting.pop()
@@ -26,22 +26,22 @@ def spills(nest: Nest) -> dict[int, int]:
             if maker is None:
                 continue
             if each in computed and not nest.kept[each] and _price(nest, each, ready) > _WORTH:
-                found[each] = computed[each]
+                spilled[each] = computed[each]
                 continue
             waiting.extend(maker.operands)
-        for each in nest.needed(nest.targets(loop), nest.ready(loop) | found.keys()):
+        for each in nest.needed(nest.targets(loop), nest.ready(loop) | spilled.keys()):
             computed.setdefault(each, loop)
-    return found
+    return spilled
 
 
 def last_reads(nest: Nest) -> dict[int, int]:
     """For each input that is read per element: the last loop over a row that reads it."""
-    stored, found = spills(nest), {}
+    stored, reads = spills(nest), {}
     for loop in range(nest.loops):
         ready = nest.ready(loop) | {each for each, when in stored.items() if when < loop}
         targets = [*nest.targets(loop), *[each for each, when in stored.items() if when == loop]]
-        found.update(dict.fromkeys((each for each in nest.needed(targets, ready) if each < len(nest.inputs)), loop))
-    return found
+        reads.update(dict.fromkeys((each for each in nest.needed(targets, ready) if each < len(nest.inputs)), loop))
+    return reads
 
 
 def _price(nest: Nest, value: int, ready: set[int]) -> int:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 def merged(emitter: Emitter, items: Sequence[Item]) -> list[Item]:
     """The items, with sums of products as fewer of them."""
     merger = _Merger(emitter, items)
-    found = [each for item in items for each in (merger.merge(item) if item.node.definition.sums else [item])]
-    return [item for item in found if item not in merger.gone]
+    result = [each for item in items for each in (merger.merge(item) if item.node.definition.sums else [item])]
+    return [item for item in result if item not in merger.gone]
 
 
 class _Merger:

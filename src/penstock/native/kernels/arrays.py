@@ -45,13 +45,13 @@ class Store:
 
     def gradient(self, source: str) -> Store:
         """The array of the gradients of these elements."""
-        found = self.gradients.get(source)
-        if found is None:
-            found = Store(f"{self.name}@{source}", self.dtype, self.size, self.declared, not self.adds, self.same, adds=True)
-            self.gradients[source] = found
+        store = self.gradients.get(source)
+        if store is None:
+            store = Store(f"{self.name}@{source}", self.dtype, self.size, self.declared, not self.adds, self.same, adds=True)
+            self.gradients[source] = store
         if self.element is not None:
-            found.fit(self.element)
-        return found
+            store.fit(self.element)
+        return store
 
     @property
     def nbytes(self) -> int:

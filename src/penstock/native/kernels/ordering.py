@@ -161,8 +161,8 @@ def _build_in_top_k(bits: int) -> str:
             value = w.load(w.item(line, index, FLOAT), FLOAT, lanes)
             above = b.fcmp_ordered(">", value, w.broadcast(chosen, lanes))
             endless = b.not_(b.fcmp_ordered("<", w.intrinsic("fabs", value), w.splat(FLOAT, np.inf, lanes)))
-            for found, kept in ((above, more), (endless, wrong)):
-                ones = b.zext(found, of(I32, lanes))
+            for lanes_found, kept in ((above, more), (endless, wrong)):
+                ones = b.zext(lanes_found, of(I32, lanes))
                 ones = ones if lanes > 1 else b.insert_element(zero, ones, ir.Constant(I32, 0))
                 b.store(b.add(b.load(kept, typ=lanes_kind), ones), kept)
 

@@ -112,8 +112,8 @@ class Skeleton:
         w, b = self.w, self.b
         at = w.item(pointer, b.add(b.mul(place, w.channels), channel), memory_type(dtype))
         if vectors > 1:
-            found = [self.elements.load_whole(b, w.item(at, k * LANES, memory_type(dtype)), None, dtype) for k in range(vectors)]
-            values = [from_memory(self.v, value, dtype) for value in found]
+            vectors_read = [self.elements.load_whole(b, w.item(at, k * LANES, memory_type(dtype)), None, dtype) for k in range(vectors)]
+            values = [from_memory(self.v, value, dtype) for value in vectors_read]
         else:
             values = self.elements.load(self.v, [(at, None, dtype)], whole, left)
         return [VectorValue(value.ir, dt.float32) if dtype in NARROW else value for value in values]

@@ -156,6 +156,6 @@ def _build_search(kind: ir.Type, letter: str, right: bool, bits: int) -> str:
         b.store(b.select(behind, b.sub(b.sub(size, half), number(1)), half), left)
         b.branch(head)
         b.position_at_end(done)
-        found = b.load(low, typ=I64)
-        w.store(found if bits == 64 else b.trunc(found, out), w.item(w.result, at, out), out)
+        place = b.load(low, typ=I64)
+        w.store(place if bits == 64 else b.trunc(place, out), w.item(w.result, at, out), out)
     return w.finish()

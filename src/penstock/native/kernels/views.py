@@ -36,15 +36,15 @@ def shadow(array: Array) -> np.ndarray:
 def seen_through(array: Array, function: Callable[[np.ndarray], Any]) -> Any:
     """The view, or tuple of views, of the array that the function makes of a shadow. Raises Unsupported for arguments that do not fit."""
     try:
-        found = function(shadow(array))
+        views = function(shadow(array))
     except (KernelError, ValueError, IndexError) as error:
         raise Unsupported(f"the arguments do not fit: {error}") from error
-    return tuple(_view(array, each) for each in found) if isinstance(found, (tuple, list)) else _view(array, found)
+    return tuple(_view(array, each) for each in views) if isinstance(views, (tuple, list)) else _view(array, views)
 
 
-def _view(array: Array, found: np.ndarray) -> Array:
-    offset = found.__array_interface__["data"][0] - _ADDRESS if found.size else 0
-    return Array(array.buffer, array.dtype, found.shape, found.strides, array.offset + offset)
+def _view(array: Array, view: np.ndarray) -> Array:
+    offset = view.__array_interface__["data"][0] - _ADDRESS if view.size else 0
+    return Array(array.buffer, array.dtype, view.shape, view.strides, array.offset + offset)
 
 
 def reshaped_strides(array: Array, shape: Sequence[int]) -> tuple[int, ...] | None:

@@ -100,13 +100,13 @@ def _checksum(name: str, payload: bytes) -> bytes:
 
 def entries() -> list[tuple[Path, os.stat_result]]:
     """All files, the one used longest ago first."""
-    found = []
+    files_and_stats = []
     with contextlib.suppress(OSError), os.scandir(folder()) as files:  # no folder, no files
         for file in files:
             if file.name.endswith(_SUFFIX) or file.name.startswith(".new-"):
                 with contextlib.suppress(OSError):  # another process has removed it
-                    found.append((Path(file.path), file.stat()))
-    return sorted(found, key=lambda entry: entry[1].st_mtime)
+                    files_and_stats.append((Path(file.path), file.stat()))
+    return sorted(files_and_stats, key=lambda entry: entry[1].st_mtime)
 
 
 def _make_room(where: Path, added: int) -> None:

@@ -123,25 +123,25 @@ def _cached(what: str, build: Callable[[], str]) -> bytes:
     with _lock:
         machine = _machine()
     name = hashlib.sha256("\n".join([version(), triple(), cpu(), features(), what]).encode()).hexdigest()
-    found = cache.load(name)
-    if found is None:
+    code = cache.load(name)
+    if code is None:
         text = build()
         with _lock:
-            found = _generate(text, machine)
-        cache.store(name, found)
-    return found
+            code = _generate(text, machine)
+        cache.store(name, code)
+    return code
 
 
 @functools.cache
 def _sources() -> str:
     """Names this version of the package by what is in its files: their times may be those of another version's."""
     package = Path(__file__).parents[2]
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in sorted(path for folder in ("native", "ops", "graph") for path in (package / folder).rglob("*.py")):
         content = path.read_bytes()
-        found.update(f"{path.relative_to(package)} {len(content)}\n".encode())
-        found.update(content)
-    return found.hexdigest()
+        digest.update(f"{path.relative_to(package)} {len(content)}\n".encode())
+        digest.update(content)
+    return digest.hexdigest()
 
 
 def dump(title: str, text: str, wanted: Collection[str]) -> str:

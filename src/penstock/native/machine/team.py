@@ -20,8 +20,8 @@ _linked: dict[str, target.Library] = {}
 
 def native_driver() -> target.Library:
     """The driver's code. If several threads link it at once, all get the first: another one would vanish under the threads that run it."""
-    found = _linked.get("driver")
-    return found if found is not None else _linked.setdefault("driver", target.Library(target.object_code(driver.text()), "run", "serve", "release"))
+    library = _linked.get("driver")
+    return library if library is not None else _linked.setdefault("driver", target.Library(target.object_code(driver.text()), "run", "serve", "release"))
 
 
 class Team:

@@ -85,14 +85,14 @@ def _does_little(node: Node) -> bool:
 
 def _with_folded(body: list[Node], folded: set[Node], more: Iterable[Node]) -> set[Node]:
     """The nodes, and what they need of the folded ones."""
-    found = set(body)
+    members = set(body)
     waiting = [*(other for node in body for other in node.before), *more]
     while waiting:
         node = waiting.pop()
-        if node in folded and node not in found:
-            found.add(node)
+        if node in folded and node not in members:
+            members.add(node)
             waiting += node.before
-    return found
+    return members
 
 
 def _needed_outside(groups: list[list[Node]], members: dict[Node, Key], kept: Collection[Edge]) -> list[Edge]:
@@ -139,12 +139,12 @@ def _shape_known(edge: Edge) -> bool:
 def _stand_in(producer: Node, index: int, stand_ins: dict[Edge, Node]) -> Node:
     """The argument for a value from outside; for the reading of a variable, the variable itself."""
     edge = reference_source((producer, index)) or (producer, index)
-    found = stand_ins.get(edge)
-    if found is None:
+    argument = stand_ins.get(edge)
+    if argument is None:
         node, output = edge
         attrs = {"T": node.output_dtypes[output], "index": len(stand_ins)}
-        found = stand_ins[edge] = Node(Arg, f"_input_{len(stand_ins)}_{node.name}", attrs, device=node.device, origin=node.origin)
-    return found
+        argument = stand_ins[edge] = Node(Arg, f"_input_{len(stand_ins)}_{node.name}", attrs, device=node.device, origin=node.origin)
+    return argument
 
 
 def _sorted(position: dict[Node, int]) -> list[Node]:

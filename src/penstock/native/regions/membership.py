@@ -40,7 +40,7 @@ class _Placing:
 
     def __init__(self, nodes: list[Node], args: Collection[Node], excluded: set[str]) -> None:
         self.nodes, self.args, self.excluded = nodes, args, excluded
-        self.tied = {node: found for node in nodes if (found := tied_inputs(node))}
+        self.tied = {node: positions for node in nodes if (positions := tied_inputs(node))}
         self.floors: dict[Node, Key] = {}
         self._waits: dict[Node, int] = {}  # which blocking nodes each node waits for, as the last run found it
         self._blocking = 0  # those that wait for somebody elsewhere; the others only have results of unforeseen shapes

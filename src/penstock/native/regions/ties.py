@@ -10,12 +10,12 @@ from penstock.program.ir import Edge, Node, functions_of, prune
 
 def tied_inputs(node: Node) -> list[int]:
     """Which inputs of a node are lists or arrays of tensors."""
-    found = {position for position, (producer, index) in enumerate(node.inputs) if producer.output_dtypes[index] is dtypes.variant}
+    positions = {position for position, (producer, index) in enumerate(node.inputs) if producer.output_dtypes[index] is dtypes.variant}
     if node.definition.array_role not in ("", "create"):
-        found.add(0)
+        positions.add(0)
     for function in functions_of(node):
-        found.update(len(node.inputs) - len(function.inputs) + position for position in _given(function))
-    return sorted(found)
+        positions.update(len(node.inputs) - len(function.inputs) + position for position in _given(function))
+    return sorted(positions)
 
 
 _known: WeakKeyDictionary[FuncGraph, tuple[int, set[int]]] = WeakKeyDictionary()  # (ops that it had, the answer): functions may share functions

@@ -191,10 +191,10 @@ class Flow:
                 for value, same in zip(variables, fixed)]
 
     def _trace_branches(self, scope: MakeScope, item: Item, inputs: list[Value]) -> list[Value]:
-        found = [self._function(scope, item, name, [replace(value, item=None, users=[], wanted=False, array=None) for value in inputs])
+        branches = [self._function(scope, item, name, [replace(value, item=None, users=[], wanted=False, array=None) for value in inputs])
                  for name in ("then_branch", "else_branch")]
         outputs = []
-        for one, other in zip(*[function.scope.outputs for function in found]):
+        for one, other in zip(*[function.scope.outputs for function in branches]):
             if one.shape != other.shape or dtypes.variant in (one.dtype, other.dtype):
                 raise Unsupported(f"the branches give different shapes: {list(one.shape)} and {list(other.shape)}")
             outputs.append(Value(one.shape, one.dtype))

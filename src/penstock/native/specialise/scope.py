@@ -66,9 +66,9 @@ class Scope:
         if node.definition.forwards is True and not node.output_dtypes[0].is_ref:
             self.values[node, 0] = inputs[0]
             return
-        found = self._folded(node, inputs)
-        if found is not None:
-            for index, known in enumerate(found):
+        folded = self._folded(node, inputs)
+        if folded is not None:
+            for index, known in enumerate(folded):
                 value = self.values[node, index] = Value(known.shape, node.output_dtypes[index].base_dtype, known)
                 value.array = self.emitter.constant(known)
             return
@@ -123,15 +123,15 @@ class Scope:
         return [tuple(shape.as_list()) for shape in shapes]  # type: ignore[arg-type]
 
     def _tensor(self, value: Value) -> Tensor:
-        found = self._stand_ins.get(value)
-        if found is None:
+        tensor = self._stand_ins.get(value)
+        if tensor is None:
             if value.known is not None and value.known.size <= _LARGEST_FOLDED:
                 attributes = {"value": value.known, "dtype": value.dtype}
-                found = Const.add_node(self._graph, self._graph.unique_name("known"), (), attributes).outputs[0]
+                tensor = Const.add_node(self._graph, self._graph.unique_name("known"), (), attributes).outputs[0]
             else:
-                found = self._stand_in(value.dtype, value.shape)
-            self._stand_ins[value] = found
-        return found
+                tensor = self._stand_in(value.dtype, value.shape)
+            self._stand_ins[value] = tensor
+        return tensor
 
     def _stand_in(self, dtype: DType, shape: tuple[int, ...], producer: Node | None = None, index: int = 0) -> Tensor:
         attributes = {"dtype": dtype, "shape": TensorShape(shape)}
@@ -222,11 +222,11 @@ class Scope:
         arrays = self._kept_apart(emitter, item)
         options = epilogue_options(item) if item.epilogue else {"into": self._joined[item]} if item in self._joined else None
         first = len(emitter.calls)
-        found = node.definition.emit(emitter, arrays, node.attrs, options)
-        found = found[:len(item.outputs)] if item.epilogue else found  # an update of a resource has no output
-        if len(found) != len(item.outputs):
-            raise AssertionError(f"native of {node.definition.type} gave {len(found)} outputs for {len(item.outputs)}")
-        for value, array in zip(item.outputs, found):
+        results = node.definition.emit(emitter, arrays, node.attrs, options)
+        results = results[:len(item.outputs)] if item.epilogue else results  # an update of a resource has no output
+        if len(results) != len(item.outputs):
+            raise AssertionError(f"native of {node.definition.type} gave {len(results)} outputs for {len(item.outputs)}")
+        for value, array in zip(item.outputs, results):
             if value.dtype not in (dtypes.variant, dtypes.resource) and (array.shape != value.shape or array.dtype != value.dtype.np):
                 raise AssertionError(f"native of {node.definition.type} gave {array.dtype}{array.shape} for {value.dtype.np}{value.shape}")
             value.array = joining.settled(emitter, value, array, first)

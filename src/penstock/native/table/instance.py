@@ -127,13 +127,13 @@ class Instance:
 
         The jump out of a loop counts how often it was not taken, and forgets it when it is: see ``driver.py``.
         """
-        calls, found = self._table.calls, []
+        calls, loops = self._table.calls, []
         for top, back in self._table.loops:
             if top <= index <= back:
                 leave = next(i for i in range(top, back) if calls[i].code is None and calls[i].target == back + 1)
                 begun = int(self._call_table[len(CALL) * leave + CALL.index("parts")])
-                found.append((calls[back], begun - (index > leave)))
-        return found
+                loops.append((calls[back], begun - (index > leave)))
+        return loops
 
     def overrun(self) -> list[Buffer]:
         """Buffers beyond whose end somebody has written, if there are guards."""

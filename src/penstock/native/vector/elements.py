@@ -125,9 +125,9 @@ class Elements:
     def _copy(self, size: int) -> ir.Function:
         """copy(to, its stride, from, its stride, count): some elements."""
         name = f"copy{size}"
-        found = self._module.globals.get(name)
-        if found is not None:
-            return found
+        existing = self._module.globals.get(name)
+        if existing is not None:
+            return existing
         function = ir.Function(self._module, ir.FunctionType(VOID, [POINTER, I64, POINTER, I64, I64]), name)
         function.linkage = "internal"
         function.attributes.add("noinline")

@@ -101,8 +101,8 @@ def width(scalar: ir.Type) -> int:
 
 def declared(module: ir.Module, name: str, result: ir.Type, parameters: Sequence[ir.Type]) -> ir.Function:
     """An intrinsic, or a function of the C library; declared once."""
-    found = module.globals.get(name)
-    return ir.Function(module, ir.FunctionType(result, parameters), name) if found is None else found
+    existing = module.globals.get(name)
+    return ir.Function(module, ir.FunctionType(result, parameters), name) if existing is None else existing
 
 
 class Floats:

@@ -95,8 +95,8 @@ class _Turning:
         edge, rank = node.inputs[position], rank_of(node, position)
         if rank == 0:
             return edge
-        source, found = self._sources.get(edge, (None, order))
-        if source is not None and found == order and source[0].device == node.device:
+        source, existing = self._sources.get(edge, (None, order))
+        if source is not None and existing == order and source[0].device == node.device:
             return source
         for _ in range(len(order) - (rank or 0)):
             edge = _made(node, ExpandDims, [edge, _constant(node, np.array(0), int32, nodes)], {"Tdim": int32}, nodes)

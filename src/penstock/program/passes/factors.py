@@ -27,12 +27,12 @@ def merge_factors(program: Program) -> Program:
         inner = None if outer is None else outer[0][0]
         if outer is None or inner is None or inner.definition is not node.definition or inner.control or uses[inner] != 1 or walk.stays(inner):
             return None
-        found = _parted(inner)
-        value = None if found is None else _together(node, found[1], outer[1])
-        if found is None or value is None or not walk.is_plain(node, found[0]):
+        parts = _parted(inner)
+        value = None if parts is None else _together(node, parts[1], outer[1])
+        if parts is None or value is None or not walk.is_plain(node, parts[0]):
             return None
         nodes.append(Node(Const, f"{node.name}/_both", {"value": value, "dtype": node.output_dtypes[0]}, device=node.device))
-        nodes.append(replace(node, inputs=[found[0], (nodes[-1], 0)]))
+        nodes.append(replace(node, inputs=[parts[0], (nodes[-1], 0)]))
         uses[nodes[-1]] = uses[node]
         return [(nodes[-1], 0)]
     return walk.rewritten(visit)

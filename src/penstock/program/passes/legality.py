@@ -58,27 +58,27 @@ def _has_effects(node: Node) -> bool:
 
 def _effects_before(node: Node) -> set[Node]:
     """Nodes with effects that a node waits for; through those that have no inputs, and so no results but their waiting."""
-    found, seen, left = set(), set(node.control), list(node.control)
+    effects, seen, left = set(), set(node.control), list(node.control)
     while left:
         other = left.pop()
         if _has_effects(other):
-            found.add(other)
+            effects.add(other)
         elif not other.inputs:
             left += [each for each in other.control if each not in seen]
             seen.update(other.control)
-    return found
+    return effects
 
 
 def _wanted(node: Node) -> list[DType]:
     """The types of inputs that the signature asks for."""
-    found: list[DType] = []
+    dtypes: list[DType] = []
     for arg, edges in node.definition.group(node.inputs, node.attrs):
         if arg.type_list_attr is not None:
-            found += node.attrs[arg.type_list_attr]
+            dtypes += node.attrs[arg.type_list_attr]
         else:
             wanted: Any = arg.dtype if arg.type_attr is None else node.attrs[arg.type_attr]
-            found += [wanted] * len(edges)
-    return found
+            dtypes += [wanted] * len(edges)
+    return dtypes
 
 
 def _names(types: list[DType]) -> str:

@@ -46,11 +46,11 @@ def _kept(test: FuncGraph, body: FuncGraph, wanted: set[int]) -> list[int]:
     kept = wanted | _inputs_among(test, _behind(test, range(len(test.outputs))))
     while True:
         behind = _behind(body, kept)
-        found = kept | _inputs_among(body, behind)
-        found |= {index for index in range(len(body.outputs)) if index not in found and any(map(_has_effects, _behind(body, [index]) - behind))}
-        if found == kept:
+        needed = kept | _inputs_among(body, behind)
+        needed |= {index for index in range(len(body.outputs)) if index not in needed and any(map(_has_effects, _behind(body, [index]) - behind))}
+        if needed == kept:
             return sorted(kept)
-        kept = found
+        kept = needed
 
 
 def _behind(function: FuncGraph, outputs: Sequence[int] | set[int]) -> set[Operation]:

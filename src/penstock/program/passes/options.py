@@ -89,16 +89,16 @@ def options_of(config: Any) -> Options:
 
 def _not_done(asked: Any) -> list[str]:
     """What is asked for, but does not exist here."""
-    found = [f"{name} does nothing here" for name in _NOT_DONE if getattr(asked, name, 0) not in (RewriterConfig.DEFAULT, RewriterConfig.OFF)]
+    complaints = [f"{name} does nothing here" for name in _NOT_DONE if getattr(asked, name, 0) not in (RewriterConfig.DEFAULT, RewriterConfig.OFF)]
     if asked.memory_optimization in (RewriterConfig.SWAPPING_HEURISTICS, RewriterConfig.SCHEDULING_HEURISTICS, RewriterConfig.HEURISTICS):
-        found.append("memory_optimization: nothing is swapped out, only updates are scheduled for memory; RECOMPUTATION_HEURISTICS and MANUAL work")
+        complaints.append("memory_optimization: nothing is swapped out, only updates are scheduled for memory; RECOMPUTATION_HEURISTICS and MANUAL work")
     if asked.disable_model_pruning:
-        found.append("disable_model_pruning does nothing here: a step never has nodes that its fetches do not need")
+        complaints.append("disable_model_pruning does nothing here: a step never has nodes that its fetches do not need")
     if asked.auto_parallel.enable:
-        found.append("auto_parallel does nothing here")
+        complaints.append("auto_parallel does nothing here")
     if getattr(asked, "cpu_layout_conversion", 0) == RewriterConfig.NHWC_TO_NCHW:
-        found.append("cpu_layout_conversion: pictures are computed with their channels last, whatever their format")
+        complaints.append("cpu_layout_conversion: pictures are computed with their channels last, whatever their format")
     unknown = [*(name for name in asked.optimizers if name not in _NAMED), *(custom.name for custom in asked.custom_optimizers)]
     if unknown:
-        found.append(f"there are no optimizers {', '.join(unknown)}; those that are: {', '.join(sorted(_NAMED))}")
-    return found
+        complaints.append(f"there are no optimizers {', '.join(unknown)}; those that are: {', '.join(sorted(_NAMED))}")
+    return complaints

@@ -49,12 +49,12 @@ def format_with_channels_last(node: Node) -> str | None:
 def turning_inputs(node: Node) -> list[int]:
     """The positions of the inputs that are transposed if a node is turned."""
     definition, position = node.definition, 0
-    found: list[int] = []
+    positions: list[int] = []
     for index, (arg, edges) in enumerate(definition.group(node.inputs, node.attrs)):
         if definition.elementwise or (arg.name in definition.pictures if definition.pictures else index == 0):
-            found += range(position, position + len(edges))
+            positions += range(position, position + len(edges))
         position += len(edges)
-    return found
+    return positions
 
 
 def turning_outputs(node: Node) -> list[int]:
@@ -115,11 +115,11 @@ class Orders:
             self._firm.add(node)
             return (0, rank - 1, *range(1, rank - 1))
         positions = [position for position in turning_inputs(node) if rank_of(node, position) != 0]
-        found = {self._order[edge] for edge in (node.inputs[position] for position in positions)
+        orders = {self._order[edge] for edge in (node.inputs[position] for position in positions)
                  if edge in self._order and edge[0].device == node.device}
-        if len(found) != 1:
+        if len(orders) != 1:
             return None
-        order = found.pop()
+        order = orders.pop()
         firm = any(node.inputs[position][0] in self._firm for position in positions)
         if not self._fits(node, order, positions) or not (firm or all(node.inputs[position] in self._order for position in positions)):
             return None
@@ -151,7 +151,7 @@ class Orders:
                 if order is not None and self._undoes(node, order):
                     wanted.add(node.inputs[0])
                 continue
-            found = self._candidates.get(node)
-            if found is not None and (node in self._firm or any((node, index) in wanted for index in turning_outputs(node))):
-                self.turned[node] = found
+            order = self._candidates.get(node)
+            if order is not None and (node in self._firm or any((node, index) in wanted for index in turning_outputs(node))):
+                self.turned[node] = order
                 wanted.update(node.inputs[position] for position in turning_inputs(node))

@@ -35,14 +35,14 @@ def _chosen(walk: Walk, backward: set[Node], cheap: bool, hinted: bool) -> list[
     """The nodes that may be computed again, and from which the backward pass is reached by way of such nodes; in the order of the program."""
     users = Counter(producer for node in walk.program.nodes if node not in backward for producer in {producer for producer, _ in node.inputs})
     wanted = {producer for node in backward for producer, _ in node.inputs}
-    found = []
+    nodes = []
     for node in reversed(walk.program.nodes):
         if node in backward or node not in wanted or not node.inputs or node in walk.fetched or not is_pure(node):
             continue
         if (hinted and _has_hint(node)) or (cheap and _is_cheap(node) and users[node] < 2):
-            found.append(node)
+            nodes.append(node)
             wanted.update(producer for producer, _ in node.inputs)
-    return found[::-1]
+    return nodes[::-1]
 
 
 def _has_hint(node: Node) -> bool:

@@ -53,14 +53,14 @@ def _accesses(walk: Walk, node: Node) -> tuple[list[Any], list[Any]]:
 
 def _moving(walk: Walk) -> set[Node]:
     """Updates, cheap nodes that are there for them alone, and what takes no memory: constants, and references to variables."""
-    found: set[Node] = set()
+    moving: set[Node] = set()
     elsewhere = set(walk.fetched)  # what others need
     for node in reversed(walk.program.nodes):
         if (node.definition.updates and not node.definition.blocking) or _is_free(walk, node) or (_is_cheap(walk, node) and node not in elsewhere):
-            found.add(node)
+            moving.add(node)
         else:
             elsewhere.update((*(producer for producer, _ in node.inputs), *node.control))
-    return found
+    return moving
 
 
 def _is_free(walk: Walk, node: Node) -> bool:
