@@ -119,14 +119,14 @@ def test_epilogues_of_products(shape):
         return run(lambda emit, x, y, z: emit.contract.matmul(x, y, False, False, Epilogue(z, **options)), a, b, added)
 
     close(with_epilogue(bias), product + bias, k)
-    close(with_epilogue(bias, floor=0.0), np.maximum(product + bias, 0), k)
+    close(with_epilogue(bias, lower_bound=0.0), np.maximum(product + bias, 0), k)
     close(with_epilogue(rest, alpha=-0.5), rest - np.float32(0.5) * product, k)
     close(with_epilogue(np.ascontiguousarray(rest.T).T), rest + product, k)
 
 
 def test_relu_keeps_nan():
     a, b = np.full((3, 40), np.nan, np.float32), np.ones((40, 21), np.float32)
-    assert np.isnan(run(lambda emit, x, y: emit.contract.matmul(x, y, epilogue=Epilogue(floor=0.0)), a, b)).all()
+    assert np.isnan(run(lambda emit, x, y: emit.contract.matmul(x, y, epilogue=Epilogue(lower_bound=0.0)), a, b)).all()
 
 
 def test_accumulates_into_an_array():
@@ -225,7 +225,7 @@ def test_epilogues_of_convolutions():
     expected = np.maximum(_forward(x, f, **ATTRS) + bias, 0)
 
     def build(emit, image, kernel, added):
-        return emit.contract.conv2d(image, kernel, (1, 1, 1, 1), "SAME", "NHWC", (1, 1, 1, 1), epilogue=Epilogue(added, floor=0.0))
+        return emit.contract.conv2d(image, kernel, (1, 1, 1, 1), "SAME", "NHWC", (1, 1, 1, 1), epilogue=Epilogue(added, lower_bound=0.0))
 
     close(run(build, x, f, bias), expected, 630)
     close(run(build, x, f, np.broadcast_to(bias, expected.shape).copy()), expected, 630)
@@ -279,7 +279,7 @@ def test_winograd_in_groups(monkeypatch):
     x, f, bias, dy = (rng.standard_normal(shape, np.float32) for shape in ((3, 27, 25, 32), (3, 3, 32, 48), (48,), (3, 27, 25, 48)))
     wide = [each.astype(np.float64) for each in (x, f, dy)]
     found = run(lambda emit, *arrays: emit.contract.conv2d(*arrays[:2], (1, 1, 1, 1), "SAME", "NHWC", (1, 1, 1, 1),
-                                                           epilogue=Epilogue(arrays[2], floor=0.0)), x, f, bias)
+                                                           epilogue=Epilogue(arrays[2], lower_bound=0.0)), x, f, bias)
     near(found, np.maximum(_forward(*wide[:2], **ATTRS) + bias, 0))
     sizes = np.array(f.shape, np.int32)
 

@@ -12,7 +12,7 @@ from penstock.graph import dtypes as dt
 from penstock.graph.dtypes import DType
 from penstock.graph.opdef import REGISTRY, OpDef
 from penstock.graph.shape import TensorShape
-from penstock.native.fusion.loop_nest import Fold, Input, Nest, Output, Step
+from penstock.native.fusion.loop_nest import Fold, Nest, NestInput, NestOutput, OpStep
 from penstock.native.fusion.lowering import why_not
 from penstock.native.fusion.nest_layout import Layout
 from support.fused import FOLDS, TYPES, Native, Sketch, arrays_for, difference, one_op, random_sketch, run_native, run_numpy
@@ -138,7 +138,7 @@ def test_many_random_nests(block):
 
 def _square_plus(folds: tuple[tuple[str, int], ...], reduced: set[int], dtype: DType = dt.float32) -> Sketch:
     attrs = {"T": dtype}
-    steps = Step(REGISTRY["Mul"], attrs, (0, 0)), Step(REGISTRY["Add"], attrs, (2, 1))
+    steps = OpStep(REGISTRY["Mul"], attrs, (0, 0)), OpStep(REGISTRY["Add"], attrs, (2, 1))
     return Sketch((dtype, dtype), steps, (3,), folds, frozenset(reduced))
 
 
@@ -197,22 +197,22 @@ def test_fold_of_nothing(kind, nothing, shape, axis):
 
 def test_key_is_structure():
     def leaky(alpha):
-        step = Step(REGISTRY["LeakyRelu"], {"T": dt.float32, "alpha": alpha}, (0,))
-        return Nest("map", (Input(dt.float32),), (step,), (Output(1),))
+        step = OpStep(REGISTRY["LeakyRelu"], {"T": dt.float32, "alpha": alpha}, (0,))
+        return Nest("map", (NestInput(dt.float32),), (step,), (NestOutput(1),))
     assert leaky(0.2).key != leaky(0.3).key
     assert leaky(0.2).key == leaky(0.2).key
 
 
 def test_a_nest_must_make_sense():
-    step = Step(REGISTRY["Relu"], {"T": dt.float32}, (1,))
+    step = OpStep(REGISTRY["Relu"], {"T": dt.float32}, (1,))
     with pytest.raises(ValueError, match="not computed before"):
-        Nest("map", (Input(dt.float32),), (step,), (Output(1),))
+        Nest("map", (NestInput(dt.float32),), (step,), (NestOutput(1),))
     with pytest.raises(ValueError, match="cannot have the output"):
-        Nest("map", (Input(dt.float32),), (), (Output(2),))
+        Nest("map", (NestInput(dt.float32),), (), (NestOutput(2),))
     total = Fold("sum", (0,), dt.float32)
-    late = Step(REGISTRY["Sub"], {"T": dt.float32}, (0, 1))
+    late = OpStep(REGISTRY["Sub"], {"T": dt.float32}, (0, 1))
     with pytest.raises(ValueError, match="columns have one loop"):
-        Nest("columns", (Input(dt.float32),), (total, late), (Output(2),))
+        Nest("columns", (NestInput(dt.float32),), (total, late), (NestOutput(2),))
 
 
 @pytest.mark.parametrize(("shape", "reduced", "form", "sizes"), [

@@ -13,7 +13,7 @@ from penstock.graph.opdef import REGISTRY, OpDef
 from penstock.native.calls import Array, Buffer
 from penstock.native.emitter import Emitter
 from penstock.native.fusion.cluster_code import Loop
-from penstock.native.fusion.loop_nest import Fold, Step
+from penstock.native.fusion.loop_nest import Fold, OpStep
 from penstock.native.kernels.axes import broadcast_strides
 from penstock.native.table.call_table import CallTable
 from support.native import guarded, untouched
@@ -41,7 +41,7 @@ class Sketch:
     """Inputs of some types, steps (operands are ids: inputs first), which values are stored, and which are folded how over which axes."""
 
     inputs: tuple[DType, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[OpStep, ...]
     outputs: tuple[int, ...]
     folds: tuple[tuple[str, int], ...] = ()
     reduced: frozenset[int] = frozenset()
@@ -54,7 +54,7 @@ class Sketch:
 
 def one_op(definition: OpDef, attrs: dict[str, Any], dtypes: Sequence[DType]) -> Sketch:
     """A loop of one op."""
-    return Sketch(tuple(dtypes), (Step(definition, attrs, tuple(range(len(dtypes)))),), (len(dtypes),))
+    return Sketch(tuple(dtypes), (OpStep(definition, attrs, tuple(range(len(dtypes)))),), (len(dtypes),))
 
 
 def call(function: Any, definition: OpDef, attrs: dict[str, Any], arrays: Sequence[Any]) -> Any:
@@ -171,7 +171,7 @@ def random_sketch(rng: np.random.Generator, exact: bool, rank: int, reduce: bool
     return Sketch(tuple(inputs), tuple(steps), tuple(sorted(outputs)), tuple(sorted(folds)), axes if folds else frozenset())
 
 
-def _random_step(rng: np.random.Generator, values: list[DType], table: list[Any]) -> Step | None:
+def _random_step(rng: np.random.Generator, values: list[DType], table: list[Any]) -> OpStep | None:
     """An op for which there are operands of its types; None if chance did not find one."""
     name, types = table[rng.integers(len(table))]
     definition = REGISTRY[name]
@@ -187,7 +187,7 @@ def _random_step(rng: np.random.Generator, values: list[DType], table: list[Any]
         if not having:
             return None
         operands.append(int(having[rng.integers(len(having))]))
-    return Step(definition, attrs, tuple(operands))
+    return OpStep(definition, attrs, tuple(operands))
 
 
 def difference(got: np.ndarray, wanted: np.ndarray, ulps: float = 0, loose: float = 0.0) -> str | None:

@@ -30,7 +30,7 @@ from penstock.native.config import config
 from penstock.native.items import Value
 from penstock.native.machine import defects
 from penstock.native.machine.background import background
-from penstock.native.machine.stacks import cramped
+from penstock.native.machine.stacks import has_small_stack
 from penstock.native.regions.eligibility import why_not_native
 from penstock.native.specialise.fallback import Fallback
 from penstock.native.specialise.specialisation import Specialisation
@@ -79,7 +79,7 @@ class RegionRun:
 
     def run(self, *inputs: Any) -> list[Any]:
         """The outputs."""
-        if self.demoted or cramped():
+        if self.demoted or has_small_stack():
             return self._by_nodes(inputs)
         ready = self._last
         found = None if ready is None else ready.run(inputs, self._environment)
@@ -300,7 +300,7 @@ class _Ready:
         return [outputs[what] if kind == "output" else what if kind == "known" else inputs[what] for kind, what in self._results]
 
     def _timed(self, values: list[Any]) -> Failure | None:
-        failure, seconds = self._table.timed(values)
+        failure, seconds = self._table.run_timed(values)
         if seconds:
             self.runs += 1
             self.seconds = [before + now for before, now in zip(self.seconds, seconds)]

@@ -44,7 +44,7 @@ class Properties:
     rows: tuple[str, ...] = ()  # names of the inputs of which some rows, along the first axis, give the same rows of all outputs
     ufunc: Any = None  # the function of NumPy that the kernel of an elementwise op is: it can write over an input
     shape_only: bool = False  # the outputs depend on the inputs' shapes, not on their elements
-    unforeseen: bool = False  # the outputs' shapes depend on the inputs' elements: they change from step to step
+    dynamic_shape: bool = False  # the outputs' shapes depend on the inputs' elements: they change from step to step
     forwards: bool | Callable[..., bool] = False  # the output is the first input, always, or if this function of attributes says so
     aliases: bool = False  # the output may share the memory of the first input
     rearranges: bool = False  # the output's elements are copies of the first arguments' elements (others say where they go)
@@ -64,9 +64,9 @@ class Properties:
     inner: Callable[..., tuple[int, int]] | None = None  # of a product of two: the axis of each factor that goes away, a function of attributes
     epilogue: str = ""  # what it is as the end of a product that it alone uses: add (something to it), relu, descent (of a variable along it)
 
-    # pictures, whose axes may stand in another order
-    pictures: tuple[str, ...] = ()  # names of the inputs and outputs whose axes stand in the order that its attribute data_format tells
-    per_axis: tuple[str, ...] = ()  # names of inputs and attributes with an entry per axis of its pictures; or of its first argument, if it has none
+    # images, whose axes may stand in another order
+    images: tuple[str, ...] = ()  # names of the inputs and outputs whose axes stand in the order that its attribute data_format tells
+    per_axis: tuple[str, ...] = ()  # names of inputs and attributes with an entry per axis of its images; or of its first argument, if it has none
     axes: str = ""  # name of the input that holds numbers of axes of its first argument
 
 

@@ -130,7 +130,7 @@ class KernelCall:
     nodes: list[Any] = field(default_factory=list)  # those it computes, for reports and errors
     target: int = -1
     destination: Destination | None = None  # if its result can be written elsewhere
-    over: list[tuple[Array, Array]] = field(default_factory=list)  # (output, input): the output may take the input's place if nobody needs that later
+    over: list[tuple[Array, Array]] = field(default_factory=list)  # (output, input): the output may take the input's place, if that dies here
 
     @property
     def traffic(self) -> int:

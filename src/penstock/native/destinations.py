@@ -74,9 +74,9 @@ class RowDestination:
 
     def moved_parts(self, call: KernelCall, pitch: Pitch, home: Array) -> list[bytes]:
         """As ``Destination``."""
-        return [self._moved(part, pitch, home.dtype.itemsize) for part in call.parts]
+        return [self._move_part(part, pitch, home.dtype.itemsize) for part in call.parts]
 
-    def _moved(self, part: bytes, pitch: Pitch, itemsize: int) -> bytes:
+    def _move_part(self, part: bytes, pitch: Pitch, itemsize: int) -> bytes:
         words = list(struct.unpack(f"{len(part) // 8}q", part))
         unit = itemsize if self.in_elements else 1
         first = 0 if self.start is None else words[self.start]

@@ -52,7 +52,7 @@ class Item:
         return f"<item {self.node.name}>"
 
 
-def reported(group: Sequence[Item]) -> list[Item]:
+def reported_items(group: Sequence[Item]) -> list[Item]:
     """The items of the user's program that a group of items computes: what reports and errors are about."""
     return list(dict.fromkeys(each.part_of or each for item in group for each in (item, *item.epilogue)))
 

@@ -28,7 +28,7 @@ _MOST_PHASES = 1 << 12  # products of a gradient for the input
 
 def channels_last(array: Array, data_format: str) -> Array:
     """The array seen with its channels last."""
-    array = _reordered(array, (0, 2, 3, 1)) if layout.channels_first(data_format) else array
+    array = _reorder(array, (0, 2, 3, 1)) if layout.channels_first(data_format) else array
     if array.contiguous:  # then the strides of axes with one element can be anything
         return Array(array.buffer, array.dtype, array.shape, row_major(array.shape, array.dtype.itemsize), array.offset)
     return array
@@ -36,10 +36,10 @@ def channels_last(array: Array, data_format: str) -> Array:
 
 def from_channels_last(array: Array, data_format: str) -> Array:
     """An array with its channels last, seen in the format."""
-    return _reordered(array, (0, 3, 1, 2)) if layout.channels_first(data_format) else array
+    return _reorder(array, (0, 3, 1, 2)) if layout.channels_first(data_format) else array
 
 
-def _reordered(array: Array, order: Sequence[int]) -> Array:
+def _reorder(array: Array, order: Sequence[int]) -> Array:
     shape, strides = (tuple(values[axis] for axis in order) for values in (array.shape, array.strides))
     return Array(array.buffer, array.dtype, shape, strides, array.offset)
 
@@ -84,7 +84,7 @@ class Convolutions:
         kernel, groups = self.b.contiguous(filter), self._groups(x.shape[3], filter.shape)
         result = self.b.empty((x.shape[0], *w.output, filter.shape[3]), x.dtype)
         if groups == 1 and self._winograd(w, x, filter.shape):
-            added, step = self._added(epilogue, result.shape)
+            added, step = self._with_added(epilogue, result.shape)
             winograd = Winograd(self.b, x.shape[0], w.output, filter.shape[2], filter.shape[3], w.before)
             winograd.convolve(x, kernel, result, added, step, "conv2d")
         else:
@@ -102,9 +102,9 @@ class Convolutions:
         result = self.b.empty((sizes[0], *w.size, depth), dy.dtype)
         down, across = grids(w)
         if groups == 1 and self._winograd(w, dy, filter.shape):
-            turned = self._turned(filter, (0, 1, 3), (0, 1, 3))
+            transposed = self._transposed_filter(filter, (0, 1, 3), (0, 1, 3))
             winograd = Winograd(self.b, sizes[0], w.size, filter.shape[3], filter.shape[2], (2 - w.before[0], 2 - w.before[1]))
-            winograd.convolve(dy, turned, result, Epilogue(), 0, "conv2d input gradient")
+            winograd.convolve(dy, transposed, result, Epilogue(), 0, "conv2d input gradient")
             return from_channels_last(result, data_format)
         if down.stride * across.stride > _MOST_PHASES:
             self.b.unsupported(f"strides of {down.stride} and {across.stride} mean too many products")
@@ -123,7 +123,7 @@ class Convolutions:
         groups = self._groups(x.shape[3], shape)
         dy = self._gradient(out_backprop, data_format, (x.shape[0], *w.output, shape[3]))
         result = self.b.empty(shape, x.dtype) if into is None else into
-        epilogue, step = self._added(epilogue, shape)
+        epilogue, step = self._with_added(epilogue, shape)
         size, (down, across) = x.dtype.itemsize, grids(w)
         if groups == 1 and self._winograd(w, x, shape) and result.contiguous:
             Winograd(self.b, x.shape[0], w.output, shape[2], shape[3], w.before).filter_gradient(x, dy, result, epilogue, "conv2d filter gradient")
@@ -166,7 +166,7 @@ class Convolutions:
         return depth // filter_shape[2]
 
     def _convolve(self, x: Array, kernel: Array, result: Array, windows: tuple[Grid, Grid], groups: int, epilogue: Epilogue | None) -> None:
-        epilogue, step = self._added(epilogue, result.shape)
+        epilogue, step = self._with_added(epilogue, result.shape)
         size, (down, across) = x.dtype.itemsize, windows
         depth, outputs = kernel.shape[2], kernel.shape[3]
         columns, rows = outputs // groups, x.shape[0] * down.count * across.count
@@ -177,7 +177,7 @@ class Convolutions:
                               patches=() if _plain(x, down, across) else patch_words(x, depth, down, across))
             emit(self.b, product, x, kernel, result, "conv2d", epilogue)
 
-    def _added(self, epilogue: Epilogue | None, shape: Ints) -> tuple[Epilogue, int]:
+    def _with_added(self, epilogue: Epilogue | None, shape: Ints) -> tuple[Epilogue, int]:
         """The epilogue, and the bytes between the rows of what it adds: an array of this shape, or a vector along its last axis."""
         if epilogue is None or epilogue.added is None:
             return epilogue or Epilogue(), 0
@@ -201,9 +201,9 @@ class Convolutions:
             plain = _plain(dy, rows, columns)
             product = Product(dy.shape[0] * rows.count * columns.count, depth, rows.taps * columns.taps * each, dy.strides[2], depth * size,
                               pixel * across.stride, steps=words, patches=() if plain else patch_words(dy, each, rows, columns))
-            emit(self.b, product, dy, self._turned(part, *chosen), result, "conv2d input gradient")
+            emit(self.b, product, dy, self._transposed_filter(part, *chosen), result, "conv2d input gradient")
 
-    def _turned(self, filter: Array, vertical: Ints, horizontal: Ints) -> Array:
+    def _transposed_filter(self, filter: Array, vertical: Ints, horizontal: Ints) -> Array:
         """Every ``step``-th tap from ``first`` on, in reverse order, transposed: (taps, output channels, input channels)."""
         (y, y_step, rows), (x, x_step, columns) = vertical, horizontal
         sy, sx, si, so = filter.strides

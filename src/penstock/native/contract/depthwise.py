@@ -174,7 +174,7 @@ class Depthwise(Products, Convolutions):
         w = self._depthwise_windows(input.shape, filter.shape, input.dtype, strides, padding, data_format, dilations)
         x = self._repeated(self.image(input, data_format), filter.shape[3])
         result = self.b.empty((x.shape[0], *w.output, x.shape[3]), x.dtype)
-        self._gathered(x, filter, result, [_forward_axis(grid) for grid in grids(w)], "depthwise")
+        self._gather(x, filter, result, [_forward_axis(grid) for grid in grids(w)], "depthwise")
         return from_channels_last(result, data_format)
 
     def depthwise_backprop_input(self, input_sizes: Array, filter: Array, out_backprop: Array, strides: Ints, padding: str, data_format: str,
@@ -185,7 +185,7 @@ class Depthwise(Products, Convolutions):
         channels, multiplier = math.prod(filter.shape[2:]), filter.shape[3]
         dy = self._gradient(out_backprop, data_format, (sizes[0], *w.output, channels))
         result = self.b.empty((sizes[0], *w.size, channels), dy.dtype)
-        self._gathered(dy, filter, result, [_backward_axis(grid) for grid in grids(w)], "depthwise input gradient")
+        self._gather(dy, filter, result, [_backward_axis(grid) for grid in grids(w)], "depthwise input gradient")
         if multiplier != 1:  # the sum over the filters of a channel
             ones = self.b.constant(np.ones((multiplier, 1), result.dtype))
             summed = self.matmul(self.b.view(result, (result.size // multiplier, multiplier)), ones)
@@ -221,7 +221,7 @@ class Depthwise(Products, Convolutions):
         self.b.copy(self.b.view(x, (*x.shape, 1), (*x.strides, 0)), wide)
         return self.b.view(wide, (*x.shape[:3], x.shape[3] * multiplier))
 
-    def _gathered(self, source: Array, filter: Array, result: Array, axes: list[Ints], label: str) -> None:
+    def _gather(self, source: Array, filter: Array, result: Array, axes: list[Ints], label: str) -> None:
         flops = result.size * math.prod(filter.shape[:2])
         self._call("gather", [source, self.b.contiguous(filter), result], axes, result.shape[0] * result.shape[1], flops, label)
 

@@ -30,7 +30,7 @@ WORDS = (
     "a_step", "b_step", "added_step", "c_step",  # from row to row (of a transposed matrix: of what lies in memory)
     "a_transposed", "a_packed", "b_transposed", "b_packed", "has_patches", "has_added",
     "b_panel",  # if it is not 0, B lies in panels (``panels.py``), so many bytes apart
-    "alpha", "floor",  # numbers of the element type, in the lower bits
+    "alpha", "lower_bound",  # numbers of the element type, in the lower bits
     "c_width", "c_height", "c_line", "c_image",  # if c_width is not 0, the rows of C are pixels, of lines, of images
 )
 DESTINATION = RowDestination.among(WORDS, width="n_stop", steps=("c_step", "c_batch", "c_line", "c_image"), start="c_at")
@@ -64,7 +64,7 @@ class Gemm:
         self.columns = b.icmp_signed("!=", self.w["a_transposed"], number(0))
         self.in_place = b.icmp_signed("==", self.w["a_packed"], number(0))
         self.in_panels = b.icmp_signed("!=", self.w["b_panel"], number(0))
-        self.alpha, self.floor = (self.m.number(b, self.w[name]) for name in ("alpha", "floor"))
+        self.alpha, self.lower_bound = (self.m.number(b, self.w[name]) for name in ("alpha", "lower_bound"))
         tile = self.tile
         tiles = tile.buffer_rows // tile.rows
         self.a_buffer = allocate(b, tile.scalar, max(tiles * DEPTH * tile.line // tile.size, (tile.buffer_rows + 1) * STRIDE))
@@ -102,8 +102,8 @@ class Gemm:
         b, w = self.b, self.w
         windows = b.icmp_signed("!=", w["has_patches"], number(0))
         cut = [block.count, block.pairs, block.more]
-        with b.if_else(self.columns) as (turned, plain):
-            with turned, b.if_else(windows) as (gathered, there):
+        with b.if_else(self.columns) as (if_transposed, plain):
+            with if_transposed, b.if_else(windows) as (gathered, there):
                 with gathered, loop(b, number(0), depth, STAGE) as k:
                     rows = minimum(b, number(STAGE), b.sub(depth, k))
                     self._gather(self.stage, b.add(k0, k), rows, block.start, block.count)
@@ -140,7 +140,7 @@ class Gemm:
         share = b.and_(b.add(b.udiv(panel_bytes, block.tiles), number(2 * LINE - 1)), number(-LINE))  # of the next panel, for each tile to ask for
         first = b.icmp_signed("==", k0, w["k_start"])
         last = b.icmp_signed(">=", b.add(k0, w["k_block"]), w["k_stop"])
-        floor = b.select(last, self.floor, ir.Constant(tile.scalar, float("-inf")))
+        lower_bound = b.select(last, self.lower_bound, ir.Constant(tile.scalar, float("-inf")))
         fresh = b.icmp_signed("==", w["has_added"], number(0))
         in_rows = b.icmp_signed("==", w["c_width"], number(0))
         spilling = b.and_(b.and_(in_rows, b.and_(fresh, first)), self._may_spill(width, vectors))
@@ -163,12 +163,12 @@ class Gemm:
             with b.if_else(b.or_(whole, b.and_(spilling, before_last))) as (direct, by_way):
                 with direct:
                     source, source_step = b.select(first, added, c), b.select(first, added_step, w["c_step"])
-                    self.micro.call(b, micro, [a, a_step, panel, step, source, source_step, c, w["c_step"], depth, self.alpha, floor])
+                    self.micro.call(b, micro, [a, a_step, panel, step, source, source_step, c, w["c_step"], depth, self.alpha, lower_bound])
                 with by_way:
                     to = [self.zeros, number(0), self.tile_buffer, number(tile.columns * tile.size)]
                     self.micro.call(b, micro, [a, a_step, panel, step, *to, depth, self.alpha, ir.Constant(tile.scalar, float("-inf"))])
                     c_place = advance(b, self.place["c"], column)
-                    b.call(self.store_tile, [self.tile_buffer, c_place, m, rows, width, added, added_step, b.zext(first, I64), floor,
+                    b.call(self.store_tile, [self.tile_buffer, c_place, m, rows, width, added, added_step, b.zext(first, I64), lower_bound,
                                              *[w[name] for name in ("c_step", "c_width", "c_height", "c_line", "c_image")]])
 
     def _ask_for_panel(self, panel: IR, start: IR, stop: IR) -> None:
@@ -192,8 +192,8 @@ class Gemm:
         source = advance(b, self.place["b"], b.add(b.mul(down, w["b_step"]), b.mul(right, number(tile.size))))
         packed = b.and_(b.not_(self.in_panels), b.or_(b.icmp_signed("!=", w["b_packed"], number(0)), b.not_(full)))
         arguments = [place, source, w["b_step"], depth, width, vectors]
-        with b.if_then(packed), b.if_else(transposed) as (turned, plain):
-            with turned:
+        with b.if_then(packed), b.if_else(transposed) as (if_transposed, plain):
+            with if_transposed:
                 b.call(self.packing.transposed_panel, arguments)
             with plain, b.if_else(b.icmp_signed("==", width, number(tile.columns))) as (whole, part):
                 with whole, b.if_then(b.icmp_signed("==", slot, number(0))):
@@ -207,10 +207,10 @@ class Gemm:
                 b.select(b.or_(self.in_panels, packed), step, w["b_step"]))
 
     def _store_tile(self) -> ir.Function:
-        """store_tile(tile, c, m, rows, width, added, added_step, first, floor, c_step, ...): the end of the micro-kernel, for any width and place."""
+        """store_tile(tile, c, m, rows, width, added, ...): the micro-kernel's end, for any width, anywhere."""
         function, b = self.m.function("store_tile", [POINTER, POINTER, *[I64] * 3, POINTER, I64, I64, self.tile.scalar, *[I64] * 5])
-        tile, c, m, rows, width, added, added_step, first, floor, c_step, c_width, c_height, c_line, c_image = function.args
-        bound, fresh = self.m.splat(b, floor), b.icmp_signed("!=", first, number(0))
+        tile, c, m, rows, width, added, added_step, first, lower_bound, c_step, c_width, c_height, c_line, c_image = function.args
+        bound, fresh = self.m.splat(b, lower_bound), b.icmp_signed("!=", first, number(0))
         for column, mask in self.m.strips(b, width):
             offset = b.mul(column, number(self.tile.size))
             with loop(b, number(0), rows) as row:

@@ -1,6 +1,6 @@
 """The inner loop of all contractions: a tile of C, in registers, plus the product of a packed piece of A with a panel of B. As LLVM IR.
 
-    C[i, j] = max(added[i, j] + alpha * sum over k of A[i, k] * B[k, j], floor)
+    C[i, j] = max(added[i, j] + alpha * sum over k of A[i, k] * B[k, j], lower_bound)
 
 A lies in a buffer in which every element of a tile is a fixed distance from one pointer. Either rows of A are rows of the buffer, ``STRIDE`` elements
 apart ("rows"), or the buffer has, for each tile, one short row for each k ("columns"): as a transposed matrix itself has, so that it can also be used
@@ -15,7 +15,7 @@ from llvmlite import ir
 
 from penstock.native.contract.tile import LINE, PAIR, STRIDE, Tile, TileModule
 from penstock.native.vector.pieces import number
-from penstock.native.vector.vectors import I64, IR, POINTER, VOID, Literal, declare_prefetch, declared, suffix
+from penstock.native.vector.vectors import I64, IR, POINTER, VOID, Literal, declare, declare_prefetch, suffix
 
 
 class _Pointed:
@@ -26,7 +26,7 @@ class _Pointed:
 
 
 class MicroKernels:
-    """The functions ``micro(a, a_step, b, b_step, added, added_step, c, c_step, k, alpha, floor)``; ``text`` belongs to the module.
+    """The functions ``micro(a, a_step, b, b_step, added, added_step, c, c_step, k, alpha, lower_bound)``; ``text`` belongs to the module.
 
     Steps are in bytes; ``a_step`` leads to the next k, if A lies in columns.
     """
@@ -35,7 +35,7 @@ class MicroKernels:
         self.tile = module.tile
         kind, scalar = self.tile.vector, self.tile.scalar
         self.type = ir.FunctionType(VOID, [POINTER, I64, POINTER, I64, POINTER, I64, POINTER, I64, I64, scalar, scalar])
-        multiply = declared(module.module, f"llvm.fmuladd.{suffix(kind)}", kind, [kind] * 3)
+        multiply = declare(module.module, f"llvm.fmuladd.{suffix(kind)}", kind, [kind] * 3)
         prefetch = declare_prefetch(module.module)
         functions = [_Micro(self.tile, columns, rows, vectors, multiply.get_reference(), prefetch.get_reference())
                      for columns in (False, True) for vectors in range(1, self.tile.vectors + 1) for rows in range(PAIR, self.tile.rows + 1, PAIR)]
@@ -76,14 +76,14 @@ class _Micro:
         """Its definition."""
         number_type = self.scalar
         self.lines = [f"define internal void @{self.name}(ptr %a, i64 %a_step, ptr %b, i64 %b_step, ptr %added, i64 %added_step, ptr %c, "
-                      f"i64 %c_step, i64 %k, {number_type} %alpha, {number_type} %floor) noinline nounwind {{", "entry:"]
+                      f"i64 %c_step, i64 %k, {number_type} %alpha, {number_type} %lower_bound) noinline nounwind {{", "entry:"]
         self._ask_for_c()
         state, start, before = ["%a", "%b", *["zeroinitializer"] * (self.rows * self.vectors)], "0", "entry"
         if self.unroll > 1:
             whole = self._value(f"and i64 %k, {-self.unroll}")
             state, start, before = self._loop("pairs", before, start, whole, self.unroll, state), whole, "pairs.done"
         state = self._loop("each", before, start, "%k", 1, state)
-        self._finish(state[2:])
+        self._epilogue(state[2:])
         return "\n".join([*self.lines, "  ret void", "}"])
 
     def _value(self, expression: str) -> str:
@@ -140,13 +140,13 @@ class _Micro:
             a = self._place(a, self.step)
         return [a, panel, *sums]
 
-    def _finish(self, sums: list[str]) -> None:
-        alpha, floor, added, c = self._splat("%alpha"), self._splat("%floor"), "%added", "%c"
+    def _epilogue(self, sums: list[str]) -> None:
+        alpha, lower_bound, added, c = self._splat("%alpha"), self._splat("%lower_bound"), "%added", "%c"
         for index, total in enumerate(sums):
             row, v = divmod(index, self.vectors)
             if row and not v:
                 added, c = self._place(added, "%added_step"), self._place(c, "%c_step")
             value = self._add_product(self._load(self._place(added, self.offsets[v]), self.vector), total, alpha)
-            low = self._value(f"fcmp olt {self.vector} {value}, {floor}")
-            value = self._value(f"select <{self.tile.lanes} x i1> {low}, {self.vector} {floor}, {self.vector} {value}")
+            low = self._value(f"fcmp olt {self.vector} {value}, {lower_bound}")
+            value = self._value(f"select <{self.tile.lanes} x i1> {low}, {self.vector} {lower_bound}, {self.vector} {value}")
             self.lines.append(f"  store {self.vector} {value}, ptr {self._place(c, self.offsets[v])}, align {self.tile.size}")

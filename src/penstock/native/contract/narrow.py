@@ -43,16 +43,16 @@ def by_float32(method: Callable[P, Array]) -> Callable[P, Array]:
             return method(*positional, **named)
         b: Emitter = given["self"].b
         into = given.pop("into", None)
-        given.update({name: _widened(b, value) for name, value in given.items()})
-        return _narrowed(b, method(*bound.args, **bound.kwargs), dtypes[0], into)
+        given.update({name: _widen(b, value) for name, value in given.items()})
+        return _narrow(b, method(*bound.args, **bound.kwargs), dtypes[0], into)
 
     return contraction
 
 
-def _widened(b: Emitter, value: Any) -> Any:
+def _widen(b: Emitter, value: Any) -> Any:
     """Narrow arrays as float32, and everything else as it is."""
     if isinstance(value, Epilogue) and value.added is not None:
-        return replace(value, added=_widened(b, value.added))
+        return replace(value, added=_widen(b, value.added))
     if not isinstance(value, Array) or value.dtype not in _TYPES:
         return value
     source = b.contiguous(value)
@@ -61,7 +61,7 @@ def _widened(b: Emitter, value: Any) -> Any:
     return result
 
 
-def _narrowed(b: Emitter, wide: Array, dtype: np.dtype, into: Array | None) -> Array:
+def _narrow(b: Emitter, wide: Array, dtype: np.dtype, into: Array | None) -> Array:
     """The array rounded: a new one whose axes have the same order in memory, or ``into``."""
     if into is not None and into.contiguous and wide.contiguous:
         _convert(b, wide, into)

@@ -152,7 +152,7 @@ class Packing:
     def tiles(self) -> ir.Function:
         """tiles(to, from, step, rows, count, pairs, more): cuts rows into pieces; those of one tile stand one below the other.
 
-        Beside them there are elements that nobody needs. A piece has ``pairs`` pairs of elements, and the first ``more`` pieces one pair more.
+        Beside them there are elements that are not needed. A piece has ``pairs`` pairs of elements, and the first ``more`` pieces one pair more.
         """
         function, b = self.m.function("tiles", [POINTER, POINTER, *[I64] * 5])
         to, source, step, rows, count, pairs, more = function.args

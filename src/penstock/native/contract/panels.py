@@ -34,8 +34,8 @@ class _Panels:
         with loop(b, b.select(transposed, w["n_start"], full), w["n_stop"], tile.columns) as n0:
             to, width = advance(b, panels, b.mul(b.udiv(n0, columns), w["b_panel"])), minimum(b, columns, b.sub(w["n_stop"], n0))
             vectors = b.udiv(b.add(width, number(tile.lanes - 1)), number(tile.lanes))
-            with b.if_else(transposed) as (turned, plain):
-                with turned:
+            with b.if_else(transposed) as (if_transposed, plain):
+                with if_transposed:
                     b.call(packing.transposed_panel, [to, advance(b, source, b.mul(n0, w["b_step"])), w["b_step"], w["k"], width, vectors])
                 with plain:
                     b.call(packing.panel, [to, advance(b, source, b.mul(n0, number(tile.size))), w["b_step"], w["k"], width, vectors])

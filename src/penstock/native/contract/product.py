@@ -31,14 +31,14 @@ _REUSED = 3  # tiles of rows that a panel of B has to serve, to be worth a copy
 
 @dataclass(slots=True)
 class Epilogue:
-    """What is done to a product before it is stored: ``max(added + alpha * product, floor)``.
+    """What is done to a product before it is stored: ``max(added + alpha * product, lower_bound)``.
 
     ``added`` is broadcast to the result's shape; if it is the result itself, the product is accumulated there.
     """
 
     added: Array | None = None
     alpha: float = 1.0
-    floor: float = -math.inf
+    lower_bound: float = -math.inf
 
 
 def with_rows(b: Emitter, epilogue: Epilogue) -> Epilogue:
@@ -82,7 +82,7 @@ def emit(b: Emitter, p: Product, a: Array, right: Array, c: Array, label: str, e
         p, right = _in_panels(b, p, tile, right, label)
     epilogue = epilogue or Epilogue()
     added = epilogue.added
-    words = {"alpha": bits(epilogue.alpha, c.dtype), "floor": bits(epilogue.floor, c.dtype), "has_added": int(added is not None)}
+    words = {"alpha": bits(epilogue.alpha, c.dtype), "lower_bound": bits(epilogue.lower_bound, c.dtype), "has_added": int(added is not None)}
     code = gemm.code(c.dtype.itemsize)
     parts = [_words(p, tile, {**words, **item, **part}) for item in items for part in _split(p, tile, b.threads, len(items))]
     operands = [a, right, added if added is not None else c, c]
@@ -114,12 +114,12 @@ def bits(value: float, dtype: np.dtype) -> int:
 def _words(p: Product, tile: Tile, given: dict[str, int]) -> list[int]:
     m = given["m_stop"] - given["m_start"]
     values = {"batch": p.batch, "a_step": p.a_step, "b_step": p.b_step, "c_step": p.c_step, "a_transposed": int(p.a_transposed),
-              "a_packed": int(_packed(p, tile, given)), "b_transposed": int(p.b_transposed), "has_patches": int(bool(p.patches)),
+              "a_packed": int(_is_packed(p, tile, given)), "b_transposed": int(p.b_transposed), "has_patches": int(bool(p.patches)),
               "b_packed": int(p.b_transposed or m >= _REUSED * tile.rows), "k_start": 0, "k_stop": p.k, **_blocks(p, tile, m), **p.steps, **given}
     return [*(values.get(name, 0) for name in gemm.WORDS), *p.patches]
 
 
-def _packed(p: Product, tile: Tile, part: dict[str, int]) -> bool:
+def _is_packed(p: Product, tile: Tile, part: dict[str, int]) -> bool:
     """True if A is copied. It has to be if one row of a pair is missing, which would be read beyond the array."""
     odd, panels = (part["m_stop"] - part["m_start"]) % PAIR != 0, _FEW if p.a_step < _FAR else 1
     return not p.a_transposed or bool(p.patches) or odd or part["n_stop"] - part["n_start"] > panels * tile.columns
@@ -130,10 +130,10 @@ def _blocks(p: Product, tile: Tile, m: int) -> dict[str, int]:
     few = _PAGES // tile.rows * tile.rows
     m_most = few if p.k <= _PAGES and p.c_step >= _FAR else DEPTH if p.patches and p.a_transposed else tile.buffer_rows
     k_most = _PAGES if m <= few and not p.b_transposed and p.b_step >= _FAR else DEPTH
-    return {"m_block": _even(m, m_most, tile.rows), "k_block": _even(p.k, k_most, 4)}
+    return {"m_block": _block_size(m, m_most, tile.rows), "k_block": _block_size(p.k, k_most, 4)}
 
 
-def _even(extent: int, most: int, multiple: int) -> int:
+def _block_size(extent: int, most: int, multiple: int) -> int:
     """A block size up to ``most`` that cuts the extent into equal blocks."""
     blocks = max(-(-extent // most), 1)
     return min(max(round_up(-(-extent // blocks), multiple), 1), most)
@@ -152,7 +152,7 @@ def _split(p: Product, tile: Tile, threads: int, items: int) -> Iterator[dict[st
     for first, last in ranges(p.batch, batches, 1):
         for m_start, m_stop in ranges(p.m, by_rows, PAIR):
             for n_start, n_stop in ranges(p.n, by_columns, tile.columns):
-                yield {"batch": last - first, "m_start": m_start, "m_stop": m_stop, "n_start": n_start, "n_stop": n_stop, **_moved(p, first)}
+                yield {"batch": last - first, "m_start": m_start, "m_stop": m_stop, "n_start": n_start, "n_stop": n_stop, **_batch_offsets(p, first)}
 
 
 def _grid(p: Product, tile: Tile, threads: int, others: int) -> tuple[int, int]:
@@ -182,7 +182,7 @@ def _piece(extent: int, pieces: int, multiple: int) -> int:
     return -(-round_up(extent, multiple) // (pieces * multiple)) * multiple
 
 
-def _moved(p: Product, first: int) -> dict[str, int]:
+def _batch_offsets(p: Product, first: int) -> dict[str, int]:
     return {f"{name}_at": p.steps.get(f"{name}_at", 0) + first * p.steps.get(f"{name}_batch", 0) for name in gemm.OPERANDS} if first else {}
 
 

@@ -37,7 +37,7 @@ class Products:
         check_dtype(self.b, a)
         if a.rank < 2 or b.rank < 2 or a.dtype != b.dtype:
             self.b.unsupported("the factors are not matrices of one type")
-        a, b = (_swapped(a) if transpose_a else a), (_swapped(b) if transpose_b else b)
+        a, b = (_swap_axes(a) if transpose_a else a), (_swap_axes(b) if transpose_b else b)
         if a.shape[-1] != b.shape[-2]:
             self.b.unsupported("the factors do not fit together")
         a, b = self._usable(a), self._usable(b)
@@ -71,7 +71,7 @@ class Products:
                    "added": (0,) * c.rank if added is None else added.strides}
         a_transposed = a.strides[-1] != size and k > 1
         b_transposed = b.strides[-1] != size and n > 1
-        axes = _collapsed(batch, {name: value[:-2] for name, value in strides.items()})
+        axes = _collapse(batch, {name: value[:-2] for name, value in strides.items()})
         if len(axes) == 1 and not a_transposed and _one_matrix(axes[0][1], {name: m * value[-2] for name, value in strides.items()}):
             m, axes = m * axes[0][0], []
         inner, steps = axes.pop() if axes else (1, {})
@@ -92,7 +92,7 @@ def _places(axes: list[tuple[int, dict[str, int]]], index: tuple[int, ...]) -> d
     return {f"{name}_at": sum(i * steps[name] for i, (_, steps) in zip(index, axes)) for name in names}
 
 
-def _collapsed(shape: Strides, strides: dict[str, Strides]) -> list[tuple[int, dict[str, int]]]:
+def _collapse(shape: Strides, strides: dict[str, Strides]) -> list[tuple[int, dict[str, int]]]:
     """Axes with an extent other than 1 and their strides; neighbours that are one axis in all arrays are joined."""
     axes: list[tuple[int, dict[str, int]]] = []
     for axis, extent in enumerate(shape):
@@ -106,7 +106,7 @@ def _collapsed(shape: Strides, strides: dict[str, Strides]) -> list[tuple[int, d
     return axes
 
 
-def _swapped(array: Array) -> Array:
+def _swap_axes(array: Array) -> Array:
     """The matrices transposed, as a view."""
     *batch, rows, columns = array.shape
     *steps, down, right = array.strides

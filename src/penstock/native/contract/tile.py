@@ -131,9 +131,9 @@ class TileModule:
         else:
             masked_store(b, value, pointer, mask, self.tile.size)
 
-    def at_least(self, b: ir.IRBuilder, value: IR, floor: IR) -> IR:
+    def at_least(self, b: ir.IRBuilder, value: IR, lower_bound: IR) -> IR:
         """The larger one of each lane; NaN stays NaN."""
-        return b.select(b.fcmp_ordered("<", value, floor), floor, value)
+        return b.select(b.fcmp_ordered("<", value, lower_bound), lower_bound, value)
 
     def number(self, b: ir.IRBuilder, word: IR) -> IR:
         """The number of the element type in the lower bits of a word."""

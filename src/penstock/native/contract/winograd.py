@@ -60,15 +60,15 @@ class Winograd:
 
     def convolve(self, x: Array, filter: Array, result: Array, epilogue: Epilogue, added_step: int, label: str) -> None:
         """The convolution with a filter (3, 3, depth, outputs)."""
-        turned = self._planes(self.depth, self.outputs)
+        transformed = self._planes(self.depth, self.outputs)
         row = self.outputs * self.size
-        words = {"plane": self.depth * row, "item": row, "out_plane": turned.strides[0], "out_item": row}
-        self._transform("filter", filter, turned, self.depth, self.outputs, words, label=label)
+        words = {"plane": self.depth * row, "item": row, "out_plane": transformed.strides[0], "out_item": row}
+        self._transform("filter", filter, transformed, self.depth, self.outputs, words, label=label)
         for start, count in self.squares.groups():
             seen, products = self._planes(count, self.depth), self._planes(count, self.outputs)
             self._from_image("input", x, seen, start, count, self.pads, label)
-            product = self._product(count, self.outputs, self.depth, seen, turned, products)
-            emit(self.b, product, seen, turned, products, label)
+            product = self._product(count, self.outputs, self.depth, seen, transformed, products)
+            emit(self.b, product, seen, transformed, products, label)
             self._to_image(products, result, start, count, epilogue, added_step, label)
 
     def filter_gradient(self, x: Array, dy: Array, result: Array, epilogue: Epilogue, label: str) -> None:
@@ -112,7 +112,7 @@ class Winograd:
     def _transform(self, name: str, source: Array, target: Array, count: int, length: int, words: dict[str, int], epilogue: Epilogue | None = None,
                    label: str = "") -> None:
         epilogue = epilogue or Epilogue()
-        words |= {"length": length, "alpha": bits(epilogue.alpha, target.dtype), "floor": bits(epilogue.floor, target.dtype),
+        words |= {"length": length, "alpha": bits(epilogue.alpha, target.dtype), "lower_bound": bits(epilogue.lower_bound, target.dtype),
                   "has_added": int(epilogue.added is not None)}
         small = count * length * PLANES < 1 << 15
         parts = []

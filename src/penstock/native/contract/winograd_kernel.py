@@ -2,7 +2,7 @@
 
 A square is gathered from pixels of an image or from *planes* (arrays that hold one element of every square), and its transform goes to planes or
 pixels. Pixels outside of an image are zeros when they are read, and left out when they are written. What is written can be
-``max(added + alpha * value, floor)``.
+``max(added + alpha * value, lower_bound)``.
 """
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ FILTER: Matrix = ((1 / 4, 0, 0), (-1 / 6, -1 / 6, -1 / 6), (-1 / 6, 1 / 6, -1 / 
 OUTPUT: Matrix = ((1, 1, 1, 1, 1, 0), (0, 1, -1, 2, -2, 0), (0, 1, 1, 4, 4, 0), (0, 1, -1, 8, -8, 1))
 
 
-def transposed(matrix: Matrix) -> Matrix:
+def transpose(matrix: Matrix) -> Matrix:
     """Rows as columns."""
     return tuple(zip(*matrix))
 
 
 @dataclass(frozen=True)
-class Kind:
+class TransformKind:
     """A transform: of which matrix, from where, to where."""
 
     matrix: Matrix
@@ -38,8 +38,8 @@ class Kind:
     to_image: bool = False
 
 
-IMAGES = {"input": Kind(INPUT, from_image=True), "filter": Kind(FILTER), "output": Kind(OUTPUT, to_image=True),
-          "output gradient": Kind(transposed(OUTPUT), from_image=True), "filter gradient": Kind(transposed(FILTER))}
+IMAGES = {"input": TransformKind(INPUT, from_image=True), "filter": TransformKind(FILTER), "output": TransformKind(OUTPUT, to_image=True),
+          "output gradient": TransformKind(transpose(OUTPUT), from_image=True), "filter gradient": TransformKind(transpose(FILTER))}
 
 OPERANDS = ("source", "zeros", "added", "target")
 WORDS = (
@@ -49,7 +49,7 @@ WORDS = (
     "image", "line", "pixel", "height", "width",  # of the side that has an image
     "origin_y", "origin_x",  # of the first square, in pixels
     "out_plane", "out_item",  # of the target, if both sides have planes
-    "added_image", "added_line", "added_pixel", "has_added", "alpha", "floor",
+    "added_image", "added_line", "added_pixel", "has_added", "alpha", "lower_bound",
 )
 DESTINATION = RowDestination.among(WORDS, width="length", steps=("image", "line", "pixel"))  # of the transform to pixels
 STEP = 4  # pixels from a square to the next
@@ -58,7 +58,7 @@ STEP = 4  # pixels from a square to the next
 class Transform:
     """The module of one transform."""
 
-    def __init__(self, tile: Tile, kind: Kind) -> None:
+    def __init__(self, tile: Tile, kind: TransformKind) -> None:
         self.m, self.tile, self.kind = TileModule(tile), tile, kind
         self.outer, self.inner = len(kind.matrix), len(kind.matrix[0])
         module = self.m.kernel()
@@ -122,21 +122,21 @@ class Transform:
                 place, added = (advance(b, self.base[name], b.add(b.mul(self.n, w[prefix + "image"]), b.add(b.mul(y, w[prefix + "line"]),
                                                                                                           b.mul(x, w[prefix + "pixel"]))))
                                 for name, prefix in (("target", ""), ("added", "added_")))
-                self._finish(value, place, added, at, mask)
+                self._epilogue(value, place, added, at, mask)
             return
         names = ("plane", "item") if self.kind.from_image else ("out_plane", "out_item")
         offset = b.add(b.mul(number(i * self.outer + j), w[names[0]]), b.mul(square, w[names[1]]))
         if self.kind.from_image:
             self.m.masked_store(b, value, advance(b, self.base["target"], b.add(offset, at)), mask)
         else:
-            self._finish(value, advance(b, self.base["target"], offset), advance(b, self.base["added"], offset), at, mask)
+            self._epilogue(value, advance(b, self.base["target"], offset), advance(b, self.base["added"], offset), at, mask)
 
-    def _finish(self, value: IR, place: IR, added: IR, at: IR, mask: IR | None) -> None:
+    def _epilogue(self, value: IR, place: IR, added: IR, at: IR, mask: IR | None) -> None:
         b = self.b
         added = b.select(b.icmp_signed("!=", self.w["has_added"], number(0)), advance(b, added, at), self.base["zeros"])
-        alpha, floor = (self.m.splat(b, self.m.number(b, self.w[name])) for name in ("alpha", "floor"))
+        alpha, lower_bound = (self.m.splat(b, self.m.number(b, self.w[name])) for name in ("alpha", "lower_bound"))
         value = self.m.fma(b, value, alpha, self.m.masked_load(b, added, mask))
-        self.m.masked_store(b, self.m.at_least(b, value, floor), advance(b, place, at), mask)
+        self.m.masked_store(b, self.m.at_least(b, value, lower_bound), advance(b, place, at), mask)
 
     def _apply(self, vectors: list[IR]) -> list[IR]:
         """The matrix times a column of vectors. Rows that differ in some signs only are sum and difference of two parts."""

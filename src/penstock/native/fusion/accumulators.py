@@ -62,7 +62,7 @@ class Folding:
         """``combine`` of float extremes, in one instruction: NaN among the values is passed over."""
         return b.select(b.fcmp_ordered(">" if self.kind == "max" else "<", value, old), value, old)
 
-    def widened(self, b: ir.IRBuilder, value: IR) -> IR:
+    def widen(self, b: ir.IRBuilder, value: IR) -> IR:
         """An operand in the type of the accumulator."""
         kind = vector(self.wide)
         if value.type == kind:
@@ -73,7 +73,7 @@ class Folding:
         """Lanes into which nothing is folded yet."""
         return splat(self.wide, self.identity)
 
-    def finished(self, v: VectorBuilder, value: IR) -> VectorValue:
+    def to_result(self, v: VectorBuilder, value: IR) -> VectorValue:
         """Accumulated lanes as values of the result's type."""
         b = v.builder
         if self.dtype.is_bool:
@@ -82,7 +82,7 @@ class Folding:
         if value.type != wanted:
             narrower = isinstance(wanted.element, ir.FloatType)
             value = b.fptrunc(value, wanted) if narrower else b.fpext(value, wanted)
-        return v._rounded(value, self.result)
+        return v._round(value, self.result)
 
 
 class RowAccumulator:
@@ -108,7 +108,7 @@ class RowAccumulator:
     def add(self, b: ir.IRBuilder, value: IR, mask: IR) -> None:
         """Folds the lanes of a vector for which the mask is true."""
         kind = vector(self.folding.wide)
-        value = b.select(mask, self.folding.widened(b, value), self.folding.empty())
+        value = b.select(mask, self.folding.widen(b, value), self.folding.empty())
         old = b.load(self._total, typ=kind)
         total = self.folding.combine(b, old, value) if self._seen is None else self.folding.nearer(b, old, value)
         b.store(total, self._total)
@@ -134,4 +134,4 @@ class RowAccumulator:
             low, high = (ir.Constant(ir.VectorType(ir.IntType(32), width), list(range(start, start + width))) for start in (0, width))
             total = self.folding.combine(b, b.shuffle_vector(total, total, low), b.shuffle_vector(total, total, high))
         lane = b.extract_element(total, ir.Constant(ir.IntType(32), 0))
-        return self.folding.finished(v, broadcast(b, lane))
+        return self.folding.to_result(v, broadcast(b, lane))

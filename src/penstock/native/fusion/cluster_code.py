@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from penstock.graph.dtypes import DType, as_dtype
 from penstock.native.calls import Array, Code
 from penstock.native.fusion.accumulators import wide_dtype
-from penstock.native.fusion.loop_nest import Fold, Input, Nest, Output, Step
+from penstock.native.fusion.loop_nest import Fold, Nest, NestInput, NestOutput, OpStep
 from penstock.native.fusion.nest_kernel import module_for
 from penstock.native.fusion.nest_layout import Layout, Part
 from penstock.native.fusion.spills import last_reads, spills, step_cost
@@ -28,7 +28,7 @@ class Loop:
     shape: tuple[int, ...]
     reduced: frozenset[int] = frozenset()
     inputs: list[tuple[Array, Strides]] = field(default_factory=list)
-    steps: list[tuple[Step | Fold, list[Ref]]] = field(default_factory=list)  # with their operands, which get ids when the nest is made
+    steps: list[tuple[OpStep | Fold, list[Ref]]] = field(default_factory=list)  # with their operands, which get ids when the nest is made
     outputs: list[tuple[Ref, Array, Strides, bool]] = field(default_factory=list)  # and whether it is stored per element
 
     def input(self, array: Array, strides: Strides) -> Ref:
@@ -39,7 +39,7 @@ class Loop:
         self.inputs.append((array, strides))
         return "input", len(self.inputs) - 1, 0
 
-    def step(self, step: Step | Fold, operands: Sequence[Ref]) -> list[Ref]:
+    def step(self, step: OpStep | Fold, operands: Sequence[Ref]) -> list[Ref]:
         """One more step; its results."""
         self.steps.append((step, list(operands)))
         return [("step", len(self.steps) - 1, k) for k in range(len(step.dtypes))]
@@ -63,7 +63,7 @@ class Loop:
             self._call(b, nest, layout, parts, label, [[0] * len(self.outputs) for _ in parts])
 
     def _emit_apart(self, b: Emitter, label: str) -> None:
-        """Nobody needs the reductions: what is stored per element and what is kept are loops of their own."""
+        """The reductions are not needed: what is stored per element and what is kept are loops of their own."""
         kept = [axis for axis in range(len(self.shape)) if axis not in self.reduced]
 
         def over(axes: Sequence[int], strides: Strides) -> Strides:
@@ -88,12 +88,12 @@ class Loop:
         used = {kind: sorted({index for which, index, _ in needed if which == kind}) for kind in ("input", "step")}
         place = {(kind, index): position for kind, indices in used.items() for position, index in enumerate(indices)}
 
-        def moved(ref: Ref) -> Ref:
+        def renumbered(ref: Ref) -> Ref:
             return ref[0], place[ref[0], ref[1]], ref[2]
 
         self.inputs = [self.inputs[index] for index in used["input"]]
-        self.steps = [(step, list(map(moved, operands))) for step, operands in (self.steps[index] for index in used["step"])]
-        self.outputs = [(moved(ref), array, strides, whole) for ref, array, strides, whole in self.outputs]
+        self.steps = [(step, list(map(renumbered, operands))) for step, operands in (self.steps[index] for index in used["step"])]
+        self.outputs = [(renumbered(ref), array, strides, whole) for ref, array, strides, whole in self.outputs]
 
     def _nest(self) -> tuple[Nest, Layout]:
         strides = [*[each for _, each in self.inputs], *[each for _, _, each, _ in self.outputs]]
@@ -106,7 +106,7 @@ class Loop:
         return nest, layout
 
     def _nest_for(self, layout: Layout) -> Nest | None:
-        inputs = tuple(Input(_dtype(array), layout.mode(k, array.dtype.itemsize), layout.is_kept(k)) for k, (array, _) in enumerate(self.inputs))
+        inputs = tuple(NestInput(_dtype(array), layout.mode(k, array.dtype.itemsize), layout.is_kept(k)) for k, (array, _) in enumerate(self.inputs))
         starts, at = [], len(inputs)
         for step, _ in self.steps:
             starts.append(at)
@@ -116,7 +116,7 @@ class Loop:
             return ref[1] if ref[0] == "input" else starts[ref[1]] + ref[2]
 
         steps = tuple(step.on(tuple(map(number, operands))) for step, operands in self.steps)
-        outputs = tuple(Output(number(ref), whole) for ref, _, _, whole in self.outputs)
+        outputs = tuple(NestOutput(number(ref), whole) for ref, _, _, whole in self.outputs)
         if layout.form == "columns":
             trial = Nest("rows", inputs, steps, outputs)
             if any(output.whole and trial.phases[output.value] for output in outputs) or any(trial.phases[start] > 1 for start in trial.folds):
@@ -167,7 +167,7 @@ class Loop:
                 (shifted["step", index, 0],) = second.step(step, [second.input(scratch, scratch.strides)])
         for ref, array, strides, is_whole in self.outputs:
             if not is_whole:
-                second.output(self._moved(second, shifted, ref, kept), array, (0, *[strides[axis] for axis in kept]), False)
+                second.output(self._in_second_loop(second, shifted, ref, kept), array, (0, *[strides[axis] for axis in kept]), False)
         first._prune()
         nest, layout = first._nest()
         parts, _ = layout.parts(b.threads, 1 << 62, False)
@@ -179,7 +179,7 @@ class Loop:
     def _dtype(self, ref: Ref) -> DType:
         return _dtype(self.inputs[ref[1]][0]) if ref[0] == "input" else self.steps[ref[1]][0].dtypes[ref[2]]
 
-    def _moved(self, second: Loop, known: dict[Ref, Ref], ref: Ref, kept: Sequence[int]) -> Ref:
+    def _in_second_loop(self, second: Loop, known: dict[Ref, Ref], ref: Ref, kept: Sequence[int]) -> Ref:
         """A kept value of this loop in the second one: computed there, of what the folds gave."""
         if ref not in known:
             kind, index, _ = ref
@@ -188,7 +188,7 @@ class Loop:
                 known[ref] = second.input(array, (0, *[strides[axis] for axis in kept]))
             else:
                 step, operands = self.steps[index]
-                for k, made in enumerate(second.step(step, [self._moved(second, known, operand, kept) for operand in operands])):
+                for k, made in enumerate(second.step(step, [self._in_second_loop(second, known, operand, kept) for operand in operands])):
                     known["step", index, k] = made
         return known[ref]
 

@@ -64,7 +64,7 @@ class Space:
         """The shape of what is kept."""
         return tuple(self.shape[axis] for axis in self.kept)
 
-    def joined(self, other: Space) -> Space | None:
+    def join(self, other: Space) -> Space | None:
         """The space of both, if there is one."""
         if self == other:
             return self
@@ -81,7 +81,7 @@ class Space:
         length = math.prod(self.shape[axis] for axis in self.reduced)
         return length <= _LONGEST_ROW and (self.size <= 1 << 17 or self.size // max(length, 1) >= _FEWEST_ROWS)
 
-    def _aligned(self, operand: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    def _is_aligned(self, operand: tuple[int, ...], shape: tuple[int, ...]) -> bool:
         """True if a kept value, broadcast to an item of the whole space, runs along the kept axes."""
         padded = (1,) * (len(shape) - len(operand)) + operand
         along = [mine for mine, extent in zip(padded, shape) if extent != 1]
@@ -95,7 +95,7 @@ class Space:
             return (True, phase + 1) if not any(kept for _, kept, _ in inner) else None
         shape = item_shape(item)
         if without_ones(shape) == self.shape:
-            return (False, phase) if all(not kept or self._aligned(value.shape, shape) for value, kept, _ in inner) else None
+            return (False, phase) if all(not kept or self._is_aligned(value.shape, shape) for value, kept, _ in inner) else None
         return (True, phase) if all(kept and without_ones(value.shape) == self.result for value, kept, _ in inner) else None
 
     def admits(self, level: Level, with_updates: bool) -> bool:
@@ -112,10 +112,10 @@ def without_ones(shape: Sequence[int]) -> tuple[int, ...]:
 
 def item_shape(item: Item) -> tuple[int, ...]:
     """The shape of what an elementwise item computes."""
-    return item.outputs[0].shape if item.outputs else updated(item)[0].shape
+    return item.outputs[0].shape if item.outputs else updated_variables(item)[0].shape
 
 
-def updated(item: Item) -> list[Value]:
+def updated_variables(item: Item) -> list[Value]:
     """The variables that an item writes to, in the order of its op's ``updates``."""
     definition = item.node.definition
     by_name = {arg.name: values for arg, values in definition.group(item.inputs, item.node.attrs)}
@@ -128,7 +128,7 @@ def operands(item: Item) -> list[bool]:
 
 
 @functools.cache
-def _taken(definition: OpDef) -> frozenset[int]:
+def _operand_positions(definition: OpDef) -> frozenset[int]:
     """Which arguments ``lower`` takes."""
     assert definition.lower is not None
     return frozenset(index for index in definition.parameters_of(definition.lower) if isinstance(index, int))
@@ -136,7 +136,7 @@ def _taken(definition: OpDef) -> frozenset[int]:
 
 def used_inputs(definition: OpDef, attrs: dict[str, Any], count: int) -> list[bool]:
     """For each flat input: does ``lower`` take it?"""
-    taken = _taken(definition)
+    taken = _operand_positions(definition)
     if not definition.has_lists:
         return [index in taken for index in range(count)]
     return [index in taken for index, (_, values) in enumerate(definition.group(list(range(count)), attrs)) for _ in values]
@@ -197,7 +197,7 @@ def _elementwise(item: Item) -> bool:
     for value, takes in zip(item.inputs, used):
         if takes and value.shape not in (shape, ()) and not (definition.broadcasts_inputs and _fits(value.shape, shape)):
             return False
-    if definition.updates and any(value.shape != shape or value.dtype is not updated(item)[0].dtype for value in updated(item)):
+    if definition.updates and any(value.shape != shape or value.dtype is not updated_variables(item)[0].dtype for value in updated_variables(item)):
         return False
     dtypes = [value.dtype for value in item.inputs]
     return why_not(definition, attrs, dtypes) is None and bool(result_types(definition, attrs, len(definition.updates)))

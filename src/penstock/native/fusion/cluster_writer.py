@@ -10,8 +10,19 @@ from penstock.graph import dtypes as dt
 from penstock.graph.dtypes import DType
 from penstock.native.calls import Array
 from penstock.native.fusion.cluster_code import Loop, Ref
-from penstock.native.fusion.cluster_space import FOLD_KINDS, Kind, Space, axes_of, item_shape, kind_of, operands, source, updated, without_ones
-from penstock.native.fusion.loop_nest import Fold, Step
+from penstock.native.fusion.cluster_space import (
+    FOLD_KINDS,
+    Kind,
+    Space,
+    axes_of,
+    item_shape,
+    kind_of,
+    operands,
+    source,
+    updated_variables,
+    without_ones,
+)
+from penstock.native.fusion.loop_nest import Fold, OpStep
 from penstock.native.items import Item, Value, is_reference
 from penstock.native.kernels.axes import Strides, broadcast_strides
 from penstock.native.vector.types import NARROW
@@ -63,7 +74,7 @@ class _Writer:
     def _hand_on(self, item: Item) -> None:
         """The source itself, where it is computed here; else a view of it."""
         given, (value,) = source(item), item.outputs
-        new = self._computed(given)
+        new = self._computed_ref(given)
         if new is not None:
             self.refs[value] = new
             return
@@ -71,7 +82,7 @@ class _Writer:
         if item.node.definition.broadcasts:
             value.array = Array(array.buffer, array.dtype, value.shape, broadcast_strides(array.shape, array.strides, value.shape), array.offset)
         else:
-            value.array = _reshaped(array, value.shape)
+            value.array = _reshape(array, value.shape)
 
     def _reduce(self, item: Item) -> None:
         (value,), definition = item.outputs, item.node.definition
@@ -81,16 +92,16 @@ class _Writer:
         (ref,) = self.loop.step(Fold(FOLD_KINDS[definition.reduces], (), dtype), [operand])
         if mean:
             count = math.prod(self.space.shape[axis] for axis in self.space.reduced)
-            (ref,) = self.loop.step(Step(RealDiv, {"T": dtype}, ()), [ref, self._scalar(count, dtype)])
+            (ref,) = self.loop.step(OpStep(RealDiv, {"T": dtype}, ()), [ref, self._scalar(count, dtype)])
         if dtype is not value.dtype:
-            (ref,) = self.loop.step(Step(Cast, {"SrcT": dtype, "DstT": value.dtype, "Truncate": False}, ()), [ref])
+            (ref,) = self.loop.step(OpStep(Cast, {"SrcT": dtype, "DstT": value.dtype, "Truncate": False}, ()), [ref])
         self.refs[value] = ref
 
     def _element(self, item: Item) -> None:
         node, shape = item.node, item_shape(item)
         refs = [self._operand(value, shape) if taken else None for value, taken in zip(item.inputs, operands(item))]
         some = next((ref for ref in refs if ref is not None), ("", 0, 0))  # stands for what ``lower`` does not look at
-        results = self.loop.step(Step(node.definition, node.attrs, ()), [ref or some for ref in refs])
+        results = self.loop.step(OpStep(node.definition, node.attrs, ()), [ref or some for ref in refs])
         if node.definition is Refuse:
             status = Array(self.b.status.buffer, self.b.status.dtype, (), ())
             self.loop.output(results[0], status, self._strides(status, ()), not self.space.reduced)
@@ -98,15 +109,15 @@ class _Writer:
         if not node.definition.updates:
             self.refs[item.outputs[0]] = results[0]
             return
-        for variable, ref in zip(updated(item), results):
+        for variable, ref in zip(updated_variables(item), results):
             assert variable.array is not None
             self.variables[variable.array] = ref
         for value in item.outputs:
-            value.array = updated(item)[0].array
+            value.array = updated_variables(item)[0].array
 
     def _operand(self, value: Value, shape: tuple[int, ...]) -> Ref:
         """A value as an item of this shape uses it."""
-        new = self._computed(value)
+        new = self._computed_ref(value)
         if new is not None:
             return new
         if value.known is not None and value.known.size and (value.known == value.known.flat[0]).all():
@@ -114,7 +125,7 @@ class _Writer:
         array = self._array(value)
         return self.loop.input(array, self._strides(array, shape))
 
-    def _computed(self, value: Value) -> Ref | None:
+    def _computed_ref(self, value: Value) -> Ref | None:
         """What is computed here of a value: itself, or the new elements of a variable. What was read before the update stays as it was."""
         if value in self.refs or value.array is None:
             return self.refs.get(value)
@@ -123,7 +134,7 @@ class _Writer:
 
     def _array(self, value: Value) -> Array:
         if value.array is None:
-            assert value.known is not None, "a value that nobody has computed"
+            assert value.known is not None, "a value that was never computed"
             value.array = self.b.constant(value.known)
         return value.array
 
@@ -133,7 +144,7 @@ class _Writer:
         key = dtype, number.tobytes()
         if key not in self.scalars:
             if number in _LITERALS:
-                (self.scalars[key],) = self.loop.step(Step(Const, {"value": number, "dtype": dtype}, ()), [])
+                (self.scalars[key],) = self.loop.step(OpStep(Const, {"value": number, "dtype": dtype}, ()), [])
             else:
                 self.scalars[key] = self.loop.input(self.b.constant(number), (0,) * len(self.space.shape))
         return self.scalars[key]
@@ -159,7 +170,7 @@ class _Writer:
         for index, (other, strides) in enumerate(self.loop.inputs):
             if other.buffer is array.buffer and (other.offset, strides) != (array.offset, along):
                 axes = [axis for axis, stride in enumerate(strides) if stride]
-                fresh = self.b.move.copied(self.b.view(other, [self.space.shape[axis] for axis in axes], [strides[axis] for axis in axes]))
+                fresh = self.b.move.copy_of(self.b.view(other, [self.space.shape[axis] for axis in axes], [strides[axis] for axis in axes]))
                 place = dict(zip(axes, fresh.strides))
                 self.loop.inputs[index] = fresh, tuple(place.get(axis, 0) for axis in range(len(strides)))
 
@@ -172,7 +183,7 @@ def _space(group: list[Item]) -> Space:
     return Space(without_ones(item_shape(group[0])))
 
 
-def _reshaped(array: Array, shape: tuple[int, ...]) -> Array:
+def _reshape(array: Array, shape: tuple[int, ...]) -> Array:
     """The same elements with axes of one element added or removed."""
     if array.shape == shape:
         return array

@@ -11,7 +11,7 @@ from collections import ChainMap
 from collections.abc import Mapping, Sequence
 
 from penstock.native.fusion.cluster_space import Kind, Level, Space, kind_of, space_of, without_ones
-from penstock.native.fusion.composition import composed
+from penstock.native.fusion.composition import compose_items
 from penstock.native.items import Item, Value
 
 _LARGEST, _LARGEST_SMALL = 250, 1500  # items of a group: the time that LLVM takes grows faster than the code, but many small calls take time too
@@ -22,7 +22,7 @@ _TRIES = 4  # other users of an input that an item is tried to be joined with
 
 def group_items(items: Sequence[Item]) -> list[list[Item]]:
     """The items in groups, in an order in which they can run. An item that cannot be fused is a group of its own; composite ones are taken apart."""
-    return _Grouping(composed(items)).result()
+    return _Grouping(compose_items(items)).result()
 
 
 class _Group:
@@ -99,7 +99,7 @@ class _Grouping:
         both = a.bits | b.bits
         if ((a.after & b.before) | (b.after & a.before)) & ~both:
             return  # something has to run between them
-        space = a.space.joined(b.space)
+        space = a.space.join(b.space)
         if space is None:
             return
         levels = self._joined_levels(a, b, space)
@@ -200,5 +200,5 @@ class _Grouping:
 
 
 def used_outside(value: Value, members: set[Item]) -> bool:
-    """True if somebody but the members of a group needs the value."""
+    """True if the value is needed outside of a group."""
     return value.wanted or any(user not in members for user in value.users)

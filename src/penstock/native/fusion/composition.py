@@ -162,7 +162,7 @@ class Composer:
         return self.op(op_type, (), x.dtype, x, axes, Tidx=dt.int32, keep_dims=False)
 
 
-def composed(items: Sequence[Item]) -> list[Item]:
+def compose_items(items: Sequence[Item]) -> list[Item]:
     """The items, with those replaced that are made of others."""
     result: list[Item] = []
     replaced: dict[Item, list[Item]] = {}
@@ -202,7 +202,7 @@ def _parts(item: Item) -> list[Item] | None:
 
 
 def _hand_over(b: Composer, value: Value, output: Value) -> None:
-    """Makes a value the item's output: whoever uses that uses the value's item from now on."""
+    """Makes a value the item's output: what uses that uses the value's item from now on."""
     maker = value.item
     assert maker is not None
     if value.shape != output.shape or value.dtype is not output.dtype:

@@ -182,5 +182,5 @@ def epilogue_options(item: Item) -> dict[str, Any]:
         if role == "add":
             epilogue.added = next(each.array for each in user.inputs if each in item.inputs)
         else:
-            epilogue.floor = 0.0
+            epilogue.lower_bound = 0.0
     return {"epilogue": epilogue}

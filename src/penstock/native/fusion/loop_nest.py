@@ -23,7 +23,7 @@ from penstock.graph.opdef import OpDef
 
 
 @dataclass(frozen=True)
-class Input:
+class NestInput:
     """An array that is read."""
 
     dtype: DType
@@ -32,7 +32,7 @@ class Input:
 
 
 @dataclass(frozen=True)
-class Step:
+class OpStep:
     """One op, by its ``lower``. Operands are ids: first come the inputs, then the results of each step."""
 
     definition: OpDef
@@ -44,9 +44,9 @@ class Step:
         """The types of its results."""
         return result_types(self.definition, self.attrs, len(self.definition.updates))
 
-    def on(self, operands: tuple[int, ...]) -> Step:
+    def on(self, operands: tuple[int, ...]) -> OpStep:
         """The same step of other operands."""
-        return Step(self.definition, self.attrs, operands)
+        return OpStep(self.definition, self.attrs, operands)
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def result_types(definition: OpDef, attrs: dict[str, Any], updates: int) -> tupl
 
 
 @dataclass(frozen=True)
-class Output:
+class NestOutput:
     """A value that is stored: one per element of the space if it is ``whole``, else one per kept index."""
 
     value: int
@@ -87,9 +87,9 @@ class Nest:
     """Inputs, steps in order, and what is stored. In a map, *kept* is what is the same along the innermost axis. See ``nest_kernel`` for the axes."""
 
     form: str
-    inputs: tuple[Input, ...]
-    steps: tuple[Step | Fold, ...]
-    outputs: tuple[Output, ...]
+    inputs: tuple[NestInput, ...]
+    steps: tuple[OpStep | Fold, ...]
+    outputs: tuple[NestOutput, ...]
     deep: tuple[bool, bool] = (True, True)  # are there outer, are there middle axes?
 
     def __post_init__(self) -> None:
@@ -110,7 +110,7 @@ class Nest:
         return (*[each.dtype for each in self.inputs], *[dtype for step in self.steps for dtype in step.dtypes])
 
     @functools.cached_property
-    def makers(self) -> tuple[Step | Fold | None, ...]:
+    def makers(self) -> tuple[OpStep | Fold | None, ...]:
         """Which step gives each id; None: an input."""
         return (*[None for _ in self.inputs], *[step for step in self.steps for _ in step.dtypes])
 

@@ -11,7 +11,7 @@ from llvmlite import ir
 
 from penstock.graph.dtypes import DType
 from penstock.graph.opdef import OpDef
-from penstock.native.fusion.loop_nest import Step, attrs_key, result_types
+from penstock.native.fusion.loop_nest import OpStep, attrs_key, result_types
 from penstock.native.unsupported import Unsupported
 from penstock.native.vector.builder import VectorBuilder
 from penstock.native.vector.types import VectorValue, scalar_type
@@ -20,7 +20,7 @@ from penstock.native.vector.vectors import VOID, vector
 _found: dict[tuple[Any, ...], int | str] = {}
 
 
-def lower(b: VectorBuilder, step: Step, operands: Sequence[VectorValue]) -> list[VectorValue]:
+def lower(b: VectorBuilder, step: OpStep, operands: Sequence[VectorValue]) -> list[VectorValue]:
     """One step by the op's own ``lower``; its results."""
     definition, attrs = step.definition, step.attrs
     if definition.lower is None:
@@ -57,13 +57,13 @@ def _look(definition: OpDef, attrs: dict[str, Any], input_dtypes: Sequence[DType
     key = definition, attrs_key(attrs), tuple(input_dtypes)
     if key not in _found:
         try:
-            _found[key] = _try_lowering(Step(definition, attrs, tuple(range(len(input_dtypes)))), input_dtypes)
+            _found[key] = _try_lowering(OpStep(definition, attrs, tuple(range(len(input_dtypes)))), input_dtypes)
         except Unsupported as reason:
             _found[key] = str(reason)
     return _found[key]
 
 
-def _try_lowering(step: Step, dtypes: Sequence[DType]) -> int:
+def _try_lowering(step: OpStep, dtypes: Sequence[DType]) -> int:
     """How many LLVM instructions a step is; the code is thrown away. Raises Unsupported if it cannot be part of a kernel."""
     kinds = [vector(scalar_type(dtype)) for dtype in dtypes]
     function = ir.Function(ir.Module(), ir.FunctionType(VOID, kinds), "trial")

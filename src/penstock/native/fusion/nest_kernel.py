@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from llvmlite import ir
 
 from penstock.native.fusion.accumulators import Folding, RowAccumulator
-from penstock.native.fusion.loop_nest import Nest, Step
+from penstock.native.fusion.loop_nest import Nest, OpStep
 from penstock.native.fusion.lowering import lower
 from penstock.native.fusion.spills import spills, step_cost
 from penstock.native.vector.builder import VectorBuilder
@@ -164,7 +164,7 @@ class NestKernel:
         ready = nest.ready(index) | {each for each, when in self.spilled.items() if when < index}
         new = [each for each, when in self.spilled.items() if when == index]
         needed = nest.needed([*nest.targets(index), *new], ready)
-        reloaded = self._reloaded(nest, needed | set(nest.targets(index)), ready)
+        reloaded = self._values_to_reload(nest, needed | set(nest.targets(index)), ready)
         with self._over("middle", pointers) as at:
             local = dict(env)
             self._uniforms(local, at, needed)
@@ -180,7 +180,7 @@ class NestKernel:
         for start in folds:
             env[start] = self.rows[start].finish(self.v)
 
-    def _reloaded(self, nest: Nest, wanted: Iterable[int], ready: set[int]) -> list[int]:
+    def _values_to_reload(self, nest: Nest, wanted: Iterable[int], ready: set[int]) -> list[int]:
         """What earlier loops have stored and this one uses."""
         used = {operand for each in wanted if (maker := nest.makers[each]) is not None and each not in ready for operand in maker.operands}
         used |= {each for each in wanted if each in ready}
@@ -223,7 +223,7 @@ class NestKernel:
         """Runs the steps that give some ids."""
         for index, step in enumerate(self.nest.steps):
             start = self.nest.starts[index]
-            if isinstance(step, Step) and any(start + k in wanted for k in range(len(step.dtypes))):
+            if isinstance(step, OpStep) and any(start + k in wanted for k in range(len(step.dtypes))):
                 results = lower(self.v, step, [env[operand] for operand in step.operands])
                 env.update((start + k, result) for k, result in enumerate(results))
 
@@ -251,7 +251,7 @@ class NestKernel:
             with self._inner(begin, end) as (position, whole, count):
                 for start, folding in self.foldings.items():
                     total = b.load(self._column(start, b.sub(position, begin)), align=8, typ=vector(folding.wide))
-                    env[start] = folding.finished(self.v, total)
+                    env[start] = folding.to_result(self.v, total)
                 self._load(env, pointers, needed, (), position, whole, count)
                 self._steps(env, needed)
                 self._store(env, pointers, kept, position, whole, count)
@@ -269,7 +269,7 @@ class NestKernel:
             self._steps(env, needed)
             for start, folding in self.foldings.items():
                 place = self._column(start, b.sub(position, begin))
-                value = folding.widened(b, env[nest.folds[start].operands[0]].ir)
+                value = folding.widen(b, env[nest.folds[start].operands[0]].ir)
                 b.store(folding.combine(b, b.load(place, align=8, typ=value.type), value), place, align=8)
             outputs = [(len(nest.inputs) + k, output.value) for k, output in enumerate(nest.outputs) if output.whole]
             self._store(env, pointers, outputs, position, whole, count)

@@ -14,7 +14,7 @@ _GRAIN = 256  # inner axes are cut at multiples of this
 
 
 @dataclass(frozen=True)
-class Axis:
+class NestAxis:
     """An extent, and one stride (in bytes) per operand."""
 
     extent: int
@@ -33,9 +33,9 @@ class Layout:
 
     def __init__(self, shape: Sequence[int], reduced: Collection[int], strides: Sequence[Strides], rows: bool = False) -> None:
         """``rows``: columns will not do, as there are several loops over the reduced axes."""
-        axes = [(axis in reduced, Axis(extent, tuple(each[axis] for each in strides))) for axis, extent in enumerate(shape)]
-        axes = _collapsed(axes)
-        none = Axis(1, (0,) * len(strides))
+        axes = [(axis in reduced, NestAxis(extent, tuple(each[axis] for each in strides))) for axis, extent in enumerate(shape)]
+        axes = _collapse(axes)
+        none = NestAxis(1, (0,) * len(strides))
         self.elements = math.prod(shape)
         self.inner = none
         inner_reduced = rows or not reduced
@@ -97,14 +97,14 @@ class Layout:
         return struct.pack(f"{len(values)}q", *values)
 
 
-def _collapsed(axes: Sequence[tuple[bool, Axis]]) -> list[tuple[bool, Axis]]:
+def _collapse(axes: Sequence[tuple[bool, NestAxis]]) -> list[tuple[bool, NestAxis]]:
     """The same elements in the same order, with as few axes as possible; kept and reduced ones stay apart."""
-    result: list[tuple[bool, Axis]] = []
+    result: list[tuple[bool, NestAxis]] = []
     for is_reduced, axis in axes:
         if axis.extent == 1:
             continue
         if result and result[-1][0] == is_reduced and all(before == axis.extent * now for before, now in zip(result[-1][1].strides, axis.strides)):
-            result[-1] = (is_reduced, Axis(result[-1][1].extent * axis.extent, axis.strides))
+            result[-1] = (is_reduced, NestAxis(result[-1][1].extent * axis.extent, axis.strides))
         else:
             result.append((is_reduced, axis))
     return result

@@ -1,7 +1,7 @@
 """Values that a later loop over the same row needs again: computed again if that is cheap, else left in scratch memory that stays in the cache."""
 from __future__ import annotations
 
-from penstock.native.fusion.loop_nest import Fold, Nest, Step
+from penstock.native.fusion.loop_nest import Fold, Nest, OpStep
 from penstock.native.fusion.lowering import cost
 
 _FOLD = 4
@@ -45,10 +45,10 @@ def last_reads(nest: Nest) -> dict[int, int]:
 
 
 def _price(nest: Nest, value: int, ready: set[int]) -> int:
-    steps = {id(maker): maker for each in nest.needed([value], ready) if isinstance(maker := nest.makers[each], Step)}
+    steps = {id(maker): maker for each in nest.needed([value], ready) if isinstance(maker := nest.makers[each], OpStep)}
     return sum(step_cost(step, nest) for step in steps.values())
 
 
-def step_cost(step: Step | Fold, nest: Nest) -> int:
+def step_cost(step: OpStep | Fold, nest: Nest) -> int:
     """How many LLVM instructions a step is, about."""
     return _FOLD if isinstance(step, Fold) else cost(step.definition, step.attrs, [nest.dtypes[operand] for operand in step.operands])

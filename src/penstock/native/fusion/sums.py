@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from penstock.native.emitter import Emitter
 
 
-def merged(emitter: Emitter, items: Sequence[Item]) -> list[Item]:
+def merge_sums(emitter: Emitter, items: Sequence[Item]) -> list[Item]:
     """The items, with sums of products as fewer of them."""
     merger = _Merger(emitter, items)
     result = [each for item in items for each in (merger.merge(item) if item.node.definition.sums else [item])]
@@ -46,10 +46,10 @@ class _Merger:
             return [item]
         same = [term for term in products if _structure(term) == _structure(products[0])]
         if len(same) > 1 and sum(map(_factors, same)) <= sum(term.outputs[0].nbytes for term in same):
-            return self._joined(item, same)
-        return _chained(item, products)
+            return self._join(item, same)
+        return _chain(item, products)
 
-    def _joined(self, item: Item, products: list[Item]) -> list[Item]:
+    def _join(self, item: Item, products: list[Item]) -> list[Item]:
         """One product; what else is in the sum is still to be added to it."""
         axes, first = _inner_axes(products[0]), products[0]
         made = [self._concat(item, [term.inputs[k] for term in products], [term.node.inputs[k] for term in products], axes[k]) for k in range(2)]
@@ -60,7 +60,7 @@ class _Merger:
         terms = [term.outputs[0] for term in products]
         rest = [value for value in item.inputs if value not in terms]
         factors = [each.outputs[0] for each in made]
-        if not rest:  # the item becomes the product: whoever waits for it waits for that
+        if not rest:  # the item becomes the product: what waits for it waits for that
             item.node, item.inputs = first.node, factors
             _use(item)
             return [*made, item]
@@ -85,8 +85,8 @@ class _Merger:
         return made
 
 
-def _chained(item: Item, products: list[Item]) -> list[Item]:
-    """Sums of two, each of which its product can finish."""
+def _chain(item: Item, products: list[Item]) -> list[Item]:
+    """Sums of two, each of which can be the epilogue of its product."""
     terms = [term.outputs[0] for term in products]
     rest = [value for value in item.inputs if value not in terms]
     for value in item.inputs:

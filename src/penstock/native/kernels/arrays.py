@@ -25,14 +25,14 @@ from penstock.ops.flow.tensor_array_state import CLEARED, READ, WRITTEN, ArraySt
 _BYTE = ir.IntType(8)
 
 
-class Store:
+class ArrayStore:
     """One array of tensors: what is known of it while code is made, and where it is."""
 
     def __init__(self, name: str, dtype: DType, size: int, declared: TensorShape, clears: bool, same: bool, adds: bool = False) -> None:
         self.name, self.dtype, self.size, self.declared = name, dtype, size, declared
         self.clears, self.same, self.adds = clears, same, adds
         self.element: tuple[int, ...] | None = tuple(declared.as_list()) if declared.is_fully_defined() else None  # type: ignore[arg-type]
-        self.gradients: dict[str, Store] = {}
+        self.gradients: dict[str, ArrayStore] = {}
         self.data: Array | None = None
         self.flags: Array | None = None
 
@@ -43,11 +43,11 @@ class Store:
         if self.element != shape or not self.declared.is_compatible_with(shape):
             raise Unsupported(f"an array of tensors has elements of different shapes: {list(self.element)} and {list(shape)}")
 
-    def gradient(self, source: str) -> Store:
+    def gradient(self, source: str) -> ArrayStore:
         """The array of the gradients of these elements."""
         store = self.gradients.get(source)
         if store is None:
-            store = Store(f"{self.name}@{source}", self.dtype, self.size, self.declared, not self.adds, self.same, adds=True)
+            store = ArrayStore(f"{self.name}@{source}", self.dtype, self.size, self.declared, not self.adds, self.same, adds=True)
             self.gradients[source] = store
         if self.element is not None:
             store.fit(self.element)
@@ -87,7 +87,7 @@ class Arrays:
         """The outputs of an op on arrays, with their shapes."""
         node, role = item.node, item.node.definition.array_role
         if role == "create":
-            return self._handle(self._made(item))
+            return self._handle(self._new_store(item))
         store = item.inputs[0].store
         if store is None:
             raise Unsupported("an array of tensors comes from elsewhere")
@@ -99,24 +99,24 @@ class Arrays:
             raise Unsupported("the array has another type")
         if role in ("write", "scatter"):
             return self._put(item, store, 0 if role == "write" else 1)
-        return [Value(self._taken(item, store), store.dtype)]
+        return [Value(self._taken_shape(item, store), store.dtype)]
 
-    def _made(self, item: Item) -> Store:
+    def _new_store(self, item: Item) -> ArrayStore:
         attrs = item.node.attrs
         if attrs["dynamic_size"]:
             raise Unsupported("an array of tensors that can grow")
         dtype = attrs["dtype"].base_dtype
         if not (dtype.is_floating or dtype.is_integer or dtype.is_bool):
             raise Unsupported(f"an array of {dtype.name}")
-        return Store(attrs["tensor_array_name"] or item.node.name, dtype, _known_size(item), attrs["element_shape"], attrs["clear_after_read"],
+        return ArrayStore(attrs["tensor_array_name"] or item.node.name, dtype, _known_size(item), attrs["element_shape"], attrs["clear_after_read"],
                      attrs["identical_element_shapes"])
 
     @staticmethod
-    def _handle(store: Store) -> list[Value]:
+    def _handle(store: ArrayStore) -> list[Value]:
         return [Value((2,), dtypes.resource, store=store), Value((), dtypes.float32)]
 
     @staticmethod
-    def _put(item: Item, store: Store, rank: int) -> list[Value]:
+    def _put(item: Item, store: ArrayStore, rank: int) -> list[Value]:
         indices, values = item.inputs[1:3]
         if len(indices.shape) != rank or indices.shape != values.shape[:rank]:
             raise Unsupported("the shapes do not fit")
@@ -124,7 +124,7 @@ class Arrays:
         return [Value((), dtypes.float32)]
 
     @staticmethod
-    def _taken(item: Item, store: Store) -> tuple[int, ...]:
+    def _taken_shape(item: Item, store: ArrayStore) -> tuple[int, ...]:
         role, indices = item.node.definition.array_role, item.inputs[1].shape
         if len(indices) != (role == "gather"):
             raise Unsupported("the shapes do not fit")
@@ -138,14 +138,14 @@ class Arrays:
 
     # --- calls -------------------------------------------------------------------------------------------------------
 
-    def _store(self) -> Store:
+    def _store(self) -> ArrayStore:
         return self.emit.item.inputs[0].store
 
     def create(self) -> tuple[Array, Array]:
         """A new array, and those of its gradients, without elements."""
         return self._empty(self.emit.item.outputs[0].store), self._flow
 
-    def _empty(self, store: Store) -> Array:
+    def _empty(self, store: ArrayStore) -> Array:
         emit = self.emit
         store.data = emit.empty((store.size, *((0,) if store.element is None else store.element)), store.dtype.np)
         store.flags = emit.empty((store.size + 1,), np.uint8)
@@ -190,7 +190,7 @@ class Arrays:
         return result
 
 
-def _is_everything(indices: Array, store: Store) -> bool:
+def _is_everything(indices: Array, store: ArrayStore) -> bool:
     return indices.rank == 1 and indices.known is not None and np.array_equal(indices.known, np.arange(store.size))
 
 
@@ -238,7 +238,7 @@ class _Kernel(Writer):
             with b.if_then(b.or_(b.not_(inside), wrong(state))):
                 self.refuse()
 
-    def accepted(self) -> Any:
+    def if_accepted(self) -> Any:
         """``with``: if nothing was refused."""
         return self.b.if_then(self.b.icmp_signed("==", self.b.load(self.refused, typ=I64), number(0)))
 
@@ -248,7 +248,7 @@ def _build_put(adds: np.dtype | None, whole: bool = False) -> str:
     w = _Kernel([*([] if whole else ["values"]), "data", "flags", "status"], [], whole)
     b, wrong = w.b, READ if adds is not None else READ | WRITTEN
     w.check(lambda state: w.has(state, wrong))
-    with w.accepted(), w.range(w.count) as k:
+    with w.if_accepted(), w.range(w.count) as k:
         index = w.index(k)
         state = w.state(index)
         if not whole:
@@ -284,7 +284,7 @@ def _build_take(whole: bool) -> str:
     some = b.and_(b.icmp_signed("!=", w.alike, number(0)), w.has(w.state(w.size), WRITTEN))
     zeros = b.or_(b.icmp_signed("!=", w.always, number(0)), some)
     w.check(lambda state: b.or_(w.has(state, CLEARED), b.not_(b.or_(w.has(state, WRITTEN), zeros))))
-    with w.accepted(), w.range(w.count) as k:
+    with w.if_accepted(), w.range(w.count) as k:
         index = w.index(k)
         state = w.state(index)
         place = w.at(w.data, b.mul(index, w.bytes))

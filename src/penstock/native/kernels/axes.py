@@ -35,7 +35,7 @@ def cut(size: int, parts: int, grain: int) -> list[tuple[int, int]]:
     return [(start, min(start + step, size)) for start in range(0, size, step)]
 
 
-def shared(size: int, threads: int, work: int, worth: int = MANY, each: int = 2, grain: int = 1) -> list[tuple[int, int]]:
+def split_work(size: int, threads: int, work: int, worth: int = MANY, each: int = 2, grain: int = 1) -> list[tuple[int, int]]:
     """A range cut for threads, ``each`` ranges apiece (one that is late leaves some to the others); not cut if there is less ``work`` than it is
     ``worth``."""
     return cut(size, each * threads if work >= worth and threads > 1 else 1, grain)

@@ -20,9 +20,9 @@ class Blocks:
         array = self._channels_last(array, data_format)
         batch, height, width, depth = array.shape
         if height % block or width % block:
-            self.emit.unsupported("the image is no multiple of the block")
+            self.emit.unsupported("the image is not a multiple of the block")
         split = [batch, height // block, block, width // block, block, depth]
-        return self._back(self.emit.move.rearranged(array, split, [0, 1, 3, 2, 4, 5], [batch, height // block, width // block, block * block * depth],
+        return self._back(self.emit.move.rearrange(array, split, [0, 1, 3, 2, 4, 5], [batch, height // block, width // block, block * block * depth],
                                                     "space_to_depth"), data_format)
 
     def depth_to_space(self, array: Array, block: int, data_format: str) -> Array:
@@ -30,10 +30,10 @@ class Blocks:
         array = self._channels_last(array, data_format)
         batch, height, width, depth = array.shape
         if depth % (block * block):
-            self.emit.unsupported("the depth is no multiple of the block")
+            self.emit.unsupported("the depth is not a multiple of the block")
         rest = depth // (block * block)
         split = [batch, height, width, block, block, rest]
-        return self._back(self.emit.move.rearranged(array, split, [0, 1, 3, 2, 4, 5], [batch, height * block, width * block, rest], "depth_to_space"),
+        return self._back(self.emit.move.rearrange(array, split, [0, 1, 3, 2, 4, 5], [batch, height * block, width * block, rest], "depth_to_space"),
                           data_format)
 
     def _channels_last(self, array: Array, data_format: str) -> Array:
@@ -51,11 +51,11 @@ class Blocks:
         widths[1:1 + spatial] = paddings
         padded = self.emit.move.pad(array, widths, self.emit.move.full((), 0, array.dtype)) if widths.any() else array
         if any(extent % block for extent, block in zip(padded.shape[1:], blocks)):
-            self.emit.unsupported("the padded space is no multiple of the block")
+            self.emit.unsupported("the padded space is not a multiple of the block")
         cells = [part for extent, block in zip(padded.shape[1:], blocks) for part in (extent // block, block)]
         rest = padded.shape[1 + spatial:]
         order = [*range(2, 2 + 2 * spatial, 2), 0, *range(1, 1 + 2 * spatial, 2), *range(1 + 2 * spatial, 1 + 2 * spatial + len(rest))]
-        return self.emit.move.rearranged(padded, [padded.shape[0], *cells, *rest], order,
+        return self.emit.move.rearrange(padded, [padded.shape[0], *cells, *rest], order,
                                          [padded.shape[0] * math.prod(blocks), *cells[::2], *rest], "space_to_batch")
 
     def batch_to_space(self, array: Array, blocks: list[int], crops: np.ndarray) -> Array:
@@ -68,7 +68,7 @@ class Blocks:
             self.emit.unsupported("the blocks or crops do not fit")
         pairs = [axis for each in range(spatial) for axis in (spatial + 1 + each, each)]
         order = [spatial, *pairs, *range(1 + 2 * spatial, 1 + 2 * spatial + len(rest))]
-        whole = self.emit.move.rearranged(array, [*blocks, batch, *inner, *rest], order, [batch, *sizes, *rest], "batch_to_space")
+        whole = self.emit.move.rearrange(array, [*blocks, batch, *inner, *rest], order, [batch, *sizes, *rest], "batch_to_space")
         index = (slice(None), *(slice(before, size - after) for size, (before, after) in zip(sizes, crops.tolist())))
         return self.emit.move.view(lambda seen: seen[index], whole)
 

@@ -13,7 +13,7 @@ import numpy as np
 from penstock.graph import dtypes as dt
 from penstock.graph.dtypes import as_dtype
 from penstock.native.calls import Array
-from penstock.native.kernels.axes import shared
+from penstock.native.kernels.axes import split_work
 from penstock.native.kernels.row_rules import row_rule
 from penstock.native.kernels.rows import Change, RowRule, change_code, check_code, flatten_code, gather_code, row_parts
 from penstock.native.kernels.segments import check_sorted_code, weigh_code, weights_code
@@ -81,9 +81,9 @@ class Indexing:
         numbers = [times_step, picks * indices.dtype.itemsize * batched, picks * length * size]
         ranges, outer = [(0, picks)], [(0, times)]
         if picks >= times:
-            ranges = shared(picks, self.emit.threads, result.nbytes, _LARGE)
+            ranges = split_work(picks, self.emit.threads, result.nbytes, _LARGE)
         else:
-            outer = shared(times, self.emit.threads, result.nbytes, _LARGE)
+            outer = split_work(times, self.emit.threads, result.nbytes, _LARGE)
         self.emit.call(gather_code(indices.dtype, size, length == 1), [params, indices, result, self.emit.status],
                        [[*each, limit, length, row, *times_range, *numbers] for each in ranges for times_range in outer], "gather", writes=2)
 
@@ -92,11 +92,11 @@ class Indexing:
         depth = indices.shape[-1]
         if not depth:
             return self.emit.move.broadcast(params, [*indices.shape[:-1], *params.shape])
-        rows = self.flattened(indices, params.shape)
+        rows = self.flatten_indices(indices, params.shape)
         plain = self.emit.move.reshape(params, [math.prod(params.shape[:depth]), *params.shape[depth:]])
         return self.emit.move.reshape(self.gather(plain, rows, 0), [*indices.shape[:-1], *params.shape[depth:]])
 
-    def flattened(self, indices: Array, shape: Sequence[int]) -> Array:
+    def flatten_indices(self, indices: Array, shape: Sequence[int]) -> Array:
         """Positions in the first axes of a shape as row numbers; they are checked."""
         depth = indices.shape[-1]
         if depth > len(shape):
@@ -131,7 +131,7 @@ class Indexing:
         depth = indices.shape[-1] if indices.rank else -1
         if depth < 0 or updates.shape != (*indices.shape[:-1], *target.shape[depth:]) or updates.dtype != target.dtype:
             self.emit.unsupported("the shapes do not fit")
-        rows = self.flattened(indices, target.shape)
+        rows = self.flatten_indices(indices, target.shape)
         if not depth:
             self.emit.unsupported("positions without coordinates")
         self.change(how, self.emit.view(target, [math.prod(target.shape[:depth]), *target.shape[depth:]]), rows, updates)
@@ -142,7 +142,7 @@ class Indexing:
         if data.shape[:ids.rank] != ids.shape or number < 0 or as_dtype(data.dtype) in NARROW:
             self.emit.unsupported("the shapes do not fit, or sums would have to be kept in a wider type")
         ids = self.check(ids, number, negatives=True)
-        result = self.emit.move.copied(self.emit.move.full([number, *data.shape[ids.rank:]], empty, data.dtype), "segments")
+        result = self.emit.move.copy_of(self.emit.move.full([number, *data.shape[ids.rank:]], empty, data.dtype), "segments")
         self.change(how, result, ids, data)
         return result
 
@@ -150,14 +150,14 @@ class Indexing:
         """The sums of segments, by sorted ids, of the rows that ``indices`` name, each divided by its number of rows to a power: 0, 1/2 or 1."""
         ids = self._sorted_ids(indices, ids, number)
         result = self.segments(self.gather(data, indices, 0), ids, number, "Add", 0)
-        return self._weighed(result, ids, power, result) if power else result
+        return self._weight(result, ids, power, result) if power else result
 
     def sparse_segments_gradient(self, grad: Array, indices: Array, ids: Array, rows: int, power: float) -> Array:
         """The gradient of ``sparse_segments`` for data of this many rows."""
         if not grad.rank or rows < 0:
             self.emit.unsupported("the shapes do not fit")
         ids = self._sorted_ids(indices, ids, grad.shape[0])
-        scaled = self._weighed(self.emit.contiguous(grad), ids, power, self.emit.empty(grad.shape, grad.dtype))
+        scaled = self._weight(self.emit.contiguous(grad), ids, power, self.emit.empty(grad.shape, grad.dtype))
         indices = self.check(indices, rows)
         return self.segments(self.gather(scaled, ids, 0), indices, rows, "Add", 0)
 
@@ -179,8 +179,8 @@ class Indexing:
         rows = indices if indices.rank == 2 else self.emit.move.reshape(indices, [indices.size, 1])
         if rows.shape[1] != len(shape) or not shape or min(shape) < 0 or values.shape not in ((), rows.shape[:1]) or default.rank:
             self.emit.unsupported("the shapes do not fit")
-        result = self.emit.move.copied(self.emit.move.broadcast(default, shape), "default")
-        places = self.flattened(rows, shape)
+        result = self.emit.move.copy_of(self.emit.move.broadcast(default, shape), "default")
+        places = self.flatten_indices(rows, shape)
         if places.size and ordered:
             self.emit.call(check_sorted_code(places.dtype, strict=True), [places, self.emit.status], [[places.size, result.size]], "check order")
         self.change("Update", self.emit.view(result, [result.size]), places, values)
@@ -194,7 +194,7 @@ class Indexing:
             self.emit.call(check_sorted_code(ids.dtype), [ids, self.emit.status], [[ids.size, number]], "check segments")
         return ids
 
-    def _weighed(self, source: Array, ids: Array, power: float, result: Array) -> Array:
+    def _weight(self, source: Array, ids: Array, power: float, result: Array) -> Array:
         """Rows, one per segment, times the segments' weights."""
         number = source.shape[0]
         weights = self.emit.empty([number], source.dtype)
@@ -207,7 +207,7 @@ class Indexing:
         """Each row times a number."""
         if source.dtype.kind != "f":
             self.emit.unsupported("rows are weighed as floats")
-        parts = shared(source.shape[0], self.emit.threads, source.nbytes, _LARGE)
+        parts = split_work(source.shape[0], self.emit.threads, source.nbytes, _LARGE)
         self.emit.call(weigh_code(source.dtype), [source, weights, result], [[*part, source.size // source.shape[0]] for part in parts],
                        "weigh rows", flops=source.size)
 

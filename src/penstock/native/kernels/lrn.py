@@ -13,7 +13,7 @@ import numpy as np
 
 from penstock.graph import dtypes as dt
 from penstock.native.calls import Array, Code
-from penstock.native.kernels.axes import shared
+from penstock.native.kernels.axes import split_work
 from penstock.native.vector.builder import VectorBuilder
 from penstock.native.vector.elements import Elements, lanes_below
 from penstock.native.vector.pieces import number
@@ -50,7 +50,7 @@ def _call(emit: Any, what: str, inputs: list[Array], result: Array, radius: int,
     channels = result.shape[-1]
     rows = result.size // channels
     radius = min(radius, channels)
-    parts = shared(rows, emit.threads, result.size)
+    parts = split_work(rows, emit.threads, result.size)
     width = -(-(channels + 2 * radius + 2 * LANES) // LANES) * LANES
     scratch = emit.empty([len(parts), 2, _TOGETHER, width], np.float32)
     words = [int.from_bytes(struct.pack("<d", value), "little", signed=True) for value in (bias, alpha, beta)]

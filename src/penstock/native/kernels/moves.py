@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from penstock.native.calls import Array, Code, row_major
-from penstock.native.kernels.axes import broadcast_strides, collapse, shared
+from penstock.native.kernels.axes import broadcast_strides, collapse, split_work
 from penstock.native.kernels.copying import LARGE, CopyDestination, accumulate_module, copy_code, plan_copy
-from penstock.native.kernels.views import reshaped_strides, seen_through
+from penstock.native.kernels.views import reshaped_strides, view_through
 from penstock.native.unsupported import Unsupported
 from penstock.native.vector.writer import element
 
@@ -28,7 +28,7 @@ class Moves:
     def view(self, function: Callable[..., Any], array: Array, *arguments: Any) -> Any:
         """What a NumPy function that returns views makes of the array; Arrays among the arguments have to be known."""
         plain = [self.emit.known(each) if isinstance(each, Array) else each for each in arguments]
-        return seen_through(array, lambda shadow: function(shadow, *plain))
+        return view_through(array, lambda shadow: function(shadow, *plain))
 
     def reshape(self, array: Array, shape: Sequence[int]) -> Array:
         """The same elements in another shape: a view if that is possible."""
@@ -67,7 +67,7 @@ class Moves:
         kind, parts = plan_copy(list(zip(target.shape, strides, target.strides)), size, self.emit.threads)
         self.emit.call(copy_code(kind, size), [source, target], parts, label, destination=CopyDestination(self.emit.threads))
 
-    def copied(self, array: Array, label: str = "copy") -> Array:
+    def copy_of(self, array: Array, label: str = "copy") -> Array:
         """A copy, contiguous."""
         result = self.emit.empty(array.shape, array.dtype)
         self.copy(array, result, label)
@@ -75,18 +75,18 @@ class Moves:
 
     def zeros(self, shape: Sequence[int], dtype: np.dtype) -> Array:
         """New memory, full of zeros, to be written to."""
-        return self.copied(self.full(shape, 0, dtype), "zeros")
+        return self.copy_of(self.full(shape, 0, dtype), "zeros")
 
-    def rearranged(self, array: Array, split: Sequence[int], order: Sequence[int], shape: Sequence[int], label: str) -> Array:
+    def rearrange(self, array: Array, split: Sequence[int], order: Sequence[int], shape: Sequence[int], label: str) -> Array:
         """Reshaped to ``split``, transposed to ``order``, reshaped to ``shape``."""
         parts = self.reshape(array, split)
         moved = self.emit.view(parts, [parts.shape[axis] for axis in order], [parts.strides[axis] for axis in order])
-        return self.reshape(self.copied(moved, label), shape)
+        return self.reshape(self.copy_of(moved, label), shape)
 
     def concat(self, arrays: Sequence[Array], axis: int, into: Array | None = None, label: str = "concat") -> Array:
         """Joined along an axis: a new array, or ``into``, in which some of them may be in their place already."""
         first = arrays[0]
-        if not -first.rank <= axis < first.rank or any(_without(each.shape, axis) != _without(first.shape, axis) for each in arrays):
+        if not -first.rank <= axis < first.rank or any(_without_axis(each.shape, axis) != _without_axis(first.shape, axis) for each in arrays):
             self.emit.unsupported("the shapes cannot be joined")
         axis %= first.rank
         extents = [each.shape[axis] for each in arrays]
@@ -111,14 +111,14 @@ class Moves:
             self.emit.unsupported("the paddings do not fit")
         widths = [(int(before), int(after)) for before, after in pairs]
         result = self.emit.empty([extent + sum(pair) for extent, pair in zip(array.shape, widths)], array.dtype)
-        inside = self.view(_inside, result, widths)
+        inside = self.view(_interior, result, widths)
         if any(map(sum, widths)):
             for border in [result] if result.nbytes < _SMALL else [border for border in self.view(_borders, result, widths) if border.size]:
                 self.copy(value, border, "pad")
         self.copy(array, inside, "pad")
         return result
 
-    def placed(self, shape: Sequence[int], array: Array, where: Callable[[np.ndarray], np.ndarray], label: str) -> Array:
+    def place_in_zeros(self, shape: Sequence[int], array: Array, where: Callable[[np.ndarray], np.ndarray], label: str) -> Array:
         """Zeros, with the array in the view that ``where`` takes of them."""
         result = self.emit.empty(shape, array.dtype)
         inside = self.view(where, result)
@@ -131,7 +131,7 @@ class Moves:
 
     def diagonal(self, array: Array) -> Array:
         """An array of rank 2k with this one of rank k on its diagonal."""
-        matrix = self.placed((array.size, array.size), self.reshape(array, [-1] if array.size else [0]), np.diagonal, "diagonal")
+        matrix = self.place_in_zeros((array.size, array.size), self.reshape(array, [-1] if array.size else [0]), np.diagonal, "diagonal")
         return self.reshape(matrix, [*array.shape, *array.shape])
 
     def diagonal_part(self, array: Array) -> Array:
@@ -148,7 +148,7 @@ class Moves:
         if pairs.shape != (array.rank, 2) or any(not 0 <= width <= extent - edge for extent, pair in zip(array.shape, widths) for width in pair):
             self.emit.unsupported("the paddings do not fit")
         result = self.emit.empty([extent + sum(pair) for extent, pair in zip(array.shape, widths)], array.dtype)
-        self.copy(array, self.view(_inside, result, widths), "mirror_pad")
+        self.copy(array, self.view(_interior, result, widths), "mirror_pad")
         for axis in range(array.rank):
             for side in range(2):
                 if widths[axis][side]:
@@ -164,8 +164,8 @@ class Moves:
             self.emit.unsupported("the paddings do not fit")
         for axis, (before, after) in enumerate(widths):
             if before or after:
-                inside, *images = self.view(_mirrored, array, axis, before, after)
-                array = self.copied(inside, "mirror_pad")
+                inside, *images = self.view(_mirror, array, axis, before, after)
+                array = self.copy_of(inside, "mirror_pad")
                 for image, place in zip(images, self.view(_originals, array, axis, before, after, edge)):
                     self.accumulate(image, place, "mirror_pad")
         return array
@@ -179,7 +179,7 @@ class Moves:
             inner, outer = axes[-1], axes[:-1]
             extent, *steps = outer[0] if outer else inner
             parts = []
-            for start, stop in shared(extent, self.emit.threads, target.nbytes, LARGE, grain=64):  # the first axis is cut
+            for start, stop in split_work(extent, self.emit.threads, target.nbytes, LARGE, grain=64):  # the first axis is cut
                 axes = [(stop - start, *steps), *outer[1:], *([inner] if outer else [])]
                 parts.append([start * steps[0], start * steps[1], *axes[-1], len(outer), *[number for axis in axes[:-1] for number in axis]])
             code = Code.of(f"accumulate {target.dtype} {plain}", lambda: accumulate_module(kind, plain))
@@ -213,16 +213,16 @@ class Moves:
             self.emit.unsupported("the multiples do not fit")
         shape = [part for factor, extent in zip(times, array.shape) for part in (factor, extent)]
         strides = [part for stride in array.strides for part in (0, stride)]
-        result = self.copied(self.emit.view(array, shape, strides), "tile")
+        result = self.copy_of(self.emit.view(array, shape, strides), "tile")
         return self.emit.view(result, [factor * extent for factor, extent in zip(times, array.shape)])
 
 
-def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
+def _without_axis(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
     axis %= max(len(shape), 1)
     return (*shape[:axis], *shape[axis + 1:])
 
 
-def _inside(array: np.ndarray, widths: Sequence[tuple[int, int]]) -> np.ndarray:
+def _interior(array: np.ndarray, widths: Sequence[tuple[int, int]]) -> np.ndarray:
     return array[tuple(slice(before, extent - after) for extent, (before, after) in zip(array.shape, widths))]
 
 
@@ -236,7 +236,7 @@ def _borders(array: np.ndarray, widths: Sequence[tuple[int, int]]) -> list[np.nd
     return result
 
 
-def _mirrored(array: np.ndarray, axis: int, before: int, after: int) -> list[np.ndarray]:
+def _mirror(array: np.ndarray, axis: int, before: int, after: int) -> list[np.ndarray]:
     """What is inside of the padding of one axis, and the images on both sides, the right way round."""
     front = np.moveaxis(array, axis, 0)
     stop = len(front) - after

@@ -8,7 +8,7 @@ from llvmlite import ir
 
 from penstock.graph.dtypes import as_dtype
 from penstock.native.calls import Array, Code
-from penstock.native.kernels.axes import shared
+from penstock.native.kernels.axes import split_work
 from penstock.native.kernels.sorting import larger, scratch_bytes, search_code, sort_code
 from penstock.native.vector.pieces import number
 from penstock.native.vector.types import NARROW
@@ -25,7 +25,7 @@ class Ordering:
         self.emit = emit
 
     def _parts(self, rows: int, work: int) -> list[tuple[int, int]]:
-        return shared(rows, self.emit.threads, work)
+        return split_work(rows, self.emit.threads, work)
 
     def top_k(self, array: Array, k: int) -> tuple[Array, Array]:
         """The k largest of each row, largest first, of equal ones the earlier first; and where they stand. NaNs are larger than all numbers."""

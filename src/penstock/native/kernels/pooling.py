@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from penstock.native.calls import Array
-from penstock.native.kernels.axes import shared
+from penstock.native.kernels.axes import split_work
 from penstock.native.kernels.lrn import lrn, lrn_gradient
 from penstock.native.kernels.pooling_kernel import DESTINATION, TAP, pool_code
 
@@ -40,7 +40,7 @@ class Pooling:
         taps = self.emit.empty(grad.shape, TAP.np)
         self._call("argmax", source.dtype, [source, taps], axes, taps.shape)
         result = self.emit.empty(source.shape, grad.dtype)
-        self._call("pick", grad.dtype, [grad, taps, result], _mirrored(axes), shape)
+        self._call("pick", grad.dtype, [grad, taps, result], _mirror_axes(axes), shape)
         return self._back(result, data_format)
 
     def average_gradient(self, grad: Array, w: Any, data_format: str) -> Array:
@@ -53,7 +53,7 @@ class Pooling:
         share = self.emit.empty(grad.shape, grad.dtype)
         self._call("share", grad.dtype, [grad, share], axes, grad.shape)
         result = self.emit.empty(shape, grad.dtype)
-        self._call("sum", grad.dtype, [share, result], _mirrored(axes), shape)
+        self._call("sum", grad.dtype, [share, result], _mirror_axes(axes), shape)
         return self._back(result, data_format)
 
     def lrn(self, source: Array, radius: int, bias: float, alpha: float, beta: float) -> Array:
@@ -80,7 +80,7 @@ class Pooling:
         if not math.prod(shape):
             return
         flat = [channels, channels, *[number for axis in axes for number in axis]]
-        parts = [[*part, *flat] for part in shared(rows, self.emit.threads, work, each=4)]
+        parts = [[*part, *flat] for part in split_work(rows, self.emit.threads, work, each=4)]
         self.emit.call(pool_code(how, dtype), operands, parts, f"pool {how}", flops=work, destination=DESTINATION if how in _MOVABLE else None)
 
     def _check(self, grad: Array, shape: Sequence[int]) -> None:
@@ -106,6 +106,6 @@ class Pooling:
         return self.emit.move.view(lambda x: np.moveaxis(x, -1, 1), array) if data_format.startswith("NC") else array
 
 
-def _mirrored(axes: Sequence[Sequence[int]]) -> list[list[int]]:
+def _mirror_axes(axes: Sequence[Sequence[int]]) -> list[list[int]]:
     """The numbers for the way back: what was counted is the source now."""
     return [[count, window, stride, before, size] for size, window, stride, before, count in axes]

@@ -130,7 +130,7 @@ def _working(dtype: DType) -> DType:
     return dt.float32 if dtype in NARROW else dtype
 
 
-def _kept(w: Writer, value: VectorValue) -> tuple[IR, DType]:
+def _variable_for(w: Writer, value: VectorValue) -> tuple[IR, DType]:
     """A variable that starts with this value."""
     return w.variable(value.ir.type, value.ir), value.dtype
 
@@ -157,7 +157,7 @@ def _build_reduction(how: str, dtype: DType) -> str:
 
     def place(z: Reach, y: Reach, x: Reach, origin: IR, target: IR, taps: IR) -> None:
         def block(channel: IR, vectors: int, whole: IR, left: IR) -> None:
-            sums = [_kept(w, start) for _ in range(vectors)]
+            sums = [_variable_for(w, start) for _ in range(vectors)]
 
             def visit(tap: IR, source: IR) -> None:
                 for sum_, value in zip(sums, s.load(w.source, source, channel, vectors, dtype, whole, left)):
@@ -201,7 +201,7 @@ def _build_argmax(how: str, dtype: DType) -> str:
         first = b.add(b.mul(b.add(b.mul(z.tap, w.window1), y.tap), w.window2), x.tap)
 
         def block(channel: IR, vectors: int, whole: IR, left: IR) -> None:
-            best = [_kept(w, s.v.typed(_lowest(dtype), _working(dtype))) for _ in range(vectors)]
+            best = [_variable_for(w, s.v.typed(_lowest(dtype), _working(dtype))) for _ in range(vectors)]
             where = [w.variable(index, w.broadcast(b.trunc(first, ir.IntType(16)), LANES)) for _ in range(vectors)]
 
             def visit(tap: IR, source: IR) -> None:
@@ -233,7 +233,7 @@ def _build_pick(how: str, dtype: DType) -> str:
 
     def place(z: Reach, y: Reach, x: Reach, origin: IR, target: IR, taps: IR) -> None:
         def block(channel: IR, vectors: int, whole: IR, left: IR) -> None:
-            sums = [_kept(w, s.v.typed(0, _working(dtype))) for _ in range(vectors)]
+            sums = [_variable_for(w, s.v.typed(0, _working(dtype))) for _ in range(vectors)]
 
             def visit(tap: IR, source: IR) -> None:
                 here = w.broadcast(b.trunc(tap, ir.IntType(16)), LANES)

@@ -15,8 +15,8 @@ from llvmlite import ir
 
 from penstock.graph import dtypes as dt
 from penstock.native.calls import Array, Code, Unsupported
-from penstock.native.kernels.axes import shared
-from penstock.native.vector.builder import VectorBuilder, divided
+from penstock.native.kernels.axes import split_work
+from penstock.native.vector.builder import VectorBuilder, divide_lanes
 from penstock.native.vector.pieces import number
 from penstock.native.vector.types import VectorValue
 from penstock.native.vector.vectors import I32, I64, IR, LANES, allocate, splat, vector
@@ -63,7 +63,7 @@ class Randomness:
     def _parts(self, result: Array) -> list[list[int]]:
         """Ranges of groups, and how many elements there are."""
         groups = -(-result.nbytes // (4 * _WORDS))
-        return [[*part, result.size] for part in shared(groups, self.emit.threads, result.size, _MANY, each=4)] if groups else []
+        return [[*part, result.size] for part in split_work(groups, self.emit.threads, result.size, _MANY, each=4)] if groups else []
 
     def _ahead(self, generator: Array, blocks: int) -> None:
         self.emit.call(Code.of("philox ahead", _build_ahead), [generator], [[blocks]], "random ahead")
@@ -91,7 +91,7 @@ def _build_ahead() -> str:
 
 
 def _build(convert: Convert, dtype: np.dtype) -> str:
-    return _written(Writer(["generator", "result"], ["first", "last", "size"]), convert, dtype)
+    return _build_kernel(Writer(["generator", "result"], ["first", "last", "size"]), convert, dtype)
 
 
 def _build_integers(dtype: np.dtype) -> str:
@@ -108,12 +108,12 @@ def _build_integers(dtype: np.dtype) -> str:
         drawn = words
         if kind == I64:
             drawn = [b.or_(b.zext(lower, vector(I64)), b.shl(b.zext(upper, vector(I64)), splat(I64, 32))) for lower, upper in _pairs(w, words)]
-        return [b.add(b.sub(each, b.mul(divided(b, each, span, False), span)), base) for each in drawn]
+        return [b.add(b.sub(each, b.mul(divide_lanes(b, each, span, False), span)), base) for each in drawn]
 
-    return _written(w, convert, dtype)
+    return _build_kernel(w, convert, dtype)
 
 
-def _written(w: Writer, convert: Convert, dtype: np.dtype) -> str:
+def _build_kernel(w: Writer, convert: Convert, dtype: np.dtype) -> str:
     """The kernel, from where all operands are at hand."""
     b, kind = w.b, element(dtype)
     spare = allocate(b, kind, _WORDS)
@@ -239,7 +239,7 @@ def _unit_double(w: Writer, words: list[IR]) -> list[IR]:
     return result
 
 
-def _interleaved(w: Writer, pairs: Sequence[tuple[IR, IR]]) -> list[IR]:
+def _interleave(w: Writer, pairs: Sequence[tuple[IR, IR]]) -> list[IR]:
     """What ``_pairs`` has taken apart."""
     low = [lane for k in range(LANES // 2) for lane in (k, LANES + k)]
     return [w.shuffle(x, y, lanes) for x, y in pairs for lanes in (low, [lane + LANES // 2 for lane in low])]
@@ -260,12 +260,12 @@ def _box_muller(v: VectorBuilder, first: IR, second: IR) -> tuple[IR, IR]:
 
 def _normal_float(w: Writer, words: list[IR]) -> list[IR]:
     v = VectorBuilder(w.b)
-    return _interleaved(w, [_box_muller(v, *pair) for pair in _pairs(w, _unit_float(w, words))])
+    return _interleave(w, [_box_muller(v, *pair) for pair in _pairs(w, _unit_float(w, words))])
 
 
 def _normal_double(w: Writer, words: list[IR]) -> list[IR]:
     v = VectorBuilder(w.b)
-    return _interleaved(w, [_box_muller(v, *pair) for pair in _pairs(w, _unit_double(w, words))])
+    return _interleave(w, [_box_muller(v, *pair) for pair in _pairs(w, _unit_double(w, words))])
 
 
 _CONVERSIONS: dict[tuple[str, str], Convert] = {

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from penstock.native.calls import Array, Code
-from penstock.native.kernels.axes import shared
+from penstock.native.kernels.axes import split_work
 from penstock.native.vector.pieces import number
 from penstock.native.vector.vectors import I64, IR
 from penstock.native.vector.writer import FLOAT, Writer, of
@@ -19,13 +19,13 @@ class Resampling:
     def __init__(self, emit: Any) -> None:
         self.emit = emit
 
-    def resampled(self, images: Array, rows: np.ndarray, columns: np.ndarray) -> Array:
+    def resample(self, images: Array, rows: np.ndarray, columns: np.ndarray) -> Array:
         """``rows @ image @ columns.T`` for each image: matrices [outputs, inputs] with few elements that are not 0."""
         if images.dtype != np.float32 or images.rank != 4:
             self.emit.unsupported(f"resizing of {images.dtype} of rank {images.rank}")
         return self._along(self._along(images, 1, rows), 2, columns)
 
-    def picked(self, images: Array, rows: np.ndarray, columns: np.ndarray) -> Array:
+    def pick_pixels(self, images: Array, rows: np.ndarray, columns: np.ndarray) -> Array:
         """The elements at these rows and columns."""
         for axis, places in ((1, rows), (2, columns)):
             images = self.emit.index.gather(images, self.emit.constant(places), axis)
@@ -38,7 +38,7 @@ class Resampling:
         starts = np.searchsorted(lines, np.arange(len(matrix) + 1)).astype(np.int64)
         tables = [starts, indices.astype(np.int64), matrix[lines, indices].astype(np.float32)]
         if result.size:
-            parts = [[*part, matrix.shape[1], len(matrix), inner] for part in shared(outer * len(matrix), self.emit.threads, result.size)]
+            parts = [[*part, matrix.shape[1], len(matrix), inner] for part in split_work(outer * len(matrix), self.emit.threads, result.size)]
             self.emit.call(Code.of("resample", _build), [self.emit.contiguous(array), *map(self.emit.constant, tables), result], parts, "resample",
                            flops=2 * outer * inner * len(indices))
         return result

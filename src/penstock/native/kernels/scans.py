@@ -7,7 +7,7 @@ from typing import Any
 from llvmlite import ir
 
 from penstock.native.calls import Array, Code
-from penstock.native.kernels.axes import shared
+from penstock.native.kernels.axes import split_work
 from penstock.native.vector.pieces import number
 from penstock.native.vector.vectors import I64, IR
 from penstock.native.vector.writer import Writer, element, of, word
@@ -20,7 +20,7 @@ class Scans:
         self.emit = emit
 
     def _parts(self, rows: int, work: int) -> list[tuple[int, int]]:
-        return shared(rows, self.emit.threads, work)
+        return split_work(rows, self.emit.threads, work)
 
     def cumulative(self, array: Array, axis: int, how: str, exclusive: bool, reverse: bool) -> Array:
         """Sums ("add") or products ("mul") along an axis."""

@@ -63,14 +63,14 @@ class _Sort:
             for digit in range(self.digits):
                 heap = self._heap(key, digit)
                 b.store(b.add(b.load(heap, typ=I64), number(1)), heap)
-        turned = w.variable(I64, number(0))  # which of the two lists is the current one
+        current = w.variable(I64, number(0))  # which of the two lists is the current one
         for digit in range(self.digits):
-            now = self._list(b.load(turned, typ=I64))
+            now = self._list(b.load(current, typ=I64))
             sample = b.load(self._heap(w.load(now[0], self.kind), digit), typ=I64)
             with b.if_then(b.icmp_signed("!=", sample, w.length)):
-                self._deal(digit, now, self._list(b.sub(number(1), b.load(turned, typ=I64))))
-                b.store(b.sub(number(1), b.load(turned, typ=I64)), turned)
-        _, places = self._list(b.load(turned, typ=I64))
+                self._deal(digit, now, self._list(b.sub(number(1), b.load(current, typ=I64))))
+                b.store(b.sub(number(1), b.load(current, typ=I64)), current)
+        _, places = self._list(b.load(current, typ=I64))
         at = b.mul(row, w.k)
         with w.range(w.k) as rank:
             index = w.load(w.item(places, rank, I32), I32)

@@ -33,7 +33,7 @@ def shadow(array: Array) -> np.ndarray:
     return np.asarray(_Shadow(array))
 
 
-def seen_through(array: Array, function: Callable[[np.ndarray], Any]) -> Any:
+def view_through(array: Array, function: Callable[[np.ndarray], Any]) -> Any:
     """The view, or tuple of views, of the array that the function makes of a shadow. Raises Unsupported for arguments that do not fit."""
     try:
         views = function(shadow(array))

@@ -1,4 +1,4 @@
-"""Errors of the compiler itself. They cost speed, never the user's program; and whoever can mend them should hear of them."""
+"""Errors of the compiler itself. They cost speed, never the user's program, and should reach those who can mend them."""
 from __future__ import annotations
 
 import logging

@@ -10,7 +10,7 @@ if hasattr(os, "register_at_fork"):  # a child must not find it taken by a threa
     os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
-def cramped() -> bool:
+def has_small_stack() -> bool:
     """Is the stack of this thread too small for native code? It is taken for as large as those of threads that start now."""
     return 0 < threading.stack_size() < ENOUGH and threading.current_thread() is not threading.main_thread()
 

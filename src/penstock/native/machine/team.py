@@ -1,7 +1,7 @@
 """The team: Python threads that spend their lives in native code, working on whatever the driver writes on the board. One team per process.
 
 A thread that finds nothing to do for a while comes back from native code and is parked here; ``wake`` before a run sends it in again. A run never
-waits for a thread to arrive: the caller takes every part that nobody else has taken.
+waits for a thread to arrive: the caller takes every part that no thread has taken.
 """
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ _linked: dict[str, target.Library] = {}
 def native_driver() -> target.Library:
     """The driver's code. If several threads link it at once, all get the first: another one would vanish under the threads that run it."""
     library = _linked.get("driver")
-    return library if library is not None else _linked.setdefault("driver", target.Library(target.object_code(driver.text()), "run", "serve", "release"))
+    if library is None:
+        library = _linked.setdefault("driver", target.Library(target.object_code(driver.text()), "run", "serve", "release"))
+    return library
 
 
 class Team:

@@ -13,7 +13,7 @@ import itertools
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from penstock.native.regions.generators import separated
+from penstock.native.regions.generators import separate_generators
 from penstock.native.regions.membership import Key, assign
 from penstock.ops.transfer import Arg, Region
 from penstock.program.ir import Edge, Node, RegionBody, reference_source
@@ -28,7 +28,7 @@ def form(nodes: list[Node], kept: Collection[Edge], args: Collection[Node],
 
     ``kept`` are outputs that the caller wants, ``args`` nodes that are fed, ``excluded`` the names of nodes that must stay outside.
     """
-    nodes = separated(nodes)
+    nodes = separate_generators(nodes)
     members, folded = assign(nodes, args, excluded)
     members = _worthwhile(members)
     place = {node: index for index, node in enumerate(nodes)}

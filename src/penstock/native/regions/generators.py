@@ -8,7 +8,7 @@ from penstock.ops.random.random import Generator
 from penstock.program.ir import Node
 
 
-def separated(nodes: Sequence[Node]) -> list[Node]:
+def separate_generators(nodes: Sequence[Node]) -> list[Node]:
     """The nodes, with a node for the generator before each one that draws random numbers. The drawing node stays the same object, under another name.
 
     The generator gets the old name: the state of a random op is kept under it, whether the op runs as one node or as two.

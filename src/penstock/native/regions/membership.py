@@ -29,21 +29,21 @@ def assign(nodes: list[Node], args: Collection[Node], excluded: Collection[str])
         for group in torn:
             keys = [inside[node] for node in group if node in inside]
             floor = max((level for level, _ in keys), default=0), _union(waits for _, waits in keys)
-            if len(keys) < len(group) or group[0] in placing.floors or not placing.may_wait(group, floor[1]):  # waiting for each other does not help
+            if len(keys) < len(group) or group[0] in placing.lowest or not placing.may_wait(group, floor[1]):  # waiting for each other does not help
                 placing.exclude(group, inside)
             else:
-                placing.floors.update(dict.fromkeys(group, floor))
+                placing.lowest.update(dict.fromkeys(group, floor))
 
 
 class _Placing:
-    """One walk over the nodes finds all keys. ``floors`` are keys that nodes must not fall short of, ``excluded`` names of nodes that stay out."""
+    """One walk over the nodes finds all keys. ``lowest`` are keys that nodes must not fall short of, ``excluded`` names of nodes that stay out."""
 
     def __init__(self, nodes: list[Node], args: Collection[Node], excluded: set[str]) -> None:
         self.nodes, self.args, self.excluded = nodes, args, excluded
         self.tied = {node: positions for node in nodes if (positions := tied_inputs(node))}
-        self.floors: dict[Node, Key] = {}
+        self.lowest: dict[Node, Key] = {}
         self._waits: dict[Node, int] = {}  # which blocking nodes each node waits for, as the last run found it
-        self._blocking = 0  # those that wait for somebody elsewhere; the others only have results of unforeseen shapes
+        self._blocking = 0  # those that wait for something elsewhere; the others only have results whose shapes depend on values
         self._reason = functools.cache(why_not_native)
 
     def run(self) -> tuple[dict[Node, Key], set[Node]]:
@@ -56,7 +56,7 @@ class _Placing:
         self._blocking = blockers = 0
         for node in self.nodes:
             before = node.before
-            lowest, needed = self.floors.get(node, (0, 0))
+            lowest, needed = self.lowest.get(node, (0, 0))
             waits[node] = needed | _union(waits[other] for other in before if other in waits)
             level[node] = max([level[other] for other in before if other in level], default=0)
             if node in self.args or node.name in self.excluded:
@@ -69,14 +69,14 @@ class _Placing:
                 inside[node] = level[node], waits[node]
                 continue
             level[node] = max([level[other] + (other in inside or other in folded) for other in before if other in level], default=0)
-            if node.definition.blocking or node.definition.unforeseen:
+            if node.definition.blocking or node.definition.dynamic_shape:
                 waits[node] |= 1 << blockers
                 self._blocking |= node.definition.blocking << blockers
                 blockers += 1
         return inside, folded
 
     def may_wait(self, group: list[Node], needed: int) -> bool:
-        """Can all nodes of a group wait for these blocking nodes? Not if somebody elsewhere (another device, the other end of a queue) is to get
+        """Can all nodes of a group wait for these blocking nodes? Not if something elsewhere (another device, the other end of a queue) is to get
         something of the group's before: that may be what a blocking node waits for."""
         needed &= self._blocking
         behind = set(group)

@@ -14,14 +14,14 @@ def tied_inputs(node: Node) -> list[int]:
     if node.definition.array_role not in ("", "create"):
         positions.add(0)
     for function in functions_of(node):
-        positions.update(len(node.inputs) - len(function.inputs) + position for position in _given(function))
+        positions.update(len(node.inputs) - len(function.inputs) + position for position in _tied_parameters(function))
     return sorted(positions)
 
 
 _known: WeakKeyDictionary[FuncGraph, tuple[int, set[int]]] = WeakKeyDictionary()  # (ops that it had, the answer): functions may share functions
 
 
-def _given(function: FuncGraph) -> set[int]:
+def _tied_parameters(function: FuncGraph) -> set[int]:
     """Which inputs of a function are lists or arrays of tensors."""
     size, given = _known.get(function, (-1, set[int]()))
     if size != len(function._ops):

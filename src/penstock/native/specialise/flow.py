@@ -232,7 +232,7 @@ class Flow:
         """The list of a loop that pushes, or the loop's own view of one that it pops."""
         roles = {user.node.definition.list_role for user in value.users}
         if roles == {"push"} and outer.item is not None and outer.item.node.definition.list_role == "empty":
-            return self.empty_list() if needed else self._list(0)  # one that nobody reads is not written either
+            return self.empty_list() if needed else self._list(0)  # one that is never read is not written either
         if roles != {"pop"}:
             self.emit.unsupported("a list that is not simply filled or emptied by a loop")
         own = self._list()
@@ -262,9 +262,9 @@ class Flow:
         emit = self.emit
         item = emit.item
         if cond.size != 1 or cond.rank:
-            emit.unsupported("the condition is no scalar")
+            emit.unsupported("the condition is not a scalar")
         if cond.dtype != np.bool_:
-            emit.unsupported("the condition is no bool")
+            emit.unsupported("the condition is not a bool")
         outputs = [emit.empty(value.shape, value.dtype.np) for value in item.outputs]
         skip = self._jump(cond)
         self._branch(item.functions[0], inputs, outputs)

@@ -67,14 +67,14 @@ def _readable(value: Value, joining: Item) -> bool:
 # --- calls that are there already ------------------------------------------------------------------------------------
 
 
-def settled(emitter: Emitter, value: Value, array: Array, first: int) -> Array:
+def final_array(emitter: Emitter, value: Value, array: Array, first: int) -> Array:
     """The home of a value that the calls from ``first`` on have computed, if they can write there instead of to the array."""
     home = emitter.homes.get(value)
     calls = [(index, call) for index, call in enumerate(emitter.calls[first:], first) if any(each.buffer is array.buffer for each in call.operands)]
     if home is None or not calls or array.buffer.kind != "arena" or array.offset or array.nbytes != array.buffer.nbytes or not array.contiguous:
         return array
     try:
-        changed = [(index, _redirected(call, array, home)) for index, call in calls]
+        changed = [(index, _redirect(call, array, home)) for index, call in calls]
     except FixedDestination:
         return array
     for index, call in changed:
@@ -82,7 +82,7 @@ def settled(emitter: Emitter, value: Value, array: Array, first: int) -> Array:
     return home
 
 
-def _redirected(call: KernelCall, array: Array, home: Array) -> KernelCall:
+def _redirect(call: KernelCall, array: Array, home: Array) -> KernelCall:
     """The call with the home instead of the array, which it must write and never read."""
     *read, written = call.operands
     if call.destination is None or call.writes != 1 or written.buffer is not array.buffer or written.offset:

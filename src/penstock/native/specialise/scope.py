@@ -22,8 +22,8 @@ from penstock.native.fusion.cluster_space import Kind, kind_of
 from penstock.native.fusion.cluster_writer import write as write_cluster
 from penstock.native.fusion.clusters import group_items
 from penstock.native.fusion.epilogues import absorb_epilogues, epilogue_options
-from penstock.native.fusion.sums import merged
-from penstock.native.items import Item, Value, is_reference, reported
+from penstock.native.fusion.sums import merge_sums
+from penstock.native.items import Item, Value, is_reference, reported_items
 from penstock.native.specialise import joining
 from penstock.native.specialise.fallback import Fallback
 from penstock.ops.constant import Const, Placeholder
@@ -66,7 +66,7 @@ class Scope:
         if node.definition.forwards is True and not node.output_dtypes[0].is_ref:
             self.values[node, 0] = inputs[0]
             return
-        folded = self._folded(node, inputs)
+        folded = self._fold(node, inputs)
         if folded is not None:
             for index, known in enumerate(folded):
                 value = self.values[node, index] = Value(known.shape, node.output_dtypes[index].base_dtype, known)
@@ -90,7 +90,7 @@ class Scope:
             item.after += [value.item for value in waits if value is not None and value.item is not None]
         self.items.append(item)
 
-    def _folded(self, node: Node, inputs: list[Value]) -> list[np.ndarray] | None:
+    def _fold(self, node: Node, inputs: list[Value]) -> list[np.ndarray] | None:
         """The outputs, if they depend on nothing but shapes and constants."""
         definition = node.definition
         if not pure(definition) or not (definition.shape_only or all(value.known is not None for value in inputs)):
@@ -141,7 +141,7 @@ class Scope:
         return made
 
     def _drop_unused(self) -> None:
-        """Drops items whose outputs nobody uses: nodes that others only had to wait for."""
+        """Drops items whose outputs are not used: nodes that others only had to wait for."""
         kept = []
         for item in reversed(self.items):
             definition = item.node.definition
@@ -170,7 +170,7 @@ class Scope:
                     continue
                 if writer is not None and writer is not item:
                     item.after.append(writer)
-                if variable in written(item):
+                if variable in written_variables(item):
                     item.after += [other for other in dict.fromkeys(readers) if position[other] < position[item]]
                     writer, readers = item, []
                 else:
@@ -191,7 +191,7 @@ class Scope:
 
     def emit(self) -> list[Array]:
         """The calls of all items; the arrays of the outputs."""
-        items = merged(self.emitter, self.items)
+        items = merge_sums(self.emitter, self.items)
         groups = group_items(absorb_epilogues(items) if self.emitter.epilogues else items)
         self._joined = joining.plan(self.emitter, groups)
         self._left = Counter(value for group in groups for item in group for value in item.inputs)
@@ -200,9 +200,9 @@ class Scope:
         return [value.array for value in self.outputs]  # type: ignore[misc]
 
     def _emit(self, group: list[Item]) -> None:
-        emitter = self.emitter.for_items(reported(group))
+        emitter = self.emitter.for_items(reported_items(group))
         for item in group:
-            for variable in written(item):
+            for variable in written_variables(item):
                 self._keep_snapshots(emitter, variable, group)
         try:
             if len(group) == 1 and kind_of(group[0]) is Kind.OTHER:
@@ -219,7 +219,7 @@ class Scope:
         node = item.node
         if node.definition.native is None:
             raise Unsupported("it has no native form for these types, or for so many inputs")
-        arrays = self._kept_apart(emitter, item)
+        arrays = self._input_arrays(emitter, item)
         options = epilogue_options(item) if item.epilogue else {"into": self._joined[item]} if item in self._joined else None
         first = len(emitter.calls)
         results = node.definition.emit(emitter, arrays, node.attrs, options)
@@ -229,20 +229,20 @@ class Scope:
         for value, array in zip(item.outputs, results):
             if value.dtype not in (dtypes.variant, dtypes.resource) and (array.shape != value.shape or array.dtype != value.dtype.np):
                 raise AssertionError(f"native of {node.definition.type} gave {array.dtype}{array.shape} for {value.dtype.np}{value.shape}")
-            value.array = joining.settled(emitter, value, array, first)
+            value.array = joining.final_array(emitter, value, array, first)
 
-    def _kept_apart(self, emitter: Emitter, item: Item) -> list[Array | None]:
+    def _input_arrays(self, emitter: Emitter, item: Item) -> list[Array | None]:
         """The arrays of an item's inputs; what it reads of a variable that it writes is copied before."""
-        homes = {value.array.buffer for value in written(item) if value.array is not None}
+        homes = {value.array.buffer for value in written_variables(item) if value.array is not None}
         definition, arrays = item.node.definition, list[Array | None]()
         for arg, values in definition.group(item.inputs[:len(item.node.inputs)], item.node.attrs):
             for array in (value.array for value in values):
                 shared = array is not None and array.buffer in homes and arg.name not in definition.updates
-                arrays.append(emitter.move.copied(array) if array is not None and shared else array)
+                arrays.append(emitter.move.copy_of(array) if array is not None and shared else array)
         return arrays
 
     def _keep_snapshots(self, emitter: Emitter, variable: Value, group: list[Item]) -> None:
-        """Values that are views of a variable's buffer are copied before it is written, if somebody still needs them."""
+        """Values that are views of a variable's buffer are copied before it is written, if they are still needed."""
         home = variable.array
         assert home is not None
         for value in self.values.values():
@@ -256,10 +256,10 @@ class Scope:
                 emitter.copy(array, value.array)
 
 
-def written(item: Item) -> list[Value]:
+def written_variables(item: Item) -> list[Value]:
     """The variables that an item writes to."""
     if item.epilogue:
-        return [value for other in item.epilogue for value in written(other)]
+        return [value for other in item.epilogue for value in written_variables(other)]
     updates = item.node.definition.updates
     if not updates:
         return []

@@ -26,7 +26,7 @@ class CallTable:
         self._idle: list[Instance] = []
 
     def compile(self, backwards: bool = False) -> None:
-        """Compiles what is not compiled; ``backwards``: the last kernel first, towards somebody who began with the first. Raises Unsupported."""
+        """Compiles what is not compiled; ``backwards``: the last kernel first, towards a thread that began with the first. Raises Unsupported."""
         codes = list(dict.fromkeys(call.code for call in self.calls if call.code is not None))
         for code in reversed(codes) if backwards else codes:
             code.compile()
@@ -40,11 +40,11 @@ class CallTable:
         self._idle.append(instance)
         return None
 
-    def timed(self, arrays: Sequence[np.ndarray]) -> tuple[Failure | None, list[float]]:
+    def run_timed(self, arrays: Sequence[np.ndarray]) -> tuple[Failure | None, list[float]]:
         """``run``, and the seconds of each call; of one in a loop, those of its last turn."""
         instance = self._instance()
         start = time.perf_counter()
-        failed, cycles = instance.timed(arrays)
+        failed, cycles = instance.run_timed(arrays)
         seconds = time.perf_counter() - start
         if failed >= 0:
             return Failure(failed, instance), []

@@ -136,12 +136,12 @@ class Instance:
         return loops
 
     def overrun(self) -> list[Buffer]:
-        """Buffers beyond whose end somebody has written, if there are guards."""
+        """Buffers beyond whose end a kernel has written, if there are guards."""
         start = self._base - _address(self._arena)
         ends = {buffer: start + offset + buffer.nbytes for buffer, offset in self._table.offsets.items()}
         return [buffer for buffer, end in ends.items() if (self._arena[end:end + arena.GUARD] != _PATTERN).any()]
 
-    def timed(self, arrays: Sequence[np.ndarray]) -> tuple[int, list[int]]:
+    def run_timed(self, arrays: Sequence[np.ndarray]) -> tuple[int, list[int]]:
         """``run``, and the clock cycles of each call."""
         stamps = np.zeros(len(self._table.calls) + 1, np.int64)
         self._header[HEADER.index("times")] = _address(stamps)

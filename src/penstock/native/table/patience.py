@@ -2,7 +2,7 @@
 
 Native code and NumPy differ in last bits. If the switch came when the compiler happens to be done, a program would give other bits each time it
 runs. So the switch comes after a number of runs that depends on the region and its shapes alone: about as many as NumPy does in the time that the
-compiler needs, by a rough estimate. The compiler works in the background meanwhile; whoever gets there before it waits.
+compiler needs, by a rough estimate. The compiler works in the background meanwhile; a run that gets there before it waits.
 A function that several threads call at once (a parallel map) would count its runs in the order in which they come. If the graph tells the shapes
 of its arrays, its native code is made at once; else NumPy goes on.
 """
@@ -14,7 +14,7 @@ MOST = 100  # runs: a step that ran so often will go on
 _KERNEL = 0.05  # seconds to compile one
 _NODE = 5e-6  # seconds of a NumPy kernel for next to no elements
 _FLOPS, _BYTES = 40e9, 2e9  # per second; it goes through memory for every node, native code once for each of its calls
-_TURNS = 100  # of a loop: nobody knows how many
+_TURNS = 100  # of a loop: how many there will be is not known
 
 
 def numpy_runs(table: CallTable, nodes: int) -> int:

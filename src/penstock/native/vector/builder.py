@@ -26,7 +26,7 @@ _ABSENT = ("lgamma", "digamma")
 _COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
-def divided(b: ir.IRBuilder, x: IR, y: IR, signed: bool) -> IR:
+def divide_lanes(b: ir.IRBuilder, x: IR, y: IR, signed: bool) -> IR:
     """The quotient of integers rounded towards zero, where it exists. CPUs have no division of integer vectors, but one of doubles, and the
     quotient of two numbers of 32 bits is never so close below a whole number that a double would take it for that."""
     kind, wide = x.type, vector(ir.DoubleType())
@@ -48,7 +48,7 @@ class VectorBuilder:
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name in _MATH:
-            return lambda x: self._float(self._called(name) if self.outlined else _MATH[name], name, x)
+            return lambda x: self._float(self._outlined_function(name) if self.outlined else _MATH[name], name, x)
         if name in _LIBRARY:
             return lambda *operands: self._float(lambda f, *values: f.library(name, *values), name, *operands)
         if name in _COMPARISONS:
@@ -57,7 +57,7 @@ class VectorBuilder:
             raise Unsupported(f"there is no native code for {name}")
         raise AttributeError(f"'{name}' is not in the vocabulary of `lower`")
 
-    def _called(self, name: str) -> Callable[[Floats, IR], IR]:
+    def _outlined_function(self, name: str) -> Callable[[Floats, IR], IR]:
         """One of the functions of floats, as a function of the module."""
         def call(f: Floats, x: IR) -> IR:
             own = f"math.{name}.{f.bits}"
@@ -104,12 +104,12 @@ class VectorBuilder:
         dtype, values = self._operands(*operands)
         if not dtype.is_floating:
             raise Unsupported(f"there is no native code for {name} of {dtype.name}")
-        return self._rounded(function(self._floats(dtype), *values), dtype)
+        return self._round(function(self._floats(dtype), *values), dtype)
 
     def _floats(self, dtype: DType) -> Floats:
         return self.floats[64 if dtype is dt.float64 else 32]
 
-    def _rounded(self, value: IR, dtype: DType) -> VectorValue:
+    def _round(self, value: IR, dtype: DType) -> VectorValue:
         """A computed value of this type: narrow ones lose the digits that they cannot hold."""
         if dtype in NARROW:
             value = self.widen(self.narrow(value, dtype), dtype)
@@ -144,7 +144,7 @@ class VectorBuilder:
         dtype, (x, y) = self._operands(x, y)
         if dtype.is_bool:
             raise Unsupported(f"there is no native code for {name} of bool")
-        return self._rounded(getattr(self.builder, f"f{name}" if dtype.is_floating else name)(x, y), dtype)
+        return self._round(getattr(self.builder, f"f{name}" if dtype.is_floating else name)(x, y), dtype)
 
     def add(self, x: Any, y: Any) -> VectorValue:
         """x + y; integers wrap."""
@@ -191,10 +191,10 @@ class VectorBuilder:
         zero, one, minus = (splat(kind, value) for value in (0, 1, -1))
         unfit = b.icmp_signed("==", y, zero)
         if dtype.is_unsigned:
-            quotient = divided(b, x, b.select(unfit, one, y), False)
+            quotient = divide_lanes(b, x, b.select(unfit, one, y), False)
         else:  # the smallest number has no opposite: dividing it by -1 wraps, where the CPU would trap
-            turned = b.icmp_signed("==", y, minus)
-            quotient = b.select(turned, b.sub(zero, x), divided(b, x, b.select(b.or_(unfit, turned), one, y), True))
+            negated = b.icmp_signed("==", y, minus)
+            quotient = b.select(negated, b.sub(zero, x), divide_lanes(b, x, b.select(b.or_(unfit, negated), one, y), True))
         rest = b.sub(x, b.mul(quotient, y))
         if how.startswith("floor") and not dtype.is_unsigned:
             apart = b.and_(b.icmp_signed("!=", rest, zero), b.icmp_signed("<", b.xor(rest, y), zero))
@@ -236,7 +236,7 @@ class VectorBuilder:
     def _extreme(self, how: str, x: Any, y: Any) -> VectorValue:
         """A NaN in either operand is the result."""
         dtype, (a, b) = self._operands(x, y)
-        chosen = self.builder.select(self._compared(how, a, b, dtype), a, b)
+        chosen = self.builder.select(self._compare_lanes(how, a, b, dtype), a, b)
         if dtype.is_floating:
             chosen = self.builder.select(self._floats(dtype).is_nan(a), a, chosen)
         return VectorValue(chosen, dtype)
@@ -259,7 +259,7 @@ class VectorBuilder:
 
     # --- truth values and bits -----------------------------------------------------------------------------------------
 
-    def _compared(self, how: str, a: IR, b: IR, dtype: DType) -> IR:
+    def _compare_lanes(self, how: str, a: IR, b: IR, dtype: DType) -> IR:
         if dtype.is_floating:
             return self.builder.fcmp_unordered(how, a, b) if how == "!=" else self.builder.fcmp_ordered(how, a, b)
         unsigned = dtype.is_unsigned or dtype.is_bool
@@ -267,7 +267,7 @@ class VectorBuilder:
 
     def _compare(self, name: str, x: Any, y: Any) -> VectorValue:
         dtype, (a, b) = self._operands(x, y)
-        return VectorValue(self._compared(_COMPARISONS[name], a, b, dtype), dt.bool_)
+        return VectorValue(self._compare_lanes(_COMPARISONS[name], a, b, dtype), dt.bool_)
 
     def _bitwise(self, name: str, x: Any, y: Any) -> VectorValue:
         dtype, (a, b) = self._operands(x, y)
@@ -358,13 +358,13 @@ class VectorBuilder:
             if dtype is dt.float16:
                 raise Unsupported("a cast of float64 to float16 by way of float32 would round twice")
             value = self.builder.fptrunc(value, vector(ir.FloatType()))
-        return self._rounded(value, dtype)
+        return self._round(value, dtype)
 
     def _integer_to_float(self, x: VectorValue, dtype: DType) -> VectorValue:
         if dtype in NARROW and x.dtype.size > 2:
             raise Unsupported(f"a cast of {x.dtype.name} to {dtype.name} by way of float32 would round twice")
         convert = self.builder.uitofp if x.dtype.is_unsigned or x.dtype.is_bool else self.builder.sitofp
-        return self._rounded(convert(x.ir, vector(scalar_type(dtype))), dtype)
+        return self._round(convert(x.ir, vector(scalar_type(dtype))), dtype)
 
     def _integer_to_integer(self, x: VectorValue, dtype: DType) -> VectorValue:
         kind = vector(scalar_type(dtype))

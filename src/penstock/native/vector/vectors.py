@@ -63,18 +63,18 @@ def allocate(builder: ir.IRBuilder, element: ir.Type, length: int) -> IR:
 def intrinsic(builder: ir.IRBuilder, name: str, *operands: IR) -> IR:
     """Calls ``llvm.NAME`` for operands of one type, scalars or vectors."""
     kind = operands[0].type
-    return builder.call(declared(builder.module, f"llvm.{name}.{suffix(kind)}", kind, [kind] * len(operands)), operands)
+    return builder.call(declare(builder.module, f"llvm.{name}.{suffix(kind)}", kind, [kind] * len(operands)), operands)
 
 
 def masked_load(b: ir.IRBuilder, pointer: IR, mask: IR, kind: ir.VectorType, align: int) -> IR:
     """A vector with zeros where the mask is false; nothing is read there."""
-    function = declared(b.module, f"llvm.masked.load.{suffix(kind)}.p0", kind, [POINTER, I32, mask.type, kind])
+    function = declare(b.module, f"llvm.masked.load.{suffix(kind)}.p0", kind, [POINTER, I32, mask.type, kind])
     return b.call(function, [pointer, ir.Constant(I32, align), mask, zeros(kind)])
 
 
 def masked_store(b: ir.IRBuilder, value: IR, pointer: IR, mask: IR, align: int) -> None:
     """Stores where the mask is true."""
-    function = declared(b.module, f"llvm.masked.store.{suffix(value.type)}.p0", VOID, [value.type, POINTER, I32, mask.type])
+    function = declare(b.module, f"llvm.masked.store.{suffix(value.type)}.p0", VOID, [value.type, POINTER, I32, mask.type])
     b.call(function, [value, pointer, ir.Constant(I32, align), mask])
 
 
@@ -85,7 +85,7 @@ def prefetch(b: ir.IRBuilder, pointer: IR, write: bool = False, locality: int = 
 
 def declare_prefetch(module: ir.Module) -> ir.Function:
     """The intrinsic."""
-    return declared(module, "llvm.prefetch.p0", VOID, [POINTER, I32, I32, I32])
+    return declare(module, "llvm.prefetch.p0", VOID, [POINTER, I32, I32, I32])
 
 
 def suffix(kind: ir.Type) -> str:
@@ -99,7 +99,7 @@ def width(scalar: ir.Type) -> int:
     return scalar.width if isinstance(scalar, ir.IntType) else {ir.HalfType: 16, ir.FloatType: 32, ir.DoubleType: 64}[type(scalar)]
 
 
-def declared(module: ir.Module, name: str, result: ir.Type, parameters: Sequence[ir.Type]) -> ir.Function:
+def declare(module: ir.Module, name: str, result: ir.Type, parameters: Sequence[ir.Type]) -> ir.Function:
     """An intrinsic, or a function of the C library; declared once."""
     existing = module.globals.get(name)
     return ir.Function(module, ir.FunctionType(result, parameters), name) if existing is None else existing
@@ -205,7 +205,7 @@ class Floats:
         function = ir.Function(self.builder.module, ir.FunctionType(kind, [kind] * count), own)
         function.linkage = "internal"
         function.attributes.add("noinline")
-        called = declared(self.builder.module, name, self.scalar, [self.scalar] * count)
+        called = declare(self.builder.module, name, self.scalar, [self.scalar] * count)
         builder = ir.IRBuilder(function.append_basic_block())
         result: IR = ir.Constant(kind, ir.Undefined)
         for lane in range(LANES):

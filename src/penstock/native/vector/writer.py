@@ -19,7 +19,7 @@ from llvmlite import ir
 from penstock.native.unsupported import Unsupported
 from penstock.native.vector.kernel import Kernel
 from penstock.native.vector.pieces import advance, loop, maximum, minimum, number
-from penstock.native.vector.vectors import I1, I32, I64, IR, LANES, POINTER, VOID, broadcast, declared, intrinsic, prefetch, width
+from penstock.native.vector.vectors import I1, I32, I64, IR, LANES, POINTER, VOID, broadcast, declare, intrinsic, prefetch, width
 
 FLOAT, DOUBLE = ir.FloatType(), ir.DoubleType()
 
@@ -100,7 +100,7 @@ class Writer(Kernel):
 
     def declare(self, name: str, result: ir.Type, parameters: Sequence[ir.Type]) -> ir.Function:
         """An intrinsic or a function of the C library."""
-        return declared(self.module, name, result, parameters)
+        return declare(self.module, name, result, parameters)
 
     def variable(self, kind: ir.Type, start: IR) -> IR:
         """A place on the stack that becomes a register; made in the first block, so that loops do not make it again."""

@@ -21,7 +21,7 @@ from penstock.ops.common import shape_text
 class DynamicPartition:
     """The entries of ``data`` divided among several outputs: ``partitions`` says to which each goes."""
 
-    unforeseen = True
+    dynamic_shape = True
 
     def shape(data, partitions, num_partitions):
         rank = partitions.shape.ndims

@@ -131,7 +131,7 @@ class TensorScatterUpdate:
         return result
 
     def native(emit, tensor, indices, updates):
-        return emit.index.scatter_nd(emit.move.copied(tensor), indices, updates, "Update")
+        return emit.index.scatter_nd(emit.move.copy_of(tensor), indices, updates, "Update")
 
     def gradient(op, dy):
         indices, updates = op.inputs[1], op.inputs[2]
@@ -151,7 +151,7 @@ class TensorScatterAdd:
         return _add_at(np.array(tensor), indices, as_array(updates))
 
     def native(emit, tensor, indices, updates):
-        return emit.index.scatter_nd(emit.move.copied(tensor), indices, updates, "Add")
+        return emit.index.scatter_nd(emit.move.copy_of(tensor), indices, updates, "Add")
 
     def gradient(op, dy):
         return [dy, None, raw_ops.GatherNd(dy, op.inputs[1])]
@@ -170,7 +170,7 @@ class TensorScatterSub:
         return _add_at(np.array(tensor), indices, as_array(updates), np.subtract)
 
     def native(emit, tensor, indices, updates):
-        return emit.index.scatter_nd(emit.move.copied(tensor), indices, updates, "Sub")
+        return emit.index.scatter_nd(emit.move.copy_of(tensor), indices, updates, "Sub")
 
     def gradient(op, dy):
         return [dy, None, -raw_ops.GatherNd(dy, op.inputs[1])]
@@ -189,7 +189,7 @@ class ScatterNdNonAliasingAdd:
         return _add_at(np.array(input), indices, as_array(updates))
 
     def native(emit, input, indices, updates):
-        return emit.index.scatter_nd(emit.move.copied(input), indices, updates, "Add")
+        return emit.index.scatter_nd(emit.move.copy_of(input), indices, updates, "Add")
 
     def gradient(op, dy):
         return [dy, None, raw_ops.GatherNd(dy, op.inputs[1])]

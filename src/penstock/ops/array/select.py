@@ -21,7 +21,7 @@ from penstock.ops.common import NUMERIC, broadcasting, shape_text
 class Where:
     """The positions of the elements that are not zero, one per row."""
 
-    unforeseen = True
+    dynamic_shape = True
 
     def shape(input):
         return [None, input.shape.ndims]

@@ -249,7 +249,7 @@ class StridedSliceGrad:
     def native(emit, shape, begin, end, strides, dy, begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask):
         bounds = emit.known(begin), emit.known(end), emit.known(strides)
         masks = begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask
-        return emit.move.placed(emit.known(shape), dy, lambda whole: StridedSlice.kernel(whole, *bounds, *masks), "slice_gradient")
+        return emit.move.place_in_zeros(emit.known(shape), dy, lambda whole: StridedSlice.kernel(whole, *bounds, *masks), "slice_gradient")
 
     def gradient(op, dy):
         begin, end, strides = op.inputs[1:4]

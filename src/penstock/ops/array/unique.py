@@ -76,7 +76,7 @@ def _unique_along(x: Any, axis: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.
 class Unique:
     """The distinct elements of a vector in the order they appear, and which of them each element is."""
 
-    unforeseen = True
+    dynamic_shape = True
 
     def shape(x):
         return _unique_shapes(x)[:2]
@@ -92,7 +92,7 @@ class Unique:
 class UniqueV2:
     """The distinct slices along an axis."""
 
-    unforeseen = True
+    dynamic_shape = True
 
     def shape(x, axis):
         return _unique_axis_shapes(x, axis)[:2]
@@ -108,7 +108,7 @@ class UniqueV2:
 class UniqueWithCounts:
     """The distinct elements of a vector, which of them each element is, and how often each appears."""
 
-    unforeseen = True
+    dynamic_shape = True
 
     def shape(x):
         return _unique_shapes(x)
@@ -124,7 +124,7 @@ class UniqueWithCounts:
 class UniqueWithCountsV2:
     """The distinct slices along an axis, and how often each appears."""
 
-    unforeseen = True
+    dynamic_shape = True
 
     def shape(x, axis):
         return _unique_axis_shapes(x, axis)
@@ -155,7 +155,7 @@ def unique_with_counts(x: Any, out_idx: Any = dt.int32, name: str | None = None)
 class ListDiff:
     """The elements of x that are not in y, and where they stood."""
 
-    unforeseen = True
+    dynamic_shape = True
     ranks = {"x": 1, "y": 1}
 
     def shape(x, y):

@@ -54,7 +54,7 @@ def _native(emit: Any, images: Any, size: Any, plan: Any, align_corners: bool, h
         emit.unsupported("there is nothing to resize")
     sizes = zip(size, images.shape[1:3]) if back else zip(images.shape[1:3], size)
     rows, columns = (weights.matrix(plan(inputs, outputs, align_corners, half_pixel_centers), inputs) for inputs, outputs in sizes)
-    return emit.images.resampled(images, rows.T, columns.T) if back else emit.images.resampled(images, rows, columns)
+    return emit.images.resample(images, rows.T, columns.T) if back else emit.images.resample(images, rows, columns)
 
 
 @op("ResizeBilinear", "images: T, size: int32 -> resized_images: float32", T=IMAGE | {dt.bfloat16}, **_CENTERS)
@@ -136,7 +136,7 @@ class ResizeNearestNeighbor:
     def native(emit, images, size, align_corners, half_pixel_centers):
         rows, columns = (weights.nearest(inputs, outputs, align_corners, half_pixel_centers)
                          for inputs, outputs in zip(images.shape[1:3], emit.known(size).tolist()))
-        return emit.images.picked(images, rows, columns)
+        return emit.images.pick_pixels(images, rows, columns)
 
     def gradient(op, dy):
         return [ResizeNearestNeighborGrad(dy, shape(op.inputs[0])[1:3], **_centers(op)), None]

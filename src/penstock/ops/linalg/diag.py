@@ -90,7 +90,7 @@ class MatrixDiag:
         return result
 
     def native(emit, diagonal):
-        return emit.move.placed((*diagonal.shape, diagonal.shape[-1]), diagonal, MatrixDiagPart.kernel, "diagonal")
+        return emit.move.place_in_zeros((*diagonal.shape, diagonal.shape[-1]), diagonal, MatrixDiagPart.kernel, "diagonal")
 
     def gradient(op, dy):
         return MatrixDiagPart(dy)

@@ -132,7 +132,7 @@ def _extreme_gradient(op, dy):
 class SegmentSum:
     """The sum of each segment."""
 
-    unforeseen = True
+    dynamic_shape = True
     shape = _sorted_shape
 
     def kernel(data, segment_ids):
@@ -146,7 +146,7 @@ class SegmentSum:
 class SegmentMean:
     """The mean of each segment; 0 for one without rows."""
 
-    unforeseen = True
+    dynamic_shape = True
     shape = _sorted_shape
 
     def kernel(data, segment_ids):
@@ -175,7 +175,7 @@ def _column_of_ones(data: Tensor, ids: Tensor, dtype: Any) -> Tensor:
 class SegmentProd:
     """The product of each segment."""
 
-    unforeseen = True
+    dynamic_shape = True
     shape = _sorted_shape
 
     def kernel(data, segment_ids):
@@ -191,7 +191,7 @@ class SegmentProd:
 class SegmentMax:
     """The maximum of each segment; 0 for one without rows."""
 
-    unforeseen = True
+    dynamic_shape = True
     shape = _sorted_shape
 
     def kernel(data, segment_ids):
@@ -204,7 +204,7 @@ class SegmentMax:
 class SegmentMin:
     """The minimum of each segment; 0 for one without rows."""
 
-    unforeseen = True
+    dynamic_shape = True
     shape = _sorted_shape
 
     def kernel(data, segment_ids):

@@ -125,7 +125,7 @@ def _gradient_by(definition, op, dy):
 class SparseSegmentSum:
     """The sum of each segment of gathered rows."""
 
-    unforeseen = True
+    dynamic_shape = True
     shape = _reduced
 
     def kernel(data, indices, segment_ids):
@@ -154,7 +154,7 @@ class SparseSegmentSumWithNumSegments:
 class SparseSegmentMean:
     """The mean of each segment of gathered rows."""
 
-    unforeseen = True
+    dynamic_shape = True
     shape = _reduced
 
     def kernel(data, indices, segment_ids):
@@ -185,7 +185,7 @@ class SparseSegmentMeanWithNumSegments:
 class SparseSegmentSqrtN:
     """The sum of each segment of gathered rows, divided by the square root of their number."""
 
-    unforeseen = True
+    dynamic_shape = True
     shape = _reduced
 
     def kernel(data, indices, segment_ids):

@@ -42,7 +42,7 @@ def _add_bias(value, bias, data_format):
 class BiasAdd:
     """value + bias, the bias running along the last axis, or along axis 1 for NCHW."""
 
-    pictures = ("value", "output")
+    images = ("value", "output")
     rows = ("value",)
     epilogue = "add"
 
@@ -82,7 +82,7 @@ class BiasAddV1:
 class BiasAddGrad:
     """The sum over all axes but the channels."""
 
-    pictures = ("out_backprop",)
+    images = ("out_backprop",)
 
     def shape(out_backprop, data_format):
         shape = out_backprop.shape.with_rank_at_least(3 if data_format == "NCHW" else 2)

@@ -82,7 +82,7 @@ def _flops_filter(inputs, outputs):
 class Conv2D:
     """The convolution (in truth: cross-correlation) of images with filters."""
 
-    pictures = ("input", "output")
+    images = ("input", "output")
     per_axis = ("strides", "dilations", "explicit_paddings")
     flops = _flops_forward
     def shape(input, filter, strides, padding, explicit_paddings, data_format, dilations):
@@ -103,7 +103,7 @@ class Conv2D:
 class Conv2DBackpropInput:
     """The gradient of Conv2D for its input: a transposed convolution."""
 
-    pictures = ("out_backprop", "output")
+    images = ("out_backprop", "output")
     per_axis = ("strides", "dilations", "explicit_paddings", "input_sizes")
     flops = _flops_input
     def shape(input_sizes, strides, padding, explicit_paddings, data_format, dilations):
@@ -125,7 +125,7 @@ class Conv2DBackpropInput:
 class Conv2DBackpropFilter:
     """The gradient of Conv2D for its filter."""
 
-    pictures = ("input", "out_backprop")
+    images = ("input", "out_backprop")
     per_axis = ("strides", "dilations", "explicit_paddings")
     flops = _flops_filter
     def shape(filter_sizes, strides, padding, explicit_paddings, data_format, dilations):

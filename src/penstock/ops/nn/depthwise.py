@@ -49,7 +49,7 @@ def _forward(x: np.ndarray, weights: np.ndarray, w: Windows) -> np.ndarray:
 class DepthwiseConv2dNative:
     """Convolves each channel with its own filters; output channel c * m + k is filter k of channel c."""
 
-    pictures = ("input", "output")
+    images = ("input", "output")
     per_axis = ("strides", "dilations")
 
     def shape(input, filter, strides, padding, data_format, dilations):
@@ -76,7 +76,7 @@ class DepthwiseConv2dNative:
 class DepthwiseConv2dNativeBackpropInput:
     """The gradient of DepthwiseConv2dNative for its input."""
 
-    pictures = ("out_backprop", "output")
+    images = ("out_backprop", "output")
     per_axis = ("strides", "dilations", "input_sizes")
 
     def shape(input_sizes, strides, padding, data_format, dilations):
@@ -114,7 +114,7 @@ class DepthwiseConv2dNativeBackpropInput:
 class DepthwiseConv2dNativeBackpropFilter:
     """The gradient of DepthwiseConv2dNative for its filter."""
 
-    pictures = ("input", "out_backprop")
+    images = ("input", "out_backprop")
     per_axis = ("strides", "dilations")
 
     def shape(filter_sizes, strides, padding, data_format, dilations):

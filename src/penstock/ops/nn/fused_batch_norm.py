@@ -203,7 +203,7 @@ def _second_order(op, g_x, g_scale, g_offset):
 # --- the ops ---------------------------------------------------------------------------------------------------------
 
 class _Forward:
-    pictures = ("x", "y")
+    images = ("x", "y")
 
     def shape(x, scale, offset, mean, variance, data_format, is_training):
         return _forward_shapes(x, scale, offset, mean, variance, data_format, is_training)
@@ -216,7 +216,7 @@ class _Forward:
 
 
 class _Backward:
-    pictures = ("y_backprop", "x", "x_backprop")
+    images = ("y_backprop", "x", "x_backprop")
     ranks = {"reserve_space_1": 1, "reserve_space_2": 1}
 
     def shape(y_backprop, x, scale, data_format, is_training):
@@ -261,7 +261,7 @@ class FusedBatchNormV2(_Forward):
 class FusedBatchNormV3:
     """FusedBatchNormV2 with one more output, which other devices need."""
 
-    pictures = ("x", "y")
+    images = ("x", "y")
 
     def shape(x, scale, offset, mean, variance, data_format, is_training):
         return [*_forward_shapes(x, scale, offset, mean, variance, data_format, is_training), scalar()]

@@ -54,7 +54,7 @@ def _max_pool_grad_grad(orig_input, orig_output, grad, ksize, strides, padding):
 class MaxPool:
     """The largest element of each window."""
 
-    pictures = ("input", "output")
+    images = ("input", "output")
     per_axis = ("ksize", "strides")
 
     def shape(input, ksize, strides, padding, data_format):
@@ -76,7 +76,7 @@ class MaxPool:
 class MaxPoolGrad:
     """The gradient of MaxPool: each window's goes to its first maximum."""
 
-    pictures = ("orig_input", "orig_output", "grad", "output")
+    images = ("orig_input", "orig_output", "grad", "output")
     per_axis = ("ksize", "strides")
 
     def shape(orig_input):
@@ -121,7 +121,7 @@ def _shape_v2(input, ksize, strides, padding):
 class MaxPoolV2:
     """MaxPool with windows that are computed in the graph."""
 
-    pictures = ("input", "output")
+    images = ("input", "output")
     per_axis = ("ksize", "strides")
     ranks = {"ksize": 1, "strides": 1}
 
@@ -144,7 +144,7 @@ class MaxPoolV2:
 class MaxPoolGradV2:
     """The gradient of MaxPoolV2."""
 
-    pictures = ("orig_input", "orig_output", "grad", "output")
+    images = ("orig_input", "orig_output", "grad", "output")
     per_axis = ("ksize", "strides")
     ranks = {"ksize": 1, "strides": 1}
 
@@ -245,7 +245,7 @@ def _avg_pool_grad(orig_input_shape, grad, ksize, strides, padding):
 class AvgPool:
     """The mean of each window; padding does not count."""
 
-    pictures = ("value", "output")
+    images = ("value", "output")
     per_axis = ("ksize", "strides")
 
     def shape(value, ksize, strides, padding):
@@ -266,7 +266,7 @@ class AvgPool:
 class AvgPoolGrad:
     """The gradient of AvgPool: each window's is shared evenly."""
 
-    pictures = ("grad", "output")
+    images = ("grad", "output")
     per_axis = ("ksize", "strides", "orig_input_shape")
     ranks = {"orig_input_shape": 1}
 

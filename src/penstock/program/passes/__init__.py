@@ -16,12 +16,12 @@ from penstock.program.passes.constants import fold_constants
 from penstock.program.passes.debugging import strip_debugging
 from penstock.program.passes.factors import merge_factors
 from penstock.program.passes.identities import remove_identities, remove_waits
-from penstock.program.passes.layout import simplify_layout
 from penstock.program.passes.legality import Promises
 from penstock.program.passes.loops import drop_loop_variables
 from penstock.program.passes.options import NONE, Options, options_of
 from penstock.program.passes.recompute import recompute
 from penstock.program.passes.subexpressions import merge_equal
+from penstock.program.passes.transposes import simplify_layout
 from penstock.program.passes.updates import update_early
 
 __all__ = ["NONE", "Options", "optimise", "options_of"]

@@ -28,7 +28,7 @@ def simplify(program: Program) -> Program:
             if not inner.control:
                 edge = inner.inputs[0] if definition.involution else (inner, 0)
         return [edge] if edge is not None and walk.is_plain(node, edge) else None
-    return walk.rewritten(visit)
+    return walk.rewrite(visit)
 
 
 def _other_input(node: Node) -> Edge | None:

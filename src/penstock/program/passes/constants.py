@@ -21,7 +21,7 @@ _MUCH = 1 << 18  # bytes
 def fold_constants(program: Program, limit: int) -> Program:
     """With constants in the place of nodes whose outputs are known and have at most ``limit`` bytes.
 
-    What somebody waits for stays, if it waits for inputs that it does not need to be known.
+    What a node waits for stays, if it waits for inputs that it does not need to be known.
     """
     walk = Walk(program)
     waited = {other for node in program.nodes for other in node.control}
@@ -38,7 +38,7 @@ def fold_constants(program: Program, limit: int) -> Program:
         made = _constants(node, values)
         nodes.extend(made)
         return [(constant, 0) for constant in made]
-    return walk.rewritten(visit)
+    return walk.rewrite(visit)
 
 
 def _may_be_known(node: Node) -> bool:
@@ -80,7 +80,7 @@ def _computed(node: Node) -> list[np.ndarray] | None:
         with np.errstate(all="ignore"):
             result = node.definition.bind(node, None)(*inputs)
     except Exception:
-        return None  # it will fail again where somebody hears of it
+        return None  # it will fail again where it is heard of
     return _arrays(node, [result] if len(node.output_dtypes) == 1 else list(result))
 
 

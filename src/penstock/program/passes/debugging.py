@@ -18,4 +18,4 @@ def strip_debugging(program: Program) -> Program:
         if not node.definition.watches or walk.stays(node) or not walk.is_plain(node, node.inputs[0]):
             return None
         return [node.inputs[0]]
-    return walk.rewritten(visit)
+    return walk.rewrite(visit)

@@ -23,22 +23,22 @@ def merge_factors(program: Program) -> Program:
     def visit(node: Node, nodes: list[Node]) -> list[Edge] | None:
         if not node.definition.associative or node.control or walk.stays(node):
             return None
-        outer = _parted(node)
+        outer = _split_constant(node)
         inner = None if outer is None else outer[0][0]
         if outer is None or inner is None or inner.definition is not node.definition or inner.control or uses[inner] != 1 or walk.stays(inner):
             return None
-        parts = _parted(inner)
-        value = None if parts is None else _together(node, parts[1], outer[1])
+        parts = _split_constant(inner)
+        value = None if parts is None else _merged_constant(node, parts[1], outer[1])
         if parts is None or value is None or not walk.is_plain(node, parts[0]):
             return None
         nodes.append(Node(Const, f"{node.name}/_both", {"value": value, "dtype": node.output_dtypes[0]}, device=node.device))
         nodes.append(replace(node, inputs=[parts[0], (nodes[-1], 0)]))
         uses[nodes[-1]] = uses[node]
         return [(nodes[-1], 0)]
-    return walk.rewritten(visit)
+    return walk.rewrite(visit)
 
 
-def _parted(node: Node) -> tuple[Edge, np.ndarray] | None:
+def _split_constant(node: Node) -> tuple[Edge, np.ndarray] | None:
     """The input that is computed, and the other one, if that is a scalar constant."""
     for edge, other in (node.inputs, node.inputs[::-1]):
         value = constant_of(edge)
@@ -47,7 +47,7 @@ def _parted(node: Node) -> tuple[Edge, np.ndarray] | None:
     return None
 
 
-def _together(node: Node, first: np.ndarray, second: np.ndarray) -> np.ndarray | None:
+def _merged_constant(node: Node, first: np.ndarray, second: np.ndarray) -> np.ndarray | None:
     """What the op makes of both constants, if that can stand for them."""
     dtype = node.output_dtypes[0]
     if not (dtype.is_floating or dtype.is_integer) or node.definition.kernel is None:

@@ -1,6 +1,6 @@
 """Nodes that only pass a value on, and waits that say nothing new, are taken out.
 
-An Identity of a reference may go too: it hands the reference on, and whoever uses it reads the variable then, as without it. Other forwarding ops
+An Identity of a reference may go too: it hands the reference on, and what uses it reads the variable then, as without it. Other forwarding ops
 (StopGradient) read the variable when they run, and stay.
 """
 from __future__ import annotations
@@ -21,7 +21,7 @@ def remove_identities(program: Program) -> Program:
         if edge[0].device != node.device or not (definition.forwards_reference or walk.is_plain(node, edge)):
             return None
         return [edge]
-    return walk.rewritten(visit)
+    return walk.rewrite(visit)
 
 
 def _forwards(node: Node) -> bool:
@@ -41,7 +41,7 @@ def remove_waits(program: Program) -> Program:
         inputs = {producer for producer, _ in node.inputs}
         waits = dict.fromkeys(new for other in node.control for new in _waits(other))
         node.control = [other for other in waits if other not in inputs]
-    return walk.swept(program)
+    return walk.sweep(program)
 
 
 def _waits(node: Node) -> list[Node]:

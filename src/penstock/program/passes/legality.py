@@ -2,7 +2,7 @@
 
 - Feeds are the same; there are as many fetches as before, of the same types.
 - Every input has the type that the signature of the op asks for.
-- What has effects still runs, and so does what nobody uses: the targets of the step. What only watches may go (``debugging.py``).
+- What has effects still runs, and so does what nothing uses: the targets of the step. What only watches may go (``debugging.py``).
 - Who waits for a node with effects, directly or through nodes that only gather waits, still runs after it.
 """
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Promises:
         lost = self._running - {node.name for node in program.nodes}
         assert not lost, f"{', '.join(sorted(lost))} would not run any more"
         for node in program.nodes:
-            given, wanted = [producer.output_dtypes[index].base_dtype for producer, index in node.inputs], _wanted(node)
+            given, wanted = [producer.output_dtypes[index].base_dtype for producer, index in node.inputs], _expected_dtypes(node)
             assert given == wanted, f"{node.name} gets {_names(given)}, and wants {_names(wanted)}"
         if self._waits:
             self._check_waits(program)
@@ -69,7 +69,7 @@ def _effects_before(node: Node) -> set[Node]:
     return effects
 
 
-def _wanted(node: Node) -> list[DType]:
+def _expected_dtypes(node: Node) -> list[DType]:
     """The types of inputs that the signature asks for."""
     dtypes: list[DType] = []
     for arg, edges in node.definition.group(node.inputs, node.attrs):

@@ -1,4 +1,4 @@
-"""Loop variables that nobody needs are taken out of a loop.
+"""Loop variables that are not needed are taken out of a loop.
 
 Above all those that gradients have added to it: lists of values for the way back, which a step that does not go back would fill for nothing, so that
 its memory would grow with every iteration. A variable is needed if its last value is used, if the condition or a needed variable is computed from it,
@@ -24,12 +24,12 @@ def drop_loop_variables(program: Program) -> Program:
     used: set[Edge] = set(program.fetches)
     instead: dict[Node, Node] = {}
     moved: dict[Edge, Edge] = {}
-    for node in reversed(program.nodes):  # whoever uses a loop is seen before it
+    for node in reversed(program.nodes):  # what uses a loop is seen before it
         if node.definition.repeats:
             wanted = {index for index in range(len(node.inputs)) if (node, index) in used}
-            kept = _kept(node.attrs["cond"], node.attrs["body"], wanted) if wanted else range(len(node.inputs))
+            kept = _needed_positions(node.attrs["cond"], node.attrs["body"], wanted) if wanted else range(len(node.inputs))
             if len(kept) < len(node.inputs):
-                instead[node] = smaller = _reduced(node, kept)
+                instead[node] = smaller = _without_variables(node, kept)
                 moved.update({(node, old): (smaller, new) for new, old in enumerate(kept)})
         used.update(instead.get(node, node).inputs)
     if not instead:
@@ -38,10 +38,10 @@ def drop_loop_variables(program: Program) -> Program:
     for node in nodes:
         node.inputs = [moved.get(edge, edge) for edge in node.inputs]
         node.control = [instead.get(other, other) for other in node.control]
-    return walk.swept(Program(nodes, program.args, [moved.get(edge, edge) for edge in program.fetches]))
+    return walk.sweep(Program(nodes, program.args, [moved.get(edge, edge) for edge in program.fetches]))
 
 
-def _kept(test: FuncGraph, body: FuncGraph, wanted: set[int]) -> list[int]:
+def _needed_positions(test: FuncGraph, body: FuncGraph, wanted: set[int]) -> list[int]:
     """The positions of the variables that are needed, in order, if the last values of some are wanted."""
     kept = wanted | _inputs_among(test, _behind(test, range(len(test.outputs))))
     while True:
@@ -63,7 +63,7 @@ def _inputs_among(function: FuncGraph, operations: set[Operation]) -> set[int]:
 
 
 def _has_effects(operation: Operation) -> bool:
-    """Would somebody notice that it does not run?"""
+    """Would it be noticed that it does not run?"""
     graph = operation.graph
     if isinstance(graph, FuncGraph) and operation in [tensor.op for tensor in graph.inputs]:
         return False
@@ -73,7 +73,7 @@ def _has_effects(operation: Operation) -> bool:
     return operation.definition.stateful
 
 
-def _reduced(node: Node, kept: Sequence[int]) -> Node:
+def _without_variables(node: Node, kept: Sequence[int]) -> Node:
     """The loop with these variables only."""
     test, body = node.attrs["cond"], node.attrs["body"]
     attrs = {**node.attrs, "cond": test.reduced(kept, range(len(test.outputs))), "body": body.reduced(kept, kept)}

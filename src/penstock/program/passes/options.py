@@ -17,7 +17,7 @@
                                                    memory_optimizer_target_node_name_scope
     rewrite_options.debug_stripper                 ``debugging``, if it is ON
 
-A toggle that is OFF switches its pass off; every other value leaves it on (debug_stripper: leaves it off, but for ON). What somebody asks for that is
+A toggle that is OFF switches its pass off; every other value leaves it on (debug_stripper: leaves it off, but for ON). What is asked for that is
 not done here is told in a warning.
 """
 from __future__ import annotations
@@ -72,7 +72,7 @@ def options_of(config: Any) -> Options:
     limit = old.max_folded_constant_in_bytes or FOLDED_BYTES
     if old.opt_level == OptimizerOptions.L0 or new.disable_meta_optimizer:
         return replace(NONE, constants=old.do_constant_folding, subexpressions=old.do_common_subexpression_elimination, folded_bytes=limit)
-    for problem in _not_done(new):
+    for problem in _complaints(new):
         runtime_logger().warning("graph_options.rewrite_options: %s", problem)
     off = RewriterConfig.OFF
     on = {"identities": new.dependency_optimization != off, "constants": new.constant_folding != off, "algebra": new.arithmetic_optimization != off,
@@ -87,17 +87,18 @@ def options_of(config: Any) -> Options:
                    rounds=2 if new.meta_optimizer_iterations == RewriterConfig.TWO else 1)
 
 
-def _not_done(asked: Any) -> list[str]:
+def _complaints(asked: Any) -> list[str]:
     """What is asked for, but does not exist here."""
     complaints = [f"{name} does nothing here" for name in _NOT_DONE if getattr(asked, name, 0) not in (RewriterConfig.DEFAULT, RewriterConfig.OFF)]
     if asked.memory_optimization in (RewriterConfig.SWAPPING_HEURISTICS, RewriterConfig.SCHEDULING_HEURISTICS, RewriterConfig.HEURISTICS):
-        complaints.append("memory_optimization: nothing is swapped out, only updates are scheduled for memory; RECOMPUTATION_HEURISTICS and MANUAL work")
+        complaints.append("memory_optimization: nothing is swapped out, only updates are scheduled for memory; "
+                          "RECOMPUTATION_HEURISTICS and MANUAL work")
     if asked.disable_model_pruning:
         complaints.append("disable_model_pruning does nothing here: a step never has nodes that its fetches do not need")
     if asked.auto_parallel.enable:
         complaints.append("auto_parallel does nothing here")
     if getattr(asked, "cpu_layout_conversion", 0) == RewriterConfig.NHWC_TO_NCHW:
-        complaints.append("cpu_layout_conversion: pictures are computed with their channels last, whatever their format")
+        complaints.append("cpu_layout_conversion: images are computed with their channels last, whatever their format")
     unknown = [*(name for name in asked.optimizers if name not in _NAMED), *(custom.name for custom in asked.custom_optimizers)]
     if unknown:
         complaints.append(f"there are no optimizers {', '.join(unknown)}; those that are: {', '.join(sorted(_NAMED))}")

@@ -1,9 +1,9 @@
 """Which nodes shall run with their axes in another order: the analysis behind ``channels.py``.
 
 An edge *has an order* p if it is the transpose, by p, of something that is there, or could be. Transposes are where orders begin, and ops whose
-pictures have their channels first: those are computed with the channels last, whatever the graph says. Ops that do not care for the order of axes
-(elementwise ones; reductions, concatenations, paddings, if what they know of axes is changed too) can be *turned*: run on what their inputs are
-transposes of. They are, if their order comes from pictures, or if somebody behind them transposes back.
+images have their channels first: those are computed with the channels last, whatever the graph says. Ops that do not care for the order of axes
+(elementwise ones; reductions, concatenations, paddings, if what they know of axes is changed too) can be *transposed*: run on what their inputs are
+transposes of. They are, if their order comes from images, or if a node behind them transposes back.
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def inverse(order: Order) -> Order:
     return tuple(sorted(range(len(order)), key=order.__getitem__))
 
 
-def composed(first: Order, then: Order) -> Order:
+def compose_orders(first: Order, then: Order) -> Order:
     """The order of a transpose of a transpose."""
     return tuple(first[axis] for axis in then)
 
@@ -43,25 +43,25 @@ def permutation(node: Node) -> Order | None:
 
 def format_with_channels_last(node: Node) -> str | None:
     """The data format that a node with channels first gets."""
-    return _FIRST.get(node.attrs["data_format"]) if node.definition.pictures else None
+    return _FIRST.get(node.attrs["data_format"]) if node.definition.images else None
 
 
-def turning_inputs(node: Node) -> list[int]:
-    """The positions of the inputs that are transposed if a node is turned."""
+def transposed_inputs(node: Node) -> list[int]:
+    """The positions of the inputs that are transposed with a node."""
     definition, position = node.definition, 0
     positions: list[int] = []
     for index, (arg, edges) in enumerate(definition.group(node.inputs, node.attrs)):
-        if definition.elementwise or (arg.name in definition.pictures if definition.pictures else index == 0):
+        if definition.elementwise or (arg.name in definition.images if definition.images else index == 0):
             positions += range(position, position + len(edges))
         position += len(edges)
     return positions
 
 
-def turning_outputs(node: Node) -> list[int]:
+def transposed_outputs(node: Node) -> list[int]:
     """The positions of the outputs that are then transposed."""
     definition = node.definition
-    if definition.pictures:
-        return [index for index, arg in enumerate(definition.outputs) if arg.name in definition.pictures]
+    if definition.images:
+        return [index for index, arg in enumerate(definition.outputs) if arg.name in definition.images]
     return [] if definition.reduces and not node.attrs["keep_dims"] else [0]
 
 
@@ -75,14 +75,14 @@ def axes_of(node: Node, rank: int) -> list[int] | None:
 
 
 class Orders:
-    """What is found: ``turned``, the nodes that shall be turned, and the order in which they were."""
+    """``transposed``: the nodes that are to be transposed, each with the order in which it was."""
 
     def __init__(self, walk: Walk) -> None:
         self._walk = walk
         self._order: dict[Edge, Order] = {}
-        self._firm: set[Node] = set()  # whose order comes from pictures
+        self._firm: set[Node] = set()  # whose order comes from images
         self._candidates: dict[Node, Order] = {}
-        self.turned: dict[Node, Order] = {}
+        self.transposed: dict[Node, Order] = {}
         for node in walk.program.nodes:
             self._look(node)
         if self._candidates:
@@ -95,26 +95,26 @@ class Orders:
             if order is not None and not self._undoes(node, order):
                 self._order[node, 0] = order
             return
-        if not (definition.elementwise or definition.pictures or definition.axes or definition.per_axis) or not node.inputs:
+        if not (definition.elementwise or definition.images or definition.axes or definition.per_axis) or not node.inputs:
             return
-        order = self._found(node)
+        order = self._order_of(node)
         if order is not None and is_pure(node) and (node in self._walk.used or node in self._walk.fetched):
             self._candidates[node] = order
-            self._order.update(((node, index), order) for index in turning_outputs(node))
+            self._order.update(((node, index), order) for index in transposed_outputs(node))
 
     def _undoes(self, node: Node, order: Order) -> bool:
         first = self._order.get(node.inputs[0])
-        return first is not None and composed(first, order) == tuple(range(len(order)))
+        return first is not None and compose_orders(first, order) == tuple(range(len(order)))
 
-    def _found(self, node: Node) -> Order | None:
-        """The order of a node's tensors; None if there is none, or if it cannot be turned."""
-        if node.definition.pictures:
-            rank = rank_of(node, turning_inputs(node)[0]) if format_with_channels_last(node) else None
+    def _order_of(self, node: Node) -> Order | None:
+        """The order of a node's tensors; None if there is none, or if it cannot be transposed."""
+        if node.definition.images:
+            rank = rank_of(node, transposed_inputs(node)[0]) if format_with_channels_last(node) else None
             if rank is None or rank < 3:
                 return None
             self._firm.add(node)
             return (0, rank - 1, *range(1, rank - 1))
-        positions = [position for position in turning_inputs(node) if rank_of(node, position) != 0]
+        positions = [position for position in transposed_inputs(node) if rank_of(node, position) != 0]
         orders = {self._order[edge] for edge in (node.inputs[position] for position in positions)
                  if edge in self._order and edge[0].device == node.device}
         if len(orders) != 1:
@@ -132,7 +132,7 @@ class Orders:
         loose = definition.elementwise and definition.broadcasts_inputs
         if not all(rank is not None and (rank == len(order) or (loose and rank < len(order))) for rank in ranks):
             return False
-        if not loose and len(positions) < len(turning_inputs(node)):
+        if not loose and len(positions) < len(transposed_inputs(node)):
             return False
         if not definition.axes:
             return True
@@ -152,6 +152,6 @@ class Orders:
                     wanted.add(node.inputs[0])
                 continue
             order = self._candidates.get(node)
-            if order is not None and (node in self._firm or any((node, index) in wanted for index in turning_outputs(node))):
-                self.turned[node] = order
-                wanted.update(node.inputs[position] for position in turning_inputs(node))
+            if order is not None and (node in self._firm or any((node, index) in wanted for index in transposed_outputs(node))):
+                self.transposed[node] = order
+                wanted.update(node.inputs[position] for position in transposed_inputs(node))

@@ -26,12 +26,12 @@ def recompute(program: Program, cheap: bool, hinted: bool, scope: str = SCOPE) -
     if not backward:
         return program
     walk = Walk(program)
-    chosen = _chosen(walk, backward, cheap, hinted)
+    chosen = _choose_nodes(walk, backward, cheap, hinted)
     groups = [group for group in _groups(chosen) if _has_hint(group[0]) or _pays(group, backward)]
-    return _copied(walk, groups, backward) if groups else program
+    return _with_copies(walk, groups, backward) if groups else program
 
 
-def _chosen(walk: Walk, backward: set[Node], cheap: bool, hinted: bool) -> list[Node]:
+def _choose_nodes(walk: Walk, backward: set[Node], cheap: bool, hinted: bool) -> list[Node]:
     """The nodes that may be computed again, and from which the backward pass is reached by way of such nodes; in the order of the program."""
     users = Counter(producer for node in walk.program.nodes if node not in backward for producer in {producer for producer, _ in node.inputs})
     wanted = {producer for node in backward for producer, _ in node.inputs}
@@ -84,7 +84,7 @@ def _size(edge: Edge) -> int:
     return math.prod(extent or 1 for extent in shape.as_list())
 
 
-def _copied(walk: Walk, groups: list[list[Node]], backward: set[Node]) -> Program:
+def _with_copies(walk: Walk, groups: list[list[Node]], backward: set[Node]) -> Program:
     """The program with the copies, each group's in front of the first backward node that needs one of them."""
     group_of = {node: group for group in groups for node in group}
     copies: dict[Node, Node] = {}
@@ -116,7 +116,7 @@ def _copy(group: list[Node], user: Node, group_of: dict[Node, list[Node]]) -> di
 
 
 def _note_readers(walk: Walk, copies: Iterable[Node], reading: dict[Node, list[Node]]) -> None:
-    """A copy that reads a variable by reference must have done so before somebody updates it."""
+    """A copy that reads a variable by reference must have done so before it is updated."""
     for copy in copies:
         for edge in copy.inputs:
             if walk.carries_reference(edge):

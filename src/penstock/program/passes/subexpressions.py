@@ -26,7 +26,7 @@ def merge_equal(program: Program) -> Program:
         if other is node or walk.stays(node) or not _equal(node, other) or not is_pure(node) or any(map(walk.carries_reference, node.inputs)):
             return None
         return [(other, index) for index in range(len(node.output_dtypes))]
-    return walk.rewritten(visit)
+    return walk.rewrite(visit)
 
 
 def _key(node: Node) -> Any:

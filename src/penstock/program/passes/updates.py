@@ -1,6 +1,6 @@
 """Updates of variables as early as they can be: a gradient is then gone before the next one is there, instead of waiting until all of them are.
 
-What leads to nothing but updates by cheap steps (a gradient that is scaled or clipped) goes with them. Nobody else moves, and nobody passes a node
+What leads to nothing but updates by cheap steps (a gradient that is scaled or clipped) goes with them. No other node moves, and none passes a node
 that uses a variable which he writes, or writes one which he uses.
 """
 from __future__ import annotations
@@ -38,7 +38,7 @@ def update_early(program: Program) -> Program:
 
 
 def _accesses(walk: Walk, node: Node) -> tuple[list[Any], list[Any]]:
-    """The variables that a node reads, and those that it may write. One that hands on a reference does neither: whoever gets it does."""
+    """The variables that a node reads, and those that it may write. One that hands on a reference does neither: what gets it does."""
     reads: list[Any] = []
     writes: list[Any] = [None for _ in functions_of(node)]
     if node.definition.forwards_reference:

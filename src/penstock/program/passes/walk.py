@@ -1,7 +1,7 @@
 """What the passes share: one walk over a program that puts other edges in the place of nodes, and what may be taken away at all.
 
 A pass decides for one node at a time, in the order in which they run, so that it sees inputs which are rewritten already. Rules that hold for all:
-a node that is fetched, or that nobody uses (a target of the step), stays; so does everything stateful; and nobody loses something to wait for.
+a node that is fetched, or that nothing uses (a target of the step), stays; so does everything stateful; and no node loses something to wait for.
 """
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class Walk:
         """True for fetched nodes and targets."""
         return node in self.fetched or node in self._targets
 
-    def rewritten(self, visit: Visit) -> Program:
+    def rewrite(self, visit: Visit) -> Program:
         """The program in which ``visit(node, nodes)`` says, for each node, which edges stand for its outputs from now on; None if it stays.
 
-        ``nodes`` are those before it, to which the visit may add. What nobody needs any more afterwards is left out.
+        ``nodes`` are those before it, to which the visit may add. What is not needed any more is left out.
         """
         moved: dict[Edge, Edge] = {}
         instead: dict[Node, list[Node]] = {}  # for nodes that are gone: what has to have run
@@ -51,10 +51,10 @@ class Walk:
             instead[node] = list(dict.fromkeys([*(producer for producer, _ in edges), *node.control]))
         if not moved:
             return self.program
-        return self.swept(Program(nodes, self.program.args, [moved.get(edge, edge) for edge in self.program.fetches]))
+        return self.sweep(Program(nodes, self.program.args, [moved.get(edge, edge) for edge in self.program.fetches]))
 
-    def swept(self, program: Program) -> Program:
-        """Without what nobody needs, but for the targets and what has effects."""
+    def sweep(self, program: Program) -> Program:
+        """Without what is not needed, but for the targets and what has effects."""
         needed = {node for node, _ in program.fetches} | self._args
         kept: list[Node] = []
         for node in reversed(program.nodes):

@@ -11,7 +11,7 @@ import numpy as np
 from penstock.graph.shape import TensorShape
 from penstock.ops.constant import Const
 from penstock.program.ir import Edge, Node, Program
-from penstock.program.passes.orders import composed, permutation
+from penstock.program.passes.orders import compose_orders, permutation
 from penstock.program.passes.walk import Walk, constant_of
 
 
@@ -25,14 +25,14 @@ def simplify_layout(program: Program) -> Program:
             return None
         edge: Edge | None = None
         if node.definition.permutes:
-            edge = _transposed(walk, node, nodes)
+            edge = _merge_transposes(walk, node, nodes)
         elif node.definition.keeps_order:
-            edge = _reshaped(walk, node, nodes, sources)
+            edge = _merge_reshapes(walk, node, nodes, sources)
         return None if edge is None else [edge]
-    return walk.rewritten(visit)
+    return walk.rewrite(visit)
 
 
-def _renewed(node: Node, inputs: list[Edge], nodes: list[Node]) -> Edge:
+def _copy_with_inputs(node: Node, inputs: list[Edge], nodes: list[Node]) -> Edge:
     """The node with other inputs."""
     nodes.append(replace(node, inputs=inputs))
     return nodes[-1], 0
@@ -40,7 +40,7 @@ def _renewed(node: Node, inputs: list[Edge], nodes: list[Node]) -> Edge:
 
 # --- axes in another order ---------------------------------------------------------------------------------------------------------------
 
-def _transposed(walk: Walk, node: Node, nodes: list[Node]) -> Edge | None:
+def _merge_transposes(walk: Walk, node: Node, nodes: list[Node]) -> Edge | None:
     """What the node's output equals: the input, or one transpose where there were two; None if the node stays."""
     order = permutation(node)
     if order is None:
@@ -49,19 +49,19 @@ def _transposed(walk: Walk, node: Node, nodes: list[Node]) -> Edge | None:
     inner = edge[0]
     first = permutation(inner) if inner.definition is node.definition and not inner.control else None
     if first is not None and len(first) == len(order) and walk.is_plain(node, inner.inputs[0]):
-        edge, order = inner.inputs[0], composed(first, order)
+        edge, order = inner.inputs[0], compose_orders(first, order)
     if order == tuple(range(len(order))):
         return edge if walk.is_plain(node, edge) and node not in walk.fetched else None
     if edge is node.inputs[0]:
         return None
     dtype = node.attrs["Tperm"]
     nodes.append(Node(Const, f"{node.name}/_perm", {"value": np.array(order, dtype.np), "dtype": dtype}, device=node.device))
-    return _renewed(node, [edge, (nodes[-1], 0)], nodes)
+    return _copy_with_inputs(node, [edge, (nodes[-1], 0)], nodes)
 
 
 # --- another shape -----------------------------------------------------------------------------------------------------------------------
 
-def _reshaped(walk: Walk, node: Node, nodes: list[Node], sources: dict[Node, tuple[Edge, TensorShape]]) -> Edge | None:
+def _merge_reshapes(walk: Walk, node: Node, nodes: list[Node], sources: dict[Node, tuple[Edge, TensorShape]]) -> Edge | None:
     """What the node's output equals: an edge with that shape, or one reshape where there were several; None if the node stays.
 
     ``sources`` knows, of nodes that keep the order of the elements, the first edge that has them, and its shape.
@@ -79,7 +79,7 @@ def _reshaped(walk: Walk, node: Node, nodes: list[Node], sources: dict[Node, tup
     sources[node] = edge, shape
     if edge is node.inputs[0] or not _is_shape(node):
         return None
-    made = _renewed(node, [edge, node.inputs[1]], nodes)
+    made = _copy_with_inputs(node, [edge, node.inputs[1]], nodes)
     sources[made[0]] = edge, shape
     return made
 
