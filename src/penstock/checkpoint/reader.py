@@ -1,4 +1,4 @@
-"""Checkpoint: what one can ask of a checkpoint of either version."""
+"""Checkpoint: what checkpoints of both versions can do."""
 from __future__ import annotations
 
 import difflib
@@ -43,7 +43,7 @@ class Checkpoint:
         return tensor
 
     def _suggestion(self, name: str) -> str:
-        """Names that end alike, or are spelled alike; else how much there is."""
+        """Names with the same ending or a similar spelling; without any, how many tensors there are."""
         leaf = name.rpartition("/")[2]
         alike = difflib.get_close_matches(name, self.tensors, 5) or [other for other in self.tensors if other.rpartition("/")[2] == leaf][:5]
         if alike:
@@ -95,4 +95,4 @@ def _size_of(path: str) -> int:
     try:
         return os.stat(path).st_size
     except OSError:
-        return 0  # whoever reads it will say so
+        return 0  # reading it will say so

@@ -1,4 +1,4 @@
-"""``penstock explain prog.py args...``: runs a program, then tells on standard error where its steps spent their time.
+"""``penstock explain prog.py args...``: runs a program, then prints on standard error where its steps spent their time.
 
 For each plan (a set of fetches and feeds): what was fused into which kernel, each kernel's time, rate and share of the step, the memory that is
 planned for it, and which nodes NumPy ran, and why. Steps wait for the compiler, unless PENSTOCK_COMPILE says otherwise: what counts is how they run

@@ -33,7 +33,7 @@ def sign(error: SyntaxError) -> str | None:
 
 
 def explain(error: SyntaxError) -> str | None:
-    """A message for the user if the error comes from Python 2, else None."""
+    """A message for the user if the error comes from Python 2; None otherwise."""
     reason = sign(error)
     if reason is None:
         return None

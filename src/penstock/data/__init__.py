@@ -1,1 +1,1 @@
-"""Input pipelines: ``tf.data``. The operations behind them are in ``ops/dataset_*.py`` and ``ops/data/iterator.py``."""
+"""Input pipelines: ``tf.data``. The operations behind them are in ``ops/data/dataset_*.py`` and ``ops/data/iterator.py``."""

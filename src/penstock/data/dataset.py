@@ -58,7 +58,7 @@ class Dataset(structure.Structured):
         return Dataset(variant_tensor, specs)
 
     def _derive(self, definition: OpDef, *inputs: Any, specs: Any = None, **attrs: Any) -> Dataset:
-        """The dataset that an op makes of this one; its elements are as these, unless ``specs`` says otherwise."""
+        """The dataset that an op makes of this one; its elements have the same structure, unless ``specs`` says otherwise."""
         specs = self._structure if specs is None else specs
         attrs.update((name, value) for name, value in structure.output_attrs(specs).items() if name in definition.attrs)
         variant = definition(self._variant_tensor, *inputs, **attrs)
@@ -219,7 +219,7 @@ class Dataset(structure.Structured):
         return self._derive(dataset_batch.WindowDataset, *inputs, specs=specs)
 
     def shuffle(self, buffer_size: Any, seed: Any = None, reshuffle_each_iteration: bool | None = None) -> Dataset:
-        """The elements in random order, each drawn from the next ``buffer_size`` ones; another order in each epoch, unless that is refused."""
+        """The elements in random order, each drawn from the next ``buffer_size`` ones; reshuffled in each epoch by default."""
         size = int64(buffer_size, "buffer_size")
         return self._derive(dataset_shuffle.ShuffleDataset, size, *seed_tensors(seed),
                             reshuffle_each_iteration=True if reshuffle_each_iteration is None else reshuffle_each_iteration)
@@ -350,7 +350,7 @@ def batch_length(size: Tensor, drop_remainder: Tensor) -> int | None:
 
 
 def trace_with_state(function: Callable[..., Any], user: str, state: Any, element: Any, new_state_of: Callable[[Any], Any]) -> Any:
-    """Traces a function of a state and an element; where its new state has a shape that the old one has not, less is said of the shape."""
+    """Traces a function of a state and an element; where the shapes of the old and the new state differ, the shape is relaxed."""
     while True:
         traced: Any = TracedFunction(function, user, state, element)
         new_state = new_state_of(traced.output)

@@ -1,4 +1,4 @@
-"""``tf.data.Options``: wishes about how a pipeline runs. They change no element."""
+"""``tf.data.Options``: preferences about how a pipeline runs. They change no element."""
 from __future__ import annotations
 
 import enum

@@ -15,7 +15,7 @@ from penstock.graph.traverse import needed
 
 
 class TracedFunction:
-    """A function of elements: its ``graph``, the outer tensors that it uses (``captured``) and the structure of what it returns (``output``)."""
+    """A function of elements: its ``graph``, the outer tensors that it uses (``captures``) and the structure of what it returns (``output``)."""
 
     def __init__(self, function: Callable[..., Any], user: str, *inputs: Any) -> None:
         """Traces ``function`` on an element for each structure in ``inputs``; ``user`` is the method that wants it, for errors."""

@@ -141,7 +141,7 @@ def copy_to_device(target_device: str, source_device: str = "/cpu:0") -> Transfo
 
 
 class PrivateThreadPool:
-    """A wish for threads of its own for a pipeline; the threads that parallel transformations ask for are its own in any case."""
+    """Asks for private threads for a pipeline, which its parallel transformations have in any case."""
 
     def __init__(self, num_threads: int, display_name: str | None = None, max_intra_op_parallelism: int = 1) -> None:
         self.num_threads, self.display_name, self.max_intra_op_parallelism = num_threads, display_name, max_intra_op_parallelism

@@ -27,7 +27,7 @@ class Engine:
         self._code: int | None = None
 
     def start(self, task: Task) -> None:
-        """Starts a task; its end is reported by ``happened(Exited(...))``, also if it cannot be started."""
+        """Starts a task; its end is reported by ``handle(Exited(...))``, also if it cannot be started."""
         raise NotImplementedError
 
     def signal(self, task: Task, number: int) -> None:
@@ -35,7 +35,7 @@ class Engine:
         raise NotImplementedError
 
     def look(self) -> None:
-        """Waits a moment for something to happen, prints what tasks wrote and reports who has ended."""
+        """Waits a moment for something to happen, prints what tasks wrote and reports those that have ended."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -94,13 +94,13 @@ def cluster_secret_for(given: str | None) -> str:
 
 
 def inherited_environment() -> dict[str, str]:
-    """The variables of this process that tasks get too, but for those that say who is who."""
+    """The variables of this process that tasks get too, except those that name a task's place."""
     return {name: value for name, value in os.environ.items() if name not in ("TF_CONFIG", "PENSTOCK_CLUSTER_SECRET_FILE")}
 
 
 @contextmanager
 def _catch_signals(interrupts: list[int]) -> Iterator[None]:
-    """Collects signals that want the launcher to end. Only the main thread can; elsewhere they do what they always do."""
+    """Collects the signals that ask the launcher to end. Only the main thread can catch them; in other threads nothing changes."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,7 +1,7 @@
 """No orphans: a small process that outlives the launcher by a moment and ends what it left behind.
 
 Contract. The guard holds the reading end of a pipe whose only writer is the launcher, which tells it of each process group before that group's
-program begins (``+PID``) and after it is gone (``-PID``). When the pipe is closed, because the launcher has ended or was killed in whatever way,
+program begins (``+PID``) and after it is gone (``-PID``). When the pipe is closed, because the launcher has ended, however that happened,
 the guard kills the groups that are left, and ends. A program waits at a gate (``wait_at_gate``) until the guard knows of it; if the launcher dies
 before that, the gate closes and the program never begins.
 """

@@ -1,4 +1,4 @@
-"""The output of many tasks on one terminal: each line behind the name of its task, and a status line below them all."""
+"""The output of many tasks on one terminal: each line after the name of its task, and a status line below them all."""
 from __future__ import annotations
 
 import os

@@ -38,7 +38,7 @@ _MODES = ("r", "w", "a", "r+", "w+", "a+")
 
 
 class FileStatistics(NamedTuple):
-    """What `Stat` tells about a path."""
+    """What `Stat` returns for a path."""
 
     length: int
     mtime_nsec: int

@@ -130,7 +130,7 @@ def hash64(text: bytes, seed: int = 0xDECAFCAFFE) -> int:
 
 
 def siphash(text: bytes, key: tuple[int, int]) -> int:
-    """SipHash-2-4 under a 128-bit key: a hash that nobody can aim at without the key."""
+    """SipHash-2-4 under a 128-bit key: a hash whose collisions cannot be chosen without the key."""
     low, high = key[0] & _MASK, key[1] & _MASK
     state = [low ^ 0x736F6D6570736575, high ^ 0x646F72616E646F6D, low ^ 0x6C7967656E657261, high ^ 0x7465646279746573]
     whole = len(text) // 8 * 8

@@ -1,7 +1,7 @@
 """Folders and files that only this user can have written: for secrets, and for code that is loaded into the process.
 
 What is checked is what is opened: the owner and the mode come from the descriptor, and symbolic links are not followed, so that nothing can be
-exchanged between the check and the use. Folders above need no check: who can rename a folder cannot make one that belongs to this user.
+exchanged between the check and the use. Folders above need no check: a user who can rename a folder cannot make one that belongs to this user.
 """
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _WRITABLE, _ACCESSIBLE = 0o022, 0o077  # by others than the owner
 
 
 class NotPrivate(PermissionError):
-    """A folder or file that somebody else may have written."""
+    """A folder or file that another user may have written."""
 
 
 @contextmanager
 def private_folder(path: str | os.PathLike[str], make: bool = False) -> Iterator[int]:
-    """The descriptor of a folder of this user that nobody else can write to; NotPrivate if it is another's. With ``make`` it is made if missing."""
+    """The descriptor of a folder that only this user can write to; NotPrivate if it belongs to another. With ``make`` it is made if missing."""
     if make:
         os.makedirs(path, mode=0o700, exist_ok=True)
     folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)

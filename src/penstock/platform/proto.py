@@ -24,7 +24,7 @@ def messages(file: str, text: str, *wanted: str, package: str = "tensorflow", bo
     """The classes of the ``wanted`` messages.
 
     Messages that are fields but not in the text are looked for in ``borrowed``, modules of TensorBoard's; the file then joins their pool, and needs a
-    package of its own. Else it gets a pool of its own: no conflict with TensorFlow in one process.
+    package of its own. Otherwise it gets a pool of its own: no conflict with TensorFlow in one process.
     """
     proto = descriptor_pb2.FileDescriptorProto(name=f"penstock/{file}", package=package, syntax="proto3",
                                                dependency=[module.DESCRIPTOR.name for module in borrowed])

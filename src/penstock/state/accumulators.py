@@ -28,7 +28,7 @@ class Accumulator:
         self._mean = reduction == "MEAN"
         self._changed = threading.Condition()
         self._step = self.count = self.dropped = 0
-        self._takers: dict[Any, int] = {}  # who waits (a thread, or a resumption), and for how many gradients
+        self._takers: dict[Any, int] = {}  # waiting thread or resumption: how many gradients it needs
 
     def set_step(self, step: int) -> None:
         """Sets the time step."""

@@ -1,11 +1,11 @@
 """Queues of tensor tuples: what FIFOQueue and its kin keep between steps.
 
 The contract. An element is a tuple of arrays, one per component. All state of a queue is guarded by one lock. Kernels that wait stand in two
-lines, one for each kind, and are served in the order of their arrival: a change wakes only who stands first (see ``waiting.py``). What a cancelled
+lines, one for each kind, and are served in the order of their arrival: a change wakes only the first in line (see ``waiting.py``). What a cancelled
 ``dequeue_many`` has taken goes back to the front; what a cancelled ``enqueue_many`` has put in stays.
 
-``close`` forbids further enqueues; those that wait already still finish, unless they are cancelled too. Dequeues go on while there are elements
-enough, then fail with OutOfRangeError.
+``close`` forbids further enqueues; those that wait already still finish, unless they are cancelled too. Dequeues go on while there are enough
+elements, then fail with OutOfRangeError.
 """
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Queue:
         self._lock = threading.Lock()
         self._items: Any = deque()
         self._closed = self._cancel_enqueues = False
-        self._enqueuing: deque[Any] = deque()  # of conditions and resumptions: who stands first is notified
+        self._enqueuing: deque[Any] = deque()  # of conditions and resumptions: the first in line is notified
         self._dequeuing: deque[Any] = deque()
 
     # --- the order of elements ---------------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ class Queue:
         return self._stack(self._dequeue_some(step, count, count))
 
     def dequeue_up_to(self, step: Any, count: int) -> Element:
-        """As ``dequeue_many``; but of a closed queue it takes what is left, if it is anything."""
+        """As ``dequeue_many``; but from a closed queue it takes what is left, if anything."""
         return self._stack(self._dequeue_some(step, count, 1))
 
     def _dequeue_some(self, step: Any, wanted: int, least: int) -> list[Element]:

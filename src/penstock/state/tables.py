@@ -151,7 +151,7 @@ class StaticTable(LookupTable):
 
 
 class DenseTable(LookupTable):
-    """A mutable table in which two keys, the empty and the deleted one, may not be used."""
+    """A mutable table in which two keys, the empty and the deleted one, are reserved."""
 
     kind = "MutableDenseHashTable"
 

@@ -129,7 +129,7 @@ class CheckedThread:
     def _run(self) -> None:
         try:
             self._call()
-        except BaseException as error:  # whatever it is, the test has to hear of it
+        except BaseException as error:  # any error is the test's
             self._error = error
 
     def start(self) -> None:

@@ -25,7 +25,7 @@ def list_local_devices(session_config: Any = None) -> list[DeviceAttributes]:
 
 
 def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None) -> bool:
-    """True if there is a device of the kind GPU. None is of CUDA."""
+    """True if there is a device of the kind GPU; there is no CUDA."""
     return not cuda_only and bool(gpu_device_name())
 
 

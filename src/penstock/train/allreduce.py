@@ -137,7 +137,7 @@ class AllReduceHook(SessionRunHook):
         self._epoch = joined
 
     def _boards(self, session: Any) -> Any:
-        """What is written on the task of worker 0, again and again; zeros as long as there is nothing."""
+        """The board on the task of worker 0, read again and again; zeros until it is written."""
         news = time.monotonic() + _NEWS
         while True:
             try:
@@ -150,7 +150,7 @@ class AllReduceHook(SessionRunHook):
             time.sleep(_LOOK_AGAIN)
 
     def end(self, session: Any) -> None:
-        """Tells the neighbour, whose loop ends too, and so all around; waits until it knows, or ends by itself."""
+        """Tells the neighbour, whose loop then ends too, and so on around the ring; waits until the neighbour knows or has ended."""
         if self._ring.workers == 1:
             return
         try:

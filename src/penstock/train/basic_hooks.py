@@ -43,7 +43,7 @@ class StopAtStepHook(SessionRunHook):
         return SessionRunArgs(self._step)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Stops if the step is reached. What was fetched may be from before the update; only if it is near, the step is read again."""
+        """Stops if the step is reached. The fetched step may be from before the update, so it is read again when it is near."""
         last = self._last_step or 0
         if run_values.results + 1 >= last and run_context.session.run(self._step) >= last:
             run_context.request_stop()

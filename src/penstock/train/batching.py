@@ -94,7 +94,7 @@ def _enqueue(queue: QueueBase, tensors: list[Tensor], enqueue_many: bool, keep: 
 
 def _pipeline(lists: list[list[Any]], keep_input: Any, enqueue_many: bool, shapes: Any, threads: int,
               make_queue: Callable[[list[dt.DType], list[TensorShape]], QueueBase]) -> tuple[QueueBase, SparseStore]:
-    """The queue, and the runner that fills it: with several lists a thread for each, else ``threads`` for the one."""
+    """The queue, and the runner that fills it: one thread for each of several lists, or ``threads`` of them for a single list."""
     lists = [_as_tensors(tensors) for tensors in lists]
     keep = _keep_tensor(keep_input, enqueue_many)
     store = SparseStore(lists, enqueue_many, keep)

@@ -58,7 +58,7 @@ class CheckpointSaverHook(SessionRunHook):
             listener.begin()
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """Writes the graph, and the first checkpoint: what is lost by a failure is never more than what the timer allows."""
+        """Writes the graph, and the first checkpoint: a failure never loses more than the timer allows."""
         step = int(session.run(self._step))
         graph, saver = default_graph(), self._get_saver()
         graph_def = graph.as_graph_def(add_shapes=True)
@@ -73,7 +73,7 @@ class CheckpointSaverHook(SessionRunHook):
         return SessionRunArgs(self._step)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Saves if it is time. What was fetched may be from before the update; only if it is near, the step is read again."""
+        """Saves if it is time. The fetched step may be from before the update, so it is read again when it is near."""
         if not self._timer.should_trigger_for_step(int(run_values.results) + 1):
             return
         step = int(run_context.session.run(self._step))
@@ -132,7 +132,7 @@ class SummarySaverHook(SessionRunHook):
         if self._writer is None and self._folder:
             self._writer = FileWriterCache.get(self._folder)
         self._next_step: int | None = None
-        self._behind = True  # is the step read before the run updates it? In one graph it is always one or the other, as a rule
+        self._behind = True  # True if the step is read before the run updates it; in one graph that hardly ever changes
         self._step = global_step_read("SummarySaverHook")
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:

@@ -117,7 +117,7 @@ class KeyValueTensorInitializer(TableInitializerBase):
 
 
 class TextFileIndex:
-    """``tf.lookup.TextFileIndex``: what of a line is a key or a value, beside the columns 0, 1, ..."""
+    """``tf.lookup.TextFileIndex``: which part of a line is a key or a value, besides the columns 0, 1, ..."""
 
     WHOLE_LINE = -2
     LINE_NUMBER = -1
@@ -332,7 +332,7 @@ class MutableHashTable(MutableTable):
 
 
 class MutableDenseHashTable(MutableTable):
-    """``tf.contrib.lookup.MutableDenseHashTable``: a table that steps change; keys and values are tensors, two keys may not be used."""
+    """``tf.contrib.lookup.MutableDenseHashTable``: a table that steps change; keys and values are tensors, two keys are reserved."""
 
     def __init__(self, key_dtype: Any, value_dtype: Any, default_value: Any, empty_key: Any, deleted_key: Any, initial_num_buckets: int | None = None,
                  name: str = "MutableDenseHashTable", checkpoint: bool = True) -> None:

@@ -21,7 +21,7 @@ class QueueRunner:
     """``tf.train.QueueRunner(queue, enqueue_ops)``: one thread for each of the ops, which runs it again and again.
 
     A thread ends when its op raises one of ``queue_closed_exception_types`` (the end of its input), when the coordinator asks to stop, or with
-    an error. The last one to end closes the queue, so that those who take from it see the end too.
+    an error. The last one to end closes the queue, so that the steps that take from it see the end too.
     """
 
     def __init__(self, queue: Any = None, enqueue_ops: Any = None, close_op: Operation | None = None, cancel_op: Operation | None = None,
@@ -68,7 +68,7 @@ class QueueRunner:
 
     @property
     def cancel_op(self) -> Operation:
-        """Closes the queue and wakes those who wait for room in it."""
+        """Closes the queue and wakes the steps that wait for room in it."""
         return self._cancel_op
 
     @property

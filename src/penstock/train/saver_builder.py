@@ -6,7 +6,7 @@
     save/RestoreV2, save/Assign   one reads, one per variable assigns
     save/restore_all              running it restores
 
-An asynchronous saver has some more, which ``saver_snapshot.py`` tells of.
+An asynchronous saver has some more; see ``saver_snapshot.py``.
 """
 from __future__ import annotations
 

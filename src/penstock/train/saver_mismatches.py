@@ -13,7 +13,7 @@ from penstock.graph.static import constant_value
 
 
 def describe_mismatches(graph: Graph, filename_tensor: str, path: str) -> str:
-    """A line for each variable that a saver restores and whose shape or type is another one in the checkpoint ``path``; empty if there is none."""
+    """A line for each variable that a saver restores and whose shape or type differs in the checkpoint ``path``; empty if there is none."""
     reader = CheckpointReader(path)
     shapes, types = reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()
     lines = []

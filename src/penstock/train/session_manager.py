@@ -147,7 +147,7 @@ class SessionManager:
             pause = min(2 * pause, self._recovery_wait_secs)
 
     def _try_local_init(self, sess: Session) -> str | None:
-        """Runs ``local_init_op`` if the model is ready for it; else returns what is missing."""
+        """Runs ``local_init_op`` if the model is ready for it; otherwise returns what is missing."""
         if self._local_init_op is None:
             return None
         missing = not_ready(self._ready_for_local_init_op, sess)
@@ -156,12 +156,12 @@ class SessionManager:
         return missing
 
     def _model_ready(self, sess: Session) -> str | None:
-        """None if every variable has a value; else what is missing."""
+        """None if every variable has a value; otherwise what is missing."""
         return not_ready(self._ready_op, sess)
 
 
 def not_ready(ready_op: Any, sess: Any) -> str | None:
-    """None if ``ready_op`` finds nothing missing in a session, or there is no such op; else what it says."""
+    """None if ``ready_op`` finds nothing missing in a session, or there is no such op; otherwise what it says."""
     if ready_op is None:
         return None
     try:
