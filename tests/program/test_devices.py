@@ -234,14 +234,49 @@ def test_a_loop_with_its_body_on_the_device(toy):
         assert toy.copies() > (0, 0)
 
 
+def test_the_variables_of_a_loop_on_the_device_stay_there(toy):
+    x = tf.placeholder(tf.float32, [2])
+    with tf.device("/device:TOY:0"):
+        _, y = tf.while_loop(lambda i, y: i < 5, lambda i, y: (i + 1, y + y), [0, x])
+        gradient = tf.gradients(y, x)[0]
+    with tf.Session(config=tf.ConfigProto(allow_soft_placement=True)) as session:
+        for _ in range(3):
+            toy.copies()
+            assert session.run(y, {x: [1.0, 2.0]}).tolist() == [32, 64]
+            assert toy.copies() == (1, 7)  # x; six conditions, y
+        assert session.run(gradient, {x: [1.0, 2.0]}).tolist() == [32, 32]
+
+
+@pytest.mark.parametrize("use_resource", [False, True])
+@pytest.mark.parametrize("loop_device", ["/device:TOY:0", "/device:CPU:0"])
+def test_a_loop_that_uses_a_variable_of_the_device(toy, loop_device, use_resource):
+    with tf.device("/device:TOY:0"):
+        v = tf.get_variable("v", initializer=tf.constant([1.0, 2.0]), use_resource=use_resource)
+    with tf.device(loop_device):
+        _, y = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y + v), [0, tf.zeros([2])])
+    with tf.Session() as session:
+        session.run(v.initializer)
+        for _ in range(3):
+            assert session.run(y).tolist() == [3, 6]
+
+
 @pytest.mark.parametrize("taken", [False, True])
 def test_a_conditional_on_the_device(toy, taken):
     x = tf.placeholder(tf.float32, [])
     with tf.device("/device:TOY:0"):
-        y = tf.cond(x > 0, lambda: x * 2.0, lambda: tf.as_string(x) + "!" if False else x - 1.0)
+        y = tf.cond(x > 0, lambda: x * 2.0, lambda: x - 1.0)
     with tf.Session() as session:
         for _ in range(3):
+            toy.copies()
             assert session.run(y, {x: 3.0 if taken else -3.0}) == (6.0 if taken else -4.0)
+            assert toy.copies() == (1, 2)  # x; the predicate, y
+
+
+def test_input_pipelines_run_on_the_host(toy):
+    with tf.device("/device:TOY:0"):
+        values = tf.data.Dataset.range(3).map(lambda i: i * 2).make_one_shot_iterator().get_next()
+    with tf.Session(config=tf.ConfigProto(allow_soft_placement=True)) as session:
+        assert [session.run(values) for _ in range(3)] == [0, 2, 4]
 
 
 def paper_loop(back_edge):
@@ -268,6 +303,7 @@ def test_frames_on_the_device(toy, back_edge):
             toy.copies()
             assert session.run("y:0", {"x:0": [1.0, 2.0]}).tolist() == [32, 64]
             assert toy.copies() == (1, 7)  # x; six conditions, y
+            assert TOY in ran_on(session, "y:0", {"x:0": [1.0, 2.0]}).values()  # by another plan of the same program
 
 
 # --- placement -------------------------------------------------------------------------------------------------------

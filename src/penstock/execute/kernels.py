@@ -10,9 +10,10 @@ from typing import Any
 from penstock.errors import InvalidArgumentError
 from penstock.execute.environment import Environment
 from penstock.execute.step import Step, running
+from penstock.graph.dtypes import DType
 from penstock.graph.function import FuncGraph
 from penstock.graph.node import Operation
-from penstock.program.devices import Kernel, host_kind, kind_of, memory_of, runs_on_host
+from penstock.program.devices import Kernel, host_device, host_kind, kind_of, memory_of, runs_on_host
 from penstock.program.ir import Node, carries_reference
 from penstock.state.resources import Resources
 
@@ -48,8 +49,13 @@ class KernelContext:
         return Step(alone=alone)
 
     def call(self, function: FuncGraph, arguments: list[Any]) -> list[Any]:
-        """Runs a function, as a part of this step, on this node's device; returns its outputs."""
-        return self._environment.call_function(function, self.device, arguments, self.step)
+        """Runs a function, as a part of this step, on this node's device; returns its outputs. Both are in the memory of that device."""
+        device = host_device(self.device) if self.node.definition.calls_later else self.device
+        return self._environment.call_function(function, device, arguments, self.step)
+
+    def on_host(self, value: Any, dtype: DType) -> Any:
+        """A result of ``call`` as a host value."""
+        return self.memory.copy_out(value) if self.memory is not None and self.memory.holds(dtype) else value
 
 
 def kernel_of(node: Node, environment: Environment) -> Kernel:

@@ -31,10 +31,13 @@ class Pipeline(Stages):
         self._lock = threading.Lock()
         environment.call_function = self._call
 
-    def pack(self, program: Program, native: bool = True, frames: bool = False) -> Plan:
-        """The plan of a program whose nodes have their devices; ``frames`` if tensors that come from elsewhere may be dead."""
+    def pack(self, program: Program, native: bool = True, frames: bool = False, caller: str = "") -> Plan:
+        """The plan of a program whose nodes have their devices; ``frames`` if tensors that come from elsewhere may be dead.
+
+        ``caller`` is the device of the node that calls it, if it is a function.
+        """
         frames |= program.has_frames
-        program = self.optimise(program, native, frames)
+        program = self.optimise(program, native, frames, caller)
         plan: Plan
         if frames:
             plan = FramePlan(program, self.environment)
@@ -54,7 +57,7 @@ class Pipeline(Stages):
 
     def _function_plan(self, function: FuncGraph, device: str) -> Plan:
         program = self.prune(function.outputs, (), function.inputs)
-        return self.pack(self.place(program, self.environment.devices, preferred=device))
+        return self.pack(self.place(program, self.environment.devices, preferred=device), caller=device)
 
     def clear(self) -> None:
         """Forgets the plans of functions."""

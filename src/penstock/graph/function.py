@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from penstock.graph import raw_ops
-from penstock.graph.dtypes import DType
+from penstock.graph.device import DeviceSpec
+from penstock.graph.dtypes import DType, resource
 from penstock.graph.graph import Graph, default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.shape import TensorShape
@@ -82,6 +83,9 @@ class FuncGraph(Graph):
         finally:
             self._name_stack, self._state.control = outer_stack, controls
         inner._handle_data = tensor._handle_data
+        if tensor.dtype is resource:  # what uses the handle in this function runs where the resource is
+            spec = DeviceSpec.from_string(tensor.op.device)
+            inner.op._set_device(DeviceSpec(device_type=spec.device_type, device_index=spec.device_index).to_string())
         self.captures[tensor] = inner
         return inner
 

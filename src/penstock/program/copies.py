@@ -2,7 +2,8 @@
 gets a node that copies it.
 
 A device with a memory of its own keeps the values of its nodes there. What is fed, fetched, sent or received is a host value, and so are the
-arguments that an op or the kind of device wants on the host. A value is copied once, however many nodes use it.
+arguments that an op or the kind of device wants on the host. A value is copied once, however many nodes use it. The variables of a loop stay in the
+memory of its device from iteration to iteration: functions get them there, and leave them there.
 """
 from __future__ import annotations
 
@@ -11,16 +12,16 @@ from dataclasses import replace
 from penstock.graph.dtypes import DType
 from penstock.graph.opdef import OpDef
 from penstock.ops.transfer import CopyIn, CopyOut
-from penstock.program.devices import DeviceKind, Memory, kind_of
-from penstock.program.ir import Edge, Node, Program, functions_of
+from penstock.program.devices import DeviceKind, Memory, kind_of, runs_on_host
+from penstock.program.ir import Edge, Node, Program
 
 
-def with_copies(program: Program) -> Program:
-    """The placed program, with the copies that its devices' memories need."""
+def with_copies(program: Program, caller: str = "") -> Program:
+    """The placed program, with the copies that its devices' memories need. A function gets and gives values in the memory of its ``caller``."""
     devices = _Devices()
-    if all(devices.memory(node.device) is None for node in program.nodes):
+    if all(devices.memory(device) is None for device in {node.device for node in program.nodes} | {caller}):
         return program
-    return _Copying(devices).run(program.copy())
+    return _Copying(devices, caller).run(program.copy())
 
 
 class _Devices:
@@ -47,26 +48,32 @@ class _Devices:
     def output_inside(self, edge: Edge) -> bool:
         """Is a value, or what a reference refers to, in the memory of its producer's device?"""
         node, index = edge
-        if self.memory(node.device) is None:
-            return False
-        return self._inside(node, node.definition.output_names(node.attrs)[index], node.output_dtypes[index].base_dtype)
+        name = node.definition.output_names(node.attrs)[index]
+        return self._inside(node, name, node.output_dtypes[index].base_dtype)
 
     def _inside(self, node: Node, argument: str, dtype: DType) -> bool:
         kind, memory = self._look_up(node.device)
-        return memory is not None and memory.holds(dtype) and not functions_of(node) and not kind.in_host_memory(node, argument, dtype)
+        if memory is None or not memory.holds(dtype) or node.definition.calls_later:
+            return False
+        return argument not in node.definition.host_memory if runs_on_host(node) else not kind.in_host_memory(node, argument, dtype)
 
 
 class _Copying:
     """Adds the copies to one program."""
 
-    def __init__(self, devices: _Devices) -> None:
-        self._devices = devices
+    def __init__(self, devices: _Devices, caller: str) -> None:
+        self._devices, self._caller = devices, caller
+        self._args: set[Node] = set()  # whose values are in the memory of the caller
         self._nodes: list[Node] = []
         self._outside: dict[Edge, Edge] = {}
         self._inside: dict[tuple[Edge, str], Edge] = {}
 
     def run(self, program: Program) -> Program:
         """The program with its copies; its nodes are given new inputs."""
+        for arg in program.args:
+            if self._in_callers_memory((arg, 0)):
+                arg.device = self._caller
+                self._args.add(arg)
         for node in program.nodes:
             for producer, _ in node.inputs:
                 if producer.definition.control_flow == "next":
@@ -75,12 +82,20 @@ class _Copying:
             node.inputs = [edge if inside is None else self._to_device(edge, node.device) if inside else self._to_host(edge)
                            for edge, inside in zip(node.inputs, self._devices.inputs_inside(node))]
             self._nodes.append(node)
-        fetches = [self._to_host(edge) for edge in program.fetches]
+        fetches = [self._to_device(edge, self._caller) if self._in_callers_memory(edge) else self._to_host(edge) for edge in program.fetches]
         return replace(program, nodes=self._nodes, fetches=fetches)
+
+    def _in_callers_memory(self, edge: Edge) -> bool:
+        """Is a value of this type in the memory of the caller, before and after the call?"""
+        memory, dtype = self._devices.memory(self._caller), edge[0].output_dtypes[edge[1]]
+        return memory is not None and not dtype.is_ref and memory.holds(dtype)
+
+    def _is_inside(self, edge: Edge) -> bool:
+        return edge[0] in self._args or self._devices.output_inside(edge)
 
     def _to_host(self, edge: Edge) -> Edge:
         """Where the host value of an edge is."""
-        if not self._devices.output_inside(edge):
+        if not self._is_inside(edge):
             return edge
         if edge not in self._outside:
             self._outside[edge] = self._copy(CopyOut, edge, edge[0].device)
@@ -88,7 +103,7 @@ class _Copying:
 
     def _to_device(self, edge: Edge, device: str) -> Edge:
         """Where the value of an edge is in the memory of a device."""
-        if edge[0].device == device and self._devices.output_inside(edge):
+        if edge[0].device == device and self._is_inside(edge):
             return edge
         if (edge, device) not in self._inside:
             self._inside[edge, device] = self._copy(CopyIn, self._to_host(edge), device)

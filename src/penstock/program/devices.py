@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from penstock.errors import AlreadyExistsError, InvalidArgumentError
-from penstock.graph.device import device_type
+from penstock.graph.device import DeviceSpec, device_type
 from penstock.graph.dtypes import DType
 from penstock.program.ir import Node, functions_of
 from penstock.state.resources import Ref
@@ -141,9 +141,17 @@ def host_kind() -> DeviceKind:
     return next(kind for kind in kinds() if kind.memory("") is None)
 
 
+def host_device(device: str) -> str:
+    """The name of the host in the task of a device: the device itself, if it is one of the host's, or the first of those."""
+    spec, host = DeviceSpec.from_string(device), host_kind().name
+    index = spec.device_index if spec.device_type == host and spec.device_index is not None else 0
+    return DeviceSpec(spec.job, spec.replica, spec.task, host, index).to_string()
+
+
 def runs_on_host(node: Node) -> bool:
     """Does the host run the node whatever its device? It then moves values or calls functions, and computes nothing itself."""
-    return node.definition.on_host or bool(node.definition.control_flow) or bool(functions_of(node))
+    definition = node.definition
+    return definition.on_host or definition.calls_later or bool(definition.control_flow) or bool(functions_of(node))
 
 
 def supports(device: Device, nodes: Iterable[Node]) -> bool:

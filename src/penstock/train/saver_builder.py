@@ -27,7 +27,7 @@ from penstock.ops.constant import constant, identity, placeholder_with_default
 from penstock.ops.flow.misc import group, with_dependencies
 from penstock.ops.state.save_restore import MergeV2Checkpoints, RestoreV2, SaveSlices, SaveV2, ShardedFilename, ShardedFilespec
 from penstock.ops.text.strings import string_join
-from penstock.program.devices import host_kind
+from penstock.program.devices import host_device
 from penstock.train import saveable as saveable_module
 from penstock.train.saveable import SaveableObject as Saveable
 from penstock.train.saver_snapshot import SAVED, add_snapshot_ops
@@ -61,7 +61,7 @@ class BaseSaverBuilder:
         """The values of all tensors of ``saveables``, in order; here each is read by itself."""
         tensors: list[Tensor] = []
         for saveable in saveables:
-            with device(cpu_of(saveable.device) if saveable.device else None):
+            with device(host_device(saveable.device) if saveable.device else None):
                 tensors.extend(self.restore_op(filename_tensor, saveable, preferred_shard))
         return tensors
 
@@ -86,17 +86,17 @@ class BaseSaverBuilder:
         num_shards = constant(len(per_device), dtypes.int32, name="num_shards")
         names, saves = [], []
         for shard, (where, saveables) in enumerate(per_device):
-            with device(cpu_of(where)):
+            with device(host_device(where)):
                 names.append(self.sharded_filename(temporary, shard, num_shards))
                 saves.append(self._add_save_ops(names[-1], saveables))
-        with control_dependencies([save.op for save in saves]), device(cpu_of(per_device[-1][0])):
+        with control_dependencies([save.op for save in saves]), device(host_device(per_device[-1][0])):
             merge = MergeV2Checkpoints(stack(names, name="MergeV2Checkpoints/checkpoint_prefixes"), filename_tensor)
             with control_dependencies([merge]):
                 return identity(filename_tensor)
 
     def _add_asynchronous_ops(self, filename_tensor: Tensor, saveables: list[Saveable], sharded: bool) -> None:
         """The same again, in two operations: taking a snapshot, and saving that."""
-        _, copies = add_snapshot_ops(saveables, lambda where: cpu_of(where) if where else "")
+        _, copies = add_snapshot_ops(saveables, lambda where: host_device(where) if where else "")
         if sharded:
             saved = self._add_sharded_save_ops(filename_tensor, self._group_by_device(copies))
         else:
@@ -200,11 +200,3 @@ def _shape_for(spec: Any) -> Any:
 def task_and_device(name: str) -> str:
     """A device name that is the same for all spellings of it."""
     return DeviceSpec.from_string(name).to_string() if name else ""
-
-
-def cpu_of(name: str) -> str:
-    """The CPU of the task that a device belongs to: files are written there."""
-    spec = DeviceSpec.from_string(name or "")
-    host = host_kind().name
-    index = spec.device_index if spec.device_type == host and spec.device_index is not None else 0
-    return DeviceSpec(job=spec.job, replica=spec.replica, task=spec.task, device_type=host, device_index=index).to_string()

@@ -68,6 +68,7 @@ class If:
     """Runs one of two functions. What the other one would do does not happen."""
 
     stateful = passes_references = True
+    host_memory = ("cond",)
 
     def shape(then_branch, else_branch, Tin, Tout):
         _check_functions(then_branch, else_branch)
@@ -105,7 +106,7 @@ class While:
         values = _by_value(body, input)
         iteration = 0
         try:
-            while is_true(ctx.call(cond, values)[0]):
+            while is_true(ctx.on_host(ctx.call(cond, values)[0], cond.outputs[0].dtype)):
                 values = ctx.call(body, values)
                 iteration += 1
         except OpError as error:
