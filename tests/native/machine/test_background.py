@@ -107,7 +107,7 @@ if sys.argv[1] == "fork":
 @pytest.mark.parametrize("how", ["exit", "fork"])
 def test_programs_end_well(how, tmp_path):
     """At the end of a program, and of a forked one, while a kernel is being compiled."""
-    path = os.pathsep.join([str(SOURCE), str(Path(__file__).parents[1])])
+    path = os.pathsep.join([str(SOURCE), str(Path(__file__).parents[2])])
     env = {**os.environ, "PYTHONPATH": path, "PENSTOCK_CACHE_DIR": str(tmp_path), "PENSTOCK_COMPILE": "background"}
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", PROGRAM, how], env=env, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")

@@ -215,7 +215,7 @@ for name in {OPS}:
 
 def run_two(limit: int) -> None:
     """Two processes that compile the same kernels at the same time."""
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCE), str(Path(__file__).parents[1])])}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCE), str(Path(__file__).parents[2])])}
     running = [subprocess.Popen([sys.executable, "-c", PROGRAM, str(limit)], env=env, stderr=subprocess.PIPE, text=True) for _ in range(2)]
     for process in running:
         _, errors = process.communicate(timeout=120)
