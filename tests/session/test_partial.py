@@ -83,3 +83,37 @@ def test_mistakes(session, fetch, feed, message):
     handle = session.partial_run_setup([first, second], [x, y])
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):
         session.partial_run(handle, f"{fetch}:0", {f"{feed}:0": 1.0})
+
+
+def test_parts_one_after_the_other(session):
+    x, y = tf.placeholder(tf.float32, [], name="x"), tf.placeholder(tf.float32, [], name="y")
+    first = tf.add(x, 1.0)
+    second = tf.multiply(first, y)
+    handle = session.partial_run_setup([first, second], [x, y])
+    assert session.partial_run(handle, first, {x: 1.0}) == 2.0
+    with pytest.raises(tf.errors.InvalidArgumentError, match="already been fetched"):
+        session.partial_run(handle, first)
+    assert session.partial_run(handle, second, {y: 10.0}) == 20.0
+    with pytest.raises(tf.errors.InvalidArgumentError, match="setup"):  # nothing is kept of a step whose last part has run
+        session.partial_run(handle, second)
+
+
+def test_parts_that_lack_something(session):
+    x, y = tf.placeholder(tf.float32, []), tf.placeholder(tf.float32, [])
+    first = tf.add(x, 1.0)
+    second = tf.multiply(first, y)
+    handle = session.partial_run_setup([first, second], [x, y])
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        session.partial_run(handle, second, {y: 1.0})
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        session.partial_run("no such handle", first, {x: 1.0})
+
+
+def test_a_tensor_is_fed_once(session):
+    x, y = tf.placeholder(tf.float32, []), tf.placeholder(tf.float32, [])
+    first = tf.add(x, 1.0)
+    second = tf.multiply(first, y)
+    handle = session.partial_run_setup([first, second], [x, y])
+    session.partial_run(handle, first, {x: 1.0})
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        session.partial_run(handle, second, {x: 1.0, y: 2.0})
