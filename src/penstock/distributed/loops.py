@@ -73,7 +73,7 @@ def frames_of(program: Program) -> _Frames:
     """The loops of a program."""
     frames = _Frames({}, {}, {})
     for node in program.nodes:
-        before = [*(producer for producer, _ in node.inputs), *node.control]
+        before = node.before
         inside = max((frames.of[other] for other in before if other in frames.of), key=lambda name: _depth(frames, name), default=ROOT)
         kind = node.definition.control_flow
         if kind == "enter":
@@ -171,6 +171,6 @@ def _in_order(nodes: list[Node]) -> list[Node]:
                 ordered[node] = None
             elif node not in ordered:
                 stack.append((node, True))
-                stack.extend((other, False) for other in (*(producer for producer, _ in node.inputs), *node.control)
+                stack.extend((other, False) for other in node.before
                              if other not in ordered and other.definition.control_flow != "next")
     return list(ordered)

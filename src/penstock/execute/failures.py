@@ -9,6 +9,7 @@ from penstock.execute.recheck import complaint
 from penstock.ops.flow.functional import in_iteration
 from penstock.program.failure import InnerFailure
 from penstock.program.ir import Node
+from penstock.state.resources import Ref
 
 _TOO_LARGE = ("array is too big", "Maximum allowed dimension exceeded", "maximum supported dimension")  # NumPy's words
 _INVALID = (ValueError, TypeError, IndexError, ArithmeticError, LookupError)
@@ -62,7 +63,7 @@ def out_of_time(timeout_ms: int, waiting: list[str]) -> OpError:
 
 def _wrong_kind(error: Exception, inputs: list[Any]) -> str | None:
     """The kind of an input that the kernel took for something else (a variable for a queue), if that is what the error says."""
-    kinds = [type(value).__name__ for value in inputs if hasattr(value, "__dict__") or hasattr(value, "lock")]
+    kinds = [type(value).__name__ for value in inputs if hasattr(value, "__dict__") or isinstance(value, Ref)]
     return next((kind for kind in kinds if f"'{kind}'" in str(error)), None)
 
 

@@ -23,6 +23,7 @@ from penstock.execute.trace import Recorder
 from penstock.program.devices import Kernel, kind_of
 from penstock.program.ir import Edge, Node, blocks
 from penstock.program.partition import PartitionedProgram
+from penstock.state.resources import Ref
 
 Wrap = Callable[[Node, Kernel, "Described | None"], Kernel]  # (node, its kernel, what describes the inside of a region) -> another kernel
 
@@ -140,7 +141,7 @@ class PackedPlan:
 
 def read_reference(value: Any, node: Node) -> Any:
     """A value that ``node`` gave, for the caller of the step; of a reference to a variable, the variable's value."""
-    if not (hasattr(value, "read") and hasattr(value, "lock")):
+    if not isinstance(value, Ref):
         return value
     try:
         return value.read()

@@ -17,6 +17,7 @@ from penstock.graph.shape import TensorShape
 from penstock.ops.constant import Const, Placeholder
 from penstock.ops.transfer import Arg
 from penstock.program.ir import Node
+from penstock.state.resources import Ref
 
 Kernel = Callable[..., Any]
 _MOST_ELEMENTS = 1024  # of a shape, of axes, of indices: of what shape functions look at
@@ -93,7 +94,7 @@ def result_checked(node: Node, kernel: Kernel) -> Kernel:
         if len(outputs) != len(wanted):
             raise invalid_argument(f"the kernel gave {len(outputs)} outputs, its signature has {len(wanted)}")
         for index, (value, (dtype, shape)) in enumerate(zip(outputs, wanted)):
-            if dtype.is_numpy_compatible and not hasattr(value, "lock"):  # (a reference holds its own type)
+            if dtype.is_numpy_compatible and not isinstance(value, Ref):  # which holds its own type
                 found = np.asarray(value)
                 if found.dtype != dtype.np or not shape.is_compatible_with(found.shape):
                     raise invalid_argument(f"output {index} of the kernel is {found.dtype}{list(found.shape)}, declared are {dtype.name} and {shape}",

@@ -28,9 +28,10 @@ unknown elements, or None): shapes are computed from it.
 says of which simpler ops it is made: see ``native/fusion/composition.py``.
 
 ``ranks``, if it is there, says which ranks inputs must have: ``ranks = {"axis": 0}``; a range of ranks is a ``range`` (see ``at_least`` in
-``ops/common.py``). They are checked before the shape function is called, and again before the kernel is, if they were not known then. Versions of an
-op inherit what they share from a plain class, ``class FusedBatchNormGradV2(_Backward)``. Properties, declared as class attributes, are all that
-passes may ask: see ``properties.py``. A name in the class that is none of these is an error, unless it begins with an underscore.
+``ops/common.py``). They are checked before the shape function is called, and again before the kernel is, if they were not known then. Properties,
+declared as class attributes, are all that passes may ask: see ``properties.py``. A name in the class that is none of these is an error, unless it
+begins with an underscore. Versions of an op inherit what they share from a plain class, ``class FusedBatchNormGradV2(_Backward)``, and constants
+that differ begin with an underscore: see ``members.py``.
 """
 from __future__ import annotations
 
@@ -44,6 +45,7 @@ from tensorboard.compat.proto.op_def_pb2 import OpDef as OpDefProto
 from penstock.graph import attrs as attr_module
 from penstock.graph import graph
 from penstock.graph.convert import graph_for
+from penstock.graph.members import parameters_of, specialize
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opcall import Call, with_keywords
 from penstock.graph.properties import PROPERTIES, Properties
@@ -53,6 +55,7 @@ from penstock.graph.signature import Signature
 OPTIONS = ("epilogue", "into")  # that ``native`` of a product may take: what to do to it before it is stored, and where
 REGISTRY: dict[str, OpDef] = {}
 _FUNCTIONS = ("shape", "kernel", "lower", "native", "compose", "static", "gradient")
+_SHARED = ("shape", "kernel", "lower", "native", "compose")  # those that versions of an op may share: see ``members.py``
 _MISSING = object()
 
 
@@ -69,6 +72,9 @@ class OpDef(Signature, Properties):
         for name in PROPERTIES:
             if name in members:
                 setattr(self, name, members[name])
+        for name in _SHARED:
+            if name in members:
+                members[name] = specialize(members[name], members, (*self.position, *self.attrs))
         self.shape: Callable[..., Any] = members["shape"]
         self.broadcasts_inputs: bool = getattr(self.shape, "broadcasts", False)  # as ``broadcasting`` of ``ops/common.py`` makes it
         self.kernel: Callable[..., Any] | None = members.get("kernel")
@@ -82,19 +88,15 @@ class OpDef(Signature, Properties):
 
     def parameters_of(self, function: Callable[..., Any]) -> list[int | str]:
         """Per parameter of a function of the class: the index of the input, or the name of the attribute, that it takes."""
-        names = getattr(function, "parameters", None)
-        if names is None:
-            code = function.__code__
-            names = code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
-        found: list[int | str] = []
-        for name in names:
+        result: list[int | str] = []
+        for name in parameters_of(function):
             if name in self.position:
-                found.append(self.position[name])
+                result.append(self.position[name])
             elif name in self.attrs or name in ("ctx", "b", "emit", *OPTIONS):
-                found.append(name)
+                result.append(name)
             else:
-                raise TypeError(f"op {self.type}: '{name}' of {function.__name__} is neither an input nor an attribute")
-        return found
+                raise TypeError(f"op {self.type}: '{name}' of {getattr(function, '__name__', function)} is neither an input nor an attribute")
+        return result
 
     # --- gradients ---------------------------------------------------------------------------------------------------
 
@@ -205,9 +207,9 @@ class OpDef(Signature, Properties):
         assert self.native is not None
         values = self.arguments(flat, attributes)
         given = {"emit": emitter, **dict.fromkeys(OPTIONS), **(options or {})}
-        found = self.native(*[values[name] if isinstance(name, int) else given[name] if name in given else attributes[name]
+        result = self.native(*[values[name] if isinstance(name, int) else given[name] if name in given else attributes[name]
                               for name in self.parameters_of(self.native)])
-        return list(found) if isinstance(found, (tuple, list)) else [] if found is None else [found]
+        return list(result) if isinstance(result, (tuple, list)) else [] if result is None else [result]
 
     @functools.cached_property
     def proto(self) -> OpDefProto:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from penstock.graph import dtypes as dt
+from penstock.graph.members import with_parameters
 from penstock.graph.shape import TensorShape, brackets, broadcast, broadcast_all, scalar
 
 # Sets of types, for ``T=...`` in a declaration.
@@ -24,22 +25,17 @@ ANY = NUMERIC | {dt.bool_, dt.string, dt.resource, dt.variant}
 ShapeFunction = Callable[..., Any]
 
 
-def _named(function: ShapeFunction, *parameters: str) -> ShapeFunction:
-    function.parameters = parameters  # type: ignore[attr-defined]
-    return function
-
-
 def like(argument: str) -> ShapeFunction:
     """The output has the shape of this input."""
-    return _named(lambda tensor: tensor.shape, argument)
+    return with_parameters(lambda tensor: tensor.shape, [argument])
 
 
 def broadcasting(*arguments: str) -> ShapeFunction:
     """The output has the shape that these inputs broadcast to."""
     if len(arguments) == 2:
-        function = _named(lambda a, b: broadcast(a.shape, b.shape), *arguments)
+        function = with_parameters(lambda a, b: broadcast(a.shape, b.shape), arguments)
     else:
-        function = _named(lambda *tensors: broadcast_all(tensor.shape for tensor in tensors), *arguments)
+        function = with_parameters(lambda *tensors: broadcast_all(tensor.shape for tensor in tensors), arguments)
     function.broadcasts = True  # type: ignore[attr-defined]
     return function
 
@@ -47,18 +43,18 @@ def broadcasting(*arguments: str) -> ShapeFunction:
 def fixed(*extents: int | None) -> ShapeFunction:
     """The output always has this shape; ``fixed()`` is a scalar."""
     shape = TensorShape(extents) if extents else scalar()
-    return _named(lambda: shape)
+    return with_parameters(lambda: shape, [])
 
 
 def unknown(rank: int | None = None) -> ShapeFunction:
     """Nothing but the rank, or nothing at all, is known before it runs."""
     shape = TensorShape(None) if rank is None else TensorShape([None] * rank)
-    return _named(lambda: shape)
+    return with_parameters(lambda: shape, [])
 
 
 def nothing() -> ShapeFunction:
     """For an op without outputs."""
-    return _named(lambda: [])
+    return with_parameters(lambda: [], [])
 
 
 def at_least(rank: int) -> range:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import invalid_argument
+from penstock.graph.members import with_parameters
 from penstock.graph.node import Tensor
 from penstock.graph.shape import TensorShape, unknown_shape
 from penstock.ops.common import ShapeFunction
@@ -21,10 +22,7 @@ def merged(tensors: Any) -> TensorShape:
 
 def same_shape(*arguments: str) -> ShapeFunction:
     """The output has the shape of these inputs, which must be the same."""
-    def shape(*tensors: Tensor) -> TensorShape:
-        return merged(tensors)
-    shape.parameters = arguments  # type: ignore[attr-defined]
-    return shape
+    return with_parameters(lambda *tensors: merged(tensors), arguments)
 
 
 def check_same_shape(*arrays: Any) -> None:

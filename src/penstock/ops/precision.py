@@ -8,6 +8,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from penstock.graph.members import parameters_of, with_parameters
+
 NARROW = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 
 
@@ -31,9 +33,7 @@ def in_float32(kernel: Callable[..., Any]) -> Callable[..., Any]:
         result = kernel(*map(widen, arrays), **attributes)
         return tuple(_rounded(r, narrow) for r in result) if isinstance(result, tuple) else _rounded(result, narrow)
 
-    code = kernel.__code__
-    wrapper.parameters = code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]  # type: ignore[attr-defined]
-    return wrapper
+    return with_parameters(wrapper, parameters_of(kernel))
 
 
 def _rounded(result: Any, narrow: np.dtype) -> Any:

@@ -163,6 +163,11 @@ def _sole_holder_count() -> int:
 _SOLE_HOLDER = _sole_holder_count()
 
 
+def dereference(value: Any) -> Any:
+    """The value of a variable that comes as a reference; any other value as it is."""
+    return value.read() if isinstance(value, Ref) else value
+
+
 class Resources:
     """The named resources of one task: variables, queues, tables, ... , in containers that can be cleared one by one."""
 

@@ -15,10 +15,11 @@ import numpy as np
 
 from penstock.errors import KernelError, NotFoundError, invalid_argument
 from penstock.graph.attrs import Attr, type_list
-from penstock.graph.dtypes import resource
 from penstock.graph.function import FuncGraph
+from penstock.graph.members import parameters_of, with_parameters
 from penstock.graph.opdef import OpDef, op
 from penstock.ops.common import fixed
+from penstock.ops.flow.functional import by_value
 
 Element = tuple[Any, ...]
 Elements = Iterator[Element]
@@ -81,14 +82,12 @@ class Recipe:
 
 def _remembered(kernel: Any) -> Callable[..., Source]:
     """The kernel of a dataset op; what it makes knows how it was made."""
-    code = kernel.__code__
-    names = code.co_varnames[:code.co_argcount]
+    names = parameters_of(kernel)
 
     def remembering(*inputs: Any, **others: Any) -> Source:
         return Recipe(kernel, dict(zip(names, inputs)) | others).make()
 
-    remembering.parameters = names  # type: ignore[attr-defined]
-    return remembering
+    return with_parameters(remembering, names)
 
 
 class Caller:
@@ -98,8 +97,7 @@ class Caller:
         if not isinstance(function, FuncGraph):
             raise KernelError(NotFoundError, f"Function {function} is not defined: {getattr(function, 'reason', 'it is not part of the graph')}")
         self._ctx, self._function = ctx, function
-        self._captured = [value.read() if hasattr(value, "read") and not tensor.dtype.is_ref and tensor.dtype is not resource else value
-                          for tensor, value in zip(function.inputs[len(function.inputs) - len(captured):], captured)]
+        self._captured = by_value(function.inputs[len(function.inputs) - len(captured):], captured)
 
     def __call__(self, *components: Any) -> Element:
         return tuple(self._ctx.call(self._function, [*components, *self._captured]))

@@ -8,6 +8,7 @@ from penstock.graph.attrs import FUNC, type_list
 from penstock.graph.opdef import op
 from penstock.ops.data.dataset_core import ARGUMENTS, OUTPUTS, Caller, Element, Elements, Source, check_element, dataset_op, positive
 from penstock.ops.flow.functional import is_true
+from penstock.state.resources import dereference
 
 _INPUT = "input_dataset: variant, other_arguments: Targuments"
 _FUNCTION = {"f": FUNC, **ARGUMENTS, **OUTPUTS}
@@ -198,7 +199,7 @@ class ReduceDataset:
 
     def kernel(input_dataset, initial_state, other_arguments, ctx, f, output_types, output_shapes):
         function = Caller(ctx, f, other_arguments)
-        state = tuple(value.read() if hasattr(value, "lock") else value for value in initial_state)
+        state = tuple(map(dereference, initial_state))
         for element in input_dataset:
             state = function(*state, *element)
         check_element(state, output_types, output_shapes)

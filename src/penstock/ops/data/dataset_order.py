@@ -181,18 +181,33 @@ class UniqueDataset:
         return Source(lambda: _Unique(iter(input_dataset)))
 
 
-def _unchanged(op_type: str, more: str = "", **declared: Any) -> None:
-    """Registers an op that only says how TensorFlow should run a dataset; the elements are the same."""
-    @dataset_op(op_type, _INPUT + more, **declared, **OUTPUTS)
-    class Unchanged:
-        """The dataset as it is."""
+class _Unchanged:
+    """Says only how TensorFlow should run a dataset: the elements are the same."""
 
-        def kernel(input_dataset):
-            return input_dataset
+    def kernel(input_dataset):
+        return input_dataset
 
 
-_unchanged("ModelDataset", algorithm=0, cpu_budget=0)
-_unchanged("MaxIntraOpParallelismDataset", ", max_intra_op_parallelism: int64")
-_unchanged("PrivateThreadPoolDataset", ", num_threads: int64")
-_unchanged("NonSerializableDataset")
-_unchanged("OptimizeDataset", ", optimizations: string", optimization_configs=Attr("list(string)", ()))
+@dataset_op("ModelDataset", _INPUT, algorithm=0, cpu_budget=0, **OUTPUTS)
+class ModelDataset(_Unchanged):
+    """The dataset as it is, which TensorFlow would tune."""
+
+
+@dataset_op("MaxIntraOpParallelismDataset", _INPUT + ", max_intra_op_parallelism: int64", **OUTPUTS)
+class MaxIntraOpParallelismDataset(_Unchanged):
+    """The dataset as it is, which TensorFlow would run with fewer threads per op."""
+
+
+@dataset_op("PrivateThreadPoolDataset", _INPUT + ", num_threads: int64", **OUTPUTS)
+class PrivateThreadPoolDataset(_Unchanged):
+    """The dataset as it is, which TensorFlow would run in threads of its own."""
+
+
+@dataset_op("NonSerializableDataset", _INPUT, **OUTPUTS)
+class NonSerializableDataset(_Unchanged):
+    """The dataset as it is, which TensorFlow would not save."""
+
+
+@dataset_op("OptimizeDataset", _INPUT + ", optimizations: string", optimization_configs=Attr("list(string)", ()), **OUTPUTS)
+class OptimizeDataset(_Unchanged):
+    """The dataset as it is, which TensorFlow would rewrite."""

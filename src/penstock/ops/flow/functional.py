@@ -9,8 +9,9 @@ from penstock.errors import OpError
 from penstock.graph import dtypes as dt
 from penstock.graph.attrs import FUNC, SHAPE, TYPE, Attr
 from penstock.graph.function import FuncGraph
-from penstock.graph.node import Operation
+from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import op
+from penstock.state.resources import dereference
 
 SHAPES = Attr("list(shape)", ())
 TYPES = Attr("list(type)")
@@ -28,10 +29,9 @@ class FuncInput:
     gradient = None
 
 
-def _by_value(function: Any, values: Any) -> list[Any]:
+def by_value(parameters: list[Tensor], values: Any) -> list[Any]:
     """Arguments for a function: references are read where it takes a value."""
-    return [value.read() if hasattr(value, "read") and not tensor.dtype.is_ref and tensor.dtype is not dt.resource else value
-            for tensor, value in zip(function.inputs, values)]
+    return [value if tensor.dtype.is_ref or tensor.dtype is dt.resource else dereference(value) for tensor, value in zip(parameters, values)]
 
 
 def _check_functions(*functions: Any) -> None:
@@ -63,11 +63,14 @@ def in_iteration(error: OpError, iteration: int, name: str, loop: Operation | No
     return found
 
 
-@op("If", "cond: Tcond, input: Tin -> output: Tout", Tcond=TYPE, Tin=TYPES, Tout=TYPES, then_branch=FUNC, else_branch=FUNC, output_shapes=SHAPES)
-class If:
-    """Runs one of two functions. What the other one would do does not happen."""
+_IF = "cond: Tcond, input: Tin -> output: Tout"
+_WHILE = "input: T -> output: T"
+_BRANCHES = {"Tcond": TYPE, "Tin": TYPES, "Tout": TYPES, "then_branch": FUNC, "else_branch": FUNC, "output_shapes": SHAPES}
+_LOOP = {"T": TYPES, "cond": FUNC, "body": FUNC, "output_shapes": SHAPES, "parallel_iterations": 10}
 
-    stateful = passes_references = True
+
+class _Branching:
+    passes_references = True
     host_memory = ("cond",)
 
     def shape(then_branch, else_branch, Tin, Tout):
@@ -78,7 +81,7 @@ class If:
 
     def kernel(ctx, cond, input, then_branch, else_branch):
         branch = then_branch if is_true(cond) else else_branch
-        return ctx.call(branch, _by_value(branch, input))
+        return ctx.call(branch, by_value(branch.inputs, input))
 
     def native(emit, cond, input):
         return emit.flow.branch(cond, input)
@@ -88,11 +91,8 @@ class If:
         return if_gradient(op, dys)
 
 
-@op("While", "input: T -> output: T", T=TYPES, cond=FUNC, body=FUNC, output_shapes=SHAPES, parallel_iterations=10)
-class While:
-    """Runs a function on its own results as long as another one says so."""
-
-    stateful = passes_references = repeats = True
+class _Looping:
+    passes_references = repeats = True
 
     def shape(output_shapes, cond, body, T):
         _check_functions(cond, body)
@@ -103,7 +103,7 @@ class While:
         return output_shapes
 
     def kernel(ctx, input, cond, body):
-        values = _by_value(body, input)
+        values = by_value(body.inputs, input)
         iteration = 0
         try:
             while is_true(ctx.on_host(ctx.call(cond, values)[0], cond.outputs[0].dtype)):
@@ -119,3 +119,27 @@ class While:
     def gradient(op, *dys):
         from penstock.function_gradients import while_gradient  # differentiation stands above the ops
         return while_gradient(op, dys)
+
+
+@op("If", _IF, **_BRANCHES)
+class If(_Branching):
+    """Runs one of two functions. What the other one would do does not happen."""
+
+    stateful = True
+
+
+@op("While", _WHILE, **_LOOP)
+class While(_Looping):
+    """Runs a function on its own results as long as another one says so."""
+
+    stateful = True
+
+
+@op("StatelessIf", _IF, **_BRANCHES)
+class StatelessIf(_Branching):
+    """If, as TensorFlow 2 writes it where it knows that the functions have no effects."""
+
+
+@op("StatelessWhile", _WHILE, **_LOOP)
+class StatelessWhile(_Looping):
+    """While, as TensorFlow 2 writes it where it knows that the functions have no effects."""

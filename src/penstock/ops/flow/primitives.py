@@ -9,7 +9,7 @@ import numpy as np
 
 from penstock.errors import invalid_argument
 from penstock.graph.attrs import STRING, TYPE, count
-from penstock.graph.opdef import OpDef, op
+from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape
 from penstock.ops.common import fixed, like, nothing
 
@@ -21,65 +21,110 @@ def _no_gradient(op, *dys):
     raise LookupError(f"{NOT_DIFFERENTIABLE} ('{op.name}', type {op.type}).")
 
 
-def _two(data):
-    return [data.shape, data.shape]
+class _Switch:
+    ranks = {"pred": 0}
+    host_memory = ("pred",)
+    control_flow = "switch"
+    gradient = _no_gradient
+
+    def shape(data):
+        return [data.shape, data.shape]
+
+    def kernel(data, pred):
+        pred = np.asarray(pred)
+        if pred.ndim:
+            raise invalid_argument(f"The second input must be a scalar, but it has shape {list(pred.shape)}")
+        return data, bool(pred)
 
 
-def _switch(name: str, kind: str) -> OpDef:
-    @op(name, f"data: {kind}, pred: bool -> output_false: {kind}, output_true: {kind}", T=TYPE)
-    class Switch:
-        """Passes ``data`` on to one of two outputs; the other one is dead."""
-
-        ranks = {"pred": 0}
-        host_memory = ("pred",)
-        control_flow = "switch"
-        allows_uninitialized = kind != "T"
-        shape = _two
-
-        def kernel(data, pred):
-            pred = np.asarray(pred)
-            if pred.ndim:
-                raise invalid_argument(f"The second input must be a scalar, but it has shape {list(pred.shape)}")
-            return data, bool(pred)
-
-        gradient = _no_gradient
-
-    return Switch
+@op("Switch", "data: T, pred: bool -> output_false: T, output_true: T", T=TYPE)
+class Switch(_Switch):
+    """Passes ``data`` on to one of two outputs; the other one is dead."""
 
 
-def _merge(name: str, kind: str) -> OpDef:
-    @op(name, f"inputs: {kind.replace('T', 'N * T')} -> output: {kind}, value_index: int32", T=TYPE, N=count(1))
-    class Merge:
-        """Passes on the input that is not dead; ``value_index`` says which one it was."""
+@op("RefSwitch", "data: Ref(T), pred: bool -> output_false: Ref(T), output_true: Ref(T)", T=TYPE)
+class RefSwitch(_Switch):
+    """Passes a reference on to one of two outputs; the other one is dead."""
 
-        control_flow = "merge"
-        host_memory = ("value_index",)
-
-        def shape(inputs):
-            shape = inputs[0].shape
-            for tensor in inputs[1:]:
-                shape = shape.most_specific_compatible_shape(tensor.shape)
-            return [shape if len(inputs) == 1 or all(tensor.shape.ndims is not None for tensor in inputs) else TensorShape(None), TensorShape(())]
-
-        gradient = _no_gradient
-
-    return Merge
+    allows_uninitialized = True
 
 
-def _passing(name: str, kind: str, what: str, text: str, **attrs) -> OpDef:
-    body = type(name, (), {"__doc__": text, "__module__": __name__, "control_flow": what, "shape": like("data"), "gradient": _no_gradient,
-                           "kernel": lambda data: data})
-    return op(name, f"data: {kind} -> output: {kind}", T=TYPE, **attrs)(body)
+class _Merge:
+    control_flow = "merge"
+    host_memory = ("value_index",)
+    gradient = _no_gradient
+
+    def shape(inputs):
+        shape = inputs[0].shape
+        for tensor in inputs[1:]:
+            shape = shape.most_specific_compatible_shape(tensor.shape)
+        return [shape if len(inputs) == 1 or all(tensor.shape.ndims is not None for tensor in inputs) else TensorShape(None), TensorShape(())]
 
 
-Switch, RefSwitch = _switch("Switch", "T"), _switch("RefSwitch", "Ref(T)")
-Merge, RefMerge = _merge("Merge", "T"), _merge("RefMerge", "Ref(T)")
-_frame = {"frame_name": STRING, "is_constant": False, "parallel_iterations": 10}
-Enter, RefEnter = (_passing(name, kind, "enter", "Brings a value into a frame: a loop that runs.", **_frame)
-                   for name, kind in (("Enter", "T"), ("RefEnter", "Ref(T)")))
-Exit, RefExit = (_passing(name, kind, "exit", "Brings a value out of a frame.") for name, kind in (("Exit", "T"), ("RefExit", "Ref(T)")))
-NextIteration, RefNextIteration = (_passing(name, kind, "next", "Hands a value over to the next iteration of its frame.")
-                                   for name, kind in (("NextIteration", "T"), ("RefNextIteration", "Ref(T)")))
+@op("Merge", "inputs: N * T -> output: T, value_index: int32", T=TYPE, N=count(1))
+class Merge(_Merge):
+    """Passes on the input that is not dead; ``value_index`` says which one it was."""
+
+
+@op("RefMerge", "inputs: Ref(N * T) -> output: Ref(T), value_index: int32", T=TYPE, N=count(1))
+class RefMerge(_Merge):
+    """Passes on the reference that is not dead; ``value_index`` says which one it was."""
+
+
+class _Passing:
+    """Hands its input on: to another frame, or to another iteration."""
+
+    shape = like("data")
+    gradient = _no_gradient
+
+    def kernel(data):
+        return data
+
+
+_FRAME = {"frame_name": STRING, "is_constant": False, "parallel_iterations": 10}
+_VALUE, _REFERENCE = "data: T -> output: T", "data: Ref(T) -> output: Ref(T)"
+
+
+@op("Enter", _VALUE, T=TYPE, **_FRAME)
+class Enter(_Passing):
+    """Brings a value into a frame: a loop that runs."""
+
+    control_flow = "enter"
+
+
+@op("RefEnter", _REFERENCE, T=TYPE, **_FRAME)
+class RefEnter(_Passing):
+    """Brings a reference into a frame."""
+
+    control_flow = "enter"
+
+
+@op("Exit", _VALUE, T=TYPE)
+class Exit(_Passing):
+    """Brings a value out of a frame."""
+
+    control_flow = "exit"
+
+
+@op("RefExit", _REFERENCE, T=TYPE)
+class RefExit(_Passing):
+    """Brings a reference out of a frame."""
+
+    control_flow = "exit"
+
+
+@op("NextIteration", _VALUE, T=TYPE)
+class NextIteration(_Passing):
+    """Hands a value over to the next iteration of its frame."""
+
+    control_flow = "next"
+
+
+@op("RefNextIteration", _REFERENCE, T=TYPE)
+class RefNextIteration(_Passing):
+    """Hands a reference over to the next iteration of its frame."""
+
+    control_flow = "next"
 
 
 @op("LoopCond", "input: bool -> output: bool")

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import invalid_argument
+from penstock.graph.members import with_parameters
 from penstock.graph.node import Tensor
 from penstock.graph.shape import TensorShape
 from penstock.ops.common import shape_text
@@ -39,10 +40,7 @@ def square_shape(tensor: Tensor) -> TensorShape:
 
 def square_like(argument: str) -> Any:
     """A shape function: the output has the shape of this input, a batch of square matrices."""
-    def shape(tensor: Tensor) -> TensorShape:
-        return square_shape(tensor)
-    shape.parameters = (argument,)  # type: ignore[attr-defined]
-    return shape
+    return with_parameters(lambda tensor: square_shape(tensor), [argument])
 
 
 def check_square(matrix: np.ndarray) -> None:

@@ -15,6 +15,7 @@ from penstock.ops.array.pack import concat
 from penstock.ops.array.select import where
 from penstock.ops.array.shape_ops import shape as shape_of
 from penstock.ops.common import FLOATS, REAL, like
+from penstock.ops.demands import same_shape
 from penstock.ops.math.elementwise import abs as absolute
 from penstock.ops.math.elementwise import sign
 from penstock.ops.math.powers import exp
@@ -24,14 +25,6 @@ from penstock.ops.precision import in_float32
 _ALPHA = 0.20000000298023224  # 0.2 as a float32
 _SCALE = 1.0507009873554804934193349852946  # the two constants of self-normalizing networks
 _SCALE_ALPHA = 1.7580993408473768599402175208123
-
-
-def _merged(first, second):
-    """The shape of a gradient op: both inputs have it."""
-    def shape(a, b):
-        return a.shape.merge_with(b.shape)
-    shape.parameters = (first, second)
-    return shape
 
 
 def _zeros(tensor):
@@ -62,7 +55,7 @@ class ReluGrad:
     """The gradient where the feature (or the activation) is positive, else 0."""
 
     elementwise = True
-    shape = _merged("gradients", "features")
+    shape = same_shape("gradients", "features")
 
     def kernel(gradients, features):
         return masked(gradients, features > 0)
@@ -98,7 +91,7 @@ class Relu6Grad:
     """The gradient where the feature is between 0 and 6, else 0."""
 
     elementwise = True
-    shape = _merged("gradients", "features")
+    shape = same_shape("gradients", "features")
 
     def kernel(gradients, features):
         return masked(gradients, (features > 0) & (features < 6))
@@ -134,7 +127,7 @@ class LeakyReluGrad:
     """The gradient where the feature is positive, else alpha times it."""
 
     elementwise = True
-    shape = _merged("gradients", "features")
+    shape = same_shape("gradients", "features")
 
     def kernel(gradients, features, alpha):
         return choose(features > 0, gradients, gradients * gradients.dtype.type(alpha))
@@ -170,7 +163,7 @@ class EluGrad:
     """The gradient of Elu in terms of its output: exp(x) is output + 1."""
 
     elementwise = True
-    shape = _merged("gradients", "outputs")
+    shape = same_shape("gradients", "outputs")
 
     @in_float32
     def kernel(gradients, outputs):
@@ -210,7 +203,7 @@ class SeluGrad:
     """The gradient of Selu in terms of its output."""
 
     elementwise = True
-    shape = _merged("gradients", "outputs")
+    shape = same_shape("gradients", "outputs")
 
     @in_float32
     def kernel(gradients, outputs):
@@ -249,7 +242,7 @@ class SoftplusGrad:
     """gradients * sigmoid(features)."""
 
     elementwise = True
-    shape = _merged("gradients", "features")
+    shape = same_shape("gradients", "features")
 
     @in_float32
     def kernel(gradients, features):
@@ -288,7 +281,7 @@ class SoftsignGrad:
     """gradients / (|features| + 1) ** 2."""
 
     elementwise = True
-    shape = _merged("gradients", "features")
+    shape = same_shape("gradients", "features")
 
     @in_float32
     def kernel(gradients, features):

@@ -5,6 +5,7 @@ import functools
 
 from penstock.graph import dtypes
 from penstock.graph.attrs import INTS, Attr, ints, one_of, types
+from penstock.graph.members import parameters_of, with_parameters
 from penstock.graph.opdef import op
 from penstock.ops.array.shape_ops import shape as shape_of
 from penstock.ops.common import FLOATS
@@ -51,9 +52,7 @@ def _backprop_filter(input, filter_sizes, out_backprop, strides, padding, data_f
 
 def _without_explicit(kernel):
     """A kernel for an op that has no attribute ``explicit_paddings``."""
-    plain = functools.partial(kernel)
-    plain.parameters = tuple(name for name in kernel.parameters if name != "explicit_paddings")
-    return plain
+    return with_parameters(functools.partial(kernel), [name for name in parameters_of(kernel) if name != "explicit_paddings"])
 
 
 def _rest(op):

@@ -8,30 +8,58 @@ import numpy as np
 from penstock.errors import invalid_argument
 from penstock.graph import dtypes as dt
 from penstock.graph.attrs import INT
-from penstock.graph.opdef import OpDef, op
+from penstock.graph.opdef import op
 from penstock.ops.common import fixed, nothing, strings
 from penstock.ops.queues.handles import SHARING, made, plain, two_forms
 from penstock.ops.text.files import text
 from penstock.state import readers
 
-
-def _creating(op_type: str, summary: str, make: Any, *parameters: str, **declared: Any) -> OpDef:
-    """Registers the op that makes a reader, in both forms; ``make(name, *attributes)`` makes its state."""
-    def kernel(ctx, container, shared_name, *attributes):
-        return made(ctx, "Reader", container, shared_name, lambda name: make(name, *attributes))
-
-    kernel.parameters = ("ctx", "container", "shared_name", *parameters)
-    touches = "" if make is readers.IdentityReader else "files"
-    body = type(op_type, (), {"__doc__": summary, "__module__": __name__, "stateful": True, "touches": touches, "shape": fixed(), "gradient": None,
-                              "kernel": kernel})
-    return two_forms(op_type, "-> reader_handle: HANDLE", body, **declared, **SHARING)[1]
+_READER = "-> reader_handle: HANDLE"
 
 
-IdentityReaderV2 = _creating("IdentityReader", "A reader whose records are the work units themselves.", readers.IdentityReader)
-WholeFileReaderV2 = _creating("WholeFileReader", "A reader whose records are whole files.", readers.WholeFileReader)
-TextLineReaderV2 = _creating("TextLineReader", "A reader whose records are the lines of text files.", readers.TextLineReader,
-                             "skip_header_lines", skip_header_lines=0)
-TFRecordReaderV2 = _creating("TFRecordReader", "A reader of TFRecord files.", readers.TFRecordReader, "compression_type", compression_type="")
+class _Creating:
+    """What the ops that make a reader have in common."""
+
+    touches = "files"
+    stateful = True
+    shape = fixed()
+    gradient = None
+
+
+class _IdentityReader(_Creating):
+    """A reader whose records are the work units themselves."""
+
+    touches = ""
+
+    def kernel(ctx, container, shared_name):
+        return made(ctx, "Reader", container, shared_name, readers.IdentityReader)
+
+
+class _WholeFileReader(_Creating):
+    """A reader whose records are whole files."""
+
+    def kernel(ctx, container, shared_name):
+        return made(ctx, "Reader", container, shared_name, readers.WholeFileReader)
+
+
+class _TextLineReader(_Creating):
+    """A reader whose records are the lines of text files."""
+
+    def kernel(ctx, container, shared_name, skip_header_lines):
+        return made(ctx, "Reader", container, shared_name, lambda name: readers.TextLineReader(name, skip_header_lines))
+
+
+class _TFRecordReader(_Creating):
+    """A reader of TFRecord files."""
+
+    def kernel(ctx, container, shared_name, compression_type):
+        return made(ctx, "Reader", container, shared_name, lambda name: readers.TFRecordReader(name, compression_type))
+
+
+_, IdentityReaderV2 = two_forms("IdentityReader", _READER, _IdentityReader, **SHARING)
+_, WholeFileReaderV2 = two_forms("WholeFileReader", _READER, _WholeFileReader, **SHARING)
+_, TextLineReaderV2 = two_forms("TextLineReader", _READER, _TextLineReader, skip_header_lines=0, **SHARING)
+_, TFRecordReaderV2 = two_forms("TFRecordReader", _READER, _TFRecordReader, compression_type="", **SHARING)
 
 
 def _fixed_length(ctx: Any, sharing: tuple[str, str], sizes: tuple[int, int, int, int], encoding: str) -> Any:
@@ -46,26 +74,16 @@ _SIZES = {"header_bytes": 0, "record_bytes": INT, "footer_bytes": 0, "hop_bytes"
 
 
 @op("FixedLengthRecordReader", "-> reader_handle: Ref(string)", **_SIZES, **SHARING)
-class FixedLengthRecordReader:
+class FixedLengthRecordReader(_Creating):
     """A reader whose records have a fixed number of bytes."""
-
-    touches = "files"
-    stateful = True
-    shape = fixed()
-    gradient = None
 
     def kernel(ctx, header_bytes, record_bytes, footer_bytes, hop_bytes, container, shared_name):
         return _fixed_length(ctx, (container, shared_name), (header_bytes, record_bytes, footer_bytes, hop_bytes), "")
 
 
 @op("FixedLengthRecordReaderV2", "-> reader_handle: resource", **_SIZES, **SHARING, encoding="")
-class FixedLengthRecordReaderV2:
+class FixedLengthRecordReaderV2(_Creating):
     """A reader whose records have a fixed number of bytes."""
-
-    touches = "files"
-    stateful = True
-    shape = fixed()
-    gradient = None
 
     def kernel(ctx, header_bytes, record_bytes, footer_bytes, hop_bytes, container, shared_name, encoding):
         return _fixed_length(ctx, (container, shared_name), (header_bytes, record_bytes, footer_bytes, hop_bytes), encoding)

@@ -14,7 +14,7 @@ from penstock.graph.attrs import TYPE, types
 from penstock.graph.convert import to_tensor
 from penstock.graph.dtypes import DType, as_dtype
 from penstock.graph.node import Tensor
-from penstock.graph.opdef import OpDef, op
+from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.graph.seeds import get_seed
 from penstock.graph.shape import TensorShape, brackets
@@ -135,22 +135,43 @@ class DrawUniformInt:
         return emit.random.integers(generator, emit.known(shape).tolist(), minval, maxval, distributions.RESERVED_PER_OUTPUT)
 
 
-def _drawing(op_type: str, public: str, how: str, numpy: Any) -> OpDef:
-    """An op that draws from a generator that is given."""
-    def kernel(generator, shape, dtype):
-        return numpy(generator, checked_shape(shape), dtype.np)
+class _Drawing:
+    """What ops share that draw from a generator that is given."""
 
-    def native(emit, generator, shape, dtype):
-        return emit.random.draw(generator, emit.known(shape).tolist(), np.dtype(dtype.np), how, distributions.RESERVED_PER_OUTPUT)
+    stateful = True
+    updates = ("generator",)
+    shape = _as_given
+    gradient = None
 
-    body = type(op_type, (), {"__doc__": f"{public} with a generator that is given.", "__module__": __name__, "stateful": True,
-                              "updates": ("generator",), "shape": _as_given, "gradient": None, "kernel": kernel, "native": native})
-    return op(op_type, "generator: resource, shape: T -> output: dtype", dtype=FLOATS, T=INDEX)(body)
+    def kernel(generator, shape, dtype, _numpy):
+        return _numpy(generator, checked_shape(shape), dtype.np)
+
+    def native(emit, generator, shape, dtype, _how):
+        return emit.random.draw(generator, emit.known(shape).tolist(), np.dtype(dtype.np), _how, distributions.RESERVED_PER_OUTPUT)
 
 
-DrawUniform = _drawing("_DrawUniform", "RandomUniform", "uniform", distributions.uniform)
-DrawNormal = _drawing("_DrawNormal", "RandomStandardNormal", "normal", distributions.normal)
-DrawTruncated = _drawing("_DrawTruncated", "TruncatedNormal", "truncated", distributions.truncated_normal)
+_DRAWING = "generator: resource, shape: T -> output: dtype"
+
+
+@op("_DrawUniform", _DRAWING, dtype=FLOATS, T=INDEX)
+class DrawUniform(_Drawing):
+    """RandomUniform with a generator that is given."""
+
+    _numpy, _how = distributions.uniform, "uniform"
+
+
+@op("_DrawNormal", _DRAWING, dtype=FLOATS, T=INDEX)
+class DrawNormal(_Drawing):
+    """RandomStandardNormal with a generator that is given."""
+
+    _numpy, _how = distributions.normal, "normal"
+
+
+@op("_DrawTruncated", _DRAWING, dtype=FLOATS, T=INDEX)
+class DrawTruncated(_Drawing):
+    """TruncatedNormal with a generator that is given."""
+
+    _numpy, _how = distributions.truncated_normal, "truncated"
 
 
 @op("TruncatedNormal", "shape: T -> output: dtype", seed=0, seed2=0, dtype=FLOATS, T=INDEX)

@@ -15,7 +15,7 @@ from penstock.graph.attrs import INT, SHAPE, TYPE, types
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.dtypes import DType
 from penstock.graph.node import Tensor
-from penstock.graph.opdef import OpDef, op
+from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape, brackets, unknown_shape
 from penstock.ops.array.gather import GatherNd, GatherV2
 from penstock.ops.array.pack import concat
@@ -317,46 +317,116 @@ class ResourceGatherNd:
         return [ScatterNd(op.inputs[1], dy, VariableShape(op.inputs[0], out_type=op.inputs[1].dtype)), None]
 
 
-def _scatter_op(op_type: str, handle: str, dtype: str, allowed: Any, summary: str, **declared: Any) -> OpDef:
-    """An op of the family ``ResourceScatter<how>`` and ``ResourceScatterNd<how>``; the two spell their arguments differently."""
-    nd = op_type.startswith("ResourceScatterNd")
-    write, check, how = (scatter_nd, check_scatter_nd, op_type[17:]) if nd else (scatter, check_scatter, op_type[15:])
+class _ScatterRows:
+    """What writes to rows of a variable have in common."""
 
-    def shape(ref, indices, updates):
-        check(checked_shape(ref, updates.dtype.base_dtype), indices.shape, updates.shape)
+    stateful = True
+    updates = ("resource",)
+    gradient = None
+
+    def shape(resource, indices, updates):
+        check_scatter(checked_shape(resource, updates.dtype.base_dtype), indices.shape, updates.shape)
         return []
 
-    def kernel(ref, indices, updates):
-        with _existing(ref).lock:
-            write(ref.mutable(), indices, updates, how)
+    def kernel(resource, indices, updates, _how):
+        with _existing(resource).lock:
+            scatter(resource.mutable(), indices, updates, _how)
         return ()
 
-    def native(emit, ref, indices, updates):
-        (emit.index.scatter_nd if nd else emit.index.scatter)(ref, indices, updates, how)
-
-    shape.parameters = kernel.parameters = (handle, "indices", "updates")
-    native.parameters = ("emit", handle, "indices", "updates")
-    body = type(op_type, (), {"__doc__": summary, "__module__": __name__, "stateful": True, "shape": shape, "kernel": kernel, "gradient": None,
-                              "native": native, "updates": (handle,),
-                              "ranks": {"indices": at_least(1), "updates": at_least(1)} if nd else {}})
-    return op(op_type, f"{handle}: resource, indices: Tindices, updates: {dtype} ->", **{dtype: allowed}, Tindices=INDEX, **declared)(body)
+    def native(emit, resource, indices, updates, _how):
+        emit.index.scatter(resource, indices, updates, _how)
 
 
-def _rows(how: str, allowed: Any, summary: str) -> OpDef:
-    return _scatter_op("ResourceScatter" + how, "resource", "dtype", allowed, summary)
+class _ScatterSlices:
+    """What writes to slices of a variable have in common; TensorFlow calls the variable ``ref`` here."""
+
+    ranks = {"indices": at_least(1), "updates": at_least(1)}
+    stateful = True
+    updates = ("ref",)
+    gradient = None
+
+    def shape(ref, indices, updates):
+        check_scatter_nd(checked_shape(ref, updates.dtype.base_dtype), indices.shape, updates.shape)
+        return []
+
+    def kernel(ref, indices, updates, _how):
+        with _existing(ref).lock:
+            scatter_nd(ref.mutable(), indices, updates, _how)
+        return ()
+
+    def native(emit, ref, indices, updates, _how):
+        emit.index.scatter_nd(ref, indices, updates, _how)
 
 
-def _slices(how: str, summary: str) -> OpDef:
-    return _scatter_op("ResourceScatterNd" + how, "ref", "T", TYPE, summary, use_locking=True)
+_ROWS = "resource: resource, indices: Tindices, updates: dtype ->"
+_SLICES = "ref: resource, indices: Tindices, updates: T ->"
 
 
-ResourceScatterUpdate = _rows("Update", TYPE, "Replaces rows of a variable.")
-ResourceScatterAdd = _rows("Add", NUMERIC, "Adds to rows of a variable; a row that is named twice gets both updates.")
-ResourceScatterSub = _rows("Sub", NUMERIC, "Subtracts from rows of a variable.")
-ResourceScatterMul = _rows("Mul", NUMERIC, "Multiplies rows of a variable.")
-ResourceScatterDiv = _rows("Div", NUMERIC, "Divides rows of a variable.")
-ResourceScatterMin = _rows("Min", NUMERIC, "Replaces elements of rows of a variable by smaller updates.")
-ResourceScatterMax = _rows("Max", NUMERIC, "Replaces elements of rows of a variable by larger updates.")
-ResourceScatterNdUpdate = _slices("Update", "Replaces slices of a variable, each named by an index vector.")
-ResourceScatterNdAdd = _slices("Add", "Adds to slices of a variable, each named by an index vector.")
-ResourceScatterNdSub = _slices("Sub", "Subtracts from slices of a variable, each named by an index vector.")
+@op("ResourceScatterUpdate", _ROWS, dtype=TYPE, Tindices=INDEX)
+class ResourceScatterUpdate(_ScatterRows):
+    """Replaces rows of a variable."""
+
+    _how = "Update"
+
+
+@op("ResourceScatterAdd", _ROWS, dtype=NUMERIC, Tindices=INDEX)
+class ResourceScatterAdd(_ScatterRows):
+    """Adds to rows of a variable; a row that is named twice gets both updates."""
+
+    _how = "Add"
+
+
+@op("ResourceScatterSub", _ROWS, dtype=NUMERIC, Tindices=INDEX)
+class ResourceScatterSub(_ScatterRows):
+    """Subtracts from rows of a variable."""
+
+    _how = "Sub"
+
+
+@op("ResourceScatterMul", _ROWS, dtype=NUMERIC, Tindices=INDEX)
+class ResourceScatterMul(_ScatterRows):
+    """Multiplies rows of a variable."""
+
+    _how = "Mul"
+
+
+@op("ResourceScatterDiv", _ROWS, dtype=NUMERIC, Tindices=INDEX)
+class ResourceScatterDiv(_ScatterRows):
+    """Divides rows of a variable."""
+
+    _how = "Div"
+
+
+@op("ResourceScatterMin", _ROWS, dtype=NUMERIC, Tindices=INDEX)
+class ResourceScatterMin(_ScatterRows):
+    """Replaces elements of rows of a variable by smaller updates."""
+
+    _how = "Min"
+
+
+@op("ResourceScatterMax", _ROWS, dtype=NUMERIC, Tindices=INDEX)
+class ResourceScatterMax(_ScatterRows):
+    """Replaces elements of rows of a variable by larger updates."""
+
+    _how = "Max"
+
+
+@op("ResourceScatterNdUpdate", _SLICES, T=TYPE, Tindices=INDEX, use_locking=True)
+class ResourceScatterNdUpdate(_ScatterSlices):
+    """Replaces slices of a variable, each named by an index vector."""
+
+    _how = "Update"
+
+
+@op("ResourceScatterNdAdd", _SLICES, T=TYPE, Tindices=INDEX, use_locking=True)
+class ResourceScatterNdAdd(_ScatterSlices):
+    """Adds to slices of a variable, each named by an index vector."""
+
+    _how = "Add"
+
+
+@op("ResourceScatterNdSub", _SLICES, T=TYPE, Tindices=INDEX, use_locking=True)
+class ResourceScatterNdSub(_ScatterSlices):
+    """Subtracts from slices of a variable, each named by an index vector."""
+
+    _how = "Sub"

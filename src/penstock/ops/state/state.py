@@ -12,7 +12,7 @@ import numpy as np
 from penstock.errors import KernelError, OutOfRangeError, invalid_argument
 from penstock.graph import dtypes as dt
 from penstock.graph.attrs import INT, SHAPE, STRING, TYPE
-from penstock.graph.opdef import OpDef, op
+from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape, brackets, unknown_shape
 from penstock.ops.common import FLOATS, INDEX, NUMERIC, at_least, fixed, like
 from penstock.ops.state.scattering import check_scatter, check_scatter_nd, merge, scatter, scatter_nd
@@ -213,37 +213,106 @@ class CountUpTo:
 
 # --- sparse updates --------------------------------------------------------------------------------------------------
 
-def _scatter_op(op_type: str, types: Any, use_locking: bool, summary: str) -> OpDef:
-    """An op of the family ``Scatter<how>`` and ``ScatterNd<how>``, which differ in what writes and in what checks the shapes."""
-    nd = op_type.startswith("ScatterNd")
-    write, check, how = (scatter_nd, check_scatter_nd, op_type[9:]) if nd else (scatter, check_scatter, op_type[7:])
+_ORDERED = FLOATS | {dt.int32, dt.int64}
+_SCATTER = "ref: Ref(T), indices: Tindices, updates: T -> output_ref: Ref(T)"
 
-    def shape(ref, indices, updates):
-        return check(ref.shape, indices.shape, updates.shape)
 
-    def kernel(ref, indices, updates):
+class _Scatter:
+    """What all writes to parts of a variable have in common."""
+
+    stateful = True
+    updates = ("ref",)
+    gradient = None
+
+    def shape(ref, indices, updates, _check):
+        return _check(ref.shape, indices.shape, updates.shape)
+
+    def kernel(ref, indices, updates, _write, _how):
         with ref.lock:
-            write(ref.mutable(), indices, updates, how)
+            _write(ref.mutable(), indices, updates, _how)
         return ref
 
-    def native(emit, ref, indices, updates):
-        return (emit.index.scatter_nd if nd else emit.index.scatter)(ref, indices, updates, how)
 
-    body = type(op_type, (), {"__doc__": summary, "__module__": __name__, "stateful": True, "shape": shape, "kernel": kernel, "gradient": None,
-                              "native": native, "updates": ("ref",),
-                              "ranks": {"indices": at_least(1), "updates": at_least(1)} if nd else {}})
-    return op(op_type, "ref: Ref(T), indices: Tindices, updates: T -> output_ref: Ref(T)",
-              T=types, Tindices=INDEX, use_locking=use_locking)(body)
+class _ScatterRows(_Scatter):
+    _check, _write = check_scatter, scatter
+
+    def native(emit, ref, indices, updates, _how):
+        return emit.index.scatter(ref, indices, updates, _how)
 
 
-_ORDERED = FLOATS | {dt.int32, dt.int64}
-ScatterUpdate = _scatter_op("ScatterUpdate", TYPE, True, "Replaces rows of a variable.")
-ScatterAdd = _scatter_op("ScatterAdd", NUMERIC, False, "Adds to rows of a variable; a row that is named twice gets both updates.")
-ScatterSub = _scatter_op("ScatterSub", NUMERIC, False, "Subtracts from rows of a variable.")
-ScatterMul = _scatter_op("ScatterMul", NUMERIC, False, "Multiplies rows of a variable.")
-ScatterDiv = _scatter_op("ScatterDiv", NUMERIC, False, "Divides rows of a variable.")
-ScatterMin = _scatter_op("ScatterMin", _ORDERED, False, "Replaces elements of rows of a variable by smaller updates.")
-ScatterMax = _scatter_op("ScatterMax", _ORDERED, False, "Replaces elements of rows of a variable by larger updates.")
-ScatterNdUpdate = _scatter_op("ScatterNdUpdate", TYPE, True, "Replaces slices of a variable, each named by an index vector.")
-ScatterNdAdd = _scatter_op("ScatterNdAdd", NUMERIC, False, "Adds to slices of a variable, each named by an index vector.")
-ScatterNdSub = _scatter_op("ScatterNdSub", NUMERIC, False, "Subtracts from slices of a variable, each named by an index vector.")
+class _ScatterSlices(_Scatter):
+    ranks = {"indices": at_least(1), "updates": at_least(1)}
+    _check, _write = check_scatter_nd, scatter_nd
+
+    def native(emit, ref, indices, updates, _how):
+        return emit.index.scatter_nd(ref, indices, updates, _how)
+
+
+@op("ScatterUpdate", _SCATTER, T=TYPE, Tindices=INDEX, use_locking=True)
+class ScatterUpdate(_ScatterRows):
+    """Replaces rows of a variable."""
+
+    _how = "Update"
+
+
+@op("ScatterAdd", _SCATTER, T=NUMERIC, Tindices=INDEX, use_locking=False)
+class ScatterAdd(_ScatterRows):
+    """Adds to rows of a variable; a row that is named twice gets both updates."""
+
+    _how = "Add"
+
+
+@op("ScatterSub", _SCATTER, T=NUMERIC, Tindices=INDEX, use_locking=False)
+class ScatterSub(_ScatterRows):
+    """Subtracts from rows of a variable."""
+
+    _how = "Sub"
+
+
+@op("ScatterMul", _SCATTER, T=NUMERIC, Tindices=INDEX, use_locking=False)
+class ScatterMul(_ScatterRows):
+    """Multiplies rows of a variable."""
+
+    _how = "Mul"
+
+
+@op("ScatterDiv", _SCATTER, T=NUMERIC, Tindices=INDEX, use_locking=False)
+class ScatterDiv(_ScatterRows):
+    """Divides rows of a variable."""
+
+    _how = "Div"
+
+
+@op("ScatterMin", _SCATTER, T=_ORDERED, Tindices=INDEX, use_locking=False)
+class ScatterMin(_ScatterRows):
+    """Replaces elements of rows of a variable by smaller updates."""
+
+    _how = "Min"
+
+
+@op("ScatterMax", _SCATTER, T=_ORDERED, Tindices=INDEX, use_locking=False)
+class ScatterMax(_ScatterRows):
+    """Replaces elements of rows of a variable by larger updates."""
+
+    _how = "Max"
+
+
+@op("ScatterNdUpdate", _SCATTER, T=TYPE, Tindices=INDEX, use_locking=True)
+class ScatterNdUpdate(_ScatterSlices):
+    """Replaces slices of a variable, each named by an index vector."""
+
+    _how = "Update"
+
+
+@op("ScatterNdAdd", _SCATTER, T=NUMERIC, Tindices=INDEX, use_locking=False)
+class ScatterNdAdd(_ScatterSlices):
+    """Adds to slices of a variable, each named by an index vector."""
+
+    _how = "Add"
+
+
+@op("ScatterNdSub", _SCATTER, T=NUMERIC, Tindices=INDEX, use_locking=False)
+class ScatterNdSub(_ScatterSlices):
+    """Subtracts from slices of a variable, each named by an index vector."""
+
+    _how = "Sub"

@@ -27,7 +27,7 @@ def update_early(program: Program) -> Program:
         reads, writes = _accesses(walk, node)
         place[node] = position
         if node in moving and None not in (*reads, *writes):
-            before = [place[other] for other in (*(producer for producer, _ in node.inputs), *node.control)]
+            before = [place[other] for other in node.before]
             before += [touched.get(variable, _FRONT) for variable in writes and (*writes, None)]
             before += [written.get(variable, _FRONT) for variable in reads and (*reads, None)]
             place[node] = max(before, default=_FRONT)
@@ -59,7 +59,7 @@ def _moving(walk: Walk) -> set[Node]:
         if (node.definition.updates and not node.definition.blocking) or _is_free(walk, node) or (_is_cheap(walk, node) and node not in elsewhere):
             moving.add(node)
         else:
-            elsewhere.update((*(producer for producer, _ in node.inputs), *node.control))
+            elsewhere.update(node.before)
     return moving
 
 
