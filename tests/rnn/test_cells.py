@@ -94,3 +94,22 @@ def test_modules_inside_contrib_lead_to_the_same_names():
     assert tf.contrib.rnn.python.ops.core_rnn_cell.BasicLSTMCell is cells.BasicLSTMCell
     assert tf.contrib.rnn.python.ops.core_rnn_cell._Linear([tf.zeros([2, 3])], 4, True)([tf.zeros([2, 3])]).shape.as_list() == [2, 4]
     assert tf.contrib.legacy_seq2seq.python.ops.seq2seq.rnn_decoder is tf.nn.seq2seq.rnn_decoder
+
+
+@pytest.mark.parametrize("make", [
+    lambda: cells.BasicRNNCell(2), lambda: cells.GRUCell(2, kernel_initializer=tf.keras.initializers.he_normal(3)),
+    lambda: cells.BasicLSTMCell(2, forget_bias=0.5), lambda: cells.LSTMCell(2, num_proj=1, activation="sigmoid"),
+    lambda: cells.DropoutWrapper(cells.LSTMCell(2), 0.5, seed=3), lambda: cells.ResidualWrapper(cells.GRUCell(2)),
+    lambda: cells.DeviceWrapper(cells.GRUCell(2), "/cpu:0")])
+def test_config_makes_the_cell_again(make):
+    cell = make()
+    again = type(cell).from_config(cell.get_config())
+    assert again.get_config() == cell.get_config() and again.name == cell.name
+
+
+def test_config_of_a_cell_is_that_of_tensorflow():
+    assert cells.GRUCell(2).get_config() == {
+        "name": "gru_cell_1", "trainable": True, "dtype": None, "num_units": 2, "kernel_initializer": None, "bias_initializer": None,
+        "activation": "tanh", "reuse": None}
+    with pytest.raises(NotImplementedError, match="residual_fn"):
+        cells.ResidualWrapper(cells.GRUCell(2), residual_fn=lambda i, o: o).get_config()

@@ -16,7 +16,6 @@ from penstock.ops.math.reduce import reduce_max, reduce_sum
 from penstock.ops.math.trigonometry import sigmoid, tanh
 from penstock.ops.nn import activations as nn
 from penstock.ops.nn import softmax as nn_softmax
-from penstock.ops.nn.activations import selu
 
 
 def softmax(x: Any, axis: int = -1) -> Any:
@@ -34,6 +33,11 @@ def elu(x: Any, alpha: float = 1.0) -> Any:
     """``tf.keras.activations.elu``."""
     result = nn.elu(x)
     return result if alpha == 1 else where(x > 0, result, alpha * result)
+
+
+def selu(x: Any) -> Any:
+    """``tf.keras.activations.selu``: a scaled elu that keeps mean and variance."""
+    return nn.selu(x)
 
 
 def softplus(x: Any) -> Any:
@@ -78,14 +82,13 @@ def linear(x: Any) -> Any:
 
 
 _OBJECTS: dict[str, Callable[..., Any]] = {
-    function.__name__: function for function in (softmax, elu, softplus, softsign, relu, exponential, hard_sigmoid, linear)}
-_OBJECTS.update(selu=selu, tanh=tanh, sigmoid=sigmoid)
-_NAMES = {id(tanh): "tanh", id(sigmoid): "sigmoid", id(selu): "selu", id(nn_softmax.softmax): "softmax"}
+    function.__name__: function for function in (softmax, elu, selu, softplus, softsign, relu, exponential, hard_sigmoid, linear)}
+_OBJECTS.update(tanh=tanh, sigmoid=sigmoid)
 
 
 def serialize(activation: Any) -> Any:
     """``tf.keras.activations.serialize``: the name of an activation function."""
-    return _NAMES.get(id(activation)) or serialize_object(activation)
+    return serialize_object(activation)
 
 
 def deserialize(name: Any, custom_objects: Any = None) -> Any:

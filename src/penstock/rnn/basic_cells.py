@@ -24,6 +24,8 @@ def input_depth(input_shape: Any) -> int:
 class BasicRNNCell(LayerRNNCell):
     """``tf.nn.rnn_cell.BasicRNNCell``: output = state = activation(W [inputs, state] + b)."""
 
+    _described = ("num_units", "activation", "reuse")
+
     def __init__(self, num_units: int, activation: Any = None, reuse: Any = None, name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
         self._num_units, self._activation = num_units, activation_function(activation)
@@ -48,6 +50,8 @@ class BasicRNNCell(LayerRNNCell):
 
 class GRUCell(LayerRNNCell):
     """``tf.nn.rnn_cell.GRUCell``: the gated recurrent unit of Cho et al. 2014."""
+
+    _described = ("num_units", "kernel_initializer", "bias_initializer", "activation", "reuse")
 
     def __init__(self, num_units: int, activation: Any = None, reuse: Any = None, kernel_initializer: Any = None, bias_initializer: Any = None,
                  name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:

@@ -12,13 +12,12 @@ from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape, as_shape
 from penstock.graph.static import constant_value
+from penstock.layers import activations
 from penstock.layers.scoped import Layer
 from penstock.ops.array.fill import zeros
 from penstock.ops.array.pack import concat
 from penstock.ops.array.shape_ops import expand_dims, shape
-from penstock.ops.math.trigonometry import sigmoid, tanh
-from penstock.ops.nn import activations
-from penstock.ops.nn.softmax import softmax
+from penstock.ops.math.trigonometry import tanh
 from penstock.variables.scope import get_variable_scope, variable_scope
 
 Activation = Callable[[Any], Any]
@@ -48,6 +47,13 @@ class RNNCell(Layer):
         if all(variable is not other for other in weights):
             weights.append(variable)
         return variable
+
+    # Arguments of the constructor that `get_config` gives; each is kept in an attribute of its name with an underscore before it.
+    _described: tuple[str, ...] = ()
+
+    def get_config(self) -> dict[str, Any]:
+        """What it takes to make the cell again."""
+        return {**super().get_config(), **{name: _plain(getattr(self, f"_{name}")) for name in self._described}}
 
     @property
     def state_size(self) -> Any:
@@ -96,17 +102,14 @@ def assert_like_rnncell(cell_name: str, cell: Any) -> None:
         raise TypeError(f"The argument {cell_name!r} ({cell}) is not an RNNCell: {', '.join(problems)}.")
 
 
+def _plain(value: Any) -> Any:
+    """An argument as a config has it: functions by their names, objects by class and config."""
+    return activations.serialize(value) if callable(value) else value
+
+
 def activation_function(given: Any, default: Activation = tanh) -> Activation:
     """The function that an argument ``activation`` means: a function, the name of one, or None."""
-    if not given:
-        return default
-    if callable(given):
-        return given
-    named = {"tanh": tanh, "sigmoid": sigmoid, "softmax": softmax, "linear": lambda x: x}
-    found = named.get(given) or getattr(activations, str(given), None)
-    if found is None:
-        raise ValueError(f"Unknown activation function: {given}")
-    return found
+    return activations.get(given) if given else default
 
 
 # --- shapes of states ------------------------------------------------------------------------------------------------

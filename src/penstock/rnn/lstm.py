@@ -40,6 +40,8 @@ def _warn_about_one_tensor(cell: Any) -> None:
 class BasicLSTMCell(LayerRNNCell):
     """``tf.nn.rnn_cell.BasicLSTMCell``: an LSTM without extras (Zaremba et al. 2014)."""
 
+    _described = ("num_units", "forget_bias", "state_is_tuple", "activation", "reuse")
+
     def __init__(self, num_units: int, forget_bias: float = 1.0, state_is_tuple: bool = True, activation: Any = None, reuse: Any = None,
                  name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
@@ -79,6 +81,9 @@ class LSTMCell(LayerRNNCell):
     """``tf.nn.rnn_cell.LSTMCell``: peepholes let the gates see the memory, a projection makes the output smaller (Sak et al. 2014)."""
 
     _peephole_names = ("w_f_diag", "w_i_diag", "w_o_diag")  # in the order in which they are made
+
+    _described = ("num_units", "use_peepholes", "cell_clip", "initializer", "num_proj", "proj_clip", "num_unit_shards", "num_proj_shards",
+                  "forget_bias", "state_is_tuple", "activation", "reuse")
 
     def __init__(self, num_units: int, use_peepholes: bool = False, cell_clip: float | None = None, initializer: Any = None,
                  num_proj: int | None = None, proj_clip: float | None = None, num_unit_shards: int | None = None,

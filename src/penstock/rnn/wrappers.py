@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import hashlib
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from penstock.graph import nest
@@ -12,6 +12,7 @@ from penstock.graph.node import Tensor
 from penstock.graph.scopes import device, name_scope
 from penstock.graph.shape import as_shape
 from penstock.graph.static import constant_value
+from penstock.layers.objects import deserialize_object, serialize_object
 from penstock.ops.array.pack import concat
 from penstock.ops.flow.tensor_array_class import TensorArray
 from penstock.ops.math.division import div
@@ -25,12 +26,23 @@ from penstock.rnn.lstm import LSTMStateTuple
 class CellWrapper(RNNCell):
     """A cell that changes what another one gets or gives. It has no scope of its own: the variables are named as if it were not there."""
 
-    def __init__(self, cell: Any, name: str | None = None, dtype: Any = None) -> None:
-        super().__init__(name=name, dtype=dtype)
+    def __init__(self, cell: Any, name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
+        super().__init__(name=name, dtype=dtype, **kwargs)
         assert_like_rnncell("cell", cell)
         self.cell = cell
 
     _cell = wrapped_cell = property(lambda self: self.cell)
+
+    def get_config(self) -> dict[str, Any]:
+        """What it takes to make the cell again."""
+        return {**super().get_config(), "cell": serialize_object(self.cell)}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None) -> CellWrapper:
+        """The cell that ``get_config`` describes. Classes of cells that are not Penstock's may be named in ``custom_objects``."""
+        arguments = dict(config)
+        cell = deserialize_object(arguments.pop("cell"), {each.__name__: each for each in _subclasses(RNNCell)}, custom_objects, "cell")
+        return cls(cell, **arguments)
 
     @property
     def state_size(self) -> Any:
@@ -69,6 +81,12 @@ class CellWrapper(RNNCell):
         raise NotImplementedError(f"{type(self).__name__} does not say what it does to its cell.")
 
 
+def _subclasses(base: type) -> Iterator[type]:
+    for each in base.__subclasses__():
+        yield each
+        yield from _subclasses(each)
+
+
 class DropoutWrapper(CellWrapper):
     """``tf.nn.rnn_cell.DropoutWrapper``: dropout on inputs, states and outputs.
 
@@ -85,10 +103,17 @@ class DropoutWrapper(CellWrapper):
         with name_scope("DropoutWrapperInit"):
             self._keep = {kind: _probability(kind, given) for kind, given in
                           (("input", input_keep_prob), ("state", state_keep_prob), ("output", output_keep_prob))}
-        self._seed, self._variational = seed, variational_recurrent
+        self._seed, self._variational, self._input_size = seed, variational_recurrent, input_size
         self._noise: dict[str, Any] = {"input": None, "state": None, "output": None}
         if variational_recurrent:
             self._draw_noise(input_size, dtype)
+
+    def get_config(self) -> dict[str, Any]:
+        """What it takes to make the cell again."""
+        if self._state_filter is not _memory_is_kept:
+            raise NotImplementedError("A DropoutWrapper with a dropout_state_filter_visitor cannot be described by a config.")
+        keep = {f"{kind}_keep_prob": self._keep[kind] for kind in ("input", "output", "state")}
+        return {**super().get_config(), **keep, "variational_recurrent": self._variational, "input_size": self._input_size, "seed": self._seed}
 
     def _draw_noise(self, input_size: Any, dtype: Any) -> None:
         """The random numbers that all steps share."""
@@ -169,6 +194,12 @@ class ResidualWrapper(CellWrapper):
         super().__init__(cell, **kwargs)
         self._residual_fn = residual_fn
 
+    def get_config(self) -> dict[str, Any]:
+        """What it takes to make the cell again."""
+        if self._residual_fn is not None:
+            raise NotImplementedError("A ResidualWrapper with a residual_fn cannot be described by a config.")
+        return super().get_config()
+
     def _around(self, inputs: Any, state: Any, step: Callable[[Any, Any], Any]) -> Any:
         outputs, new_state = step(inputs, state)
         return (self._residual_fn or _sum)(inputs, outputs), new_state
@@ -186,6 +217,10 @@ class DeviceWrapper(CellWrapper):
     def __init__(self, cell: Any, device: Any, **kwargs: Any) -> None:
         super().__init__(cell, **kwargs)
         self._device = device
+
+    def get_config(self) -> dict[str, Any]:
+        """What it takes to make the cell again."""
+        return {**super().get_config(), "device": self._device}
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
         """That of the wrapped cell, on the device."""

@@ -11,7 +11,8 @@ import json
 import os
 
 NAMESPACES = """
-app bitwise config data data.experimental debugging dtypes flags gfile graph_util image initializers io io.gfile linalg logging
+app bitwise config data data.experimental debugging dtypes flags gfile graph_util image initializers io io.gfile
+keras.activations keras.constraints keras.initializers keras.regularizers layers layers.experimental linalg logging losses metrics
 lookup lookup.experimental manip math nest nn nn.rnn_cell profiler python_io quantization queue random resource_loader saved_model sets signal sparse
 spectral strings summary sysconfig test train contrib.data contrib.legacy_seq2seq contrib.lookup contrib.rnn contrib.seq2seq contrib.staging
 contrib.tfprof contrib.training

@@ -11,9 +11,11 @@ from penstock.graph.scopes import control_dependencies, name_scope
 from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import ones_like, zeros
 from penstock.ops.array.pack import stack
-from penstock.ops.array.shape_ops import squeeze
+from penstock.ops.array.shape_ops import rank, squeeze
 from penstock.ops.constant import identity
 from penstock.ops.flow.checks import assert_less, assert_non_negative
+from penstock.ops.flow.control_flow import cond
+from penstock.ops.math.compare import equal
 from penstock.ops.math.elementwise import Maximum
 from penstock.ops.math.reduce import reduce_max
 from penstock.ops.sparse.sparse_math import SparseTensorDenseAdd
@@ -26,13 +28,26 @@ def remove_squeezable_dimensions(labels: Any, predictions: Any, expected_rank_di
         labels, predictions = to_tensor(labels), to_tensor(predictions)
         ranks = predictions.shape.ndims, labels.shape.ndims
         if None in ranks:
-            return labels, predictions
+            return _squeezed_in_the_step(labels, predictions, expected_rank_diff)
         extra = ranks[0] - ranks[1] - expected_rank_diff
         if extra == 1 and predictions.shape[-1].is_compatible_with(1):
             predictions = squeeze(predictions, [-1])
         elif extra == -1 and labels.shape[-1].is_compatible_with(1):
             labels = squeeze(labels, [-1])
         return labels, predictions
+
+
+def _squeezed_in_the_step(labels: Tensor, predictions: Tensor, expected_rank_diff: int) -> tuple[Tensor, Tensor]:
+    """The same, where a rank is known only when the graph runs."""
+    difference = rank(predictions) - rank(labels)
+
+    def squeezed(tensor: Tensor, extra: int) -> Tensor:
+        if tensor.shape.ndims is not None and (tensor.shape.ndims == 0 or not tensor.shape[-1].is_compatible_with(1)):
+            return tensor
+        return cond(equal(expected_rank_diff + extra, difference), lambda: squeeze(tensor, [-1]), lambda: tensor)
+
+    predictions = squeezed(predictions, 1)
+    return squeezed(labels, -1), predictions
 
 
 def _checked_classes(values: Tensor, number: Any, what: str) -> Tensor:

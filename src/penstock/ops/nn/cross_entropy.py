@@ -189,9 +189,9 @@ def sparse_softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits
         outer = shape_ops.shape(labels)
         _check_sparse_ranks(labels.shape, logits.shape)
         if logits.shape.ndims == 2:
-            cost, _ = SparseSoftmaxCrossEntropyWithLogits(logits, labels, name=None)
+            cost, _ = SparseSoftmaxCrossEntropyWithLogits(logits, labels, name=name)
         else:
-            flat, _ = SparseSoftmaxCrossEntropyWithLogits(*_flat_pair(labels, logits), name=None)
+            flat, _ = SparseSoftmaxCrossEntropyWithLogits(*_flat_pair(labels, logits), name=name)
             cost = shape_ops.reshape(flat, outer)
             cost.set_shape(labels.shape)
         return cast(cost, half) if half else cost
