@@ -35,6 +35,7 @@ OURS = {
     "_Retval": "the runtime's own: where a fetched value leaves a step",
     "_Send": "the runtime's own: one end of an edge between devices",
     "_Recv": "the runtime's own: the other end",
+    "_Token": "the runtime's own: what travels along a control edge between devices",
     "_CopyIn": "the runtime's own: brings a value into the memory of a device",
     "_CopyOut": "the runtime's own: the way back",
     "_AccumulatorNumDropped": "the gradients that came too late; TensorFlow drops them without a word",

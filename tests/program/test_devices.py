@@ -81,6 +81,52 @@ def test_the_host_and_two_toys_work_together(toy):
         assert toy.copies(0) == (1, 1) and toy.copies(1) == (1, 1)
 
 
+def test_control_edges_between_devices(toy):
+    """They need no kernel of the device, and nothing is copied."""
+    toy.lacks.add("Const")
+    v = tf.Variable([1.0], use_resource=True)
+    with tf.device("/device:TOY:0"):
+        w = tf.get_variable("w", [1], initializer=tf.zeros_initializer(), use_resource=True)
+        assign = w.assign(v)
+    with tf.control_dependencies([assign]):
+        after = v.assign_add([1.0])
+    with tf.Session(config=tf.ConfigProto(allow_soft_placement=True)) as session:
+        session.run(v.initializer)
+        toy.copies()
+        assert session.run(after).tolist() == [2.0] and toy.copies() == (1, 0)
+        assert session.run([assign, after])[0].tolist() == [2.0]
+
+
+@pytest.mark.parametrize("mode", ["background", "eager"])
+def test_native_code_of_the_host_beside_the_device(toy, mode):
+    x = tf.placeholder(tf.float32, [64])
+    before = tf.nn.relu(x * 2.0 + 1.0)
+    with tf.device("/device:TOY:0"):
+        there = before * before + 1.0
+        looped = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y + y), [0, there])[1]
+    after = tf.sqrt(looped * 2.0) - x
+    fed = np.linspace(-1, 1, 64, dtype=np.float32)
+    expected = np.sqrt((np.maximum(fed * 2 + 1, 0) ** 2 + 1) * 16) - fed
+    previous = tf.config.get_compiler()
+    tf.config.set_compiler(mode)
+    try:
+        with tf.Session() as session:
+            for _ in range(6):
+                toy.copies()
+                np.testing.assert_allclose(session.run(after, {x: fed}), expected, rtol=1e-6)
+                assert toy.copies() == (1, 5)  # four conditions, the result
+    finally:
+        tf.config.set_compiler(previous)
+
+
+def test_placement_is_logged(toy, caplog):
+    with tf.device("/device:TOY:0"):
+        y = tf.add(tf.constant(1.0), 1.0, name="y")
+    with caplog.at_level("INFO"), tf.Session(config=tf.ConfigProto(log_device_placement=True)) as session:
+        session.run(y)
+    assert f"y: (Add): {TOY}" in [record.getMessage() for record in caplog.records]
+
+
 def test_the_caller_does_not_share_memory_with_the_device(toy):
     x = tf.placeholder(tf.float32, [2])
     with tf.device("/device:TOY:0"):

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from penstock import errors
 from penstock.distributed.messages import Message
-from penstock.distributed.peers import Peers, checked
+from penstock.distributed.peers import Peers, raise_error_of
 from penstock.distributed.server import in_process
 from penstock.distributed.transports import TransportKind, transport_kind
 
@@ -66,7 +66,7 @@ class _InProcess:
         caller = _Here()
         self._service.handle(message, caller)
         assert caller.answer is not None, "what a client asks for is answered at once"
-        return checked(caller.answer)
+        return raise_error_of(caller.answer)
 
     wait_for = call
 

@@ -153,8 +153,9 @@ class MasterSession:
         found = self._devices.get(task)
         if found is None:
             reply = self._peers.wait_for(task, Message("GetStatus"), end - time.monotonic(), self._check_open)
-            limits = reply.fields["memory_limits"]
-            found = [Device.named(name, limit, reply.fields["incarnation"]) for name, limit in zip(reply.fields["devices"], limits)]
+            names = reply.fields["devices"]
+            limits = reply.fields.get("memory_limits", [Device.memory_limit_bytes] * len(names))  # tasks of earlier versions do not tell
+            found = [Device.named(name, limit, reply.fields["incarnation"]) for name, limit in zip(names, limits)]
             if any(task_of(device.name) != task for device in found):
                 raise errors.InternalError(None, None, f"{self._peers.addresses[task]} is {reply.fields['devices']}, not {task}: is the same cluster "
                                            "given to all tasks?")

@@ -18,8 +18,8 @@ START_PATIENCE = float(os.environ.get("PENSTOCK_START_TIMEOUT", "600"))  # secon
 _PATIENCE = 10.0  # seconds of waiting for a task until that is logged
 
 
-def nothing() -> None:
-    """Does nothing."""
+def no_check() -> None:
+    """Nothing ends the waiting early."""
 
 
 @contextlib.contextmanager
@@ -90,9 +90,9 @@ class Peers:
             reply = self._transport.call(self.address(task), message, timeout)
         except UnavailableError as error:
             raise self._lost(task, error) from None
-        return checked(reply)  # it may tell of another task that is lost
+        return raise_error_of(reply)  # it may tell of another task that is lost
 
-    def wait_for(self, task: str, message: Message, patience: float, check: Callable[[], None] = nothing) -> Message:
+    def wait_for(self, task: str, message: Message, patience: float, check: Callable[[], None] = no_check) -> Message:
         """The reply of a task that may not have started yet; UnavailableError after ``patience`` seconds.
 
         ``check`` is called now and then while it waits, and may raise to end that.
@@ -101,7 +101,7 @@ class Peers:
         while True:
             left = end - time.monotonic()
             try:
-                return checked(self._transport.call(self.address(task), message, max(0.01, min(left, _PATIENCE)), wait=True))
+                return raise_error_of(self._transport.call(self.address(task), message, max(0.01, min(left, _PATIENCE)), wait=True))
             except UnavailableError as error:
                 if left <= _PATIENCE:
                     raise self._lost(task, error) from None
@@ -152,8 +152,8 @@ def deliver_tensor(message: Message, deliver: Deliver) -> None:
         deliver(key, message.tensors[0], None)
 
 
-def checked(reply: Message) -> Message:
-    """A reply; raises the error that it carries."""
+def raise_error_of(reply: Message) -> Message:
+    """Raises the error that a reply carries; returns other replies."""
     if reply.method == ERROR:
         raise error_from(reply.fields)
     return reply

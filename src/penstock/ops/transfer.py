@@ -13,7 +13,7 @@ from penstock.graph.attrs import INT, STRING, STRINGS, TYPE, TYPES
 from penstock.graph.dtypes import int64
 from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape
-from penstock.ops.common import like, nothing, unknown
+from penstock.ops.common import fixed, like, nothing, unknown
 
 
 def rendezvous_key(attrs: dict[str, Any]) -> str:
@@ -65,6 +65,19 @@ class Recv:
 
     shape = unknown()
     gradient = None
+
+
+@op("_Token", "-> tensor: float32")
+class Token:
+    """Nothing: what travels along a control edge that leaves a device with a memory of its own, after the node that it waits for."""
+
+    stateful = on_host = True
+    host_memory = ("tensor",)
+    shape = fixed(0)
+    gradient = None
+
+    def kernel():
+        return np.zeros(0, np.float32)
 
 
 @op("_CopyIn", "tensor: T -> value: T", T=TYPE)

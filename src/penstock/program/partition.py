@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from penstock.graph import dtypes
+from penstock.graph.device import device_type
 from penstock.ops.constant import Const
-from penstock.ops.transfer import Recv, Send
+from penstock.ops.transfer import Recv, Send, Token
+from penstock.program.devices import host_kind
 from penstock.program.ir import Edge, Node, Program
 
 
@@ -48,14 +50,14 @@ def cut(program: Program, side: Callable[[str], str] = str) -> list[Partition]:
     sent: dict[tuple[Node, int, str], Node] = {}
     side_of = {node: side(node.device) for node in program.nodes}
 
-    def brought(producer: Node, index: int, to: Node) -> tuple[Node, int]:
-        here, there = side_of[producer], side_of[to]
-        return (producer, index) if here == there else (_transfer(producer, index, to.device, here, there, parts, sent), 0)
+    def edge_to(node: Node, producer: Node, index: int) -> Edge:
+        here, there = side_of[producer], side_of[node]
+        return (producer, index) if here == there else (_transfer(producer, index, node.device, here, there, parts, sent), 0)
 
     for node in program.nodes:
         part = parts.setdefault(side_of[node], Partition(side_of[node]))
-        node.inputs = [brought(producer, index, node) for producer, index in node.inputs]
-        node.control = [brought(other, -1, node)[0] for other in node.control]
+        node.inputs = [edge_to(node, producer, index) for producer, index in node.inputs]
+        node.control = [edge_to(node, other, -1)[0] for other in node.control]
         part.nodes.append(node)
     return [parts[name] for name in sorted(parts)]
 
@@ -67,17 +69,24 @@ def _transfer(producer: Node, index: int, device: str, here: str, there: str, pa
     if recv is not None:
         return recv
     source = parts[here]
-    what, which = producer, index
+    edge = producer, index
     if index < 0:
-        nothing = {"value": np.zeros(0, np.float32), "dtype": dtypes.float32}
-        what, which = Node(Const, f"{producer.name}/_done{len(sent)}", nothing, control=[producer], device=producer.device), 0
-        source.nodes.append(what)
-    dtype = what.output_dtypes[which].base_dtype
+        edge = _token(producer, len(sent)), 0
+        source.nodes.append(edge[0])
+    dtype = edge[0].output_dtypes[edge[1]].base_dtype
     shared = {"tensor_name": f"edge_{len(sent)}_{producer.name}", "send_device": producer.device, "send_device_incarnation": 1, "recv_device": device,
               "client_terminated": False}
-    source.nodes.append(Node(Send, f"{producer.name}/_send{len(sent)}", {"T": dtype, **shared}, [(what, which)], device=producer.device,
+    source.nodes.append(Node(Send, f"{producer.name}/_send{len(sent)}", {"T": dtype, **shared}, [edge], device=producer.device,
                              origin=producer.origin))
     recv = Node(Recv, f"{producer.name}/_recv{len(sent)}", {"tensor_type": dtype, **shared}, device=device, origin=producer.origin)
     parts.setdefault(there, Partition(there)).nodes.append(recv)
     sent[producer, index, there] = recv
     return recv
+
+
+def _token(producer: Node, number: int) -> Node:
+    """An empty tensor that exists when ``producer`` has run. The host makes it, in native code if it can."""
+    name = f"{producer.name}/_done{number}"
+    if device_type(producer.device) != host_kind().name:
+        return Node(Token, name, {}, control=[producer], device=producer.device)
+    return Node(Const, name, {"value": np.zeros(0, np.float32), "dtype": dtypes.float32}, control=[producer], device=producer.device)
