@@ -43,6 +43,18 @@ def test_a_failed_task_is_started_again_after_a_pause():
     assert state.restarts == 2
 
 
+def test_restarts_are_forgiven_after_healthy_minutes():
+    state = LaunchState([PS, CHIEF, OTHER], 1, 5.0, healthy_after=60.0)
+    state.handle(Begin(), 0.0)
+    for day in range(1, 5):
+        note, = state.handle(Exited(OTHER, 1), day * 1000.0)
+        assert "in 0.5 s (1 of 1)" in note.text
+        state.handle(Tick(), day * 1000.0 + 1.0)
+    assert state.restarts == 4, "all of them are told"
+    note, *_ = state.handle(Exited(OTHER, 1), 4060.9)
+    assert "1 restarts after each other: the job has failed" in note.text
+
+
 @pytest.mark.parametrize("task", [PS, OTHER])
 def test_a_task_that_fails_too_often_ends_the_job(task):
     state = begun(max_restarts=0)

@@ -4,6 +4,7 @@ Paths in it are relative to the folder, or absolute, as the program wrote them.
 """
 from __future__ import annotations
 
+import contextlib
 import glob
 import logging
 import os
@@ -12,7 +13,7 @@ from typing import Any
 
 from google.protobuf import text_format
 
-from penstock.checkpoint.claims import remove_if_there
+from penstock.checkpoint.claims import remove_if_there, temporary_path
 from penstock.checkpoint.protos import CheckpointState
 from penstock.checkpoint.publish import data_path, index_path, write_atomically
 from penstock.checkpoint.version1 import files_of
@@ -119,7 +120,9 @@ def remove_checkpoint(checkpoint_prefix: str, checkpoint_format_version: int = 2
     if checkpoint_format_version == _V1:
         remove_if_there(*files_of(checkpoint_prefix))
         return
-    remove_if_there(index_path(checkpoint_prefix))
-    remove_if_there(*glob.glob(glob.escape(checkpoint_prefix) + data_path("", 0, 0).replace("0", "?")))
+    claim = temporary_path(index_path(checkpoint_prefix))  # if this process ends here, the next save finds it and goes on
+    with contextlib.suppress(FileNotFoundError):
+        os.replace(index_path(checkpoint_prefix), claim)
+    remove_if_there(*glob.glob(glob.escape(checkpoint_prefix) + data_path("", 0, 0).replace("0", "?")), claim)
 
 

@@ -4,6 +4,9 @@ The writer of a temporary file holds a lock on it (flock) until the file has its
 that ends. So an unfinished file whose lock is free was left behind by a dead process, and the next save removes it. A file whose lock is held is left
 alone, however long its writer sleeps.
 
+While data files take their final names, a file with the temporary name of an index is locked (``claim_change``): one that a dead process has left
+tells that there may be data which no index names.
+
 A sharded checkpoint grows in a folder of its own, written by several tasks; there the process that asked for the save holds the lock of a file
 ``owner`` in that folder. Folders without one, and file systems without locks, are judged by their age.
 """
@@ -18,9 +21,16 @@ import time
 import uuid
 from collections.abc import Iterator
 
+from google.protobuf.message import DecodeError
+
+from penstock.checkpoint.protos import BundleHeaderProto
+from penstock.checkpoint.sstable import read_table
+from penstock.errors import DataLossError
+
 _MARK = ".tempstate_"  # TensorFlow's own temporary files have no underscore there, and are not locked
 _ABANDONED = 600  # seconds without a write, after which a file that cannot be locked counts as abandoned
 _OWNER = "owner"
+INDEX = ".index"
 _UNMERGED = re.compile(r"_temp_[0-9a-z]{32}$")
 
 
@@ -113,10 +123,51 @@ def remove_abandoned(prefix: str) -> None:
     for path in glob.glob(os.path.join(glob.escape(os.path.dirname(prefix)), f"*{_MARK}*")):
         with _if_dead(path) as dead:
             if dead:
+                name, _, _ = path.partition(_MARK)
+                if name.endswith(INDEX):
+                    remove_unnamed_data(name.removesuffix(INDEX))
                 remove_if_there(path)  # two tasks may clean up at the same time
     for path in glob.glob(glob.escape(prefix) + ".*.tempstate[!_]*"):  # TensorFlow's
         if _are_old(path):
             remove_if_there(path)
+
+
+@contextlib.contextmanager
+def claim_change(prefix: str) -> Iterator[None]:
+    """While the block lasts, data files of a checkpoint may have names that its index does not know. A claim that is left behind tells of them."""
+    claim = temporary_path(prefix + INDEX)
+    descriptor = create(claim)
+    try:
+        yield
+        remove_unnamed_data(prefix, claim)
+    finally:
+        remove_if_there(claim)
+        os.close(descriptor)
+
+
+def remove_unnamed_data(prefix: str, own_claim: str = "") -> None:
+    """Removes data files of a checkpoint that its index does not name, as all of them if there is no index; not while a live process changes it."""
+    for claim in glob.glob(f"{glob.escape(prefix + INDEX)}{_MARK}*"):
+        if claim != own_claim:
+            with _if_dead(claim) as dead:
+                if not dead and os.path.exists(claim):
+                    return
+    shards = _shards_of(prefix)
+    for path in [] if shards is None else glob.glob(f"{glob.escape(prefix)}.data-?????-of-?????"):
+        if not path.endswith(f"-of-{shards:05d}"):
+            with _if_dead(path) as dead:
+                if dead:
+                    remove_if_there(path)
+
+
+def _shards_of(prefix: str) -> int | None:
+    """How many data files the index of a checkpoint names; 0 if there is no index, None if it cannot be read."""
+    try:
+        return int(BundleHeaderProto.FromString(read_table(prefix + INDEX)[b""]).num_shards)
+    except FileNotFoundError:
+        return 0
+    except (OSError, KeyError, DecodeError, DataLossError):
+        return None
 
 
 # --- folders ---------------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from typing import Any
 
 from tensorboard.compat.proto.versions_pb2 import VersionDef
 
-from penstock.checkpoint.claims import create, locked, remove_if_there, temporary_path
+from penstock.checkpoint.claims import INDEX, claim_change, create, locked, remove_if_there, temporary_path
 from penstock.checkpoint.protos import BundleHeaderProto
 from penstock.checkpoint.sstable import build_table
 
@@ -44,7 +44,7 @@ def sync_if_wanted(descriptor: int) -> None:
 
 def index_path(prefix: str) -> str:
     """The file that says what a checkpoint holds, and where."""
-    return f"{prefix}.index"
+    return prefix + INDEX
 
 
 def data_path(prefix: str, shard: int, shards: int) -> str:
@@ -84,11 +84,12 @@ def sync_folder(path: str) -> None:
 def publish(prefix: str, data: Sequence[str], entries: dict[bytes, Any]) -> None:
     """Makes ``data``, files that are complete and on the disk, and ``entries``, which speak of them by number, the checkpoint ``prefix``."""
     names = _names(prefix, len(data))
-    if os.path.exists(index_path(prefix)) and any(map(os.path.exists, names)):
-        _replace(prefix, data, entries, names)
-    else:
-        _move(data, names)
-        _write_index(prefix, entries, len(data))
+    with claim_change(prefix):
+        if os.path.exists(index_path(prefix)) and any(map(os.path.exists, names)):
+            _replace(prefix, data, entries, names)
+        else:
+            _move(data, names)
+            _write_index(prefix, entries, len(data))
 
 
 def _replace(prefix: str, data: Sequence[str], entries: dict[bytes, Any], names: list[str]) -> None:
@@ -102,7 +103,7 @@ def _replace(prefix: str, data: Sequence[str], entries: dict[bytes, Any], names:
         _link(source, target)
     sync_folder(prefix)
     _write_index(prefix, entries, len(names))
-    remove_if_there(*others)
+    remove_if_there(*others)  # those of earlier processes go when the claim ends
 
 
 def _names(prefix: str, count: int, shards: int | None = None) -> list[str]:

@@ -43,7 +43,7 @@ def main(argv: list[str]) -> int:
         parser.error(f"can't open {options.program!r}: there is no such file")  # otherwise every task would say so, again and again
     if options.ray:
         return _launch_on_ray(plan, options, secret)
-    return launch_local.launch(plan, options.max_restarts, options.grace, secret, options.color)
+    return launch_local.launch(plan, options.max_restarts, options.grace, secret, options.color, healthy_after=options.healthy_after)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -70,6 +70,8 @@ def _add_tasks(add: Callable[..., Any]) -> None:
 
 def _add_running(add: Callable[..., Any]) -> None:
     add("--max-restarts", type=_count, default=3, metavar="N", help="how often a task that fails is started again (default: %(default)s)")
+    add("--healthy-after", type=_seconds, default=300.0, metavar="S", help="a task that has run so many seconds before it fails counts its restarts "
+                                                                          "anew (default: %(default)g)")
     add("--grace", type=_seconds, default=5.0, metavar="S", help="seconds that a task gets to end by itself (default: %(default)g)")
     add("--secret-file", metavar="FILE", help="the cluster's secret; made if it is not there. With PENSTOCK_CLUSTER_SECRET_FILE=FILE "
                                               "`penstock status` can then ask the tasks (default: a secret that only they know)")
@@ -136,4 +138,5 @@ def _launch_on_ray(plan: LaunchPlan, options: argparse.Namespace, secret: str) -
         return 2
     runtime_env = {"working_dir": options.working_dir} if options.working_dir else None
     return engine.launch(plan, runtime_env=runtime_env, address=options.ray_address, cpus=options.cpus, strategy=options.strategy,
-                         max_restarts=options.max_restarts, grace=options.grace, secret=secret, color=options.color)
+                         max_restarts=options.max_restarts, grace=options.grace, secret=secret, color=options.color,
+                         healthy_after=options.healthy_after)

@@ -17,14 +17,15 @@ _BEAT = 0.1  # seconds between two looks at the processes
 
 
 def launch(plan: LaunchPlan, max_restarts: int = 3, grace: float = 5.0, secret: str | None = None, color: str = "auto",
-           out: TextIO | None = None, err: TextIO | None = None) -> int:
+           out: TextIO | None = None, err: TextIO | None = None, healthy_after: float = life.HEALTHY_AFTER) -> int:
     """Runs a job to its end, and returns its exit code. Ctrl-C ends all tasks.
 
     The cluster's secret is ``secret``, or that of this process's environment, or a new one.
     """
     printer = Printer(out or sys.stdout, err or sys.stderr, plan.tasks(), color)
     with Guard() as guard, selectors.DefaultSelector() as selector:
-        return _Local(plan, life.LaunchState(plan.tasks(), max_restarts, grace), printer, guard, selector, cluster_secret_for(secret)).run()
+        state = life.LaunchState(plan.tasks(), max_restarts, grace, healthy_after)
+        return _Local(plan, state, printer, guard, selector, cluster_secret_for(secret)).run()
 
 
 class _Local(Engine):

@@ -1,9 +1,10 @@
 """The life of a launched job as a state machine: what happened goes in, what to do comes out. No processes and no clocks here.
 
-The rules. A task that fails (ends with a code other than 0, or by a signal) is started again, ``max_restarts`` times, after a pause that doubles. The
-workers decide: when all have ended well the job is done, and those that serve (ps) are stopped. When one cannot be started again the job has
-failed with its code. A task that is stopped is asked first, and killed after ``grace`` seconds; the ps are asked when the last worker is gone, so
-that a worker can still write a checkpoint.
+The rules. A task that fails (ends with a code other than 0, or by a signal) is started again, ``max_restarts`` times, after a pause that doubles; one
+that has run for ``healthy_after`` seconds before it failed begins to count anew: a job that runs for weeks has a right to accidents. The workers
+decide: when all have ended well the job is done, and those that serve (ps) are stopped. When one cannot be started again the job has failed with its
+code. A task that is stopped is asked first, and killed after ``grace`` seconds; the ps are asked when the last worker is gone, so that a worker can
+still write a checkpoint.
 """
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from penstock.distributed.launch_plan import Task
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds before a task is started again
+HEALTHY_AFTER = 300.0  # seconds after which a task has run well
 LOST = -1000  # the "exit code" of a task whose machine is gone
 
 WAITING, RUNNING, ENDED = "waiting", "running", "ended"
@@ -82,6 +84,8 @@ Instruction = Start | Signal | Note | Finish
 class _Entry:
     status: str = WAITING
     restarts: int = 0
+    failures: int = 0  # since it last ran well
+    started: float = 0.0
     due: float = 0.0  # when to start it, or when to send the next signal
     ladder: list[int] = field(default_factory=list)  # signals still to be sent
 
@@ -97,10 +101,10 @@ class LaunchState:
     [Finish(code=0)]
     """
 
-    def __init__(self, tasks: Sequence[Task], max_restarts: int = 3, grace: float = 5.0) -> None:
+    def __init__(self, tasks: Sequence[Task], max_restarts: int = 3, grace: float = 5.0, healthy_after: float = HEALTHY_AFTER) -> None:
         self._entries = {task: _Entry() for task in tasks}
         self._deciders = [task for task in tasks if not task.serves] or list(tasks)
-        self._max_restarts, self._grace = max_restarts, grace
+        self._max_restarts, self._grace, self._healthy_after = max_restarts, grace, healthy_after
         self._code: int | None = None  # the job's result, once it is being ended
         self._finished = False
 
@@ -139,13 +143,16 @@ class LaunchState:
                 self._end(0, [signal.SIGTERM, signal.SIGKILL], now)
             return []
         how = describe(event.code)
-        if entry.restarts < self._max_restarts:
-            pause = min(FIRST_PAUSE * 2 ** entry.restarts, LONGEST_PAUSE)
+        if now - entry.started >= self._healthy_after:
+            entry.failures = 0
+        if entry.failures < self._max_restarts:
+            pause = min(FIRST_PAUSE * 2 ** entry.failures, LONGEST_PAUSE)
+            entry.failures += 1
             entry.restarts += 1
             entry.status, entry.due = WAITING, now + pause
-            return [Note(f"{event.task} {how}; starting it again in {pause:g} s ({entry.restarts} of {self._max_restarts})")]
+            return [Note(f"{event.task} {how}; starting it again in {pause:g} s ({entry.failures} of {self._max_restarts})")]
         self._end(exit_code(event.code), [signal.SIGTERM, signal.SIGKILL], now)
-        return [Note(f"{event.task} {how}, {'and was started again ' + str(entry.restarts) + ' times' if entry.restarts else 'no restarts'}: "
+        return [Note(f"{event.task} {how}, {f'{entry.failures} restarts after each other' if entry.failures else 'no restarts'}: "
                      "the job has failed")]
 
     def _interrupted(self, number: int, now: float) -> list[Instruction]:
@@ -168,7 +175,7 @@ class LaunchState:
     def _starts(self, now: float) -> list[Instruction]:
         due = [(task, entry) for task, entry in self._entries.items() if entry.status == WAITING and entry.due <= now]
         for _, entry in due:
-            entry.status = RUNNING
+            entry.status, entry.started = RUNNING, now
         return [Start(task, entry.restarts) for task, entry in due]
 
     def _signals(self, now: float) -> list[Instruction]:

@@ -42,7 +42,8 @@ _TOLD = 2.0  # seconds that a task gets to hear of new addresses
 
 def launch(plan: Plan, *, address: str | None = "auto", cpus: float = 1.0, resources: Mapping[str, Mapping[str, float]] | None = None,
            strategy: str = "SPREAD", max_restarts: int = 3, grace: float = 5.0, secret: str | None = None, color: str = "auto",
-           runtime_env: Mapping[str, Any] | None = None, out: TextIO | None = None, err: TextIO | None = None) -> int:
+           runtime_env: Mapping[str, Any] | None = None, out: TextIO | None = None, err: TextIO | None = None,
+           healthy_after: float = life.HEALTHY_AFTER) -> int:
     """Runs a job to its end on a Ray cluster, and returns its exit code.
 
     ``resources`` gives those of the tasks of a job, where ``cpus`` is not all: ``{"ps": {"CPU": 2, "memory": 8e9}}``. ``strategy`` is that of the
@@ -57,7 +58,7 @@ def launch(plan: Plan, *, address: str | None = "auto", cpus: float = 1.0, resou
     bundles = [{"CPU": cpus, **(resources or {}).get(task.job, {})} for task in tasks]
     group = placement_group(bundles, strategy=strategy)
     try:
-        state = life.LaunchState(tasks, max_restarts, grace)
+        state = life.LaunchState(tasks, max_restarts, grace, healthy_after)
         return _Cluster(plan, state, printer, group, bundles, dict(runtime_env or {}), cluster_secret_for(secret)).run()
     finally:
         remove_placement_group(group)

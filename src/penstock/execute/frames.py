@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.errors import CancelledError, InvalidArgumentError, OpError
+from penstock.errors import CancelledError, InvalidArgumentError, KernelError, OpError
 from penstock.execute.device_plan import DevicePlan
 from penstock.execute.environment import Environment
 from penstock.execute.failures import describe, out_of_time, waiting_at
@@ -188,7 +188,7 @@ class FrameRun:
             place = self._waits_at(frame, number, node, [])
             self.step.rendezvous.recv(_key(frame, number, node), lambda value, error: self.arrived.put((place, [value], error)))  # type: ignore[arg-type]
         elif node.definition is Send:
-            value = inputs[0].read() if self.plan.references[node] else inputs[0]
+            value = _value_of(inputs[0], node) if self.plan.references[node] else inputs[0]
             self.step.rendezvous.send(_key(frame, number, node), value)
             self._deliver(frame, number, node, [])
         elif node in self.plan.waits:
@@ -273,7 +273,7 @@ class FrameRun:
         if node in state.done:
             return
         if value is not DEAD and position in self.plan.references[node] and node.definition.control_flow in _WITHOUT_CALL:
-            value = value.read()
+            value = _value_of(value, node)
         if node not in state.data:
             state.data[node], state.control[node] = self._expected(node, number), len(node.control)
             state.inputs[node] = [None] * len(node.inputs)
@@ -359,3 +359,11 @@ def _key(frame: _Frame, number: int, node: Node) -> str:
     """The key under which a Send and a Recv meet in one iteration."""
     key = rendezvous_key(node.attrs)
     return f"{key};{frame.path};{number}" if frame.parent is not None else key
+
+
+def _value_of(reference: Any, node: Node) -> Any:
+    """The value of a variable for a node that is not called; the error of the node if it has none."""
+    try:
+        return reference.read()
+    except KernelError as error:
+        raise describe(error, node, [reference])  # noqa: B904 (it sets the cause)

@@ -15,7 +15,7 @@ from tensorboard.compat.proto.summary_pb2 import Summary
 
 from penstock.graph.graph import Graph
 from penstock.platform import logging
-from penstock.platform.records import frame
+from penstock.summary.event_file import EventFile
 
 _numbers = itertools.count()
 
@@ -24,7 +24,7 @@ class FileWriter:
     """``tf.summary.FileWriter(logdir)``: adds events to a new file in ``logdir``; also a context manager that closes itself.
 
     Events are buffered; they reach the file after ``max_queue`` events, ``flush_secs`` seconds (noticed at the next event), ``flush()`` or
-    ``close()``.
+    ``close()``. A disk that is full loses events, with a warning, and nothing else (``event_file.py``).
     """
 
     def __init__(self, logdir: str, graph: Graph | None = None, max_queue: int = 10, flush_secs: float = 120, graph_def: GraphDef | None = None,
@@ -34,7 +34,7 @@ class FileWriter:
         self._logdir = os.fspath(logdir)
         self._max_queue, self._flush_secs, self._suffix = max_queue, flush_secs, filename_suffix or ""
         self._lock = threading.Lock()
-        self._file: Any = None
+        self._file: EventFile | None = None
         self._seen_metadata: set[str] = set()
         self._tags_with_metadata: set[str] = set()
         self._open()
@@ -44,10 +44,8 @@ class FileWriter:
     def _open(self) -> None:
         os.makedirs(self._logdir or ".", exist_ok=True)
         name = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}.{next(_numbers)}{self._suffix}"
-        self._file = open(os.path.join(self._logdir, name), "wb")  # noqa: SIM115 (held until close)
-        self._pending, self._flushed = 0, time.monotonic()
-        self._write(Event(wall_time=time.time(), file_version="brain.Event:2"))
-        self._file.flush()
+        self._file = EventFile(os.path.join(self._logdir, name))
+        self._flushed = time.monotonic()
 
     def get_logdir(self) -> str:
         """The folder of the event file."""
@@ -59,10 +57,10 @@ class FileWriter:
             if self._file is None:
                 logging.warning("Attempting to use a closed FileWriter: the event is lost. reopen() the writer to add events.")
                 return
-            self._write(event)
-            self._pending += 1
-            if self._pending >= self._max_queue or time.monotonic() - self._flushed >= self._flush_secs:
-                self._flush()
+            self._file.add(event)
+            if len(self._file) >= self._max_queue or time.monotonic() - self._flushed >= self._flush_secs:
+                self._file.flush()
+                self._flushed = time.monotonic()
 
     def add_summary(self, summary: Any, global_step: Any = None) -> None:
         """Adds a Summary proto, or the bytes that a summary op returned."""
@@ -110,18 +108,12 @@ class FileWriter:
             event.step = int(global_step)
         self.add_event(event)
 
-    def _write(self, event: Event) -> None:
-        self._file.write(frame(event.SerializeToString()))
-
-    def _flush(self) -> None:
-        self._file.flush()
-        self._pending, self._flushed = 0, time.monotonic()
-
     def flush(self) -> None:
         """Writes buffered events to the file."""
         with self._lock:
             if self._file is not None:
-                self._flush()
+                self._file.flush()
+                self._flushed = time.monotonic()
 
     def close(self) -> None:
         """Flushes and closes the file."""
