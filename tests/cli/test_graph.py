@@ -106,3 +106,25 @@ def test_programs(tmp_path):
     options = ["--svg", str(tmp_path / "out.svg"), "--runs", "2", "--step", "1", "--quiet"]
     result = python(command, "graph", *options, str(tmp_path / "prog.py"), "100000")
     assert result.stdout.count("step") == 1 and "pruned: 3 nodes" in result.stdout
+
+
+OPTIONS = """\
+import sys
+import tensorflow as tf
+options = tf.GraphOptions(optimizer_options=tf.OptimizerOptions(opt_level=tf.OptimizerOptions.L0 if sys.argv[1] == "L0" else tf.OptimizerOptions.L1))
+with tf.device("/cpu:1"):
+    folded = tf.multiply(tf.constant(2.0), 3.0, name="folded")
+total = tf.add(folded, tf.placeholder_with_default(1.0, [], name="x"), name="total")
+with tf.Session(config=tf.ConfigProto(graph_options=options, device_count={"CPU": 2})) as sess:
+    print(sess.run(total))
+"""
+
+
+@pytest.mark.parametrize("level, stays", [("L0", True), ("L1", False)])
+def test_the_plan_is_the_one_that_the_session_makes(level, stays, tmp_path, capsys):
+    """With its options and its devices, after it was closed."""
+    (tmp_path / "prog.py").write_text(OPTIONS)
+    code, out, _ = run(capsys, "--stages", "placed,optimised", "--svg", tmp_path / "graph.svg", tmp_path / "prog.py", level)
+    placed, optimised = out.split("--- optimised")
+    assert code == 0 and "folded = Mul(" in placed and "CPU:1" in placed
+    assert ("folded = Mul(" in optimised) is stays

@@ -56,7 +56,7 @@ def results(example: Example, source: Any, mode: str, monkeypatch: Any) -> tuple
 
 
 def _holds(region: Any) -> bool:
-    return "op" not in region.demoted and any(node.name == "op" for node in region.body.nodes) and bool(region._ready)
+    return "op" not in region.fallbacks and any(node.name == "op" for node in region.body.nodes) and bool(region._ready)
 
 
 @pytest.mark.parametrize("example", CASES, ids=[example.label for example in CASES])

@@ -1,4 +1,4 @@
-"""A graph as an SVG picture: scopes are boxes, colours are devices, edges carry shapes; a traced step adds what each node cost."""
+"""A graph as an SVG image: scopes are boxes, colours are devices, edges carry shapes; a traced step adds what each node cost."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from penstock.debug.views import NodeView
 
 _COLOURS = ("#cfe3f7", "#fde2c4", "#d3efd3", "#f6d3e0", "#e2d8f5", "#f4efb8", "#cdeeee", "#e6e0d8")
 _LEGEND = 22  # the height of a line of the legend
-_MOST = 400  # boxes in a picture: then scopes are folded, the innermost first
+_MOST = 400  # boxes in an image: then scopes are folded, the innermost first
 _LONG = 300  # an edge that passes many nodes on its way is drawn lightly
 _STYLE = """text{font:11px sans-serif}.op{fill:#666;font-size:9.5px}.scope{fill:#000;fill-opacity:.035;stroke:#999}.title{fill:#555;font-weight:bold}
 .node{stroke:#667}.edge{fill:none;stroke:#889;stroke-width:1.1}.control{stroke-dasharray:3 3;stroke:#b99}.shape{fill:#557;font-size:8.5px}
@@ -18,10 +18,10 @@ _STYLE = """text{font:11px sans-serif}.op{fill:#666;font-size:9.5px}.scope{fill:
 
 
 def draw(views: list[NodeView], title: str = "", depth: int | None = None) -> str:
-    """The picture as text. Scopes that are more than ``depth`` levels deep are folded; without it, as few as keep the picture readable.
+    """The image as text. Scopes that are more than ``depth`` levels deep are folded; without it, as few as keep the image readable.
 
-    >>> picture = draw([NodeView("x", "Placeholder"), NodeView("layer/y", "Relu", inputs=[("x", 0)])])
-    >>> picture.count('class="node"'), picture.count('class="scope"'), picture.count('class="edge"')
+    >>> image = draw([NodeView("x", "Placeholder"), NodeView("layer/y", "Relu", inputs=[("x", 0)])])
+    >>> image.count('class="node"'), image.count('class="scope"'), image.count('class="edge"')
     (2, 1, 1)
     """
     root = tree(views, fitting_depth(views, _MOST) if depth is None else depth)
@@ -76,7 +76,7 @@ def _common(views: list[NodeView]) -> str:
 def _node(box: Box, below: str, view: NodeView, colours: dict[str, str], slowest: int) -> str:
     middle = box.x + box.width / 2
     radius = 4 if box.folded else 14
-    found = [f"<g><title>{escape(view.name if box.folded else node_line(view))}</title>"
+    parts = [f"<g><title>{escape(view.name if box.folded else node_line(view))}</title>"
              f'<rect class="node" x="{box.x:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" rx="{radius}" '
              f'fill="{colours[view.device]}"/>'
              f'<text x="{middle:.1f}" y="{box.y + 14:.1f}" text-anchor="middle">{escape(box.label + (" …" if box.folded else ""))}</text>'
@@ -85,9 +85,9 @@ def _node(box: Box, below: str, view: NodeView, colours: dict[str, str], slowest
         share = min(1.0, view.micros / slowest)
         cost = time_text(view.micros) + (f", {size_text(view.bytes)}" if view.bytes else "")
         low, length = box.y + box.height, max(2, share * (box.width - 16))
-        found.append(f'<rect class="heat" x="{box.x + 8:.1f}" y="{low - 4:.1f}" width="{length:.1f}" height="3"/>'
+        parts.append(f'<rect class="heat" x="{box.x + 8:.1f}" y="{low - 4:.1f}" width="{length:.1f}" height="3"/>'
                      f'<text class="cost" x="{middle:.1f}" y="{low + 9:.1f}" text-anchor="middle">{escape(cost)}</text>')
-    return "".join(found) + "</g>"
+    return "".join(parts) + "</g>"
 
 
 def _edges(views: list[NodeView], owner: dict[str, Box]) -> Iterable[str]:

@@ -111,7 +111,7 @@ class DebugDumpDir:
         self._nodes = {node.name: node for node in GraphDef.FromString(Event.FromString(record).graph_def).node}
 
     def _load(self) -> list[DebugTensorDatum]:
-        found = []
+        data = []
         for entry in sorted(os.listdir(self._root)):
             if not entry.startswith("_tfdbg_device_"):
                 continue
@@ -119,8 +119,8 @@ class DebugDumpDir:
             top = os.path.join(self._root, entry)
             for folder, _, files in os.walk(top):
                 scope = os.path.relpath(folder, top).replace(os.sep, "/")
-                found += [DebugTensorDatum(os.path.join(folder, name), device, "" if scope == "." else scope) for name in files]
-        return found
+                data += [DebugTensorDatum(os.path.join(folder, name), device, "" if scope == "." else scope) for name in files]
+        return data
 
     @property
     def dumped_tensor_data(self) -> list[DebugTensorDatum]:
@@ -143,14 +143,14 @@ class DebugDumpDir:
 
         Nodes whose names match the regular expression ``exclude_node_names`` are left out.
         """
-        found = []
+        matches = []
         for datum in self._data:
             left_out = exclude_node_names is not None and re.match(exclude_node_names, datum.node_name)
             if not left_out and device_name in (None, datum.device_name) and predicate(datum, datum.get_tensor()):
-                found.append(datum)
-                if len(found) == first_n:
+                matches.append(datum)
+                if len(matches) == first_n:
                     break
-        return found
+        return matches
 
     def get_tensors(self, node_name: str, output_slot: int, debug_op: str, device_name: str | None = None) -> list[np.ndarray]:
         """The values of one output."""
@@ -162,11 +162,11 @@ class DebugDumpDir:
 
     def _watched(self, node_name: str, output_slot: int, debug_op: str, device_name: str | None) -> list[DebugTensorDatum]:
         wanted = (node_name, output_slot, debug_op)
-        found = [datum for datum in self._data
+        matches = [datum for datum in self._data
                  if (datum.node_name, datum.output_slot, datum.debug_op) == wanted and device_name in (None, datum.device_name)]
-        if not found:
+        if not matches:
             raise ValueError(f"Watch key \"{node_name}:{output_slot}:{debug_op}\" does not exist in the debug dump")
-        return found
+        return matches
 
     def devices(self) -> list[str]:
         """The devices that dumped something."""
@@ -190,15 +190,15 @@ class DebugDumpDir:
 
     def transitive_inputs(self, node_name: str, include_control: bool = True, device_name: str | None = None) -> list[str]:
         """All nodes behind a node."""
-        found: dict[str, None] = {}
+        reached: dict[str, None] = {}
         waiting = [node_name]
         while waiting:
             name = waiting.pop()
             sources = self.node_inputs(name) + (self.node_inputs(name, True) if include_control else [])
-            fresh = [source for source in sources if source not in found]
-            found.update(dict.fromkeys(fresh))
+            fresh = [source for source in sources if source not in reached]
+            reached.update(dict.fromkeys(fresh))
             waiting += fresh
-        return list(found)
+        return list(reached)
 
     def _node(self, name: str) -> Any:
         if name not in self._nodes:

@@ -55,7 +55,7 @@ class Master:
     def end_forgotten(self, now: float) -> None:
         """Ends the sessions of clients that are gone; to be called now and then.
 
-        Of foreign clients it is not known when they go: theirs end when nobody has used them for long.
+        Of foreign clients it is not known when they go: theirs end when they have not been used for long.
         """
         for handle, session in list(self._sessions.items()):
             lost = session.client_lost
@@ -67,11 +67,11 @@ class Master:
 
     def session(self, handle: str) -> MasterSession:
         """The session with this handle; AbortedError if there is none."""
-        found = self._sessions.get(handle)
-        if found is None:
+        session = self._sessions.get(handle)
+        if session is None:
             raise AbortedError(None, None, f"Session {handle} is not found on {self._worker.task}: the task was restarted, or the session was "
                                "closed.")
-        return found
+        return session
 
     def sessions(self) -> list[MasterSession]:
         """All sessions that are open."""

@@ -44,7 +44,7 @@ class MasterSession:
         self._handle, self._config, self._worker, self._peers = handle, config, worker, peers
         self._graph = Graph()
         self._plans: dict[Any, Plan] = {}
-        self._told: set[str] = set()  # tasks that may know parts of this session
+        self._registered_with: set[str] = set()  # tasks that may know parts of this session
         self._devices: dict[str, list[Device]] = {worker.task: worker.devices}
         self._lock = threading.Lock()  # guards the graph and the plans
         self._steps: dict[int, StepRun] = {}
@@ -126,7 +126,7 @@ class MasterSession:
     def _end_parts(self) -> None:
         with self._lock:
             self._plans = {}
-            tasks, self._told = self._told, set()
+            tasks, self._registered_with = self._registered_with, set()
         for task in tasks:
             if task == self._worker.task:
                 self._worker.end_session(self._handle)
@@ -150,20 +150,20 @@ class MasterSession:
             raise self._closed
 
     def _devices_of(self, task: str, end: float) -> list[Device]:
-        found = self._devices.get(task)
-        if found is None:
+        devices = self._devices.get(task)
+        if devices is None:
             reply = self._peers.wait_for(task, Message("GetStatus"), end - time.monotonic(), self._check_open)
             names = reply.fields["devices"]
             limits = reply.fields.get("memory_limits", [Device.memory_limit_bytes] * len(names))  # tasks of earlier versions do not tell
-            found = [Device.named(name, limit, reply.fields["incarnation"]) for name, limit in zip(names, limits)]
-            if any(task_of(device.name) != task for device in found):
+            devices = [Device.named(name, limit, reply.fields["incarnation"]) for name, limit in zip(names, limits)]
+            if any(task_of(device.name) != task for device in devices):
                 raise errors.InternalError(None, None, f"{self._peers.addresses[task]} is {reply.fields['devices']}, not {task}: is the same cluster "
                                            "given to all tasks?")
-            self._devices[task] = found
-        return found
+            self._devices[task] = devices
+        return devices
 
     def _candidates(self, program: Program, end: float) -> list[Device]:
-        """The devices of those tasks that nodes of a program name, in the order of preference: nobody else has to be up."""
+        """The devices of those tasks that nodes of a program name, in the order of preference: no other task has to be up."""
         needed = {self._worker.task}
         for name in {node.device for node in program.nodes}:
             spec = DeviceSpec.from_string(name)
@@ -218,7 +218,7 @@ class MasterSession:
         return [PlannedPart(part.task, self._register_part(part, addresses), part.feeds, part.results) for part in parts]
 
     def _register_part(self, part: Part, addresses: dict[str, str]) -> str:
-        self._told.add(part.task)
+        self._registered_with.add(part.task)
         if part.task == self._worker.task:
             return self._worker.register(self._handle, part.graph_def(), part.fetches, part.frames, self._config)
         message = Message("RegisterGraph", {"session": self._handle, "fetches": part.fetches, "frames": part.frames, "addresses": addresses},

@@ -110,7 +110,7 @@ class StepRun:
             if reply is None or len(reply.tensors) != len(part.results):
                 self._event(step_state.Failed(part.task, error or InternalError(None, None, f"{part.task} gave a wrong number of results")))
             else:
-                self._part_done(part, reply.tensors, _told(reply, sent))
+                self._part_done(part, reply.tensors, _metadata_of(reply, sent))
 
         conversation = self._peers.start(part.task, message, answered, lambda more: deliver_tensor(more, deliver))
         self._conversations.append(conversation)
@@ -176,7 +176,7 @@ def _now() -> int:
     return time.time_ns() // 1000
 
 
-def _told(reply: Message, sent: int) -> RunMetadata | None:
+def _metadata_of(reply: Message, sent: int) -> RunMetadata | None:
     """What a task tells of its part, by the clock of this one."""
     if not reply.blobs:
         return None

@@ -1,9 +1,9 @@
 """The steps of a worker: each has a rendezvous in which the tasks of a cluster meet.
 
-Contract. A step is known by a number that its master chose. Its rendezvous is there from the first moment somebody
-speaks of it, be it the master that starts the step here or another task that wants its tensors, until the part has run
+Contract. A step is known by a number that its master chose. Its rendezvous is there from its first
+mention, by the master that starts the step here or by another task that wants its tensors, until the part has run
 here and every tensor for others has been handed out, or until the step is aborted. A tensor for another task goes into
-that task's outbox, and from there to whoever speaks for the task as soon as somebody does. A step runs once: its number
+that task's outbox, and from there to the task as soon as it can be reached. A step runs once: its number
 is refused afterwards, so that a request that arrives twice does nothing twice.
 """
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Outbox:
             sink(key, value)
 
     def attach(self, sink: Callable[[str, Any], None], ended: Callable[[BaseException | None], None]) -> None:
-        """Somebody takes what is there and what will be; ``ended(error)`` is called once after the last."""
+        """Takes what is there and what will be; ``ended(error)`` is called once after the last."""
         while True:
             with self._lock:
                 held, self._held = self._held, []
@@ -193,7 +193,7 @@ class Steps:
         with self._lock:
             rendezvous = self._entry(number).rendezvous
         rendezvous.connected.add(task)
-        rendezvous.outbox(task).attach(sink, _not_told)
+        rendezvous.outbox(task).attach(sink, _reply_tells)
         return rendezvous.arrived
 
     def attach(self, number: int, receiver: str, sink: Callable[[str, Any], None], ended: Callable[[BaseException | None], None]) -> None:
@@ -234,7 +234,7 @@ class Steps:
         with self._lock:
             late = [number for number, entry in self._entries.items() if not entry.running and now - entry.since > _FORGOTTEN_AFTER]
         for number in late:
-            self.abort(number, AbortedError(None, None, f"nobody came for what step {number} left on {self._task}"))
+            self.abort(number, AbortedError(None, None, f"no task came for what step {number} left on {self._task}"))
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -258,5 +258,5 @@ class Steps:
             del self._ended[self._order.popleft()]
 
 
-def _not_told(error: BaseException | None) -> None:
+def _reply_tells(error: BaseException | None) -> None:
     """The reply to the request that runs the part tells of the end."""

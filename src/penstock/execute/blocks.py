@@ -1,7 +1,7 @@
 """Large arrays in blocks: a kernel whose elements, or rows, have nothing to do with each other can run over some of them at a time.
 
-Its result can then be written over an input that nobody needs any more, and its temporaries stay in the cache. A step of NumPy kernels so needs
-little more memory than one of native code.
+Its result can then be written over an input that is not needed any more, and its temporaries stay in the cache. So a step of NumPy kernels
+needs little more memory than one of native code.
 """
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def runs_in_blocks(node: Node) -> bool:
 
 
 def unshared(values: list[Any], positions: Sequence[int]) -> list[np.ndarray]:
-    """The large arrays at these positions of a list that nobody else holds: they are neither in use nor a part of something that is."""
+    """The large arrays at these positions of a list that alone holds them: they are neither in use nor a part of something that is."""
     return [values[position] for position in positions if sys.getrefcount(values[position]) <= _SOLE_HOLDER and _is_own(values[position])]
 
 
@@ -105,14 +105,14 @@ def _run(kernel: Kernel, inputs: Sequence[Any], cut: Sequence[bool], spare: Sequ
     homes: list[np.ndarray] = []
     for start in range(0, length, step):
         block = slice(start, start + step)
-        found = kernel(*[value[block] if each else value for value, each in zip(inputs, cut)])
-        results = found if isinstance(found, tuple) else (found,)
+        output = kernel(*[value[block] if each else value for value, each in zip(inputs, cut)])
+        results = output if isinstance(output, tuple) else (output,)
         if not homes:
             free = list(spare)
             homes = [_home(free, shape or (length, *result.shape[1:]), result.dtype) for result in results]
         for home, result in zip(homes, results):
             (home.reshape(-1) if shape else home)[block] = result
-    return tuple(homes) if isinstance(found, tuple) else homes[0]
+    return tuple(homes) if isinstance(output, tuple) else homes[0]
 
 
 def _home(free: list[np.ndarray], shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:

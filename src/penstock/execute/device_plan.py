@@ -28,8 +28,8 @@ class DevicePlan:
     """The tables of one device. ``regions`` are those among its nodes that stand for several.
 
     kernels[i](*inputs) runs node i, whose inputs are in slots ``inputs[i]``; ``references[i]`` are the positions among them that hold a Ref but are
-    taken by value; the results go to slots ``outputs[i]`` (an int if the op has exactly one output). ``frees[i]`` are the slots that nobody but
-    node i, if at all, needs any more when nodes run in order; ``spares[i]`` are the positions of inputs in them that its kernel may write over.
+    taken by value; the results go to slots ``outputs[i]`` (an int if the op has exactly one output). ``frees[i]`` are the slots that only
+    node i, if any, still needs when nodes run in order; ``spares[i]`` are the positions of inputs in them that its kernel may write over.
     ``pending[i]`` is how many nodes must have run before i, ``successors[i]`` who waits for i, ``uses`` how many nodes read a slot. ``waits[i]`` says
     that the kernel may block; ``receives[i]`` is the rendezvous key of a Recv, else None.
     """
@@ -79,7 +79,7 @@ class DevicePlan:
                 last[slot] = index
         for index, slots in enumerate(self.outputs):
             for slot in [slots] if type(slots) is int else slots:
-                last.setdefault(slot, index + 1)  # nobody reads it
+                last.setdefault(slot, index + 1)  # it is never read
         self.frees: list[tuple[Slot, ...]] = [()] * (len(self.nodes) + 1)
         for slot, index in last.items():
             if slot not in kept:

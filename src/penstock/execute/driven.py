@@ -1,8 +1,8 @@
-"""A part of a step without a thread of its own: whoever brings what it waits for goes on with it, until it waits again.
+"""A part of a step without a thread of its own: the thread that brings what it waits for goes on with it, until it waits again.
 
 For parts with little to compute, whose tensors come one by one from other tasks: the thread that read a tensor runs the nodes that it makes
 ready, which costs less than to wake another thread for them. A kernel that would wait for a queue or an accumulator stands in its line, and
-whoever changes that then calls it again; other kernels that wait get a thread of the pool, which then goes on.
+the thread that changes that then calls it again; other kernels that wait get a thread of the pool, which then goes on.
 """
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class DrivenRun(DeviceRun):
                 self._ended(index, result, error)
             elif index in self._suspended:
                 self._attempt(index)
-            del result  # nobody holds a value longer than it is needed
+            del result  # a value is held no longer than it is needed
 
     def _start(self, index: int) -> None:
         if self.part.nodes[index].definition.resumable:
@@ -135,7 +135,7 @@ class DrivenRun(DeviceRun):
             grace.start()
 
     def _nothing_else(self, index: int) -> bool:
-        """A kernel never waits in the thread of somebody who brought a tensor."""
+        """A kernel never waits in a thread that brought a tensor."""
         return False
 
     def resume(self, index: int) -> None:

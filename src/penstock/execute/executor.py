@@ -118,7 +118,7 @@ class DeviceRun:
 
     def _nothing_else(self, index: int) -> bool:
         """May a kernel that waits do so in this thread? If nothing can go on meanwhile, and it notices the end of the step by itself."""
-        return not self.ready and not self.under_way and self.step.deadline is None and self.part.nodes[index].definition.heeds_step
+        return not self.ready and not self.under_way and self.step.deadline is None and self.part.nodes[index].definition.cancellable
 
     def _call(self, index: int) -> Any:
         part, node = self.part, self.part.nodes[index]

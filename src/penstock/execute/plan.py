@@ -11,12 +11,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from penstock.errors import CancelledError, KernelError, OpError
-from penstock.execute.device_plan import DevicePlan, RegionKernel, Slot
+from penstock.execute.device_plan import DevicePlan, Slot
 from penstock.execute.driven import DrivenRun
 from penstock.execute.environment import Environment
 from penstock.execute.executor import DeviceRun, run_in_order, run_together
 from penstock.execute.failures import describe
-from penstock.execute.regions import with_regions
+from penstock.execute.regions import Regioned, with_regions
 from penstock.execute.report import Described
 from penstock.execute.step import Step, working_for
 from penstock.execute.trace import Recorder
@@ -54,18 +54,15 @@ class PackedPlan:
     """A program, placed and cut, with the slots of its feeds and fetches."""
 
     def __init__(self, program: PartitionedProgram, environment: Environment, why_numpy: str) -> None:
-        """Takes over the nodes of the parts: they are rewired around regions, unless there is a reason against native code."""
         self.why_numpy = why_numpy
         parts, fetches = program.parts, program.fetches
         self.device_plans: list[DevicePlan] = []
         self._feed_places: list[list[tuple[int, Slot]]] = []  # per device: (which feed, its slot)
         waits = [node for part in parts for node in part.nodes if blocks(node)]
         for part in parts:
-            args = [node for node in part.nodes if node in program.args]
-            nodes, regions = part.nodes, dict[Node, RegionKernel]()
+            nodes, args, fetches, regions = Regioned(part.nodes, [node for node in part.nodes if node in program.args], fetches, {})
             if not why_numpy and kind_of(part.device).native:
-                nodes, moved, regions = with_regions(nodes, fetches, args, environment)
-                fetches = [moved.get(edge, edge) for edge in fetches]
+                nodes, args, fetches, regions = with_regions(nodes, args, fetches, environment)
             if len(waits) == 1:
                 nodes = _waiting_last(nodes)
             slots = {node: slot for slot, node in enumerate(args)}
@@ -76,7 +73,7 @@ class PackedPlan:
         self.once = [node for part in self.device_plans for node in part.nodes]
         self._serial = len(self.device_plans) <= 1 and all(part.serial for part in self.device_plans)
         self._waits_once = len(self.device_plans) <= 1 and len(waits) <= 1  # nothing could go on meanwhile
-        self._in_order = self._waits_once and all(node.definition.heeds_step for node in waits)  # in the caller's thread
+        self._in_order = self._waits_once and all(node.definition.cancellable for node in waits)  # in the caller's thread
 
     @property
     def drivable(self) -> PackedPlan | None:

@@ -62,7 +62,7 @@ def complaint(node: Node, inputs: list[Any]) -> str | None:
 
 
 def _stand_in(graph: Graph, edge: tuple[Node, int], value: Any) -> Tensor:
-    """A node that has the value of an input: a constant, or a placeholder where it is no array, or a large one.
+    """A node that has the value of an input: a constant, or a placeholder where it is not an array, or a large one.
 
     No shape depends on the elements of a large array. The graph would hold it until the garbage is collected, and a variable whose value
     is held is copied when it is written to.
@@ -95,9 +95,9 @@ def result_checked(node: Node, kernel: Kernel) -> Kernel:
             raise invalid_argument(f"the kernel gave {len(outputs)} outputs, its signature has {len(wanted)}")
         for index, (value, (dtype, shape)) in enumerate(zip(outputs, wanted)):
             if dtype.is_numpy_compatible and not isinstance(value, Ref):  # which holds its own type
-                found = np.asarray(value)
-                if found.dtype != dtype.np or not shape.is_compatible_with(found.shape):
-                    raise invalid_argument(f"output {index} of the kernel is {found.dtype}{list(found.shape)}, declared are {dtype.name} and {shape}",
+                array = np.asarray(value)
+                if array.dtype != dtype.np or not shape.is_compatible_with(array.shape):
+                    raise invalid_argument(f"output {index} of the kernel is {array.dtype}{list(array.shape)}, declared are {dtype.name} and {shape}",
                                            hint="have the kernel return an array of the declared type, and the shape function tell the truth")
         return result
 

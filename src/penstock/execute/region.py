@@ -74,25 +74,25 @@ class RegionRun:
         self._lock = threading.Lock()
         self._interpretation: Interpreted | None = None  # the nodes for NumPy
         self._unready = 0, 0.0  # runs, and their seconds, before native code took over
-        self._strange = ""  # what came in that native code cannot take
-        self.demoted: dict[str, str] = {}  # names of nodes that are not native, and why
+        self._mismatch = ""  # what came in that native code cannot take
+        self.fallbacks: dict[str, str] = {}  # names of nodes that NumPy runs, and why
 
     def run(self, *inputs: Any) -> list[Any]:
         """The outputs."""
-        if self.demoted or has_small_stack():
+        if self.fallbacks or has_small_stack():
             return self._by_nodes(inputs)
         ready = self._last
-        found = None if ready is None else ready.run(inputs, self._environment)
-        if found is None:
+        outputs = None if ready is None else ready.run(inputs, self._environment)
+        if outputs is None:
             ready = self._find(inputs)
             if ready is not None:
                 self._last = ready
-                found = ready.run(inputs, self._environment)
-        if found is not None:
-            return found
+                outputs = ready.run(inputs, self._environment)
+        if outputs is not None:
+            return outputs
         start = time.perf_counter()
         outputs = self._by_nodes(inputs)
-        if watch.on and not self.demoted:
+        if watch.on and not self.fallbacks:
             self._unready = self._unready[0] + 1, self._unready[1] + time.perf_counter() - start
         return outputs
 
@@ -106,10 +106,10 @@ class RegionRun:
                     borrowed.append(inputs[position])
                 signature = tuple(map(_RELIED_ON, values))
             except KernelError:  # the node that wants it says so
-                self._strange = "a variable had no value yet"
+                self._mismatch = "a variable had no value yet"
                 return None
             except AttributeError as error:
-                self._strange = f"one of its inputs is neither an array nor a variable ({error})"
+                self._mismatch = f"one of its inputs is neither an array nor a variable ({error})"
                 return None
             ready = self._ready.get(signature)
             return ready if ready is not None and ready.compiled else self._prepare(signature, values)
@@ -119,10 +119,10 @@ class RegionRun:
                 ref.give_back()
 
     def describe(self) -> PlanReport:
-        """What its native code did while somebody watched, for all shapes; and which nodes have none."""
+        """What its native code did while it was watched, for all shapes; and which nodes have none."""
         inside = self._interpretation
         alone = [each for each in inside.watched if each.calls and each.node not in inside.regions] if inside is not None else []
-        fallbacks = self._fallbacks([each.node for each in alone])
+        fallbacks = self._fallback_rows([each.node for each in alone])
         kernels = [each.report(each.calls) for each in alone]
         reports = [ready.describe() for ready in self._ready.values() if ready.runs]
         if inside is not None:
@@ -137,18 +137,18 @@ class RegionRun:
     def _by_numpy(self, native_runs: int) -> KernelReport:
         """The runs before native code took over, as one kernel."""
         runs, seconds = self._unready
-        why = self._strange or "native code takes over after a while"
+        why = self._mismatch or "native code takes over after a while"
         nodes, total = self.body.nodes, runs + native_runs
         told = f"{len(nodes)} nodes up to {nodes[-1].name} ({why}: NumPy took {seconds:.2g} s for {runs} of {total} runs)"
         return KernelReport("NumPy", (told,), seconds / total)
 
-    def _fallbacks(self, alone: list[Node]) -> list[tuple[str, str, str]]:
+    def _fallback_rows(self, alone: list[Node]) -> list[tuple[str, str, str]]:
         """Names, op types and reasons of the nodes that NumPy ran; ``alone`` are those that were left over when the region was cut."""
         types = {node.name: node.definition.type for node in self.body.nodes}
-        found = [(name, types.get(name, ""), reason) for name, reason in self.demoted.items()]
-        found += [(node.name, node.definition.type, node.note or why_not_native(node) or "it stands alone beside such a node")
-                  for node in alone if node.inputs and node.name not in self.demoted]
-        return found
+        rows = [(name, types.get(name, ""), reason) for name, reason in self.fallbacks.items()]
+        rows += [(node.name, node.definition.type, node.note or why_not_native(node) or "it stands alone beside such a node")
+                  for node in alone if node.inputs and node.name not in self.fallbacks]
+        return rows
 
     # --- making native code --------------------------------------------------------------------------------------------------------------
 
@@ -158,7 +158,7 @@ class RegionRun:
         if mode == "background" and not works_alone():
             mode = "eager" if self.body.shapes_known else "off"
         with self._lock:
-            if mode == "off" or self.demoted:
+            if mode == "off" or self.fallbacks:
                 return None
             ready = self._ready.get(signature)
             if ready is None:
@@ -200,13 +200,13 @@ class RegionRun:
             defects.report(error)
             if config.strict:
                 raise
-            self.demoted.update(dict.fromkeys((node.name for node in self.body.nodes), repr(error)))
+            self.fallbacks.update(dict.fromkeys((node.name for node in self.body.nodes), repr(error)))
             self._interpretation = None
         return None
 
     def _cut(self, name: str, reason: str) -> None:
         _log.info("NumPy runs %s: %s", name, reason)
-        self.demoted[name] = reason
+        self.fallbacks[name] = reason
         self._interpretation = None
 
     # --- NumPy ---------------------------------------------------------------------------------------------------------------------------
@@ -214,7 +214,7 @@ class RegionRun:
     def _by_nodes(self, inputs: Sequence[Any]) -> list[Any]:
         inside = self._interpretation
         if inside is None:
-            inside = self._interpretation = self._interpret(self.body, self._environment, self.demoted)
+            inside = self._interpretation = self._interpret(self.body, self._environment, self.fallbacks)
         return inside.run(inputs)
 
 
@@ -228,7 +228,7 @@ class _Ready:
         self._borrowed = [position for position in refs if position not in made.updated]
         self.signature, self.compiled = signature, False
         self._start, self._left = numpy_runs // 2, numpy_runs  # how many runs are left when the compiler starts; and now
-        self.runs, self.seconds = 0, [0.0] * len(made.table.calls)  # while somebody watches
+        self.runs, self.seconds = 0, [0.0] * len(made.table.calls)  # while it is watched
         expected = [value.array for value in made.inputs]
         self._fix = [position for position, ((kind, _, _, strides), array) in enumerate(zip(signature, expected))
                      if kind is not np.ndarray or array is None or strides != array.strides]
@@ -263,7 +263,7 @@ class _Ready:
                 values[position] = np.ascontiguousarray(values[position]).reshape(np.shape(values[position]))
             return self._call(values, inputs, environment)
         finally:
-            values.clear()  # before the locks go: the next one who writes shall find the buffers in nobody's hands
+            values.clear()  # before the locks go: the next write must find that nothing else holds the buffers
             for ref in locked:
                 ref.lock.release()
             for ref in borrowed:
@@ -329,7 +329,7 @@ class _Ready:
             raise InnerFailure(first.node, [], MemoryError("a list cannot grow"), failure.loops)
         for item in (first, *[other for other in others if other.node.definition.compose is not None]):
             arguments = [argument(value) for value in item.inputs]
-            if any(each is None for each in arguments):  # nobody but the kernel itself has seen them
+            if any(each is None for each in arguments):  # only the kernel itself has seen them
                 continue
             try:
                 kernel_of(item.node, environment)(*arguments)

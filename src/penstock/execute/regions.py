@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from penstock.execute.device_plan import DevicePlan, RegionKernel
 from penstock.execute.environment import Environment
@@ -11,25 +11,35 @@ from penstock.execute.report import Stopwatch, watch
 from penstock.program.ir import Edge, Node, RegionBody, duplicate
 
 
-def with_regions(nodes: list[Node], kept: Collection[Edge], args: Collection[Node], environment: Environment,
-                 excluded: Collection[str] = ()) -> tuple[list[Node], dict[Edge, Edge], dict[Node, RegionKernel]]:
-    """The nodes of a partition, those that can be native gathered into regions; where outputs that were moved are now; and what runs each region."""
+class Regioned(NamedTuple):
+    """Nodes of which some are regions: what is fed and what is wanted among them, and what runs each region."""
+
+    nodes: list[Node]
+    args: list[Node]
+    outputs: list[Edge]
+    kernels: dict[Node, RegionKernel]
+
+
+def with_regions(nodes: Sequence[Node], args: Sequence[Node], outputs: Sequence[Edge], environment: Environment,
+                 excluded: Collection[str] = ()) -> Regioned:
+    """Copies of the nodes of one device, those that can be native gathered into regions; nodes that are ``excluded``, by their names, stay alone."""
     from penstock.execute.region import RegionRun  # brings in LLVM
     from penstock.native.regions.forming import form  # brings in LLVM
-    nodes, moved, bodies = form(nodes, kept, args, excluded)
-    return nodes, moved, {node: RegionRun(body, environment, Interpretation) for node, body in bodies.items()}
+    nodes, edges = duplicate(nodes, [*((arg, 0) for arg in args), *outputs])
+    fed, wanted = [arg for arg, _ in edges[:len(args)]], edges[len(args):]
+    nodes, moved, bodies = form(nodes, wanted, fed, excluded)
+    kernels: dict[Node, RegionKernel] = {node: RegionRun(body, environment, Interpretation) for node, body in bodies.items()}
+    return Regioned(nodes, fed, [moved.get(edge, edge) for edge in wanted], kernels)
 
 
 class Interpretation:
     """The body of a region as a plan of its own, for NumPy; nodes around those that are ``excluded`` from native code are regions again."""
 
     def __init__(self, body: RegionBody, environment: Environment, excluded: Collection[str]) -> None:
-        nodes, outputs, self.regions = body.nodes, body.outputs, dict[Node, RegionKernel]()
+        nodes, args, outputs, self.regions = Regioned(body.nodes, body.args, body.outputs, {})
         if excluded:
-            nodes, outputs = duplicate(nodes, outputs)  # the body may be read by a compilation, or cut again
-            nodes, moved, self.regions = with_regions(nodes, outputs, body.args, environment, excluded)
-            outputs = [moved.get(edge, edge) for edge in outputs]
-        slots = {node: slot for slot, node in enumerate(body.args)}
+            nodes, args, outputs, self.regions = with_regions(nodes, args, outputs, environment, excluded)
+        slots = {node: slot for slot, node in enumerate(args)}
         self._plan = DevicePlan(nodes, body.nodes[0].device, environment, set(outputs), slots, self.regions)
         self._places = [self._plan.slots[edge] for edge in outputs]
         self.watched: list[Stopwatch] = []

@@ -1,6 +1,6 @@
 """What a plan did: which kernels it ran, how long each took and how much it moved, and what NumPy ran instead of native code, and why.
 
-Whoever runs nodes together (a region) has a ``describe() -> PlanReport`` of what happened inside; ``penstock explain`` asks for it and prints all.
+What runs nodes together (a region) has a ``describe() -> PlanReport`` of what happened inside; ``penstock explain`` asks for it and prints all.
 Seconds, operations and bytes are those of one step on average.
 """
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _bytes(value: Any) -> int:
 
 
 class Watch:
-    """Whether somebody wants to know the time of each kernel: measuring it costs time too."""
+    """Whether the time of each kernel is measured, which costs time too."""
 
     on = False
 

@@ -1,6 +1,6 @@
-"""The memory of large results, used again: a program that fetches large arrays in each step would else get fresh pages from the system each time.
+"""The memory of large results, used again: otherwise a program that fetches large arrays in each step would get fresh pages each time.
 
-``keep`` remembers an array that was handed out. When nobody else holds it any more, ``empty`` makes it the memory of another result of its shape.
+``keep`` remembers an array that was handed out. When nothing else holds it any more, ``empty`` makes it the memory of another result of its shape.
 """
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class Results:
         with self._lock:
             for index in range(len(self._arrays)):
                 if sys.getrefcount(self._arrays[index]) <= _SOLE_HOLDER and _fits(self._arrays[index], shape, dtype):
-                    found = self._arrays[index]
+                    array = self._arrays[index]
                     del self._arrays[index]
-                    self._bytes -= found.nbytes
-                    return found
+                    self._bytes -= array.nbytes
+                    return array
         return np.empty(shape, dtype)
 
     def clear(self) -> None:

@@ -19,7 +19,7 @@ running = threading.local()  # ``running.step``: the step that this thread works
 class Step:
     """One call of ``Session.run``.
 
-    Cancellation happens once: ``cancel`` keeps the first error and calls everybody who registered, who then stop waiting.
+    Cancellation happens once: ``cancel`` keeps the first error and calls all who registered, who then stop waiting.
     ``alone``: no other thread may be calling the same functions at the same time.
     """
 
@@ -92,8 +92,8 @@ def _ignoring() -> tuple[contextvars.ContextVar[Any], Any]:
     """The context variable in which NumPy keeps what to do about 1 / 0, and its value for nothing: ``np.errstate`` takes ten times as long."""
     context = contextvars.Context()
     context.run(np.seterr, all="ignore")
-    [found] = context.items()
-    return found
+    [item] = context.items()
+    return item
 
 
 _errors, _ignored = _ignoring()

@@ -33,9 +33,9 @@ class GrowingPool:
         while True:
             with self._condition:
                 self._idle += 1
-                found = self._condition.wait_for(lambda: bool(self._tasks), _IDLE_SECONDS)
+                has_task = self._condition.wait_for(lambda: bool(self._tasks), _IDLE_SECONDS)
                 self._idle -= 1
-                if not found:
+                if not has_task:
                     return
                 task = self._tasks.popleft()
             task()

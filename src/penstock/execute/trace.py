@@ -31,9 +31,9 @@ class Trace:
         self._offset = time.time_ns() - time.perf_counter_ns()  # event times are told in wall-clock time
 
     def __call__(self, device: str, node: Node, start: int, end: int, outputs: list[Any]) -> None:
-        found = [_describe(value) for value in outputs]
+        described = [_describe(value) for value in outputs]
         with self._lock:
-            self._rows.append((device, node, start, end, found, threading.get_ident()))
+            self._rows.append((device, node, start, end, described, threading.get_ident()))
 
     def step_stats(self) -> StepStats:
         """The collected times as TensorFlow's proto."""

@@ -14,7 +14,7 @@ class Properties:
     # what running it does
     stateful: bool = False  # reads or changes state, or draws random numbers: never folded, merged or dropped
     blocking: bool = False  # the kernel may wait or call into Python code of the user: it gets a thread of its own
-    heeds_step: bool = False  # a blocking kernel that gives up when its step ends: if nothing could go on meanwhile, the caller's thread will do
+    cancellable: bool = False  # a blocking kernel that gives up when its step ends: if nothing could go on meanwhile, the caller's thread will do
     resumable: bool = False  # a blocking kernel that, in a thread which must not wait, does nothing and is called again: see ``state/waiting.py``
     hands_over: bool = False  # what it is given goes to somebody elsewhere (another device), who may be waiting for it
     on_host: bool = False  # the host runs the kernel, whatever the node's device: it moves values and computes none

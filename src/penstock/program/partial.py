@@ -1,6 +1,6 @@
 """A step that is run in parts: feeds come one by one, and what was computed once is not computed again.
 
-Each part is a step of its own, run by whoever runs steps: a local session, or a master over its cluster. What later parts will need of it is fetched
+Each part is a step of its own, run by a local session, or by a master over its cluster. What later parts will need of it is fetched
 along with what the client wants, kept here, and fed to them; an operation that has run is not waited for again. Handles of variables and other
 resources are not values: the operations that give them have no effect and run in every part that needs them.
 """

@@ -81,7 +81,7 @@ def test_a_step_with_random_numbers_is_native():
         with tf.Session() as session:
             session.run(y, {x: np.ones((3, 50), np.float32)})
             regions = regions_of(session)
-    assert [(len(region._ready), region.demoted) for region in regions] == [(1, {})]
+    assert [(len(region._ready), region.fallbacks) for region in regions] == [(1, {})]
 
 
 @pytest.mark.parametrize("size", [0, 1, 31, 64, 65, 40_001])

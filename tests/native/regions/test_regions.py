@@ -41,7 +41,7 @@ def test_a_training_step_is_one_region(monkeypatch):
     step = [each for each in found if any(node.definition.type == "ApplyAdam" for node in each.body.nodes)]
     assert len(step) == 1
     assert step[0]._ready
-    assert not step[0].demoted
+    assert not step[0].fallbacks
 
 
 def test_a_group_of_nodes_does_not_cut_a_region():
@@ -332,7 +332,7 @@ def test_a_node_that_is_not_native_is_cut_out():
     with tf.Session() as session:
         assert session.run(y, {x: np.ones(6), shape: [2, 3]}).shape == (2, 3)
         assert session.run(y, {x: np.ones(6), shape: [3, 2]}).shape == (3, 2)
-        reasons = {name: why for each in regions_of(session) for name, why in each.demoted.items()}
+        reasons = {name: why for each in regions_of(session) for name, why in each.fallbacks.items()}
     assert "computed in the step" in reasons["reshape"]
 
 

@@ -21,7 +21,7 @@ def outcomes(build, monkeypatch):
             found.append(session.run(fetches, feeds))
             regions = regions_of(session)
     assert regions
-    assert all(each._ready and not each.demoted for each in regions)
+    assert all(each._ready and not each.fallbacks for each in regions)
     return found
 
 

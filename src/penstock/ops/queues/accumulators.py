@@ -75,7 +75,7 @@ class _Apply:
 class _Take:
     """Waits for ``num_required`` gradients, then gives the mean (or sum) of all that have come, and starts over."""
 
-    stateful = blocking = heeds_step = resumable = True
+    stateful = blocking = cancellable = resumable = True
     ranks = {"num_required": 0}
     gradient = None
 
@@ -153,7 +153,7 @@ class SparseAccumulatorApplyGradient:
 class SparseAccumulatorTakeGradient:
     """Waits for ``num_required`` gradients, then gives the mean (or sum) of each row that came, and starts over."""
 
-    stateful = blocking = heeds_step = resumable = True
+    stateful = blocking = cancellable = resumable = True
     ranks = {"num_required": 0}
     gradient = None
 

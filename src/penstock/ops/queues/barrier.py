@@ -54,7 +54,7 @@ class BarrierInsertMany:
 class BarrierTakeMany:
     """Takes complete elements, when there are as many."""
 
-    stateful = blocking = heeds_step = True
+    stateful = blocking = cancellable = True
     ranks = {"num_elements": 0}
     gradient = None
 

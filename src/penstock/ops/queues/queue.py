@@ -118,7 +118,7 @@ def no_timeout(timeout_ms: int) -> None:
 class _Enqueue:
     """Adds an element, when there is room for it."""
 
-    stateful = blocking = heeds_step = resumable = True
+    stateful = blocking = cancellable = resumable = True
     shape = nothing()
     gradient = None
 
@@ -132,7 +132,7 @@ class _Enqueue:
 class _EnqueueMany:
     """Adds the slices along the first axis as elements, one by one."""
 
-    stateful = blocking = heeds_step = resumable = True
+    stateful = blocking = cancellable = resumable = True
     shape = nothing()
     gradient = None
 
@@ -181,7 +181,7 @@ def _check_length(handle: Any, n: Any) -> int:
 class _Dequeue:
     """Takes an element, when there is one."""
 
-    stateful = blocking = heeds_step = resumable = True
+    stateful = blocking = cancellable = resumable = True
     gradient = None
 
     def shape(handle, component_types):
@@ -196,7 +196,7 @@ class _Dequeue:
 class _DequeueMany:
     """Takes ``n`` elements, when there are as many, and stacks them."""
 
-    stateful = blocking = heeds_step = resumable = True
+    stateful = blocking = cancellable = resumable = True
     gradient = None
 
     def shape(handle, n, component_types):
@@ -211,7 +211,7 @@ class _DequeueMany:
 class _DequeueUpTo:
     """Takes ``n`` elements, or what a closed queue has left, and stacks them."""
 
-    stateful = blocking = heeds_step = resumable = True
+    stateful = blocking = cancellable = resumable = True
     gradient = None
 
     def shape(handle, n, component_types):

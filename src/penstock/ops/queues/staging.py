@@ -28,7 +28,7 @@ class _Asking:
 class _Moving(_Asking):
     """An op that puts an element into a staging area, or takes one, and waits until it can."""
 
-    blocking = heeds_step = True
+    blocking = cancellable = True
 
     def shape(dtypes):
         return [unknown_shape() for _ in dtypes]
