@@ -18,8 +18,8 @@ from penstock.distributed.messages import MalformedMessage, Message, decode, enc
 from penstock.distributed.wire import CANCEL, DONE, MORE, OPEN, PART
 from penstock.errors import CancelledError, DeadlineExceededError, OpError
 
-Done = Callable[["Message | None", "OpError | None"], None]
-Part = Callable[[Message], None]
+OnDone = Callable[["Message | None", "OpError | None"], None]
+OnPart = Callable[[Message], None]
 Serve = Callable[[Message, "Served"], None]
 
 
@@ -43,7 +43,7 @@ class Request:
 
     __slots__ = ("_done", "_link", "_part", "number")
 
-    def __init__(self, link: Link, number: int, done: Done, part: Part) -> None:
+    def __init__(self, link: Link, number: int, done: OnDone, part: OnPart) -> None:
         self._link, self.number, self._done, self._part = link, number, done, part
 
     def send(self, message: Message) -> None:
@@ -160,7 +160,7 @@ class Link:
         self._callbacks: list[Callable[[], None]] = []
         self._answered = threading.Condition(self._lock)
 
-    def open(self, message: Message, done: Done, part: Part = ignore_part) -> Request:
+    def open(self, message: Message, done: OnDone, part: OnPart = ignore_part) -> Request:
         """Begins a conversation."""
         buffers = encode(message)
         with self._lock:

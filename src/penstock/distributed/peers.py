@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
-from penstock.distributed.link import Done, Part, ignore_part
+from penstock.distributed.link import OnDone, OnPart, ignore_part
 from penstock.distributed.messages import ERROR, Message, error_from
 from penstock.distributed.steps import Deliver
 from penstock.errors import DeadlineExceededError, InternalError, OpError, UnavailableError, exception_type_from_error_code
@@ -55,7 +55,7 @@ class Transport(Protocol):
     def call(self, address: str, message: Message, timeout: float | None = None, wait: bool = False) -> Message:
         """The reply to a request; with ``wait``, the server at the address may first have to start."""
 
-    def start(self, address: str, message: Message, done: Done, part: Part = ignore_part) -> Conversation:
+    def start(self, address: str, message: Message, done: OnDone, part: OnPart = ignore_part) -> Conversation:
         """Sends a request without waiting for its reply."""
 
     def together(self) -> contextlib.AbstractContextManager[None]:
@@ -108,7 +108,7 @@ class Peers:
                 check()
                 _log.info("still waiting for %s at %s", task, self.address(task))
 
-    def start(self, task: str, message: Message, done: Done, part: Part = ignore_part) -> Conversation:
+    def start(self, task: str, message: Message, done: OnDone, part: OnPart = ignore_part) -> Conversation:
         """Sends a request; ``done`` gets the reply, or the error."""
         def answered(reply: Message | None, error: OpError | None) -> None:
             if isinstance(error, UnavailableError):

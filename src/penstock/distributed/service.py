@@ -181,7 +181,7 @@ class Service:
         return Message("ok", {"handle": handle})
 
     def _run_graph(self, message: Message, caller: Caller) -> Message:
-        order = self._joined(message, caller)
+        order = self._accepted_order(message, caller)
         results, metadata = self._worker.run(_field(message, "handle", str), message.tensors, order)
         return Message("ok", {}, [] if metadata is None else [metadata.SerializeToString()], results)
 
@@ -192,10 +192,10 @@ class Service:
                 self._worker.activity.failed(message.method, error)
             caller.reply(Message("ok", {}, [], results) if error is None else error_message(error))
 
-        order = self._joined(message, caller)
+        order = self._accepted_order(message, caller)
         self._worker.start(_field(message, "handle", str), message.tensors, order, ended)
 
-    def _joined(self, message: Message, caller: Caller) -> RunOrder:
+    def _accepted_order(self, message: Message, caller: Caller) -> RunOrder:
         """How to run a part whose master can now be spoken to."""
         order = _order(message)
         caller.on_gone(lambda: self._worker.abort(order.step, errors.AbortedError(None, None, "the master of the step is gone")))

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 LEASE = 600.0  # seconds that the parts of a lost master are kept: for long, because to miss them costs its session a restart
 
 
-class Connection(Protocol):
+class Speaker(Protocol):
     """Where a master speaks from; see ``link.Served``."""
 
     @property
@@ -33,7 +33,7 @@ class Tenants:
         self._sessions: dict[Any, set[str]] = {}  # by connection
         self._gone: dict[str, float] = {}
 
-    def speaks(self, session: str, caller: Connection) -> None:
+    def speaks(self, session: str, caller: Speaker) -> None:
         """The master of a session registers a part."""
         connection = caller.connection
         with self._lock:
@@ -45,7 +45,7 @@ class Tenants:
             self._sessions[connection] = {session}
         caller.on_lost(lambda: self._lost(connection))
 
-    def speaks_again(self, session: str, caller: Connection) -> None:
+    def speaks_again(self, session: str, caller: Speaker) -> None:
         """The master of a session runs a part."""
         if session in self._gone:
             self.speaks(session, caller)

@@ -15,7 +15,7 @@ from penstock.distributed import poller, unix_sockets
 from penstock.distributed.carrier_grpc import StreamCarrier
 from penstock.distributed.carrier_socket import SocketCarrier
 from penstock.distributed.grpc_common import CLIENT_OPTIONS, CONNECT
-from penstock.distributed.link import Done, Link, Part, Request, ignore_part
+from penstock.distributed.link import Link, OnDone, OnPart, Request, ignore_part
 from penstock.distributed.messages import MalformedMessage, Message
 from penstock.distributed.security import Access, Greeting
 from penstock.distributed.unix_sockets import TICKET
@@ -161,7 +161,7 @@ class _Pending:
         self._early: list[Message] = []
         self._cancelled = False
 
-    def open(self, connect: Callable[[], Link], message: Message, done: Done, part: Part) -> None:
+    def open(self, connect: Callable[[], Link], message: Message, done: OnDone, part: OnPart) -> None:
         """Connects and begins, unless it was given up meanwhile."""
         try:
             link = connect()
@@ -209,7 +209,7 @@ class GrpcTransport:
         except errors.DeadlineExceededError as error:
             raise errors.DeadlineExceededError(None, None, f"{address}: {error.message}") from None
 
-    def start(self, address: str, message: Message, done: Done, part: Part = ignore_part) -> Request | _Pending:
+    def start(self, address: str, message: Message, done: OnDone, part: OnPart = ignore_part) -> Request | _Pending:
         """Begins a conversation."""
         try:
             place = self._address(address)

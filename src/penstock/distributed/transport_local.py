@@ -9,7 +9,7 @@ import queue
 import threading
 from typing import Any
 
-from penstock.distributed.link import Done, Link, Part, Request, ignore_part
+from penstock.distributed.link import Link, OnDone, OnPart, Request, ignore_part
 from penstock.distributed.messages import Message
 from penstock.distributed.service import Service
 from penstock.errors import OpError, UnavailableError, UnknownError
@@ -129,7 +129,7 @@ class LocalTransport:
             raise UnavailableError(None, None, f"no server listens at {address} after {timeout} s")
         return self._network.link(self._origin, address, message.method).call(message, timeout)
 
-    def start(self, address: str, message: Message, done: Done, part: Part = ignore_part) -> Request:
+    def start(self, address: str, message: Message, done: OnDone, part: OnPart = ignore_part) -> Request:
         """Begins a conversation."""
         try:
             link = self._network.link(self._origin, address, message.method)
