@@ -198,6 +198,10 @@ NAMES = {
     "ops.rnn": {"_transpose_batch_time": "penstock.rnn.steps:transpose_batch_time", "rnn_cell_impl": "penstock.rnn.cell:",
                 "_best_effort_input_batch_size": "penstock.rnn.steps:best_effort_input_batch_size"},
     "ops.rnn_cell_impl": {"_concat": "penstock.rnn.cell:concat_sizes", "_zero_state_tensors": "penstock.rnn.cell:zero_state_tensors"},
+    "ops.variable_scope": {"_get_default_variable_store": "penstock.variables.store:variable_store"},
+    "layers.core": {"fully_connected": "penstock.layers.scoped_layers:dense", "FullyConnected": "penstock.layers.scoped_layers:Dense"},
+    "layers.normalization": {"batch_norm": "penstock.layers.scoped_layers:batch_normalization",
+                             "BatchNorm": "penstock.layers.scoped_layers:BatchNormalization"},
     "platform.googletest": {"GetTempDir": "penstock.testing.case:get_temp_dir"},
     "tf2": {"enabled": "penstock.api.behavior:executing_eagerly"},
 }

@@ -15,7 +15,7 @@ from penstock.layers.options import set_weight_options
 from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import ones_like, zeros_like
 from penstock.ops.array.passing import stop_gradient
-from penstock.ops.array.shape_ops import reshape, shape
+from penstock.ops.array.shape_ops import reshape, shape, size
 from penstock.ops.constant import constant, identity
 from penstock.ops.math.elementwise import maximum, minimum
 from penstock.ops.math.powers import sqrt
@@ -49,6 +49,7 @@ class BatchNormalization(Layer):
         set_weight_options(self, "gamma", gamma_initializer, gamma_regularizer, gamma_constraint)
         self.moving_mean_initializer = initializers.get(moving_mean_initializer)
         self.moving_variance_initializer = initializers.get(moving_variance_initializer)
+        self._bessels_correction_test_only = True  # TensorFlow's name: tests clear it to compare the fused op's variance with the plain one
         self.renorm, self.virtual_batch_size, self.adjustment = renorm, virtual_batch_size, adjustment
         self.fused, self.supports_masking = True if fused is None else fused, True
         if renorm:
@@ -187,6 +188,9 @@ class BatchNormalization(Layer):
         output, mean, variance = smart_cond(
             training, lambda: fused_batch_norm(inputs, gamma, beta, **options),
             lambda: fused_batch_norm(inputs, gamma, beta, mean=self.moving_mean, variance=self.moving_variance, is_training=False, **options))
+        if not self._bessels_correction_test_only:
+            number = cast(size(inputs) / size(variance), variance.dtype)
+            variance *= (number - cast(1.0, variance.dtype)) / number
         known = static_truth(training)
         momentum = smart_cond(training, lambda: self.momentum, lambda: 1.0) if known is None else to_tensor(self.momentum)
         if known is not False:

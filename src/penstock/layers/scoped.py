@@ -106,6 +106,10 @@ class Layer(base.Layer):
     def graph(self) -> None:
         """None: layers no longer know a graph."""
 
+    def _compute_output_shape(self, input_shape: Any) -> Any:
+        """``compute_output_shape``, by its name before TensorFlow 1.8."""
+        return self.compute_output_shape(input_shape)
+
     # --- calling -----------------------------------------------------------------------------------------------------
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:

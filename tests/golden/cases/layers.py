@@ -119,6 +119,36 @@ def seeded(tf, np):
         lambda x: layers.dense(x, 2, kernel_initializer=tf.keras.initializers.Orthogonal()))
 
 
+def dynamic(tf, np):
+    """Whether to train is known only when the graph runs: two steps of training, then inference."""
+    def case(call, shape):
+        def build():
+            training = tf.placeholder_with_default(True, [])
+            with tf.variable_scope("model", initializer=_initializer(tf, np)):
+                y = call(_data(tf, np, *shape) * 2.0 + 0.5, training)
+            slopes = np.sin(np.arange(int(np.prod(shape))) * 2.1).reshape(shape).astype(np.float32) + 0.3
+            gradients = tf.gradients(tf.reduce_sum(y * slopes + y * y), tf.trainable_variables())
+            updates = tf.get_collection(tf.GraphKeys.UPDATE_OPS)
+            values = []
+            with tf.Session() as sess:
+                sess.run(tf.global_variables_initializer())
+                for train in (True, True, False):
+                    values += sess.run([y, gradients, updates], {training: train})[:1] + sess.run(tf.global_variables())
+            names = [v.name for v in tf.global_variables()] + [str(len(updates))]
+            return [tf.constant(value, name="value") for value in values] + [tf.constant(names, name="names")]
+        return build
+
+    layers = tf.layers
+    yield "dynamic fused", case(lambda x, training: layers.batch_normalization(x, training=training, momentum=0.9), [2, 3, 3, 4])
+    yield "dynamic plain", case(lambda x, training: layers.batch_normalization(x, training=training, momentum=0.9), [6, 4])
+    yield "dynamic renorm", case(lambda x, training: layers.batch_normalization(
+        x, training=training, renorm=True, renorm_momentum=0.8, renorm_clipping={"rmax": 1.5, "rmin": 0.5, "dmax": 0.5}), [6, 3])
+    yield "dynamic virtual", case(lambda x, training: layers.batch_normalization(x, training=training, virtual_batch_size=2), [4, 3])
+    yield "dynamic adjustment", case(lambda x, training: layers.batch_normalization(
+        x, training=training, adjustment=lambda shape: (tf.fill([3], 1.5), tf.fill([3], 0.25))), [6, 3])
+    yield "dynamic dropout", case(lambda x, training: layers.dense(layers.dropout(x, 0.4, seed=7, training=training), 4), [4, 4])
+
+
 def sharing(tf, np):
     """Scopes, reuse and names."""
     layers = tf.layers
@@ -209,5 +239,5 @@ def errors(tf, np):
 
 def cases(tf, np):
     """All of them."""
-    for part in (single, seeded, sharing, errors):
+    for part in (single, seeded, dynamic, sharing, errors):
         yield from part(tf, np)
