@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 from penstock.graph import raw_ops
@@ -50,10 +50,12 @@ class FuncGraph(Graph):
         """True: this is the graph of a function."""
         return True
 
-    def colocate_with(self, op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
+    @contextmanager
+    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
         """Ops made inside run where ``op`` runs; variables of graphs around this one have their places there."""
         element = getattr(op, "op", op)
-        return super().colocate_with(element if isinstance(element, Operation) else op, ignore_existing)
+        with super().colocate_with(element if isinstance(element, Operation) else op, ignore_existing):
+            yield
 
     def add_input(self, dtype: DType, shape: TensorShape, name: str) -> Tensor:
         """A further argument."""
