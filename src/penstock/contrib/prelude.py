@@ -45,7 +45,7 @@ from penstock.ops.flow.control_flow import cond, while_loop
 from penstock.ops.flow.functional_loops import map_fn
 from penstock.ops.flow.misc import Assert, group, no_op, with_dependencies
 from penstock.ops.linalg.diag import eye, matrix_band_part, matrix_diag, matrix_diag_part, matrix_set_diag
-from penstock.ops.linalg.linalg import cholesky, matrix_triangular_solve
+from penstock.ops.linalg.linalg import cholesky, cholesky_solve, log_matrix_determinant, matrix_determinant, matrix_solve, matrix_triangular_solve
 from penstock.ops.linalg.matmul import matmul
 from penstock.ops.math.add_n import add_n
 from penstock.ops.math.argmax import argmax
@@ -62,12 +62,13 @@ from penstock.ops.math.compare import (
     logical_or,
     not_equal,
 )
+from penstock.ops.math.complex import conj
 from penstock.ops.math.cumulative import cumsum
 from penstock.ops.math.division import div, mod
 from penstock.ops.math.elementwise import abs, maximum, minimum, sign, square, squared_difference
 from penstock.ops.math.math import lbeta, log_sigmoid
 from penstock.ops.math.powers import exp, expm1, log, log1p, pow, rsqrt, sqrt, xlogy
-from penstock.ops.math.reduce import reduce_all, reduce_any, reduce_max, reduce_mean, reduce_prod, reduce_sum
+from penstock.ops.math.reduce import reduce_all, reduce_any, reduce_max, reduce_mean, reduce_min, reduce_prod, reduce_sum
 from penstock.ops.math.rounding import floor
 from penstock.ops.math.special import betainc, digamma, erf, erfc, igamma, igammac, lgamma
 from penstock.ops.math.statistics import reduce_logsumexp

@@ -11,18 +11,24 @@ def cases(tf, np):
     yield from _own(tf, d)
 
 
-def _methods(make, value, names):
+def _method(make, name, value):
+    """A case of one method. (Cases run when all loops are over: what a loop changes must be an argument.)"""
+    def case():
+        method = getattr(make(), name)
+        return method(value) if name in VALUED else method()
+    return case
+
+
+def _family(tf, label, make, parameters, value, names):
     for name in names.split():
-        def case():
-            dist = make()
-            method = getattr(dist, name)
-            return method(value) if name in VALUED else method()
-        yield name, case
+        yield label + "_" + name, _method(make, name, value)
+    yield label + "_gradient", lambda: _gradient(tf, make, value, parameters)
 
 
-VALUED = "log_prob prob log_cdf cdf survival_function log_survival_function".split()
+FUNCTIONS = "log_prob prob log_cdf cdf survival_function log_survival_function"
+VALUED = [*FUNCTIONS.split(), "quantile"]
 STATISTICS = "entropy mean mode variance stddev batch_shape_tensor event_shape_tensor is_scalar_event is_scalar_batch"
-ALL = " ".join(VALUED) + " " + STATISTICS
+ALL = FUNCTIONS + " " + STATISTICS
 
 
 def _gradient(tf, make, value, parameters):
@@ -47,18 +53,23 @@ def _samples(tf, make):
     yield "sample_graph_seed", graph_seed
 
 
+def _sample(label, make):
+    yield label + "_sample_seed", lambda: make().sample([2], seed=7)
+
+
 def _scalars(tf, np, d):
     x = np.array([[0.2], [0.7]], np.float32)
+    row = np.array([0.2, 0.7, 0.4], np.float32)  # Betainc broadcasts nothing
     table = [
         ("normal", lambda: d.Normal([0.5, -1.0, 2.0], [[1.0], [0.3]]), "loc scale", x, ALL),
-        ("normal_far", lambda: d.Normal(0.0, 1.0), "loc scale", np.array([-40.0, -11.0, -3.0, 4.0, 7.0, 30.0], np.float32), " ".join(VALUED)),
+        ("normal_far", lambda: d.Normal(0.0, 1.0), "loc scale", np.array([-40.0, -11.0, -3.0, 4.0, 7.0, 30.0], np.float32), FUNCTIONS),
         ("normal64", lambda: d.Normal(np.float64(0.5), np.float64(2.0)), "loc scale", np.array([-50.0, 0.2, 9.0]), ALL),
         ("uniform", lambda: d.Uniform([0.0, 0.5, -1.0], [1.0, 0.6, 3.0]), "low high", x, ALL.replace("mode", "")),
         ("laplace", lambda: d.Laplace([0.5, -1.0, 2.0], 0.3), "loc scale", x, ALL),
         ("gamma", lambda: d.Gamma([0.5, 1.0, 3.0], 2.0), "concentration rate", x, ALL),
         ("exponential", lambda: d.Exponential([0.5, 1.0, 3.0]), "rate", x, ALL),
-        ("beta", lambda: d.Beta([0.5, 1.5, 3.0], [2.0, 1.5, 0.7]), "concentration1 concentration0", x, ALL),
-        ("student_t", lambda: d.StudentT([0.5, 1.5, 3.0], 0.1, [2.0, 1.5, 0.7]), "df loc scale", x, ALL),
+        ("beta", lambda: d.Beta([0.5, 1.5, 3.0], [2.0, 1.5, 0.7]), "concentration1 concentration0", row, ALL),
+        ("student_t", lambda: d.StudentT([0.5, 1.5, 3.0], 0.1, [2.0, 1.5, 0.7]), "df loc scale", row, ALL),
         ("bernoulli", lambda: d.Bernoulli(logits=[-1.0, 0.3, 2.0]), "logits", np.array([[0], [1]], np.int32), "log_prob prob " + STATISTICS),
         ("bernoulli_probs", lambda: d.Bernoulli(probs=[0.1, 0.6, 0.9], dtype=tf.float32), "probs", np.array([1.0, 0.0, 1.0], np.float32),
          "log_prob prob " + STATISTICS),
@@ -68,13 +79,11 @@ def _scalars(tf, np, d):
          "log_prob prob cdf entropy mode batch_shape_tensor event_shape_tensor"),
     ]
     for label, make, parameters, value, names in table:
-        for name, case in _methods(make, value, names):
-            yield label + "_" + name, case
+        yield from _family(tf, label, make, parameters, value, names)
         for name, case in _samples(tf, make):
             yield label + "_" + name, case
-        yield label + "_gradient", lambda: _gradient(tf, make, value, parameters)
     for q in (0.0, 1e-30, 0.01, 0.3, 0.5, 0.9, 0.999999, 1.0):
-        yield "normal_quantile_%g" % q, lambda: d.Normal([0.5, 1.0], [2.0, 0.1]).quantile(q)
+        yield "normal_quantile_%g" % q, _method(lambda: d.Normal([0.5, 1.0], [2.0, 0.1]), "quantile", q)
     yield "uniform_range", lambda: d.Uniform([0.0, 1.0], 3.0).range()
     yield "reparameterized", lambda: _named(tf, tf.gradients(*(lambda n: (n.sample(5, seed=3), [n.loc, n.scale]))(
         d.Normal(1.0, [2.0, 3.0]))))
@@ -94,12 +103,18 @@ def _vectors(tf, np, d):
         ("multinomial_probs", lambda: d.Multinomial(4.0, probs=[0.1, 0.5, 0.4]), "probs", counts, every),
     ]
     for label, make, parameters, value, names in table:
-        for name, case in _methods(make, value, names):
-            yield label + "_" + name, case
-        yield label + "_gradient", lambda: _gradient(tf, make, value, parameters)
-        yield label + "_sample_seed", lambda: make().sample([2], seed=7)
+        yield from _family(tf, label, make, parameters, value, names)
+        if label != "multinomial":  # its rows are drawn in a loop, whose iterations TensorFlow runs in an order of its own
+            yield from _sample(label, make)
     yield "dirichlet_mode", lambda: d.Dirichlet([2.5, 1.5, 3.0]).mode()
     yield "dirichlet_sample_graph_seed", lambda: (tf.set_random_seed(3), d.Dirichlet([2.5, 1.5, 3.0]).sample(3))[1]
+
+
+def _divergence(d, label, make):
+    yield "kl_" + label, lambda: d.kl_divergence(*make())
+    yield "kl_method_" + label, lambda: (lambda p, q: p.kl_divergence(q))(*make())
+    yield "kl_named_" + label, lambda: d.kl_divergence(*make(), allow_nan_stats=False, name="mine")
+    yield "cross_entropy_" + label, lambda: (lambda p, q: p.cross_entropy(q))(*make())
 
 
 def _divergences(tf, d):
@@ -113,10 +128,7 @@ def _divergences(tf, d):
         ("dirichlet", lambda: (d.Dirichlet([0.5, 1.0]), d.Dirichlet([[0.7, 1.0], [3.0, 4.0]]))),
     ]
     for label, make in pairs:
-        yield "kl_" + label, lambda: d.kl_divergence(*make())
-        yield "kl_method_" + label, lambda: (lambda p, q: p.kl_divergence(q))(*make())
-        yield "kl_named_" + label, lambda: d.kl_divergence(*make(), allow_nan_stats=False, name="mine")
-        yield "cross_entropy_" + label, lambda: (lambda p, q: p.cross_entropy(q))(*make())
+        yield from _divergence(d, label, make)
     yield "kl_missing", lambda: d.kl_divergence(d.Normal(0.0, 1.0), d.Uniform())
     yield "kl_nan", lambda: d.kl_divergence(d.Normal(0.0, -1.0), d.Normal(float("nan"), 1.0), allow_nan_stats=False)
 

@@ -1,0 +1,41 @@
+"""``tf.contrib.distributions``: all distributions, and tools for one's own."""
+from __future__ import annotations
+
+from penstock.api._table import publish
+
+HERE = "penstock.contrib.distributions"
+TABLE = {
+    f"{HERE}.distribution": "Distribution ReparameterizationType FULLY_REPARAMETERIZED NOT_REPARAMETERIZED",
+    f"{HERE}.kullback_leibler": "RegisterKL kl_divergence",
+    f"{HERE}.bernoulli": "Bernoulli Binomial Geometric NegativeBinomial",
+    f"{HERE}.beta": "Beta BetaWithSoftplusConcentration",
+    f"{HERE}.categorical": "Categorical OneHotCategorical",
+    f"{HERE}.deterministic": "Deterministic VectorDeterministic",
+    f"{HERE}.dirichlet": "Dirichlet DirichletMultinomial Multinomial",
+    f"{HERE}.gamma": "Chi2 Chi2WithAbsDf Exponential ExponentialWithSoftplusRate Gamma GammaWithSoftplusConcentrationRate InverseGamma "
+                     "InverseGammaWithSoftplusConcentrationRate",
+    f"{HERE}.independent": "Independent",
+    f"{HERE}.location_scale": "Cauchy Laplace LaplaceWithSoftplusScale Logistic",
+    f"{HERE}.mixture": "Mixture",
+    f"{HERE}.mixture_same_family": "MixtureSameFamily",
+    f"{HERE}.mvn": "MultivariateNormalDiag MultivariateNormalDiagPlusLowRank MultivariateNormalDiagWithSoftplusScale "
+                   "MultivariateNormalFullCovariance MultivariateNormalTriL",
+    f"{HERE}.normal": "Normal NormalWithSoftplusScale normal_conjugates_known_scale_posterior normal_conjugates_known_scale_predictive",
+    f"{HERE}.numerics": "reduce_weighted_logsumexp softplus_inverse",
+    f"{HERE}.positive": "HalfNormal Kumaraswamy Poisson",
+    f"{HERE}.relaxed": "ExpRelaxedOneHotCategorical RelaxedBernoulli RelaxedOneHotCategorical",
+    f"{HERE}.seeds": "SeedStream",
+    f"{HERE}.student_t": "StudentT StudentTWithAbsDfSoftplusScale",
+    f"{HERE}.transformed": "ConditionalDistribution ConditionalTransformedDistribution TransformedDistribution",
+    f"{HERE}.triangular": "fill_triangular fill_triangular_inverse matrix_diag_transform tridiag",
+    f"{HERE}.uniform": "Uniform",
+    # Modules inside, which programs reach through: their names are here.
+    "penstock.api.contrib.distributions:": "python ops",
+}
+MISSING = (
+    "Autoregressive BatchReshape PoissonLogNormalQuadratureCompound QuantizedDistribution SinhArcsinh VectorDiffeomixture VectorExponentialDiag "
+    "VectorLaplaceDiag VectorSinhArcsinhDiag WishartCholesky WishartFull assign_log_moving_mean_exp assign_moving_mean_variance auto_correlation "
+    "estimator_head_distribution_regression moving_mean_variance percentile quadrature_scheme_lognormal_gauss_hermite "
+    "quadrature_scheme_lognormal_quantiles quadrature_scheme_softmaxnormal_gauss_hermite quadrature_scheme_softmaxnormal_quantiles"
+)
+publish(__name__, TABLE, "bijectors", MISSING)
