@@ -76,7 +76,7 @@ class Snapshot:
         return input
 
     def native(emit, input):
-        return emit.move.copied(input)
+        return emit.move.copy_of(input)
 
     def gradient(op, dy):
         return dy

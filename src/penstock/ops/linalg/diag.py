@@ -147,7 +147,7 @@ class MatrixSetDiag:
         return result
 
     def native(emit, input, diagonal):
-        result = emit.move.copied(input)
+        result = emit.move.copy_of(input)
         emit.move.copy(diagonal, emit.move.view(MatrixDiagPart.kernel, result))
         return result
 
