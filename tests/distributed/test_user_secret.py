@@ -103,7 +103,8 @@ def test_who_may_connect_is_said(caplog, monkeypatch):
 _CLIENT = """
 import os, sys
 import penstock as tf
-from penstock.distributed import client
+from penstock.distributed import client, transports
+transports.transport_kind("grpc")  # what it imports, it imports here
 import grpc
 target = sys.argv[1]
 if sys.argv[2] != "self":
