@@ -30,7 +30,7 @@ class Pool(NamedTuple):
 
 
 class Mean(NamedTuple):
-    """The mean over the picture: [batch, height, width, channels] becomes [batch, channels]."""
+    """The mean over the image: [batch, height, width, channels] becomes [batch, channels]."""
 
 
 class Dense(NamedTuple):
@@ -54,7 +54,7 @@ class Residual(NamedTuple):
 
 
 class Net(NamedTuple):
-    """A network and the height and width of its pictures."""
+    """A network and the height and width of its images."""
 
     size: int
     layers: tuple
@@ -110,5 +110,5 @@ class Step(NamedTuple):
 
 
 def batch_of(case: str) -> int:
-    """The pictures of a step: ``alexnet_16`` has 16."""
+    """The images of a step: ``alexnet_16`` has 16."""
     return int(case.rpartition("_")[2])

@@ -184,5 +184,5 @@ MODELS = {function.__name__: function for function in (
 
 
 def make(case, variant):
-    """The step of a case; the variant ``channels_last`` keeps pictures in NHWC."""
+    """The step of a case; the variant ``channels_last`` keeps images in NHWC."""
     return MODELS[case]() if case in MODELS else torch_convnets.make(case, variant == "channels_last")

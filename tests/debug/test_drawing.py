@@ -1,4 +1,4 @@
-"""Graphs as text and as pictures."""
+"""Graphs as text and as drawings."""
 from __future__ import annotations
 
 import random
@@ -63,9 +63,9 @@ def test_a_large_graph_is_folded():
     views = [NodeView(f"s{number % 20}/t{number % 7}/n{number}", "Add", inputs=[(f"s{chance.randrange(20)}/t0/n0", 0)]) for number in range(3000)]
     depth = fitting_depth(views, 400)
     assert depth == 1 and visible(tree(views, depth)) == 140
-    picture = draw(views)
-    ElementTree.fromstring(picture)
-    assert "22 nodes" in picture or "21 nodes" in picture
+    drawing = draw(views)
+    ElementTree.fromstring(drawing)
+    assert "22 nodes" in drawing or "21 nodes" in drawing
 
 
 def model():
@@ -79,7 +79,7 @@ def model():
     return graph
 
 
-def test_a_picture_has_nodes_scopes_devices_shapes_and_costs():
+def test_a_drawing_has_nodes_scopes_devices_shapes_and_costs():
     views = of_graph(model().get_operations())
     metadata = tf.RunMetadata()
     metadata.step_stats.dev_stats.add(device="/cpu:0").node_stats.add(node_name="layer/y", all_end_rel_micros=2500)

@@ -39,7 +39,7 @@ def variable(*shape: int, resource: bool = False) -> Any:
     return tf.Variable(numbers(*shape), use_resource=resource)
 
 
-def pictures_with_channels_first() -> Any:
+def images_with_channels_first() -> Any:
     x = tf.placeholder(tf.float32, [None, 3, 9, 8])
     y = tf.nn.conv2d(x, variable(3, 3, 3, 6), [1, 1, 1, 1], "SAME", data_format="NCHW")
     y = tf.nn.relu(tf.nn.bias_add(y, variable(6), data_format="NCHW"))
@@ -88,7 +88,7 @@ def control_flow() -> Any:
     return [loss, total], tf.train.RMSPropOptimizer(0.01).minimize(loss), {x: numbers(3, 3)}
 
 
-NETWORKS = [pictures_with_channels_first, recurrent_cell, attention, adaptive_moments, control_flow]
+NETWORKS = [images_with_channels_first, recurrent_cell, attention, adaptive_moments, control_flow]
 
 
 # --- what they give ------------------------------------------------------------------------------------------------------------------------

@@ -21,16 +21,16 @@ class Shown(Observer):
         self.programs, self.parts, self.plans = [], [], []
 
     def program(self, stage, program):
-        self.programs.append((stage, program, picture(program.nodes)))
+        self.programs.append((stage, program, description(program.nodes)))
 
     def partitioned(self, parts):
-        self.parts.append((parts, [picture(part.nodes) for part in parts.parts]))
+        self.parts.append((parts, [description(part.nodes) for part in parts.parts]))
 
     def planned(self, plan, program):
         self.plans.append(plan)
 
 
-def picture(nodes):
+def description(nodes):
     return [(node, node.device, list(node.inputs), list(node.control), dict(node.attrs)) for node in nodes]
 
 
@@ -58,9 +58,9 @@ def test_no_stage_changes_what_it_was_given(pipeline):
         pipeline.pack(placed, native)
     assert [stage for stage, _, _ in shown.programs] == ["pruned", "placed", *["optimised"] * 3] and len(shown.plans) == len(shown.parts) == 3
     for stage, program, before in shown.programs:
-        assert picture(program.nodes) == before, stage
+        assert description(program.nodes) == before, stage
     for parts, before in shown.parts:
-        assert [picture(part.nodes) for part in parts.parts] == before
+        assert [description(part.nodes) for part in parts.parts] == before
     optimised = [len(program.nodes) for stage, program, _ in shown.programs if stage == "optimised"]
     assert optimised[0] == optimised[2] < optimised[1], "passes found as much to do the second time"
 

@@ -1,4 +1,4 @@
-"""Random programs with the ops of networks: pictures, volumes, scans, sorting, indexing, whole numbers."""
+"""Random programs with the ops of networks: images, volumes, scans, sorting, indexing, whole numbers."""
 from __future__ import annotations
 
 from typing import Any
@@ -17,17 +17,17 @@ class Layers(Programs):
     MOVES = {**Programs.MOVES, "convolution": 4, "pooling": 3, "batch_norm": 2, "local_norm": 1, "volume": 1, "resize": 1, "blocks": 1, "scan": 2,
              "sorting": 2, "choice": 1, "gather": 2, "scatter": 2, "segments": 2, "whole": 4, "cross_entropy": 1, "recurrence": 1, "matrix": 1}
 
-    # --- pictures --------------------------------------------------------------------------------------------------------------------
+    # --- images --------------------------------------------------------------------------------------------------------------------
 
-    def picture(self, x: Any, spatial: int = 2) -> tuple[Any, list[int], int, bool]:
-        """x as a batch of pictures (or volumes), their sizes and channels, and whether the channels come first."""
+    def image(self, x: Any, spatial: int = 2) -> tuple[Any, list[int], int, bool]:
+        """x as a batch of images (or volumes), their sizes and channels, and whether the channels come first."""
         pick = self.random.choice
         batch, sizes, channels = pick([0, 1, 2, 3]), [pick([1, 2, 3, 4, 5, 7, 8, 9, 12]) for _ in range(spatial)], pick([1, 2, 3, 4, 8, 16, 17])
         first = self.chance(0.4)
         return self.fitted(x, [batch, channels, *sizes] if first else [batch, *sizes, channels]), sizes, channels, first
 
     def windows(self, sizes: list[int], dilation: int = 1) -> tuple[list[int], list[int], str]:
-        """Extents and strides of windows, and how to pad, for pictures of these sizes."""
+        """Extents and strides of windows, and how to pad, for images of these sizes."""
         padding = self.random.choice(["SAME", "VALID"])
         extents = [self.random.choice([1, 2, 3, 3, 5]) for _ in sizes]
         if padding == "VALID":
@@ -35,7 +35,7 @@ class Layers(Programs):
         return extents, [self.random.choice([1, 1, 2, 3]) if dilation == 1 else 1 for _ in sizes], padding
 
     def convolution(self, x: Any) -> Any:
-        x, sizes, channels, first = self.picture(x)
+        x, sizes, channels, first = self.image(x)
         form = {"data_format": "NCHW" if first else "NHWC"}
         kind = self.random.choice(["conv2d", "conv2d", "conv2d", "depthwise", "transposed"])
         dilation = 2 if kind == "conv2d" and self.chance(0.15) else 1
@@ -58,32 +58,32 @@ class Layers(Programs):
         return tf.nn.relu(y) if self.chance() else y
 
     def pooling(self, x: Any) -> Any:
-        x, sizes, _, first = self.picture(x)
+        x, sizes, _, first = self.image(x)
         extents, strides, padding = self.windows(sizes)
         extents, strides = ([1, 1, *extents], [1, 1, *strides]) if first else ([1, *extents, 1], [1, *strides, 1])
         return self.random.choice([tf.nn.max_pool, tf.nn.avg_pool])(x, extents, strides, padding, data_format="NCHW" if first else "NHWC")
 
     def batch_norm(self, x: Any) -> Any:
-        x, _, channels, first = self.picture(x)
+        x, _, channels, first = self.image(x)
         scale, offset = self.weight([channels]), self.weight([channels])
         if self.chance(0.3):
             mean, variance = tf.nn.moments(x, [0, 2, 3] if first else [0, 1, 2], keep_dims=True)
             shape = [channels, 1, 1] if first else [channels]
             return tf.nn.batch_normalization(x, mean, variance, tf.reshape(offset, shape), tf.reshape(scale, shape), 1e-2)
         training = self.chance()
-        if self.dtype.size > 4 or not x.shape[0].value:  # of float32 and narrower pictures, at least one
+        if self.dtype.size > 4 or not x.shape[0].value:  # of float32 and narrower images, at least one
             return x
         scale, offset = tf.cast(scale, tf.float32), tf.cast(offset, tf.float32)
         given = {} if training else {"mean": offset, "variance": tf.abs(scale) + 0.1}
         return tf.nn.fused_batch_norm(x, scale, offset, epsilon=1e-2, is_training=training, data_format="NCHW" if first else "NHWC", **given)[0]
 
     def local_norm(self, x: Any) -> Any:
-        y = tf.cast(self.picture(x)[0], tf.float32)
+        y = tf.cast(self.image(x)[0], tf.float32)
         return tf.cast(tf.nn.lrn(y, self.random.choice([1, 2, 5]), 1.0, self.random.choice([0.1, 1.0]), self.random.choice([0.5, 0.75, 1.0])),
                        self.dtype)
 
     def volume(self, x: Any) -> Any:
-        x, sizes, channels, first = self.picture(x, 3)
+        x, sizes, channels, first = self.image(x, 3)
         if first:
             x = tf.transpose(x, [0, 2, 3, 4, 1])
         extents, strides, padding = self.windows(sizes)
@@ -94,7 +94,7 @@ class Layers(Programs):
         return self.random.choice([tf.nn.max_pool3d, tf.nn.avg_pool3d])(x, [1, *extents, 1], [1, *strides, 1], padding)
 
     def resize(self, x: Any) -> Any:
-        x, _, _, first = self.picture(x)
+        x, _, _, first = self.image(x)
         if first or not x.shape[0].value:
             return None
         resize = self.random.choice([tf.image.resize_bilinear, tf.image.resize_nearest_neighbor, tf.image.resize_bicubic])

@@ -436,6 +436,12 @@ def brackets(extents: Sequence[Extent] | None) -> str:
     return "[" + ",".join("?" if extent is None else str(extent) for extent in (() if extents is None else extents)) + "]"
 
 
+def shape_text(shape: TensorShape | Sequence[Extent]) -> str:
+    """A shape as TensorFlow writes it in messages: ``<unknown>``, or ``brackets`` of its extents."""
+    extents = shape.extents if isinstance(shape, TensorShape) else shape
+    return "<unknown>" if extents is None else brackets(extents)
+
+
 def dimension_value(dimension: Any) -> Extent:
     """``tf.compat.dimension_value``: the int or None of a Dimension; ints and None stay as they are."""
     return dimension.value if isinstance(dimension, Dimension) else dimension

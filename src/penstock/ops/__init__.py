@@ -6,7 +6,7 @@
     sparse/   SparseTensors, IndexedSlices, sets and embeddings.
     nn/       Neural networks: activations, convolutions, pooling, normalisation, losses.
     random/   Random numbers: TensorFlow's own for the same seeds.
-    image/    Pictures: codecs, colours, resizing, boxes.
+    image/    Images: codecs, colours, resizing, boxes.
     text/     Strings, parsing and files.
     state/    Variables: reading, writing, training, saving.
     flow/     Control flow: conditionals, loops, tensor arrays, assertions, Python functions.

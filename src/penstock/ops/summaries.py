@@ -15,7 +15,7 @@ from penstock.graph.attrs import TYPE, Attr, count, types
 from penstock.graph.opdef import op
 from penstock.graph.tensor_proto import array_to_proto
 from penstock.ops.common import REAL, fixed
-from penstock.ops.image import pictures
+from penstock.ops.image import image_files
 
 
 def _serialized(summary: Summary) -> np.ndarray:
@@ -94,7 +94,7 @@ class MergeSummary:
 @op("ImageSummary", "tag: string, tensor: T -> summary: string", max_images=Attr("int", 3, minimum=1),
     T=types(dt.uint8, dt.float16, dt.float32, dt.float64, default=dt.float32), bad_color=Attr("tensor", np.array([255, 0, 0, 255], np.uint8)))
 class ImageSummary:
-    """Up to ``max_images`` pictures of a batch, as PNG."""
+    """Up to ``max_images`` images of a batch, as PNG."""
 
     ranks = {"tag": 0, "tensor": 4}
 
@@ -112,7 +112,7 @@ class ImageSummary:
         summary = Summary()
         for index in range(min(count, max_images)):
             pixels = tensor[index] if tensor.dtype == np.uint8 else _to_bytes(tensor[index].astype(np.float32), bad_color)
-            encoded = pictures.encode_png(np.ascontiguousarray(pixels), -1)
+            encoded = image_files.encode_png(np.ascontiguousarray(pixels), -1)
             summary.value.add(tag=f"{name}/image" + (f"/{index}" if max_images > 1 else ""), image=Summary.Image(
                 height=height, width=width, colorspace=depth, encoded_image_string=encoded))
         return _serialized(summary)

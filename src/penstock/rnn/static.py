@@ -112,10 +112,10 @@ def _reversed(sequence: list[Any], lengths: Any) -> list[Any]:
         common = unknown_shape()
         for part in parts:
             common = common.merge_with(part.shape)
-        turned = unstack(reverse_sequence(stack(list(parts)), lengths, 0, 1), num=len(parts))
-        for part in turned:
+        backwards = unstack(reverse_sequence(stack(list(parts)), lengths, 0, 1), num=len(parts))
+        for part in backwards:
             part.set_shape(common)
-        columns.append(turned)
+        columns.append(backwards)
     return [nest.pack_sequence_as(item, list(flat)) for item, flat in zip(sequence, zip(*columns))]
 
 

@@ -25,11 +25,11 @@ def transpose_batch_time(x: Any) -> Any:
     static = x.shape
     if static.ndims is not None and static.ndims < 2:
         return x
-    turned = transpose(x, concat(([1, 0], range_(2, rank(x))), axis=0))
+    transposed = transpose(x, concat(([1, 0], range_(2, rank(x))), axis=0))
     if static.ndims is not None:
         extents = static.as_list()
-        turned.set_shape(TensorShape([extents[1], extents[0]]).concatenate(static[2:]))
-    return turned
+        transposed.set_shape(TensorShape([extents[1], extents[0]]).concatenate(static[2:]))
+    return transposed
 
 
 def best_effort_input_batch_size(flat_input: Any) -> Any:

@@ -238,14 +238,14 @@ def test_tiles_of_other_cpus(tile, monkeypatch):
     for module in (gemm, panels, product):
         monkeypatch.setattr(module, "tile_for", lambda size: tile)
     rng, dtype = np.random.default_rng(10), np.dtype(f"f{tile.size}")
-    for turned in (False, True):
-        a, b = matrix(rng, 37, 270, turned, dtype), matrix(rng, 270, 45, turned, dtype)
-        found = run(functools.partial(_product, turned=turned), a, b)
-        close(found, (a.T if turned else a) @ (b.T if turned else b), 270)
+    for transposed in (False, True):
+        a, b = matrix(rng, 37, 270, transposed, dtype), matrix(rng, 270, 45, transposed, dtype)
+        found = run(functools.partial(_product, transposed=transposed), a, b)
+        close(found, (a.T if transposed else a) @ (b.T if transposed else b), 270)
 
 
-def _product(emit, x, y, turned):
-    return emit.contract.matmul(x, y, turned, turned)
+def _product(emit, x, y, transposed):
+    return emit.contract.matmul(x, y, transposed, transposed)
 
 
 # --- Winograd --------------------------------------------------------------------------------------------------------

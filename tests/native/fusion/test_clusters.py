@@ -274,16 +274,16 @@ def test_reads_see_what_the_program_says(monkeypatch):
         with tf.Graph().as_default(), tf.Session() as session:
             v = tf.Variable(np.arange(16, dtype=np.float32).reshape(4, 4), use_resource=True)
             before = v.read_value() * 2.0
-            turned = tf.transpose(v.read_value()) + 1.0
-            with tf.control_dependencies([before, turned]):
-                update = v.assign_add(turned)
+            transposed = tf.transpose(v.read_value()) + 1.0
+            with tf.control_dependencies([before, transposed]):
+                update = v.assign_add(transposed)
             with tf.control_dependencies([update]):
                 after = v.read_value() + before
                 again = v.assign_sub(after * 0.5)
             with tf.control_dependencies([again]):
                 last = tf.identity(v.read_value())
             session.run(tf.global_variables_initializer())
-            return session.run([before, turned, after, last]) + session.run([v])
+            return session.run([before, transposed, after, last]) + session.run([v])
     for found, wanted in zip(run("eager"), run("off")):
         np.testing.assert_array_equal(found, wanted)
 

@@ -233,21 +233,21 @@ def test_bad_settings_are_named():
 @pytest.mark.parametrize("how", ["map", "interleave"])
 def test_functions_that_threads_call_at_once_do_not_count_runs(monkeypatch, rows, same_as, how):
     """Which thread comes first is chance: there is native code from the first element if the graph tells the shapes, and else never."""
-    pictures = np.random.default_rng(5).standard_normal((150, 7, 30), np.float32)
+    images = np.random.default_rng(5).standard_normal((150, 7, 30), np.float32)
     weights = np.random.default_rng(6).standard_normal((30, 40), np.float32)
 
-    def work(picture):
-        picture.set_shape([rows, 30])
-        return tf.nn.softmax(tf.tanh(tf.matmul(picture, weights))) * tf.exp(-tf.reduce_mean(picture))
+    def work(image):
+        image.set_shape([rows, 30])
+        return tf.nn.softmax(tf.tanh(tf.matmul(image, weights))) * tf.exp(-tf.reduce_mean(image))
 
     def elements(mode):
         monkeypatch.setattr(config, "mode", mode)
         with tf.Graph().as_default():
-            data = tf.data.Dataset.from_generator(lambda: iter(pictures), tf.float32)
+            data = tf.data.Dataset.from_generator(lambda: iter(images), tf.float32)
             if how == "map":
                 data = data.map(work, num_parallel_calls=3)
             else:
-                data = data.interleave(lambda picture: tf.data.Dataset.from_tensors(picture).repeat(3).map(work), 3, num_parallel_calls=3)
+                data = data.interleave(lambda image: tf.data.Dataset.from_tensors(image).repeat(3).map(work), 3, num_parallel_calls=3)
             following = data.make_one_shot_iterator().get_next()
             with tf.Session() as session:
                 return np.stack([session.run(following) for _ in range(150)])

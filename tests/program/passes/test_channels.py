@@ -69,8 +69,8 @@ def test_nothing_is_turned_for_one_transpose():
 
 def test_transposes_with_elementwise_ops_between_them():
     x, b = tf.placeholder(tf.float32, [2, 3, 4, 5]), tf.constant(2.0)
-    turned = tf.transpose(x, [0, 3, 1, 2])
-    y = tf.exp(tf.transpose(tf.tanh(turned) * b + turned, [0, 2, 3, 1]))
+    transposed = tf.transpose(x, [0, 3, 1, 2])
+    y = tf.exp(tf.transpose(tf.tanh(transposed) * b + transposed, [0, 2, 3, 1]))
     assert sorted(types_after([y], [x])) == sorted(["Const", "Tanh", "Mul", "AddV2", "Exp"])
     value = np.random.RandomState(0).randn(2, 3, 4, 5).astype(np.float32)
     with session() as on, session(layout_optimizer=OFF) as off:
@@ -123,7 +123,7 @@ def test_an_operand_of_any_rank_is_read_after_a_write_that_comes_first(shape):
 # --- random networks -----------------------------------------------------------------------------------------------------------------
 
 def grown(choose, x):
-    """Random layers of pictures, some with their channels first, some last; a number."""
+    """Random layers of images, some with their channels first, some last; a number."""
     values = [x]
     moves = [
         lambda a, b: layer(a, choose.randrange(1, 4), choose.choice([1, 3])),

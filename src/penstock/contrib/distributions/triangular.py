@@ -55,8 +55,8 @@ def fill_triangular_inverse(x: Any, upper: bool = False, name: str | None = None
             first, rest = x[..., 0, :], x[..., 1:, :]
         else:
             first, rest = tf.reverse(x[..., -1, :], axis=[ndims - 2]), x[..., :-1, :]
-        turned = tf.reverse(tf.reverse(rest, axis=[ndims - 1]), axis=[ndims - 2])
-        both = rest + turned
+        flipped = tf.reverse(tf.reverse(rest, axis=[ndims - 1]), axis=[ndims - 2])
+        both = rest + flipped
         flat = tf.reshape(both, tf.concat([tf.shape(x)[:-2], [rows * (rows - 1)]], axis=0))
         vector = tf.concat([first, flat[..., :length - rows]], axis=-1)
         vector.set_shape(static)

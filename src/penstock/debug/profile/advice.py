@@ -62,7 +62,7 @@ def _top(what: str, among: list[Entry], whole: Entry) -> str:
 
 
 def slow_layouts(step: Step) -> Iterator[str]:
-    """Operations on pictures whose channels come first, which CPUs are slow at, and on GPUs those whose channels come last."""
+    """Operations on images whose channels come first, which CPUs are slow at, and on GPUs those whose channels come last."""
     for name, entry in step.entries().items():
         op = step.graph.get_operation_by_name(name)
         layout = op.attrs.get("data_format")

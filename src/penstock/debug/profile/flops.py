@@ -72,8 +72,8 @@ def _convolution(spatial: int, whole: bool = True) -> Count:
     return lambda call: 2 * math.prod(call.input(1)[:spatial + whole]) * math.prod(call.output())
 
 
-def _convolution_gradient(picture: Callable[[Call], Shape], kernel: Callable[[Call], Shape]) -> Count:
-    return lambda call: 2 * math.prod(picture(call)[:3]) * math.prod(kernel(call)) // call.window("strides")
+def _convolution_gradient(image: Callable[[Call], Shape], kernel: Callable[[Call], Shape]) -> Count:
+    return lambda call: 2 * math.prod(image(call)[:3]) * math.prod(kernel(call)) // call.window("strides")
 
 
 def _pool_gradient(call: Call) -> int:

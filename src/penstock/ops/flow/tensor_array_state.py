@@ -14,7 +14,7 @@ import numpy as np
 from penstock.errors import KernelError, invalid_argument
 from penstock.graph import dtypes
 from penstock.graph.dtypes import DType
-from penstock.graph.shape import TensorShape
+from penstock.graph.shape import TensorShape, shape_text
 
 WRITTEN, READ, CLEARED = 1, 2, 4  # what has been done to an element, as native code keeps it: see ``ArrayState.restore``
 
@@ -85,8 +85,8 @@ class ArrayState:
 
     def _check_shape(self, index: int, shape: tuple[int, ...]) -> None:
         if not self.element_shape.is_compatible_with(shape):
-            raise self._complain(f"Could not write to TensorArray index {index} because the value shape is {brackets(shape)} which is incompatible "
-                                 f"with the TensorArray's inferred element shape: {brackets(self.element_shape)} (consider setting "
+            raise self._complain(f"Could not write to TensorArray index {index} because the value shape is {shape_text(shape)} which is incompatible "
+                                 f"with the TensorArray's inferred element shape: {shape_text(self.element_shape)} (consider setting "
                                  "infer_shape=False).")
         if self._same_shapes and not self.element_shape.is_fully_defined():
             self.element_shape = TensorShape(shape)
@@ -95,8 +95,8 @@ class ArrayState:
         if not self._adds_up:
             raise self._complain(f"Could not write to TensorArray index {index} because it has already been written to.")
         if element.shape != np.shape(value):
-            raise self._complain(f"Could not aggregate to TensorArray index {index} because the existing shape is {brackets(element.shape)} but the "
-                                 f"new input shape is {brackets(np.shape(value))}.")
+            raise self._complain(f"Could not aggregate to TensorArray index {index} because the existing shape is {shape_text(element.shape)} but the "
+                                 f"new input shape is {shape_text(np.shape(value))}.")
         return value if element.value is None else element.value + value
 
     def reserve(self, size: int) -> None:
@@ -129,7 +129,7 @@ class ArrayState:
     def _zeros(self, index: int, shape: tuple[int, ...] | None) -> Any:
         if shape is None and not self.element_shape.is_fully_defined():
             raise self._complain(f"Could not read from TensorArray index {index}.  Furthermore, the element shape is not fully defined: "
-                                 f"{brackets(self.element_shape)}.  It is possible you are working with a resizeable TensorArray and stop_gradients "
+                                 f"{shape_text(self.element_shape)}.  It is possible you are working with a resizeable TensorArray and stop_gradients "
                                  "is not allowing the gradients to be written.  If you set the full element_shape property on the forward "
                                  "TensorArray, the proper all-zeros tensor will be returned instead of incurring this error.")
         extents = self.element_shape.as_list() if shape is None else shape
@@ -168,11 +168,3 @@ class ArrayState:
     def dynamic(self) -> bool:
         """True if the array may still grow."""
         return self._dynamic
-
-
-def brackets(shape: Any) -> str:
-    """A shape as kernels' messages show it: ``[2,3]``."""
-    extents = shape.as_list() if isinstance(shape, TensorShape) and shape.ndims is not None else shape
-    if isinstance(extents, TensorShape) or extents is None:
-        return "<unknown>"
-    return "[" + ",".join("?" if extent is None else str(extent) for extent in extents) + "]"

@@ -1,1 +1,1 @@
-"""Pictures: codecs, colours, resizing, boxes."""
+"""Images: codecs, colours, resizing, boxes."""

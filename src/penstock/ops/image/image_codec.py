@@ -1,4 +1,4 @@
-"""Decoding and encoding of pictures: the operations. Formats are handled in ``ops/image/pictures.py``."""
+"""Decoding and encoding of images: the operations. Formats are handled in ``ops/image/image_files.py``."""
 from __future__ import annotations
 
 from typing import Any
@@ -16,7 +16,7 @@ from penstock.graph.shape import TensorShape
 from penstock.ops.array.shape_ops import known_elements
 from penstock.ops.common import fixed
 from penstock.ops.flow.control_flow import cond
-from penstock.ops.image import pictures
+from penstock.ops.image import image_files
 from penstock.ops.image.image_color import convert_image_dtype
 from penstock.ops.math.compare import equal
 from penstock.ops.public import function
@@ -27,7 +27,7 @@ _JPEG = {"channels": 0, "ratio": 1, "fancy_upscaling": True, "try_recover_trunca
 _ANY = ("JPEG", "PNG", "GIF", "BMP")
 
 
-def _picture_shape(contents, channels):
+def _image_shape(contents, channels):
     contents.shape.assert_has_rank(0)
     return TensorShape([None, None, channels or None])
 
@@ -39,19 +39,19 @@ def _check_ratio(ratio: int) -> None:
 
 @op("DecodeJpeg", "contents: string -> image: uint8", **_JPEG)
 class DecodeJpeg:
-    """A JPEG (or PNG or GIF) picture as [height, width, channels]."""
+    """A JPEG (or PNG or GIF) image as [height, width, channels]."""
 
-    shape = _picture_shape
+    shape = _image_shape
     gradient = None
 
     def kernel(contents, channels, ratio):
         _check_ratio(ratio)
-        return pictures.decode(text(contents), channels, _ANY[:3], ratio)
+        return image_files.decode(text(contents), channels, _ANY[:3], ratio)
 
 
 @op("DecodeAndCropJpeg", "contents: string, crop_window: int32 -> image: uint8", **_JPEG)
 class DecodeAndCropJpeg:
-    """A part of a JPEG picture: the window is (top, left, height, width)."""
+    """A part of a JPEG image: the window is (top, left, height, width)."""
 
     ranks = {"crop_window": 1}
     gradient = None
@@ -66,7 +66,7 @@ class DecodeAndCropJpeg:
     def kernel(contents, crop_window, channels, ratio):
         _check_ratio(ratio)
         content = text(contents)
-        pixels = pictures.decode(content, channels, ("JPEG",), ratio)
+        pixels = image_files.decode(content, channels, ("JPEG",), ratio)
         if np.shape(crop_window) != (4,):
             raise invalid_argument(f"crop_window must have four elements {list(np.shape(crop_window))}")
         top, left, height, width = map(int, crop_window)
@@ -77,29 +77,29 @@ class DecodeAndCropJpeg:
 
 @op("DecodePng", "contents: string -> image: dtype", channels=0, dtype=types(dt.uint8, dt.uint16, default=dt.uint8))
 class DecodePng:
-    """A PNG (or JPEG or GIF) picture as [height, width, channels]."""
+    """A PNG (or JPEG or GIF) image as [height, width, channels]."""
 
-    shape = _picture_shape
+    shape = _image_shape
     gradient = None
 
     def kernel(contents, channels, dtype):
-        return pictures.decode(text(contents), channels, _ANY, wide=dtype is dt.uint16)
+        return image_files.decode(text(contents), channels, _ANY, wide=dtype is dt.uint16)
 
 
 @op("DecodeBmp", "contents: string -> image: uint8", channels=0)
 class DecodeBmp:
-    """A BMP picture as [height, width, channels]."""
+    """A BMP image as [height, width, channels]."""
 
-    shape = _picture_shape
+    shape = _image_shape
     gradient = None
 
     def kernel(contents, channels):
-        return pictures.decode(text(contents), channels, ("BMP",))
+        return image_files.decode(text(contents), channels, ("BMP",))
 
 
 @op("DecodeGif", "contents: string -> image: uint8")
 class DecodeGif:
-    """All frames of a GIF picture as [frames, height, width, 3]."""
+    """All frames of a GIF image as [frames, height, width, 3]."""
 
     ranks = {"contents": 0}
     shape = fixed(None, None, None, 3)
@@ -107,27 +107,27 @@ class DecodeGif:
 
     def kernel(contents):
         content = text(contents)
-        if pictures.kind_of(content) in ("JPEG", "PNG"):
-            return pictures.decode(content, 3, _ANY)[None]
-        return pictures.decode_gif(content)
+        if image_files.kind_of(content) in ("JPEG", "PNG"):
+            return image_files.decode(content, 3, _ANY)[None]
+        return image_files.decode_gif(content)
 
 
 @op("ExtractJpegShape", "contents: string -> image_shape: output_type", output_type=types(dt.int32, dt.int64, default=dt.int32))
 class ExtractJpegShape:
-    """(height, width, channels) of a JPEG picture, from its header."""
+    """(height, width, channels) of a JPEG image, from its header."""
 
     ranks = {"contents": 0}
     shape = fixed(3)
     gradient = None
 
     def kernel(contents, output_type):
-        return np.array(pictures.jpeg_shape(text(contents)), output_type.np)
+        return np.array(image_files.jpeg_shape(text(contents)), output_type.np)
 
 
 @op("EncodeJpeg", "image: uint8 -> contents: string", format=one_of("", "grayscale", "rgb", default=""), quality=95, progressive=False,
     optimize_size=False, chroma_downsampling=True, density_unit=one_of("in", "cm", default="in"), x_density=300, y_density=300, xmp_metadata="")
 class EncodeJpeg:
-    """A picture [height, width, 1 or 3] as a JPEG file."""
+    """An image [height, width, 1 or 3] as a JPEG file."""
 
     ranks = {"image": 3}
     shape = fixed()
@@ -142,13 +142,13 @@ class EncodeJpeg:
         if image.shape[2] not in (1, 3) or image.shape[2] != wanted or not image.size:
             raise invalid_argument(f"image must have {wanted if format else '1 or 3'} channels and pixels, got shape {list(image.shape)}")
         dots = (x_density, y_density) if density_unit == "in" else (round(x_density * 2.54), round(y_density * 2.54))
-        return np.asarray(pictures.encode_jpeg(image, quality=quality, progressive=progressive, optimize=optimize_size,
+        return np.asarray(image_files.encode_jpeg(image, quality=quality, progressive=progressive, optimize=optimize_size,
                                                subsampling=2 if chroma_downsampling else 0, dpi=dots), object)
 
 
 @op("EncodePng", "image: T -> contents: string", compression=-1, T=types(dt.uint8, dt.uint16, default=dt.uint8))
 class EncodePng:
-    """A picture [height, width, 1 to 4] as a PNG file."""
+    """An image [height, width, 1 to 4] as a PNG file."""
 
     ranks = {"image": 3}
     gradient = None
@@ -163,7 +163,7 @@ class EncodePng:
             raise invalid_argument(f"image must be 3-dimensional and not empty, got shape {list(image.shape)}")
         if image.shape[2] not in (1, 2, 3, 4):
             raise invalid_argument(f"image must have 1, 2, 3, or 4 channels, got {image.shape[2]}")
-        return np.asarray(pictures.encode_png(image, compression), object)
+        return np.asarray(image_files.encode_png(image, compression), object)
 
 
 encode_jpeg = function(EncodeJpeg, "encode_jpeg")
@@ -176,7 +176,7 @@ decode_gif = function(DecodeGif, "decode_gif")
 
 
 def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Tensor:
-    """``tf.image.encode_png``: the picture as the bytes of a PNG file."""
+    """``tf.image.encode_png``: the image as the bytes of a PNG file."""
     return EncodePng(image, compression=compression, name=name)
 
 
@@ -188,7 +188,7 @@ def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
 
 def decode_image(contents: Any, channels: int | None = None, dtype: Any = dt.uint8, name: str | None = None,
                  expand_animations: bool = True) -> Tensor:
-    """``tf.image.decode_image``: a JPEG, PNG, GIF or BMP picture; a GIF has a fourth axis in front, unless ``expand_animations`` is False."""
+    """``tf.image.decode_image``: a JPEG, PNG, GIF or BMP image; a GIF has a fourth axis in front, unless ``expand_animations`` is False."""
     if channels not in (None, 0, 1, 3, 4):
         raise ValueError("channels must be in (None, 0, 1, 3, 4)")
     with name_scope(name, "decode_image", [contents]):

@@ -16,7 +16,7 @@ from penstock.ops.public import function
 
 IMAGE = frozenset([dt.int8, dt.uint8, dt.int16, dt.uint16, dt.int32, dt.int64, dt.float16, dt.float32, dt.float64])
 _CENTERS = {"align_corners": False, "half_pixel_centers": False}
-_MAX_PIXELS = 2**31  # of one result: more is a mistake, not a picture
+_MAX_PIXELS = 2**31  # of one result: more is a mistake, not an image
 
 
 def _resized(images: Tensor, size: Tensor) -> TensorShape:

@@ -234,8 +234,8 @@ def _as_matrix(tensor: Tensor, axes: Any, columns: bool) -> tuple[Tensor, Any, l
         summed, free = to_tensor(np.array(places, np.int32), name="axes"), to_tensor(np.array(others, np.int32), name="free")
         return *_as_matrix_at_run_time(tensor, shape_op(tensor), free, summed, columns), static
     sides = [math.prod(extents[axis] for axis in group) for group in (others, places)]
-    turned = transpose(tensor, perm=others + places if columns else places + others)
-    return reshape(turned, sides if columns else sides[::-1]), static, static
+    transposed = transpose(tensor, perm=others + places if columns else places + others)
+    return reshape(transposed, sides if columns else sides[::-1]), static, static
 
 
 def _as_matrix_at_run_time(tensor: Tensor, extents: Tensor, free: Tensor, summed: Tensor, columns: bool) -> tuple[Tensor, Tensor]:

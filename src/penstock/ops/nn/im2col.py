@@ -50,10 +50,10 @@ def convolve_backprop_input(shape: tuple[int, ...], kernel: np.ndarray, dy: np.n
         groups = shape[-1] // channels
         parts = zip(_split(kernel, groups), _split(dy, groups))
         return np.concatenate([convolve_backprop_input((*shape[:-1], channels), f, d, w) for f, d in parts], -1)
-    turned = _turned(w) if kernel.shape[-1] <= 2 * channels else None
-    if turned is not None:
+    transposed = _transposed_windows(w) if kernel.shape[-1] <= 2 * channels else None
+    if transposed is not None:
         flipped = np.flip(kernel, tuple(range(len(w.window)))).swapaxes(-1, -2)
-        return convolve(dy, flipped, turned)
+        return convolve(dy, flipped, transposed)
     weights = np.ascontiguousarray(_matrix(kernel).T)
     result = w.padded_zeros(shape, 1, dy.dtype)
     seen = w.view(result, 1)
@@ -68,7 +68,7 @@ def convolve_backprop_input(shape: tuple[int, ...], kernel: np.ndarray, dy: np.n
     return w.inner(result, 1)
 
 
-def _turned(w: Windows) -> Windows | None:
+def _transposed_windows(w: Windows) -> Windows | None:
     """With strides of 1, the gradient for the input is a convolution with the flipped filter. Its windows, or None."""
     reach = [(width - 1) * dilation for width, dilation in zip(w.window, w.dilations)]
     pairs = tuple((r - b, r - a) for r, b, a in zip(reach, w.before, w.after))

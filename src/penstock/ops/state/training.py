@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import invalid_argument
-from penstock.graph.node import Tensor
+from penstock.graph.members import parameters_of
 from penstock.graph.opdef import OpDef, op
 from penstock.graph.shape import TensorShape
 from penstock.ops.common import INDEX, NUMERIC
@@ -204,82 +204,85 @@ def _update_rows(arrays: Sequence[np.ndarray], rule: Callable[..., None], grad: 
         indices, grad = indices[rest], grad[rest]
 
 
-def _check_shapes(state: Sequence[str], grad_at: int, sparse: bool) -> Callable[..., Any]:
-    """All slots have the variable's shape, and so has a dense gradient."""
-    def shape(*tensors: Tensor) -> Any:
-        merged = tensors[0].shape
-        for tensor in tensors[1:len(state)]:
-            merged = merged.merge_with(tensor.shape)
-        grad = tensors[grad_at].shape
-        if sparse:
-            TensorShape([None]).concatenate(merged[1:]).assert_is_compatible_with(grad)
-        else:
-            merged = merged.merge_with(grad)
+class _Update:
+    """What the ops of all rules share. The class of each says its ``_rule``, its ``_state`` (the variable and its slots), which input is the
+    ``_gradient``, and whether the variable is a ``_resource``."""
+
+    stateful = True
+    gradient = None
+
+    def shape(_state, _gradient, _sparse, _resource, **arguments):
+        """All slots have the variable's shape, and so has a dense gradient."""
+        if _resource:
+            return []
+        merged = arguments[_state[0]].shape
+        for slot in _state[1:]:
+            merged = merged.merge_with(arguments[slot].shape)
+        grad = arguments[_gradient].shape
+        if not _sparse:
+            return merged.merge_with(grad)
+        TensorShape([None]).concatenate(merged[1:]).assert_is_compatible_with(grad)
         return merged
-    return shape
 
-
-def _kernel(rule: Rule, slots: int, names: list[str], grad_name: str, resource: bool, sparse: bool) -> Callable[..., Any]:
-    """The kernel of one of the four ops: takes the holders' locks, and writes to their buffers in place."""
-    takes = rule.__code__.co_varnames[:rule.__code__.co_argcount]
-    rule_grad = "delta" if "delta" in takes else "grad"
-
-    def kernel(*values: Any, **attrs: Any) -> Any:
-        given = {**dict(zip(names, values)), **attrs}
-        refs = values[:slots]
-        grad = np.asarray(given[grad_name])
-        hyper = {name: given[name] for name in takes[slots:] if name != rule_grad}
-
-        def apply(*arrays: Any) -> None:
-            rule(*arrays[:-1], **hyper, **{rule_grad: arrays[-1]})
-
-        held = sorted(refs, key=id)  # everybody takes several locks in this order
-        for ref in held:
+    def kernel(_rule, _state, _gradient, _sparse, _resource, **arguments):
+        """Takes the locks of the variables, and writes to their buffers in place."""
+        refs, grad = [arguments[name] for name in _state], np.asarray(arguments[_gradient])
+        apply = _bound(_rule, len(_state), arguments)
+        locked = sorted(refs, key=id)  # several locks are always taken in this order
+        for ref in locked:
             ref.lock.acquire()
         arrays: list[np.ndarray] = []
         try:
             arrays += [ref.mutable() for ref in refs]
             _check_state(arrays, grad.dtype)
-            if sparse:
-                _update_rows(arrays, apply, grad, given["indices"])
+            if _sparse:
+                _update_rows(arrays, apply, grad, arguments["indices"])
             else:
                 _update(arrays, apply, grad)
         finally:
-            arrays.clear()  # before the locks go: the next one who writes shall find the buffers in nobody's hands
-            for ref in held:
+            arrays.clear()  # before the locks are released: the next writer finds buffers that nothing else holds
+            for ref in locked:
                 ref.lock.release()
-        return None if resource else refs[0]
-
-    kernel.parameters = (*names, *[name for name in takes if name in ("use_nesterov", "update_slots")])  # type: ignore[attr-defined]
-    return kernel
+        return None if _resource else refs[0]
 
 
-def _dense_lower(rule: Rule, slots: int, names: list[str], grad_name: str) -> Callable[..., Any]:
-    """The rule for one element: new values of the variable and its slots."""
-    takes = rule.__code__.co_varnames[:rule.__code__.co_argcount]
-    attrs = [name for name in takes if name in ("use_nesterov", "update_slots")]
-    rule_grad = "delta" if "delta" in takes else "grad"
+class _DenseUpdate(_Update):
+    """Moves the whole variable."""
 
-    def lower(b: Any, *values: Any) -> Any:
-        given = dict(zip([*names, *attrs], values))
-        given[rule_grad] = given[grad_name]
-        return b.trace(rule, values[:slots], {name: given[name] for name in takes[slots:]})
+    _sparse = False
 
-    lower.parameters = ("b", *names, *attrs)  # type: ignore[attr-defined]
-    return lower
+    def lower(b, _rule, _state, _gradient, **arguments):
+        """The rule for one element: new values of the variable and its slots."""
+        arguments[_gradient_of(_rule)] = arguments[_gradient]
+        names = parameters_of(_rule)[len(_state):]
+        return b.trace(_rule, tuple(arguments[name] for name in _state), {name: arguments[name] for name in names})
 
 
-def _sparse_native(rule: Rule, state: list[str], names: list[str], grad_name: str, resource: bool) -> Callable[..., Any]:
-    """The rows of the state that the indices name, changed natively by the rule."""
-    asked = [name for name in rule.__code__.co_varnames[:rule.__code__.co_argcount] if name in ("use_nesterov", "update_slots")]
+class _SparseUpdate(_Update):
+    """Moves the rows that ``indices`` name."""
 
-    def native(emit: Any, *values: Any) -> Any:
-        given = dict(zip([*names, *asked], values))
-        emit.index.sparse_update(rule, [given[name] for name in state], given, grad_name)
-        return None if resource else given[state[0]]
+    _sparse = True
 
-    native.parameters = ("emit", *names, *asked)  # type: ignore[attr-defined]
-    return native
+    def native(emit, _rule, _state, _gradient, _resource, **arguments):
+        """The same rows, by native code."""
+        emit.index.sparse_update(_rule, [arguments[name] for name in _state], arguments, _gradient)
+        return None if _resource else arguments[_state[0]]
+
+
+def _bound(rule: Rule, slots: int, arguments: dict[str, Any]) -> Rule:
+    """The rule as a function of the arrays alone: the variable, its slots, the gradient."""
+    gradient = _gradient_of(rule)
+    others = {name: arguments[name] for name in parameters_of(rule)[slots:] if name != gradient}
+
+    def apply(*arrays: Any) -> None:
+        rule(*arrays[:-1], **others, **{gradient: arrays[-1]})
+
+    return apply
+
+
+def _gradient_of(rule: Rule) -> str:
+    """What a rule calls the gradient."""
+    return "delta" if "delta" in parameters_of(rule) else "grad"
 
 
 def _define(name: str, signature: str, rule: Rule, dense_ref: bool = True, sparse: str | None = None, **attrs: Any) -> list[OpDef]:
@@ -287,34 +290,28 @@ def _define(name: str, signature: str, rule: Rule, dense_ref: bool = True, spars
 
     ``sparse``: the signature of the sparse ops, if there are any.
     """
-    made = []
-    for text, is_sparse in ((signature, False), (sparse, True)):
-        for resource in (False, True) if text is not None else ():
-            if not resource and not dense_ref:
-                continue
-            made.append(_define_one(name, text or "", rule, resource, is_sparse, attrs))
-    return made
+    ops = [_define_one(name, signature, rule, resource, False, attrs) for resource in (False, True) if resource or dense_ref]
+    if sparse is not None:
+        ops += [_define_one(name, sparse, rule, resource, True, attrs) for resource in (False, True) if resource or dense_ref]
+    return ops
 
 
 def _define_one(name: str, signature: str, rule: Rule, resource: bool, sparse: bool, attrs: dict[str, Any]) -> OpDef:
-    state, rest = ([word.strip() for word in part.split()] for part in signature.split("|"))
-    names = state + rest
-    grad_name = "delta" if "delta" in rest else "grad"
+    state, others = (part.split() for part in signature.split("|"))
+    gradient_name = "delta" if "delta" in others else "grad"
+    base: Any = _SparseUpdate if sparse else _DenseUpdate
+
+    class Update(base):
+        __doc__ = f"{'Rows of a' if sparse else 'A'} variable moved by the {name} rule" + (", as a resource." if resource else ".")
+        _rule, _state, _gradient, _resource = rule, state, gradient_name, resource
+        updates = tuple(state)
+        ranks = {word: 1 if word == "indices" else 0 for word in others if word != gradient_name}
+
     types = {"indices": "Tindices", "global_step": "int64"}
-    inputs = [f"{word}: {'resource' if resource else 'Ref(T)'}" for word in state] + [f"{word}: {types.get(word, 'T')}" for word in rest]
-    check = _check_shapes(state, names.index(grad_name), sparse)
-    shape = (lambda *tensors: []) if resource else check
-    shape.parameters = names  # type: ignore[attr-defined]
-    body = type(name, (), {
-        "__doc__": f"{'Rows of a' if sparse else 'A'} variable moved by the {name} rule" + (", as a resource." if resource else "."),
-        "__module__": __name__, "shape": staticmethod(shape).__func__, "stateful": True, "gradient": None,
-        "ranks": {word: 1 if word == "indices" else 0 for word in rest if word != grad_name},
-        "kernel": _kernel(rule, len(state), names, grad_name, resource, sparse), "updates": tuple(state),
-        **({"native": _sparse_native(rule, state, names, grad_name, resource)} if sparse else
-           {"lower": _dense_lower(rule, len(state), names, grad_name)})})
+    inputs = [f"{word}: {'resource' if resource else 'Ref(T)'}" for word in state] + [f"{word}: {types.get(word, 'T')}" for word in others]
     declared = {"T": NUMERIC, **({"Tindices": INDEX} if sparse else {}), "use_locking": False, **attrs}
     full = f"{'Resource' if resource else ''}{'Sparse' if sparse else ''}Apply{name}"
-    return op(full, f"{', '.join(inputs)} ->" + ("" if resource else " out: Ref(T)"), **declared)(body)
+    return op(full, f"{', '.join(inputs)} ->" + ("" if resource else " out: Ref(T)"), **declared)(Update)
 
 
 (ApplyGradientDescent, ResourceApplyGradientDescent) = _define("GradientDescent", "var | alpha delta", _gradient_descent)

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.ops.image import pictures
+from penstock.ops.image import image_files
 from support.memory import peak_of
 
 PIXELS = np.arange(60, dtype=np.uint8).reshape(4, 5, 3) * 4
-PNG = pictures.encode_png(PIXELS, -1)
-JPEG = pictures.encode_jpeg(PIXELS, quality=95)
+PNG = image_files.encode_png(PIXELS, -1)
+JPEG = image_files.encode_jpeg(PIXELS, quality=95)
 
 
 def decode(build, content):
@@ -62,7 +62,7 @@ def test_png_file_is_what_others_read(channels, dtype):
     image = pytest.importorskip("PIL.Image")
     import io
     pixels = np.random.RandomState(channels).randint(0, np.iinfo(dtype).max, (7, 6, channels)).astype(dtype)
-    with image.open(io.BytesIO(pictures.encode_png(pixels, 9))) as opened:
+    with image.open(io.BytesIO(image_files.encode_png(pixels, 9))) as opened:
         assert opened.size == (6, 7)
         if dtype == np.uint8:
             assert np.array_equal(np.asarray(opened).reshape(pixels.shape), pixels)
@@ -74,20 +74,20 @@ def test_crop_window_outside():
 
 
 def small_png(extent):
-    """A black picture: a thousandth of its pixels."""
+    """A black image: a thousandth of its pixels."""
     rows = zlib.compress(bytes((3 * extent + 1) * extent), 9)
     header = struct.pack(">IIBBBBB", extent, extent, 8, 2, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
 
 
-def test_a_small_picture_that_turns_gray_takes_little():
+def test_a_small_image_that_turns_gray_takes_little():
     content = small_png(4000)
     assert len(content) < 60_000
     pixels = np.zeros(0)
 
     def run():
         nonlocal pixels
-        pixels = pictures.decode(content, 1, ("PNG",))
+        pixels = image_files.decode(content, 1, ("PNG",))
 
     assert peak_of(run) < 150 << 20  # (48 MB of colours, and what turns some of them gray)
     assert pixels.shape == (4000, 4000, 1) and not pixels.any()
@@ -95,10 +95,10 @@ def test_a_small_picture_that_turns_gray_takes_little():
 
 def test_gray_is_the_same_in_blocks(monkeypatch):
     wide = np.random.default_rng(0).integers(0, 65536, (7, 5, 3)).astype(np.uint16)
-    whole = pictures._gray(wide)
-    monkeypatch.setattr(pictures, "_ROWS", 10)
-    np.testing.assert_array_equal(pictures._gray(wide), whole)
-    assert whole.dtype == np.uint16 and pictures._gray(np.full((1, 1, 3), 65535, np.uint16)).item() == 65535
+    whole = image_files._gray(wide)
+    monkeypatch.setattr(image_files, "_ROWS", 10)
+    np.testing.assert_array_equal(image_files._gray(wide), whole)
+    assert whole.dtype == np.uint16 and image_files._gray(np.full((1, 1, 3), 65535, np.uint16)).item() == 65535
 
 
 def gif(*frames):
@@ -110,7 +110,7 @@ def gif(*frames):
 
 
 def test_a_gif_whose_later_frames_are_larger():
-    assert pictures._gif_extent(gif((2, 2), (60_000, 50_000))) == (2, 60_000, 50_000)
+    assert image_files._gif_extent(gif((2, 2), (60_000, 50_000))) == (2, 60_000, 50_000)
     with pytest.raises(tf.errors.InvalidArgumentError, match="2 frames of 60000 x 50000"):
         decode(tf.image.decode_gif, gif((2, 2), (60_000, 50_000)))
     with pytest.raises(tf.errors.InvalidArgumentError, match="too large"):

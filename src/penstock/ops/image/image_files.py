@@ -1,4 +1,4 @@
-"""Picture files to arrays and back. Pillow reads and writes JPEG, GIF and BMP and reads PNG; it is imported when a picture is first decoded.
+"""Image files to arrays and back. Pillow reads and writes JPEG, GIF and BMP and reads PNG; it is imported when an image is first decoded.
 
 JPEG pixels equal TensorFlow's with ``dct_method="INTEGER_ACCURATE"``; its default is a quicker transform that is off by one or two here and there.
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from penstock.errors import KernelError, UnimplementedError, invalid_argument
 
-_MAX_BYTES = 2**29  # of a decoded picture,
+_MAX_BYTES = 2**29  # of a decoded image,
 _SMALL, _FACTOR = 2**26, 1000  # and of one that is decoded from a file of so few bytes that this is less: these, or so many times the file's size
 _ROWS = 2**20  # pixels that are turned gray at a time
 _MAGIC = ((b"\xff\xd8\xff", "JPEG"), (b"\x89PNG\r\n\x1a\n", "PNG"), (b"GIF8", "GIF"), (b"BM", "BMP"))
@@ -28,8 +28,8 @@ def kind_of(content: bytes) -> str | None:
 
 
 def _open(content: bytes, allowed: tuple[str, ...]) -> Any:
-    """The picture, with its header read and its size checked."""
-    from PIL import Image  # here, because programs without pictures should not pay for it
+    """The image, with its header read and its size checked."""
+    from PIL import Image  # here, because programs without images should not pay for it
 
     kind = kind_of(content)
     if kind not in allowed:
@@ -47,7 +47,7 @@ def _open(content: bytes, allowed: tuple[str, ...]) -> Any:
 
 
 def _limit(content: bytes) -> int:
-    """How many bytes a picture may have that is decoded from this."""
+    """How many bytes an image may have that is decoded from this."""
     return min(_MAX_BYTES, max(_SMALL, _FACTOR * len(content)))
 
 
@@ -57,7 +57,7 @@ def _invalid(kind: str, content: bytes, error: Exception) -> KernelError:
 
 
 def decode(content: bytes, channels: int, allowed: tuple[str, ...], ratio: int = 1, wide: bool = False) -> np.ndarray:
-    """The picture as [height, width, channels]; ``channels`` 0 takes what the file has. ``wide`` gives uint16."""
+    """The image as [height, width, channels]; ``channels`` 0 takes what the file has. ``wide`` gives uint16."""
     image = _open(content, allowed)
     kind = image.format
     try:
@@ -110,7 +110,7 @@ def _plain(image: Any) -> np.ndarray:
 
 
 def _with_channels(pixels: np.ndarray, wanted: int) -> np.ndarray:
-    """The same picture with another number of channels."""
+    """The same image with another number of channels."""
     if wanted not in (1, 2, 3, 4):
         raise invalid_argument(f"channels must be 0, 1, 3, or 4, got {wanted}")
     found = pixels.shape[2]
@@ -128,7 +128,7 @@ def _with_channels(pixels: np.ndarray, wanted: int) -> np.ndarray:
 
 
 def _gray(color: np.ndarray) -> np.ndarray:
-    """One channel of three, some rows at a time: the numbers in between take several times the memory of the picture."""
+    """One channel of three, some rows at a time: the numbers in between take several times the memory of the image."""
     height, width, _ = color.shape
     gray = np.empty((height, width, 1), color.dtype)
     rows = max(1, _ROWS // width)
@@ -195,7 +195,7 @@ def jpeg_shape(content: bytes) -> tuple[int, int, int]:
 
 def encode_jpeg(pixels: np.ndarray, **options: Any) -> bytes:
     """A JPEG file of [height, width, 1 or 3] bytes; options are Pillow's."""
-    from PIL import Image  # here, because programs without pictures should not pay for it
+    from PIL import Image  # here, because programs without images should not pay for it
 
     out = io.BytesIO()
     Image.fromarray(pixels[:, :, 0] if pixels.shape[2] == 1 else pixels).save(out, "JPEG", **options)
