@@ -102,7 +102,7 @@ def hessians(ys: Any, xs: Any, name: str = "hessians", colocate_gradients_with_o
     """
     xs = list(xs) if isinstance(xs, (list, tuple)) else [xs]
     options: dict[str, Any] = {"colocate_gradients_with_ops": colocate_gradients_with_ops, "gate_gradients": gate_gradients}
-    found = []
+    results = []
     with name_scope(name):
         for x, gradient in zip(xs, gradients(ys, xs, **options)):
             count = gradient.shape.num_elements()
@@ -110,5 +110,5 @@ def hessians(ys: Any, xs: Any, name: str = "hessians", colocate_gradients_with_o
                 raise ValueError(f"tf.hessians needs a fully known shape, {x} has {gradient.shape}")
             flat = reshape(gradient, [-1])
             rows = [gradients(flat[index], x, unconnected_gradients="zero", **options)[0] for index in range(count)]
-            found.append(reshape(stack(rows), gradient.shape.as_list() * 2))
-    return found
+            results.append(reshape(stack(rows), gradient.shape.as_list() * 2))
+    return results

@@ -121,11 +121,11 @@ def if_gradient(op: Operation, dys: Sequence[Any]) -> list[Any]:
     branches = [op.attrs["then_branch"], op.attrs["else_branch"]]
     forward_outputs = len(dys)
     backward = [_backward_branch(op, branch, other, dys, forward_outputs) for branch, other in (branches, branches[::-1])]
-    graphs, grads = zip(*backward)
-    wanted = [index for index in range(len(branches[0].inputs)) if any(found[index] is not None for found in grads)]
-    for graph, branch, found in zip(graphs, branches, grads):
+    graphs, all_grads = zip(*backward)
+    wanted = [index for index in range(len(branches[0].inputs)) if any(grads[index] is not None for grads in all_grads)]
+    for graph, branch, grads in zip(graphs, branches, all_grads):
         with graph.as_default():
-            graph.outputs = [graph.capture(_zeros_for(branch.inputs[index]) if found[index] is None else to_tensor(_dense(found[index])))
+            graph.outputs = [graph.capture(_zeros_for(branch.inputs[index]) if grads[index] is None else to_tensor(_dense(grads[index])))
                              for index in wanted]
     result: list[Any] = [None] * len(op._inputs)
     if wanted:
@@ -143,8 +143,8 @@ def _backward_branch(op: Operation, branch: FuncGraph, other: FuncGraph, dys: Se
     with graph.as_default():
         pairs = [(y, to_tensor(dy)) for y, dy in zip(branch.outputs[:outputs], dys) if dy is not None]
         differentiable = [x for x in sources if _differentiable(x) or x.dtype.base_dtype is dtypes.variant]  # lists, of a loop in the branch
-        found = gradients([y for y, _ in pairs], differentiable, grad_ys=[graph.capture(dy) for _, dy in pairs]) if pairs and differentiable else []
-    by_source = dict(zip(differentiable, found or [None] * len(differentiable)))
+        grads = gradients([y for y, _ in pairs], differentiable, grad_ys=[graph.capture(dy) for _, dy in pairs]) if pairs and differentiable else []
+    by_source = dict(zip(differentiable, grads or [None] * len(differentiable)))
     return graph, [by_source.get(x) for x in sources]
 
 
@@ -296,14 +296,14 @@ class _BackwardLoop:
         with graph.as_default():
             left = graph.add_input(dtypes.int32, TensorShape(()), "left")
             flowing = {i: graph.add_input(start.dtype.base_dtype, self._shape(i, start), "grad") for i, start in self.starts.items()}
-            found = dict(zip(self.indices, gradients([body.outputs[i] for i in flowing], [body.inputs[i] for i in self.indices],
+            grads = dict(zip(self.indices, gradients([body.outputs[i] for i in flowing], [body.inputs[i] for i in self.indices],
                                                      grad_ys=list(flowing.values()))))
-            self.untouched = {i for i in self.constant_ones if found[i] is None and (i in self.captured or not self.op.outputs[i]._consumers)}
-            self.rows = {i: _Rows(graph, self.op._inputs[i], found[i]) for i in self.constant_ones
-                         if isinstance(found[i], IndexedSlices) and self.dys[i] is None and _is_source(self.op._inputs[i])}
+            self.untouched = {i for i in self.constant_ones if grads[i] is None and (i in self.captured or not self.op.outputs[i]._consumers)}
+            self.rows = {i: _Rows(graph, self.op._inputs[i], grads[i]) for i in self.constant_ones
+                         if isinstance(grads[i], IndexedSlices) and self.dys[i] is None and _is_source(self.op._inputs[i])}
             sums = self._sums()
             self.variables = flowing | sums
-            after = {variable: self._next(variable, found[i], i in sums) for i, variable in self.variables.items()}  # may pop and capture more
+            after = {variable: self._next(variable, grads[i], i in sums) for i, variable in self.variables.items()}  # may pop and capture more
             by_input = {left: left - 1, **after, **{variable: rest for _, variable, rest in self.pops}}
             start_of = {left: self.count, **{variable: self.starts[i] for i, variable in self.variables.items()},
                         **{variable: values for values, variable, _ in self.pops}, **{inner: outer for outer, inner in graph.captures.items()}}

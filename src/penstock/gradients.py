@@ -123,10 +123,10 @@ def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str = "gradients", co
         walk = _BackwardWalk(targets, sources, [_source(stop) for stop in stops], colocate_gradients_with_ops, gate_gradients, scope)
         walk.start(targets, grad_ys)
         walk.run()
-        found = [walk.total(source) for source in sources]
+        totals = [walk.total(source) for source in sources]
         if unconnected is UnconnectedGradients.ZERO:
-            found = [zeros_like(source) if grad is None else grad for source, grad in zip(sources, found)]
-    return found
+            totals = [zeros_like(source) if grad is None else grad for source, grad in zip(sources, totals)]
+    return totals
 
 
 def _as_list(values: Any) -> list[Any]:
@@ -192,8 +192,8 @@ class _BackwardWalk:
         graph = op.graph
         with name_scope(op.name + "_grad"), graph.colocate_with(op, True) if self._colocate else contextlib.nullcontext():
             filled = [zeros_like(tensor) if grad is None and _has_zeros(tensor) else grad for grad, tensor in zip(out_grads, op.outputs)]
-            found = function(op, *filled)
-            in_grads = [None] * len(op._inputs) if found is None else _as_list(found)
+            result = function(op, *filled)
+            in_grads = [None] * len(op._inputs) if result is None else _as_list(result)
             if len(in_grads) != len(op._inputs):
                 raise ValueError(f"Num gradients {len(in_grads)} generated for op {op.name} ({op.type}) do not match num inputs {len(op._inputs)}")
             if self._gate and sum(grad is not None for grad in in_grads) > 1:

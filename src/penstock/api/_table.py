@@ -50,10 +50,10 @@ def publish(namespace: str, table: dict[str, str], submodules: str = "", missing
 def resolve(origin: str) -> Any:
     """The object that ``module:name`` means; ``module:`` is the module itself."""
     module, _, name = origin.partition(":")
-    found: Any = importlib.import_module(module)
+    value: Any = importlib.import_module(module)
     for part in filter(None, name.split(".")):
-        found = getattr(found, part)
-    return found
+        value = getattr(value, part)
+    return value
 
 
 def public_name(namespace: str) -> str:

@@ -79,14 +79,14 @@ def _exists(path: str) -> bool:
 
 def _missing(path: str) -> str | None:
     """The part on the way to a public namespace that Penstock does not have: ``contrib.slim`` for ``contrib.slim.nets``."""
-    found, parts = root, path.split(".")
+    module, parts = root, path.split(".")
     for length, part in enumerate(parts, 1):
-        if part in getattr(found, "MISSING", ()):
+        if part in getattr(module, "MISSING", ()):
             return ".".join(parts[:length])
-        origin = getattr(found, "ORIGINS", {}).get(part, "")
+        origin = getattr(module, "ORIGINS", {}).get(part, "")
         if not origin.endswith(":"):
             return None
-        found = resolve(origin)
+        module = resolve(origin)
     return None
 
 
@@ -110,19 +110,19 @@ def _is_python_module(path: str) -> bool:
 def _proto(path: str) -> str | None:
     """The module that holds the protocol buffers of ``core.framework.graph_pb2``."""
     name = path.rpartition(".")[2]
-    found = paths.PROTOS.get(name, f"tensorboard.compat.proto.{name}")
-    return found if name.endswith("_pb2") and find_spec(found) is not None else None
+    module = paths.PROTOS.get(name, f"tensorboard.compat.proto.{name}")
+    return module if name.endswith("_pb2") and find_spec(module) is not None else None
 
 
 def _namespace(path: str) -> ModuleType | None:
     """The module of a public namespace, such as ``app.flags``."""
-    found: ModuleType = root
+    module: ModuleType = root
     for part in path.split("."):
-        origin = getattr(found, "ORIGINS", {}).get(part, "")
+        origin = getattr(module, "ORIGINS", {}).get(part, "")
         if not origin.endswith(":"):
             return None
-        found = resolve(origin)
-    return found
+        module = resolve(origin)
+    return module
 
 
 def _module(path: str, fullname: str) -> ModuleType:

@@ -208,8 +208,8 @@ def _reduce_crossings(rows: list[list[Box]], sources: dict[int, list[int]], targ
             neighbours = sources if down else targets
 
             def mean(box: Box, neighbours: dict[int, list[int]] = neighbours) -> float:
-                found = [place[other] for other in neighbours[id(box)]]
-                return sum(found) / len(found) if found else place[id(box)]
+                places = [place[other] for other in neighbours[id(box)]]
+                return sum(places) / len(places) if places else place[id(box)]
 
             row.sort(key=mean)
             place.update({id(box): index for index, box in enumerate(row)})

@@ -59,13 +59,13 @@ def describe(master: Master, worker: Worker) -> dict[str, Any]:
 
 
 def _variables(worker: Worker) -> list[dict[str, Any]]:
-    found = []
+    descriptions = []
     for (container, name, _), resource in worker.resources.items():
         if isinstance(resource, Ref):
             value = resource.value
-            found.append({"name": name, "container": container, "dtype": resource.dtype.name, "initialized": value is not None,
+            descriptions.append({"name": name, "container": container, "dtype": resource.dtype.name, "initialized": value is not None,
                           "shape": None if value is None else list(value.shape), "bytes": 0 if value is None else int(value.nbytes)})
-    return sorted(found, key=lambda item: item["name"])
+    return sorted(descriptions, key=lambda item: item["name"])
 
 
 def _resident_bytes() -> int:
@@ -94,10 +94,10 @@ def _others(peers: Peers, own: str) -> list[dict[str, Any]]:
     end = time.monotonic() + PATIENCE
     for _ in tasks:
         all_there.acquire(timeout=max(0.0, end - time.monotonic()))
-    found = [answers.get(task) or _lost(peers, task, f"no answer within {PATIENCE:g} s") for task in tasks]
+    descriptions = [answers.get(task) or _lost(peers, task, f"no answer within {PATIENCE:g} s") for task in tasks]
     for cancel in give_up:
         cancel()
-    return found
+    return descriptions
 
 
 def _lost(peers: Peers, task: str, reason: str) -> dict[str, Any]:

@@ -135,10 +135,10 @@ class _Link:
         with control_dependencies([self.sent]):
             self.sent = self._own.enqueue((tag, chunk))
         with control_dependencies([self._taken]), device(self._left.queue_ref.device):
-            found, value = self._left.dequeue()
+            received_tag, value = self._left.dequeue()
         self._taken = value.op
         value.set_shape([None])
-        return CheckTag(value, found, tag)
+        return CheckTag(value, received_tag, tag)
 
 
 def _cut(vector: Tensor, likes: Sequence[Tensor]) -> list[Tensor]:

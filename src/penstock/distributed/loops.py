@@ -121,10 +121,10 @@ class _Drivers:
 
     def merge(self, frame: str, part: Partition, device: str) -> Node:
         """The node that runs in every iteration of a loop on a task."""
-        found = self._merges.get((frame, part.device))
-        if found is None:
-            found = self._make(frame, part, device)
-        return found
+        node = self._merges.get((frame, part.device))
+        if node is None:
+            node = self._make(frame, part, device)
+        return node
 
     def _make(self, frame: str, part: Partition, device: str) -> Node:
         condition = self._frames.condition[frame]

@@ -112,10 +112,10 @@ class Read:
 
     def view(self, number: int, size: int) -> np.ndarray:
         """The first bytes of a segment; when the array and all views of it are gone, the segment is free."""
-        found = self._maps.get(number)
-        if found is None or size > len(found):
+        mapped = self._maps.get(number)
+        if mapped is None or size > len(mapped):
             raise MalformedMessage(f"there is no segment {number} of {size} bytes")
-        array = np.frombuffer(found, np.uint8, size)
+        array = np.frombuffer(mapped, np.uint8, size)
         weakref.finalize(array, self.freed.append, number).atexit = False
         return array
 

@@ -64,10 +64,10 @@ def _convert(value: Any, dtype: DType | None, name: str | None, as_ref: bool) ->
 
 
 def _converters_for(value_type: type) -> list[tuple[Any, Converter]]:
-    found = _by_type.get(value_type)
-    if found is None:
-        found = _by_type[value_type] = [(base, function) for _, _, base, function in _converters if issubclass(value_type, base)]
-    return found
+    converters = _by_type.get(value_type)
+    if converters is None:
+        converters = _by_type[value_type] = [(base, function) for _, _, base, function in _converters if issubclass(value_type, base)]
+    return converters
 
 
 def graph_for(values: Any) -> Any:

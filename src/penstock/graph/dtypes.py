@@ -217,11 +217,11 @@ def as_dtype(type_value: Any) -> DType:
     if type(type_value) is DType:
         return type_value
     try:
-        found = _TABLE.get(type_value)
+        dtype = _TABLE.get(type_value)
     except TypeError:  # unhashable
-        found = None
-    if found is not None:
-        return found
+        dtype = None
+    if dtype is not None:
+        return dtype
     try:
         numpy_dtype = np.dtype(type_value) if type_value is not None else None  # NumPy reads None as float64
     except (TypeError, ValueError):
@@ -229,7 +229,7 @@ def as_dtype(type_value: Any) -> DType:
     if numpy_dtype is not None:
         if numpy_dtype.kind in "SUO":
             return string
-        found = _TABLE.get(numpy_dtype.newbyteorder("="))
-        if found is not None:
-            return found
+        dtype = _TABLE.get(numpy_dtype.newbyteorder("="))
+        if dtype is not None:
+            return dtype
     raise TypeError(f"Cannot convert value {type_value!r} to a TensorFlow DType.")

@@ -103,12 +103,12 @@ class FuncGraph(Graph):
     def reduced(self, inputs: Sequence[int], outputs: Sequence[int]) -> FuncGraph:
         """This function, with some of its inputs and outputs only: other names for the same operations, to be run and not to be added to."""
         key = (tuple(inputs), tuple(outputs))
-        found = self._reduced.get(key)
-        if found is None or found._mutations != self._mutations:
-            found = self._reduced[key] = copy.copy(self)
-            found.inputs, found.outputs = [self.inputs[index] for index in inputs], [self.outputs[index] for index in outputs]
-            found._reduced = {}
-        return found
+        smaller = self._reduced.get(key)
+        if smaller is None or smaller._mutations != self._mutations:
+            smaller = self._reduced[key] = copy.copy(self)
+            smaller.inputs, smaller.outputs = [self.inputs[index] for index in inputs], [self.outputs[index] for index in outputs]
+            smaller._reduced = {}
+        return smaller
 
     def _control_op(self, item: Any) -> Operation:
         item = getattr(item, "op", item) if not isinstance(item, (Operation, Tensor, str)) else item
@@ -121,9 +121,9 @@ class FuncGraph(Graph):
 
     def _control_inputs_for(self, op: Operation) -> list[Operation]:
         """Control inputs outside of the function become control inputs of the op that runs it."""
-        found = super()._control_inputs_for(op)
-        self.control_captures.update((other, None) for other in found if other.graph is not self)
-        return [other for other in found if other.graph is self]
+        others = super()._control_inputs_for(op)
+        self.control_captures.update((other, None) for other in others if other.graph is not self)
+        return [other for other in others if other.graph is self]
 
     def _apply_colocation(self, op: Operation, required: list[Operation]) -> None:
         super()._apply_colocation(op, [other for other in required if other.graph is self])

@@ -81,15 +81,15 @@ def _inside(text: str, function: FuncGraph) -> str:
 
 def called_functions(operations: Iterable[Operation]) -> list[FuncGraph]:
     """The functions that are written to the library: all that these ops call, and that those call, except the bodies of conditionals and loops."""
-    found: dict[FuncGraph, None] = {}
+    called: dict[FuncGraph, None] = {}
     stack = list(operations)
     while stack:
         op = stack.pop()
-        functions = [value for value in op.attrs.values() if isinstance(value, FuncGraph) and value not in found]
+        functions = [value for value in op.attrs.values() if isinstance(value, FuncGraph) and value not in called]
         if "then_branch" not in op.attrs and "body" not in op.attrs:
-            found.update((function, None) for function in functions)
+            called.update((function, None) for function in functions)
         stack.extend(inner for function in functions for inner in function._ops)
-    return list(found)
+    return list(called)
 
 
 def to_function_def(function: FuncGraph) -> FunctionDef:

@@ -207,17 +207,17 @@ class Graph:
         """The operation called ``name``; KeyError if there is none."""
         if not isinstance(name, str):
             raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
-        found = self.as_graph_element(name, allow_tensor=False, allow_operation=True)
-        assert isinstance(found, Operation)
-        return found
+        element = self.as_graph_element(name, allow_tensor=False, allow_operation=True)
+        assert isinstance(element, Operation)
+        return element
 
     def get_tensor_by_name(self, name: str) -> Tensor:
         """The tensor called ``op_name:index``; KeyError if there is none."""
         if not isinstance(name, str):
             raise TypeError(f"Tensor names are strings (or similar), not {type(name).__name__}.")
-        found = self.as_graph_element(name, allow_tensor=True, allow_operation=False)
-        assert isinstance(found, Tensor)
-        return found
+        element = self.as_graph_element(name, allow_tensor=True, allow_operation=False)
+        assert isinstance(element, Tensor)
+        return element
 
     def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Operation | Tensor:
         """The Operation or Tensor that ``obj`` is, names or stands for (a Variable stands for its tensor)."""

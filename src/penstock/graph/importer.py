@@ -112,7 +112,7 @@ class Importer:
         return source is not None and REGISTRY[source.op].control_flow == "next"
 
     def _dependencies(self, node: NodeDef) -> list[str]:
-        found = []
+        sources = []
         for text in node.input:
             if self._is_mapped(text) or self._closes_loop(text):
                 continue
@@ -121,8 +121,8 @@ class Importer:
                 continue
             if source not in self._nodes:
                 raise ValueError(f"Input {text!r} of node {node.name!r} ({node.op}) was not found in graph_def.")
-            found.append(source)
-        return found
+            sources.append(source)
+        return sources
 
     def _tensor(self, node: NodeDef, text: str) -> Tensor:
         name, _, index = text.partition(":")
@@ -165,10 +165,10 @@ class Importer:
         return op
 
     def _waited_for(self, node: NodeDef, text: str) -> Operation:
-        found = self._ops.get(self._source(text))
-        if found is None:
+        op = self._ops.get(self._source(text))
+        if op is None:
             raise ValueError(f"Input {text!r} of node {node.name!r} ({node.op}) closes a cycle; only a NextIteration that is a data input may")
-        return found
+        return op
 
     def _set_extras(self, op: Operation, node: NodeDef) -> None:
         for key, value in node.attr.items():
@@ -186,18 +186,18 @@ class Importer:
 
 
 def _attributes(definition: OpDef, node: NodeDef) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}
     for name, attr in definition.attrs.items():
         if name in node.attr:
             try:
-                found[name] = attr.check(definition.type, name, attr_module.from_proto(attr.kind, node.attr[name]))
+                attributes[name] = attr.check(definition.type, name, attr_module.from_proto(attr.kind, node.attr[name]))
             except (TypeError, ValueError) as error:
                 raise ValueError(f"Attribute '{name}' of node {node.name!r} ({node.op}): {error}") from None
         elif attr.default is not REQUIRED:
-            found[name] = attr.default
+            attributes[name] = attr.default
         else:
             raise ValueError(f"Node {node.name!r} ({node.op}) lacks the attribute '{name}'")
-    return found
+    return attributes
 
 
 def _check_inputs(definition: OpDef, node: NodeDef, inputs: tuple[Tensor, ...], attributes: dict[str, Any]) -> None:

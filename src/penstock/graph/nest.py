@@ -278,8 +278,8 @@ def flatten_up_to(shallow_tree: Any, input_tree: Any, check_types: bool = True, 
     >>> flatten_up_to([0, 0], [[1, 2], {"a": 3}])
     [[1, 2], {'a': 3}]
     """
-    found = flatten_with_tuple_paths_up_to(shallow_tree, input_tree, check_types, expand_composites, check_subtrees_length)
-    return [value for _, value in found]
+    pairs = flatten_with_tuple_paths_up_to(shallow_tree, input_tree, check_types, expand_composites, check_subtrees_length)
+    return [value for _, value in pairs]
 
 
 def map_structure_with_tuple_paths_up_to(shallow_tree: Any, func: Callable[..., Any], *inputs: Any, **kwargs: Any) -> Any:
@@ -287,7 +287,7 @@ def map_structure_with_tuple_paths_up_to(shallow_tree: Any, func: Callable[..., 
     if not inputs:
         raise ValueError("Cannot map over no sequences")
     flat = [flatten_with_tuple_paths_up_to(shallow_tree, each, **kwargs) for each in inputs]
-    results = [func(found[0][0], *(value for _, value in found)) for found in zip(*flat)]
+    results = [func(pairs[0][0], *(value for _, value in pairs)) for pairs in zip(*flat)]
     return pack_sequence_as(shallow_tree, results, kwargs.get("expand_composites", False))
 
 

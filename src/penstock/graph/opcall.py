@@ -34,14 +34,14 @@ class Call:
         """The tensor of an argument that is no list."""
         dtype = arg.dtype if arg.type_attr is None else self.attributes.get(arg.type_attr)
         tensor = value if type(value) is Tensor else self._convert(arg, value, dtype, arg.name)
-        found = tensor._dtype
-        if arg.is_ref and not found.is_ref:
+        given = tensor._dtype
+        if arg.is_ref and not given.is_ref:
             raise self._no_reference(arg)
-        found = found.base_dtype
+        given = given.base_dtype
         if dtype is None:
-            self.attributes[arg.type_attr] = self._check_type(arg, found)  # type: ignore[index]
-        elif found is not dtype:
-            raise self._type_mismatch(arg, found, dtype)
+            self.attributes[arg.type_attr] = self._check_type(arg, given)  # type: ignore[index]
+        elif given is not dtype:
+            raise self._type_mismatch(arg, given, dtype)
         return tensor
 
     def _some(self, arg: Arg, value: Any) -> list[Tensor]:
@@ -59,8 +59,8 @@ class Call:
             raise ValueError(f"'{arg.name}' of '{op_type}' Op has {len(value)} tensors for the {len(wanted)} types of {types_attr}")
         tensors = [item if type(item) is Tensor and (dtype is None or item.dtype.base_dtype is dtype) else
                    self._convert(arg, item, dtype, f"{arg.name}_{index}") for index, (item, dtype) in enumerate(zip(value, wanted))]
-        found = tuple(tensor.dtype.base_dtype for tensor in tensors)
-        self.attributes[types_attr] = self.signature.attrs[types_attr].check(op_type, types_attr, found)
+        types = tuple(tensor.dtype.base_dtype for tensor in tensors)
+        self.attributes[types_attr] = self.signature.attrs[types_attr].check(op_type, types_attr, types)
         return tensors
 
     def _of_one_type(self, arg: Arg, value: Sequence[Any]) -> list[Tensor]:
@@ -71,9 +71,9 @@ class Call:
         tensors = []
         for index, item in enumerate(value):
             tensor = item if type(item) is Tensor else self._convert(arg, item, dtype, f"{arg.name}_{index}")
-            found = tensor.dtype.base_dtype
-            dtype = dtype or found
-            if found is not dtype:
+            given = tensor.dtype.base_dtype
+            dtype = dtype or given
+            if given is not dtype:
                 types = ", ".join(t.dtype.base_dtype.name if isinstance(getattr(t, "dtype", None), DType) else "?" for t in value)
                 raise TypeError(f"Tensors in list passed to '{arg.name}' of '{self.signature.type}' Op have types [{types}] that don't all match.")
             if arg.is_ref and not tensor.dtype.is_ref:
@@ -110,16 +110,16 @@ class Call:
         finally:
             target._name_stack = outer
 
-    def _check_type(self, arg: Arg, found: DType) -> DType:
+    def _check_type(self, arg: Arg, dtype: DType) -> DType:
         allowed = self.signature.attrs[arg.type_attr].allowed  # type: ignore[index]
-        if allowed is not None and found not in allowed:
+        if allowed is not None and dtype not in allowed:
             choices = ", ".join(sorted(d.name for d in allowed))
-            raise TypeError(f"Value passed to parameter '{arg.name}' of op '{self.signature.type}' has DataType {found.name} not in list of "
+            raise TypeError(f"Value passed to parameter '{arg.name}' of op '{self.signature.type}' has DataType {dtype.name} not in list of "
                             f"allowed values: {choices}")
-        return found
+        return dtype
 
-    def _type_mismatch(self, arg: Arg, found: DType, wanted: DType) -> TypeError:
-        start = f"Input '{arg.name}' of '{self.signature.type}' Op has type {found.name} that does not match"
+    def _type_mismatch(self, arg: Arg, given: DType, wanted: DType) -> TypeError:
+        start = f"Input '{arg.name}' of '{self.signature.type}' Op has type {given.name} that does not match"
         if arg.type_attr is None:
             return TypeError(f"{start} expected type of {wanted.name}.")
         first = next((other.name for other in self.signature.inputs if other.type_attr == arg.type_attr), arg.name)

@@ -78,12 +78,12 @@ class Signature:
 
     def group(self, flat: Sequence[Any], attributes: dict[str, Any]) -> list[tuple[Arg, list[Any]]]:
         """Flat inputs as (argument, its tensors) pairs."""
-        found, start = [], 0
+        groups, start = [], 0
         for arg in self.inputs:
             length = arg.length(attributes)
-            found.append((arg, list(flat[start:start + length])))
+            groups.append((arg, list(flat[start:start + length])))
             start += length
-        return found
+        return groups
 
     def arguments(self, flat: Sequence[Any], attributes: dict[str, Any]) -> Sequence[Any]:
         """Flat inputs as one value per argument: a list where the signature has a list."""
@@ -116,17 +116,17 @@ class Signature:
 
     def unflatten_outputs(self, op: Operation) -> Any:
         """What calling the op returns: a list of outputs, in which a list output is a list; a sole list output is that list."""
-        found: list[Any] = []
+        outputs: list[Any] = []
         start = 0
         for arg in self.outputs:
             if not arg.is_list:
-                found.append(op.outputs[start])
+                outputs.append(op.outputs[start])
                 start += 1
                 continue
             length = arg.length(op.attrs)
-            found.append(op.outputs[start:start + length])
+            outputs.append(op.outputs[start:start + length])
             start += length
-        return found[0] if len(found) == 1 else found
+        return outputs[0] if len(outputs) == 1 else outputs
 
     # --- attributes --------------------------------------------------------------------------------------------------
 

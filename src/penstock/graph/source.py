@@ -16,18 +16,18 @@ Source = tuple[tuple[CodeType, int], ...]
 def user_frames() -> Source:
     """The innermost frames outside Penstock, as (code, line) pairs, innermost first."""
     frame = sys._getframe(1)
-    found: list[tuple[CodeType, int]] = []
+    frames: list[tuple[CodeType, int]] = []
     while frame is not None:
         code = frame.f_code
         inside = _inside.get(code)
         if inside is None:
             inside = _inside[code] = code.co_filename.startswith(_PACKAGE)
         if not inside:
-            found.append((code, frame.f_lineno))
-            if len(found) == _DEPTH:
+            frames.append((code, frame.f_lineno))
+            if len(frames) == _DEPTH:
                 break
         frame = frame.f_back  # type: ignore[assignment]
-    return tuple(found)
+    return tuple(frames)
 
 
 def describe(source: Source) -> str:

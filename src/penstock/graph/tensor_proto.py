@@ -289,9 +289,9 @@ def make_tensor_proto(values: Any, dtype: Any = None, shape: Any = None, verify_
         return values
     dtype = None if dtype is None else dtypes.as_dtype(dtype)
     if shape is not None and (verify_shape or allow_broadcast):
-        wanted, found = tuple(as_shape(shape).as_list()), to_array(values, dtype, None).shape
-        if found != wanted if verify_shape else found not in ((), (1,)) and math.prod(found) != math.prod(wanted):  # type: ignore[arg-type]
-            raise TypeError(f"Expected Tensor's shape: {wanted}, got {found}.")
+        wanted, given = tuple(as_shape(shape).as_list()), to_array(values, dtype, None).shape
+        if given != wanted if verify_shape else given not in ((), (1,)) and math.prod(given) != math.prod(wanted):  # type: ignore[arg-type]
+            raise TypeError(f"Expected Tensor's shape: {wanted}, got {given}.")
     return array_to_proto(to_array(values, dtype, shape), dtype)
 
 

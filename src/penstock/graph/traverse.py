@@ -11,18 +11,18 @@ def needed(fetches: Iterable[Tensor], targets: Iterable[Operation], fed: Collect
 
     With ``control`` off, control edges are not followed.
     """
-    found: set[Operation] = set()
+    reached: set[Operation] = set()
     stack = [tensor.op for tensor in fetches if tensor not in fed]
     stack.extend(targets)
     while stack:
         operation = stack.pop()
-        if operation in found:
+        if operation in reached:
             continue
-        found.add(operation)
+        reached.add(operation)
         stack.extend(tensor.op for tensor in operation._inputs if tensor not in fed)
         if control:
             stack.extend(other for other in operation._control_inputs if not _is_fed(other, fed))
-    return in_order(found)
+    return in_order(reached)
 
 
 def _is_fed(operation: Operation, fed: Collection[Tensor]) -> bool:

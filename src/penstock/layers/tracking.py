@@ -55,8 +55,8 @@ class Tracking:
 
     def _sublayers(self) -> list[Any]:
         """The layers that the attributes hold, each once, in the order of the attributes."""
-        found: list[Any] = list(self.__dict__.get("_layers", ()))
+        layers: list[Any] = list(self.__dict__.get("_layers", ()))
         for name, value in self.__dict__.items():
             if name not in self._untracked:
-                found += [item for item in contained(value) if not isinstance(item, Variable)]
-        return list({id(layer): layer for layer in found if layer is not self}.values())
+                layers += [item for item in contained(value) if not isinstance(item, Variable)]
+        return list({id(layer): layer for layer in layers if layer is not self}.values())

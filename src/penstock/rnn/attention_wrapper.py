@@ -91,7 +91,7 @@ class AttentionWrapper(RNNCell):
         if sizes is not None:
             return tuple(Projection(size, "attention_layer", mechanism.dtype) for size, mechanism in zip(given, self._mechanisms)), sum(given)
         shapes = [layer.compute_output_shape(TensorShape([None, self._cell.output_size + depth])) for layer, depth in zip(given, depths)]
-        return given, sum(TensorShape(found).as_list()[-1] for found in shapes)
+        return given, sum(TensorShape(shape).as_list()[-1] for shape in shapes)
 
     def _checked(self, structure: Any, batch_size: Any, name: str) -> Any:
         """The structure, after a check that memory and state have the same batch size."""

@@ -174,5 +174,5 @@ def gather_tree_from_array(t: Tensor, parent_ids: Tensor, sequence_length: Tenso
     ordered = where(inside, ordered, beams)
     times = tile(reshape(range_(time), [-1, 1, 1]), stack([1, batch, width]))
     examples = tile(reshape(range_(batch), [1, -1, 1]), stack([time, 1, width]))
-    found = gather_nd(reshape(t, stack([time, batch, width, -1])), stack([times, examples, ordered], -1))
-    return reshape(found, shape(t))
+    gathered = gather_nd(reshape(t, stack([time, batch, width, -1])), stack([times, examples, ordered], -1))
+    return reshape(gathered, shape(t))

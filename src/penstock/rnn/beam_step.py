@@ -74,10 +74,10 @@ class BeamStep:
         return added * expand_dims(cast(running, dt.int64), 2) + expand_dims(lengths, 2)
 
     def _accumulated_attention(self, next_cell_state: Any, before: BeamSearchDecoderState, running: Tensor) -> Any:
-        found = attention_probs(next_cell_state, self._coverage_weight)
-        if found is None:
+        attention = attention_probs(next_cell_state, self._coverage_weight)
+        if attention is None:
             return None
-        return before.accumulated_attention_probs + found * expand_dims(cast(running, dt.float32), 2)
+        return before.accumulated_attention_probs + attention * expand_dims(cast(running, dt.float32), 2)
 
     def _scores(self, log_probs: Tensor, lengths: Tensor, finished: Tensor, attention: Any) -> Tensor:
         """Log probabilities, divided by the length penalty; finished beams also pay for what they did not attend to (Wu et al. 2016)."""
@@ -97,8 +97,8 @@ class BeamStep:
         """Per sequence of the batch the entries (or rows, as ``gather_shape`` says) of ``source`` at ``indices``."""
         with name_scope(name, "tensor_gather_helper"):
             offsets = expand_dims(range_(self._batch) * range_size, 1)
-            found = gather(reshape(source, gather_shape), reshape(indices + offsets, [-1]))
-            result = reshape(found, shape(source)[:1 + len(gather_shape)], name="output")
+            gathered = gather(reshape(source, gather_shape), reshape(indices + offsets, [-1]))
+            result = reshape(gathered, shape(source)[:1 + len(gather_shape)], name="output")
             result.set_shape(TensorShape([self._known_batch]).concatenate(source.shape[1:1 + len(gather_shape)]))
             return result
 
@@ -111,8 +111,8 @@ class BeamStep:
     def _gathered_state(self, parents: Tensor, part: Tensor, gather_shape: list[Any]) -> Tensor:
         with name_scope("tensor_gather_helper"):
             offsets = expand_dims(range_(self._batch) * self._width, 1)
-            found = gather(reshape(part, gather_shape), reshape(parents + offsets, [-1]))
-            result = reshape(found, shape(part), name="output")
+            gathered = gather(reshape(part, gather_shape), reshape(parents + offsets, [-1]))
+            result = reshape(gathered, shape(part), name="output")
             result.set_shape(part.shape)
             return result
 

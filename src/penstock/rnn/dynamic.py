@@ -69,8 +69,8 @@ def start_state(cell: Any, batch_size: Any, initial_state: Any, dtype: Any) -> A
 
 
 def _assert_has_shape(x: Tensor, extents: list[Any]) -> Any:
-    found, wanted = shape(x), stack(extents)
-    return Assert(reduce_all(equal(found, wanted)), [f"Expected shape for Tensor {x.name} is ", wanted, " but saw shape: ", found])
+    actual, wanted = shape(x), stack(extents)
+    return Assert(reduce_all(equal(actual, wanted)), [f"Expected shape for Tensor {x.name} is ", wanted, " but saw shape: ", actual])
 
 
 class _DynamicLoop:

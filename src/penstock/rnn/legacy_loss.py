@@ -56,7 +56,7 @@ def model_with_buckets(encoder_inputs: list[Any], decoder_inputs: list[Any], tar
     with name_scope(name, "model_with_buckets", [*encoder_inputs, *decoder_inputs, *targets, *weights]):
         for j, (source, target) in enumerate(buckets):
             with variable_scope(get_variable_scope(), reuse=True if j > 0 else None):
-                found, _ = seq2seq(encoder_inputs[:source], decoder_inputs[:target])
-                outputs.append(found)
-                losses.append(loss_function(found, targets[:target], weights[:target], softmax_loss_function=softmax_loss_function))
+                decoded, _ = seq2seq(encoder_inputs[:source], decoder_inputs[:target])
+                outputs.append(decoded)
+                losses.append(loss_function(decoded, targets[:target], weights[:target], softmax_loss_function=softmax_loss_function))
     return outputs, losses

@@ -51,9 +51,9 @@ def _either(feed_previous: Any, decode: Callable[[bool], tuple[list[Any], Any]],
 
     def branch(feeding: bool) -> list[Any]:
         with variable_scope(get_variable_scope(), reuse=None if feeding else True):
-            found, state = decode(feeding)
+            decoded, state = decode(feeding)
             structure.append(state)
-            return found + nest.flatten(state)
+            return decoded + nest.flatten(state)
 
     flat = cond(feed_previous, lambda: branch(True), lambda: branch(False))
     return list(flat[:outputs]), nest.pack_sequence_as(structure[0], flat[outputs:])

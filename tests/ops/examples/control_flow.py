@@ -13,7 +13,7 @@ EMPTY, NEVER = FuncGraph("empty", Graph()), FuncGraph("never", Graph())
 with NEVER.as_default():
     NEVER.outputs.append(constant(False))
 
-# If and While hold the graphs of functions, which belong to the graph they were made in: see tests/ops/test_control_flow.py.
+# If and While hold the graphs of functions, which belong to the graph they were made in: see tests/ops/flow/test_control_flow.py.
 example("If", np.array(True), [], Tout=[], then_branch=EMPTY, else_branch=EMPTY, run=False)
 example("While", [], cond=NEVER, body=EMPTY, output_shapes=[], run=False)
 example("StatelessIf", np.array(True), [], Tout=[], then_branch=EMPTY, else_branch=EMPTY, run=False)

@@ -29,15 +29,15 @@ class _Line:
     called: dict[str, _Line] = field(default_factory=dict)
 
     def entry(self, name: str) -> Entry:
-        found = Entry(name, children=[line.entry(label) for label, line in self.called.items()])
-        found.join(self.made)
-        return found
+        total = Entry(name, children=[line.entry(label) for label, line in self.called.items()])
+        total.join(self.made)
+        return total
 
 
-def by_line(found: dict[str, Entry], graph: Graph, options: dict[str, Any]) -> list[Entry]:
+def by_line(by_name: dict[str, Entry], graph: Graph, options: dict[str, Any]) -> list[Entry]:
     """The outermost lines of the program that are known, with the lines that they called as children."""
     top = _Line()
-    for entry, frames, mark in accounted_frames(found, graph, options):
+    for entry, frames, mark in accounted_frames(by_name, graph, options):
         line = top
         for file, number, function in frames:
             line = line.called.setdefault(f"{os.path.basename(file)}:{number}:{function}{mark}", _Line())
@@ -45,10 +45,10 @@ def by_line(found: dict[str, Entry], graph: Graph, options: dict[str, Any]) -> l
     return top.entry("").children
 
 
-def accounted_frames(found: dict[str, Entry], graph: Graph, options: dict[str, Any]) -> Iterator[tuple[Entry, list[Frame], str]]:
+def accounted_frames(by_name: dict[str, Entry], graph: Graph, options: dict[str, Any]) -> Iterator[tuple[Entry, list[Frame], str]]:
     """(entry, the lines that led to it, GRADIENT or nothing) of each operation that goes into sums."""
     operations = {op.name: op for op in graph.get_operations()}
-    for name, entry in found.items():
+    for name, entry in by_name.items():
         if matches(options["account_type_regexes"], entry.types):
             of = _GRADIENT_NAME.search(name)
             forward = operations.get(of[1]) if of else None

@@ -61,9 +61,9 @@ def entries(graph: Graph, steps: Sequence[Any] = (), op_log: Any = None) -> tupl
     """
     traced = _Traced(steps)
     trainable = {variable.op.name for variable in graph.get_collection("trainable_variables")}
-    found, unknown = {}, 0
+    by_name, unknown = {}, 0
     for op in graph.get_operations():
-        entry = found[op.name] = Entry(op.name, types={op.type})
+        entry = by_name[op.name] = Entry(op.name, types={op.type})
         entry.own["occurrence"] = 1
         entry.input_shapes = [_shape_of(tensor, traced.shapes) for tensor in op._inputs]
         _count_parameters(entry, op)
@@ -75,10 +75,10 @@ def entries(graph: Graph, steps: Sequence[Any] = (), op_log: Any = None) -> tupl
             unknown += 1
         traced.fill(entry)
     for logged in getattr(op_log, "log_entries", ()):
-        if logged.name in found:
-            found[logged.name].types.update(logged.types)
-            found[logged.name].own["float_ops"] = logged.float_ops or found[logged.name].own["float_ops"]
-    return found, unknown
+        if logged.name in by_name:
+            by_name[logged.name].types.update(logged.types)
+            by_name[logged.name].own["float_ops"] = logged.float_ops or by_name[logged.name].own["float_ops"]
+    return by_name, unknown
 
 
 def _shape_of(tensor: Any, known: dict[tuple[str, int], Shape]) -> Shape | None:

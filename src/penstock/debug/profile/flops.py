@@ -26,10 +26,10 @@ class Call:
     def _shape(self, tensor: Any) -> Shape:
         if tensor.shape.is_fully_defined():
             return tuple(tensor.shape.as_list())
-        found = self._known.get((tensor.op.name, tensor.value_index))
-        if found is None:
+        shape = self._known.get((tensor.op.name, tensor.value_index))
+        if shape is None:
             raise Unknown(tensor.name)
-        return found
+        return shape
 
     def input(self, index: int) -> Shape:
         """The shape of an input."""

@@ -33,9 +33,9 @@ class _Strings:
 
 def write_op_log(graph: Graph, log_dir: str, op_log: Any = None, run_meta: Any = None, add_trace: bool = True) -> None:
     """``tf.profiler.write_op_log``: writes types and float operations of all nodes, and the lines that made them, to ``tfprof_log`` in a folder."""
-    found, _ = entries(graph, [] if run_meta is None else [run_meta], op_log)
+    by_name, _ = entries(graph, [] if run_meta is None else [run_meta], op_log)
     log, strings = OpLogProto(), _Strings()
-    for entry in found.values():
+    for entry in by_name.values():
         added = OpLogEntry(name=entry.name, float_ops=entry.own["float_ops"], types=sorted(entry.types))
         if add_trace:
             strings.add_trace(added.code_def, graph.get_operation_by_name(entry.name))
@@ -48,10 +48,10 @@ def write_op_log(graph: Graph, log_dir: str, op_log: Any = None, run_meta: Any =
 
 def profile_proto(graph: Graph, steps: dict[int, Any], op_log: Any = None) -> Any:
     """A ProfileProto of a graph and its traced steps."""
-    found, _ = entries(graph, list(steps.values()), op_log)
-    proto, strings, numbers = ProfileProto(has_trace=True, steps=sorted(steps)), _Strings(), {name: number for number, name in enumerate(found)}
+    by_name, _ = entries(graph, list(steps.values()), op_log)
+    proto, strings, numbers = ProfileProto(has_trace=True, steps=sorted(steps)), _Strings(), {name: number for number, name in enumerate(by_name)}
     for name, number in numbers.items():
-        _fill_node(proto.nodes[number], found[name], graph.get_operation_by_name(name), numbers)
+        _fill_node(proto.nodes[number], by_name[name], graph.get_operation_by_name(name), numbers)
         strings.add_trace(proto.nodes[number].trace, graph.get_operation_by_name(name))
     for step, run_meta in steps.items():
         _add_executions(proto, numbers, step, run_meta)

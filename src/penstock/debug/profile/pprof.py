@@ -37,13 +37,13 @@ class _Numbers:
         return self.known.setdefault(thing, len(self.known) + self._first)
 
 
-def write_pprof(path: str, found: dict[str, Entry], graph: Graph, options: dict[str, Any]) -> None:
+def write_pprof(path: str, by_name: dict[str, Entry], graph: Graph, options: dict[str, Any]) -> None:
     """Writes the lines of a program with how many operations each made, and the figure that is selected."""
     if len(options["select"]) != 1 or options["select"][0] not in FIGURES:
         raise InvalidArgumentError(None, None, f"a profile for pprof has one figure; select one, not {options['select']}")
     key = options["select"][0]
     totals: dict[tuple[Frame, ...], list[int]] = {}
-    for entry, frames, mark in accounted_frames(found, graph, options):
+    for entry, frames, mark in accounted_frames(by_name, graph, options):
         sums = totals.setdefault(tuple((file, line, function + mark) for file, line, function in reversed(frames)), [0, 0])
         sums[0] += 1
         sums[1] += entry.own[key]

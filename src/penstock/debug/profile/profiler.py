@@ -32,23 +32,23 @@ Options = dict[str, Any]
 Made = tuple[Any, str]  # a profile as a proto and as text
 
 
-def _code(found: Entries, graph: Graph, options: Options) -> Made:
-    root = shown(by_line(found, graph, options), options, lines=True)
+def _code(by_name: Entries, graph: Graph, options: Options) -> Made:
+    root = shown(by_line(by_name, graph, options), options, lines=True)
     return protos.multi_node(root), report_tree(root, options)
 
 
-def _graph(found: Entries, graph: Graph, options: Options) -> Made:
-    root = shown(by_inputs(found, graph), options, only_accounted=True)
+def _graph(by_name: Entries, graph: Graph, options: Options) -> Made:
+    root = shown(by_inputs(by_name, graph), options, only_accounted=True)
     return protos.graph_node(root), report_tree(root, options)
 
 
-def _scope(found: Entries, graph: Graph, options: Options) -> Made:
-    root = shown(by_scope(found), options)
+def _scope(by_name: Entries, graph: Graph, options: Options) -> Made:
+    root = shown(by_scope(by_name), options)
     return protos.graph_node(root), report_tree(root, options)
 
 
-def _types(found: Entries, graph: Graph, options: Options) -> Made:
-    root = by_type(found, options)
+def _types(by_name: Entries, graph: Graph, options: Options) -> Made:
+    root = by_type(by_name, options)
     return protos.chain(root), report_types(root, options)
 
 
@@ -68,10 +68,10 @@ def profile(graph: Graph | None = None, run_meta: Any = None, op_log: Any = None
 
 def _profile(graph: Graph, steps: Sequence[Any], op_log: Any, cmd: str, options: Options) -> Any:
     _check(cmd, options)
-    found, unknown = entries(graph, steps, op_log)
+    by_name, unknown = entries(graph, steps, op_log)
     if unknown and "float_ops" in options["select"]:
         print(f"{unknown} ops no flops stats due to incomplete shapes.", file=sys.stderr)
-    proto, report = _VIEWS[cmd](found, graph, options)
+    proto, report = _VIEWS[cmd](by_name, graph, options)
     kind, _, target = options["output"].partition(":outfile=")
     if kind == "pprof":
         write_pprof(target, entries(graph, steps, op_log)[0], graph, options)

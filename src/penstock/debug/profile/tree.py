@@ -19,27 +19,27 @@ _OF_TOTALS = {"min_bytes": "bytes", "min_peak_bytes": "peak_bytes", "min_residua
 _OF_NODES = {"min_params": "params", "min_float_ops": "float_ops"}
 
 
-def by_scope(found: dict[str, Entry]) -> list[Entry]:
+def by_scope(by_name: dict[str, Entry]) -> list[Entry]:
     """The top of the tree of names; scopes that are no operations get an entry too."""
     known: dict[str, Entry] = {}
     top: list[Entry] = []
-    for name in sorted(found):
+    for name in sorted(by_name):
         siblings = top
         for end in [index for index, sign in enumerate(name) if sign == "/"] + [len(name)]:
             path = name[:end]
             if path not in known:
-                known[path] = found.get(path) or Entry(path)
+                known[path] = by_name.get(path) or Entry(path)
                 siblings.append(known[path])
             siblings = known[path].children
     return top
 
 
-def by_inputs(found: dict[str, Entry], graph: Graph) -> list[Entry]:
+def by_inputs(by_name: dict[str, Entry], graph: Graph) -> list[Entry]:
     """Trees of inputs, from the operations that nobody consumes; one that several consume is below the first of them."""
     sources = {op.name: list(dict.fromkeys([tensor.op.name for tensor in op._inputs] + [other.name for other in op._control_inputs]))
                for op in graph.get_operations()}
     consumed = {name for op, names in sources.items() for name in names if name != op}
-    top = [found[name] for name in sorted(sources) if name not in consumed]
+    top = [by_name[name] for name in sorted(sources) if name not in consumed]
     visited = {entry.name for entry in top}
     waiting = [(entry, iter(sources[entry.name])) for entry in reversed(top)]
     while waiting:
@@ -49,15 +49,15 @@ def by_inputs(found: dict[str, Entry], graph: Graph) -> list[Entry]:
             waiting.pop()
             continue
         visited.add(name)
-        entry.children.append(found[name])
-        waiting.append((found[name], iter(sources[name])))
+        entry.children.append(by_name[name])
+        waiting.append((by_name[name], iter(sources[name])))
     return top
 
 
-def by_type(found: dict[str, Entry], options: dict[str, Any]) -> Entry:
+def by_type(by_name: dict[str, Entry], options: dict[str, Any]) -> Entry:
     """A root with a child for each type that is shown."""
     groups: dict[str, list[Entry]] = {}
-    for entry in found.values():
+    for entry in by_name.values():
         for kind in sorted(entry.types):
             if not kind.startswith(("_", "/")) and matches(options["account_type_regexes"], entry.types):
                 groups.setdefault(kind, []).append(entry)
@@ -94,14 +94,14 @@ def _account(root: Entry, options: dict[str, Any]) -> None:
 
 def _starts(top: list[Entry], options: dict[str, Any]) -> list[Entry]:
     """The uppermost entries at which the tree may begin."""
-    found, waiting = [], top[::-1]
+    starts, waiting = [], top[::-1]
     while waiting:
         entry = waiting.pop()
         if matches(options["start_name_regexes"], [entry.name]):
-            found.append(entry)
+            starts.append(entry)
         else:
             waiting.extend(reversed(entry.children))
-    return found
+    return starts
 
 
 def _leave_out(root: Entry, options: dict[str, Any], passes: Callable[[Entry], bool]) -> None:

@@ -17,7 +17,7 @@ from penstock.native.vector.builder import VectorBuilder
 from penstock.native.vector.types import VectorValue, scalar_type
 from penstock.native.vector.vectors import VOID, vector
 
-_found: dict[tuple[Any, ...], int | str] = {}
+_answers: dict[tuple[Any, ...], int | str] = {}
 
 
 def lower(b: VectorBuilder, step: OpStep, operands: Sequence[VectorValue]) -> list[VectorValue]:
@@ -55,12 +55,12 @@ def cost(definition: OpDef, attrs: dict[str, Any], input_dtypes: Sequence[DType]
 
 def _look(definition: OpDef, attrs: dict[str, Any], input_dtypes: Sequence[DType]) -> int | str:
     key = definition, attrs_key(attrs), tuple(input_dtypes)
-    if key not in _found:
+    if key not in _answers:
         try:
-            _found[key] = _try_lowering(OpStep(definition, attrs, tuple(range(len(input_dtypes)))), input_dtypes)
+            _answers[key] = _try_lowering(OpStep(definition, attrs, tuple(range(len(input_dtypes)))), input_dtypes)
         except Unsupported as reason:
-            _found[key] = str(reason)
-    return _found[key]
+            _answers[key] = str(reason)
+    return _answers[key]
 
 
 def _try_lowering(step: OpStep, dtypes: Sequence[DType]) -> int:

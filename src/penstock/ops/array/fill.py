@@ -208,10 +208,10 @@ def _one_hot_dtype(on_value: Any, off_value: Any, dtype: Any) -> DType:
     for name, value in (("on_value", on_value), ("off_value", off_value)):
         if value is None:
             continue
-        found = value.dtype.base_dtype if isinstance(getattr(value, "dtype", None), DType) else None
-        if found is None and dtype is None:
-            found = dt.as_dtype(to_array(value).dtype)
-        if found is not None and wanted is not None and found is not wanted:
-            raise TypeError(f"dtype {found.name} of {name} does not match dtype parameter {wanted.name}")
-        wanted = wanted or found
+        given = value.dtype.base_dtype if isinstance(getattr(value, "dtype", None), DType) else None
+        if given is None and dtype is None:
+            given = dt.as_dtype(to_array(value).dtype)
+        if given is not None and wanted is not None and given is not wanted:
+            raise TypeError(f"dtype {given.name} of {name} does not match dtype parameter {wanted.name}")
+        wanted = wanted or given
     return wanted or dt.float32

@@ -258,9 +258,9 @@ class Unpack:
         if value.shape.extents is None:
             return [None] * num
         extents = value.shape.as_list()
-        found = extents.pop(canonical_axis(axis, len(extents), "unstack axis"))
-        if found not in (None, num):
-            raise ValueError(f"Dimension must be {num} but is {found}")
+        parts = extents.pop(canonical_axis(axis, len(extents), "unstack axis"))
+        if parts not in (None, num):
+            raise ValueError(f"Dimension must be {num} but is {parts}")
         return [extents] * num
 
     def kernel(value, num, axis):
@@ -466,10 +466,10 @@ def _first_dtype(value: Any) -> DType | None:
 
 
 def _convert_list(value: Any, dtype: DType | None = None, name: str | None = None, as_ref: bool = False) -> Any:
-    found = None if as_ref else _first_dtype(value)
-    if found is None:
+    first = None if as_ref else _first_dtype(value)
+    if first is None:
         return NotImplemented
-    return _packed(value, found if dtype is None else dtype.base_dtype, name or "packed")
+    return _packed(value, first if dtype is None else dtype.base_dtype, name or "packed")
 
 
 register_tensor_conversion_function((list, tuple), _convert_list, 99)

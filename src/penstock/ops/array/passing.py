@@ -49,8 +49,8 @@ class CheckNumerics:
     def kernel(tensor, message):
         if not np.isfinite(tensor).all():
             nan, inf = bool(np.isnan(tensor).any()), bool(np.isinf(tensor).any())
-            found = "Inf and NaN" if nan and inf else "NaN" if nan else "Inf"
-            raise invalid_argument(f"{message} : Tensor had {found} values")
+            kinds = "Inf and NaN" if nan and inf else "NaN" if nan else "Inf"
+            raise invalid_argument(f"{message} : Tensor had {kinds} values")
         return tensor
 
     def gradient(op, dy):

@@ -184,9 +184,9 @@ class ReverseV2:
     def shape(tensor, axis):
         axes = known_elements(axis)
         if tensor.shape.ndims is not None and axes is not None and None not in axes:
-            found = [canonical_axis(each, tensor.shape.ndims) for each in axes]
-            if len(set(found)) != len(found):
-                raise ValueError(f"axis {next(a for a in found if found.count(a) > 1)} specified more than once.")
+            canonical = [canonical_axis(each, tensor.shape.ndims) for each in axes]
+            if len(set(canonical)) != len(canonical):
+                raise ValueError(f"axis {next(a for a in canonical if canonical.count(a) > 1)} specified more than once.")
         return tensor.shape
 
     def kernel(tensor, axis):

@@ -77,9 +77,9 @@ def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name
         wanted = None if dtype is None else dtypes.as_dtype(dtype)
         ends = [to_tensor(value, wanted, part) for part, value in zip(_PARTS, (start, limit, delta))]
         if wanted is None:
-            found = [end.dtype.base_dtype for end in ends]
-            if all(kind in _ORDER for kind in found):
-                ends = [cast(end, max(found, key=_ORDER.index)) for end in ends]
+            types = [end.dtype.base_dtype for end in ends]
+            if all(kind in _ORDER for kind in types):
+                ends = [cast(end, max(types, key=_ORDER.index)) for end in ends]
         return Range(*ends, name=scope)
 
 

@@ -259,5 +259,5 @@ def searchsorted(sorted_sequence: Any, values: Any, side: str = "left", out_type
     sequence, values = to_tensor(sorted_sequence), to_tensor(values)
     rows = reshape(sequence, stack([-1, shape(sequence)[-1]]))
     wanted = reshape(values, stack([-1, shape(values)[-1]]))
-    found = (LowerBound if side == "left" else UpperBound)(rows, wanted, out_type=out_type, name=name)
-    return reshape(found, shape(values))
+    places = (LowerBound if side == "left" else UpperBound)(rows, wanted, out_type=out_type, name=name)
+    return reshape(places, shape(values))

@@ -36,8 +36,8 @@ def _distinct_rows(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             places[key] = len(first)
             first.append(index)
         which.append(places[key])
-    found = np.array(which, np.int64)
-    return np.array(first, np.int64), found, np.bincount(found, minlength=len(first)) if len(found) else np.array([], np.int64)
+    numbers = np.array(which, np.int64)
+    return np.array(first, np.int64), numbers, np.bincount(numbers, minlength=len(first)) if len(numbers) else np.array([], np.int64)
 
 
 def _unique_shapes(x: Tensor) -> list[Any]:
@@ -220,10 +220,10 @@ class EditDistance:
 
 
 def _sequences(indices: np.ndarray, values: np.ndarray) -> dict[tuple[int, ...], list[Any]]:
-    found: dict[tuple[int, ...], list[Any]] = {}
+    sequences: dict[tuple[int, ...], list[Any]] = {}
     for place, value in zip(indices.tolist(), values.tolist()):
-        found.setdefault(tuple(place[:-1]), []).append(value)
-    return found
+        sequences.setdefault(tuple(place[:-1]), []).append(value)
+    return sequences
 
 
 def _levenshtein(first: list[Any], second: list[Any]) -> int:

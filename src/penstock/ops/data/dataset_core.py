@@ -65,9 +65,9 @@ class Recipe:
 
     def all_seeds(self) -> list[int]:
         """The seeds that went into it, in the order of the arguments."""
-        found: list[int] = []
-        self._change(lambda seed: found.append(integer(seed)), lambda source: found.extend(source.all_seeds()))
-        return found
+        seeds: list[int] = []
+        self._change(lambda seed: seeds.append(integer(seed)), lambda source: seeds.extend(source.all_seeds()))
+        return seeds
 
     def follow(self, seeds: Iterator[int]) -> Source:
         """Makes the dataset again, with these seeds, of inputs that are made again."""
@@ -136,10 +136,10 @@ def text(value: Any) -> str:
     item = np.asarray(value, object)
     if item.ndim:
         raise invalid_argument(f"a string is needed, and an array of shape {list(item.shape)} was given")
-    found = os.fsdecode(item[()]) if isinstance(item[()], bytes) else str(item[()])
-    if "\0" in found:
-        raise invalid_argument(f"{found!r} has a null byte, which no file name can")
-    return found
+    name = os.fsdecode(item[()]) if isinstance(item[()], bytes) else str(item[()])
+    if "\0" in name:
+        raise invalid_argument(f"{name!r} has a null byte, which no file name can")
+    return name
 
 
 def scalar(item: Any) -> np.ndarray:
@@ -159,8 +159,8 @@ def check_element(element: Any, output_types: Any, output_shapes: Any) -> None:
     if len(element) != len(output_types):
         raise invalid_argument(f"Number of components does not match: expected {len(output_types)} types but got {len(element)}.")
     for index, (value, dtype, shape) in enumerate(zip(element, output_types, output_shapes)):
-        found = getattr(value, "dtype", dtype.np)
-        if dtype.is_numpy_compatible and found != dtype.np:
-            raise invalid_argument(f"Data type mismatch at component {index}: expected {dtype.name} but got {found}.")
+        given = getattr(value, "dtype", dtype.np)
+        if dtype.is_numpy_compatible and given != dtype.np:
+            raise invalid_argument(f"Data type mismatch at component {index}: expected {dtype.name} but got {given}.")
         if hasattr(value, "shape") and not shape.is_compatible_with(value.shape):
             raise invalid_argument(f"Incompatible shapes at component {index}: expected {shape} but got {list(value.shape)}.")

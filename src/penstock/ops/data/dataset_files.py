@@ -30,10 +30,10 @@ def _paths(filenames: Any) -> list[str]:
 
 
 def _compression(compression_type: Any) -> str:
-    found = text(compression_type)
-    if found not in _COMPRESSIONS:
-        raise invalid_argument("Unsupported compression_type.", f"{found!r} is none of {', '.join(map(repr, _COMPRESSIONS))}")
-    return found
+    name = text(compression_type)
+    if name not in _COMPRESSIONS:
+        raise invalid_argument("Unsupported compression_type.", f"{name!r} is none of {', '.join(map(repr, _COMPRESSIONS))}")
+    return name
 
 
 def _open(path: str) -> IO[bytes]:

@@ -218,10 +218,10 @@ class DatasetToSingleElement:
 
     def kernel(dataset, output_types, output_shapes):
         elements = iter(dataset)
-        found = next(elements, None)
-        if found is None:
+        element = next(elements, None)
+        if element is None:
             raise invalid_argument("Dataset was empty.")
         if next(elements, None) is not None:
             raise invalid_argument("Dataset had more than one element.")
-        check_element(found, output_types, output_shapes)
-        return found
+        check_element(element, output_types, output_shapes)
+        return element

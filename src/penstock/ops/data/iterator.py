@@ -134,10 +134,10 @@ class Position:
 
 def _position(ctx: Any, container: str, shared_name: str, types: Any, shapes: Any) -> Position:
     name, shared = shared_name or ctx.op.name, bool(shared_name)
-    found: Position = ctx.kept(shared).lookup_or_create(container, name, _KIND, lambda: Position(container, name, shared, types, shapes))
-    if found.types != tuple(types):
-        raise invalid_argument(f"the iterator '{name}' has elements of types {_names(found.types)}, not {_names(types)}")
-    return found
+    position: Position = ctx.kept(shared).lookup_or_create(container, name, _KIND, lambda: Position(container, name, shared, types, shapes))
+    if position.types != tuple(types):
+        raise invalid_argument(f"the iterator '{name}' has elements of types {_names(position.types)}, not {_names(types)}")
+    return position
 
 
 def _names(types: Any) -> str:
@@ -230,13 +230,13 @@ class _FromStringHandle:
         if len(rest) != 2:
             raise invalid_argument(f"Could not parse string_handle as a valid ResourceHandle: {text(string_handle)!r}")
         shared, name = rest
-        found = ctx.kept(shared).lookup(container, name, _KIND)
-        if output_types and found.types != tuple(output_types):
-            raise invalid_argument(f"the iterator '{name}' has elements of types {_names(found.types)}, but {_names(output_types)} are expected")
-        for mine, wanted in zip(found.shapes, output_shapes):
+        position = ctx.kept(shared).lookup(container, name, _KIND)
+        if output_types and position.types != tuple(output_types):
+            raise invalid_argument(f"the iterator '{name}' has elements of types {_names(position.types)}, but {_names(output_types)} are expected")
+        for mine, wanted in zip(position.shapes, output_shapes):
             if not mine.is_compatible_with(wanted):
                 raise invalid_argument(f"the iterator '{name}' has elements of shape {mine}, but {wanted} is expected")
-        return found
+        return position
 
 
 IteratorFromStringHandle = op("IteratorFromStringHandle", "string_handle: string -> resource_handle: resource", **_FROM_HANDLE)(_FromStringHandle)

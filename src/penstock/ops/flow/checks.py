@@ -159,12 +159,12 @@ def assert_same_float_dtype(tensors: Iterable[Any] | None = None, dtype: Any = N
     expected = None if dtype is None else dt.as_dtype(dtype).base_dtype
     first = None
     for tensor in tensors or ():
-        found = tensor.dtype.base_dtype
+        given = tensor.dtype.base_dtype
         if expected is None:
-            expected, first = found, tensor
-        elif found is not expected:
+            expected, first = given, tensor
+        elif given is not expected:
             origin = "" if first is None else f" as {first.name}"
-            raise ValueError(f"{tensor.name}, type={found}, must be of the same type ({expected}){origin}.")
+            raise ValueError(f"{tensor.name}, type={given}, must be of the same type ({expected}){origin}.")
     expected = expected or dt.float32
     if not expected.is_floating:
         raise ValueError(f"Expected floating point type, got {expected}.")

@@ -44,9 +44,9 @@ def _check_functions(*functions: Any) -> None:
 def _check_signature(function: FuncGraph, what: str, inputs: Any, outputs: Any) -> None:
     """ValueError unless the function takes and returns tensors of these types."""
     for kind, tensors, wanted in (("takes", function.inputs, inputs), ("returns", function.outputs, outputs)):
-        found = [tensor.dtype.base_dtype for tensor in tensors]
-        if wanted is not None and found != [dtype.base_dtype for dtype in wanted]:
-            raise ValueError(f"{what} '{function.name}' {kind} {[dtype.name for dtype in found]}, expected {[dtype.name for dtype in wanted]}")
+        given = [tensor.dtype.base_dtype for tensor in tensors]
+        if wanted is not None and given != [dtype.base_dtype for dtype in wanted]:
+            raise ValueError(f"{what} '{function.name}' {kind} {[dtype.name for dtype in given]}, expected {[dtype.name for dtype in wanted]}")
 
 
 def is_true(value: Any) -> bool:
@@ -58,9 +58,9 @@ def is_true(value: Any) -> bool:
 def in_iteration(error: OpError, iteration: int, name: str, loop: Operation | None) -> OpError:
     """The error of a loop's body, which says where in the loop it happened."""
     made_at = loop.origin if loop is not None and loop.origin else "an unknown place"
-    found = type(error)(None, error.op, f"{error.message}\n  in iteration {iteration} of the loop '{name}', made at {made_at}")
-    found.__cause__ = error.__cause__
-    return found
+    described = type(error)(None, error.op, f"{error.message}\n  in iteration {iteration} of the loop '{name}', made at {made_at}")
+    described.__cause__ = error.__cause__
+    return described
 
 
 _IF = "cond: Tcond, input: Tin -> output: Tout"

@@ -54,9 +54,9 @@ class StringFormat:
     gradient = None
 
     def shape(inputs, template, placeholder):
-        found = len(_pieces(template, placeholder)) - 1
-        if found != len(inputs):
-            raise ValueError(f"num placeholders in template and num inputs must match: {found} vs. {len(inputs)}")
+        placeholders = len(_pieces(template, placeholder)) - 1
+        if placeholders != len(inputs):
+            raise ValueError(f"num placeholders in template and num inputs must match: {placeholders} vs. {len(inputs)}")
         return []
 
     def kernel(inputs, template, placeholder, summarize):

@@ -84,9 +84,9 @@ def _counted(token: str, values: list[Any], wanted: Any) -> list[Any]:
 def _checked(token: str, index: int, value: Any, wanted: dtypes.DType) -> Any:
     """A result as an array of the declared type, in this machine's order of bytes; what has another type is an error, never cast."""
     array = _text(np.asarray(value))
-    found = dtypes.as_dtype(array.dtype)
-    if found is not wanted:
-        raise invalid_argument(f"{index}-th value returned by {token} is {_NAMES.get(found.name, found.name)}, "
+    given = dtypes.as_dtype(array.dtype)
+    if given is not wanted:
+        raise invalid_argument(f"{index}-th value returned by {token} is {_NAMES.get(given.name, given.name)}, "
                                f"but expects {_NAMES.get(wanted.name, wanted.name)}",
                                hint=f"convert it in the function: np.asarray(value, np.{wanted.name})" if wanted is not dtypes.string else "")
     return np.array(array, wanted.np, copy=True if isinstance(value, np.ndarray) else None)

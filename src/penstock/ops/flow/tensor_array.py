@@ -167,8 +167,8 @@ def _stacked(elements: list[Any], dtype: Any) -> np.ndarray:
 def _no_elements(array: ArrayState, dtype: Any, element_shape: TensorShape) -> np.ndarray:
     known = array.element_shape if array.element_shape.is_fully_defined() else element_shape
     if not known.is_fully_defined():
-        raise KernelError(UnimplementedError, f"TensorArray has size zero, but element shape {shape_text(known)} is not fully defined. Currently only "
-                                              "static shapes are supported when packing zero-size TensorArrays.")
+        raise KernelError(UnimplementedError, f"TensorArray has size zero, but element shape {shape_text(known)} is not fully defined. Currently "
+                                              "only static shapes are supported when packing zero-size TensorArrays.")
     return np.empty((0, *known.as_list()), dtype.np)
 
 

@@ -37,13 +37,13 @@ class _Knowledge:
         self.element_shape, self.infer_shape, self.colocate = element_shape, infer_shape, colocate
         self.first_value: Tensor | None = None
 
-    def merge(self, found: TensorShape) -> None:
+    def merge(self, shape: TensorShape) -> None:
         """Another element has this shape."""
         if not self.infer_shape:
             return
-        if not self.element_shape.is_compatible_with(found):
-            raise ValueError(f"Inconsistent shapes: saw {found} but expected {self.element_shape} (and infer_shape=True)")
-        self.element_shape = self.element_shape.merge_with(found)
+        if not self.element_shape.is_compatible_with(shape):
+            raise ValueError(f"Inconsistent shapes: saw {shape} but expected {self.element_shape} (and infer_shape=True)")
+        self.element_shape = self.element_shape.merge_with(shape)
 
 
 class TensorArray:

@@ -95,8 +95,8 @@ class ArrayState:
         if not self._adds_up:
             raise self._complain(f"Could not write to TensorArray index {index} because it has already been written to.")
         if element.shape != np.shape(value):
-            raise self._complain(f"Could not aggregate to TensorArray index {index} because the existing shape is {shape_text(element.shape)} but the "
-                                 f"new input shape is {shape_text(np.shape(value))}.")
+            raise self._complain(f"Could not aggregate to TensorArray index {index} because the existing shape is {shape_text(element.shape)} but "
+                                 f"the new input shape is {shape_text(np.shape(value))}.")
         return value if element.value is None else element.value + value
 
     def reserve(self, size: int) -> None:
@@ -129,9 +129,9 @@ class ArrayState:
     def _zeros(self, index: int, shape: tuple[int, ...] | None) -> Any:
         if shape is None and not self.element_shape.is_fully_defined():
             raise self._complain(f"Could not read from TensorArray index {index}.  Furthermore, the element shape is not fully defined: "
-                                 f"{shape_text(self.element_shape)}.  It is possible you are working with a resizeable TensorArray and stop_gradients "
-                                 "is not allowing the gradients to be written.  If you set the full element_shape property on the forward "
-                                 "TensorArray, the proper all-zeros tensor will be returned instead of incurring this error.")
+                                 f"{shape_text(self.element_shape)}.  It is possible you are working with a resizeable TensorArray and "
+                                 "stop_gradients is not allowing the gradients to be written.  If you set the full element_shape property on the "
+                                 "forward TensorArray, the proper all-zeros tensor will be returned instead of incurring this error.")
         extents = self.element_shape.as_list() if shape is None else shape
         return np.full(extents, b"", object) if self.dtype is dtypes.string else np.zeros(extents, self.dtype.np)
 
@@ -146,14 +146,14 @@ class ArrayState:
         with self._lock:
             self._check_open()
             self._dynamic = False
-            found = self._gradients.get(source)
-            if found is None:
-                found = ArrayState(f"{self.name}@{source}", self.dtype, len(self._elements), self.element_shape, adds_up=True,
+            array = self._gradients.get(source)
+            if array is None:
+                array = ArrayState(f"{self.name}@{source}", self.dtype, len(self._elements), self.element_shape, adds_up=True,
                                    clear_after_read=not self._adds_up, same_shapes=self._same_shapes)
-                for mine, its in zip(self._elements, found._elements):
+                for mine, its in zip(self._elements, array._elements):
                     its.shape = mine.shape
-                self._gradients[source] = found
-            return found
+                self._gradients[source] = array
+            return array
 
     def restore(self, values: Sequence[Any], flags: Sequence[int]) -> None:
         """Takes over the elements of an array that native code has worked on."""

@@ -106,11 +106,11 @@ class TensorListPopBack:
 
 
 def _elements(handle: Any) -> list[Any]:
-    found = []
+    elements = []
     while handle:
         handle, tensor = handle
-        found.append(tensor)
-    return found[::-1]
+        elements.append(tensor)
+    return elements[::-1]
 
 
 @op("TensorListConcatV2", "input_handle: variant, element_shape: shape_type, leading_dims: int64 -> tensor: element_dtype, lengths: int64",
@@ -128,17 +128,17 @@ class TensorListConcatV2:
         return [TensorShape([None]).concatenate(element[1:]) if element.ndims else element, [None]]
 
     def kernel(input_handle, element_shape, leading_dims, element_dtype):
-        found = _elements(input_handle)
-        for element in found:
+        elements = _elements(input_handle)
+        for element in elements:
             _check_type(element, element_dtype)
-        missing = leading_dims[:len(leading_dims) - len(found)] if len(leading_dims) > len(found) else ()
-        row = np.shape(found[0])[1:] if found else tuple(np.reshape(element_shape, -1)[1:])
-        if any(extent < 0 for extent in row) or not (found or np.ndim(element_shape)):
+        missing = leading_dims[:len(leading_dims) - len(elements)] if len(leading_dims) > len(elements) else ()
+        row = np.shape(elements[0])[1:] if elements else tuple(np.reshape(element_shape, -1)[1:])
+        if any(extent < 0 for extent in row) or not (elements or np.ndim(element_shape)):
             raise invalid_argument("All except the first dimension must be fully defined when concating an empty tensor list.")
-        if any(np.ndim(tensor) == 0 or np.shape(tensor)[1:] != row for tensor in found):
-            raise invalid_argument(f"Tried to concat tensors with unequal shapes: {[list(np.shape(tensor)) for tensor in found]}")
-        lengths = np.array([*missing, *map(len, found)], np.int64)
-        return np.concatenate([np.zeros((sum(missing), *row), element_dtype.np), *found]), lengths
+        if any(np.ndim(tensor) == 0 or np.shape(tensor)[1:] != row for tensor in elements):
+            raise invalid_argument(f"Tried to concat tensors with unequal shapes: {[list(np.shape(tensor)) for tensor in elements]}")
+        lengths = np.array([*missing, *map(len, elements)], np.int64)
+        return np.concatenate([np.zeros((sum(missing), *row), element_dtype.np), *elements]), lengths
 
     def gradient(op, dtensor, dlengths):
         if dtensor is None or not _has_gradient(op.outputs[0]):

@@ -88,19 +88,19 @@ class CropAndResize:
     def kernel(image, boxes, box_ind, crop_size, method, extrapolation_value):
         _check(boxes, box_ind, len(image), image.shape[1:3], crop_size)
         height, width = int(crop_size[0]), int(crop_size[1])
-        found = _Samples(boxes, image.shape[1:3], (height, width))
+        samples = _Samples(boxes, image.shape[1:3], (height, width))
         which = box_ind[:, None, None]
         if method == "nearest":
             rows, columns = (np.clip(np.floor(places + np.float32(0.5)), 0, extent - 1).astype(np.int64)
-                             for places, extent in ((found.y, image.shape[1]), (found.x, image.shape[2])))
+                             for places, extent in ((samples.y, image.shape[1]), (samples.x, image.shape[2])))
             crops = image[which, rows[:, :, None], columns[:, None, :]].astype(np.float32)
         else:
             top_left, top_right, bottom_left, bottom_right = (
-                image[which, rows, columns].astype(np.float32) for rows, columns, _ in found.corners())
-            top = top_left + (top_right - top_left) * found.across
-            bottom = bottom_left + (bottom_right - bottom_left) * found.across
-            crops = top + (bottom - top) * found.down
-        crops[~found.inside] = extrapolation_value
+                image[which, rows, columns].astype(np.float32) for rows, columns, _ in samples.corners())
+            top = top_left + (top_right - top_left) * samples.across
+            bottom = bottom_left + (bottom_right - bottom_left) * samples.across
+            crops = top + (bottom - top) * samples.down
+        crops[~samples.inside] = extrapolation_value
         return crops
 
     def gradient(op, dy):
@@ -129,15 +129,15 @@ class CropAndResizeGradImage:
         extents = [int(extent) for extent in image_size]
         _check(boxes, box_ind, extents[0], extents[1:3])
         _check_grads(grads, boxes, extents[3])
-        found = _Samples(boxes, (extents[1], extents[2]), grads.shape[1:3])
+        samples = _Samples(boxes, (extents[1], extents[2]), grads.shape[1:3])
         out = np.zeros(extents, np.float32 if T is dt.float16 else T.np)
-        inside, which = np.where(found.inside[..., None], grads, 0), box_ind[:, None, None]
+        inside, which = np.where(samples.inside[..., None], grads, 0), box_ind[:, None, None]
         if method == "nearest":
             rows, columns = (np.clip(np.floor(places + np.float32(0.5)), 0, extent - 1).astype(np.int64)
-                             for places, extent in ((found.y, extents[1]), (found.x, extents[2])))
+                             for places, extent in ((samples.y, extents[1]), (samples.x, extents[2])))
             np.add.at(out, (which, rows[:, :, None], columns[:, None, :]), inside)
         else:
-            for rows, columns, weight in found.corners():
+            for rows, columns, weight in samples.corners():
                 np.add.at(out, (which, rows, columns), inside * weight)
         return out.astype(T.np)
 
@@ -157,11 +157,11 @@ class CropAndResizeGradBoxes:
         _check(boxes, box_ind, len(image), image.shape[1:3])
         _check_grads(grads, boxes, image.shape[3])
         height, width = grads.shape[1:3]
-        found = _Samples(boxes, image.shape[1:3], (height, width))
-        corner = [image[box_ind[:, None, None], rows, columns].astype(np.float32) for rows, columns, _ in found.corners()]
-        slope_y = (corner[2] - corner[0]) * (1 - found.across) + (corner[3] - corner[1]) * found.across
-        slope_x = (corner[1] - corner[0]) * (1 - found.down) + (corner[3] - corner[2]) * found.down
-        grads = np.where(found.inside[..., None], grads, 0)
+        samples = _Samples(boxes, image.shape[1:3], (height, width))
+        corner = [image[box_ind[:, None, None], rows, columns].astype(np.float32) for rows, columns, _ in samples.corners()]
+        slope_y = (corner[2] - corner[0]) * (1 - samples.across) + (corner[3] - corner[1]) * samples.across
+        slope_x = (corner[1] - corner[0]) * (1 - samples.down) + (corner[3] - corner[2]) * samples.down
+        grads = np.where(samples.inside[..., None], grads, 0)
         along_y, along_x = (grads * slope_y).sum((2, 3)), (grads * slope_x).sum((1, 3))
         (y1, y2), (x1, x2) = _ends(along_y, image.shape[1]), _ends(along_x, image.shape[2])
         return np.stack([y1, x1, y2, x2], 1).astype(np.float32)

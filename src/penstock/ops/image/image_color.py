@@ -33,24 +33,24 @@ _ADJUSTABLE = types(dt.float16, dt.float32, default=dt.float32)
 def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: str | None = None) -> Tensor:
     """``tf.image.convert_image_dtype``: pixels of another type: floats span [0, 1], integers their whole positive range."""
     image, dtype = to_tensor(image, None, "image"), dt.as_dtype(dtype)
-    found = image.dtype.base_dtype
-    if found is dtype:
+    source = image.dtype.base_dtype
+    if source is dtype:
         return identity(image, name=name)
     with name_scope(name, "convert_image", [image]) as scope:
         convert = saturate_cast if saturate else cast
-        if found.is_integer and dtype.is_integer:
-            return _between_integers(image, found, dtype, convert, scope)
-        if found.is_floating and dtype.is_floating:
+        if source.is_integer and dtype.is_integer:
+            return _between_integers(image, source, dtype, convert, scope)
+        if source.is_floating and dtype.is_floating:
             return cast(image, dtype, name=scope)
-        if found.is_integer:
-            return multiply(cast(image, dtype), 1.0 / found.max, name=scope)
+        if source.is_integer:
+            return multiply(cast(image, dtype), 1.0 / source.max, name=scope)
         return convert(multiply(image, dtype.max + 0.5), dtype, name=scope)  # half a step more, so that 1.0 becomes the maximum
 
 
-def _between_integers(image: Tensor, found: dt.DType, dtype: dt.DType, convert: Any, scope: str) -> Tensor:
-    if found.max > dtype.max:
-        return convert(image // ((int(found.max) + 1) // (int(dtype.max) + 1)), dtype, name=scope)
-    return multiply(convert(image, dtype), (int(dtype.max) + 1) // (int(found.max) + 1), name=scope)
+def _between_integers(image: Tensor, source: dt.DType, dtype: dt.DType, convert: Any, scope: str) -> Tensor:
+    if source.max > dtype.max:
+        return convert(image // ((int(source.max) + 1) // (int(dtype.max) + 1)), dtype, name=scope)
+    return multiply(convert(image, dtype), (int(dtype.max) + 1) // (int(source.max) + 1), name=scope)
 
 
 def as_float(image: Tensor) -> Tensor:

@@ -113,17 +113,17 @@ def _with_channels(pixels: np.ndarray, wanted: int) -> np.ndarray:
     """The same image with another number of channels."""
     if wanted not in (1, 2, 3, 4):
         raise invalid_argument(f"channels must be 0, 1, 3, or 4, got {wanted}")
-    found = pixels.shape[2]
-    if found == wanted:
+    channels = pixels.shape[2]
+    if channels == wanted:
         return pixels
-    color = pixels[:, :, :found - (found in (2, 4))]
+    color = pixels[:, :, :channels - (channels in (2, 4))]
     if wanted <= 2 and color.shape[2] == 3:
         color = _gray(color)
     elif wanted >= 3 and color.shape[2] == 1:
         color = np.repeat(color, 3, axis=2)
     if wanted in (1, 3):
         return color
-    alpha = pixels[:, :, -1:] if found in (2, 4) else np.full(pixels.shape[:2] + (1,), np.iinfo(pixels.dtype).max, pixels.dtype)
+    alpha = pixels[:, :, -1:] if channels in (2, 4) else np.full(pixels.shape[:2] + (1,), np.iinfo(pixels.dtype).max, pixels.dtype)
     return np.concatenate([color, alpha], axis=2)
 
 

@@ -213,8 +213,8 @@ def matmul(a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False,
 
 def _wants_sparse(a: Tensor, b: Tensor, hinted: bool) -> bool:
     """SparseMatMul takes what is hinted to be sparse, and the mixed products of float32 and bfloat16."""
-    found = {a.dtype.base_dtype, b.dtype.base_dtype}
-    return found <= {dt.float32, dt.bfloat16} and (hinted or len(found) == 2)
+    types = {a.dtype.base_dtype, b.dtype.base_dtype}
+    return types <= {dt.float32, dt.bfloat16} and (hinted or len(types) == 2)
 
 
 def _sparse_matmul(a: Tensor, b: Tensor, **attributes: Any) -> Tensor:

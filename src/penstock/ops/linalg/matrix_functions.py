@@ -67,8 +67,8 @@ class MatrixSquareRoot:
         def root(a: np.ndarray) -> np.ndarray:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # that there is no good root is said by NaNs in it
-                found = sqrtm(a)
-            return np.full_like(a, np.nan) if np.iscomplexobj(found) and not np.iscomplexobj(a) else found  # no real root
+                result = sqrtm(a)
+            return np.full_like(a, np.nan) if np.iscomplexobj(result) and not np.iscomplexobj(a) else result  # no real root
 
         return in_lapack(lambda a: each(root, a), input, error="The square root does not exist.")
 

@@ -46,11 +46,11 @@ def _composed(b, x, extreme, dimension, dtype):
     axis = int(b.known(dimension)) % len(x.shape)
     if not x.shape[axis]:
         b.unsupported("nothing has no extreme")
-    found = b.equal(x, extreme(x, [axis]))
+    matches = b.equal(x, extreme(x, [axis]))
     if x.dtype.is_floating:
-        found = b.logical_or(found, b.is_nan(x))
+        matches = b.logical_or(matches, b.is_nan(x))
     places = b.constant(np.arange(x.shape[axis]).reshape(-1, *[1] * (len(x.shape) - 1 - axis)), int32)
-    first = b.min(b.select(found, places, x.shape[axis]), [axis])
+    first = b.min(b.select(matches, places, x.shape[axis]), [axis])
     return b.reshape(b.cast(first, dtype), [*x.shape[:axis], *x.shape[axis + 1:]])
 
 

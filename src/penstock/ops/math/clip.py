@@ -150,5 +150,5 @@ def _largest_below(limit: Any, dtype: DType) -> Any:
     """The largest value of ``dtype`` that is no larger than ``limit``: a float32 cannot hold 2**31 - 1."""
     if not dtype.is_floating:
         return limit
-    found = np.array(limit).astype(dtype.np)
-    return np.nextafter(found, dtype.np.type(0)) if float(found) > float(limit) or int(found) > int(limit) else found
+    nearest = np.array(limit).astype(dtype.np)
+    return np.nextafter(nearest, dtype.np.type(0)) if float(nearest) > float(limit) or int(nearest) > int(limit) else nearest

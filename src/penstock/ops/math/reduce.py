@@ -60,12 +60,12 @@ def _static_axis(axis: int, rank: int) -> int:
 
 def axes_of(x: Any, axes: Any) -> tuple[int, ...]:
     """The axes of a reduction, checked and without repetitions; at run time."""
-    rank, found = np.ndim(x), set()
+    rank, canonical = np.ndim(x), set()
     for axis in np.ravel(axes):
         if not -rank <= axis < rank:
             raise invalid_argument(f"Invalid reduction dimension ({axis} for input with {rank} dimension(s)")
-        found.add(int(axis) % rank)
-    return tuple(sorted(found))
+        canonical.add(int(axis) % rank)
+    return tuple(sorted(canonical))
 
 
 def _wide(x: np.ndarray) -> np.ndarray:

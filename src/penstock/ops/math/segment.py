@@ -232,8 +232,8 @@ def _gather_or_zero(dy: Tensor, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 def _unsorted_extreme_gradient(op, dy):
     data, ids, number = op.inputs
-    found, safe, used = _gather_or_zero(op.outputs[0], ids)
-    winners = LogicalAnd(Equal(data, found), used)
+    extremes, safe, used = _gather_or_zero(op.outputs[0], ids)
+    winners = LogicalAnd(Equal(data, extremes), used)
     counts = UnsortedSegmentSum(cast(winners, dy.dtype), ids, number)
     shared = gather(RealDiv(dy, counts), safe)
     return [where(winners, shared, zeros_like(data)), None, None]

@@ -136,13 +136,13 @@ def _sample(sampler: Any, stream: Philox, wanted: int, unique: bool) -> tuple[np
     """(classes, number of draws they took)."""
     blocks = wanted
     while True:
-        found = sampler.draws(stream.blocks(blocks).reshape(-1))
+        draws = sampler.draws(stream.blocks(blocks).reshape(-1))
         if unique:
-            first = np.sort(np.unique(found, return_index=True)[1])
+            first = np.sort(np.unique(draws, return_index=True)[1])
             if len(first) >= wanted:
-                return found[first[:wanted]], int(first[wanted - 1]) + 1
-        elif len(found) >= wanted:
-            return found[:wanted], wanted
+                return draws[first[:wanted]], int(first[wanted - 1]) + 1
+        elif len(draws) >= wanted:
+            return draws[:wanted], wanted
         blocks *= 2
 
 

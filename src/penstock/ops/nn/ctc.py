@@ -226,10 +226,10 @@ class CTCBeamSearchDecoder:
         if top_paths > beam_width:
             raise invalid_argument("requested more paths than the beam width.")
         log_probability = _log_softmax(inputs)
-        found = [beam_search(log_probability[:length, number], beam_width, top_paths, merge_repeated)
+        decoded = [beam_search(log_probability[:length, number], beam_width, top_paths, merge_repeated)
                  for number, length in enumerate(sequence_length)]
-        paths = [_as_sparse([rows[path][0] for rows in found]) for path in range(top_paths)]
-        scores = np.array([[score for _, score in rows] for rows in found], inputs.dtype).reshape(-1, top_paths)
+        paths = [_as_sparse([rows[path][0] for rows in decoded]) for path in range(top_paths)]
+        scores = np.array([[score for _, score in rows] for rows in decoded], inputs.dtype).reshape(-1, top_paths)
         return *(path[0] for path in paths), *(path[1] for path in paths), *(path[2] for path in paths), scores
 
 

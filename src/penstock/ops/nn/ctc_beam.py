@@ -31,10 +31,10 @@ class Prefix:
 
     def child(self, label: int) -> Prefix:
         """This prefix and one label more."""
-        found = self.children.get(label)
-        if found is None:
-            found = self.children[label] = Prefix(self, label)
-        return found
+        prefix = self.children.get(label)
+        if prefix is None:
+            prefix = self.children[label] = Prefix(self, label)
+        return prefix
 
     def before(self, label: int) -> float:
         """How probable the paths are that ``label`` may follow as a new label."""
@@ -52,13 +52,13 @@ class Prefix:
 
     def labels(self, merge_repeated: bool) -> list[int]:
         """The label sequence; ``merge_repeated`` merges equal neighbours in it."""
-        found: list[int] = []
+        labels: list[int] = []
         node, last = self, -1
         while node.parent is not None:
             if not (merge_repeated and node.label == last):
-                found.append(node.label)
+                labels.append(node.label)
             node, last = node.parent, node.label
-        return found[::-1]
+        return labels[::-1]
 
 
 class Beam:
@@ -122,5 +122,5 @@ def beam_search(scores: np.ndarray, width: int, top_paths: int, merge_repeated: 
             branch.stay(step)
             beam.push(branch)
         _grow(branches, beam, step)
-    found = [(prefix.labels(merge_repeated), prefix.total) for prefix in beam.sorted()[:top_paths]]
-    return found + [([], _NONE)] * (top_paths - len(found))
+    paths = [(prefix.labels(merge_repeated), prefix.total) for prefix in beam.sorted()[:top_paths]]
+    return paths + [([], _NONE)] * (top_paths - len(paths))

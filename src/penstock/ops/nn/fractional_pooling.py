@@ -72,8 +72,8 @@ def _positions(sequence: np.ndarray, size: int, overlapping: bool) -> Iterator[t
     """For the first, second, ... position within a window: (the windows that have it, where it is)."""
     starts, ends = sequence[:-1], np.minimum(sequence[1:] + overlapping, size)
     for offset in range(int((ends - starts).max())):
-        found = np.flatnonzero(starts + offset < ends)
-        yield found, starts[found] + offset
+        inside = np.flatnonzero(starts + offset < ends)
+        yield inside, starts[inside] + offset
 
 
 def _taps(rows: np.ndarray, columns: np.ndarray, shape: Any, overlapping: bool) -> Iterator[tuple[Any, Any]]:

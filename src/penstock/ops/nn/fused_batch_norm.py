@@ -149,8 +149,8 @@ def _first_order(definition, op, dy, *more):
     """Gradients for (x, scale, offset, mean, variance)."""
     attrs = {name: op.attrs[name] for name in _REST}
     mean, variance = op.outputs[3:5] if attrs["is_training"] else op.inputs[3:5]
-    found = definition(dy, op.inputs[0], op.inputs[1], mean, variance, *more, **attrs)
-    return [*found[:3], None, None] if attrs["is_training"] else found
+    grads = definition(dy, op.inputs[0], op.inputs[1], mean, variance, *more, **attrs)
+    return [*grads[:3], None, None] if attrs["is_training"] else grads
 
 
 class _Channels:
@@ -223,13 +223,13 @@ class _Backward:
         return _backward_shapes(x, y_backprop, scale, data_format, is_training)
 
     def kernel(y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training):
-        found = _normalize_grad(y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format,
+        grads = _normalize_grad(y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format,
                                 is_training)
-        return *found, *_reserved(reserve_space_1, is_training)
+        return *grads, *_reserved(reserve_space_1, is_training)
 
     def compose(b, y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training):
-        found = _composed_grad(b, y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training)
-        return *found, *[b.zeros([0] if is_training else scale.shape, dt.float32) for _ in range(2)]
+        grads = _composed_grad(b, y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training)
+        return *grads, *[b.zeros([0] if is_training else scale.shape, dt.float32) for _ in range(2)]
 
     def gradient(op, g_x, g_scale, g_offset, *_):
         return [*_second_order(op, g_x, g_scale, g_offset), None, None]

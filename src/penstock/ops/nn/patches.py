@@ -36,9 +36,9 @@ def _patch_shape(images: Tensor, ksizes: tuple[int, ...], strides: tuple[int, ..
 
 
 def _patches(images: np.ndarray, ksizes: tuple[int, ...], strides: tuple[int, ...], rates: tuple[int, ...], padding: str) -> np.ndarray:
-    found = windows(images.shape[1:-1], ksizes[1:-1], strides[1:-1], rates[1:-1], padding)
-    seen = found.view(found.pad(images, 1), 1)
-    return seen.reshape(len(images), *found.output, math.prod(ksizes) * images.shape[-1])
+    w = windows(images.shape[1:-1], ksizes[1:-1], strides[1:-1], rates[1:-1], padding)
+    seen = w.view(w.pad(images, 1), 1)
+    return seen.reshape(len(images), *w.output, math.prod(ksizes) * images.shape[-1])
 
 
 def _patches_gradient(definition: OpDef, images: Tensor, dy: Tensor, attrs: dict[str, Any]) -> Tensor:

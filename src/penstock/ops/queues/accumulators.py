@@ -18,9 +18,9 @@ _CREATION: dict[str, Any] = {"dtype": NUMERIC, "shape": SHAPE, **SHARING, "reduc
 
 
 def _accumulator(ctx: Any, make: Any, dtype: Any, shape: TensorShape, container: str, shared_name: str, reduction: str) -> Any:
-    found = made(ctx, make.kind, container, shared_name, lambda name: make(name, dtype, shape, reduction))
-    found.check_request(dtype, shape)
-    return found
+    accumulator = made(ctx, make.kind, container, shared_name, lambda name: make(name, dtype, shape, reduction))
+    accumulator.check_request(dtype, shape)
+    return accumulator
 
 
 def _typed(handle: Any, dtype: Any) -> Any:

@@ -100,11 +100,11 @@ PriorityQueue, PriorityQueueV2 = two_forms("PriorityQueue", "-> handle: HANDLE",
                                            **{**CREATION, "component_types": Attr("list(type)", ()), "shapes": Attr("list(shape)")})
 
 
-def _checked(handle: Any, found: list[dt.DType], form: str) -> Any:
+def _checked(handle: Any, given: list[dt.DType], form: str) -> Any:
     """The queue; InvalidArgumentError if its elements have other types than the node expects."""
     handle = plain(handle)
-    if list(handle.dtypes) != list(found):
-        have, expected = (", ".join(["resource", *(d.name for d in types)]) for types in (found, handle.dtypes))
+    if list(handle.dtypes) != list(given):
+        have, expected = (", ".join(["resource", *(d.name for d in types)]) for types in (given, handle.dtypes))
         raise invalid_argument(f"Signature mismatch, have: {form.format(have)} expected: {form.format(expected)}")
     return handle
 

@@ -116,9 +116,9 @@ def _described(handle: Tensor, key_dtype: DType | None = None, value_dtype: DTyp
     attrs = handle.op.attrs
     if "key_dtype" not in attrs:
         return unknown_shape(), unknown_shape()
-    for expected, found in ((attrs["key_dtype"], key_dtype), (attrs["value_dtype"], value_dtype)):
-        if found is not None and found is not expected:
-            raise ValueError(f"Trying to read value with wrong dtype. Expected {expected.name} got {found.name}")
+    for expected, given in ((attrs["key_dtype"], key_dtype), (attrs["value_dtype"], value_dtype)):
+        if given is not None and given is not expected:
+            raise ValueError(f"Trying to read value with wrong dtype. Expected {expected.name} got {given.name}")
     key_shape = handle.op.inputs[0].shape if handle.op.inputs else scalar()
     return key_shape, attrs.get("value_shape", scalar())
 

@@ -31,9 +31,9 @@ COUNTS = NO_BFLOAT16 | INDEX
 
 def generator(ctx: Any, seed: int, seed2: int) -> Philox:
     """The generator of the running node: made in its first step, then kept for the life of the session."""
-    found = ctx.state.get("philox")
+    philox = ctx.state.get("philox")
     # Two steps may meet here the first time; setdefault lets one of them win for both.
-    return ctx.state.setdefault("philox", Philox.for_op(seed, seed2)) if found is None else found
+    return ctx.state.setdefault("philox", Philox.for_op(seed, seed2)) if philox is None else philox
 
 
 def checked_shape(shape: Any) -> list[int]:

@@ -42,17 +42,17 @@ def _row(rng: Philox, count: int, mean: float, deviation: float, low: float, hig
     if low == -np.inf or high < mean:  # mirror, so that a single bound is the lower one
         low, high, deviation = high, low, -deviation
     low, high = (low - mean) / deviation, (high - mean) / deviation
-    found: list[np.ndarray] = []
+    parts: list[np.ndarray] = []
     missing, tries = count, 0
     for accepted in _proposal(rng, low, high, dtype):
-        found.append(accepted[:missing])
-        missing -= len(found[-1])
+        parts.append(accepted[:missing])
+        missing -= len(parts[-1])
         tries = tries + 1 if not len(accepted) else 0
         if missing <= 0:
             break
         if tries > _MAX_ITERATIONS:
             raise invalid_argument(f"TruncatedNormal exceeded {_MAX_ITERATIONS} iterations for bounds {low} and {high}")
-    return (np.concatenate(found) if found else np.empty(0)) * deviation + mean
+    return (np.concatenate(parts) if parts else np.empty(0)) * deviation + mean
 
 
 def _proposal(rng: Philox, low: float, high: float, dtype: np.dtype) -> Iterator[np.ndarray]:

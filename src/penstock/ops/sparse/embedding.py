@@ -89,11 +89,11 @@ def _lookup_in_parts(parts: list[Any], ids: Tensor, strategy: str, max_norm: Any
     owner = cast(owner, dt.int32)
     rows_of = dynamic_partition(row, owner, len(parts))
     places_of = dynamic_partition(range_op(size(flat)), owner, len(parts))
-    found = []
+    embeddings = []
     for part, rows in zip(parts, rows_of):
         with _beside(part):
-            found.append(_clipped(gather(part, rows), rows, max_norm))
-    together = parallel_stitch(places_of, found, name=scope)
+            embeddings.append(_clipped(gather(part, rows), rows, max_norm))
+    together = parallel_stitch(places_of, embeddings, name=scope)
     element = _element_shape(parts)
     known = element.is_fully_defined()
     tail = np.array(element.as_list(), np.int32) if known else shape_op(together)[1:]

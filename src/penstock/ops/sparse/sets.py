@@ -38,10 +38,10 @@ def _sparse_sets(indices: np.ndarray, values: np.ndarray, shape: np.ndarray, val
         check_order(positions(indices, shape), indices)
     else:
         check_bounds(indices, shape)
-    found: Sets = {}
+    sets: Sets = {}
     for row, element in zip(map(tuple, indices[:, :-1].tolist()), values.tolist()):
-        found.setdefault(row, set()).add(element)
-    return found, tuple(int(extent) for extent in shape[:-1])
+        sets.setdefault(row, set()).add(element)
+    return sets, tuple(int(extent) for extent in shape[:-1])
 
 
 def _combined(first: tuple[Sets, tuple], second: tuple[Sets, tuple], set_operation: str, dtype: np.dtype) -> Any:
@@ -130,9 +130,9 @@ class SetSize:
         return known[:-1] if known.ndims is not None else None
 
     def kernel(set_indices, set_values, set_shape, validate_indices):
-        found, groups = _sparse_sets(set_indices, set_values, set_shape, validate_indices)
+        sets, groups = _sparse_sets(set_indices, set_values, set_shape, validate_indices)
         sizes = np.zeros(groups, np.int32)
-        for row, elements in found.items():
+        for row, elements in sets.items():
             sizes[row] = len(elements)
         return sizes
 

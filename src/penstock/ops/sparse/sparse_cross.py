@@ -104,8 +104,8 @@ class SparseCross:
                 places.append((row, number))
                 crosses.append(_hashed(features, hash_key, num_buckets) if hashed_output else b"_X_".join(features))
             longest = max(longest, number + 1)
-        found = np.array(crosses, np.int64) if hashed_output else strings(crosses)
-        return np.array(places, np.int64).reshape(-1, 2), found, np.array([batch, longest], np.int64)
+        crossed_values = np.array(crosses, np.int64) if hashed_output else strings(crosses)
+        return np.array(places, np.int64).reshape(-1, 2), crossed_values, np.array([batch, longest], np.int64)
 
 
 def _crossed(inputs: Any, hashed: bool, num_buckets: int, hash_key: int | None, name: str | None) -> SparseTensor:

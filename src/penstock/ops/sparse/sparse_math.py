@@ -145,12 +145,12 @@ class SparseAddGrad:
     def kernel(backprop_val_grad, a_indices, b_indices, sum_indices):
         extent = np.concatenate([a_indices, b_indices, sum_indices, np.zeros((1, a_indices.shape[1]), np.int64)]).max(axis=0) + 1
         total = positions(sum_indices, extent)
-        return tuple(_found(positions(rows, extent), total, backprop_val_grad) for rows in (a_indices, b_indices))
+        return tuple(_values_at(positions(rows, extent), total, backprop_val_grad) for rows in (a_indices, b_indices))
 
     gradient = None
 
 
-def _found(wanted: np.ndarray, keys: np.ndarray, values: np.ndarray) -> np.ndarray:
+def _values_at(wanted: np.ndarray, keys: np.ndarray, values: np.ndarray) -> np.ndarray:
     """``values`` at the positions that are among the sorted ``keys``, zeros at the others."""
     result = np.zeros(len(wanted), values.dtype)
     if len(keys):

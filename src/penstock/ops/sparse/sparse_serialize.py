@@ -75,15 +75,15 @@ def _array(serialized: bytes) -> np.ndarray:
 
 def _deserialized(serialized: np.ndarray, dtype: Any) -> list[Parts]:
     """The inverse of ``_serialized``."""
-    found = []
+    tensors = []
     for number, three in enumerate(serialized.reshape(-1, 3)):
         indices, values, shape = (_array(part) if isinstance(part, bytes) else part for part in three)
         if values.dtype != dtype.np:
             raise invalid_argument(f"Requested SparseTensor of type {dtype.name} but SparseTensor[{number}].values.dtype() == "
                                    f"{dt.as_dtype(values.dtype).name}")
         check_parts(indices, values, shape)
-        found.append((indices, values, shape))
-    return found
+        tensors.append((indices, values, shape))
+    return tensors
 
 
 # --- strings ---------------------------------------------------------------------------------------------------------

@@ -302,10 +302,10 @@ class ResourceGatherNd:
     stateful = True
 
     def shape(resource, indices, dtype):
-        kept, found = checked_shape(resource, dtype), indices.shape
-        if kept.ndims is None or found.ndims is None or found.extents[-1] is None:
+        kept, index_shape = checked_shape(resource, dtype), indices.shape
+        if kept.ndims is None or index_shape.ndims is None or index_shape.extents[-1] is None:
             return unknown_shape()
-        return found[:-1].concatenate(kept[found.extents[-1]:])
+        return index_shape[:-1].concatenate(kept[index_shape.extents[-1]:])
 
     def kernel(resource, indices):
         return readable(resource).lend(GatherNd.kernel, indices)

@@ -134,15 +134,15 @@ class Assign:
     gradient = None
 
 
-def _check_assigned_shape(ref: Any, found: tuple[int, ...], ctx: Any) -> None:
+def _check_assigned_shape(ref: Any, given: tuple[int, ...], ctx: Any) -> None:
     """Against the value that is there; against the declared shape as long as there is none."""
     if ref.value is not None:
-        fits, wanted = ref.value.shape == found, ref.value.shape
+        fits, wanted = ref.value.shape == given, ref.value.shape
     else:
         declared = ctx.op.inputs[0].shape
-        fits, wanted = declared.is_compatible_with(found), declared.extents
+        fits, wanted = declared.is_compatible_with(given), declared.extents
     if not fits:
-        raise invalid_argument(f"Assign requires shapes of both tensors to match. lhs shape= {brackets(wanted)} rhs shape= {brackets(found)}")
+        raise invalid_argument(f"Assign requires shapes of both tensors to match. lhs shape= {brackets(wanted)} rhs shape= {brackets(given)}")
 
 
 def check_same_size(ref: Any, value: Any) -> None:

@@ -89,8 +89,8 @@ class ParseTensor:
         except DecodeError:
             raise invalid_argument(f"Could not parse `serialized` as TensorProto: '{content[:80].decode('latin-1')}'") from None
         if proto.dtype != out_type.as_datatype_enum:
-            found = type_name(dt.as_dtype(proto.dtype)) if proto.dtype else "invalid"
-            raise invalid_argument(f"Type mismatch between parsed tensor ({found}) and dtype ({type_name(out_type)})")
+            given = type_name(dt.as_dtype(proto.dtype)) if proto.dtype else "invalid"
+            raise invalid_argument(f"Type mismatch between parsed tensor ({given}) and dtype ({type_name(out_type)})")
         extents = [dim.size for dim in proto.tensor_shape.dim]
         if min(extents, default=0) < 0 or (not proto.tensor_content and math.prod(extents) > _MAX_REPEATED):
             raise invalid_argument(f"`serialized` is a TensorProto with the shape {extents}, but without the values for it")

@@ -24,9 +24,9 @@ _TYPES = {field: dtype for dtype, field in _FIELDS.items()}
 class _Mismatch(Exception):
     """A feature has another type than the program says; ``found`` is the one it has."""
 
-    def __init__(self, found: dt.DType) -> None:
-        super().__init__(found)
-        self.found = found
+    def __init__(self, dtype: dt.DType) -> None:
+        super().__init__(dtype)
+        self.dtype = dtype
 
 
 def _values(feature: Any, dtype: dt.DType) -> np.ndarray | None:
@@ -59,15 +59,15 @@ def _named(names: Any, index: int) -> str:
 
 def _rows(examples: list[Any], key: str, dtype: dt.DType, where: list[str], wording: str) -> list[np.ndarray | None]:
     """The values of one feature in each example; None where it is missing."""
-    found = []
+    rows = []
     for example, place in zip(examples, where):
         features = example.features.feature
         try:
-            found.append(_values(features[key], dtype) if key in features else None)
+            rows.append(_values(features[key], dtype) if key in features else None)
         except _Mismatch as error:
-            difference = wording.format(expected=type_name(dtype), found=type_name(error.found))
+            difference = wording.format(expected=type_name(dtype), found=type_name(error.dtype))
             raise invalid_argument(f"{place}Data types don't match. {difference}") from None
-    return found
+    return rows
 
 
 _DENSE, _SPARSE = "Data type: {found} but expected type: {expected}", "Expected type: {expected}, Actual type: {found}"
@@ -282,14 +282,14 @@ def _dense_context(context: Any, key: str, dtype: dt.DType, default: np.ndarray,
 def _list_values(lists: Any, key: str, dtype: dt.DType, who: str) -> list[np.ndarray | None]:
     if key not in lists:
         return []
-    found = []
+    values = []
     for index, feature in enumerate(lists[key].feature):
         try:
-            found.append(_values(feature, dtype))
+            values.append(_values(feature, dtype))
         except _Mismatch:
             raise invalid_argument(f"{who}Feature list: {key}, Index: {index}.  Data types don't match. Expected type: {type_name(dtype)}  "
                                    f"Feature is: {feature}") from None
-    return found
+    return values
 
 
 def _dense_list(lists: Any, key: str, dtype: dt.DType, shape: TensorShape, who: str, may_miss: set[str]) -> np.ndarray:

@@ -78,13 +78,13 @@ class _Plan:
     def result(self, tensors: list[Any]) -> dict[str, Any]:
         """What a program gets: {name: Tensor or SparseTensor}, from the outputs of an operation."""
         indices, values, shapes, dense = tensors
-        found: dict[str, Any] = {key: SparseTensor(*parts) for key, parts in zip(self.sparse, zip(indices, values, shapes))}
-        found.update(zip(self.dense, dense))
+        features: dict[str, Any] = {key: SparseTensor(*parts) for key, parts in zip(self.sparse, zip(indices, values, shapes))}
+        features.update(zip(self.dense, dense))
         for key, feature in sorted(self.merged.items()):
             several = isinstance(feature.index_key, list)
-            indices = [found[name] for name in feature.index_key] if several else found[feature.index_key]
-            found[key] = sparse_merge(indices, found[feature.value_key], feature.size, already_sorted=feature.already_sorted)
-        return {key: value for key, value in found.items() if key not in self.hidden}
+            indices = [features[name] for name in feature.index_key] if several else features[feature.index_key]
+            features[key] = sparse_merge(indices, features[feature.value_key], feature.size, already_sorted=feature.already_sorted)
+        return {key: value for key, value in features.items() if key not in self.hidden}
 
 
 def _default(key: str, dtype: dt.DType, shape: TensorShape, value: Any) -> Tensor:
