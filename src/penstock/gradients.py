@@ -200,7 +200,7 @@ class _BackwardWalk:
                 in_grads = tuple_(in_grads)
         for index, (tensor, grad) in enumerate(zip(op._inputs, in_grads)):
             if grad is not None and _differentiable(tensor):
-                self._collected.setdefault(tensor, []).append(_checked(op, index, tensor, grad))
+                self._collected.setdefault(tensor, []).append(_check_shape(op, index, tensor, grad))
 
 
 def get_gradient_function_or_explain(op: Operation) -> GradientFunction | None:
@@ -241,7 +241,7 @@ def _checked_grad_y(y: Tensor, grad_y: Any, index: int) -> Any:
     return grad_y
 
 
-def _checked(op: Operation, index: int, tensor: Tensor, grad: Any) -> Any:
+def _check_shape(op: Operation, index: int, tensor: Tensor, grad: Any) -> Any:
     """A gradient whose shape agrees with the tensor it belongs to; ValueError, naming the op, otherwise."""
     if isinstance(grad, IndexedSlices):
         return grad

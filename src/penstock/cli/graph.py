@@ -132,12 +132,12 @@ def _of_program(options: argparse.Namespace) -> Iterator[Stage]:
         yield from _stages(graph, options)
         return
     print(f"{options.source}: {watch.runs} runs of {len(watch.steps)} different steps", file=sys.stderr)
-    step = _chosen(watch.steps, options.step)
+    step = _step_of_number(watch.steps, options.step)
     options.costs = step.metadata
     yield from stages(step.graph, step.fetches, step.targets, step.feeds, step.pipeline)
 
 
-def _chosen(steps: Sequence[WatchedStep], number: int | None) -> WatchedStep:
+def _step_of_number(steps: Sequence[WatchedStep], number: int | None) -> WatchedStep:
     if number is None:
         return max(steps, key=lambda step: len(ir.prune(step.fetches, step.targets, step.feeds).nodes))
     if not 1 <= number <= len(steps):

@@ -154,13 +154,13 @@ class DebugDumpDir:
 
     def get_tensors(self, node_name: str, output_slot: int, debug_op: str, device_name: str | None = None) -> list[np.ndarray]:
         """The values of one output."""
-        return [datum.get_tensor() for datum in self._watched(node_name, output_slot, debug_op, device_name)]
+        return [datum.get_tensor() for datum in self._matching(node_name, output_slot, debug_op, device_name)]
 
     def get_rel_timestamps(self, node_name: str, output_slot: int, debug_op: str, device_name: str | None = None) -> list[int]:
         """When one output was computed, in microseconds since ``t0``."""
-        return [datum.timestamp - self.t0 for datum in self._watched(node_name, output_slot, debug_op, device_name)]
+        return [datum.timestamp - self.t0 for datum in self._matching(node_name, output_slot, debug_op, device_name)]
 
-    def _watched(self, node_name: str, output_slot: int, debug_op: str, device_name: str | None) -> list[DebugTensorDatum]:
+    def _matching(self, node_name: str, output_slot: int, debug_op: str, device_name: str | None) -> list[DebugTensorDatum]:
         wanted = (node_name, output_slot, debug_op)
         matches = [datum for datum in self._data
                  if (datum.node_name, datum.output_slot, datum.debug_op) == wanted and device_name in (None, datum.device_name)]

@@ -81,11 +81,11 @@ class _WatchedPlan:
     def __init__(self, plan: Plan, names: list[str]) -> None:
         self._names, self._why_numpy, self._succeeded = names, plan.why_numpy, not plan.device_plans  # a plan of frames has no successor
         self._watches: list[Stopwatch] = []
-        plan.wrap_kernels(self._timed)
+        plan.wrap_kernels(self._stopwatch_of)
         once = set(plan.once)
         self._once = [each for each in self._watches if each.node in once]
 
-    def _timed(self, node: Node, kernel: Kernel, inside: Described | None) -> Kernel:
+    def _stopwatch_of(self, node: Node, kernel: Kernel, inside: Described | None) -> Kernel:
         stopwatch = Stopwatch(node, kernel, inside)
         self._watches.append(stopwatch)
         return stopwatch

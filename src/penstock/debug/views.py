@@ -9,7 +9,7 @@ import numpy as np
 
 from penstock.graph.dtypes import as_dtype
 from penstock.graph.node import Operation
-from penstock.graph.shape import TensorShape
+from penstock.graph.shape import TensorShape, brackets
 from penstock.program.ir import Node
 
 _LONG = 40  # characters of an attribute's value that are shown
@@ -75,9 +75,7 @@ def tensor_text(dtype: Any, shape: TensorShape) -> str:
 
 
 def _shape_text(shape: TensorShape) -> str:
-    if shape.ndims is None:
-        return ""
-    return "[" + ",".join("?" if extent is None else str(extent) for extent in shape.as_list()) + "]"
+    return "" if shape.ndims is None else brackets(shape)
 
 
 def _attributes(attrs: dict[str, Any]) -> dict[str, str]:

@@ -40,7 +40,7 @@ def describe(error: Exception, node: Node, inputs: list[Any]) -> OpError:
     lines = [message, f"  op: '{node.name}' (type {node.definition.type}) on {node.device or 'no device'}"]
     if inputs:
         names = [f"{producer.origin.name if producer.origin is not None else producer.name}:{index}" for producer, index in node.inputs]
-        lines.append("  inputs: " + ", ".join(f"{name} {_shown(value)}" for name, value in zip(names, inputs)))
+        lines.append("  inputs: " + ", ".join(f"{name} {_type_and_shape(value)}" for name, value in zip(names, inputs)))
     if node.origin is not None and node.origin.origin:
         lines.append(f"  made at: {node.origin.origin}")
     if hint:
@@ -67,7 +67,7 @@ def _wrong_kind(error: Exception, inputs: list[Any]) -> str | None:
     return next((kind for kind in kinds if f"'{kind}'" in str(error)), None)
 
 
-def _shown(value: Any) -> str:
+def _type_and_shape(value: Any) -> str:
     value = getattr(value, "value", value) if not hasattr(value, "shape") else value
     if hasattr(value, "dtype") and hasattr(value, "shape"):
         return f"{'string' if value.dtype == object else value.dtype}{list(value.shape)}"

@@ -275,7 +275,7 @@ class FrameRun:
         if value is not DEAD and position in self.plan.references[node] and node.definition.control_flow in _WITHOUT_CALL:
             value = _value_of(value, node)
         if node not in state.data:
-            state.data[node], state.control[node] = self._expected(node, number), len(node.control)
+            state.data[node], state.control[node] = self._input_count(node, number), len(node.control)
             state.inputs[node] = [None] * len(node.inputs)
         if position < 0:
             state.control[node] -= 1
@@ -301,7 +301,7 @@ class FrameRun:
             if not state.data[node]:
                 state.dead.add(node)
 
-    def _expected(self, node: Node, number: int) -> int:
+    def _input_count(self, node: Node, number: int) -> int:
         """How many inputs a node gets: the Merge of a loop gets other ones in the first iteration than later."""
         count = len(node.inputs)
         if node.definition.control_flow != "merge":

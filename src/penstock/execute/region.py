@@ -294,12 +294,12 @@ class _Ready:
     def _call(self, values: list[Any], inputs: Sequence[Any], environment: Environment) -> list[Any]:
         outputs = [empty(shape, dtype) for shape, dtype in self._fresh] if not self._large else [RESULTS.empty(*each) for each in self._fresh]
         values += outputs
-        failure = self._timed(values) if watch.on else self._table.run(values)
+        failure = self._run_timed(values) if watch.on else self._table.run(values)
         if failure is not None:
             self._fail(failure, inputs, environment)
         return [outputs[what] if kind == "output" else what if kind == "known" else inputs[what] for kind, what in self._results]
 
-    def _timed(self, values: list[Any]) -> Failure | None:
+    def _run_timed(self, values: list[Any]) -> Failure | None:
         failure, seconds = self._table.run_timed(values)
         if seconds:
             self.runs += 1

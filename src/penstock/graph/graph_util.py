@@ -68,7 +68,7 @@ def convert_variables_to_constants(sess: Any, input_graph_def: GraphDef, output_
     allowed, denied = None if variable_names_whitelist is None else set(variable_names_whitelist), set(variable_names_blacklist or ())
     frozen = [node for node in graph.node if node.op in _VARIABLES and node.name not in denied and (allowed is None or node.name in allowed)]
     values = dict(zip((node.name for node in frozen), sess.run([_value_of(node, sess.graph) for node in frozen]) if frozen else []))
-    result = [converted for node in graph.node for converted in _converted(node, nodes, values)]
+    result = [converted for node in graph.node for converted in _replacement(node, nodes, values)]
     logging.info("Froze %d variables.", len(frozen))
     return _subset(input_graph_def, result)
 
@@ -92,7 +92,7 @@ def _source(name: str, nodes: dict[str, NodeDef]) -> str:
     return name
 
 
-def _converted(node: NodeDef, nodes: dict[str, NodeDef], values: dict[str, Any]) -> list[NodeDef]:
+def _replacement(node: NodeDef, nodes: dict[str, NodeDef], values: dict[str, Any]) -> list[NodeDef]:
     """What takes the place of a node."""
     if node.name in values:
         array = to_array(values[node.name])

@@ -51,7 +51,7 @@ class Importer:
 
     def run(self) -> None:
         """Adds all nodes."""
-        for node in self._ordered():
+        for node in self._in_order():
             self._ops[node.name] = self._add(node)
         self._close_loops()
         unused = [key for key in self._mapped if key not in self._used and key.partition(":")[0].lstrip("^") not in self._nodes]
@@ -84,7 +84,7 @@ class Importer:
     def _is_mapped(self, text: str) -> bool:
         return text in self._mapped or (text.endswith(":0") and text[:-2] in self._mapped) or f"{text}:0" in self._mapped
 
-    def _ordered(self) -> list[NodeDef]:
+    def _in_order(self) -> list[NodeDef]:
         """Nodes sorted so that inputs come first; ValueError for a missing input or a cycle."""
         order: list[NodeDef] = []
         state: dict[str, int] = {}

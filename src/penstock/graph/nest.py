@@ -245,11 +245,11 @@ def assert_shallow_structure(shallow_tree: Any, input_tree: Any, check_types: bo
         extra = [key for key in shallow_tree if key not in input_tree]
         if extra:
             raise ValueError(f"The shallow_tree's keys are not a subset of the input_tree's keys: {extra} are not in the input_tree.")
-    for _, shallow, below in _aligned(shallow_tree, input_tree):
+    for _, shallow, below in _pairs(shallow_tree, input_tree):
         assert_shallow_structure(shallow, below, check_types, expand_composites, check_subtrees_length)
 
 
-def _aligned(shallow: Any, deep: Any) -> list[tuple[Any, Any, Any]]:
+def _pairs(shallow: Any, deep: Any) -> list[tuple[Any, Any, Any]]:
     """(key, part of shallow, part of deep): by key in two mappings, else by position."""
     if isinstance(shallow, Mapping) and isinstance(deep, Mapping):
         return [(key, child, deep[key]) for key, child in _children(shallow)]
@@ -267,7 +267,7 @@ def _leaves_up_to(shallow: Any, deep: Any, nested: Callable[[Any], bool], path: 
     if not nested(shallow):
         yield path, deep
         return
-    for key, child, below in _aligned(shallow, deep):
+    for key, child, below in _pairs(shallow, deep):
         yield from _leaves_up_to(child, below, nested, (*path, key))
 
 
@@ -308,7 +308,7 @@ def get_traverse_shallow_structure(traverse_fn: Callable[[Any], Any], structure:
             return False
         return _rebuild(structure, [get_traverse_shallow_structure(traverse_fn, child, expand_composites) for _, child in _children(structure)])
     parts = [get_traverse_shallow_structure(traverse_fn, child, expand_composites) if go else False
-             for _, go, child in _aligned(wanted, structure)]
+             for _, go, child in _pairs(wanted, structure)]
     return _rebuild(structure, parts)
 
 

@@ -49,7 +49,7 @@ from penstock.graph.members import parameters_of, specialize
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opcall import Call, with_keywords
 from penstock.graph.properties import PROPERTIES, Properties
-from penstock.graph.shape import TensorShape, as_shape, shape_text
+from penstock.graph.shape import TensorShape, as_shape, brackets
 from penstock.graph.signature import Signature
 
 OPTIONS = ("epilogue", "into")  # that ``native`` of a product may take: what to do to it before it is stored, and where
@@ -162,7 +162,7 @@ class OpDef(Signature, Properties):
                 return [result if type(result) is TensorShape else as_shape(result)]
             shapes = [as_shape(item) for item in result]
         except ValueError as error:
-            shapes_text = ", ".join(shape_text(tensor.shape) for tensor in inputs)
+            shapes_text = ", ".join(brackets(tensor.shape) for tensor in inputs)
             types_text = ", ".join(tensor.dtype.base_dtype.name for tensor in inputs)
             raise ValueError(f"{error} for '{name}' (op: '{self.type}') with input shapes: {shapes_text} and types: {types_text}.") from None
         if len(shapes) != outputs:

@@ -427,19 +427,14 @@ def broadcast_all(shapes: Iterable[TensorShape]) -> TensorShape:
     return result
 
 
-def brackets(extents: Sequence[Extent] | None) -> str:
-    """Extents as TensorFlow writes them in messages.
+def brackets(shape: TensorShape | Sequence[Extent] | None) -> str:
+    """A shape, or its extents, as TensorFlow writes them in messages.
 
     >>> brackets([2, None])
     '[2,?]'
     """
-    return "[" + ",".join("?" if extent is None else str(extent) for extent in (() if extents is None else extents)) + "]"
-
-
-def shape_text(shape: TensorShape | Sequence[Extent]) -> str:
-    """A shape as TensorFlow writes it in messages: ``<unknown>``, or ``brackets`` of its extents."""
     extents = shape.extents if isinstance(shape, TensorShape) else shape
-    return "<unknown>" if extents is None else brackets(extents)
+    return "<unknown>" if extents is None else "[" + ",".join("?" if extent is None else str(extent) for extent in extents) + "]"
 
 
 def dimension_value(dimension: Any) -> Extent:

@@ -29,13 +29,13 @@ def constant_value(tensor: Any, partial: bool = False) -> np.ndarray | None:
     """
     if not isinstance(tensor, Tensor):
         return None
-    value = _known(tensor, _MAX_DEPTH, {})
+    value = _static_value(tensor, _MAX_DEPTH, {})
     if value is None or (not partial and not value[1]):
         return None
     return value[0]
 
 
-def _known(tensor: Tensor, depth: int, memo: dict[Tensor, Known]) -> Known:
+def _static_value(tensor: Tensor, depth: int, memo: dict[Tensor, Known]) -> Known:
     """(value, is it complete?) or None. ``memo`` holds what was found before: a value that is used twice is computed once."""
     if tensor not in memo:
         memo[tensor] = _find(tensor, depth, memo)
@@ -47,7 +47,7 @@ def _find(tensor: Tensor, depth: int, memo: dict[Tensor, Known]) -> Known:
     definition = op.definition
     outer = op.graph.outer_tensor(tensor)
     if outer is not None:
-        return _known(outer, depth, memo)
+        return _static_value(outer, depth, memo)
     if definition.static is not None:
         value = definition.static(*definition.arguments(op._inputs, op.attrs)) if op._inputs else definition.static(op.attrs)
         return None if value is None else (value, not op._inputs or bool((np.asarray(value) != -1).all()))
@@ -63,7 +63,7 @@ def _evaluate(op: Operation, depth: int, memo: dict[Tensor, Known]) -> Known:
     values, complete = [], True
     for arg, tensors in op.definition.group(op._inputs, op.attrs):
         for tensor in tensors:
-            known = _known(tensor, depth - 1, memo) or _nothing_known(tensor)
+            known = _static_value(tensor, depth - 1, memo) or _nothing_known(tensor)
             if known is None or known[0].size > _MAX_ELEMENTS or not (known[1] or _is_moved(op, arg)):
                 return None
             values.append(known[0])

@@ -47,7 +47,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     dtype = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
     if isinstance(value, Tensor):
         raise TypeError(f"tf.constant needs a value, not the symbolic {value!r}; use tf.identity or tf.convert_to_tensor")
-    array = _owned(value, to_array(value, dtype, None if verify_shape else shape))
+    array = _own_copy(value, to_array(value, dtype, None if verify_shape else shape))
     if verify_shape and shape is not None and array.shape != tuple(as_shape(shape).as_list()):
         raise TypeError(f"Expected Tensor's shape: {tuple(as_shape(shape).as_list())}, got {array.shape}.")
     return _constant(array, dtype, name)
@@ -62,7 +62,7 @@ def _constant(array: np.ndarray, dtype: DType | None, name: str | None) -> Tenso
     return Const.add_node(graph, graph._name_for(name or "Const"), (), attributes).outputs[0]
 
 
-def _owned(value: Any, array: np.ndarray) -> np.ndarray:
+def _own_copy(value: Any, array: np.ndarray) -> np.ndarray:
     """A private copy where the caller could still write to the array."""
     return array.copy() if isinstance(value, np.ndarray) else array
 
@@ -70,7 +70,7 @@ def _owned(value: Any, array: np.ndarray) -> np.ndarray:
 def _convert_plain(value: Any, dtype: DType | None = None, name: str | None = None, as_ref: bool = False) -> Tensor:
     if isinstance(value, (list, tuple)) and _holds_tensors(value):
         return NotImplemented  # stacking is an op: ops/array registers it
-    return _constant(_owned(value, to_array(value, dtype)), dtype, name)
+    return _constant(_own_copy(value, to_array(value, dtype)), dtype, name)
 
 
 def _holds_tensors(value: Any) -> bool:

@@ -65,7 +65,7 @@ def _forward(method: str, name: str, function: Callable[..., Any]) -> Callable[[
     return operator
 
 
-def _reflected(name: str, function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+def _reflected_operator(name: str, function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
     def operator(y: Any, x: Any) -> Any:
         with name_scope(None, name, [x, y]) as scope:
             y = to_tensor(y, None, "y")
@@ -77,7 +77,7 @@ def _unary(function: Callable[..., Any]) -> Callable[[Any], Any]:
     return lambda x: function(x)
 
 
-def _set(cls: type, method: str, function: Callable[..., Any]) -> None:
+def _set_method(cls: type, method: str, function: Callable[..., Any]) -> None:
     function.__name__ = method
     function.__qualname__ = f"{cls.__name__}.{method}"
     setattr(cls, method, function)
@@ -86,12 +86,12 @@ def _set(cls: type, method: str, function: Callable[..., Any]) -> None:
 def install(cls: type) -> None:
     """Gives ``cls`` (Tensor, or a class that converts to one) the operators."""
     for method, (name, function) in BINARY.items():
-        _set(cls, method, _forward(method, name, function))
-        _set(cls, f"__r{method[2:]}", _reflected(name, function))
+        _set_method(cls, method, _forward(method, name, function))
+        _set_method(cls, f"__r{method[2:]}", _reflected_operator(name, function))
     for method, (name, function) in COMPARISONS.items():
-        _set(cls, method, _forward(method, name, function))
+        _set_method(cls, method, _forward(method, name, function))
     for method, function in UNARY.items():
-        _set(cls, method, _unary(function))
+        _set_method(cls, method, _unary(function))
 
 
 install(Tensor)

@@ -31,10 +31,10 @@ def in_float32(kernel: Callable[..., Any]) -> Callable[..., Any]:
         if narrow is None:
             return kernel(*arrays, **attributes)
         result = kernel(*map(widen, arrays), **attributes)
-        return tuple(_rounded(r, narrow) for r in result) if isinstance(result, tuple) else _rounded(result, narrow)
+        return tuple(_round_to(r, narrow) for r in result) if isinstance(result, tuple) else _round_to(result, narrow)
 
     return with_parameters(wrapper, parameters_of(kernel))
 
 
-def _rounded(result: Any, narrow: np.dtype) -> Any:
+def _round_to(result: Any, narrow: np.dtype) -> Any:
     return result.astype(narrow) if result.dtype == np.float32 else result

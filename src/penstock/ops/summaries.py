@@ -18,7 +18,7 @@ from penstock.ops.common import REAL, fixed
 from penstock.ops.image import image_files
 
 
-def _serialized(summary: Summary) -> np.ndarray:
+def _as_string(summary: Summary) -> np.ndarray:
     result = np.empty((), object)
     result[()] = summary.SerializeToString()
     return result
@@ -31,7 +31,7 @@ def _text(tag: bytes) -> str:
         raise invalid_argument(f"the tag {tag!r} is not UTF-8 text") from None
 
 
-def _parsed(serialized: bytes) -> Summary:
+def _parse(serialized: bytes) -> Summary:
     try:
         return Summary.FromString(serialized)
     except DecodeError:
@@ -48,7 +48,7 @@ class ScalarSummary:
         tags, values = np.asarray(tags), np.asarray(values)
         if tags.shape != values.shape:
             raise invalid_argument(f"tags and values not the same shape: {list(tags.shape)} != {list(values.shape)}")
-        return _serialized(Summary(value=[Summary.Value(tag=_text(tag), simple_value=float(value))
+        return _as_string(Summary(value=[Summary.Value(tag=_text(tag), simple_value=float(value))
                                           for tag, value in zip(tags.flat, values.flat)]))
 
     gradient = None
@@ -66,7 +66,7 @@ class HistogramSummary:
         if not np.isfinite(values).all():
             bad = "Nan" if np.isnan(values).any() else "Infinity"
             raise invalid_argument(f"{bad} in summary histogram for: {_text(np.asarray(tag)[()])}")
-        return _serialized(Summary(value=[Summary.Value(tag=_text(np.asarray(tag)[()]), histo=histogram(values))]))
+        return _as_string(Summary(value=[Summary.Value(tag=_text(np.asarray(tag)[()]), histo=histogram(values))]))
 
     gradient = None
 
@@ -81,12 +81,12 @@ class MergeSummary:
         merged, seen = Summary(), set()
         for array in inputs:
             for serialized in np.asarray(array).flat:
-                for value in _parsed(serialized).value:
+                for value in _parse(serialized).value:
                     if value.tag in seen:
                         raise invalid_argument(f"Duplicate tag {value.tag} found in summary inputs")
                     seen.add(value.tag)
                     merged.value.append(value)
-        return _serialized(merged)
+        return _as_string(merged)
 
     gradient = None
 
@@ -115,7 +115,7 @@ class ImageSummary:
             encoded = image_files.encode_png(np.ascontiguousarray(pixels), -1)
             summary.value.add(tag=f"{name}/image" + (f"/{index}" if max_images > 1 else ""), image=Summary.Image(
                 height=height, width=width, colorspace=depth, encoded_image_string=encoded))
-        return _serialized(summary)
+        return _as_string(summary)
 
     gradient = None
 
@@ -153,7 +153,7 @@ class AudioSummaryV2:
             summary.value.add(tag=f"{name}/audio" + (f"/{index}" if max_outputs > 1 else ""), audio=Summary.Audio(
                 sample_rate=rate, num_channels=clips.shape[2], length_frames=clips.shape[1], encoded_audio_string=_wav(clips[index], round(rate)),
                 content_type="audio/wav"))
-        return _serialized(summary)
+        return _as_string(summary)
 
     gradient = None
 
@@ -179,7 +179,7 @@ class TensorSummaryV2:
             value.metadata.ParseFromString(np.asarray(serialized_summary_metadata)[()])
         except DecodeError:
             raise invalid_argument("Could not parse serialized_summary_metadata") from None
-        return _serialized(Summary(value=[value]))
+        return _as_string(Summary(value=[value]))
 
     gradient = None
 

@@ -90,7 +90,7 @@ def _lone(operation: Operation, inputs: Iterable[Edge] = ()) -> Node:
 
 def _choose(members: list[Node], devices: list[Device], soft: bool) -> Device:
     """The device of a group."""
-    spec = _merged(members)
+    spec = _merged_device(members)
     fitting = [device for device in devices if spec.fits(DeviceSpec.from_string(device.name))]
     if len({device.device_type for device in devices}) > 1:
         members = [*members, *_users_of_state(members)]
@@ -103,7 +103,7 @@ def _choose(members: list[Node], devices: list[Device], soft: bool) -> Device:
     return able[0]
 
 
-def _merged(members: list[Node]) -> DeviceSpec:
+def _merged_device(members: list[Node]) -> DeviceSpec:
     """What the members of a group say together of their device."""
     name = ""
     arrays = any(node.definition.array_role for node in members)

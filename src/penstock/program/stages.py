@@ -58,13 +58,13 @@ class Stages:
 
     def prune(self, fetches: Sequence[Tensor], targets: Iterable[Operation], feeds: Sequence[Tensor]) -> Program:
         """What computes ``fetches`` and runs ``targets``, given ``feeds``."""
-        return self._shown("pruned", ir.prune(fetches, targets, feeds))
+        return self._show("pruned", ir.prune(fetches, targets, feeds))
 
     def place(self, program: Program, devices: list[Device], preferred: str = "") -> Program:
         """Every node has a device: the ``preferred`` one, if it has no wish and that can run it."""
         program = program.copy()
         place(program, devices, self._soft_placement, self._log_placement, preferred)
-        return self._shown("placed", program)
+        return self._show("placed", program)
 
     def optimise(self, program: Program, native: bool = True, frames: bool = False, caller: str = "") -> Program:
         """The nodes that are worth running, and the copies that the memories of their devices need.
@@ -77,7 +77,7 @@ class Stages:
         if not frames:
             rewrites = native and all(kind_of(device).native for device in {node.device for node in program.nodes})
             program = optimise(program, self._passes if rewrites else replace(NONE, updates=self._passes.updates))
-        return self._shown("optimised", with_copies(program, caller))
+        return self._show("optimised", with_copies(program, caller))
 
     def partition(self, program: Program) -> PartitionedProgram:
         """One list of nodes per device, with Send and Recv between them."""
@@ -86,7 +86,7 @@ class Stages:
             observer.partitioned(parts)
         return parts
 
-    def _shown(self, stage: str, program: Program) -> Program:
+    def _show(self, stage: str, program: Program) -> Program:
         for observer in self._all_observers():
             observer.program(stage, program)
         return program

@@ -114,7 +114,7 @@ class BaseAttention(AttentionMechanism):
         """The state before the first step."""
         return self.initial_alignments(batch_size, dtype)
 
-    def _aligned(self, score: Any, state: Any) -> tuple[Any, Any]:
+    def _alignments(self, score: Any, state: Any) -> tuple[Any, Any]:
         alignments = self._probability_fn(score, state)
         return alignments, alignments
 
@@ -182,7 +182,7 @@ class LuongAttention(BaseAttention):
         """(weights, next state)."""
         with variable_scope(None, "luong_attention", [query]):
             score = self._score(query)
-        return self._aligned(score, state)
+        return self._alignments(score, state)
 
 
 class BahdanauAttention(BaseAttention):
@@ -210,7 +210,7 @@ class BahdanauAttention(BaseAttention):
         """(weights, next state)."""
         with variable_scope(None, "bahdanau_attention", [query]):
             score = self._score(query)
-        return self._aligned(score, state)
+        return self._alignments(score, state)
 
 
 def hardmax(logits: Any, name: str | None = None) -> Tensor:

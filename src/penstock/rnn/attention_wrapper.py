@@ -72,7 +72,7 @@ class AttentionWrapper(RNNCell):
         self._initial_cell_state = None
         if initial_cell_state is not None:
             with name_scope(name, "AttentionWrapperInit"):
-                self._initial_cell_state = self._checked(initial_cell_state, shape(nest.flatten(initial_cell_state)[-1])[0],
+                self._initial_cell_state = self._check_batch_size(initial_cell_state, shape(nest.flatten(initial_cell_state)[-1])[0],
                                                          "check_initial_cell_state")
 
     def _attention_layers(self, sizes: Any, layers: Any) -> tuple[Any, Any]:
@@ -93,7 +93,7 @@ class AttentionWrapper(RNNCell):
         shapes = [layer.compute_output_shape(TensorShape([None, self._cell.output_size + depth])) for layer, depth in zip(given, depths)]
         return given, sum(TensorShape(shape).as_list()[-1] for shape in shapes)
 
-    def _checked(self, structure: Any, batch_size: Any, name: str) -> Any:
+    def _check_batch_size(self, structure: Any, batch_size: Any, name: str) -> Any:
         """The structure, after a check that memory and state have the same batch size."""
         message = (f"When applying AttentionWrapper {self._base_name}: Non-matching batch sizes between the memory (encoder output) and the state. "
                    "Are you using the BeamSearchDecoder? You may need to tile your initial state and memory via tf.contrib.seq2seq.tile_batch "
@@ -124,7 +124,7 @@ class AttentionWrapper(RNNCell):
         """The state before the first step. Use its ``clone`` to start from an encoder's state."""
         with name_scope(type(self).__name__ + "ZeroState", values=[batch_size] if isinstance(batch_size, Tensor) else []):
             cell_state = self._cell.zero_state(batch_size, dtype) if self._initial_cell_state is None else self._initial_cell_state
-            cell_state = self._checked(cell_state, batch_size, "checked_cell_state")
+            cell_state = self._check_batch_size(cell_state, batch_size, "checked_cell_state")
             alignments = [mechanism.initial_alignments(batch_size, dtype) for mechanism in self._mechanisms]
             return AttentionWrapperState(
                 cell_state=cell_state, time=zeros([], dtype=dt.int32), attention=zero_state_tensors(self._attention_size, batch_size, dtype),
@@ -141,7 +141,7 @@ class AttentionWrapper(RNNCell):
             raise TypeError(f"Expected state to be instance of AttentionWrapperState. Received type {type(state)} instead.")
         cell_output, cell_state = self._cell(self._cell_input_fn(inputs, state.attention), state.cell_state)
         known = cell_output.shape.as_list()[0]
-        cell_output = self._checked(cell_output, shape(cell_output)[0] if known is None else known, "checked_cell_output")
+        cell_output = self._check_batch_size(cell_output, shape(cell_output)[0] if known is None else known, "checked_cell_output")
         before = state.attention_state if self._is_multi else [state.attention_state]
         histories = state.alignment_history if self._is_multi else [state.alignment_history]
         attended = [self._attention_fn(mechanism, cell_output, its_state, layer)

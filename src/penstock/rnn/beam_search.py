@@ -39,10 +39,10 @@ FinalBeamSearchDecoderOutput = namedtuple(
 def tile_batch(t: Any, multiplier: int, name: str | None = None) -> Any:
     """``tf.contrib.seq2seq.tile_batch``: each example ``multiplier`` times, one after the other; for a structure of tensors."""
     with name_scope(name, "tile_batch", [item for item in nest.flatten(t) if isinstance(item, Tensor)]):
-        return nest.map_structure(lambda item: _tiled(item, multiplier), t)
+        return nest.map_structure(lambda item: _tile_batch(item, multiplier), t)
 
 
-def _tiled(t: Any, multiplier: int) -> Tensor:
+def _tile_batch(t: Any, multiplier: int) -> Tensor:
     t = to_tensor(t, name="t")
     if t.shape.ndims is None:
         raise ValueError("t must have statically known rank")
@@ -72,7 +72,7 @@ class BeamSearchDecoder(Decoder):
         if self._end.shape.ndims != 0:
             raise ValueError("end_token must be a scalar")
         self._batch_size = size(start_tokens)
-        self._initial_cell_state = nest.map_structure(self._split, initial_state)
+        self._initial_cell_state = nest.map_structure(self._split_beams, initial_state)
         self._start_inputs = self._embedding_fn(tile(expand_dims(start_tokens, 1), [1, beam_width]))
         self._step = BeamStep(self._batch_size, beam_width, self._end, length_penalty_weight, coverage_penalty_weight)
 
@@ -110,8 +110,8 @@ class BeamSearchDecoder(Decoder):
         """One step of the cell for all beams, and the choice of the next ones."""
         with name_scope(name, "BeamSearchDecoderStep"):
             outputs, cell_state = self._cell(nest.map_structure(self._merge, inputs), nest.map_structure(self._merge, state.cell_state))
-            outputs = nest.map_structure(self._split, outputs)
-            cell_state = nest.map_structure(self._split, cell_state)
+            outputs = nest.map_structure(self._split_beams, outputs)
+            cell_state = nest.map_structure(self._split_beams, cell_state)
             if self._output_layer is not None:
                 outputs = self._output_layer(outputs)
             output, next_state = self._step(outputs, cell_state, state)
@@ -124,10 +124,10 @@ class BeamSearchDecoder(Decoder):
         predicted = gather_tree(outputs.predicted_ids, outputs.parent_ids, max_sequence_lengths=longest, end_token=self._end)
         if self._reorder:
             final_state = final_state._replace(cell_state=nest.map_structure(
-                lambda part: self._sorted(part, outputs.parent_ids, final_state.lengths), final_state.cell_state))
+                lambda part: self._in_beam_order(part, outputs.parent_ids, final_state.lengths), final_state.cell_state))
         return FinalBeamSearchDecoderOutput(beam_search_decoder_output=outputs, predicted_ids=predicted), final_state
 
-    def _sorted(self, part: Any, parent_ids: Tensor, lengths: Tensor) -> Any:
+    def _in_beam_order(self, part: Any, parent_ids: Tensor, lengths: Tensor) -> Any:
         """The history in a TensorArray (alignments), in the order of the final beams."""
         if not isinstance(part, TensorArray) or not part.element_shape.ndims or not self._has_beams(part.element_shape):
             return part
@@ -147,7 +147,7 @@ class BeamSearchDecoder(Decoder):
         known = constant_value(self._batch_size)
         return None if known is None else int(known)
 
-    def _split(self, t: Any) -> Any:
+    def _split_beams(self, t: Any) -> Any:
         if isinstance(t, TensorArray) or t.shape.ndims == 0:
             return t
         result = reshape(t, concat(([self._batch_size, self._width], shape(t)[1:]), 0))

@@ -56,16 +56,16 @@ class BeamStep:
         best, chosen = top_k(reshape(scores, [self._batch, -1]), k=to_tensor(self._width, dtype=dt.int32))
         best.set_shape([self._known_batch, self._width])
         chosen.set_shape([self._known_batch, self._width])
-        log_probs = self._gathered(chosen, total, self._width * words, [-1], "next_beam_probs")
+        log_probs = self._gather(chosen, total, self._width * words, [-1], "next_beam_probs")
         ids = cast(mod(chosen, words, name="next_beam_word_ids"), dt.int32)
         parents = cast(floordiv(chosen, words), dt.int32, name="next_beam_parent_ids")
-        was_finished = self._gathered(parents, before.finished, self._width, [-1])
-        lengths = self._gathered(parents, before.lengths, self._width, [-1]) + cast(logical_not(was_finished), dt.int64)
+        was_finished = self._gather(parents, before.finished, self._width, [-1])
+        lengths = self._gather(parents, before.lengths, self._width, [-1]) + cast(logical_not(was_finished), dt.int64)
         whole = [self._batch * self._width, -1]
         state = BeamSearchDecoderState(
             cell_state=nest.map_structure(lambda part: self._maybe_gathered(parents, part, whole), next_cell_state), log_probs=log_probs,
             finished=logical_or(was_finished, equal(ids, self._end), name="next_beam_finished"), lengths=lengths,
-            accumulated_attention_probs=() if attention is None else self._gathered(parents, attention, self._width, whole))
+            accumulated_attention_probs=() if attention is None else self._gather(parents, attention, self._width, whole))
         return BeamSearchDecoderOutput(scores=best, predicted_ids=ids, parent_ids=parents), state
 
     def _candidate_lengths(self, words: Any, running: Tensor, lengths: Tensor) -> Tensor:
@@ -93,7 +93,7 @@ class BeamStep:
         penalty = reduce_sum(log(minimum(attention, 1.0)), 2) * cast(finished, dt.float32)
         return scores + expand_dims(penalty * weight, 2)
 
-    def _gathered(self, indices: Tensor, source: Tensor, range_size: Any, gather_shape: list[Any], name: str | None = None) -> Tensor:
+    def _gather(self, indices: Tensor, source: Tensor, range_size: Any, gather_shape: list[Any], name: str | None = None) -> Tensor:
         """Per sequence of the batch the entries (or rows, as ``gather_shape`` says) of ``source`` at ``indices``."""
         with name_scope(name, "tensor_gather_helper"):
             offsets = expand_dims(range_(self._batch) * range_size, 1)

@@ -117,12 +117,12 @@ class _Loop:
         nest.assert_same_structure(inputs, next_inputs)
         if self._impute:
             outputs = nest.map_structure(lambda out, zero: where(finished, zero, out), outputs, self._zero_outputs)
-            new_state = nest.map_structure(lambda new, old: _kept(finished, new, old), new_state, state)
+            new_state = nest.map_structure(lambda new, old: _old_if_finished(finished, new, old), new_state, state)
         arrays = nest.map_structure(lambda array, out: array.write(time, out), arrays, outputs)
         return time + 1, arrays, new_state, next_inputs, next_finished, next_lengths
 
 
-def _kept(finished: Tensor, new: Any, old: Any) -> Any:
+def _old_if_finished(finished: Tensor, new: Any, old: Any) -> Any:
     if isinstance(old, TensorArray):
         return new
     new.set_shape(old.shape)

@@ -133,17 +133,17 @@ class LSTMCell(LayerRNNCell):
                 sigmoid(i + self._w_i_diag * c_before) * self._activation(j)
         else:
             c = sigmoid(f + self._forget_bias) * c_before + sigmoid(i) * self._activation(j)
-        c = self._clipped(c)
-        h = self._projected(sigmoid(o + self._w_o_diag * c if self._use_peepholes else o) * self._activation(c))
+        c = self._clip_state(c)
+        h = self._project(sigmoid(o + self._w_o_diag * c if self._use_peepholes else o) * self._activation(c))
         return h, LSTMStateTuple(c, h) if self._state_is_tuple else concat([c, h], 1)
 
     def _taken_apart(self, state: Any) -> tuple[Any, Any]:
         return slice_(state, [0, 0], [-1, self._num_units]), slice_(state, [0, self._num_units], [-1, self.output_size])
 
-    def _clipped(self, c: Any) -> Any:
+    def _clip_state(self, c: Any) -> Any:
         return c if self._cell_clip is None else clip_by_value(c, -self._cell_clip, self._cell_clip)
 
-    def _projected(self, h: Any) -> Any:
+    def _project(self, h: Any) -> Any:
         if self._num_proj is None:
             return h
         h = matmul(h, self._proj_kernel)

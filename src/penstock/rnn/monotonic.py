@@ -73,7 +73,7 @@ class _Monotonic(BaseAttention):
         """All weight on the first place."""
         return one_hot(zeros((batch_size,), dtype=dt.int32), self._alignments_size, dtype=dtype)
 
-    def _biased(self, score: Any, query: Any) -> Any:
+    def _add_bias(self, score: Any, query: Any) -> Any:
         return score + get_variable("attention_score_bias", dtype=query.dtype.base_dtype, initializer=Constant(self._score_bias_init), shape=())
 
 
@@ -92,7 +92,7 @@ class BahdanauMonotonicAttention(_Monotonic, BahdanauAttention):
     def __call__(self, query: Any, state: Any) -> tuple[Any, Any]:
         """(weights, next state)."""
         with variable_scope(None, "bahdanau_monotonic_attention", [query]):
-            score = self._biased(self._score(query), query)
+            score = self._add_bias(self._score(query), query)
         return self._aligned(score, state)
 
 
@@ -109,5 +109,5 @@ class LuongMonotonicAttention(_Monotonic, LuongAttention):
     def __call__(self, query: Any, state: Any) -> tuple[Any, Any]:
         """(weights, next state)."""
         with variable_scope(None, "luong_monotonic_attention", [query]):
-            score = self._biased(self._score(query), query)
+            score = self._add_bias(self._score(query), query)
         return self._aligned(score, state)

@@ -43,7 +43,7 @@ class ConvLSTMCell(RNNCell):
         size = TensorShape([*self._place, self._channels])
         return LSTMStateTuple(size, size)
 
-    def _convolved(self, x: Any) -> Any:
+    def _convolve(self, x: Any) -> Any:
         dtype, features = x.dtype.base_dtype, 4 * self._channels
         kernel = get_variable("kernel", [*self._kernel_shape, input_depth(x.shape), features], dtype=dtype)
         if self._ndims == 1:
@@ -58,7 +58,7 @@ class ConvLSTMCell(RNNCell):
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
         """One step."""
         c, h = state
-        gates = self._convolved(concat([inputs, h], axis=self._ndims + 1))
+        gates = self._convolve(concat([inputs, h], axis=self._ndims + 1))
         i, j, f, o = split(value=gates, num_or_size_splits=4, axis=self._ndims + 1)
         new_c = sigmoid(f + self._forget_bias) * c + sigmoid(i) * tanh(j)
         output = tanh(new_c) * sigmoid(o)

@@ -93,14 +93,14 @@ class _Body:
         nest.assert_same_structure(state, next_state)
         nest.assert_same_structure(current_input, next_input)
         nest.assert_same_structure(arrays, emit)
-        emit = nest.map_structure(lambda old, new: _copied(finished, old, new), self._zero_emit, emit)
-        next_state = nest.map_structure(lambda old, new: _copied(finished, old, new), state, next_state)
+        emit = nest.map_structure(lambda old, new: _old_if_finished(finished, old, new), self._zero_emit, emit)
+        next_state = nest.map_structure(lambda old, new: _old_if_finished(finished, old, new), state, next_state)
         arrays = nest.map_structure(lambda array, value: array.write(time, value), arrays, emit)
         return (after, logical_or(finished, now_finished), next_input, arrays, next_state,
                 loop_state if next_loop_state is None else next_loop_state)
 
 
-def _copied(finished: Tensor, old: Any, new: Any) -> Any:
+def _old_if_finished(finished: Tensor, old: Any, new: Any) -> Any:
     if isinstance(old, TensorArray) or old.shape.ndims == 0:
         return new
     new = to_tensor(new)

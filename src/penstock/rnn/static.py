@@ -103,7 +103,7 @@ def static_state_saving_rnn(cell: Any, inputs: Any, state_saver: Any, state_name
         return outputs, nest.map_structure(identity, state)
 
 
-def _reversed(sequence: list[Any], lengths: Any) -> list[Any]:
+def _reverse_steps(sequence: list[Any], lengths: Any) -> list[Any]:
     """A list of steps backwards in time; with lengths, each sequence of the batch from its own end."""
     if lengths is None:
         return list(reversed(sequence))
@@ -134,6 +134,6 @@ def static_bidirectional_rnn(cell_fw: Any, cell_bw: Any, inputs: Any, initial_st
         with variable_scope("fw") as forward:
             output_fw, state_fw = static_rnn(cell_fw, inputs, initial_state_fw, dtype, lengths, scope=forward)
         with variable_scope("bw") as backward:
-            output_bw, state_bw = static_rnn(cell_bw, _reversed(inputs, lengths), initial_state_bw, dtype, lengths, scope=backward)
-    pairs = zip(nest.flatten(output_fw), nest.flatten(_reversed(output_bw, lengths)))
+            output_bw, state_bw = static_rnn(cell_bw, _reverse_steps(inputs, lengths), initial_state_bw, dtype, lengths, scope=backward)
+    pairs = zip(nest.flatten(output_fw), nest.flatten(_reverse_steps(output_bw, lengths)))
     return nest.pack_sequence_as(output_fw, [concat([one, other], 1) for one, other in pairs]), state_fw, state_bw

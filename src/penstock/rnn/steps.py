@@ -78,7 +78,7 @@ class MaskedStep:
         flat_state = nest.flatten(state)
         zero, start = self._flat_zero_output, flat_state
         if skip_conditionals:
-            final = self._copied(time, flat_state, self._run(state, call_cell))
+            final = self._copy_finished(time, flat_state, self._run(state, call_cell))
         else:
             final = cond(time >= self._longest, lambda: zero + start, lambda: self._some(time, state, flat_state, call_cell), strict=True)
         outputs, states = final[:len(zero)], final[len(zero):]
@@ -95,9 +95,9 @@ class MaskedStep:
 
     def _some(self, time: Any, state: Any, flat_state: list[Any], call_cell: Callable[[], Any]) -> list[Any]:
         new = self._run(state, call_cell)
-        return cond(time < self._shortest, lambda: new, lambda: self._copied(time, flat_state, new), strict=True)
+        return cond(time < self._shortest, lambda: new, lambda: self._copy_finished(time, flat_state, new), strict=True)
 
-    def _copied(self, time: Any, flat_state: list[Any], new: list[Any]) -> list[Any]:
+    def _copy_finished(self, time: Any, flat_state: list[Any], new: list[Any]) -> list[Any]:
         ended = time >= self._lengths
         return [_select(ended, old, fresh) for old, fresh in zip((*self._flat_zero_output, *flat_state), new)]
 

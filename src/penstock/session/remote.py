@@ -89,7 +89,7 @@ class RemoteBackend:
         try:
             return self._link.call(message)
         except errors.OpError as error:
-            raise self._localised(error) from None
+            raise self._as_local_error(error) from None
 
     def list_devices(self) -> list[Device]:
         """The devices of all tasks that the session may use."""
@@ -149,7 +149,7 @@ class RemoteBackend:
             self._sent = digests
         return session
 
-    def _localised(self, error: errors.OpError) -> errors.OpError:
+    def _as_local_error(self, error: errors.OpError) -> errors.OpError:
         """An error of the cluster as one of this program: with the operation of its graph, and the line that made it."""
         op = self._graph._by_name.get(getattr(error, "op_name", None) or "")
         lines = [line for line in error.message.split("\n") if not line.startswith("  made at: ")]

@@ -191,7 +191,7 @@ class Session(BaseSession):
     """
 
     def __enter__(self) -> Session:
-        self._context = _entered(self)
+        self._context = _as_default(self)
         return self._context.__enter__()
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
@@ -205,7 +205,7 @@ class Session(BaseSession):
 
 
 @contextmanager
-def _entered(session: Session) -> Iterator[Session]:
+def _as_default(session: Session) -> Iterator[Session]:
     with session.graph.as_default(), session.as_default():
         yield session
 

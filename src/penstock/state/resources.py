@@ -58,14 +58,14 @@ class Ref:
         """The current value, never to be written to; FailedPreconditionError if there is none."""
         with self.lock:
             if self.value is None:
-                raise self._uninitialized()
+                raise self._uninitialized_error()
             return self.value
 
     def borrow(self) -> np.ndarray:
         """The current value, for a moment: drop the array and all views of it, then call ``give_back``. Wait for nothing in between."""
         with self.lock:
             if self.value is None:
-                raise self._uninitialized()
+                raise self._uninitialized_error()
             self._borrowers.append(None)
             return self.value
 
@@ -88,7 +88,7 @@ class Ref:
         """The shape of the value."""
         with self.lock:
             if self.value is None:
-                raise self._uninitialized()
+                raise self._uninitialized_error()
             return self.value.shape
 
     def assign(self, array: Any) -> None:
@@ -107,7 +107,7 @@ class Ref:
         """
         with self.lock:
             if self.value is None:
-                raise self._uninitialized()
+                raise self._uninitialized_error()
             if not self._alone():
                 self.value = self.value.copy()
             return self.value
@@ -116,7 +116,7 @@ class Ref:
         """``value = function(value, *operands)`` for a NumPy ufunc, in place if possible and in one pass either way."""
         with self.lock:
             if self.value is None:
-                raise self._uninitialized()
+                raise self._uninitialized_error()
             function(self.value, *operands, out=self.value) if self._alone() else self._replace(function, operands)
 
     def _alone(self) -> bool:
@@ -144,7 +144,7 @@ class Ref:
         with self.lock:
             self.value = None
 
-    def _uninitialized(self) -> KernelError:
+    def _uninitialized_error(self) -> KernelError:
         return KernelError(FailedPreconditionError, f"Attempting to use uninitialized value {self.name}",
                            hint="run tf.global_variables_initializer() (or the variable's own initializer) in this session first")
 

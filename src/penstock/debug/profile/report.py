@@ -20,7 +20,7 @@ SELECTABLE = {*_HEADINGS, "tensor_value"}  # values are accepted and not shown, 
 _HEAD, _FOOT = "==================Model Analysis Report======================", "======================End of Report=========================="
 
 
-def _scaled(value: int, units: tuple[str, str, str, str]) -> str:
+def _amount(value: int, units: tuple[str, str, str, str]) -> str:
     for index, scale in ((3, 1e9), (2, 1e6), (1, 1e3)):
         if value >= scale:
             return f"{value / scale:.2f}{units[index]}"
@@ -33,7 +33,7 @@ def number(value: int) -> str:
     >>> number(999), number(3556808)
     ('999', '3.56m')
     """
-    return _scaled(value, ("", "k", "m", "b"))
+    return _amount(value, ("", "k", "m", "b"))
 
 
 def memory(value: int) -> str:
@@ -42,7 +42,7 @@ def memory(value: int) -> str:
     >>> memory(96), memory(70144)
     ('96B', '70.14KB')
     """
-    return _scaled(value, ("B", "KB", "MB", "GB"))
+    return _amount(value, ("B", "KB", "MB", "GB"))
 
 
 def duration(value: int) -> str:
@@ -64,7 +64,7 @@ def _columns(order: tuple[str, ...], options: dict[str, Any]) -> list[str]:
     return [key for key in order if key in wanted]
 
 
-def _framed(columns: list[str], lines: Iterator[str]) -> str:
+def _page(columns: list[str], lines: Iterator[str]) -> str:
     heading = "node name | " + " | ".join(_HEADINGS[key] for key in columns)
     return "\n".join(["", _HEAD, "", "Profile:", heading, *lines, "", _FOOT])
 
@@ -72,7 +72,7 @@ def _framed(columns: list[str], lines: Iterator[str]) -> str:
 def report_tree(root: Entry, options: dict[str, Any]) -> str:
     """A tree, two columns further in at each level: own figure / total."""
     columns = _columns(_IN_TREES, options)
-    return _framed(columns, (f"{' ' * 2 * depth}{entry.name} ({', '.join(_tree_cells(entry, columns))})" for entry, depth in walk([root], 0)))
+    return _page(columns, (f"{' ' * 2 * depth}{entry.name} ({', '.join(_tree_cells(entry, columns))})" for entry, depth in walk([root], 0)))
 
 
 def _tree_cells(entry: Entry, columns: list[str]) -> Iterator[str]:
@@ -102,7 +102,7 @@ def _shape_text(shape: Shape) -> str:
 def report_types(root: Entry, options: dict[str, Any]) -> str:
     """A line per type: its figure, the share of it and of all below it, and its own share."""
     columns = _columns(_IN_LISTS, options)
-    return _framed(columns, _type_lines(root, columns))
+    return _page(columns, _type_lines(root, columns))
 
 
 def _type_lines(root: Entry, columns: list[str]) -> Iterator[str]:

@@ -68,7 +68,7 @@ def by_type(by_name: dict[str, Entry], options: dict[str, Any]) -> Entry:
         group.add_up()
         if _passes(group, options, group.total):
             root.children.append(group)
-    root.children = _sorted(root.children, options)
+    root.children = _in_order(root.children, options)
     root.add_up()
     return root
 
@@ -110,7 +110,7 @@ def _leave_out(root: Entry, options: dict[str, Any], passes: Callable[[Entry], b
         entry.children = [child for child in entry.children if not matches(options["trim_name_regexes"], [child.name])]
     inside: dict[int, list[Entry]] = {}  # id of an entry -> what is shown of it: itself, or else what is shown below it
     for entry, depth in reversed(list(walk([root], 0))):
-        below = _sorted([each for child in entry.children for each in inside.pop(id(child))], options)
+        below = _in_order([each for child in entry.children for each in inside.pop(id(child))], options)
         if entry is not root and (depth > options["max_depth"] or not passes(entry)):
             inside[id(entry)] = below
             continue
@@ -130,7 +130,7 @@ def matches(expressions: Sequence[str], names: Iterable[str]) -> bool:
     return any(expression == ".*" or re.fullmatch(expression, name) for expression in expressions for name in names)
 
 
-def _sorted(among: list[Entry], options: dict[str, Any]) -> list[Entry]:
+def _in_order(among: list[Entry], options: dict[str, Any]) -> list[Entry]:
     key = options["order_by"]
     order: Callable[[Entry], Any] = (lambda entry: -entry.total[key]) if key in FIGURES else (lambda entry: entry.name)
     return sorted(among, key=order)

@@ -83,7 +83,7 @@ class Gemm:
     def _blocks(self) -> None:
         b, w = self.b, self.w
         with loop(b, w["m_start"], w["m_stop"], w["m_block"]) as m0:
-            block = self._cut(m0, minimum(b, w["m_block"], b.sub(w["m_stop"], m0)))
+            block = self._tiles_of_rows(m0, minimum(b, w["m_block"], b.sub(w["m_stop"], m0)))
             k_stop = maximum(b, w["k_stop"], b.add(w["k_start"], number(1)))  # at least one block: C is to be written
             with loop(b, w["k_start"], k_stop, w["k_block"]) as k0:
                 depth = minimum(b, w["k_block"], b.sub(w["k_stop"], k0))
@@ -91,7 +91,7 @@ class Gemm:
                 with loop(b, w["n_start"], w["n_stop"], self.tile.columns) as n0:
                     self._panel(block, k0, depth, n0)
 
-    def _cut(self, start: IR, count: IR) -> _Block:
+    def _tiles_of_rows(self, start: IR, count: IR) -> _Block:
         """Rows as tiles that are about equally high."""
         b = self.b
         tiles = b.udiv(b.add(count, number(self.tile.rows - 1)), number(self.tile.rows))

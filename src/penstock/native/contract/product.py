@@ -84,7 +84,7 @@ def emit(b: Emitter, p: Product, a: Array, right: Array, c: Array, label: str, e
     added = epilogue.added
     words = {"alpha": bits(epilogue.alpha, c.dtype), "lower_bound": bits(epilogue.lower_bound, c.dtype), "has_added": int(added is not None)}
     code = gemm.code(c.dtype.itemsize)
-    parts = [_words(p, tile, {**words, **item, **part}) for item in items for part in _split(p, tile, b.threads, len(items))]
+    parts = [_words(p, tile, {**words, **item, **part}) for item in items for part in _parts_of_item(p, tile, b.threads, len(items))]
     operands = [a, right, added if added is not None else c, c]
     accumulates = added is not None and added.buffer is c.buffer
     b.call(code, operands, parts, label, 1, p.flops * len(items), None if accumulates else gemm.DESTINATION)
@@ -144,7 +144,7 @@ def round_up(extent: int, multiple: int) -> int:
     return -(-extent // multiple) * multiple
 
 
-def _split(p: Product, tile: Tile, threads: int, items: int) -> Iterator[dict[str, int]]:
+def _parts_of_item(p: Product, tile: Tile, threads: int, items: int) -> Iterator[dict[str, int]]:
     """The parts of one item: ranges of the batch, of rows, of columns."""
     most = 1 if _multiplying(p, tile, p.m, p.n) * p.batch * items < _SMALL else threads * PARTS
     batches = min(p.batch, max(most // items, 1))

@@ -76,10 +76,10 @@ def _early(items: list[Item]) -> list[Item]:
     for index, item in enumerate(items):
         before = [place[other] for other in _before(item) if other in place]
         place[item] = max(before, default=-1.0) + 0.5 if item.epilogue else index
-    return _sorted(sorted(items, key=place.__getitem__))
+    return _in_order(sorted(items, key=place.__getitem__))
 
 
-def _sorted(items: list[Item]) -> list[Item]:
+def _in_order(items: list[Item]) -> list[Item]:
     """The items in an order in which they can run: the given one, as far as that goes."""
     position = {item: index for index, item in enumerate(items)}
     followers: dict[Item, list[Item]] = {}

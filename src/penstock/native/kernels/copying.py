@@ -39,7 +39,7 @@ def plan_copy(axes: Sequence[tuple[int, int, int]], itemsize: int, threads: int)
     ordered.sort(key=lambda axis: (-axis[1][1], -axis[0]))
     merged = collapse(ordered) or [(1, (itemsize, itemsize))]
     kind, merged = _choose(merged, itemsize)
-    parts = _cut(merged, itemsize, threads, 2 if kind == "swap" else 1)
+    parts = _boxes(merged, itemsize, threads, 2 if kind == "swap" else 1)
     return kind, [_numbers(source_start, target_start, offsets, each) for offsets, each in parts]
 
 
@@ -60,7 +60,7 @@ def _choose(axes: list[Axis], itemsize: int) -> tuple[str, list[Axis]]:
     return "items", axes
 
 
-def _cut(axes: list[Axis], itemsize: int, threads: int, special: int) -> list[tuple[tuple[int, int], list[Axis]]]:
+def _boxes(axes: list[Axis], itemsize: int, threads: int, special: int) -> list[tuple[tuple[int, int], list[Axis]]]:
     """Boxes of about the same size, with where they begin."""
     total = itemsize
     for extent, _ in axes:

@@ -108,7 +108,7 @@ def _linker() -> Any:
 
 def object_code(text: str) -> bytes:
     """The machine code of a module, from the cache on disk if it is there."""
-    return _cached(text, lambda: text)
+    return _cached_code(text, lambda: text)
 
 
 def object_code_for(key: str, build: Callable[[], str]) -> bytes:
@@ -116,10 +116,10 @@ def object_code_for(key: str, build: Callable[[], str]) -> bytes:
 
     If it is in the cache, the module need not be built: that takes longer than reading the file.
     """
-    return _cached(f"{_sources()}\n{key}", build)
+    return _cached_code(f"{_sources()}\n{key}", build)
 
 
-def _cached(what: str, build: Callable[[], str]) -> bytes:
+def _cached_code(what: str, build: Callable[[], str]) -> bytes:
     with _lock:
         machine = _machine()
     name = hashlib.sha256("\n".join([version(), triple(), cpu(), features(), what]).encode()).hexdigest()
@@ -146,18 +146,18 @@ def _sources() -> str:
 
 def dump(title: str, text: str, wanted: Collection[str]) -> str:
     """A module for people to read: its IR after optimisation, its assembly, or both."""
-    with _lock, _optimised(text, _machine()) as module:
+    with _lock, _optimised_module(text, _machine()) as module:
         pieces = [str(module)] * ("ir" in wanted) + [_machine().emit_assembly(module)] * ("asm" in wanted)
     return "\n".join([f"; --- {title}", *pieces])
 
 
 def _generate(text: str, machine: Any) -> bytes:
-    with _optimised(text, machine) as module:
+    with _optimised_module(text, machine) as module:
         return bytes(machine.emit_object(module))
 
 
 @contextlib.contextmanager
-def _optimised(text: str, machine: Any) -> Iterator[Any]:
+def _optimised_module(text: str, machine: Any) -> Iterator[Any]:
     context = binding.create_context()
     with binding.parse_assembly(text, context) as module:
         module.verify()

@@ -51,7 +51,7 @@ def form(nodes: list[Node], kept: Collection[Edge], args: Collection[Node],
         node.control = list(dict.fromkeys(made[members[other]] if other in members else other for other in node.control))
     position = {made[key]: place[body[-1]] for key, body in bodies.items()}
     position |= {node: place[node] for node in _still_used(outside, made.values(), nodes, kept)}
-    return _sorted(position), moved, inside
+    return _in_order(position), moved, inside
 
 
 def _by_key(members: dict[Node, Key]) -> dict[Key, list[Node]]:
@@ -147,7 +147,7 @@ def _stand_in(producer: Node, index: int, stand_ins: dict[Edge, Node]) -> Node:
     return argument
 
 
-def _sorted(position: dict[Node, int]) -> list[Node]:
+def _in_order(position: dict[Node, int]) -> list[Node]:
     """All nodes in a runnable order, as near to their old positions as possible."""
     users: dict[Node, list[Node]] = {node: [] for node in position}
     left = dict.fromkeys(position, 0)

@@ -31,7 +31,7 @@ class Cast:
         if SrcT.np.hasobject or DstT.np.hasobject:
             raise unimplemented(f"Cast {SrcT.name} to {DstT.name} is not supported")
         x = np.asarray(x)
-        return cast_array(_cut(x, DstT.np) if Truncate else x, DstT.np)
+        return cast_array(_truncate_bits(x, DstT.np) if Truncate else x, DstT.np)
 
     def lower(b, x, DstT, Truncate):
         if Truncate and DstT.is_floating:
@@ -43,7 +43,7 @@ class Cast:
         return Cast(dy, DstT=source) if source in INEXACT and dy.dtype.base_dtype in INEXACT else None
 
 
-def _cut(x: np.ndarray, target: np.dtype) -> np.ndarray:
+def _truncate_bits(x: np.ndarray, target: np.dtype) -> np.ndarray:
     """Floats without the last bits of their fractions, which the target type cannot hold: they are then not rounded."""
     bits = {"float64": 52, "float32": 23, "float16": 10, "bfloat16": 7}
     surplus = bits.get(x.dtype.name, 0) - bits.get(target.name, 52)

@@ -94,7 +94,7 @@ class OnesLike:
     gradient = None
 
 
-def _filled(value: int, extents: Any, dtype: Any, name: str | None, default_name: str) -> Tensor:
+def _constant_or_fill(value: int, extents: Any, dtype: Any, name: str | None, default_name: str) -> Tensor:
     """``zeros`` and ``ones``: a constant if it is small and its shape is known, else a Fill."""
     dtype = dt.as_dtype(dtype).base_dtype
     plain = _plain(value, dtype)
@@ -128,12 +128,12 @@ def zeros(shape: Any, dtype: Any = dt.float32, name: str | None = None) -> Tenso
     >>> zeros([2, 3]).op.type
     'Const'
     """
-    return _filled(0, shape, dtype, name, "zeros")
+    return _constant_or_fill(0, shape, dtype, name, "zeros")
 
 
 def ones(shape: Any, dtype: Any = dt.float32, name: str | None = None) -> Tensor:
     """``tf.ones``: a tensor of ones."""
-    return _filled(1, shape, dtype, name, "ones")
+    return _constant_or_fill(1, shape, dtype, name, "ones")
 
 
 def zeros_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Tensor:

@@ -443,11 +443,11 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = 
 
 # --- lists that hold tensors -----------------------------------------------------------------------------------------
 
-def _packed(value: Any, dtype: DType, name: str | None) -> Any:
+def _pack_nested(value: Any, dtype: DType, name: str | None) -> Any:
     """A nested list with tensors in it as one Tensor; a list without is left as it is."""
     items, holds_tensor = [], False
     for index, item in enumerate(value):
-        packed = _packed(item, dtype, str(index)) if isinstance(item, (list, tuple)) else \
+        packed = _pack_nested(item, dtype, str(index)) if isinstance(item, (list, tuple)) else \
             to_tensor(item) if hasattr(item, "_as_graph_element") else item
         holds_tensor = holds_tensor or isinstance(packed, Tensor)
         items.append(cast(packed, dtype) if isinstance(packed, Tensor) else packed)
@@ -469,7 +469,7 @@ def _convert_list(value: Any, dtype: DType | None = None, name: str | None = Non
     first = None if as_ref else _first_dtype(value)
     if first is None:
         return NotImplemented
-    return _packed(value, first if dtype is None else dtype.base_dtype, name or "packed")
+    return _pack_nested(value, first if dtype is None else dtype.base_dtype, name or "packed")
 
 
 register_tensor_conversion_function((list, tuple), _convert_list, 99)

@@ -28,7 +28,7 @@ def _pairs(paddings: Tensor) -> list[tuple[int | None, int | None]] | None:
     return None if flat is None else list(zip(flat[::2], flat[1::2]))
 
 
-def _padded(input: Tensor, paddings: Tensor, sign: int = 1) -> Any:
+def _padded_shape(input: Tensor, paddings: Tensor, sign: int = 1) -> Any:
     extents, pairs = input.shape.extents, _pairs(paddings)
     length = len(extents) if extents is not None else None if pairs is None else len(pairs)
     if extents is None or pairs is None:
@@ -43,7 +43,7 @@ def _padded(input: Tensor, paddings: Tensor, sign: int = 1) -> Any:
     return result
 
 
-def _checked(input: np.ndarray, paddings: np.ndarray) -> list[list[int]]:
+def _check_paddings(input: np.ndarray, paddings: np.ndarray) -> list[list[int]]:
     """The paddings as lists; raises if they do not fit."""
     if paddings.shape != (input.ndim, 2):
         raise invalid_argument(f"The first dimension of paddings must be the rank of inputs: {shape_text(paddings)} {shape_text(input)}")
@@ -78,11 +78,11 @@ class Pad:
     per_axis = ("paddings",)
 
     def shape(input, paddings):
-        return _padded(input, paddings)
+        return _padded_shape(input, paddings)
 
     def kernel(input, paddings):
         input = as_array(input)
-        return surrounded(input, _checked(input, paddings), b"" if input.dtype == object else 0)
+        return surrounded(input, _check_paddings(input, paddings), b"" if input.dtype == object else 0)
 
     def native(emit, input, paddings):
         return emit.move.pad(input, emit.known(paddings), emit.move.full((), 0, input.dtype))
@@ -99,11 +99,11 @@ class PadV2:
     ranks = {"constant_values": 0}
 
     def shape(input, paddings, constant_values):
-        return _padded(input, paddings)
+        return _padded_shape(input, paddings)
 
     def kernel(input, paddings, constant_values):
         input = as_array(input)
-        return surrounded(input, _checked(input, paddings), as_array(constant_values).reshape(()))
+        return surrounded(input, _check_paddings(input, paddings), as_array(constant_values).reshape(()))
 
     def native(emit, input, paddings, constant_values):
         return emit.move.pad(input, emit.known(paddings), constant_values)
@@ -120,11 +120,11 @@ class MirrorPad:
     per_axis = ("paddings",)
 
     def shape(input, paddings):
-        return _padded(input, paddings)
+        return _padded_shape(input, paddings)
 
     def kernel(input, paddings, mode):
         input = as_array(input)
-        pairs = _checked(input, paddings)
+        pairs = _check_paddings(input, paddings)
         for axis, ((before, after), extent) in enumerate(zip(pairs, input.shape)):
             _check_mirror(before, after, extent, axis, mode)
         return np.pad(input, pairs, mode=mode.lower()) if input.ndim else input
@@ -141,11 +141,11 @@ class MirrorPadGrad:
     """The gradient of MirrorPad: what lies in the mirror images is added to what it is an image of."""
 
     def shape(input, paddings):
-        return _padded(input, paddings, -1)
+        return _padded_shape(input, paddings, -1)
 
     def kernel(input, paddings, mode):
         result = np.array(input)
-        for axis, (before, after) in enumerate(_checked(result, paddings)):
+        for axis, (before, after) in enumerate(_check_paddings(result, paddings)):
             _check_mirror(before, after, result.shape[axis] - before - after, axis, mode)
             result = _fold(result, axis, before, after, int(mode == "REFLECT"))
         return result

@@ -9,7 +9,7 @@ from penstock.errors import invalid_argument
 from penstock.graph.attrs import TYPE, Attr, count
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
-from penstock.graph.shape import TensorShape, unknown_shape
+from penstock.graph.shape import TensorShape, brackets, unknown_shape
 from penstock.graph.static import constant_value
 from penstock.ops.array.gather import gather
 from penstock.ops.array.sequences import range as range_
@@ -38,7 +38,7 @@ class DynamicPartition:
         outside = (partitions < 0) | (partitions >= num_partitions)
         if outside.any():
             place = tuple(np.argwhere(outside)[0].tolist())
-            raise invalid_argument(f"partitions[{','.join(map(str, place))}] = {partitions[place]} is not in [0, {num_partitions})")
+            raise invalid_argument(f"partitions{brackets(place)} = {partitions[place]} is not in [0, {num_partitions})")
         return tuple(data[partitions == number] for number in range(num_partitions))
 
     def gradient(op, *dys):

@@ -13,7 +13,7 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
-from penstock.graph.shape import Extent, TensorShape, unknown_shape
+from penstock.graph.shape import Extent, TensorShape, brackets, unknown_shape
 from penstock.ops.array.broadcast_gradient import reduce_to
 from penstock.ops.array.pack import concat, stack
 from penstock.ops.array.sequences import range as range_
@@ -25,7 +25,7 @@ REVERSIBLE = (NUMERIC - {dt.uint32, dt.uint64}) | {dt.bool_, dt.string}
 
 # --- transpose -------------------------------------------------------------------------------------------------------
 
-def _transposed(x: Tensor, perm: Tensor) -> Any:
+def _transposed_shape(x: Tensor, perm: Tensor) -> Any:
     extents, order = x.shape.extents, known_elements(perm)
     length = len(extents) if extents is not None else None if order is None else len(order)
     if extents is None or order is None or None in order:
@@ -64,7 +64,7 @@ class Transpose:
     ranks = {"perm": 1}
 
     def shape(x, perm):
-        return _transposed(x, perm)
+        return _transposed_shape(x, perm)
 
     def kernel(x, perm):
         return _transpose(x, perm)
@@ -84,7 +84,7 @@ class ConjugateTranspose:
     ranks = {"perm": 1}
 
     def shape(x, perm):
-        return _transposed(x, perm)
+        return _transposed_shape(x, perm)
 
     def kernel(x, perm):
         moved = _transpose(x, perm)
@@ -312,7 +312,7 @@ class Tile:
             return unknown_shape(len(extents))
         if len(times) != len(extents):
             raise ValueError(f"Dimension must be {len(extents)} but is {len(times)}: multiples does not fit the input")
-        return [_tiled(extent, factor) for extent, factor in zip(extents, times)]
+        return [_tiled_extent(extent, factor) for extent, factor in zip(extents, times)]
 
     def kernel(input, multiples):
         input = as_array(input)
@@ -342,7 +342,7 @@ class Tile:
         return [summed, None]
 
 
-def _tiled(extent: Extent, factor: Extent) -> Extent:
+def _tiled_extent(extent: Extent, factor: Extent) -> Extent:
     if factor is not None and factor < 0:
         raise ValueError(f"Expected multiples >= 0, but got {factor}")
     return None if extent is None or factor is None else extent * factor
@@ -376,7 +376,7 @@ class BroadcastTo:
         try:
             return np.array(np.broadcast_to(input, tuple(shape.tolist())), order="C")
         except ValueError:
-            raise invalid_argument(f"Incompatible shapes: {shape_text(input)} vs. [{','.join(map(str, shape))}]") from None
+            raise invalid_argument(f"Incompatible shapes: {shape_text(input)} vs. {brackets(shape)}") from None
 
     def native(emit, input, shape):
         return emit.move.broadcast(input, emit.known(shape))

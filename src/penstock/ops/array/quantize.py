@@ -17,7 +17,7 @@ RANGE = {"min": -6.0, "max": 6.0}
 
 # --- FakeQuant: an affine grid of 2**num_bits steps between two bounds ------------------------------------------------
 
-def _nudged(low: Any, high: Any, num_bits: int, narrow_range: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _nudged_range(low: Any, high: Any, num_bits: int, narrow_range: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(low, high, step) of the grid, shifted a little so that 0 lies on it."""
     first, last = np.float32(narrow_range), np.float32(2**num_bits - 1)
     low, high = np.asarray(low, np.float32), np.asarray(high, np.float32)
@@ -28,7 +28,7 @@ def _nudged(low: Any, high: Any, num_bits: int, narrow_range: bool) -> tuple[np.
 
 
 def _fake_quant(inputs: np.ndarray, low: Any, high: Any, num_bits: int, narrow_range: bool) -> np.ndarray:
-    bottom, top, step = _nudged(low, high, num_bits, narrow_range)
+    bottom, top, step = _nudged_range(low, high, num_bits, narrow_range)
     with np.errstate(divide="ignore", invalid="ignore"):
         steps = np.floor((np.clip(inputs, bottom, top) - bottom) / step + np.float32(0.5))
         result = steps * step + bottom
@@ -41,7 +41,7 @@ def _fake_quant_gradients(gradients: np.ndarray, inputs: np.ndarray, low: Any, h
     _check_bits(num_bits)
     if gradients.shape != inputs.shape:
         raise invalid_argument(f"gradient and input must be the same size, not {list(gradients.shape)} and {list(inputs.shape)}")
-    bottom, top, _ = _nudged(low, high, num_bits, narrow_range)
+    bottom, top, _ = _nudged_range(low, high, num_bits, narrow_range)
     empty = np.logical_and(np.equal(low, 0), np.equal(high, 0))
     below, above = ~empty & (inputs < bottom), ~empty & (inputs > top)
     return tuple(np.where(chosen, gradients, np.float32(0)) for chosen in (~(below | above), below, above))  # type: ignore[return-value]

@@ -13,7 +13,7 @@ from penstock.graph import raw_ops
 from penstock.graph.attrs import TYPE
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
-from penstock.graph.shape import TensorShape, unknown_shape
+from penstock.graph.shape import TensorShape, brackets, unknown_shape
 from penstock.ops.array.fill import zeros_like
 from penstock.ops.array.shape_ops import as_array, known_shape
 from penstock.ops.common import INDEX, NUMERIC, at_least, shape_text
@@ -39,8 +39,8 @@ def checked_positions(indices: np.ndarray, extents: Sequence[int]) -> tuple[np.n
     outside = ((indices < 0) | (indices >= limits)).any(-1)
     if outside.any():
         place = tuple(np.argwhere(outside)[0].tolist())
-        raise invalid_argument(f"indices[{','.join(map(str, place))}] = {indices[place].tolist()} does not index into param shape "
-                               f"[{','.join(map(str, extents))}]")
+        raise invalid_argument(f"indices{brackets(place)} = {indices[place].tolist()} does not index into param shape "
+                               f"{brackets(extents)}")
     return (*(indices[..., axis] for axis in range(depth)), ...)
 
 
@@ -48,7 +48,7 @@ def _check_updates(indices: np.ndarray, updates: np.ndarray, extents: Sequence[i
     wanted = (*indices.shape[:-1], *extents[indices.shape[-1]:]) if indices.ndim else None
     if updates.shape != wanted:
         raise invalid_argument(f"Must have updates.shape = indices.shape[:batch_dim] + shape[slice_dim:], got updates.shape: "
-                               f"{shape_text(updates)}, indices.shape: {shape_text(indices)}, shape: [{','.join(map(str, extents))}]")
+                               f"{shape_text(updates)}, indices.shape: {shape_text(indices)}, shape: {brackets(extents)}")
 
 
 def _add_at(target: np.ndarray, indices: np.ndarray, updates: np.ndarray, how: np.ufunc = np.add) -> np.ndarray:

@@ -15,7 +15,7 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
-from penstock.graph.shape import TensorShape, broadcast, unknown_shape
+from penstock.graph.shape import TensorShape, brackets, broadcast, unknown_shape
 from penstock.graph.static import constant_value
 from penstock.ops.array.broadcast_gradient import BroadcastArgs
 from penstock.ops.array.cast import cast
@@ -196,7 +196,7 @@ class Reshape:
     def shape(tensor, shape):
         if shape.shape.ndims not in (None, 1):
             raise ValueError(f"Shape must be rank 1 but is rank {shape.shape.ndims}")
-        return _reshaped(tensor.shape, known_elements(shape))
+        return _static_reshape(tensor.shape, known_elements(shape))
 
     def kernel(tensor, shape):
         tensor = as_array(tensor)
@@ -211,7 +211,7 @@ class Reshape:
         return [reshape(dy, shape(op.inputs[0])), None]
 
 
-def _reshaped(source: TensorShape, wanted: list[int | None] | None) -> TensorShape:
+def _static_reshape(source: TensorShape, wanted: list[int | None] | None) -> TensorShape:
     """The static shape of a Reshape: ``wanted`` with its one open extent filled in if the sizes tell it."""
     if wanted is None:
         return unknown_shape()
@@ -223,7 +223,7 @@ def _reshaped(source: TensorShape, wanted: list[int | None] | None) -> TensorSha
     known = math.prod(extent for extent in result if extent is not None)
     available = math.prod(extent for extent in source.extents if extent is not None)
     unknown_out, unknown_in = result.count(None), source.extents.count(None)
-    shown = "[" + ",".join("?" if extent is None else str(extent) for extent in result) + "]"
+    shown = brackets(result)
     if not unknown_in and not unknown_out and available != known:
         raise ValueError(f"Cannot reshape a tensor with {available} elements to shape {shown} ({known} elements)")
     if not unknown_in and unknown_out and known and available % known:

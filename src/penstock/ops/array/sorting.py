@@ -159,16 +159,16 @@ def nth_element(input: Any, n: Any, reverse: bool = False, name: str | None = No
 def sort(values: Any, axis: Any = -1, direction: str = "ASCENDING", name: str | None = None) -> Tensor:
     """``tf.sort``: the elements along an axis in order."""
     with name_scope(name, "sort", [values]):
-        return _sorted(values, axis, direction, 0)
+        return _sort_along(values, axis, direction, 0)
 
 
 def argsort(values: Any, axis: Any = -1, direction: str = "ASCENDING", stable: bool = False, name: str | None = None) -> Tensor:
     """``tf.argsort``: the indices that put the elements along an axis in order; equal elements keep their order."""
     with name_scope(name, "argsort", [values]):
-        return _sorted(values, axis, direction, 1)
+        return _sort_along(values, axis, direction, 1)
 
 
-def _sorted(values: Any, axis: Any, direction: str, output: int) -> Tensor:
+def _sort_along(values: Any, axis: Any, direction: str, output: int) -> Tensor:
     """Sorting by TopKV2 of all elements: of the negatives for the ascending order."""
     if direction not in ("ASCENDING", "DESCENDING"):
         raise ValueError(f"Unknown direction {direction}: it must be one of ASCENDING and DESCENDING")
@@ -177,13 +177,13 @@ def _sorted(values: Any, axis: Any, direction: str, output: int) -> Tensor:
         raise ValueError("axis must be a constant scalar")
     values = to_tensor(values, None, "values")
     ascending = direction == "ASCENDING"
-    rows, back = _to_last_axis(_mirrored(values) if ascending else values, int(where))
+    rows, back = _to_last_axis(_in_opposite_order(values) if ascending else values, int(where))
     result = top_k(rows, shape(rows)[-1])[output]
     result = result if back is None else transpose(result, back)
-    return _mirrored(result) if ascending and not output else result
+    return _in_opposite_order(result) if ascending and not output else result
 
 
-def _mirrored(values: Tensor) -> Tensor:
+def _in_opposite_order(values: Tensor) -> Tensor:
     """The values in the opposite order: negated; unsigned ones, which have no negatives, subtracted from their maximum."""
     if values.dtype.is_unsigned:
         return to_tensor(values.dtype.max, values.dtype.base_dtype) - values

@@ -39,7 +39,7 @@ def _by_layout(input: Tensor, data_format: str, change: Any) -> Any:
     return [batch, height, width, depth] if data_format == "NHWC" else [batch, depth, height, width]
 
 
-def _divided(extent: Extent, by: int, what: str) -> Extent:
+def _quotient(extent: Extent, by: int, what: str) -> Extent:
     if extent is not None and extent % by:
         raise ValueError(f"Dimension size must be evenly divisible by {by} but is {extent} ({what})")
     return None if extent is None else extent // by
@@ -80,7 +80,7 @@ class SpaceToDepth:
 
     def shape(input, block_size, data_format):
         return _by_layout(input, data_format, lambda height, width, depth: (
-            _divided(height, block_size, "height"), _divided(width, block_size, "width"), _times(depth, block_size**2)))
+            _quotient(height, block_size, "height"), _quotient(width, block_size, "width"), _times(depth, block_size**2)))
 
     def kernel(input, block_size, data_format):
         return _channels_last(_space_to_depth, input, block_size, data_format)
@@ -98,7 +98,7 @@ class DepthToSpace:
 
     def shape(input, block_size, data_format):
         return _by_layout(input, data_format, lambda height, width, depth: (
-            _times(height, block_size), _times(width, block_size), _divided(depth, block_size**2, "depth")))
+            _times(height, block_size), _times(width, block_size), _quotient(depth, block_size**2, "depth")))
 
     def kernel(input, block_size, data_format):
         return _channels_last(_depth_to_space, input, block_size, data_format)
@@ -141,7 +141,7 @@ def _to_batch_shape(input: Tensor, blocks: list[Extent] | None, paddings: list[E
     for axis, block in enumerate(blocks):
         extent, before, after = extents[1 + axis], pads[2 * axis], pads[2 * axis + 1]
         known = None not in (extent, block, before, after)
-        result.append(_divided(extent + before + after, block, f"axis {1 + axis} after padding") if known else None)
+        result.append(_quotient(extent + before + after, block, f"axis {1 + axis} after padding") if known else None)
     return [*result, *extents[1 + len(blocks):]]
 
 
@@ -152,7 +152,7 @@ def _to_space_shape(input: Tensor, blocks: list[Extent] | None, crops: list[Exte
         return unknown_shape(None if extents is None else len(extents))
     input.shape.with_rank_at_least(1 + len(blocks))
     cuts = crops if crops is not None else [None] * (2 * len(blocks))
-    result = [None if None in (extents[0], *blocks) else _divided(extents[0], math.prod(blocks), "batch")]
+    result = [None if None in (extents[0], *blocks) else _quotient(extents[0], math.prod(blocks), "batch")]
     for axis, block in enumerate(blocks):
         extent, before, after = extents[1 + axis], cuts[2 * axis], cuts[2 * axis + 1]
         result.append(None if None in (extent, block, before, after) else extent * block - before - after)

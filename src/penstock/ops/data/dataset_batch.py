@@ -10,6 +10,7 @@ import numpy as np
 from penstock.errors import DataLossError, KernelError, invalid_argument
 from penstock.graph.attrs import Attr, type_list
 from penstock.graph.attrs import count as length_attr
+from penstock.graph.shape import brackets
 from penstock.ops.data.dataset_core import OUTPUTS, Element, Elements, Source, dataset_op, integer, positive, rows, scalar
 
 _INPUT = "input_dataset: variant"
@@ -21,10 +22,6 @@ _PADDED_ATTRS = {"Toutput_types": type_list(1), "output_shapes": Attr("list(shap
 
 def _array(value: Any) -> np.ndarray:
     return np.asarray(value) if isinstance(value, (np.ndarray, np.generic)) else scalar(value)
-
-
-def _shown(shape: tuple[int, ...]) -> str:
-    return "[" + ",".join(map(str, shape)) + "]"
 
 
 def stacked(elements: list[Element]) -> Element:
@@ -39,8 +36,8 @@ def _stack(index: int, values: tuple[Any, ...]) -> np.ndarray:
     shape = arrays[0].shape
     for number, array in enumerate(arrays):
         if array.shape != shape:
-            raise invalid_argument(f"Cannot batch tensors with different shapes in component {index}. First element had shape {_shown(shape)} "
-                                   f"and element {number} had shape {_shown(array.shape)}.", "padded_batch() makes them as long as the longest")
+            raise invalid_argument(f"Cannot batch tensors with different shapes in component {index}. First element had shape {brackets(shape)} "
+                                   f"and element {number} had shape {brackets(array.shape)}.", "padded_batch() makes them as long as the longest")
     return np.concatenate(arrays).reshape(len(arrays), *shape) if shape else np.stack(arrays)  # without an axis more for each: twice as fast
 
 
@@ -88,10 +85,11 @@ class _PaddedBatch(Batch):
 
     def _join(self, group: list[Element]) -> Element:
         components = zip(zip(*group), self._shapes, self._padding)
-        return tuple([_padded(index, [_array(value) for value in values], shape, fill) for index, (values, shape, fill) in enumerate(components)])
+        return tuple([_stack_padded(index, [_array(value) for value in values], shape, fill)
+                      for index, (values, shape, fill) in enumerate(components)])
 
 
-def _padded(index: int, arrays: list[np.ndarray], shape: np.ndarray, fill: Any) -> np.ndarray:
+def _stack_padded(index: int, arrays: list[np.ndarray], shape: np.ndarray, fill: Any) -> np.ndarray:
     for array in arrays:
         if array.ndim != len(shape):
             raise invalid_argument(f"All elements in a batch must have the same rank as the padded shape for component {index}: expected rank "
@@ -143,10 +141,10 @@ class _Unbatch:
         while True:
             for element in self._rows:
                 return element
-            self._rows = self._split(next(self._elements))
+            self._rows = self._rows_of(next(self._elements))
 
     @staticmethod
-    def _split(element: Element) -> Elements:
+    def _rows_of(element: Element) -> Elements:
         arrays = [np.asarray(component) for component in element]
         if any(array.ndim == 0 for array in arrays):
             raise invalid_argument("Input element must have a non-scalar value in each component.")

@@ -80,7 +80,7 @@ class Recipe:
         return {name: seed(value) if name in _SEEDS else changed(value) for name, value in self._arguments.items()}
 
 
-def _remembered(kernel: Any) -> Callable[..., Source]:
+def _remembering(kernel: Any) -> Callable[..., Source]:
     """The kernel of a dataset op; what it makes knows how it was made."""
     names = parameters_of(kernel)
 
@@ -106,7 +106,7 @@ class Caller:
 def dataset_op(op_type: str, inputs: str = "", output: str = "handle", **declared: Any) -> Callable[[type], OpDef]:
     """``@op`` for an op whose only output is a dataset: it says of all of them what is the same."""
     def register(body: type) -> OpDef:
-        body.kernel = _remembered(body.kernel)  # type: ignore[attr-defined]
+        body.kernel = _remembering(body.kernel)  # type: ignore[attr-defined]
         body.calls_later = True  # type: ignore[attr-defined]
         body.stateful = True  # type: ignore[attr-defined]  (a dataset has state: its cache, its random numbers; no two are one)
         body.shape, body.gradient = fixed(), None  # type: ignore[attr-defined]

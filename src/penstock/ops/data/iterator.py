@@ -73,7 +73,7 @@ class Position:
     def next_or_none(self, step: Any) -> Element | None:
         """The next element; None at the end."""
         with self._alone(step):
-            self._started("GetNext", "getting the next element")
+            self._current_dataset("GetNext", "getting the next element")
             return self._take()
 
     def _take(self) -> Element | None:
@@ -87,7 +87,7 @@ class Position:
         self.count += 1
         return element
 
-    def _started(self, call: str, purpose: str) -> Source:
+    def _current_dataset(self, call: str, purpose: str) -> Source:
         """The dataset; FailedPreconditionError if there is none yet."""
         if self._source is None:
             raise KernelError(FailedPreconditionError, f"{call}() failed because the iterator has not been initialized. Ensure that you have run the "
@@ -97,13 +97,13 @@ class Position:
     def place(self, step: Any) -> np.ndarray:
         """What must be known to come to this place again: how many elements have been taken, and the seeds of the dataset."""
         with self._alone(step):
-            return np.array([self.count, *self._started("Save", "saving it").all_seeds()], np.int64)
+            return np.array([self.count, *self._current_dataset("Save", "saving it").all_seeds()], np.int64)
 
     def move_to(self, step: Any, place: np.ndarray) -> None:
         """Starts the dataset again, with the seeds of ``place``: its elements come in the same order. Passes over those that had been taken."""
         count, *seeds = np.asarray(place).reshape(-1).tolist()
         with self._alone(step):
-            source = self._started("Restore", "restoring it")
+            source = self._current_dataset("Restore", "restoring it")
             wanted = source.all_seeds()
             if seeds and len(seeds) != len(wanted):
                 raise invalid_argument(f"the stored place is in a dataset with {len(seeds)} seeds, but that of '{self.name}' has {len(wanted)}")

@@ -36,7 +36,7 @@ def _text(item: Any) -> str:
     return str(item if value is None else value)
 
 
-def _compared(symbol: str, default_name: str, node: Callable[..., Tensor], static: Callable[..., Any]) -> Check:
+def _comparison_check(symbol: str, default_name: str, node: Callable[..., Tensor], static: Callable[..., Any]) -> Check:
     """A check of two tensors, element by element."""
 
     def check(x: Any, y: Any, data: Any = None, summarize: int | None = None, message: str | None = None, name: str | None = None) -> Operation:
@@ -51,21 +51,21 @@ def _compared(symbol: str, default_name: str, node: Callable[..., Tensor], stati
                 _fail_if_known_false(bool(np.all(static(*known))), data)
             return Assert(condition, data, summarize=summarize)
 
-    return _named(check, default_name, f"an operation that fails unless ``x {symbol} y`` holds for all elements.")
+    return _with_name(check, default_name, f"an operation that fails unless ``x {symbol} y`` holds for all elements.")
 
 
-def _named(check: Check, name: str, summary: str) -> Check:
+def _with_name(check: Check, name: str, summary: str) -> Check:
     check.__name__ = check.__qualname__ = name
     check.__doc__ = f"``tf.{name}``: {summary}"
     return check
 
 
-_equal = _compared("==", "assert_equal", compare.equal, np.equal)
-assert_none_equal = _compared("!=", "assert_none_equal", compare.not_equal, np.not_equal)
-assert_less = _compared("<", "assert_less", compare.less, np.less)
-assert_less_equal = _compared("<=", "assert_less_equal", compare.less_equal, np.less_equal)
-assert_greater = _compared(">", "assert_greater", compare.greater, np.greater)
-assert_greater_equal = _compared(">=", "assert_greater_equal", compare.greater_equal, np.greater_equal)
+_equal = _comparison_check("==", "assert_equal", compare.equal, np.equal)
+assert_none_equal = _comparison_check("!=", "assert_none_equal", compare.not_equal, np.not_equal)
+assert_less = _comparison_check("<", "assert_less", compare.less, np.less)
+assert_less_equal = _comparison_check("<=", "assert_less_equal", compare.less_equal, np.less_equal)
+assert_greater = _comparison_check(">", "assert_greater", compare.greater, np.greater)
+assert_greater_equal = _comparison_check(">=", "assert_greater_equal", compare.greater_equal, np.greater_equal)
 
 
 def assert_equal(x: Any, y: Any, data: Any = None, summarize: int | None = None, message: str | None = None, name: str | None = None) -> Operation:
@@ -76,7 +76,7 @@ def assert_equal(x: Any, y: Any, data: Any = None, summarize: int | None = None,
     return _equal(x, y, data, summarize, message, name)
 
 
-def _signed(default_name: str, symbol: str, check: Callable[[Any, Any], Any]) -> Check:
+def _sign_check(default_name: str, symbol: str, check: Callable[[Any, Any], Any]) -> Check:
     """A check of one tensor against zero; ``check`` takes (x, zero) and returns the comparison with its arguments in order."""
 
     def of(x: Any, data: Any = None, summarize: int | None = None, message: str | None = None, name: str | None = None) -> Operation:
@@ -87,13 +87,13 @@ def _signed(default_name: str, symbol: str, check: Callable[[Any, Any], Any]) ->
             compared, left, right = check(x, to_tensor(np.zeros((), x.dtype.base_dtype.np)))
             return compared(left, right, data=data, summarize=summarize)
 
-    return _named(of, default_name, f"an operation that fails unless ``x {symbol} 0`` holds for all elements.")
+    return _with_name(of, default_name, f"an operation that fails unless ``x {symbol} 0`` holds for all elements.")
 
 
-assert_positive = _signed("assert_positive", ">", lambda x, zero: (assert_less, zero, x))
-assert_negative = _signed("assert_negative", "<", lambda x, zero: (assert_less, x, zero))
-assert_non_negative = _signed("assert_non_negative", ">=", lambda x, zero: (assert_less_equal, zero, x))
-assert_non_positive = _signed("assert_non_positive", "<=", lambda x, zero: (assert_less_equal, x, zero))
+assert_positive = _sign_check("assert_positive", ">", lambda x, zero: (assert_less, zero, x))
+assert_negative = _sign_check("assert_negative", "<", lambda x, zero: (assert_less, x, zero))
+assert_non_negative = _sign_check("assert_non_negative", ">=", lambda x, zero: (assert_less_equal, zero, x))
+assert_non_positive = _sign_check("assert_non_positive", "<=", lambda x, zero: (assert_less_equal, x, zero))
 
 
 def assert_near(x: Any, y: Any, rtol: Any = None, atol: Any = None, data: Any = None, summarize: int | None = None, message: str | None = None,

@@ -239,7 +239,7 @@ class _Loop:
         for leaf, shape in zip(self._leaves, shapes):
             parts = _parts(leaf)
             result.extend([shape] if len(parts) == 1 and isinstance(leaf, Tensor) else [TensorShape(None) if not isinstance(leaf, Tensor) and
-                          part.shape.ndims is None else _opened(part.shape) for part in parts])
+                          part.shape.ndims is None else _with_open_extents(part.shape) for part in parts])
         for tensor, shape in zip(self._start, result):
             if not _contains(shape, tensor.shape):
                 raise ValueError(f"The shape invariant specified for {tensor.name} is not compatible with the initial shape of the loop variable. "
@@ -312,7 +312,7 @@ def _flatten_shapes(structure: Any, shapes: Any) -> list[Any]:
     return [shapes]
 
 
-def _opened(shape: TensorShape) -> TensorShape:
+def _with_open_extents(shape: TensorShape) -> TensorShape:
     """Of the parts of a composite only the ranks stay the same."""
     return shape if shape.ndims in (0, None) else TensorShape([None] * shape.ndims)  # type: ignore[operator]
 

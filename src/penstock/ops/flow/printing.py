@@ -126,7 +126,7 @@ def print_v2(*inputs: Any, **kwargs: Any) -> Operation:
 
 
 def _template(value: Any, tensors: list[Tensor]) -> str:
-    marked = _marked(value, tensors)
+    marked = _with_marks(value, tensors)
     return marked if isinstance(marked, str) else pprint.pformat(marked)
 
 
@@ -139,17 +139,17 @@ class _Shown:
         return self.mark
 
 
-def _marked(value: Any, tensors: list[Tensor]) -> Any:
+def _with_marks(value: Any, tensors: list[Tensor]) -> Any:
     """``value`` with its tensors moved to a list and replaced by marks."""
     if isinstance(value, SparseTensor):
         tensors += [value.indices, value.values, value.dense_shape]
         return f"SparseTensor(indices={_Shown.mark}, values={_Shown.mark}, shape={_Shown.mark})"
     if isinstance(value, dict):
-        return {key: _marked(item, tensors) for key, item in sorted(value.items())}
+        return {key: _with_marks(item, tensors) for key, item in sorted(value.items())}
     if isinstance(value, list):
-        return [_marked(item, tensors) for item in value]
+        return [_with_marks(item, tensors) for item in value]
     if isinstance(value, tuple):
-        items = [_marked(item, tensors) for item in value]
+        items = [_with_marks(item, tensors) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     if isinstance(value, Tensor) or hasattr(value, "_as_graph_element"):
         tensors.append(to_tensor(value))

@@ -47,7 +47,7 @@ def _kernel(input, token, Tout):
     try:
         result = function.call(*[_argument(value) for value in input])
         values = _as_list(result)
-        return tuple(_checked(token, index, value, dtype) for index, (value, dtype) in enumerate(zip(_counted(token, values, Tout), Tout)))
+        return tuple(_as_declared(token, index, value, dtype) for index, (value, dtype) in enumerate(zip(_check_count(token, values, Tout), Tout)))
     except KernelError:
         raise
     except Exception as error:
@@ -75,13 +75,13 @@ def _as_list(result: Any) -> list[Any]:
     return list(result) if isinstance(result, (list, tuple)) else [result]
 
 
-def _counted(token: str, values: list[Any], wanted: Any) -> list[Any]:
+def _check_count(token: str, values: list[Any], wanted: Any) -> list[Any]:
     if len(values) != len(wanted):
         raise invalid_argument(f"{token} returns {len(values)} values, but expects to see {len(wanted)} values.")
     return values
 
 
-def _checked(token: str, index: int, value: Any, wanted: dtypes.DType) -> Any:
+def _as_declared(token: str, index: int, value: Any, wanted: dtypes.DType) -> Any:
     """A result as an array of the declared type, in this machine's order of bytes; what has another type is an error, never cast."""
     array = _text(np.asarray(value))
     given = dtypes.as_dtype(array.dtype)

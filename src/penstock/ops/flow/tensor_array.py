@@ -14,7 +14,7 @@ from penstock.graph.attrs import STRING, TYPE, Attr
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import control_dependencies
-from penstock.graph.shape import TensorShape, shape_text
+from penstock.graph.shape import TensorShape, brackets
 from penstock.graph.stacks import gradient_calls
 from penstock.ops.common import fixed, nothing
 from penstock.ops.constant import identity
@@ -142,7 +142,7 @@ class TensorArrayGatherV3:
     def kernel(handle, indices, dtype, element_shape):
         _check_type(handle, dtype, "read")
         elements = handle.elements(indices)
-        return _stacked(elements, dtype) if elements else _no_elements(handle, dtype, element_shape)
+        return _stack_elements(elements, dtype) if elements else _no_elements(handle, dtype, element_shape)
 
     def native(emit, indices):
         return emit.arrays.take(indices)
@@ -152,12 +152,12 @@ class TensorArrayGatherV3:
         return [None, None, TensorArrayScatterV3(handle, op.inputs[1], dvalue, flow)]
 
 
-def _stacked(elements: list[Any], dtype: Any) -> np.ndarray:
+def _stack_elements(elements: list[Any], dtype: Any) -> np.ndarray:
     first = np.shape(elements[0])
     for index, element in enumerate(elements):
         if np.shape(element) != first:
-            raise invalid_argument(f"TensorArray has inconsistent shapes.  Index 0 has shape: {shape_text(first)} but index {index} has shape: "
-                                   f"{shape_text(np.shape(element))}")
+            raise invalid_argument(f"TensorArray has inconsistent shapes.  Index 0 has shape: {brackets(first)} but index {index} has shape: "
+                                   f"{brackets(np.shape(element))}")
     result = np.empty((len(elements), *first), dtype.np)
     for index, element in enumerate(elements):
         result[index] = element
@@ -167,7 +167,7 @@ def _stacked(elements: list[Any], dtype: Any) -> np.ndarray:
 def _no_elements(array: ArrayState, dtype: Any, element_shape: TensorShape) -> np.ndarray:
     known = array.element_shape if array.element_shape.is_fully_defined() else element_shape
     if not known.is_fully_defined():
-        raise KernelError(UnimplementedError, f"TensorArray has size zero, but element shape {shape_text(known)} is not fully defined. Currently "
+        raise KernelError(UnimplementedError, f"TensorArray has size zero, but element shape {brackets(known)} is not fully defined. Currently "
                                               "only static shapes are supported when packing zero-size TensorArrays.")
     return np.empty((0, *known.as_list()), dtype.np)
 
@@ -188,7 +188,7 @@ class TensorArrayScatterV3:
     def kernel(handle, indices, value, T):
         _check_type(handle, T, "write")
         if np.ndim(value) < 1:
-            raise invalid_argument(f"Input value for unpack must be at least a vector but received shape: {shape_text(np.shape(value))}")
+            raise invalid_argument(f"Input value for unpack must be at least a vector but received shape: {brackets(np.shape(value))}")
         if len(indices) != len(value):
             raise invalid_argument(f"Expected len(indices) == values.shape[0], but saw: {len(indices)} vs. {len(value)}")
         largest = int(np.max(indices, initial=-1))
@@ -226,8 +226,8 @@ class TensorArrayConcatV3:
         for index, element in enumerate(elements):
             _check_joinable(index, np.shape(element), np.shape(elements[0]))
         if not element_shape_except0.is_compatible_with(np.shape(elements[0])[1:]):
-            raise invalid_argument(f"TensorArray was passed element_shape_except0 {shape_text(element_shape_except0)} which does not match that of "
-                                   f"its elements (excepting dimension 0): {shape_text(np.shape(elements[0])[1:])}")
+            raise invalid_argument(f"TensorArray was passed element_shape_except0 {brackets(element_shape_except0)} which does not match that of "
+                                   f"its elements (excepting dimension 0): {brackets(np.shape(elements[0])[1:])}")
         return np.concatenate(elements), np.array([len(element) for element in elements], np.int64)
 
     def gradient(op, dvalue, dlengths):
@@ -239,14 +239,14 @@ def _check_joinable(index: int, shape: tuple[int, ...], first: tuple[int, ...]) 
     if not shape:
         raise invalid_argument(f"Concat saw a scalar shape at index {index} but requires at least vectors.  Did you mean to call pack?")
     if shape[1:] != first[1:]:
-        raise invalid_argument(f"TensorArray has inconsistent shapes.  Index 0 has (excepting dimension 0) shape: {shape_text(first[1:])} but index "
-                               f"{index} has (excepting dimension 0) shape: {shape_text(shape[1:])}")
+        raise invalid_argument(f"TensorArray has inconsistent shapes.  Index 0 has (excepting dimension 0) shape: {brackets(first[1:])} but index "
+                               f"{index} has (excepting dimension 0) shape: {brackets(shape[1:])}")
 
 
 def _nothing_to_join(array: ArrayState, dtype: Any, shape: TensorShape) -> np.ndarray:
     known = array.element_shape[1:] if array.element_shape.ndims and array.element_shape[1:].is_fully_defined() else shape
     if not known.is_fully_defined():
-        raise KernelError(UnimplementedError, f"TensorArray has size zero, but element_shape_except0 {shape_text(known)} is not fully defined. "
+        raise KernelError(UnimplementedError, f"TensorArray has size zero, but element_shape_except0 {brackets(known)} is not fully defined. "
                                               "Currently only static shapes are supported when concatenating zero-size TensorArrays.")
     return np.empty((0, *known.as_list()), dtype.np)
 
@@ -262,10 +262,10 @@ class TensorArraySplitV3:
     def kernel(handle, value, lengths, T):
         _check_type(handle, T, "write")
         if np.ndim(value) < 1:
-            raise invalid_argument(f"Expected value to be at least a vector, but received shape: {shape_text(np.shape(value))}")
+            raise invalid_argument(f"Expected value to be at least a vector, but received shape: {brackets(np.shape(value))}")
         if lengths.sum() != len(value):
             raise invalid_argument(f"Expected sum of lengths to be equal to values.shape[0], but sum of lengths is {lengths.sum()} and value's shape "
-                                   f"is: {shape_text(np.shape(value))}")
+                                   f"is: {brackets(np.shape(value))}")
         handle.reserve(len(lengths))
         if len(handle) != len(lengths):
             raise invalid_argument(f"TensorArray's size is not equal to the size of lengths ({len(handle)} vs. {len(lengths)}), and the TensorArray "

@@ -14,7 +14,7 @@ import numpy as np
 from penstock.errors import KernelError, invalid_argument
 from penstock.graph import dtypes
 from penstock.graph.dtypes import DType
-from penstock.graph.shape import TensorShape, shape_text
+from penstock.graph.shape import TensorShape, brackets
 
 WRITTEN, READ, CLEARED = 1, 2, 4  # what has been done to an element, as native code keeps it: see ``ArrayState.restore``
 
@@ -74,7 +74,7 @@ class ArrayState:
             if element.read:
                 raise self._complain(f"Could not write to TensorArray index {index} because it has already been read.")
             if element.shape is not None:
-                value = self._added(index, element, value)
+                value = self._sum_with(index, element, value)
             element.value, element.shape = value, np.shape(value)
 
     def _make_room(self, index: int) -> None:
@@ -85,18 +85,18 @@ class ArrayState:
 
     def _check_shape(self, index: int, shape: tuple[int, ...]) -> None:
         if not self.element_shape.is_compatible_with(shape):
-            raise self._complain(f"Could not write to TensorArray index {index} because the value shape is {shape_text(shape)} which is incompatible "
-                                 f"with the TensorArray's inferred element shape: {shape_text(self.element_shape)} (consider setting "
+            raise self._complain(f"Could not write to TensorArray index {index} because the value shape is {brackets(shape)} which is incompatible "
+                                 f"with the TensorArray's inferred element shape: {brackets(self.element_shape)} (consider setting "
                                  "infer_shape=False).")
         if self._same_shapes and not self.element_shape.is_fully_defined():
             self.element_shape = TensorShape(shape)
 
-    def _added(self, index: int, element: _Element, value: Any) -> Any:
+    def _sum_with(self, index: int, element: _Element, value: Any) -> Any:
         if not self._adds_up:
             raise self._complain(f"Could not write to TensorArray index {index} because it has already been written to.")
         if element.shape != np.shape(value):
-            raise self._complain(f"Could not aggregate to TensorArray index {index} because the existing shape is {shape_text(element.shape)} but "
-                                 f"the new input shape is {shape_text(np.shape(value))}.")
+            raise self._complain(f"Could not aggregate to TensorArray index {index} because the existing shape is {brackets(element.shape)} but "
+                                 f"the new input shape is {brackets(np.shape(value))}.")
         return value if element.value is None else element.value + value
 
     def reserve(self, size: int) -> None:
@@ -129,7 +129,7 @@ class ArrayState:
     def _zeros(self, index: int, shape: tuple[int, ...] | None) -> Any:
         if shape is None and not self.element_shape.is_fully_defined():
             raise self._complain(f"Could not read from TensorArray index {index}.  Furthermore, the element shape is not fully defined: "
-                                 f"{shape_text(self.element_shape)}.  It is possible you are working with a resizeable TensorArray and "
+                                 f"{brackets(self.element_shape)}.  It is possible you are working with a resizeable TensorArray and "
                                  "stop_gradients is not allowing the gradients to be written.  If you set the full element_shape property on the "
                                  "forward TensorArray, the proper all-zeros tensor will be returned instead of incurring this error.")
         extents = self.element_shape.as_list() if shape is None else shape

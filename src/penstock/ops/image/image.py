@@ -41,7 +41,7 @@ _RESIZERS = {ResizeMethod.BILINEAR: resize_bilinear, ResizeMethod.NEAREST_NEIGHB
              ResizeMethod.BICUBIC: resize_bicubic, ResizeMethod.AREA: resize_area}
 
 
-def _batched(image: Tensor) -> tuple[Tensor, bool]:
+def _as_batch(image: Tensor) -> tuple[Tensor, bool]:
     """(a batch of images, whether an axis was added to make it one)."""
     ndims = image.shape.ndims
     if ndims == 3:
@@ -63,12 +63,12 @@ def resize_images(images: Any, size: Any, method: Any = ResizeMethod.BILINEAR, a
                   name: str | None = None) -> Tensor:
     """``tf.image.resize_images``: images of another size; float32, except from ``NEAREST_NEIGHBOR`` or if the size stays as it is."""
     with name_scope(name, "resize", [images, size]):
-        images, added = _batched(to_tensor(images, None, "images"))
+        images, added = _as_batch(to_tensor(images, None, "images"))
         size = to_tensor(size, dt.int32, "size")
         if not size.shape.is_compatible_with([2]):
             raise ValueError("'size' must be a 1-D Tensor of 2 elements: new_height, new_width")
         if preserve_aspect_ratio:
-            size = _fitted(images, size)
+            size = _fitting_size(images, size)
         wanted = constant_value_as_shape(size)
         if wanted.is_fully_defined() and wanted.as_list() == images.shape.as_list()[1:3]:
             return squeeze(images, axis=[0]) if added else images
@@ -79,7 +79,7 @@ def resize_images(images: Any, size: Any, method: Any = ResizeMethod.BILINEAR, a
         return squeeze(images, axis=[0]) if added else images
 
 
-def _fitted(images: Tensor, size: Tensor) -> Tensor:
+def _fitting_size(images: Tensor, size: Tensor) -> Tensor:
     """The largest size within ``size`` that has the images' proportions."""
     current = cast(shape(images)[1:3], dt.float32)
     factors = cast(size, dt.float32) / current
@@ -89,7 +89,7 @@ def _fitted(images: Tensor, size: Tensor) -> Tensor:
 def crop_to_bounding_box(image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any) -> Tensor:
     """``tf.image.crop_to_bounding_box``: the part of the image at this place and of this size."""
     with name_scope(None, "crop_to_bounding_box", [image]):
-        image, added = _batched(to_tensor(image, None, "image"))
+        image, added = _as_batch(to_tensor(image, None, "image"))
         _, height, width, _ = _extents(image)
         checks = [*_check(offset_width, 0, "offset_width must be >= 0."), *_check(offset_height, 0, "offset_height must be >= 0."),
                   *_check(target_width, 1, "target_width must be > 0."), *_check(target_height, 1, "target_height must be > 0."),
@@ -97,7 +97,7 @@ def crop_to_bounding_box(image: Any, offset_height: Any, offset_width: Any, targ
                   *_check(height, target_height + offset_height, "height must be >= target + offset.")]
         image = with_dependencies(checks, image) if checks else image
         cropped = slice_(image, _vector(0, offset_height, offset_width, 0), _vector(-1, target_height, target_width, -1))
-        cropped.set_shape([image.shape[0], _known(target_height), _known(target_width), image.shape[3]])
+        cropped.set_shape([image.shape[0], _static_extent(target_height), _static_extent(target_width), image.shape[3]])
         return squeeze(cropped, axis=[0]) if added else cropped
 
 
@@ -105,14 +105,14 @@ def _vector(*parts: Any) -> Any:
     return stack(list(parts)) if any(isinstance(part, Tensor) for part in parts) else list(parts)
 
 
-def _known(extent: Any) -> int | None:
+def _static_extent(extent: Any) -> int | None:
     value = constant_value(extent) if isinstance(extent, Tensor) else extent
     return None if value is None else int(value)
 
 
 def _check(value: Any, least: Any, message: str) -> list[Any]:
     """Raises if ``value < least`` is known now; otherwise the operation that checks it when it runs, if one is needed."""
-    known, bound = _known(value), _known(least)
+    known, bound = _static_extent(value), _static_extent(least)
     if known is not None and bound is not None:
         if known < bound:
             raise ValueError(message)
@@ -123,7 +123,7 @@ def _check(value: Any, least: Any, message: str) -> list[Any]:
 def pad_to_bounding_box(image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any) -> Tensor:
     """``tf.image.pad_to_bounding_box``: the image at this place of a larger one that is zero elsewhere."""
     with name_scope(None, "pad_to_bounding_box", [image]):
-        image, added = _batched(to_tensor(image, None, "image"))
+        image, added = _as_batch(to_tensor(image, None, "image"))
         _, height, width, _ = _extents(image)
         after_height, after_width = target_height - offset_height - height, target_width - offset_width - width
         checks = [*_check(offset_height, 0, "offset_height must be >= 0"), *_check(offset_width, 0, "offset_width must be >= 0"),
@@ -131,14 +131,14 @@ def pad_to_bounding_box(image: Any, offset_height: Any, offset_width: Any, targe
         image = with_dependencies(checks, image) if checks else image
         paddings = reshape(_vector(0, 0, offset_height, after_height, offset_width, after_width, 0, 0), [4, 2])
         padded = pad(image, paddings)
-        padded.set_shape([image.shape[0], _known(target_height), _known(target_width), image.shape[3]])
+        padded.set_shape([image.shape[0], _static_extent(target_height), _static_extent(target_width), image.shape[3]])
         return squeeze(padded, axis=[0]) if added else padded
 
 
 def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -> Tensor:
     """``tf.image.resize_image_with_crop_or_pad``: the middle of the image, or the image in the middle, without resampling."""
     with name_scope(None, "resize_image_with_crop_or_pad", [image]):
-        image, added = _batched(to_tensor(image, None, "image"))
+        image, added = _as_batch(to_tensor(image, None, "image"))
         for value, label in ((target_width, "target_width"), (target_height, "target_height")):
             for check in _check(value, 1, f"{label} must be > 0."):
                 image = with_dependencies([check], image)
@@ -166,7 +166,7 @@ def resize_image_with_pad(image: Any, target_height: int, target_width: int, met
                           align_corners: bool = False) -> Tensor:
     """``tf.image.resize_image_with_pad``: the image, resized with its proportions kept, in the middle of zeros."""
     with name_scope(None, "resize_image_with_pad", [image]):
-        image, added = _batched(to_tensor(image, None, "image"))
+        image, added = _as_batch(to_tensor(image, None, "image"))
         resized = resize_images(image, [target_height, target_width], method, align_corners, preserve_aspect_ratio=True)
         _, height, width, _ = _extents(resized)
         padded = pad_to_bounding_box(resized, (target_height - height) // 2, (target_width - width) // 2, target_height, target_width)
@@ -203,16 +203,16 @@ def _margin(extent: Any, fraction: float) -> Any:
 def _flip(image: Any, axis: int, default_name: str) -> Tensor:
     """Reverses one of the axes (height 0, width 1) of an image or a batch."""
     with name_scope(None, default_name, [image]):
-        return _reversed(_checked(image), axis)
+        return _reverse_axis(_behind_rank_check(image), axis)
 
 
-def _checked(image: Any) -> Tensor:
+def _behind_rank_check(image: Any) -> Tensor:
     """The image behind the node where TensorFlow's check of its rank stands: later ops that take their seed from the count of ops
     before them then draw TensorFlow's numbers."""
     return identity(to_tensor(image, None, "image"), name="control_dependency")
 
 
-def _reversed(image: Tensor, axis: int) -> Tensor:
+def _reverse_axis(image: Tensor, axis: int) -> Tensor:
     if image.shape.ndims not in (None, 3, 4):
         raise ValueError("'image' must have either 3 or 4 dimensions.")
     return reverse(image, [axis - 3 if image.shape.ndims is None else axis + image.shape.ndims - 3])
@@ -231,12 +231,12 @@ def flip_up_down(image: Any) -> Tensor:
 def _random_flip(image: Any, axis: int, seed: int | None, default_name: str) -> Tensor:
     """Flips the image, or each image of a batch on its own, with probability one half."""
     with name_scope(None, default_name, [image]) as scope:
-        image = _checked(image)
+        image = _behind_rank_check(image)
         batched = image.shape.ndims == 4
         draws = random_uniform(shape(image)[:1] if batched else [], 0, 1.0, seed=seed)
         # Batches use round(), single images "less than one half", as TensorFlow does: the same seeds flip the same images.
         chosen = less(draws, 0.5) if not batched else greater_equal(round_(draws), 1.0)
-        return where(chosen, _reversed(image, axis), image, name=scope)
+        return where(chosen, _reverse_axis(image, axis), image, name=scope)
 
 
 def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
@@ -267,15 +267,15 @@ def transpose_image(image: Any, name: str | None = None) -> Tensor:
 def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
     """``tf.image.rot90``: the image turned by ``k`` quarters against the clock."""
     with name_scope(name, "rot90", [image, k]):
-        image, turns = to_tensor(image, None, "image"), _known(k)
+        image, turns = to_tensor(image, None, "image"), _static_extent(k)
         if turns is None:
             raise NotImplementedError("rot90 needs a number of turns that is known while the graph is built")
         swap = _order(image)
         if turns % 4 == 1:
-            return transpose(_reversed(image, 1), swap)
+            return transpose(_reverse_axis(image, 1), swap)
         if turns % 4 == 2:
-            return _reversed(_reversed(image, 1), 0)
-        return _reversed(transpose(image, swap), 1) if turns % 4 == 3 else image
+            return _reverse_axis(_reverse_axis(image, 1), 0)
+        return _reverse_axis(transpose(image, swap), 1) if turns % 4 == 3 else image
 
 
 # --- values ----------------------------------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ def _suppress(boxes: Any, scores: Any, limit: Any, iou_threshold: Any, score_thr
     return np.array(chosen, np.int32)
 
 
-def _selected(boxes, scores, max_output_size):
+def _selected_shape(boxes, scores, max_output_size):
     if boxes.shape.with_rank(2)[1].value not in (None, 4):
         raise ValueError(f"Dimension must be 4 but is {boxes.shape[1]}")
     boxes.shape[0].assert_is_compatible_with(scores.shape.with_rank(1)[0])
@@ -68,7 +68,7 @@ def _selected(boxes, scores, max_output_size):
 class NonMaxSuppression:
     """The best boxes that do not overlap each other too much."""
 
-    shape = _selected
+    shape = _selected_shape
     gradient = None
 
     def kernel(boxes, scores, max_output_size, iou_threshold):
@@ -81,7 +81,7 @@ class NonMaxSuppressionV2:
     """The best boxes that do not overlap each other too much."""
 
     ranks = {"iou_threshold": 0}
-    shape = _selected
+    shape = _selected_shape
     gradient = None
 
     def kernel(boxes, scores, max_output_size, iou_threshold):
@@ -94,7 +94,7 @@ class NonMaxSuppressionV3:
     """The best boxes with scores above a threshold that do not overlap each other too much."""
 
     ranks = {"iou_threshold": 0, "score_threshold": 0}
-    shape = _selected
+    shape = _selected_shape
     gradient = None
 
     def kernel(boxes, scores, max_output_size, iou_threshold, score_threshold):
@@ -110,7 +110,7 @@ class NonMaxSuppressionV4:
     gradient = None
 
     def shape(boxes, scores, max_output_size, pad_to_max_output_size):
-        _selected(boxes, scores, max_output_size)
+        _selected_shape(boxes, scores, max_output_size)
         return [known_elements(max_output_size) if pad_to_max_output_size else [None], []]
 
     def kernel(boxes, scores, max_output_size, iou_threshold, score_threshold, pad_to_max_output_size):

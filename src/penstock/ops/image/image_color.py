@@ -257,7 +257,7 @@ def random_saturation(image: Any, lower: float, upper: float, seed: int | None =
 
 # --- other colour spaces ---------------------------------------------------------------------------------------------
 
-def _mixed(images: Tensor, mix: Any) -> Tensor:
+def _mix_channels(images: Tensor, mix: Any) -> Tensor:
     """Each pixel times a matrix (or vector) of weights."""
     return tensordot(images, np.asarray(mix, images.dtype.base_dtype.np), [[-1], [0]] if np.ndim(mix) == 2 else [[-1], [-1]])
 
@@ -267,7 +267,7 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
     with name_scope(name, "rgb_to_grayscale", [images]) as scope:
         images = to_tensor(images, None, "images")
         work = convert_image_dtype(images, dt.float32)
-        return convert_image_dtype(expand_dims(_mixed(work, [0.2989, 0.5870, 0.1140]), -1), images.dtype, name=scope)
+        return convert_image_dtype(expand_dims(_mix_channels(work, [0.2989, 0.5870, 0.1140]), -1), images.dtype, name=scope)
 
 
 def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
@@ -287,19 +287,19 @@ _FROM_YUV = [[1, 1, 1], [0, -0.394642334, 2.03206185], [1.13988303, -0.58062185,
 
 def rgb_to_yiq(images: Any) -> Tensor:
     """``tf.image.rgb_to_yiq``."""
-    return _mixed(to_tensor(images), _YIQ)
+    return _mix_channels(to_tensor(images), _YIQ)
 
 
 def yiq_to_rgb(images: Any) -> Tensor:
     """``tf.image.yiq_to_rgb``."""
-    return _mixed(to_tensor(images), _FROM_YIQ)
+    return _mix_channels(to_tensor(images), _FROM_YIQ)
 
 
 def rgb_to_yuv(images: Any) -> Tensor:
     """``tf.image.rgb_to_yuv``."""
-    return _mixed(to_tensor(images), _YUV)
+    return _mix_channels(to_tensor(images), _YUV)
 
 
 def yuv_to_rgb(images: Any) -> Tensor:
     """``tf.image.yuv_to_rgb``."""
-    return _mixed(to_tensor(images), _FROM_YUV)
+    return _mix_channels(to_tensor(images), _FROM_YUV)

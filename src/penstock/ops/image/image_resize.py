@@ -19,7 +19,7 @@ _CENTERS = {"align_corners": False, "half_pixel_centers": False}
 _MAX_PIXELS = 2**31  # of one result: more is a mistake, not an image
 
 
-def _resized(images: Tensor, size: Tensor) -> TensorShape:
+def _resized_shape(images: Tensor, size: Tensor) -> TensorShape:
     known = images.shape.with_rank(4)
     if size.shape.with_rank(1)[0].value not in (None, 2):
         raise ValueError(f"Dimension must be 2 but is {size.shape[0]}")
@@ -61,7 +61,7 @@ def _native(emit: Any, images: Any, size: Any, plan: Any, align_corners: bool, h
 class ResizeBilinear:
     """Each output element mixes the four input elements around its place."""
 
-    shape = _resized
+    shape = _resized_shape
 
     def kernel(images, size, align_corners, half_pixel_centers):
         height, width = _check(images, size)
@@ -95,7 +95,7 @@ def _original_shape(grads, original_image):
     return TensorShape([grads.shape.with_rank(4)[0], images[1], images[2], grads.shape.with_rank(4)[3]])
 
 
-def _spread(grads: np.ndarray, size: tuple[int, int], plan: Any, align_corners: bool, half_pixel_centers: bool) -> np.ndarray:
+def _resize_transposed(grads: np.ndarray, size: tuple[int, int], plan: Any, align_corners: bool, half_pixel_centers: bool) -> np.ndarray:
     """The transpose of resizing: what each output element got goes back to where it came from."""
     rows, columns = (weights.matrix(plan(inputs, outputs, align_corners, half_pixel_centers), inputs).T
                      for inputs, outputs in zip(size, grads.shape[1:3]))
@@ -110,7 +110,7 @@ class ResizeBilinearGrad:
     shape = _original_shape
 
     def kernel(grads, original_image, T, align_corners, half_pixel_centers):
-        return _spread(grads, original_image.shape[1:3], weights.bilinear_plan, align_corners, half_pixel_centers).astype(T.np)
+        return _resize_transposed(grads, original_image.shape[1:3], weights.bilinear_plan, align_corners, half_pixel_centers).astype(T.np)
 
     def native(emit, grads, original_image, align_corners, half_pixel_centers):
         if original_image.dtype != grads.dtype:
@@ -125,7 +125,7 @@ class ResizeBilinearGrad:
 class ResizeNearestNeighbor:
     """Each output element is the input element nearest to its place."""
 
-    shape = _resized
+    shape = _resized_shape
 
     def kernel(images, size, align_corners, half_pixel_centers):
         height, width = _check(images, size)
@@ -148,12 +148,12 @@ class ResizeNearestNeighborGrad:
     """The gradient of ResizeNearestNeighbor; ``size`` is that of the original image."""
 
     def shape(grads, size):
-        return _resized(grads, size)
+        return _resized_shape(grads, size)
 
     def kernel(grads, size, T, align_corners, half_pixel_centers):
         height, width = _check(grads, size)
         work = grads.astype(np.float32) if T is dt.float16 else grads
-        return _spread(work, (height, width), weights.nearest_plan, align_corners, half_pixel_centers).astype(T.np)
+        return _resize_transposed(work, (height, width), weights.nearest_plan, align_corners, half_pixel_centers).astype(T.np)
 
     def native(emit, grads, size, align_corners, half_pixel_centers):
         return _native(emit, grads, emit.known(size).tolist(), weights.nearest_plan, align_corners, half_pixel_centers, back=True)
@@ -166,7 +166,7 @@ class ResizeNearestNeighborGrad:
 class ResizeBicubic:
     """Each output element mixes the sixteen input elements around its place."""
 
-    shape = _resized
+    shape = _resized_shape
 
     def kernel(images, size, align_corners, half_pixel_centers):
         height, width = _check(images, size)
@@ -193,7 +193,7 @@ class ResizeBicubicGrad:
     shape = _original_shape
 
     def kernel(grads, original_image, T, align_corners, half_pixel_centers):
-        return _spread(grads, original_image.shape[1:3], weights.bicubic_plan, align_corners, half_pixel_centers).astype(T.np)
+        return _resize_transposed(grads, original_image.shape[1:3], weights.bicubic_plan, align_corners, half_pixel_centers).astype(T.np)
 
     def native(emit, grads, original_image, align_corners, half_pixel_centers):
         if original_image.dtype != grads.dtype:
@@ -208,7 +208,7 @@ class ResizeBicubicGrad:
 class ResizeArea:
     """Each output element is the mean of the input area that it covers."""
 
-    shape = _resized
+    shape = _resized_shape
     gradient = None
 
     def kernel(images, size, align_corners):

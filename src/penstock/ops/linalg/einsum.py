@@ -47,7 +47,7 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
             needed = set(output).union(*labels[index + 1:])
             other, other_labels = _sum_out(tensors[index], labels[index], needed | set(kept))
             result, kept = _contract(result, kept, other, other_labels, needed)
-        return _permuted(result, kept, output)
+        return _permute(result, kept, output)
 
 
 def _parse(equation: str, tensors: Sequence[Tensor]) -> tuple[list[str], str]:
@@ -101,7 +101,7 @@ def _sum_out(tensor: Tensor, labels: str, needed: set[str]) -> tuple[Tensor, str
     return reduce_sum(tensor, axes), "".join(label for label in labels if label in needed)
 
 
-def _permuted(tensor: Tensor, labels: str, wanted: str) -> Tensor:
+def _permute(tensor: Tensor, labels: str, wanted: str) -> Tensor:
     return tensor if labels == wanted else transpose(tensor, perm=[labels.index(label) for label in wanted])
 
 
@@ -114,10 +114,10 @@ def _contract(x: Tensor, x_labels: str, y: Tensor, y_labels: str, needed: set[st
     columns = "".join(label for label in y_labels if label not in shared)
     if not summed:
         return _outer(x, x_labels, y, y_labels, batch + rows + columns), batch + rows + columns
-    x, y = _permuted(x, x_labels, batch + rows + summed), _permuted(y, y_labels, batch + summed + columns)
+    x, y = _permute(x, x_labels, batch + rows + summed), _permute(y, y_labels, batch + summed + columns)
     sizes = dict(zip(batch + rows + summed, _sizes(x))) | dict(zip(summed + columns, _sizes(y)[len(batch):]))
-    left = _folded(x, sizes, batch, rows, summed)
-    right = _folded(y, sizes, batch, summed, columns)
+    left = _as_matrices(x, sizes, batch, rows, summed)
+    right = _as_matrices(y, sizes, batch, summed, columns)
     product = matmul(left, right)
     if len(rows) == len(columns) == 1:
         return product, batch + rows + columns
@@ -126,11 +126,11 @@ def _contract(x: Tensor, x_labels: str, y: Tensor, y_labels: str, needed: set[st
 
 def _outer(x: Tensor, x_labels: str, y: Tensor, y_labels: str, output: str) -> Tensor:
     """The product without a sum: both are given all axes, in the order of the result, and broadcast."""
-    return _spread(x, x_labels, output) * _spread(y, y_labels, output)
+    return _expand_labels(x, x_labels, output) * _expand_labels(y, y_labels, output)
 
 
-def _spread(tensor: Tensor, labels: str, output: str) -> Tensor:
-    tensor = _permuted(tensor, labels, "".join(label for label in output if label in labels))
+def _expand_labels(tensor: Tensor, labels: str, output: str) -> Tensor:
+    tensor = _permute(tensor, labels, "".join(label for label in output if label in labels))
     for axis, label in enumerate(output):
         if label not in labels:
             tensor = expand_dims(tensor, axis)
@@ -146,7 +146,7 @@ def _sizes(tensor: Tensor) -> list[Any]:
     return [dynamic[axis] if extent is None else extent for axis, extent in enumerate(extents)]
 
 
-def _folded(tensor: Tensor, sizes: dict[str, Any], batch: str, first: str, second: str) -> Tensor:
+def _as_matrices(tensor: Tensor, sizes: dict[str, Any], batch: str, first: str, second: str) -> Tensor:
     """A tensor as a batch of matrices: the ``first`` labels are their rows, the ``second`` their columns."""
     if len(first) == len(second) == 1:
         return tensor

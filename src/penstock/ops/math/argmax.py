@@ -41,7 +41,7 @@ def _find(function, x, dimension, dtype):
     return np.asarray(function(x, axis=axis)).astype(dtype.np)
 
 
-def _composed(b, x, extreme, dimension, dtype):
+def _compose_index(b, x, extreme, dimension, dtype):
     """The smallest index at which the extreme stands; a NaN is the extreme."""
     axis = int(b.known(dimension)) % len(x.shape)
     if not x.shape[axis]:
@@ -65,7 +65,7 @@ class ArgMax:
         return _find(np.argmax, input, dimension, output_type)
 
     def compose(b, input, dimension, output_type):
-        return _composed(b, input, b.max, dimension, output_type)
+        return _compose_index(b, input, b.max, dimension, output_type)
 
     gradient = None
 
@@ -81,7 +81,7 @@ class ArgMin:
         return _find(np.argmin, input, dimension, output_type)
 
     def compose(b, input, dimension, output_type):
-        return _composed(b, input, b.min, dimension, output_type)
+        return _compose_index(b, input, b.min, dimension, output_type)
 
     gradient = None
 

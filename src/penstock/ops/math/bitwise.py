@@ -75,7 +75,7 @@ class Invert:
     gradient = None
 
 
-def _clamped(y):
+def _clamp_shift(y):
     """A shift that the machine defines: between 0 and the number of bits - 1."""
     dtype = np.asarray(y).dtype
     return np.clip(y, dtype.type(0), dtype.type(dtype.itemsize * 8 - 1))
@@ -93,7 +93,7 @@ class LeftShift:
     shape = broadcasting("x", "y")
 
     def kernel(x, y):
-        return np.left_shift(x, _clamped(y))
+        return np.left_shift(x, _clamp_shift(y))
 
     def lower(b, x, y, T):
         return b.left_shift(x, _lower_clamped(b, y, T))
@@ -109,7 +109,7 @@ class RightShift:
     shape = broadcasting("x", "y")
 
     def kernel(x, y):
-        return np.right_shift(x, _clamped(y))
+        return np.right_shift(x, _clamp_shift(y))
 
     def lower(b, x, y, T):
         return b.right_shift(x, _lower_clamped(b, y, T))

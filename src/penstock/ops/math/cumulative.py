@@ -125,7 +125,7 @@ def products_of_others(x: Tensor, axes: Tensor) -> Tensor:
     """
     rank, known = x.shape.ndims, constant_value(axes)
     if rank is None or known is None:
-        return _flattened(x, axes)
+        return _products_of_flattened(x, axes)
     result, rest = None, x
     for axis in sorted({int(axis) % rank for axis in np.ravel(known)}):
         others = _along(rest, axis)
@@ -139,7 +139,7 @@ def _along(x: Tensor, axis: int) -> Tensor:
     return Mul(Cumprod(x, axis, exclusive=True), Cumprod(x, axis, exclusive=True, reverse=True))
 
 
-def _flattened(x: Tensor, axes: Tensor) -> Tensor:
+def _products_of_flattened(x: Tensor, axes: Tensor) -> Tensor:
     """``products_of_others`` for axes that are not known: those to be reduced become one axis, the first."""
     rank = Rank(x)
     axes = FloorMod(reshape(cast(axes, int32), [-1]), rank)

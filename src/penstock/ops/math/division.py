@@ -69,7 +69,7 @@ class DivideIntegers:
         return b.divide_integers(x, y, how)
 
 
-def _composed(how: str) -> Any:
+def _composition(how: str) -> Any:
     """How a division is made of a check and ``_DivideIntegers``. Of floats it is not."""
     def compose(b, x, y, T):
         if not T.is_integer:
@@ -86,7 +86,7 @@ class _Quotient:
     elementwise = True
     shape = broadcasting("x", "y")
     kernel = _quotient
-    compose = _composed("truncatediv")
+    compose = _composition("truncatediv")
 
     def lower(b, x, y, T):
         return b.truncatediv(x, y) if T.is_integer else b.div(x, y)
@@ -128,7 +128,7 @@ class FloorDiv:
     def lower(b, x, y):
         return b.floordiv(x, y)
 
-    compose = _composed("floordiv")
+    compose = _composition("floordiv")
     gradient = None
 
 
@@ -149,7 +149,7 @@ class FloorMod:
     def lower(b, x, y):
         return b.floormod(x, y)
 
-    compose = _composed("floormod")
+    compose = _composition("floormod")
 
     def gradient(op, dy):
         x, y = op.inputs
@@ -160,7 +160,7 @@ class _TruncatedRemainder:
     elementwise = True
     shape = broadcasting("x", "y")
     kernel = _truncated_remainder
-    compose = _composed("truncatemod")
+    compose = _composition("truncatemod")
 
     def lower(b, x, y):
         return b.truncatemod(x, y)

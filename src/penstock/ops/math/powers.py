@@ -82,7 +82,7 @@ class SqrtGrad:
 
     def kernel(y, dy):
         check_same_shape(y, dy)
-        return _or_zero(dy, np.divide(np.multiply(dy, _typed(0.5, dy)), _conj(y)))
+        return _or_zero(dy, np.divide(np.multiply(dy, _scalar_like(0.5, dy)), _conj(y)))
 
     def lower(b, y, dy):
         return b.select(b.eq(dy, 0), dy, b.div(b.mul(dy, 0.5), b.conj(y)))
@@ -100,7 +100,7 @@ class Rsqrt:
     shape = like("x")
 
     def kernel(x):
-        return np.divide(_typed(1, x), np.sqrt(x))
+        return np.divide(_scalar_like(1, x), np.sqrt(x))
 
     def lower(b, x):
         return b.rsqrt(x)
@@ -119,7 +119,7 @@ class RsqrtGrad:
     def kernel(y, dy):
         check_same_shape(y, dy)
         y = _conj(y)
-        return _or_zero(dy, np.multiply(np.multiply(dy, _typed(-0.5, dy)), np.multiply(np.multiply(y, y), y)))
+        return _or_zero(dy, np.multiply(np.multiply(dy, _scalar_like(-0.5, dy)), np.multiply(np.multiply(y, y), y)))
 
     def lower(b, y, dy):
         y = b.conj(y)
@@ -136,7 +136,7 @@ class _Reciprocal:
 
     def kernel(x):
         if np.asarray(x).dtype.kind != "i":
-            return np.divide(_typed(1, x), x)
+            return np.divide(_scalar_like(1, x), x)
         if np.any(np.equal(x, 0)):
             raise invalid_argument("Integer division by zero")
         return np.where(np.abs(x) == 1, x, np.zeros_like(x))
@@ -268,7 +268,7 @@ class Xlogy:
 
     def kernel(x, y):
         zero = np.equal(x, 0)
-        return np.where(zero, _typed(0, x), np.multiply(x, np.log(np.where(zero, _typed(1, y), y))))
+        return np.where(zero, _scalar_like(0, x), np.multiply(x, np.log(np.where(zero, _scalar_like(1, y), y))))
 
     def lower(b, x, y):
         return b.select(b.eq(x, 0), b.constant(0), b.mul(x, b.log(y)))
@@ -287,7 +287,7 @@ class Xdivy:
 
     def kernel(x, y):
         zero = np.equal(x, 0)
-        return np.where(zero, _typed(0, x), np.divide(x, np.where(zero, _typed(1, y), y)))
+        return np.where(zero, _scalar_like(0, x), np.divide(x, np.where(zero, _scalar_like(1, y), y)))
 
     def lower(b, x, y):
         return b.select(b.eq(x, 0), b.constant(0), b.div(x, y))
@@ -301,7 +301,7 @@ def _is_nonzero(x: Tensor) -> Tensor:
     return cast(NotEqual(x, _number(0, x)), x.dtype)
 
 
-def _typed(value: float, like_array: Any) -> Any:
+def _scalar_like(value: float, like_array: Any) -> Any:
     """A scalar of the array's type: Python numbers would widen bfloat16."""
     return np.asarray(like_array).dtype.type(value)
 

@@ -122,7 +122,7 @@ def _stitched_shape(extents: Tensor, axes: Tensor) -> Tensor:
     return dynamic_stitch([range_(rank), axes], [extents, ones_like(axes)])
 
 
-def _spread(op, dy):
+def _broadcast_back(op, dy):
     """``dy`` in the shape of the input: once per element that was reduced."""
     x = op.inputs[0]
     if not op.attrs["keep_dims"]:
@@ -165,7 +165,7 @@ class Sum:
         return _accumulate(np.add, input, reduction_indices, keep_dims)
 
     def gradient(op, dy):
-        return [_spread(op, dy), None]
+        return [_broadcast_back(op, dy), None]
 
 
 @op("Mean", "input: T, reduction_indices: Tidx -> output: T", keep_dims=False, T=NUMERIC, Tidx=AXES)
@@ -197,7 +197,7 @@ class Mean:
         return mean if keep_dims else b.reshape(mean, [extent for axis, extent in enumerate(mean.shape) if axis not in gone])
 
     def gradient(op, dy):
-        return [RealDiv(_spread(op, dy), cast(_count(op), dy.dtype)), None]
+        return [RealDiv(_broadcast_back(op, dy), cast(_count(op), dy.dtype)), None]
 
 
 @op("Prod", "input: T, reduction_indices: Tidx -> output: T", keep_dims=False, T=NUMERIC, Tidx=AXES)
@@ -213,7 +213,7 @@ class Prod:
 
     def gradient(op, dy):
         x, axes = op.inputs
-        return [Mul(_spread(op, dy), conj(products_of_others(x, axes))), None]
+        return [Mul(_broadcast_back(op, dy), conj(products_of_others(x, axes))), None]
 
 
 @op("Max", "input: T, reduction_indices: Tidx -> output: T", keep_dims=False, T=NUMERIC, Tidx=AXES)

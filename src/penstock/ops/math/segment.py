@@ -62,7 +62,7 @@ def merge_rows(ufunc: np.ufunc, data: np.ndarray, ids: np.ndarray, number: int, 
     return result.astype(data.dtype, copy=False)
 
 
-def _sorted(ufunc: np.ufunc, data: Any, ids: Any, empty: Any) -> np.ndarray:
+def _reduce_sorted(ufunc: np.ufunc, data: Any, ids: Any, empty: Any) -> np.ndarray:
     data, ids = np.asarray(data), np.asarray(ids)
     return merge_rows(ufunc, data, ids, _check_sorted(data, ids), empty)
 
@@ -85,7 +85,7 @@ def _flat(data: np.ndarray, ids: np.ndarray, number: Any) -> tuple[np.ndarray, n
     return (rows, flat, number) if used.all() else (rows[used], flat[used], number)
 
 
-def _unsorted(ufunc: np.ufunc, data: Any, ids: Any, number: Any, empty: Any) -> np.ndarray:
+def _reduce_unsorted(ufunc: np.ufunc, data: Any, ids: Any, number: Any, empty: Any) -> np.ndarray:
     return merge_rows(ufunc, *_flat(np.asarray(data), np.asarray(ids), number), empty)
 
 
@@ -136,7 +136,7 @@ class SegmentSum:
     shape = _sorted_shape
 
     def kernel(data, segment_ids):
-        return _sorted(np.add, data, segment_ids, 0)
+        return _reduce_sorted(np.add, data, segment_ids, 0)
 
     def gradient(op, dy):
         return [gather(dy, op.inputs[1]), None]
@@ -151,7 +151,7 @@ class SegmentMean:
 
     def kernel(data, segment_ids):
         data = np.asarray(data)
-        total = _sorted(np.add, data, segment_ids, 0)
+        total = _reduce_sorted(np.add, data, segment_ids, 0)
         counts = _counts(segment_ids, len(total), data.ndim)
         if data.dtype.kind in "iu":
             return truncated_quotient(total, counts.astype(data.dtype))
@@ -179,7 +179,7 @@ class SegmentProd:
     shape = _sorted_shape
 
     def kernel(data, segment_ids):
-        return _sorted(np.multiply, data, segment_ids, 1)
+        return _reduce_sorted(np.multiply, data, segment_ids, 1)
 
     def gradient(op, dy):
         data, ids = op.inputs
@@ -195,7 +195,7 @@ class SegmentMax:
     shape = _sorted_shape
 
     def kernel(data, segment_ids):
-        return _sorted(np.maximum, data, segment_ids, 0)
+        return _reduce_sorted(np.maximum, data, segment_ids, 0)
 
     gradient = _extreme_gradient
 
@@ -208,7 +208,7 @@ class SegmentMin:
     shape = _sorted_shape
 
     def kernel(data, segment_ids):
-        return _sorted(np.minimum, data, segment_ids, 0)
+        return _reduce_sorted(np.minimum, data, segment_ids, 0)
 
     gradient = _extreme_gradient
 
@@ -259,7 +259,7 @@ class UnsortedSegmentSum:
     shape = _unsorted_shape
 
     def kernel(data, segment_ids, num_segments):
-        return _unsorted(np.add, data, segment_ids, num_segments, 0)
+        return _reduce_unsorted(np.add, data, segment_ids, num_segments, 0)
 
     def native(emit, data, segment_ids, num_segments):
         return emit.index.segments(data, segment_ids, int(emit.known(num_segments)), "Add", 0)
@@ -277,7 +277,7 @@ class UnsortedSegmentProd:
     shape = _unsorted_shape
 
     def kernel(data, segment_ids, num_segments):
-        return _unsorted(np.multiply, data, segment_ids, num_segments, 1)
+        return _reduce_unsorted(np.multiply, data, segment_ids, num_segments, 1)
 
     def native(emit, data, segment_ids, num_segments):
         return emit.index.segments(data, segment_ids, int(emit.known(num_segments)), "Mul", 1)
@@ -295,7 +295,7 @@ class UnsortedSegmentMax:
     shape = _unsorted_shape
 
     def kernel(data, segment_ids, num_segments):
-        return _unsorted(np.maximum, data, segment_ids, num_segments, as_dtype(np.asarray(data).dtype).min)
+        return _reduce_unsorted(np.maximum, data, segment_ids, num_segments, as_dtype(np.asarray(data).dtype).min)
 
     def native(emit, data, segment_ids, num_segments):
         return emit.index.segments(data, segment_ids, int(emit.known(num_segments)), "Max", as_dtype(data.dtype).min)
@@ -312,7 +312,7 @@ class UnsortedSegmentMin:
     shape = _unsorted_shape
 
     def kernel(data, segment_ids, num_segments):
-        return _unsorted(np.minimum, data, segment_ids, num_segments, as_dtype(np.asarray(data).dtype).max)
+        return _reduce_unsorted(np.minimum, data, segment_ids, num_segments, as_dtype(np.asarray(data).dtype).max)
 
     def native(emit, data, segment_ids, num_segments):
         return emit.index.segments(data, segment_ids, int(emit.known(num_segments)), "Min", as_dtype(data.dtype).max)

@@ -76,7 +76,7 @@ def _reduce(data: Any, indices: Any, ids: Any, power: float, number: Any = None)
     return total * _weights(ids, number, power, data.dtype, data.ndim) if power else total
 
 
-def _spread(grad: Any, indices: Any, ids: Any, rows: Any, power: float) -> np.ndarray:
+def _gradient_rows(grad: Any, indices: Any, ids: Any, rows: Any, power: float) -> np.ndarray:
     """The gradient of ``_reduce`` for ``data`` of this many rows."""
     _check_ids(ids, indices, len(grad))
     _check_indices(indices, _scalar(rows))
@@ -86,7 +86,7 @@ def _spread(grad: Any, indices: Any, ids: Any, rows: Any, power: float) -> np.nd
 
 # --- shapes and gradients --------------------------------------------------------------------------------------------
 
-def _reduced(data, indices, segment_ids):
+def _reduced_shape(data, indices, segment_ids):
     want_rank(1, indices=indices, segment_ids=segment_ids)
     merged([indices, segment_ids])
     return None if data.shape.ndims is None else [None, *data.shape.with_rank_at_least(1).as_list()[1:]]
@@ -95,7 +95,7 @@ def _reduced(data, indices, segment_ids):
 def _reduced_to(data, indices, segment_ids, num_segments):
     want_rank(0, num_segments=num_segments)
     number = constant_value(num_segments)
-    rest = _reduced(data, indices, segment_ids)
+    rest = _reduced_shape(data, indices, segment_ids)
     return None if rest is None else [None if number is None else int(number), *rest[1:]]
 
 
@@ -126,7 +126,7 @@ class SparseSegmentSum:
     """The sum of each segment of gathered rows."""
 
     dynamic_shape = True
-    shape = _reduced
+    shape = _reduced_shape
 
     def kernel(data, indices, segment_ids):
         return _reduce(data, indices, segment_ids, 0)
@@ -155,7 +155,7 @@ class SparseSegmentMean:
     """The mean of each segment of gathered rows."""
 
     dynamic_shape = True
-    shape = _reduced
+    shape = _reduced_shape
 
     def kernel(data, indices, segment_ids):
         return _reduce(data, indices, segment_ids, 1)
@@ -186,7 +186,7 @@ class SparseSegmentSqrtN:
     """The sum of each segment of gathered rows, divided by the square root of their number."""
 
     dynamic_shape = True
-    shape = _reduced
+    shape = _reduced_shape
 
     def kernel(data, indices, segment_ids):
         return _reduce(data, indices, segment_ids, 0.5)
@@ -220,7 +220,7 @@ class SparseSegmentMeanGrad:
     shape = _spread_to
 
     def kernel(grad, indices, segment_ids, output_dim0):
-        return _spread(grad, indices, segment_ids, output_dim0, 1)
+        return _gradient_rows(grad, indices, segment_ids, output_dim0, 1)
 
     def native(emit, grad, indices, segment_ids, output_dim0):
         return emit.index.sparse_segments_gradient(grad, indices, segment_ids, int(emit.known(output_dim0)), 1)
@@ -237,7 +237,7 @@ class SparseSegmentSqrtNGrad:
     shape = _spread_to
 
     def kernel(grad, indices, segment_ids, output_dim0):
-        return _spread(grad, indices, segment_ids, output_dim0, 0.5)
+        return _gradient_rows(grad, indices, segment_ids, output_dim0, 0.5)
 
     def native(emit, grad, indices, segment_ids, output_dim0):
         return emit.index.sparse_segments_gradient(grad, indices, segment_ids, int(emit.known(output_dim0)), 0.5)

@@ -29,13 +29,13 @@ def _check_channels(depth: int, filter_shape: tuple[int, ...]) -> int:
     return depth * filter_shape[3]
 
 
-def _seen(x: np.ndarray, repeats: int, w: Windows) -> np.ndarray:
+def _repeated_windows(x: np.ndarray, repeats: int, w: Windows) -> np.ndarray:
     """The windows of an input in which each channel stands once per filter."""
     return w.view(w.pad(np.repeat(x, repeats, axis=-1) if repeats != 1 else x, 1), 1)
 
 
 def _forward(x: np.ndarray, weights: np.ndarray, w: Windows) -> np.ndarray:
-    seen = _seen(x, weights.shape[-1] // x.shape[-1], w)
+    seen = _repeated_windows(x, weights.shape[-1] // x.shape[-1], w)
     result = np.zeros((x.shape[0], *w.output, weights.shape[-1]), x.dtype)
     product = np.empty(result.shape[1:], x.dtype)
     for image, total in zip(seen, result):
@@ -129,7 +129,7 @@ class DepthwiseConv2dNativeBackpropFilter:
         dy = layout.channels_last(out_backprop, data_format)
         check_output(dy, input.shape[0], w, channels, "DepthwiseConv2DBackpropFilter")
         result = np.zeros((*shape[:2], channels), input.dtype)
-        for image, gradient in zip(_seen(layout.channels_last(input, data_format), shape[3], w), dy):
+        for image, gradient in zip(_repeated_windows(layout.channels_last(input, data_format), shape[3], w), dy):
             for tap in np.ndindex(*w.window):
                 result[tap] += np.einsum("ijc,ijc->c", image[(slice(None), slice(None), *tap)], gradient)
         return result.reshape(shape)

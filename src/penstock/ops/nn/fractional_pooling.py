@@ -39,7 +39,7 @@ def _words(random: Philox, count: int) -> list[int]:
     return random.reserve(blocks).blocks(blocks).reshape(-1)[:count].tolist()
 
 
-def _shuffled(size: int, count: int, random: Philox) -> np.ndarray:
+def _shuffled_windows(size: int, count: int, random: Philox) -> np.ndarray:
     """A sequence of windows whose two sizes are in random order."""
     small, larger = divmod(size, count)
     sizes = [small + 1] * larger + [small] * (count - larger)
@@ -50,7 +50,7 @@ def _shuffled(size: int, count: int, random: Philox) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(sizes)])
 
 
-def _spread(size: int, count: int, random: Philox) -> np.ndarray:
+def _even_windows(size: int, count: int, random: Philox) -> np.ndarray:
     """A sequence of windows whose two sizes are spread evenly, from a random start."""
     ratio, small = size / count, size // count
     high, low = _words(random, 2)
@@ -65,7 +65,7 @@ def _sequence(size: int, ratio: float, random: Philox, pseudo_random: bool) -> n
         raise invalid_argument(f"pooling_ratio {ratio} leaves nothing of an extent of {size}")
     if size % count == 0:
         return np.arange(count + 1) * (size // count)
-    return (_spread if pseudo_random else _shuffled)(size, count, random).astype(np.int64)
+    return (_even_windows if pseudo_random else _shuffled_windows)(size, count, random).astype(np.int64)
 
 
 def _positions(sequence: np.ndarray, size: int, overlapping: bool) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -88,7 +88,7 @@ def _normalize_grad(dy, x, scale, mean, variance, epsilon, data_format, is_train
 
 # --- the same, taken apart for the compiler --------------------------------------------------------------------------
 
-def _composed(b, x, scale, offset, mean, variance, epsilon, data_format, is_training):
+def _compose(b, x, scale, offset, mean, variance, epsilon, data_format, is_training):
     axes, rest = ([0, 2, 3], [*scale.shape, 1, 1]) if layout.channels_first(data_format) else ([0, 1, 2], scale.shape)
     wide = b.wide(x)
     reported = mean, variance
@@ -140,7 +140,7 @@ def _backward_shapes(x, y_backprop, scale, data_format, is_training):
     return [shape, vector, vector, *([[0], [0]] if is_training else [vector, vector])]
 
 
-def _reserved(mean, is_training):
+def _unused_outputs(mean, is_training):
     """The two last outputs of the gradient ops, which nothing uses."""
     return (_EMPTY, _EMPTY) if is_training else (np.zeros_like(mean), np.zeros_like(mean))
 
@@ -212,7 +212,7 @@ class _Forward:
         return _normalize(x, scale, offset, mean, variance, epsilon, data_format, is_training)
 
     def compose(b, x, scale, offset, mean, variance, epsilon, data_format, is_training):
-        return _composed(b, x, scale, offset, mean, variance, epsilon, data_format, is_training)
+        return _compose(b, x, scale, offset, mean, variance, epsilon, data_format, is_training)
 
 
 class _Backward:
@@ -225,7 +225,7 @@ class _Backward:
     def kernel(y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training):
         grads = _normalize_grad(y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format,
                                 is_training)
-        return *grads, *_reserved(reserve_space_1, is_training)
+        return *grads, *_unused_outputs(reserve_space_1, is_training)
 
     def compose(b, y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training):
         grads = _composed_grad(b, y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training)
@@ -270,7 +270,7 @@ class FusedBatchNormV3:
         return *_normalize(x, scale, offset, mean, variance, epsilon, data_format, is_training), np.float32(0)
 
     def compose(b, x, scale, offset, mean, variance, epsilon, data_format, is_training):
-        return _composed(b, x, scale, offset, mean, variance, epsilon, data_format, is_training) + (b.zeros([], dt.float32),)
+        return _compose(b, x, scale, offset, mean, variance, epsilon, data_format, is_training) + (b.zeros([], dt.float32),)
 
     def gradient(op, dy, *_):
         return _first_order(FusedBatchNormGradV3, op, dy, op.outputs[5])

@@ -22,7 +22,7 @@ def convolve(x: np.ndarray, kernel: np.ndarray, w: Windows) -> np.ndarray:
     channels = kernel.shape[-2]
     if x.shape[-1] != channels:
         return np.concatenate([convolve(part, f, w) for part,
-                               f in zip(_groups(x, channels), _split(kernel, x.shape[-1] // channels))], -1)
+                               f in zip(_groups(x, channels), _channel_groups(kernel, x.shape[-1] // channels))], -1)
     weights = _matrix(kernel)
     out = np.empty((x.shape[0], *w.output, kernel.shape[-1]), x.dtype)
     for block, rows in _columns(x, w):
@@ -34,7 +34,7 @@ def convolve_backprop_filter(x: np.ndarray, dy: np.ndarray, shape: tuple[int, ..
     """The gradient for a filter of this shape."""
     channels = shape[-2]
     if x.shape[-1] != channels:
-        parts = zip(_groups(x, channels), _split(dy, x.shape[-1] // channels))
+        parts = zip(_groups(x, channels), _channel_groups(dy, x.shape[-1] // channels))
         per_group = (*shape[:-1], shape[-1] * channels // x.shape[-1])
         return np.concatenate([convolve_backprop_filter(part, d, per_group, w) for part, d in parts], -1)
     total = np.zeros((int(np.prod(shape[:-1])), shape[-1]), x.dtype)
@@ -48,7 +48,7 @@ def convolve_backprop_input(shape: tuple[int, ...], kernel: np.ndarray, dy: np.n
     channels = kernel.shape[-2]
     if shape[-1] != channels:
         groups = shape[-1] // channels
-        parts = zip(_split(kernel, groups), _split(dy, groups))
+        parts = zip(_channel_groups(kernel, groups), _channel_groups(dy, groups))
         return np.concatenate([convolve_backprop_input((*shape[:-1], channels), f, d, w) for f, d in parts], -1)
     transposed = _transposed_windows(w) if kernel.shape[-1] <= 2 * channels else None
     if transposed is not None:
@@ -83,10 +83,10 @@ def _matrix(array: np.ndarray) -> np.ndarray:
 
 
 def _groups(x: np.ndarray, channels: int) -> list[np.ndarray]:
-    return _split(x, x.shape[-1] // channels)
+    return _channel_groups(x, x.shape[-1] // channels)
 
 
-def _split(x: np.ndarray, parts: int) -> list[np.ndarray]:
+def _channel_groups(x: np.ndarray, parts: int) -> list[np.ndarray]:
     return np.split(x, parts, axis=-1)
 
 

@@ -38,7 +38,7 @@ def _neighbour_sum_graph(x, radius):
     return reshape(rows, shape_of(x))
 
 
-def _checked(shape: TensorShape, depth_radius: int) -> TensorShape:
+def _check_shape(shape: TensorShape, depth_radius: int) -> TensorShape:
     if depth_radius < 0:
         raise ValueError(f"depth_radius must not be negative, but is {depth_radius}")
     return check_rank(shape, 4)
@@ -49,7 +49,7 @@ class LRN:
     """input / (bias + alpha * sum of squares of the neighbours) ** beta."""
 
     def shape(input, depth_radius):
-        return _checked(input.shape, depth_radius)
+        return _check_shape(input.shape, depth_radius)
 
     @in_float32
     def kernel(input, depth_radius, bias, alpha, beta):
@@ -70,7 +70,7 @@ class LRNGrad:
     """The gradient of LRN."""
 
     def shape(input_grads, input_image, output_image, depth_radius):
-        return _checked(input_grads.shape.merge_with(input_image.shape).merge_with(output_image.shape), depth_radius)
+        return _check_shape(input_grads.shape.merge_with(input_image.shape).merge_with(output_image.shape), depth_radius)
 
     @in_float32
     def kernel(input_grads, input_image, output_image, depth_radius, bias, alpha, beta):

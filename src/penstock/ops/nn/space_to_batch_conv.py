@@ -32,7 +32,7 @@ def with_space_to_batch(input, dilation_rate, padding, op, filter_shape=None, sp
     axes = _spatial_axes(spatial_dims, len(rate), data_format)
     if (rate == 1).all():
         return op(input, len(rate), padding)
-    return _dilated(input, rate, _base_paddings(padding, rate, filter_shape), axes, op)
+    return _with_dilation(input, rate, _base_paddings(padding, rate, filter_shape), axes, op)
 
 
 def _spatial_axes(spatial_dims, count, data_format):
@@ -59,7 +59,7 @@ def _base_paddings(padding, rate, filter_shape):
     return np.stack([extra // 2, extra - extra // 2], axis=1).astype(np.int32)
 
 
-def _dilated(input, rate, base_paddings, axes, op):
+def _with_dilation(input, rate, base_paddings, axes, op):
     extents = input.shape.extents
     if extents is not None and None not in [extents[axis] for axis in axes]:
         sizes = np.array([extents[axis] for axis in axes], np.int32)

@@ -23,7 +23,7 @@ def _accumulator(ctx: Any, make: Any, dtype: Any, shape: TensorShape, container:
     return accumulator
 
 
-def _typed(handle: Any, dtype: Any) -> Any:
+def _of_type(handle: Any, dtype: Any) -> Any:
     """The accumulator; InvalidArgumentError if its gradients have another type."""
     handle = plain(handle)
     if handle.dtype is not dtype:
@@ -68,7 +68,7 @@ class _Apply:
     gradient = None
 
     def kernel(handle, local_step, gradient, dtype):
-        _typed(handle, dtype).apply(int(local_step), gradient)
+        _of_type(handle, dtype).apply(int(local_step), gradient)
         return ()
 
 
@@ -83,7 +83,7 @@ class _Take:
         return handle.op.attrs.get("shape", unknown_shape())
 
     def kernel(handle, num_required, ctx, dtype):
-        return _typed(handle, dtype).take(ctx.step, int(num_required))
+        return _of_type(handle, dtype).take(ctx.step, int(num_required))
 
 
 class _Count:
@@ -145,7 +145,7 @@ class SparseAccumulatorApplyGradient:
 
     def kernel(handle, local_step, gradient_indices, gradient_values, gradient_shape, dtype, has_known_shape):
         shape = gradient_shape if has_known_shape else gradient_shape[:0]
-        _typed(handle, dtype).apply(int(local_step), gradient_indices, gradient_values, shape)
+        _of_type(handle, dtype).apply(int(local_step), gradient_indices, gradient_values, shape)
         return ()
 
 
@@ -163,4 +163,4 @@ class SparseAccumulatorTakeGradient:
         return [[None], values, [whole.ndims or None]]
 
     def kernel(handle, num_required, ctx, dtype):
-        return _typed(handle, dtype).take(ctx.step, int(num_required))
+        return _of_type(handle, dtype).take(ctx.step, int(num_required))

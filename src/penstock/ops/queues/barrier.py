@@ -133,28 +133,28 @@ class Barrier:
         """The name of the node that makes the barrier."""
         return self._barrier_ref.op.name
 
-    def _named(self, what: str, name: str | None) -> str:
+    def _name_for(self, what: str, name: str | None) -> str:
         return name or f"{self.name.split('/')[-1]}_{what}"
 
     def insert_many(self, component_index: int, keys: Any, values: Any, name: str | None = None) -> Operation:
         """An operation that gives the elements of ``keys`` one of their components."""
-        return BarrierInsertMany(self._barrier_ref, keys, values, component_index=component_index, name=self._named("BarrierInsertMany", name))
+        return BarrierInsertMany(self._barrier_ref, keys, values, component_index=component_index, name=self._name_for("BarrierInsertMany", name))
 
     def take_many(self, num_elements: Any, allow_small_batch: bool = False, timeout: int | None = None, name: str | None = None) -> Any:
         """(indices, keys, values) of complete elements, when there are ``num_elements``."""
         indices, keys, values = BarrierTakeMany(
             self._barrier_ref, num_elements, component_types=self._types, allow_small_batch=allow_small_batch, timeout_ms=timeout,
-            name=self._named("BarrierTakeMany", name))
+            name=self._name_for("BarrierTakeMany", name))
         return _Taken(indices, keys, values)
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
         """An operation that forbids new keys."""
-        return BarrierClose(self._barrier_ref, cancel_pending_enqueues=cancel_pending_enqueues, name=self._named("BarrierClose", name))
+        return BarrierClose(self._barrier_ref, cancel_pending_enqueues=cancel_pending_enqueues, name=self._name_for("BarrierClose", name))
 
     def ready_size(self, name: str | None = None) -> Tensor:
         """How many elements are complete."""
-        return BarrierReadySize(self._barrier_ref, name=self._named("BarrierReadySize", name))
+        return BarrierReadySize(self._barrier_ref, name=self._name_for("BarrierReadySize", name))
 
     def incomplete_size(self, name: str | None = None) -> Tensor:
         """How many elements lack components."""
-        return BarrierIncompleteSize(self._barrier_ref, name=self._named("BarrierIncompleteSize", name))
+        return BarrierIncompleteSize(self._barrier_ref, name=self._name_for("BarrierIncompleteSize", name))

@@ -100,7 +100,7 @@ PriorityQueue, PriorityQueueV2 = two_forms("PriorityQueue", "-> handle: HANDLE",
                                            **{**CREATION, "component_types": Attr("list(type)", ()), "shapes": Attr("list(shape)")})
 
 
-def _checked(handle: Any, given: list[dt.DType], form: str) -> Any:
+def _check_types(handle: Any, given: list[dt.DType], form: str) -> Any:
     """The queue; InvalidArgumentError if its elements have other types than the node expects."""
     handle = plain(handle)
     if list(handle.dtypes) != list(given):
@@ -124,7 +124,7 @@ class _Enqueue:
 
     def kernel(handle, components, ctx, Tcomponents, timeout_ms):
         no_timeout(timeout_ms)
-        handle = _checked(handle, Tcomponents, "{}->")
+        handle = _check_types(handle, Tcomponents, "{}->")
         handle.enqueue(ctx.step, tuple(components))
         return ()
 
@@ -138,7 +138,7 @@ class _EnqueueMany:
 
     def kernel(handle, components, ctx, Tcomponents, timeout_ms):
         no_timeout(timeout_ms)
-        handle = _checked(handle, Tcomponents, "{}->")
+        handle = _check_types(handle, Tcomponents, "{}->")
         handle.enqueue_many(ctx.step, tuple(components))
         return ()
 
@@ -156,7 +156,7 @@ def component_shapes(handle: Tensor, component_types: Any) -> list[TensorShape]:
     return shapes if len(shapes) == len(component_types) else [unknown_shape() for _ in component_types]
 
 
-def _batched(handle: Tensor, component_types: Any, length: int | None) -> list[TensorShape]:
+def _batch_shapes(handle: Tensor, component_types: Any, length: int | None) -> list[TensorShape]:
     if not handle.op.attrs.get("shapes"):
         return [unknown_shape() for _ in component_types]
     return [TensorShape([length]).concatenate(shape) for shape in component_shapes(handle, component_types)]
@@ -189,7 +189,7 @@ class _Dequeue:
 
     def kernel(handle, ctx, component_types, timeout_ms):
         no_timeout(timeout_ms)
-        handle = _checked(handle, component_types, "resource->{}")
+        handle = _check_types(handle, component_types, "resource->{}")
         return handle.dequeue(ctx.step)
 
 
@@ -200,11 +200,11 @@ class _DequeueMany:
     gradient = None
 
     def shape(handle, n, component_types):
-        return _batched(handle, component_types, _known_length(n))
+        return _batch_shapes(handle, component_types, _known_length(n))
 
     def kernel(handle, n, ctx, component_types, timeout_ms):
         no_timeout(timeout_ms)
-        handle = _checked(handle, component_types, "resource->{}")
+        handle = _check_types(handle, component_types, "resource->{}")
         return handle.dequeue_many(ctx.step, _check_length(handle, n))
 
 
@@ -216,11 +216,11 @@ class _DequeueUpTo:
 
     def shape(handle, n, component_types):
         _known_length(n)
-        return _batched(handle, component_types, None)
+        return _batch_shapes(handle, component_types, None)
 
     def kernel(handle, n, ctx, component_types, timeout_ms):
         no_timeout(timeout_ms)
-        handle = _checked(handle, component_types, "resource->{}")
+        handle = _check_types(handle, component_types, "resource->{}")
         return handle.dequeue_up_to(ctx.step, _check_length(handle, n))
 
 

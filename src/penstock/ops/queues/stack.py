@@ -49,7 +49,7 @@ class TensorStack:
             raise KernelError(InvalidArgumentError, f"Stack[{self.name}] has already been closed.")
 
 
-def _typed(handle: Any, dtype: DType) -> TensorStack:
+def _of_type(handle: Any, dtype: DType) -> TensorStack:
     stack: TensorStack = plain(handle)
     if stack.dtype is not dtype:
         raise invalid_argument(f"Stack[{stack.name}] holds {stack.dtype.name}, not {dtype.name}")
@@ -89,7 +89,7 @@ class _Push:
     gradient = None
 
     def kernel(handle, elem, T):
-        _typed(handle, T).push(elem)
+        _of_type(handle, T).push(elem)
         return elem
 
 
@@ -101,7 +101,7 @@ class _Pop:
     gradient = None
 
     def kernel(handle, elem_type):
-        return np.asarray(_typed(handle, elem_type).pop(), elem_type.np)
+        return np.asarray(_of_type(handle, elem_type).pop(), elem_type.np)
 
 
 class _Close:

@@ -118,20 +118,20 @@ class MapStagingArea(BaseStagingArea):
         tensors, indices = self._components(vals, indices)
         return self._op(self._ops["stage"], key, indices, tensors, name=name, what="put")
 
-    def _chosen(self, indices: Any) -> list[int]:
+    def _positions(self, indices: Any) -> list[int]:
         if indices is None:
             return list(range(len(self._dtypes)))
         return [self._names.index(index) if isinstance(index, str) and self._names else int(index) for index in indices]
 
     def peek(self, key: Any, indices: Any = None, name: str | None = None) -> Any:
         """Components of the element of ``key``, which stay."""
-        chosen = self._chosen(indices)
+        chosen = self._positions(indices)
         dtypes = [self._dtypes[index] for index in chosen]
         return self._as_element(self._op(self._ops["peek"], key, chosen, dtypes=dtypes, name=name, what="pop"), chosen)
 
     def get(self, key: Any = None, indices: Any = None, name: str | None = None) -> Any:
         """(key, components) of the element of ``key``, or of any element (the one with the smallest key, if the area is ordered)."""
-        chosen = self._chosen(indices)
+        chosen = self._positions(indices)
         dtypes = [self._dtypes[index] for index in chosen]
         if key is None:
             key, tensors = self._op(self._ops["unstage_any"], chosen, dtypes=dtypes, name=name, what="get_nokey")

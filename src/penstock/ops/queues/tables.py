@@ -20,7 +20,7 @@ _CREATION: dict[str, Any] = {**SHARING, "use_node_name_sharing": False, "key_dty
 _KIND = "LookupTable"  # of resource: tables of all kinds share their names
 
 
-def _checked(table: Any, key_dtype: DType, value_dtype: DType) -> Any:
+def _check_types(table: Any, key_dtype: DType, value_dtype: DType) -> Any:
     """A table that was made or found; InvalidArgumentError if it has other types than the node asks for."""
     if (table.key_dtype, table.value_dtype) != (key_dtype, value_dtype):
         raise invalid_argument(f"Conflicting key/value dtypes {key_dtype.name}->{value_dtype.name} with {table.key_dtype.name}-"
@@ -38,7 +38,7 @@ class _HashTable:
     def kernel(ctx, container, shared_name, use_node_name_sharing, key_dtype, value_dtype):
         table = made(ctx, _KIND, container, shared_name, lambda name: tables.StaticTable(name, key_dtype, value_dtype),
                      use_node_name_sharing)
-        return _checked(table, key_dtype, value_dtype)
+        return _check_types(table, key_dtype, value_dtype)
 
 
 class _MutableHashTable:
@@ -50,7 +50,7 @@ class _MutableHashTable:
 
     def kernel(ctx, container, shared_name, use_node_name_sharing, key_dtype, value_dtype):
         table = made(ctx, _KIND, container, shared_name, lambda name: tables.LookupTable(name, key_dtype, value_dtype), use_node_name_sharing)
-        return _checked(table, key_dtype, value_dtype)
+        return _check_types(table, key_dtype, value_dtype)
 
 
 class _MutableHashTableOfTensors:
@@ -65,7 +65,7 @@ class _MutableHashTableOfTensors:
             raise invalid_argument(f"Default value must be a vector, got shape {value_shape}")
         table = made(ctx, _KIND, container, shared_name, lambda name: tables.LookupTable(name, key_dtype, value_dtype, value_shape.extents),
                      use_node_name_sharing)
-        return _checked(table, key_dtype, value_dtype)
+        return _check_types(table, key_dtype, value_dtype)
 
 
 _, HashTableV2 = two_forms("HashTable", "-> table_handle: HANDLE", _HashTable, **_CREATION)
@@ -81,7 +81,7 @@ def _dense(ctx: Any, sharing: tuple[str, str, bool], dtypes: tuple[DType, DType]
         raise invalid_argument(f"Number of buckets must be at least 4 and a power of 2, got: {buckets}")
     container, shared_name, by_node = sharing
     table = made(ctx, _KIND, container, shared_name, lambda name: tables.DenseTable(name, *dtypes, value_shape.extents or (), *reserved), by_node)
-    return _checked(table, *dtypes)
+    return _check_types(table, *dtypes)
 
 
 @op("MutableDenseHashTable", "empty_key: key_dtype -> table_handle: Ref(string)", **_DENSE)
@@ -111,7 +111,7 @@ class MutableDenseHashTableV2:
 
 # --- reading and writing ---------------------------------------------------------------------------------------------
 
-def _described(handle: Tensor, key_dtype: DType | None = None, value_dtype: DType | None = None) -> tuple[TensorShape, TensorShape]:
+def _key_and_value_shapes(handle: Tensor, key_dtype: DType | None = None, value_dtype: DType | None = None) -> tuple[TensorShape, TensorShape]:
     """The shapes of a key and of a value, as far as the handle's own node tells them; ValueError if its types are others."""
     attrs = handle.op.attrs
     if "key_dtype" not in attrs:
@@ -123,7 +123,7 @@ def _described(handle: Tensor, key_dtype: DType | None = None, value_dtype: DTyp
     return key_shape, attrs.get("value_shape", scalar())
 
 
-def _typed(handle: Any, key_dtype: DType, value_dtype: DType) -> Any:
+def _of_types(handle: Any, key_dtype: DType, value_dtype: DType) -> Any:
     """The table; InvalidArgumentError if its keys or values have other types than the node expects."""
     table = plain(handle)
     if (table.key_dtype, table.value_dtype) != (key_dtype, value_dtype):
@@ -148,11 +148,11 @@ class _Find:
     gradient = None
 
     def shape(table_handle, keys, Tin, Tout):
-        key_shape, value_shape = _described(table_handle, Tin, Tout)
+        key_shape, value_shape = _key_and_value_shapes(table_handle, Tin, Tout)
         return _batch(keys, key_shape).concatenate(value_shape)
 
     def kernel(table_handle, keys, default_value, Tin, Tout):
-        return _typed(table_handle, Tin, Tout).find(keys, default_value)
+        return _of_types(table_handle, Tin, Tout).find(keys, default_value)
 
 
 class _Filling:
@@ -160,7 +160,7 @@ class _Filling:
     gradient = None
 
     def shape(table_handle, keys, Tin, Tout):
-        _batch(keys, _described(table_handle, Tin, Tout)[0])
+        _batch(keys, _key_and_value_shapes(table_handle, Tin, Tout)[0])
         return []
 
 
@@ -168,7 +168,7 @@ class _Insert(_Filling):
     """Adds entries, or changes the values of keys that are there."""
 
     def kernel(table_handle, keys, values, Tin, Tout):
-        _typed(table_handle, Tin, Tout).insert(keys, values)
+        _of_types(table_handle, Tin, Tout).insert(keys, values)
         return ()
 
 
@@ -176,7 +176,7 @@ class _Import(_Filling):
     """Replaces all entries of a table."""
 
     def kernel(table_handle, keys, values, Tin, Tout):
-        _typed(table_handle, Tin, Tout).replace(keys, values)
+        _of_types(table_handle, Tin, Tout).replace(keys, values)
         return ()
 
 
@@ -187,10 +187,10 @@ class _Export:
     gradient = None
 
     def shape(table_handle, Tkeys, Tvalues):
-        return [TensorShape([None]).concatenate(shape) for shape in _described(table_handle, Tkeys, Tvalues)]
+        return [TensorShape([None]).concatenate(shape) for shape in _key_and_value_shapes(table_handle, Tkeys, Tvalues)]
 
     def kernel(table_handle, Tkeys, Tvalues):
-        return _typed(table_handle, Tkeys, Tvalues).export()
+        return _of_types(table_handle, Tkeys, Tvalues).export()
 
 
 class _Size:
@@ -237,7 +237,7 @@ class _Initialize:
     gradient = None
 
     def kernel(table_handle, keys, values, Tkey, Tval):
-        _typed(table_handle, Tkey, Tval).initialize(keys, values)
+        _of_types(table_handle, Tkey, Tval).initialize(keys, values)
         return ()
 
 

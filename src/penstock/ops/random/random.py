@@ -300,16 +300,17 @@ def random_uniform(shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any =
 def random_normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = dt.float32, seed: int | None = None,
                   name: str | None = None) -> Tensor:
     """``tf.random_normal``: numbers drawn from a normal distribution."""
-    return _scaled(RandomStandardNormal, "random_normal", shape, mean, stddev, dtype, seed, name)
+    return _scale_and_shift(RandomStandardNormal, "random_normal", shape, mean, stddev, dtype, seed, name)
 
 
 def truncated_normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = dt.float32, seed: int | None = None,
                      name: str | None = None) -> Tensor:
     """``tf.truncated_normal``: as ``random_normal``, but never more than two standard deviations off the mean."""
-    return _scaled(TruncatedNormal, "truncated_normal", shape, mean, stddev, dtype, seed, name)
+    return _scale_and_shift(TruncatedNormal, "truncated_normal", shape, mean, stddev, dtype, seed, name)
 
 
-def _scaled(definition: Any, default_name: str, shape: Any, mean: Any, stddev: Any, dtype: Any, seed: int | None, name: str | None) -> Tensor:
+def _scale_and_shift(definition: Any, default_name: str, shape: Any, mean: Any, stddev: Any, dtype: Any, seed: int | None,
+                     name: str | None) -> Tensor:
     dtype = as_dtype(dtype)
     with name_scope(name, default_name, [shape, mean, stddev]) as scope:
         shape, mean, stddev = shape_tensor(shape), to_tensor(mean, dtype, "mean"), to_tensor(stddev, dtype, "stddev")

@@ -14,7 +14,7 @@ from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.ops.array.shape_ops import INDEX_32, INDEX_64, known_shape
-from penstock.ops.common import FLOATS, INDEX, REAL
+from penstock.ops.common import FLOATS, INDEX, REAL, shape_text
 from penstock.ops.math.elementwise import Add, Mul, Sub
 from penstock.ops.random import distributions
 from penstock.ops.random.philox import Philox
@@ -25,7 +25,7 @@ FLOAT_DEFAULT = types(*FLOATS, default=dt.float32)
 
 def _generator(seed: np.ndarray) -> Philox:
     if np.shape(seed) != (2,):
-        raise invalid_argument(f"seed must have shape [2], not [{','.join(map(str, np.shape(seed)))}]")
+        raise invalid_argument(f"seed must have shape [2], not {shape_text(seed)}")
     return Philox.stateless(int(seed[0]), int(seed[1]))
 
 
@@ -117,16 +117,16 @@ def stateless_random_uniform(shape: Any, seed: Any, minval: Any = 0, maxval: Any
 
 def stateless_random_normal(shape: Any, seed: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = dt.float32, name: str | None = None) -> Tensor:
     """``tf.random.stateless_normal``: normal numbers, decided by ``seed`` (two integers) alone."""
-    return _scaled(StatelessRandomNormal, "stateless_random_normal", shape, seed, mean, stddev, dtype, name)
+    return _scale_and_shift(StatelessRandomNormal, "stateless_random_normal", shape, seed, mean, stddev, dtype, name)
 
 
 def stateless_truncated_normal(shape: Any, seed: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = dt.float32,
                                name: str | None = None) -> Tensor:
     """``tf.random.stateless_truncated_normal``: normal numbers within two standard deviations, decided by ``seed`` alone."""
-    return _scaled(StatelessTruncatedNormal, "stateless_truncated_normal", shape, seed, mean, stddev, dtype, name)
+    return _scale_and_shift(StatelessTruncatedNormal, "stateless_truncated_normal", shape, seed, mean, stddev, dtype, name)
 
 
-def _scaled(definition: Any, default_name: str, shape: Any, seed: Any, mean: Any, stddev: Any, dtype: Any, name: str | None) -> Tensor:
+def _scale_and_shift(definition: Any, default_name: str, shape: Any, seed: Any, mean: Any, stddev: Any, dtype: Any, name: str | None) -> Tensor:
     dtype = as_dtype(dtype)
     with name_scope(name, default_name, [shape, seed, mean, stddev]) as scope:
         shape, mean, stddev = shape_tensor(shape), to_tensor(mean, dtype, "mean"), to_tensor(stddev, dtype, "stddev")

@@ -54,7 +54,7 @@ def embedding_lookup(params: Any, ids: Any, partition_strategy: str = "mod", nam
         if len(parts) == 1:
             with _beside(parts[0]):
                 rows = gather(parts[0], ids, name=scope)
-                rows = _clipped(rows, ids, max_norm)
+                rows = _clip_rows(rows, ids, max_norm)
             return identity(rows)
         return _lookup_in_parts(parts, ids, partition_strategy, max_norm, scope)
 
@@ -76,7 +76,7 @@ def _beside(part: Any) -> AbstractContextManager[Any]:
     return colocate_with(part.op) if hasattr(part, "op") else nullcontext()
 
 
-def _clipped(rows: Tensor, ids: Tensor, max_norm: Any) -> Tensor:
+def _clip_rows(rows: Tensor, ids: Tensor, max_norm: Any) -> Tensor:
     """The rows, none longer than ``max_norm``."""
     if max_norm is None:
         return rows
@@ -92,7 +92,7 @@ def _lookup_in_parts(parts: list[Any], ids: Tensor, strategy: str, max_norm: Any
     embeddings = []
     for part, rows in zip(parts, rows_of):
         with _beside(part):
-            embeddings.append(_clipped(gather(part, rows), rows, max_norm))
+            embeddings.append(_clip_rows(gather(part, rows), rows, max_norm))
     together = parallel_stitch(places_of, embeddings, name=scope)
     element = _element_shape(parts)
     known = element.is_fully_defined()
@@ -150,7 +150,7 @@ def embedding_lookup_sparse(params: Any, sp_ids: Any, sp_weights: Any, partition
         if sp_weights is None:
             combine = {"sum": sparse_segment_sum, "mean": sparse_segment_mean, "sqrtn": sparse_segment_sqrt_n}[combiner]
             return combine(rows, places, segments, name=scope)
-        return _weighted(gather(rows, places), sp_weights.values, segments, combiner, scope)
+        return _combine_weighted(gather(rows, places), sp_weights.values, segments, combiner, scope)
 
 
 def _check_weights(sp_ids: SparseTensor, sp_weights: Any) -> None:
@@ -160,7 +160,7 @@ def _check_weights(sp_ids: SparseTensor, sp_weights: Any) -> None:
         mine.shape.assert_is_compatible_with(other.shape)
 
 
-def _weighted(rows: Tensor, weights: Tensor, segments: Tensor, combiner: str, scope: str) -> Tensor:
+def _combine_weighted(rows: Tensor, weights: Tensor, segments: Tensor, combiner: str, scope: str) -> Tensor:
     weights = cast(weights, rows.dtype.base_dtype)
     for _ in range(rows.shape.ndims - 1):
         weights = expand_dims(weights, -1)
@@ -187,7 +187,7 @@ def safe_embedding_lookup_sparse(embedding_weights: Any, sparse_ids: SparseTenso
         sparse_ids = sparse_reshape(sparse_ids, flat_shape)
         if sparse_weights is not None:
             sparse_weights = SparseTensor(sparse_ids.indices, sparse_weights.values, sparse_ids.dense_shape)
-        sparse_ids, sparse_weights = _pruned(sparse_ids, sparse_weights, combiner)
+        sparse_ids, sparse_weights = _without_invalid_ids(sparse_ids, sparse_weights, combiner)
         sparse_ids, empty = sparse_fill_empty_rows(sparse_ids, 0 if default_id is None else default_id)
         if sparse_weights is not None:
             sparse_weights, _ = sparse_fill_empty_rows(sparse_weights, 1.0)
@@ -202,7 +202,7 @@ def safe_embedding_lookup_sparse(embedding_weights: Any, sparse_ids: SparseTenso
         return final
 
 
-def _pruned(ids: SparseTensor, weights: Any, combiner: str) -> tuple[SparseTensor, Any]:
+def _without_invalid_ids(ids: SparseTensor, weights: Any, combiner: str) -> tuple[SparseTensor, Any]:
     """Without the ids below 0, and without weights up to 0, which would spoil a mean."""
     valid = greater_equal(ids.values, 0)
     if weights is not None and combiner != "sum":

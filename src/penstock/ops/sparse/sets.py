@@ -44,7 +44,7 @@ def _sparse_sets(indices: np.ndarray, values: np.ndarray, shape: np.ndarray, val
     return sets, tuple(int(extent) for extent in shape[:-1])
 
 
-def _combined(first: tuple[Sets, tuple], second: tuple[Sets, tuple], set_operation: str, dtype: np.dtype) -> Any:
+def _combine_sets(first: tuple[Sets, tuple], second: tuple[Sets, tuple], set_operation: str, dtype: np.dtype) -> Any:
     """The sparse tensor of the sets that result, each in sorted order."""
     combine = _COMBINE.get(set_operation)
     if combine is None:
@@ -80,7 +80,7 @@ class DenseToDenseSetOperation:
         return new_sparse(_dense_rank(set2) if rank is None else rank)
 
     def kernel(set1, set2, set_operation):
-        return _combined(_dense_sets(set1), _dense_sets(set2), set_operation, set1.dtype)
+        return _combine_sets(_dense_sets(set1), _dense_sets(set2), set_operation, set1.dtype)
 
 
 @op("DenseToSparseSetOperation", f"set1: T, set2_indices: int64, set2_values: T, set2_shape: int64 -> {_RESULT}",
@@ -97,7 +97,7 @@ class DenseToSparseSetOperation:
 
     def kernel(set1, set2_indices, set2_values, set2_shape, set_operation, validate_indices):
         second = _sparse_sets(set2_indices, set2_values, set2_shape, validate_indices)
-        return _combined(_dense_sets(set1), second, set_operation, set1.dtype)
+        return _combine_sets(_dense_sets(set1), second, set_operation, set1.dtype)
 
 
 @op("SparseToSparseSetOperation", "set1_indices: int64, set1_values: T, set1_shape: int64, set2_indices: int64, set2_values: T, "
@@ -115,7 +115,7 @@ class SparseToSparseSetOperation:
     def kernel(set1_indices, set1_values, set1_shape, set2_indices, set2_values, set2_shape, set_operation, validate_indices):
         first = _sparse_sets(set1_indices, set1_values, set1_shape, validate_indices)
         second = _sparse_sets(set2_indices, set2_values, set2_shape, validate_indices)
-        return _combined(first, second, set_operation, set1_values.dtype)
+        return _combine_sets(first, second, set_operation, set1_values.dtype)
 
 
 @op("SetSize", "set_indices: int64, set_values: T, set_shape: int64 -> size: int32", validate_indices=True, T=_ELEMENTS)

@@ -44,7 +44,7 @@ def _sparse_column(indices: np.ndarray, values: np.ndarray, batch: int) -> list[
     return rows
 
 
-def _hashed(features: tuple[int, ...], hash_key: int, num_buckets: int) -> int:
+def _hash_features(features: tuple[int, ...], hash_key: int, num_buckets: int) -> int:
     total = hash_key & _64_BITS
     for feature in features:
         total = combine_fingerprints(total, feature)
@@ -102,13 +102,13 @@ class SparseCross:
             number = -1
             for number, features in enumerate(itertools.product(*[column[row] for column in prepared])):
                 places.append((row, number))
-                crosses.append(_hashed(features, hash_key, num_buckets) if hashed_output else b"_X_".join(features))
+                crosses.append(_hash_features(features, hash_key, num_buckets) if hashed_output else b"_X_".join(features))
             longest = max(longest, number + 1)
         crossed_values = np.array(crosses, np.int64) if hashed_output else strings(crosses)
         return np.array(places, np.int64).reshape(-1, 2), crossed_values, np.array([batch, longest], np.int64)
 
 
-def _crossed(inputs: Any, hashed: bool, num_buckets: int, hash_key: int | None, name: str | None) -> SparseTensor:
+def _cross(inputs: Any, hashed: bool, num_buckets: int, hash_key: int | None, name: str | None) -> SparseTensor:
     if not isinstance(inputs, (list, tuple)):
         raise TypeError("Inputs must be a list")
     sparse = [as_sparse(one) for one in inputs if isinstance(one, (SparseTensor, SparseTensorValue))]
@@ -129,9 +129,9 @@ def _feature(tensor: Any) -> Any:
 
 def sparse_cross(inputs: Any, name: str | None = None) -> SparseTensor:
     """``tf.sparse.cross``: the crosses as strings, joined by "_X_"."""
-    return _crossed(inputs, False, 0, None, name)
+    return _cross(inputs, False, 0, None, name)
 
 
 def sparse_cross_hashed(inputs: Any, num_buckets: int = 0, hash_key: int | None = None, name: str | None = None) -> SparseTensor:
     """``tf.sparse.cross_hashed``: the crosses as numbers, below ``num_buckets`` if that is not 0."""
-    return _crossed(inputs, True, num_buckets, hash_key, name)
+    return _cross(inputs, True, num_buckets, hash_key, name)

@@ -131,10 +131,10 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
     new_shape = cast(to_tensor(shape), dt.int64)
     with name_scope(name, "SparseReshape", [sparse.indices]) as scope:
         indices, dense_shape = SparseReshape(sparse.indices, sparse.dense_shape, new_shape, name=scope)
-        return SparseTensor(indices, identity(sparse.values), _reshaped(sparse, shape, dense_shape))
+        return SparseTensor(indices, identity(sparse.values), _reshaped_shape(sparse, shape, dense_shape))
 
 
-def _reshaped(sparse: SparseTensor, shape: Any, dense_shape: Tensor) -> Any:
+def _reshaped_shape(sparse: SparseTensor, shape: Any, dense_shape: Tensor) -> Any:
     """The new dense shape: a constant where both shapes are known while building."""
     old, given = sparse.shape.num_elements(), list(shape) if isinstance(shape, (list, tuple)) else None
     if old is None or given is None or any(isinstance(extent, Tensor) for extent in given):

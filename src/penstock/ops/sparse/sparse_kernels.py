@@ -7,20 +7,20 @@ import numpy as np
 
 from penstock.errors import invalid_argument
 from penstock.graph.node import Tensor
-from penstock.graph.shape import TensorShape
+from penstock.graph.shape import TensorShape, brackets
 
 
 def entries_shape(indices: Tensor, values: Tensor | None = None, dense_shape: Tensor | None = None) -> tuple[Any, Any]:
     """(number of entries, rank) of a sparse tensor as far as they are known; ValueError if its parts contradict each other."""
     count, rank = indices.shape.with_rank(2).extents  # type: ignore[misc]
     if values is not None:
-        count = _merged(count, values.shape.with_rank(1).extents[0], "entries")  # type: ignore[index]
+        count = _merge_extents(count, values.shape.with_rank(1).extents[0], "entries")  # type: ignore[index]
     if dense_shape is not None:
-        rank = _merged(rank, dense_shape.shape.with_rank(1).extents[0], "dimensions")  # type: ignore[index]
+        rank = _merge_extents(rank, dense_shape.shape.with_rank(1).extents[0], "dimensions")  # type: ignore[index]
     return count, rank
 
 
-def _merged(a: int | None, b: int | None, what: str) -> int | None:
+def _merge_extents(a: int | None, b: int | None, what: str) -> int | None:
     if a is not None and b is not None and a != b:
         raise ValueError(f"Number of {what} in the parts of a sparse tensor must match: {a} and {b}")
     return b if a is None else a
@@ -33,7 +33,7 @@ def new_sparse(rank: int | None, entries: int | None = None) -> list[TensorShape
 
 def text(numbers: Any) -> str:
     """Numbers as TensorFlow lists them in messages: ``[1,2]``."""
-    return "[" + ",".join(str(int(number)) for number in np.atleast_1d(numbers)) + "]"
+    return brackets(np.atleast_1d(numbers).astype(np.int64).tolist())
 
 
 def check_parts(indices: np.ndarray, values: np.ndarray, dense_shape: np.ndarray) -> None:

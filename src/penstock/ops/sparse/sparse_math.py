@@ -189,7 +189,7 @@ def _dense_at_entries(sp_indices: np.ndarray, sp_values: np.ndarray, sp_shape: n
         spread = np.broadcast_to(dense, target)
     except ValueError:
         raise invalid_argument("SparseDenseBinaryOpShared broadcasts dense to sparse only; got incompatible shapes: "
-                               f"[{','.join(map(str, target))}] vs. {text(np.shape(dense))}") from None
+                               f"{text(target)} vs. {text(np.shape(dense))}") from None
     return spread[tuple(sp_indices.T)]
 
 

@@ -58,7 +58,7 @@ def _together(pieces: list[Parts], leading: tuple[int, ...], dtype: np.dtype) ->
             np.concatenate([np.array(leading, np.int64), longest]).astype(np.int64))
 
 
-def _serialized(pieces: list[Parts], out_type: Any) -> np.ndarray:
+def _serialize_pieces(pieces: list[Parts], out_type: Any) -> np.ndarray:
     """Three strings, or three variants that hold the arrays themselves, per sparse tensor."""
     result = np.empty(3 * len(pieces), object)
     for place, part in enumerate(part for piece in pieces for part in piece):
@@ -73,8 +73,8 @@ def _array(serialized: bytes) -> np.ndarray:
         raise invalid_argument("Could not parse a serialized part of a SparseTensor") from None
 
 
-def _deserialized(serialized: np.ndarray, dtype: Any) -> list[Parts]:
-    """The inverse of ``_serialized``."""
+def _deserialize_pieces(serialized: np.ndarray, dtype: Any) -> list[Parts]:
+    """The inverse of ``_serialize_pieces``."""
     tensors = []
     for number, three in enumerate(serialized.reshape(-1, 3)):
         indices, values, shape = (_array(part) if isinstance(part, bytes) else part for part in three)
@@ -104,7 +104,7 @@ class SerializeSparse:
 
     def kernel(sparse_indices, sparse_values, sparse_shape, out_type):
         check_parts(sparse_indices, sparse_values, sparse_shape)
-        return _serialized([(sparse_indices, sparse_values, sparse_shape)], out_type)
+        return _serialize_pieces([(sparse_indices, sparse_values, sparse_shape)], out_type)
 
 
 @op("SerializeManySparse", f"{_SPARSE} -> serialized_sparse: out_type", T=TYPE, out_type=_FORM)
@@ -118,7 +118,7 @@ class SerializeManySparse:
         return [None, 3]
 
     def kernel(sparse_indices, sparse_values, sparse_shape, out_type):
-        return _serialized(_rows(sparse_indices, sparse_values, sparse_shape), out_type).reshape(-1, 3)
+        return _serialize_pieces(_rows(sparse_indices, sparse_values, sparse_shape), out_type).reshape(-1, 3)
 
 
 @op("DeserializeManySparse", f"serialized_sparse: string -> {_OUTPUT}", dtype=TYPE)
@@ -132,7 +132,7 @@ class DeserializeManySparse:
         return new_sparse(None)
 
     def kernel(serialized_sparse, dtype):
-        return _together(_deserialized(serialized_sparse, dtype), (len(serialized_sparse),), dtype.np)
+        return _together(_deserialize_pieces(serialized_sparse, dtype), (len(serialized_sparse),), dtype.np)
 
 
 @op("DeserializeSparse", f"serialized_sparse: Tserialized -> {_OUTPUT}", dtype=TYPE, Tserialized=_FORM)
@@ -148,7 +148,7 @@ class DeserializeSparse:
         return new_sparse(None)
 
     def kernel(serialized_sparse, dtype):
-        return _together(_deserialized(serialized_sparse, dtype), serialized_sparse.shape[:-1], dtype.np)
+        return _together(_deserialize_pieces(serialized_sparse, dtype), serialized_sparse.shape[:-1], dtype.np)
 
 
 # --- handles ---------------------------------------------------------------------------------------------------------
@@ -243,12 +243,12 @@ def serialize_many_sparse(sp_input: Any, name: str | None = None, out_type: Any 
 
 def deserialize_many_sparse(serialized_sparse: Any, dtype: Any, rank: int | None = None, name: str | None = None) -> SparseTensor:
     """``tf.deserialize_many_sparse``: the sparse tensors as rows of one; ``rank`` is what is known of the result's rank."""
-    return _ranked(DeserializeManySparse(serialized_sparse, dtype=dtype, name=name), rank)
+    return _with_rank(DeserializeManySparse(serialized_sparse, dtype=dtype, name=name), rank)
 
 
 def deserialize_sparse(serialized_sparse: Any, dtype: Any, rank: int | None = None, name: str | None = None) -> SparseTensor:
     """``tf.deserialize_sparse``: the inverse of ``serialize_sparse``, also for stacks of its results."""
-    return _ranked(DeserializeSparse(serialized_sparse, dtype=dtype, name=name), rank)
+    return _with_rank(DeserializeSparse(serialized_sparse, dtype=dtype, name=name), rank)
 
 
 def add_sparse_to_tensors_map(sp_input: Any, container: str = "", shared_name: str = "", name: str | None = None) -> Tensor:
@@ -267,10 +267,10 @@ def take_many_sparse_from_tensors_map(sparse_map_op: Operation, sparse_handles: 
     shared_name = sparse_map_op.attrs["shared_name"] or sparse_map_op.name
     result = TakeManySparseFromTensorsMap(sparse_handles, dtype=sparse_map_op.attrs["T"], shared_name=shared_name,
                                           container=sparse_map_op.attrs["container"], name=name)
-    return _ranked(result, rank)
+    return _with_rank(result, rank)
 
 
-def _ranked(result: list[Tensor], rank: int | None) -> SparseTensor:
+def _with_rank(result: list[Tensor], rank: int | None) -> SparseTensor:
     indices, values, shape = result
     indices.set_shape([None, rank])
     shape.set_shape([rank])

@@ -131,15 +131,15 @@ class DecodeCSV:
         delimiter, missing = text(field_delim), text(na_value)
         columns: list[list[Any]] = [[] for _ in OUT_TYPE]
         for index, record in enumerate(rows.reshape(-1)):
-            fields = _split(text(record), delimiter, use_quote_delim)
-            fields = _selected(fields, select_cols, len(OUT_TYPE), index)
+            fields = _fields_of(text(record), delimiter, use_quote_delim)
+            fields = _select_fields(fields, select_cols, len(OUT_TYPE), index)
             for place, (field, default, dtype) in enumerate(zip(fields, record_defaults, OUT_TYPE)):
                 columns[place].append(_field(field, default, dtype, place, index, missing))
         return tuple(strings(column, rows.shape) if dtype is dt.string else np.array(column, dtype.np).reshape(rows.shape)
                      for column, dtype in zip(columns, OUT_TYPE))
 
 
-def _selected(fields: list[bytes], select_cols: tuple[int, ...], count: int, record: int) -> list[bytes]:
+def _select_fields(fields: list[bytes], select_cols: tuple[int, ...], count: int, record: int) -> list[bytes]:
     if select_cols:
         fields = [fields[column] for column in select_cols if column < len(fields)]
     if len(fields) != count:
@@ -164,7 +164,7 @@ def _field(field: bytes, default: np.ndarray, dtype: dt.DType, place: int, recor
         raise invalid_argument(f"Field {place} in record {record} is not a valid {type_name(dtype)}: {field.decode('utf-8', 'replace')}") from None
 
 
-def _split(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
+def _fields_of(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
     """The fields of one record. A quoted field may hold delimiters and line ends, and quotes that are written twice."""
     record = record.rstrip(b"\r\n")
     if not quotes or b'"' not in record:
@@ -174,7 +174,7 @@ def _split(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
     fields, position = [], 0
     while True:
         quoted = record[position:position + 1] == b'"'
-        field, position = (_quoted if quoted else _unquoted)(record, position, delimiter)
+        field, position = (_read_quoted if quoted else _read_unquoted)(record, position, delimiter)
         fields.append(field)
         if position >= len(record):
             return fields
@@ -183,7 +183,7 @@ def _split(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
             return [*fields, b""]
 
 
-def _unquoted(record: bytes, start: int, delimiter: bytes) -> tuple[bytes, int]:
+def _read_unquoted(record: bytes, start: int, delimiter: bytes) -> tuple[bytes, int]:
     end = record.find(delimiter, start)
     end = len(record) if end < 0 else end
     if any(mark in record[start:end] for mark in (b'"', b"\n", b"\r")):
@@ -191,7 +191,7 @@ def _unquoted(record: bytes, start: int, delimiter: bytes) -> tuple[bytes, int]:
     return record[start:end], end
 
 
-def _quoted(record: bytes, start: int, delimiter: bytes) -> tuple[bytes, int]:
+def _read_quoted(record: bytes, start: int, delimiter: bytes) -> tuple[bytes, int]:
     end = start + 1
     while True:
         end = record.find(b'"', end)

@@ -52,7 +52,7 @@ def _parse(message: Any, content: Any) -> Any:
         raise invalid_argument(f"Could not parse example input, value: '{shown}'") from None
 
 
-def _named(names: Any, index: int) -> str:
+def _place(names: Any, index: int) -> str:
     names = np.asarray(names, object).reshape(-1)
     return f"Name: {_key(names[index]) if index < names.size else '<unknown>'}, "
 
@@ -73,7 +73,7 @@ def _rows(examples: list[Any], key: str, dtype: dt.DType, where: list[str], word
 _DENSE, _SPARSE = "Data type: {found} but expected type: {expected}", "Expected type: {expected}, Actual type: {found}"
 
 
-def _ragged(rows: list[np.ndarray | None], dtype: dt.DType) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _ragged_parts(rows: list[np.ndarray | None], dtype: dt.DType) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The (indices, values, shape) of rows with different lengths."""
     lengths = [0 if row is None else len(row) for row in rows]
     indices = np.empty((sum(lengths), 2), np.int64)
@@ -84,7 +84,7 @@ def _ragged(rows: list[np.ndarray | None], dtype: dt.DType) -> tuple[np.ndarray,
     return indices, values, np.array([len(rows), max(lengths, default=0)], np.int64)
 
 
-def _fixed(rows: list[np.ndarray | None], key: str, dtype: dt.DType, default: np.ndarray, shape: TensorShape, missing: list[str],
+def _stack_rows(rows: list[np.ndarray | None], key: str, dtype: dt.DType, default: np.ndarray, shape: TensorShape, missing: list[str],
            place: list[str], wording: str) -> np.ndarray:
     """One array of rows that all have this shape."""
     size, out = shape.num_elements(), []
@@ -100,7 +100,7 @@ def _fixed(rows: list[np.ndarray | None], key: str, dtype: dt.DType, default: np
     return (np.stack(out) if out else np.empty((0, size or 0), dtype.np)).reshape(len(rows), *(shape.extents or ()))
 
 
-def _padded(rows: list[np.ndarray | None], key: str, dtype: dt.DType, default: np.ndarray, shape: TensorShape, place: list[str]) -> np.ndarray:
+def _stack_padded(rows: list[np.ndarray | None], key: str, dtype: dt.DType, default: np.ndarray, shape: TensorShape, place: list[str]) -> np.ndarray:
     """One array of rows whose first axis may differ: the short ones are filled up with the default."""
     inner = shape[1:].as_list()
     width = int(np.prod(inner))
@@ -164,15 +164,15 @@ class ParseExample:
 
     def kernel(serialized, names, sparse_keys, dense_keys, dense_defaults, sparse_types, Tdense, dense_shapes):
         examples = [_parse(Example, item) for item in np.asarray(serialized, object)]
-        who = [_named(names, index) for index in range(len(examples))]
+        who = [_place(names, index) for index in range(len(examples))]
         sparse, dense = [], []
         for key, dtype in zip(map(_key, sparse_keys), sparse_types):
             place = [f"{name}Key: {key}, Index: {index}.  " for index, name in enumerate(who)]
-            sparse.append(_ragged(_rows(examples, key, dtype, place, _SPARSE), dtype))
+            sparse.append(_ragged_parts(_rows(examples, key, dtype, place, _SPARSE), dtype))
         for key, dtype, default, shape in zip(map(_key, dense_keys), Tdense, dense_defaults, dense_shapes):
             place = [f"{name}Key: {key}, Index: {index}.  " for index, name in enumerate(who)]
             rows = _rows(examples, key, dtype, place, _DENSE)
-            dense.append(_padded(rows, key, dtype, default, shape, place) if _variable(shape) else _fixed(
+            dense.append(_stack_padded(rows, key, dtype, default, shape, place) if _variable(shape) else _stack_rows(
                 rows, key, dtype, default, shape, who, place, "Number of {kind} values != expected.  Values size: {size} but output shape: {shape}"))
         return (*(part[0] for part in sparse), *(part[1] for part in sparse), *(part[2] for part in sparse), *dense)
 
@@ -202,11 +202,11 @@ class ParseSingleExample:
         examples = [_parse(Example, serialized)]
         sparse, dense = [], []
         for key, dtype in zip(map(_key, sparse_keys), sparse_types):
-            sparse.append(_ragged(_rows(examples, key, dtype, [f"Key: {key}.  "], _SPARSE), dtype))
+            sparse.append(_ragged_parts(_rows(examples, key, dtype, [f"Key: {key}.  "], _SPARSE), dtype))
         for key, dtype, default, shape in zip(map(_key, dense_keys), Tdense, dense_defaults, dense_shapes):
             place = [f"Key: {key}.  "]
             rows = _rows(examples, key, dtype, place, _DENSE)
-            dense.append((_padded(rows, key, dtype, default, shape, place) if _variable(shape) else _fixed(
+            dense.append((_stack_padded(rows, key, dtype, default, shape, place) if _variable(shape) else _stack_rows(
                 rows, key, dtype, default, shape, [""], place, "Can't parse serialized Example."))[0])
         return (*(part[0][:, 1:] for part in sparse), *(part[1] for part in sparse), *(part[2][1:] for part in sparse), *dense)
 
@@ -251,10 +251,11 @@ class ParseSingleSequenceExample:
                context_dense_shapes, feature_list_sparse_types, feature_list_dense_shapes):
         sequence = _parse(SequenceExample, serialized)
         context, lists, who = sequence.context.feature, sequence.feature_lists.feature_list, f"Name: {_key(debug_name)}, "
-        sparse = [_ragged([_context_values(context, _key(key), dtype, who)], dtype) for key, dtype in zip(context_sparse_keys, context_sparse_types)]
+        sparse = [_ragged_parts([_context_values(context, _key(key), dtype, who)], dtype)
+                  for key, dtype in zip(context_sparse_keys, context_sparse_types)]
         dense = [_dense_context(context, key, dtype, default, shape, who)
                  for key, dtype, default, shape in zip(map(_key, context_dense_keys), Tcontext_dense, context_dense_defaults, context_dense_shapes)]
-        ragged = [_ragged(_list_values(lists, _key(key), dtype, who), dtype)
+        ragged = [_ragged_parts(_list_values(lists, _key(key), dtype, who), dtype)
                   for key, dtype in zip(feature_list_sparse_keys, feature_list_sparse_types)]
         may_miss = {_key(key) for key in np.asarray(feature_list_dense_missing_assumed_empty, object).reshape(-1)}
         stacked = [_dense_list(lists, key, dtype, shape, who, may_miss)
@@ -276,7 +277,7 @@ def _context_values(context: Any, key: str, dtype: dt.DType, who: str) -> np.nda
 
 def _dense_context(context: Any, key: str, dtype: dt.DType, default: np.ndarray, shape: TensorShape, who: str) -> np.ndarray:
     rows = [_context_values(context, key, dtype, who)]
-    return _fixed(rows, key, dtype, default, shape, [who], [f"{who}Key: {key}, Index: 0.  "], _WRONG_SIZE)[0]
+    return _stack_rows(rows, key, dtype, default, shape, [who], [f"{who}Key: {key}, Index: 0.  "], _WRONG_SIZE)[0]
 
 
 def _list_values(lists: Any, key: str, dtype: dt.DType, who: str) -> list[np.ndarray | None]:
@@ -298,4 +299,4 @@ def _dense_list(lists: Any, key: str, dtype: dt.DType, shape: TensorShape, who: 
                                "feature_list_dense_missing_assumed_empty or feature_list_dense_defaults?")
     rows = _list_values(lists, key, dtype, who)
     place = [f"{who}Key: {key}, Index: {index}.  " for index in range(len(rows))]
-    return _fixed(rows, key, dtype, np.empty(0, dtype.np), shape, place, place, _WRONG_SIZE)
+    return _stack_rows(rows, key, dtype, np.empty(0, dtype.np), shape, place, place, _WRONG_SIZE)

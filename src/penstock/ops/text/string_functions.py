@@ -27,7 +27,7 @@ from penstock.ops.text.strings import StringSplit, StringSplitV2, flat, mapped
 
 
 @functools.lru_cache(maxsize=256)
-def _compiled(pattern: bytes) -> re.Pattern[bytes]:
+def _compile(pattern: bytes) -> re.Pattern[bytes]:
     try:
         return re.compile(pattern)
     except re.error as error:
@@ -49,13 +49,13 @@ def _rewriter(rewrite: bytes, groups: int) -> Callable[[re.Match[bytes]], bytes]
 
 
 def _replace(input: Any, pattern: bytes, rewrite: bytes, replace_global: bool) -> np.ndarray:
-    regex = _compiled(pattern)
+    regex = _compile(pattern)
     replacement = _rewriter(rewrite, regex.groups)
     return mapped(lambda item: regex.sub(replacement, item, 0 if replace_global else 1), input)
 
 
 def _matches(input: Any, pattern: bytes) -> np.ndarray:
-    regex = _compiled(pattern)
+    regex = _compile(pattern)
     return np.array([regex.fullmatch(item) is not None for item in flat(input)], np.bool_).reshape(np.shape(input))
 
 

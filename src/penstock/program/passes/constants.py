@@ -31,8 +31,8 @@ def fold_constants(program: Program, limit: int) -> Program:
             return None
         values = None
         if node.definition.static is not None and node not in waited and not any(map(walk.carries_reference, node.inputs)):
-            values = _known(node)
-        values = values or _computed(node)
+            values = _value_from_shapes(node)
+        values = values or _kernel_results(node)
         if values is None:
             return None
         made = _constants(node, values)
@@ -61,7 +61,7 @@ def _bytes(elements: int | None, dtype: DType) -> float:
     return math.inf if elements is None else elements * dtype.size
 
 
-def _known(node: Node) -> list[np.ndarray] | None:
+def _value_from_shapes(node: Node) -> list[np.ndarray] | None:
     """The value that the op tells from its inputs' static shapes."""
     definition, origin = node.definition, node.origin
     assert origin is not None and definition.static is not None
@@ -71,7 +71,7 @@ def _known(node: Node) -> list[np.ndarray] | None:
     return [np.asarray(value).astype(node.output_dtypes[0].np)]
 
 
-def _computed(node: Node) -> list[np.ndarray] | None:
+def _kernel_results(node: Node) -> list[np.ndarray] | None:
     """What the kernel gives for constant inputs."""
     inputs = [constant_of(edge) for edge in node.inputs]
     if any(value is None for value in inputs) or node.definition.needs_context:
