@@ -93,7 +93,7 @@ class BahdanauMonotonicAttention(_Monotonic, BahdanauAttention):
         """(weights, next state)."""
         with variable_scope(None, "bahdanau_monotonic_attention", [query]):
             score = self._add_bias(self._score(query), query)
-        return self._aligned(score, state)
+        return self._alignments(score, state)
 
 
 class LuongMonotonicAttention(_Monotonic, LuongAttention):
@@ -110,4 +110,4 @@ class LuongMonotonicAttention(_Monotonic, LuongAttention):
         """(weights, next state)."""
         with variable_scope(None, "luong_monotonic_attention", [query]):
             score = self._add_bias(self._score(query), query)
-        return self._aligned(score, state)
+        return self._alignments(score, state)
