@@ -70,7 +70,7 @@ class Framework:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on."""
+    """Free ports."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [item.getsockname()[1] for item in sockets]
     for item in sockets:

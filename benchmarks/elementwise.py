@@ -33,7 +33,7 @@ def measure(function, rounds: int) -> float:
 
 
 def inputs(elements: int):
-    """The same three arrays for everybody."""
+    """The same three arrays for all frameworks."""
     import numpy as np
     random = np.random.RandomState(0)
     return [random.standard_normal(elements).astype(np.float32) for _ in range(3)]

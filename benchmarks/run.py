@@ -88,7 +88,7 @@ class Run:
 
     @staticmethod
     def _progress(text: str) -> None:
-        """A line that the next one replaces; only for somebody who looks at it."""
+        """A line that the next one replaces; only for a terminal."""
         if sys.stderr.isatty():
             print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 

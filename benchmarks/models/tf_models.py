@@ -148,7 +148,7 @@ def null_large(tf):
 def matmul(tf):
     """One large matrix product."""
     a, b = (tf.get_variable("m%d" % seed, initializer=data.normal(sizes.MATMUL, sizes.MATMUL, seed=seed)) for seed in range(2))
-    return trained(tf, tf.matmul(a, b)[0, 0])  # a product that nobody looks at need not be computed
+    return trained(tf, tf.matmul(a, b)[0, 0])  # a product that is not looked at need not be computed
 
 
 def _loop(tf):

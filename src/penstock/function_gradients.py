@@ -91,7 +91,7 @@ def _dense(grad: Any) -> Any:
 # --- If --------------------------------------------------------------------------------------------------------------
 
 def _save_in_branch(op: Operation, branch: FuncGraph, other: FuncGraph) -> Callable[[_Backward, Tensor], Tensor]:
-    """Makes a tensor of ``branch`` an output of the If; the other branch gives something that nobody reads."""
+    """Makes a tensor of ``branch`` an output of the If; the other branch gives something that is not read."""
     if op._saved is None:
         op._saved = {}
     outputs: dict[Tensor, Tensor] = op._saved
@@ -259,7 +259,7 @@ class _BackwardLoop:
             count = self.extras.counter()
         self.indices = [i for i, dy in enumerate(dys) if self._takes_part(i, dy)]
         self.constant_ones = {i for i in self.indices if self.body.outputs[i] is self.body.inputs[i]}
-        self.captured = {i for i, tensor in enumerate(self.body.inputs) if self.body.outer_tensor(tensor) is not None}  # nobody uses these outputs
+        self.captured = {i for i, tensor in enumerate(self.body.inputs) if self.body.outer_tensor(tensor) is not None}  # these outputs are not used
         self.dys = [None if i in self.captured else dy for i, dy in enumerate(dys)]
         self.count = count
         self.starts = {i: self._start(i) for i in self.indices if i not in self.constant_ones}  # outside
@@ -272,7 +272,7 @@ class _BackwardLoop:
         return _zeros_for(self.op._inputs[index]) if self.dys[index] is None else to_tensor(_dense(self.dys[index]))
 
     def _takes_part(self, index: int, dy: Any) -> bool:
-        """Has this variable of the forward loop a gradient? A list has one if the loop reads it, or if somebody read it afterwards."""
+        """Has this variable of the forward loop a gradient? A list has one if the loop reads it, or if it is read afterwards."""
         tensor = self.body.inputs[index]
         if tensor.dtype.base_dtype is dtypes.variant:
             return dy is not None or (self.body.outputs[index] is not tensor and self.body.outputs[index].op.definition is not TensorListPushBack)

@@ -83,7 +83,7 @@ def _register(name: str, function: GradientFunction | None) -> None:
 
 
 def get_gradient_function(op: Operation) -> GradientFunction | None:
-    """The function that differentiates ``op``; None if nothing passes through it; LookupError if nobody said."""
+    """The function that differentiates ``op``; None if nothing passes through it; LookupError if the op does not say."""
     override = op._extra.get("_gradient_op_type")
     if override is None:
         return op.definition.gradient

@@ -7,7 +7,7 @@ import penstock as tf
 from penstock import errors
 from penstock.distributed import client, transports
 from penstock.distributed.status import cluster_status
-from penstock.distributed.transport_local import Local
+from penstock.distributed.transport_local import LocalTransportKind
 from support.process import python
 
 SPEC = {"ps": ["here:1"], "worker": ["here:2"]}
@@ -19,7 +19,7 @@ def over_the_network(monkeypatch):
     monkeypatch.setattr(client, "in_process", {})
 
 
-class Pigeons(Local):
+class Pigeons(LocalTransportKind):
     """The local network under another name, which counts who asked for it."""
 
     asked = 0

@@ -22,7 +22,7 @@ def test_properties_have_defaults_and_are_declared_on_the_class():
 
 @pytest.mark.parametrize("name", ["elementwize", "lowers", "gradients"])
 def test_a_name_that_means_nothing_is_an_error(name):
-    with pytest.raises(TypeError, match=f"op Tried: '{name}' is no function or property of ops"):
+    with pytest.raises(TypeError, match=f"op Tried: '{name}' is neither a function nor a property of ops"):
         define(**{name: True})
     assert define(**{f"_{name}": True}).type == "Tried"
 

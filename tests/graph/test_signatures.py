@@ -17,7 +17,7 @@ from penstock.graph.attrs import REQUIRED
 from penstock.graph.dtypes import DType
 from penstock.graph.opdef import REGISTRY, OpDef
 from penstock.graph.shape import TensorShape
-from penstock.graph.signature import Arg
+from penstock.graph.signature import Argument
 
 DATA = Path(__file__).parent / "data" / "opdefs.txt.gz"
 
@@ -75,7 +75,7 @@ def test_signature(op_type):
     assert _attributes(definition) == wanted
 
 
-def _argument(arg: Arg) -> list[str]:
+def _argument(arg: Argument) -> list[str]:
     text = arg.type_attr or arg.type_list_attr or arg.dtype.name  # type: ignore[union-attr]
     text = f"{arg.number_attr} * {text}" if arg.number_attr else text
     return [arg.name, f"Ref({text})" if arg.is_ref else text]

@@ -8,7 +8,7 @@ from tensorboard.compat.proto.rewriter_config_pb2 import RewriterConfig
 
 import penstock as tf
 from penstock.debug.explain import Explainer
-from penstock.program.passes import Options
+from penstock.program.passes import PassOptions
 from support.programs import nodes_after, session
 
 pytestmark = pytest.mark.process
@@ -45,7 +45,7 @@ def trained(fetches, feeds, **rewrites):
 
 
 def copies(fetches, x, **options):
-    return [node.name for node in nodes_after(fetches[:1], [x], Options(**options), [fetches[1]]) if node.late]
+    return [node.name for node in nodes_after(fetches[:1], [x], PassOptions(**options), [fetches[1]]) if node.late]
 
 
 @pytest.mark.parametrize("resource", [False, True])
@@ -87,7 +87,7 @@ def test_hints():
     hidden.op._set_attr("_recompute_hint", AttrValue(i=0))
     squared = tf.reduce_sum(tf.square(hidden))
     fetches = [squared, tf.gradients(squared, x)[0]]
-    assert [node.name for node in nodes_after(fetches, [x], Options(recompute_hinted=True)) if node.late] == ["Recomputed/hinted"]
+    assert [node.name for node in nodes_after(fetches, [x], PassOptions(recompute_hinted=True)) if node.late] == ["Recomputed/hinted"]
     value = np.arange(8, dtype=np.float32).reshape(2, 4)
     with session() as off, session(memory_optimization=RewriterConfig.MANUAL) as on:
         for one, other in zip(on.run(fetches, {x: value}), off.run(fetches, {x: value})):

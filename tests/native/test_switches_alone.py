@@ -14,7 +14,7 @@ from tensorboard.compat.proto.rewriter_config_pb2 import RewriterConfig
 
 import penstock as tf
 from penstock.native.config import config
-from penstock.program.passes import NONE, Options, options_of
+from penstock.program.passes import NONE, PassOptions, options_of
 from penstock.program.passes.options import SWITCHES
 from support.compare import difference
 
@@ -134,7 +134,7 @@ def test_network_trains_as_without_passes(settings, network, mode, monkeypatch):
 
 
 def test_every_switch_is_covered():
-    fields = {field.name for field in dataclasses.fields(Options) if field.type == "bool"}
+    fields = {field.name for field in dataclasses.fields(PassOptions) if field.type == "bool"}
     assert fields == set(SWITCHES) | set(ASKED_FOR) and set(NAMES) == set(SWITCHES)
     for name, (on, off) in NAMES.items():
         assert getattr(options_of(rewriting([on])), name) and not getattr(options_of(rewriting(**{off: OFF.get(off, RewriterConfig.OFF)})), name)

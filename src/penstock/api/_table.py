@@ -2,7 +2,7 @@
 
 A namespace module calls ``publish(__name__, TABLE)``. TABLE maps a module to the names it gives, ``public`` or ``public=private``; behind a key
 that ends in a colon (``"penstock.api.flags:"``) stand names for the module itself. Modules are imported when a name is first used, so a name
-that nobody uses costs nothing.
+that is not used costs nothing.
 """
 from __future__ import annotations
 

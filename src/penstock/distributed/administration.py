@@ -41,7 +41,7 @@ def handlers(master: Master, worker: Worker) -> dict[str, Callable[[Message, Any
 def checked_addresses(value: Any) -> dict[str, str]:
     """{task: address} out of a message; MalformedMessage if it is none."""
     if not isinstance(value, dict) or not all(isinstance(task, str) and isinstance(address, str) for task, address in value.items()):
-        raise MalformedMessage(f"{value!r} is no table of addresses")
+        raise MalformedMessage(f"{value!r} is not a table of addresses")
     return value
 
 

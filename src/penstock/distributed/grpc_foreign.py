@@ -2,7 +2,7 @@
 
 They come in by one of two doors. At the port of the tasks those are served who can be told to be friends without a secret: processes of the
 server's own user, and holders of a certificate; they say no more at a time than a task does. PENSTOCK_FOREIGN_PORT opens a port of its own, at which
-everybody is served who can reach it, and requests may be large.
+every client that can reach it is served, and requests may be large.
 
 A request is not read before there is room for it: so many are in work at a time, and so many are being read.
 """
@@ -47,7 +47,7 @@ class _Caller:
 
 
 class ForeignCalls:
-    """Finds the handler of a call of TensorFlow's MasterService; ``refusal(peer)`` says why somebody is not served, "" if it is."""
+    """Finds the handler of a call of TensorFlow's MasterService; ``refusal(peer)`` says why a client is not served, "" if it is."""
 
     def __init__(self, master: ForeignMaster, refusal: Callable[[str], str]) -> None:
         self._master, self._refusal = master, refusal
@@ -56,7 +56,7 @@ class ForeignCalls:
         self._reading: dict[Any, float] = {}  # context -> until when
 
     def __call__(self, call: Any) -> Any:
-        """The handler; None if it is no such call."""
+        """The handler; None for any other call."""
         method = call.method.removeprefix(_PATH)
         if method == call.method or not self._master.answers(method):
             return None

@@ -35,7 +35,7 @@ class Threads(futures.Executor):
         def work() -> None:
             try:
                 future.set_result(function(*args, **kwargs))
-            except BaseException as error:  # handed to whoever asks the future
+            except BaseException as error:  # handed to the thread that asks the future
                 future.set_exception(error)
 
         POOL.submit(work)

@@ -39,7 +39,7 @@ Buffer = Any  # bytes, bytearray or memoryview
 
 
 class MalformedMessage(ValueError):
-    """Bytes that are no message; never a reason to stop serving."""
+    """Bytes that are not a message; never a reason to stop serving."""
 
 
 @dataclass(slots=True)
@@ -136,7 +136,7 @@ def decode(data: Buffer) -> Message:
 
 def _header_end(view: memoryview) -> int:
     if len(view) < _PREFIX.size:
-        raise MalformedMessage(f"{len(view)} bytes are no message")
+        raise MalformedMessage(f"{len(view)} bytes are not a message")
     magic, length, total = _PREFIX.unpack_from(view)
     if magic != MAGIC:
         raise MalformedMessage(f"it begins with {magic!r}, not {MAGIC!r}: not this protocol, or another version of it")

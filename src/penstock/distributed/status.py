@@ -12,7 +12,7 @@ _PATIENCE = 10.0  # seconds; longer than a task gives the others
 
 
 def cluster_status(target: str, all_tasks: bool = True) -> list[dict[str, Any]]:
-    """The descriptions of the tasks of a cluster, that of the target first. UnavailableError if nobody answers there.
+    """The descriptions of the tasks of a cluster, that of the target first. UnavailableError if nothing answers there.
 
     Each is a dict of plain values: ``task``, ``address``, ``state`` ("up"; "lost" with a ``reason``), ``devices``, ``sessions``, ``variables``
     with their ``bytes``, ``steps``, ``steps_per_second``, ``errors``.

@@ -160,7 +160,7 @@ _network = LocalNetwork()
 _clients = itertools.count(1)
 
 
-class Local:
+class LocalTransportKind:
     """See ``transports.TransportKind``. An address is any name; one that ends with :0 gets a number that is free."""
 
     def check(self, address: str) -> None:

@@ -86,9 +86,9 @@ def _grpc() -> TransportKind:
 
 
 def _local() -> TransportKind:
-    from penstock.distributed.transport_local import Local  # its connections are served by a Service, which stands above this module
+    from penstock.distributed.transport_local import LocalTransportKind  # its connections are served by a Service, which stands above this module
 
-    return Local()
+    return LocalTransportKind()
 
 
 register("grpc", _grpc)

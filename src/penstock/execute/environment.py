@@ -12,7 +12,7 @@ from penstock.execute.step import Step
 from penstock.graph.function import FuncGraph
 from penstock.native.config import config
 from penstock.program.devices import Device
-from penstock.program.passes import Options
+from penstock.program.passes import PassOptions
 from penstock.state.resources import Resources
 
 CallFunction = Callable[[FuncGraph, str, list[Any], Step], list[Any]]  # (function, device, arguments, the step that calls it) -> outputs
@@ -24,7 +24,7 @@ class Environment:
     call_function: CallFunction
 
     def __init__(self, devices: list[Device], soft_placement: bool = False, log_placement: bool = False,
-                 resources: Resources | None = None, threads: int = 0, passes: Options = Options()) -> None:
+                 resources: Resources | None = None, threads: int = 0, passes: PassOptions = PassOptions()) -> None:
         self.threads = threads or config.threads  # that share a large kernel
         self.passes = passes  # which graph passes a program goes through
         self.devices, self.soft_placement, self.log_placement = devices, soft_placement, log_placement

@@ -55,7 +55,7 @@ def _convert(value: Any, dtype: DType | None, name: str | None, as_ref: bool) ->
         if result is NotImplemented:
             continue
         if not isinstance(result, Tensor):
-            raise RuntimeError(f"The conversion function {converter} for type {base_type} returned {result!r}, which is no Tensor")
+            raise RuntimeError(f"The conversion function {converter} for type {base_type} returned {result!r}, which is not a Tensor")
         if dtype is not None and not dtype.base_dtype.is_compatible_with(result.dtype):
             raise RuntimeError(f"The conversion function {converter} for type {base_type} returned type {result.dtype.name}, "
                                f"requested was {dtype.name}")

@@ -241,7 +241,7 @@ class Graph:
         op_name, colon, index = name.partition(":")
         if colon and allow_tensor:
             if not re.fullmatch(r"\d+", index):
-                raise ValueError(f"The name {name!r} looks like a Tensor name, but its index is no number.")
+                raise ValueError(f"The name {name!r} looks like a Tensor name, but its index is not a number.")
             op = self._by_name.get(op_name)
             if op is None:
                 raise KeyError(f"The name {name!r} refers to a Tensor which does not exist. "

@@ -137,7 +137,7 @@ def remove_training_nodes(input_graph: GraphDef, protected_nodes: Iterable[str] 
     for node in input_graph.node:
         has_control_input = any(name.startswith("^") for name in node.input)
         if node.op in ("Identity", "CheckNumerics") and node.name not in protected | controls and not has_control_input and \
-                nodes[node_name(node.input[0])].op not in ("Switch", "RefSwitch"):  # its other side would have nobody who takes it
+                nodes[node_name(node.input[0])].op not in ("Switch", "RefSwitch"):  # its other output would have no consumer
             spliced[node.name] = node.input[0]
     result = []
     for node in input_graph.node:

@@ -132,7 +132,7 @@ class Importer:
                 self._used.add(key)
                 return self._mapped[key]
         if not number.isdigit():
-            raise ValueError(f"Input {text!r} of node {node.name!r} is no tensor name")
+            raise ValueError(f"Input {text!r} of node {node.name!r} is not a tensor name")
         op = self._ops[name]
         if int(number) >= len(op.outputs):
             raise ValueError(f"Input {text!r} of node {node.name!r}: {op.type} '{name}' has {len(op.outputs)} outputs.")

@@ -13,11 +13,11 @@ from penstock.graph.attrs import REQUIRED
 from penstock.graph.convert import to_tensor
 from penstock.graph.dtypes import DType
 from penstock.graph.node import Tensor
-from penstock.graph.signature import Arg, Signature
+from penstock.graph.signature import Argument, Signature
 
 
-class Call:
-    """A node in the making: the op's signature, where the node goes, and its attributes, as far as they are known."""
+class InputConversion:
+    """Converts the values of a call to the inputs of a new node; ``attributes`` are those that are known, and grow."""
 
     __slots__ = ("attributes", "name", "signature", "target")
 
@@ -30,8 +30,8 @@ class Call:
             return [self._one(arg, value) for arg, value in zip(self.signature.inputs, values)]
         return [tensor for arg, value in zip(self.signature.inputs, values) for tensor in self._some(arg, value)]
 
-    def _one(self, arg: Arg, value: Any) -> Tensor:
-        """The tensor of an argument that is no list."""
+    def _one(self, arg: Argument, value: Any) -> Tensor:
+        """The tensor of an argument that is not a list."""
         dtype = arg.dtype if arg.type_attr is None else self.attributes.get(arg.type_attr)
         tensor = value if type(value) is Tensor else self._convert(arg, value, dtype, arg.name)
         given = tensor._dtype
@@ -44,7 +44,7 @@ class Call:
             raise self._type_mismatch(arg, given, dtype)
         return tensor
 
-    def _some(self, arg: Arg, value: Any) -> list[Tensor]:
+    def _some(self, arg: Argument, value: Any) -> list[Tensor]:
         """The tensors of an argument that may be a list."""
         if not arg.is_list:
             return [self._one(arg, value)]
@@ -52,7 +52,7 @@ class Call:
             raise TypeError(f"Expected list for '{arg.name}' argument to '{self.signature.type}' Op, not {_short(value)}.")
         return self._of_one_type(arg, value) if arg.type_list_attr is None else self._of_mixed_types(arg, value, arg.type_list_attr)
 
-    def _of_mixed_types(self, arg: Arg, value: Sequence[Any], types_attr: str) -> list[Tensor]:
+    def _of_mixed_types(self, arg: Argument, value: Sequence[Any], types_attr: str) -> list[Tensor]:
         op_type = self.signature.type
         wanted: Sequence[DType | None] = self.attributes.get(types_attr) or [None] * len(value)
         if len(wanted) != len(value):
@@ -63,7 +63,7 @@ class Call:
         self.attributes[types_attr] = self.signature.attrs[types_attr].check(op_type, types_attr, types)
         return tensors
 
-    def _of_one_type(self, arg: Arg, value: Sequence[Any]) -> list[Tensor]:
+    def _of_one_type(self, arg: Argument, value: Sequence[Any]) -> list[Tensor]:
         self._check_length(arg, value)
         dtype = arg.dtype or self.attributes.get(arg.type_attr)  # type: ignore[arg-type]
         if dtype is None:  # a tensor in the list decides, before plain values are converted
@@ -83,7 +83,7 @@ class Call:
             self.attributes[arg.type_attr] = self._check_type(arg, dtype)
         return tensors
 
-    def _check_length(self, arg: Arg, value: Sequence[Any]) -> None:
+    def _check_length(self, arg: Argument, value: Sequence[Any]) -> None:
         number, op_type = arg.number_attr, self.signature.type
         assert number is not None
         wanted = self.attributes.setdefault(number, len(value))
@@ -91,7 +91,7 @@ class Call:
             raise ValueError(f"List argument '{arg.name}' to '{op_type}' Op with length {len(value)} must match length {wanted}.")
         self.signature.attrs[number].check(op_type, number, len(value))
 
-    def _convert(self, arg: Arg, value: Any, dtype: DType | None, name: str) -> Tensor:
+    def _convert(self, arg: Argument, value: Any, dtype: DType | None, name: str) -> Tensor:
         """A Tensor for a plain value: its Const is named after the argument, inside the op's own scope."""
         target, op_type = self.target, self.signature.type
         outer, target._name_stack = target._name_stack, self.name
@@ -110,7 +110,7 @@ class Call:
         finally:
             target._name_stack = outer
 
-    def _check_type(self, arg: Arg, dtype: DType) -> DType:
+    def _check_type(self, arg: Argument, dtype: DType) -> DType:
         allowed = self.signature.attrs[arg.type_attr].allowed  # type: ignore[index]
         if allowed is not None and dtype not in allowed:
             choices = ", ".join(sorted(d.name for d in allowed))
@@ -118,7 +118,7 @@ class Call:
                             f"allowed values: {choices}")
         return dtype
 
-    def _type_mismatch(self, arg: Arg, given: DType, wanted: DType) -> TypeError:
+    def _type_mismatch(self, arg: Argument, given: DType, wanted: DType) -> TypeError:
         start = f"Input '{arg.name}' of '{self.signature.type}' Op has type {given.name} that does not match"
         if arg.type_attr is None:
             return TypeError(f"{start} expected type of {wanted.name}.")
@@ -126,7 +126,7 @@ class Call:
         source = f"type {wanted.name} of argument '{first}'" if first != arg.name else f"the attribute {arg.type_attr}={wanted.name}"
         return TypeError(f"{start} {source}.")
 
-    def _no_reference(self, arg: Arg) -> TypeError:
+    def _no_reference(self, arg: Argument) -> TypeError:
         return TypeError(f"'{self.signature.type}' Op requires that input '{arg.name}' be a mutable tensor (e.g.: a tf.Variable)")
 
 

@@ -47,7 +47,7 @@ from penstock.graph import graph
 from penstock.graph.convert import graph_for
 from penstock.graph.members import parameters_of, specialize
 from penstock.graph.node import Operation, Tensor
-from penstock.graph.opcall import Call, with_keywords
+from penstock.graph.opcall import InputConversion, with_keywords
 from penstock.graph.properties import PROPERTIES, Properties
 from penstock.graph.shape import TensorShape, as_shape, brackets
 from penstock.graph.signature import Signature
@@ -68,7 +68,8 @@ class OpDef(Signature, Properties):
         members = {name: value for base in reversed(body.__mro__[:-1]) for name, value in vars(base).items()}
         unknown = [name for name in members if not name.startswith("_") and name not in (*_FUNCTIONS, *PROPERTIES, "ranks")]
         if unknown or "shape" not in members:
-            raise TypeError(f"op {op_type}: '{unknown[0]}' is no function or property of ops" if unknown else f"op {op_type} has no shape function")
+            raise TypeError(f"op {op_type}: '{unknown[0]}' is neither a function nor a property of ops" if unknown else
+                            f"op {op_type} has no shape function")
         for name in PROPERTIES:
             if name in members:
                 setattr(self, name, members[name])
@@ -132,7 +133,7 @@ class OpDef(Signature, Properties):
         target = graph_for(values)
         full_name = target._name_for(name or self.type)
         attributes = self.check_attrs(given)
-        inputs = Call(self, target, full_name, attributes).inputs(values)
+        inputs = InputConversion(self, target, full_name, attributes).inputs(values)
         self.fill_defaults(attributes)
         if target._container and self.stateful and attributes.get("container") == "":
             attributes["container"] = target._container

@@ -16,7 +16,7 @@ class Properties:
     blocking: bool = False  # the kernel may wait or call into Python code of the user: it gets a thread of its own
     cancellable: bool = False  # a blocking kernel that gives up when its step ends: if nothing could go on meanwhile, the caller's thread will do
     resumable: bool = False  # a blocking kernel that, in a thread which must not wait, does nothing and is called again: see ``state/waiting.py``
-    hands_over: bool = False  # what it is given goes to somebody elsewhere (another device), who may be waiting for it
+    hands_over: bool = False  # what it is given goes elsewhere (to another device), where a node may be waiting for it
     on_host: bool = False  # the host runs the kernel, whatever the node's device: it moves values and computes none
     host_memory: tuple[str, ...] = ()  # names of inputs and outputs that are host values (NumPy arrays) on every device
     touches: str | Callable[..., str] = ""  # files, python: what the kernel gets at outside of the task; or the function of attributes that tells
@@ -27,7 +27,7 @@ class Properties:
     # variables
     updates: tuple[str, ...] = ()  # names of the inputs (references, resources) whose variables it writes; ``lower`` gives their new elements
     snapshot: bool = False  # the output is the value that the variable (its first input) has at this moment
-    forwards_reference: bool = False  # given a reference, it hands it on: whoever uses its output reads the variable then
+    forwards_reference: bool = False  # given a reference, it hands it on: a consumer of its output reads the variable then
     passes_references: bool = False  # an input may be a reference: the kernel reads it where it wants the value
     borrows: bool = False  # of an input that is a reference the kernel needs the value only while it runs: no output shares its memory
     allows_uninitialized: bool = False  # a Ref input may point at a variable without a value

@@ -25,7 +25,7 @@ _MAX_OUTPUTS = 1 << 16  # of one op: a number beyond that is a mistake, and woul
 
 
 @dataclass(frozen=True)
-class Arg:
+class Argument:
     """One argument of a signature."""
 
     name: str
@@ -61,7 +61,7 @@ class Signature:
         self.has_lists = any(arg.is_list for arg in self.inputs)
         self.has_one_output = len(self.outputs) == 1 and not self.outputs[0].is_list
 
-    def _parse(self, text: str) -> Arg:
+    def _parse(self, text: str) -> Argument:
         name, _, spec = (part.strip() for part in text.partition(":"))
         is_ref = spec.startswith("Ref(")
         spec = spec[4:-1].strip() if is_ref else spec
@@ -70,13 +70,13 @@ class Signature:
             number, spec_type = None, spec  # type: ignore[assignment]
         if spec_type in self.attrs:
             if self.attrs[spec_type].kind == "list(type)":
-                return Arg(name, type_list_attr=spec_type, is_ref=is_ref)
-            return Arg(name, type_attr=spec_type, number_attr=number, is_ref=is_ref)
-        return Arg(name, dtype=dtypes.as_dtype(spec_type), number_attr=number, is_ref=is_ref)
+                return Argument(name, type_list_attr=spec_type, is_ref=is_ref)
+            return Argument(name, type_attr=spec_type, number_attr=number, is_ref=is_ref)
+        return Argument(name, dtype=dtypes.as_dtype(spec_type), number_attr=number, is_ref=is_ref)
 
     # --- flat inputs -------------------------------------------------------------------------------------------------
 
-    def group(self, flat: Sequence[Any], attributes: dict[str, Any]) -> list[tuple[Arg, list[Any]]]:
+    def group(self, flat: Sequence[Any], attributes: dict[str, Any]) -> list[tuple[Argument, list[Any]]]:
         """Flat inputs as (argument, its tensors) pairs."""
         groups, start = [], 0
         for arg in self.inputs:
@@ -101,7 +101,7 @@ class Signature:
         """The name of each output, list outputs unrolled."""
         return [arg.name for arg in self.outputs for _ in self._types(arg, attributes)]
 
-    def _types(self, arg: Arg, attributes: dict[str, Any]) -> list[DType]:
+    def _types(self, arg: Argument, attributes: dict[str, Any]) -> list[DType]:
         if arg.type_list_attr is not None:
             types = list(attributes[arg.type_list_attr])
         else:

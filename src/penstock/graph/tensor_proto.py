@@ -130,7 +130,7 @@ def _from_values(values: np.ndarray, dtype: DType, size: int) -> np.ndarray:
         raise ValueError(f"a TensorProto for {size} elements holds {len(values)}")
     if len(values) == size:
         return values
-    if len(values) <= 1 and size > _LARGE:  # a few bytes must not become gigabytes before anybody uses them
+    if len(values) <= 1 and size > _LARGE:  # a few bytes must not become gigabytes before they are used
         one = values if len(values) else np.zeros(1, dtype.np) if dtype is not dtypes.string else np.full(1, b"", object)
         return np.broadcast_to(one, size)
     try:

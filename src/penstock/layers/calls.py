@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 
-class Call(NamedTuple):
+class LayerCall(NamedTuple):
     """A call that is under way."""
 
     layer: Any
@@ -22,13 +22,13 @@ class Call(NamedTuple):
 
 class _Calls(threading.local):
     def __init__(self) -> None:
-        self.stack: list[Call] = []
+        self.stack: list[LayerCall] = []
 
 
 _calls = _Calls()
 
 
-def current_call() -> Call | None:
+def current_call() -> LayerCall | None:
     """The innermost call that is under way; None outside of all layers."""
     return _calls.stack[-1] if _calls.stack else None
 
@@ -36,7 +36,7 @@ def current_call() -> Call | None:
 @contextmanager
 def enter_call(layer: Any, inputs: Any, training: Any) -> Iterator[None]:
     """Inside, ``layer`` is being called."""
-    _calls.stack.append(Call(layer, inputs, training))
+    _calls.stack.append(LayerCall(layer, inputs, training))
     try:
         yield
     finally:

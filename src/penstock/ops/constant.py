@@ -165,7 +165,7 @@ class Passing:
 
 @op("Identity", "input: T -> output: T", T=TYPE)
 class Identity(Passing):
-    """The input, under another name. Of a reference variable it is no copy: later writes in the same step are seen through it."""
+    """The input, under another name. Of a reference variable it is not a copy: later writes in the same step are seen through it."""
 
     forwards_reference = True
 

@@ -121,7 +121,7 @@ class ImageSummary:
 
 
 def _to_bytes(image: np.ndarray, bad_color: np.ndarray) -> np.ndarray:
-    """Floats as bytes: the largest becomes 255; if there are negative ones, zero becomes 127. Pixels that are no number get ``bad_color``."""
+    """Floats as bytes: the largest becomes 255; if there are negative ones, zero becomes 127. Pixels that are not numbers get ``bad_color``."""
     good = np.isfinite(image).all(axis=-1)
     values = image[good]
     low, high = (values.min(), values.max()) if values.size else (0.0, 0.0)

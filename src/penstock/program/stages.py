@@ -19,7 +19,7 @@ from penstock.program.copies import with_copies
 from penstock.program.devices import Device, kind_of
 from penstock.program.ir import Program
 from penstock.program.partition import PartitionedProgram, partition
-from penstock.program.passes import NONE, Options, optimise
+from penstock.program.passes import NONE, PassOptions, optimise
 from penstock.program.placement import place
 
 
@@ -52,7 +52,7 @@ def observing(observer: Observer) -> Iterator[None]:
 class Stages:
     """The stages with the options of one session; ``observers`` of its own are shown what goes through."""
 
-    def __init__(self, soft_placement: bool = False, log_placement: bool = False, passes: Options = Options()) -> None:
+    def __init__(self, soft_placement: bool = False, log_placement: bool = False, passes: PassOptions = PassOptions()) -> None:
         self._soft_placement, self._log_placement, self._passes = soft_placement, log_placement, passes
         self.observers: list[Observer] = []
 

@@ -118,7 +118,7 @@ class BeamStep:
 
 
 def attention_probs(cell_state: Any, coverage_penalty_weight: Any) -> Any:
-    """The mean of the alignments in a cell's state; None if nobody asks for them."""
+    """The mean of the alignments in a cell's state; None if they are not asked for."""
     if isinstance(coverage_penalty_weight, (int, float)) and coverage_penalty_weight == 0.0:
         return None
     states = [cell_state] if isinstance(cell_state, AttentionWrapperState) else \

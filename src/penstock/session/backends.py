@@ -8,9 +8,9 @@ from penstock import errors
 from penstock.distributed.transports import schemes
 from penstock.graph.graph import Graph
 from penstock.session.backend import Backend, BackendKind
-from penstock.session.local import Local
+from penstock.session.local import LocalKind
 
-_kinds: dict[str, Callable[[], BackendKind]] = {"": Local}
+_kinds: dict[str, Callable[[], BackendKind]] = {"": LocalKind}
 
 
 def register(scheme: str, load: Callable[[], BackendKind]) -> None:

@@ -32,7 +32,7 @@ _GROWTH_LIMIT = 10  # runs in a row, each after the graph grew, until a warning
 _open: weakref.WeakSet[LocalBackend] = weakref.WeakSet()
 
 
-class Local:
+class LocalKind:
     """Sessions of this process; see ``backend.BackendKind``."""
 
     def connect(self, target: str, graph: Graph, config: Any) -> LocalBackend:

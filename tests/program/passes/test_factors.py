@@ -6,7 +6,7 @@ import pytest
 from tensorboard.compat.proto.rewriter_config_pb2 import RewriterConfig
 
 import penstock as tf
-from penstock.program.passes import Options
+from penstock.program.passes import PassOptions
 from support.programs import session, types_after
 
 pytestmark = pytest.mark.process
@@ -20,7 +20,7 @@ def test_constants_meet(build, left):
     x = tf.placeholder(tf.float32, [3])
     y = tf.exp(build(x))
     assert types_after([y], [x]) == left
-    assert len(types_after([y], [x], Options(factors=False))) > len(left)
+    assert len(types_after([y], [x], PassOptions(factors=False))) > len(left)
     with session() as on, session(constant_folding=RewriterConfig.OFF) as off:
         value = np.array([0.1, -0.7, 0.33], np.float32)
         np.testing.assert_allclose(on.run(y, {x: value}), off.run(y, {x: value}), rtol=1e-6)

@@ -12,16 +12,16 @@ from penstock.ops.array.shape_ops import Shape
 from penstock.ops.constant import Const
 from penstock.program import passes
 from penstock.program.ir import Node, Program
-from penstock.program.passes import Options, legality
+from penstock.program.passes import PassOptions, legality
 from support.programs import nodes_after, types_after
 
 pytestmark = pytest.mark.process
 
 
-ALL = Options(debugging=True, recompute_cheap=True, recompute_hinted=True)
+ALL = PassOptions(debugging=True, recompute_cheap=True, recompute_hinted=True)
 
 
-def optimised(options: Options = Options()) -> list[Node]:
+def optimised(options: PassOptions = PassOptions()) -> list[Node]:
     """What passes leave of a step with a feed, a fetch, a target, and a variable that is read after it was written."""
     with tf.Graph().as_default():
         x = tf.placeholder(tf.float32, [2], "x")

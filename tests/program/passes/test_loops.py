@@ -8,7 +8,7 @@ import pytest
 
 import penstock as tf
 from penstock.program import ir
-from penstock.program.passes import Options, optimise
+from penstock.program.passes import PassOptions, optimise
 from penstock.program.passes.options import NONE
 
 pytestmark = pytest.mark.process
@@ -27,7 +27,7 @@ def loop(turns=100, body=lambda v: tf.tanh(v * 1.5)):
     return x, end
 
 
-def variables_of(fetches, feeds, options=Options()):
+def variables_of(fetches, feeds, options=PassOptions()):
     """How many variables each loop of a step has."""
     program = optimise(ir.prune(fetches, (), feeds), options)
     return [len(node.inputs) for node in program.nodes if node.definition.repeats]

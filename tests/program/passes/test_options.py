@@ -7,7 +7,7 @@ import pytest
 from tensorboard.compat.proto.rewriter_config_pb2 import RewriterConfig
 
 import penstock as tf
-from penstock.program.passes import NONE, Options, options_of
+from penstock.program.passes import NONE, PassOptions, options_of
 from support.programs import only, types_after
 
 pytestmark = pytest.mark.process
@@ -28,8 +28,8 @@ def options(**fields):
     ("layout_optimizer", ("layout",)), ("common_subgraph_elimination", ("subexpressions",)), ("loop_optimization", ("loops",)),
     ("remapping", ("remapping",))])
 def test_toggles(name, switches):
-    assert options(**{name: RewriterConfig.OFF}) == Options(**dict.fromkeys(switches, False))
-    assert options(**{name: RewriterConfig.ON}) == Options()
+    assert options(**{name: RewriterConfig.OFF}) == PassOptions(**dict.fromkeys(switches, False))
+    assert options(**{name: RewriterConfig.ON}) == PassOptions()
 
 
 def test_named_optimizers():
@@ -39,18 +39,18 @@ def test_named_optimizers():
 
 
 def test_memory_optimization():
-    assert options(memory_optimization=RewriterConfig.NO_MEM_OPT) == Options(updates=False)
-    assert options(memory_optimization=RewriterConfig.RECOMPUTATION_HEURISTICS) == Options(recompute_cheap=True)
+    assert options(memory_optimization=RewriterConfig.NO_MEM_OPT) == PassOptions(updates=False)
+    assert options(memory_optimization=RewriterConfig.RECOMPUTATION_HEURISTICS) == PassOptions(recompute_cheap=True)
     assert options(memory_optimization=RewriterConfig.MANUAL, memory_optimizer_target_node_name_scope="grads/") == \
-        Options(recompute_hinted=True, gradient_scope="grads/")
+        PassOptions(recompute_hinted=True, gradient_scope="grads/")
 
 
 def test_small_programs_and_rounds():
-    assert options(min_graph_nodes=10, meta_optimizer_iterations=RewriterConfig.TWO) == Options(fewest_nodes=10, rounds=2)
+    assert options(min_graph_nodes=10, meta_optimizer_iterations=RewriterConfig.TWO) == PassOptions(fewest_nodes=10, rounds=2)
     x = tf.placeholder(tf.float32, [2])
     y = tf.exp(tf.identity(x))
-    assert types_after([y], [x], Options(fewest_nodes=10)) == ["Identity", "Exp"]
-    assert types_after([y], [x], Options(rounds=2)) == ["Exp"]
+    assert types_after([y], [x], PassOptions(fewest_nodes=10)) == ["Identity", "Exp"]
+    assert types_after([y], [x], PassOptions(rounds=2)) == ["Exp"]
 
 
 @pytest.mark.parametrize("fields, text", [
@@ -74,9 +74,9 @@ def test_nothing_is_told_of_defaults(monkeypatch):
 
 def test_options_of_a_config():
     config = tf.ConfigProto()
-    assert options_of(config) == Options()
+    assert options_of(config) == PassOptions()
     config.graph_options.rewrite_options.constant_folding = 2
-    assert options_of(config) == Options(constants=False, factors=False)
+    assert options_of(config) == PassOptions(constants=False, factors=False)
     config.graph_options.optimizer_options.opt_level = -1
     assert options_of(config) == NONE
     config.graph_options.optimizer_options.do_common_subexpression_elimination = True

@@ -17,7 +17,7 @@ _TOP = 3  # of each kind that are told
 
 
 @dataclass
-class Step:
+class ProfiledStep:
     """What checkers look at: a graph, and a function that gives fresh entries of its operations."""
 
     graph: Graph
@@ -28,7 +28,7 @@ def _options() -> dict[str, Any]:
     return ProfileOptionBuilder(ProfileOptionBuilder.time_and_memory(min_bytes=0)).account_displayed_op_only(False).build()
 
 
-def expensive_operations(step: Step) -> Iterator[str]:
+def expensive_operations(step: ProfiledStep) -> Iterator[str]:
     """The types of operations, the scopes and the lines of the program that take the most time."""
     options = _options()
     root = by_type(step.entries(), options)
@@ -61,7 +61,7 @@ def _top(what: str, among: list[Entry], whole: Entry) -> str:
                      f"({100 * entry.total['micros'] / whole.total['micros']:.2f}%)" for place, entry in enumerate(among[:_TOP], 1))
 
 
-def slow_layouts(step: Step) -> Iterator[str]:
+def slow_layouts(step: ProfiledStep) -> Iterator[str]:
     """Operations on images whose channels come first, which CPUs are slow at, and on GPUs those whose channels come last."""
     for name, entry in step.entries().items():
         op = step.graph.get_operation_by_name(name)
@@ -73,7 +73,7 @@ def slow_layouts(step: Step) -> Iterator[str]:
             yield f"{name} ({op.type}) has the data_format {layout} on {entry.devices[0]}; {'NCHW' if accelerated else 'NHWC'} may be faster there"
 
 
-def idle_accelerators(step: Step) -> Iterator[str]:
+def idle_accelerators(step: ProfiledStep) -> Iterator[str]:
     """Accelerators that were busy for less than half of the step."""
     busy: dict[str, int] = {}
     for entry in step.entries().values():
@@ -85,12 +85,12 @@ def idle_accelerators(step: Step) -> Iterator[str]:
             yield f"{device} was busy for {duration(micros)}, while processors took {duration(total)}"
 
 
-CHECKERS: dict[str, Callable[[Step], Iterator[str]]] = {
+CHECKERS: dict[str, Callable[[ProfiledStep], Iterator[str]]] = {
     "ExpensiveOperationChecker": expensive_operations, "OperationChecker": slow_layouts, "AcceleratorUtilizationChecker": idle_accelerators}
 ALL_ADVICE: dict[str, Any] = {"ExpensiveOperationChecker": {}, "AcceleratorUtilizationChecker": {}, "JobChecker": {}, "OperationChecker": {}}
 
 
-def reports(step: Step, options: dict[str, Any]) -> dict[str, list[str]]:
+def reports(step: ProfiledStep, options: dict[str, Any]) -> dict[str, list[str]]:
     """What the checkers that ``options`` name have to say. A JobChecker looks at the job's logs, of which there are none here."""
     unknown = sorted(set(options) - {*CHECKERS, "JobChecker"})
     if unknown:

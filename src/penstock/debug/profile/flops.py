@@ -1,6 +1,6 @@
 """How many float operations a node takes, counted as ``tf.profiler`` counts them (an op that is not in the table counts nothing).
 
-Each entry is a function of a Call, which knows the shapes of the node's inputs and outputs; a shape that is not known raises Unknown.
+Each entry is a function of an OpNode, which knows the shapes of the node's inputs and outputs; a shape that is not known raises Unknown.
 """
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Unknown(Exception):
     """A shape that is needed is not fully known."""
 
 
-class Call:
+class OpNode:
     """A node and its shapes; ``known`` gives the shapes that outputs had in a traced step: {(op, which output): shape}."""
 
     def __init__(self, op: Operation, known: dict[tuple[str, int], Shape]) -> None:
@@ -50,38 +50,38 @@ class Call:
         return math.prod(self.op.attrs[name])
 
 
-Count = Callable[[Call], int]
+Count = Callable[[OpNode], int]
 
 
 def _per_output(each: int) -> Count:
-    return lambda call: each * math.prod(call.output())
+    return lambda node: each * math.prod(node.output())
 
 
 def _reduction(final: int = 0) -> Count:
     """One for each element that goes into another, and ``final`` for each result."""
-    return lambda call: math.prod(call.input(0)) - math.prod(call.output()) + final * math.prod(call.output())
+    return lambda node: math.prod(node.input(0)) - math.prod(node.output()) + final * math.prod(node.output())
 
 
-def _matmul(call: Call) -> int:
-    depth = call.extent(0, -2 if call.op.attrs.get("transpose_a") or call.op.attrs.get("adj_x") else -1)
-    return 2 * depth * math.prod(call.output())
+def _matmul(node: OpNode) -> int:
+    depth = node.extent(0, -2 if node.op.attrs.get("transpose_a") or node.op.attrs.get("adj_x") else -1)
+    return 2 * depth * math.prod(node.output())
 
 
 def _convolution(spatial: int, whole: bool = True) -> Count:
     """Two for each number of the filter that goes into a result; ``whole`` if the channels of the input are added up too."""
-    return lambda call: 2 * math.prod(call.input(1)[:spatial + whole]) * math.prod(call.output())
+    return lambda node: 2 * math.prod(node.input(1)[:spatial + whole]) * math.prod(node.output())
 
 
-def _convolution_gradient(image: Callable[[Call], Shape], kernel: Callable[[Call], Shape]) -> Count:
-    return lambda call: 2 * math.prod(image(call)[:3]) * math.prod(kernel(call)) // call.window("strides")
+def _convolution_gradient(image: Callable[[OpNode], Shape], kernel: Callable[[OpNode], Shape]) -> Count:
+    return lambda node: 2 * math.prod(image(node)[:3]) * math.prod(kernel(node)) // node.window("strides")
 
 
-def _pool_gradient(call: Call) -> int:
-    return (call.window("ksize") + 1) * math.prod(call.input(1))
+def _pool_gradient(node: OpNode) -> int:
+    return (node.window("ksize") + 1) * math.prod(node.input(1))
 
 
-def _average_gradient(call: Call) -> int:
-    return 2 * call.window("ksize") * math.prod(call.input(1))
+def _average_gradient(node: OpNode) -> int:
+    return 2 * node.window("ksize") * math.prod(node.input(1))
 
 
 COUNTS: dict[str, Count] = {
@@ -91,8 +91,8 @@ COUNTS: dict[str, Count] = {
     "SquaredDifference": _per_output(2),
     "RsqrtGrad": _per_output(4),
     "Softmax": _per_output(5),
-    "L2Loss": lambda call: 3 * math.prod(call.input(0)) - 1,
-    "AddN": lambda call: (len(call.op._inputs) - 1) * math.prod(call.output()),
+    "L2Loss": lambda node: 3 * math.prod(node.input(0)) - 1,
+    "AddN": lambda node: (len(node.op._inputs) - 1) * math.prod(node.output()),
     **dict.fromkeys("Sum ArgMax ArgMin BiasAddGrad".split(), _reduction()),
     "Mean": _reduction(final=1),
     "MatMul": _matmul,
@@ -101,10 +101,10 @@ COUNTS: dict[str, Count] = {
     "Conv3D": _convolution(3),
     "DepthwiseConv2dNative": _convolution(2, whole=False),
     "Dilation2D": _convolution(2, whole=False),
-    "Conv2DBackpropInput": _convolution_gradient(lambda call: call.output(), lambda call: call.input(1)),
-    "Conv2DBackpropFilter": _convolution_gradient(lambda call: call.input(0), lambda call: call.output()),
-    "AvgPool": lambda call: call.window("ksize") * math.prod(call.output()),
-    "MaxPool": lambda call: call.window("ksize") * math.prod(call.output()),
+    "Conv2DBackpropInput": _convolution_gradient(lambda node: node.output(), lambda node: node.input(1)),
+    "Conv2DBackpropFilter": _convolution_gradient(lambda node: node.input(0), lambda node: node.output()),
+    "AvgPool": lambda node: node.window("ksize") * math.prod(node.output()),
+    "MaxPool": lambda node: node.window("ksize") * math.prod(node.output()),
     "MaxPoolGrad": _pool_gradient,
     "AvgPoolGrad": _average_gradient,
 }
@@ -113,4 +113,4 @@ COUNTS: dict[str, Count] = {
 def float_operations(op: Operation, known: dict[tuple[str, int], Shape]) -> int:
     """The float operations of a node; Unknown if a shape is missing."""
     count = COUNTS.get(op.type)
-    return count(Call(op, known)) if count is not None else 0
+    return count(OpNode(op, known)) if count is not None else 0

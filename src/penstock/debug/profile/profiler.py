@@ -114,7 +114,7 @@ def advise(graph: Graph | None = None, run_meta: Any = None, options: Options = 
 
 def _advise(graph: Graph, steps: Sequence[Any], op_log: Any, options: Options) -> Any:
     proto = protos.AdviceProto()
-    for name, texts in advice.reports(advice.Step(graph, lambda: entries(graph, steps, op_log)[0]), options).items():
+    for name, texts in advice.reports(advice.ProfiledStep(graph, lambda: entries(graph, steps, op_log)[0]), options).items():
         print("\n".join(["", f"{name}:", *texts]))
         proto.checkers[name].reports.extend(texts)
     return proto

@@ -20,7 +20,7 @@ _OF_NODES = {"min_params": "params", "min_float_ops": "float_ops"}
 
 
 def by_scope(by_name: dict[str, Entry]) -> list[Entry]:
-    """The top of the tree of names; scopes that are no operations get an entry too."""
+    """The top of the tree of names; scopes that are not operations get an entry too."""
     known: dict[str, Entry] = {}
     top: list[Entry] = []
     for name in sorted(by_name):
@@ -35,7 +35,7 @@ def by_scope(by_name: dict[str, Entry]) -> list[Entry]:
 
 
 def by_inputs(by_name: dict[str, Entry], graph: Graph) -> list[Entry]:
-    """Trees of inputs, from the operations that nobody consumes; one that several consume is below the first of them."""
+    """Trees of inputs, from the operations without consumers; one with several consumers is below the first of them."""
     sources = {op.name: list(dict.fromkeys([tensor.op.name for tensor in op._inputs] + [other.name for other in op._control_inputs]))
                for op in graph.get_operations()}
     consumed = {name for op, names in sources.items() for name in names if name != op}

@@ -11,7 +11,7 @@ from penstock.native.calls import Array, Code
 from penstock.native.fusion.accumulators import wide_dtype
 from penstock.native.fusion.loop_nest import Fold, Nest, NestInput, NestOutput, OpStep
 from penstock.native.fusion.nest_kernel import module_for
-from penstock.native.fusion.nest_layout import Layout, Part
+from penstock.native.fusion.nest_layout import Layout, NestPart
 from penstock.native.fusion.spills import last_reads, spills, step_cost
 from penstock.native.kernels.axes import Strides
 
@@ -123,7 +123,7 @@ class Loop:
                 return None
         return Nest(layout.form, inputs, steps, outputs, (bool(layout.outer), bool(layout.middle)))
 
-    def _call(self, b: Emitter, nest: Nest, layout: Layout, parts: Sequence[Part], label: str, origins: Sequence[Sequence[int]]) -> None:
+    def _call(self, b: Emitter, nest: Nest, layout: Layout, parts: Sequence[NestPart], label: str, origins: Sequence[Sequence[int]]) -> None:
         """``origins``: where in its output each part begins, in bytes."""
         kept_over = spills(nest)
         sizes = [nest.dtypes[each].size for each in kept_over]

@@ -22,7 +22,7 @@ class NestAxis:
 
 
 @dataclass(frozen=True)
-class Part:
+class NestPart:
     """The ranges of outer, row, middle and inner indices that one call of the kernel does."""
 
     ranges: tuple[tuple[int, int], ...]
@@ -64,7 +64,7 @@ class Layout:
         reduced = [*self.middle, self.row] if self.form == "columns" else [*self.middle, self.inner]
         return all(axis.strides[operand] == 0 for axis in reduced)
 
-    def parts(self, threads: int, work: int, whole_rows: bool) -> tuple[list[Part], bool]:
+    def parts(self, threads: int, work: int, whole_rows: bool) -> tuple[list[NestPart], bool]:
         """The parts, and whether each has results of its own that have to be combined. ``whole_rows``: a row must not be cut."""
         whole = [(0, size) for size in self.sizes]
         if not self.elements and (self.form == "map" or not self.sizes[0] * self.sizes[3 if self.form == "columns" else 1]):
@@ -77,10 +77,10 @@ class Layout:
                 choices = [choices[0], choices[2], choices[1], choices[3]]
             for axis, grain, partial in sorted(choices, key=lambda choice: choice[2]):
                 if self.sizes[axis] >= wanted * grain and not (partial and whole_rows):
-                    return [Part(tuple([*whole[:axis], each, *whole[axis + 1:]])) for each in cut(self.sizes[axis], wanted, grain)], partial
-        return [Part(tuple(whole))], False
+                    return [NestPart(tuple([*whole[:axis], each, *whole[axis + 1:]])) for each in cut(self.sizes[axis], wanted, grain)], partial
+        return [NestPart(tuple(whole))], False
 
-    def words(self, part: Part, origins: Sequence[int], itemsizes: Sequence[int] = ()) -> bytes:
+    def words(self, part: NestPart, origins: Sequence[int], itemsizes: Sequence[int] = ()) -> bytes:
         """As ``nest_kernel.WORDS`` says. ``itemsizes``: of scratch operands, which follow those that the layout was made for."""
         outer, row, middle, inner = part.ranges
         values = [*outer, *row, *middle, *inner, len(self.outer), len(self.middle), *origins]

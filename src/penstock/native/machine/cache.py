@@ -4,8 +4,8 @@ A file holds its own checksum: one that is damaged, or half written by a machine
 under another name and renamed, so processes never see parts; two that compile the same kernel write the same bytes. A folder that cannot be
 used is not an error: kernels are then compiled again by each process.
 
-What is in a file runs in this process. So a folder or file is used only if it belongs to this user and nobody else can write to it; of any other
-folder it is said once why it is not used. A checksum is no protection: whoever can write a file can write that too.
+What is in a file runs in this process. So a folder or file is used only if it belongs to this user and no other user can write to it; of any other
+folder it is said once why it is not used. A checksum does not protect against that: a user who can write a file can write its checksum too.
 """
 from __future__ import annotations
 

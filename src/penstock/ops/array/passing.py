@@ -43,7 +43,7 @@ def prevent_gradient(input: Any, message: str = "", name: str | None = None) -> 
 class CheckNumerics:
     """The input; an error if it holds a NaN or an infinity."""
 
-    stateful = aliases = watches = True  # it must run even if nobody needs its result
+    stateful = aliases = watches = True  # it must run even if its result is not needed
     shape = like("tensor")
 
     def kernel(tensor, message):

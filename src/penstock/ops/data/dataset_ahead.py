@@ -2,7 +2,7 @@
 
 Elements leave in the order of the input, whatever thread made them. Who takes part:
 
-- ``Ahead``, the iterator, belongs to the consumer. When nobody refers to it any more, its line is stopped; at the latest, when the session closes.
+- ``Ahead``, the iterator, belongs to the consumer. When nothing refers to it any more, its line is stopped; at the latest, when the session closes.
 - ``_Line`` is what the threads wait on: the places of the elements under way, at most ``limit`` of them. It refers to nothing else, so waiting
   threads keep no dataset, session or iterator alive.
 - ``_Work`` takes an element from the input and calls the function. Threads refer to it only while they work.
@@ -109,7 +109,7 @@ class _Line:
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """Nobody takes anything any more: threads end."""
+        """There is no consumer any more: threads end."""
         self.step.cancel(CancelledError(None, None, "the iterator is not used any more"))
         with self._changed:
             self._stopped = True
@@ -155,7 +155,7 @@ class _Work:
             except StopIteration:
                 line.fill(place, _END)
                 return
-            except BaseException as error:  # whatever it is: somebody waits for it
+            except BaseException as error:  # whatever it is: a consumer waits for it
                 line.fill(place, error=error.with_traceback(None))  # a traceback would keep this thread's frames alive
                 return
         try:
@@ -179,7 +179,7 @@ def _thread(line: _Line, work: weakref.ref[_Work]) -> None:
 class Ahead:
     """The elements of the input, or what a function makes of them, made by ``threads`` threads up to ``limit`` elements ahead.
 
-    ``alone``: nobody else makes elements of such an input at the same time.
+    ``alone``: nothing else makes elements of such an input at the same time.
     """
 
     def __init__(self, ctx: Any, elements: Elements, function: Callable[..., Element] | None, threads: int, limit: int, alone: bool = True) -> None:

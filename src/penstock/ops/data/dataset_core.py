@@ -3,7 +3,7 @@
 The kernel of a dataset op returns a ``Source``, which travels along a variant edge. ``iter(source)`` starts an epoch. The contract of the iterators:
 ``next`` gives an element, a tuple with one value per component, or StopIteration at the end and ever after. Any other error belongs to the one
 element that could not be made; the element after it can be asked for. An iterator is used by one thread at a time. Threads that work for one end
-when nobody refers to it any more.
+when nothing refers to it any more.
 """
 from __future__ import annotations
 

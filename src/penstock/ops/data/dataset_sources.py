@@ -72,7 +72,7 @@ class RangeDataset:
 
 
 class _Generated:
-    """What ``next_func`` gives until it says that the end is reached; ``finalize_func`` then runs, or when nobody refers to this any more."""
+    """What ``next_func`` gives until it says that the end is reached; ``finalize_func`` then runs, or when nothing refers to this any more."""
 
     def __init__(self, ctx: Any, begin: Caller, following: Caller, finish: Caller) -> None:
         self._ctx, self._begin, self._following, self._finish = ctx, begin, following, finish
@@ -107,7 +107,7 @@ def _finish_later(ctx: Any, finish: Caller, state: Element) -> None:
     with ctx.detached_step().working():
         try:
             finish(*state)
-        except OpError as error:  # of no use to anybody any more; often its graph, with the Python function in it, is gone
+        except OpError as error:  # nothing can use it any more; often its graph, with the Python function in it, is gone
             _log.debug("A dataset that was given up could not be closed: %s", error)
 
 

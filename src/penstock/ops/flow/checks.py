@@ -155,7 +155,7 @@ def is_numeric_tensor(tensor: Any) -> bool:
 
 
 def assert_same_float_dtype(tensors: Iterable[Any] | None = None, dtype: Any = None) -> dt.DType:
-    """``tf.assert_same_float_dtype``: the type that all ``tensors`` have; ValueError if they differ or it is no float type."""
+    """``tf.assert_same_float_dtype``: the type that all ``tensors`` have; ValueError if they differ or it is not a float type."""
     expected = None if dtype is None else dt.as_dtype(dtype).base_dtype
     first = None
     for tensor in tensors or ():

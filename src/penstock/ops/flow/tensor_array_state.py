@@ -1,7 +1,8 @@
 """The state of a TensorArray while a step runs. It travels along the handle's edges, and is gone when the step is.
 
 An element is written once; reading it may clear it. The gradient of an array is an array too, kept by the one it belongs to and found by the name of
-its source, that is, of the call of ``tf.gradients`` that asked for it. In it writes to the same element add up, and what nobody wrote is zero.
+its source, that is, of the call of ``tf.gradients`` that asked for it. In it writes to the same element add up, and what was
+never written is zero.
 """
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def _coordinates(low: np.ndarray, high: np.ndarray, extent: int, count: int) -> 
     else:
         places = (np.float32(0.5) * (low + high) * span)[:, None]
     inside = (places >= 0) & (places <= span)
-    return np.where(inside, places, np.float32(0)), inside  # a box may hold NaN, which is no index
+    return np.where(inside, places, np.float32(0)), inside  # a box may hold NaN, which is not an index
 
 
 class _Samples:

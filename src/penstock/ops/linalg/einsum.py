@@ -106,7 +106,7 @@ def _permute(tensor: Tensor, labels: str, wanted: str) -> Tensor:
 
 
 def _contract(x: Tensor, x_labels: str, y: Tensor, y_labels: str, needed: set[str]) -> tuple[Tensor, str]:
-    """The product of two operands, summed over the labels that nobody needs any more; its labels in the order batch, rows, columns."""
+    """The product of two operands, summed over the labels that are not needed any more; its labels in the order batch, rows, columns."""
     shared = [label for label in x_labels if label in y_labels]
     batch = "".join(label for label in shared if label in needed)
     summed = "".join(label for label in shared if label not in needed)

@@ -113,7 +113,7 @@ class Digamma:
 
 @op("Polygamma", "a: T, x: T -> z: T", T=WIDE)
 class Polygamma:
-    """The a-th derivative of the digamma function; not a number where a is no natural number."""
+    """The a-th derivative of the digamma function; NaN where a is not a natural number."""
 
     elementwise = True
     shape = broadcasting("a", "x")

@@ -125,7 +125,7 @@ def _feature_gradient(op, d_loss, d_backprop):
 
 
 def _is_zero(tensor):
-    """True for the zeros that stand in for the gradient of an output that nobody used."""
+    """True for the zeros that stand in for the gradient of an unused output."""
     definition = tensor.op.definition
     if definition is ZerosLike:
         return True

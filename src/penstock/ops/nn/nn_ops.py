@@ -1,4 +1,4 @@
-"""Small things that neural networks need: norms, losses that are no cross entropy, top-k membership."""
+"""Small things that neural networks need: norms, losses other than cross entropy, top-k membership."""
 from __future__ import annotations
 
 import math

@@ -49,7 +49,7 @@ class Windows:
     def view(self, padded: np.ndarray, first: int) -> np.ndarray:
         """The windows of a padded array, without a copy: (leading axes, output, window, trailing axes).
 
-        Windows overlap, so whoever writes to the view does it for one position within the window at a time.
+        Windows overlap, so a caller writes to the view for one position within the window at a time.
         """
         last = first + len(self.size)
         if padded.shape[first:last] != self._padded_shape(padded.shape, first)[first:last]:  # else it would see foreign memory

@@ -341,7 +341,7 @@ def _per_parameter(
     size = count * flat.size
     local = rng.reserve(size * RESERVED_PER_OUTPUT)
     out = np.empty(size, np.float64)
-    # Rejected candidates may divide by 0 and odd parameters give nan: as in TensorFlow, that is no reason to warn.
+    # Rejected candidates may divide by 0 and odd parameters give nan: as in TensorFlow, without a warning.
     with np.errstate(all="ignore"):
         for start in range(0, size, CHUNK):
             outputs = np.arange(start, min(start + CHUNK, size), dtype=np.uint64)

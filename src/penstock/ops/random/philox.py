@@ -66,7 +66,7 @@ class Philox:
 
     @classmethod
     def from_entropy(cls) -> Philox:
-        """A generator that nobody can predict or repeat."""
+        """A generator that cannot be predicted or repeated."""
         return cls(secrets.randbits(64), secrets.randbits(64))
 
     @classmethod
@@ -98,7 +98,7 @@ class Philox:
     mutable = borrow = read  # what native code moves ahead; it holds ``lock`` meanwhile
 
     def give_back(self) -> None:
-        """Ends one ``borrow``. Nobody counts them: the state is moved ahead where it is, whoever has seen it."""
+        """Ends one ``borrow``. They are not counted: the state is moved ahead in place, also for other borrowers."""
 
     def reserve(self, count: int) -> Philox:
         """A generator at the current position; this one moves `count` blocks ahead. Safe between threads."""

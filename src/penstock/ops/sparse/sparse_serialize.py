@@ -154,7 +154,7 @@ class DeserializeSparse:
 # --- handles ---------------------------------------------------------------------------------------------------------
 
 class SparseTensorsMap:
-    """Sparse tensors that wait under a number until somebody takes them out."""
+    """Sparse tensors that wait under a number until they are taken out."""
 
     def __init__(self) -> None:
         self._held: dict[int, Parts] = {}

@@ -204,7 +204,7 @@ def _update_rows(arrays: Sequence[np.ndarray], rule: Callable[..., None], grad: 
         indices, grad = indices[rest], grad[rest]
 
 
-class _Update:
+class _RuleUpdate:
     """What the ops of all rules share. The class of each says its ``_rule``, its ``_state`` (the variable and its slots), which input is the
     ``_gradient``, and whether the variable is a ``_resource``."""
 
@@ -246,7 +246,7 @@ class _Update:
         return None if _resource else refs[0]
 
 
-class _DenseUpdate(_Update):
+class _DenseUpdate(_RuleUpdate):
     """Moves the whole variable."""
 
     _sparse = False
@@ -258,7 +258,7 @@ class _DenseUpdate(_Update):
         return b.trace(_rule, tuple(arguments[name] for name in _state), {name: arguments[name] for name in names})
 
 
-class _SparseUpdate(_Update):
+class _SparseUpdate(_RuleUpdate):
     """Moves the rows that ``indices`` name."""
 
     _sparse = True

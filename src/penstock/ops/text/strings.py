@@ -166,7 +166,7 @@ class StringToNumber:
 
 def _number(item: bytes, dtype: dt.DType) -> Any:
     try:
-        if b"_" in item:  # which Python takes, and nobody else
+        if b"_" in item:  # which only Python takes
             raise ValueError(item)
         value = int(item) if dtype.is_integer else float(item)
         if dtype.is_integer and not dtype.min <= value <= dtype.max:

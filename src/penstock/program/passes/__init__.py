@@ -18,16 +18,16 @@ from penstock.program.passes.factors import merge_factors
 from penstock.program.passes.identities import remove_identities, remove_waits
 from penstock.program.passes.legality import Promises
 from penstock.program.passes.loops import drop_loop_variables
-from penstock.program.passes.options import NONE, Options, options_of
+from penstock.program.passes.options import NONE, PassOptions, options_of
 from penstock.program.passes.recompute import recompute
 from penstock.program.passes.subexpressions import merge_equal
 from penstock.program.passes.transposes import simplify_layout
 from penstock.program.passes.updates import update_early
 
-__all__ = ["NONE", "Options", "optimise", "options_of"]
+__all__ = ["NONE", "PassOptions", "optimise", "options_of"]
 
 
-def optimise(program: Program, options: Options) -> Program:
+def optimise(program: Program, options: PassOptions) -> Program:
     """The program after all passes that the options ask for; the one that was given stays as it was."""
     passes = [*[each for _ in range(options.rounds) for each in _passes(options)], *_last(options)]
     if not passes or len(program.nodes) < options.fewest_nodes:
@@ -43,7 +43,7 @@ def optimise(program: Program, options: Options) -> Program:
     return program
 
 
-def _passes(options: Options) -> Iterator[Callable[[Program], Program]]:
+def _passes(options: PassOptions) -> Iterator[Callable[[Program], Program]]:
     """The passes, in an order in which each one leaves more to do for the next."""
     if options.debugging:
         yield strip_debugging
@@ -66,7 +66,7 @@ def _passes(options: Options) -> Iterator[Callable[[Program], Program]]:
         yield remove_waits
 
 
-def _last(options: Options) -> Iterator[Callable[[Program], Program]]:
+def _last(options: PassOptions) -> Iterator[Callable[[Program], Program]]:
     """What others must not look at again: copies that are there on purpose, and the order."""
     if options.recompute_cheap or options.recompute_hinted:
         yield partial(recompute, cheap=options.recompute_cheap, hinted=options.recompute_hinted, scope=options.gradient_scope)

@@ -41,7 +41,7 @@ _NOT_DONE = ("scoped_allocator_optimization", "pin_to_host_optimization", "imple
 
 
 @dataclass(frozen=True)
-class Options:
+class PassOptions:
     """The passes that run, and their limits."""
 
     identities: bool = True
@@ -63,10 +63,10 @@ class Options:
 
 
 SWITCHES = ("identities", "constants", "algebra", "layout", "subexpressions", "loops", "factors", "remapping", "updates")
-NONE = Options(**dict.fromkeys(SWITCHES, False))  # type: ignore[arg-type]
+NONE = PassOptions(**dict.fromkeys(SWITCHES, False))  # type: ignore[arg-type]
 
 
-def options_of(config: Any) -> Options:
+def options_of(config: Any) -> PassOptions:
     """The options in a ConfigProto."""
     old, new = config.graph_options.optimizer_options, config.graph_options.rewrite_options
     limit = old.max_folded_constant_in_bytes or FOLDED_BYTES
@@ -82,7 +82,7 @@ def options_of(config: Any) -> Options:
         named = {_NAMED.get(name) for name in new.optimizers}
         on = {name: value and ("constants" if name == "factors" else name) in named for name, value in on.items()}
     cheap, hinted = _RECOMPUTED.get(new.memory_optimization, (False, False))
-    return Options(**on, folded_bytes=limit, debugging=new.debug_stripper == RewriterConfig.ON, recompute_cheap=cheap, recompute_hinted=hinted,
+    return PassOptions(**on, folded_bytes=limit, debugging=new.debug_stripper == RewriterConfig.ON, recompute_cheap=cheap, recompute_hinted=hinted,
                    gradient_scope=new.memory_optimizer_target_node_name_scope or SCOPE, fewest_nodes=max(new.min_graph_nodes, 0),
                    rounds=2 if new.meta_optimizer_iterations == RewriterConfig.TWO else 1)
 

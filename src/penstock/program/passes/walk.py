@@ -16,7 +16,7 @@ Visit = Callable[[Node, list[Node]], Sequence[Edge] | None]
 
 
 class Walk:
-    """A program as a pass finds it: who is used, what must stay, which edges carry references."""
+    """A program as a pass finds it: which nodes are used, which must stay, which edges carry references."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
