@@ -120,127 +120,109 @@ def _gradient_by(definition, op, dy):
 
 
 # --- the ops ---------------------------------------------------------------------------------------------------------
+# The sum of a segment is divided by count ** ``_power``.
 
-@op("SparseSegmentSum", f"{_INPUTS} -> output: T", T=REAL, Tidx=NUMBER)
-class SparseSegmentSum:
-    """The sum of each segment of gathered rows."""
-
+class _Segments:
     dynamic_shape = True
     shape = _reduced_shape
 
-    def kernel(data, indices, segment_ids):
-        return _reduce(data, indices, segment_ids, 0)
+    def kernel(data, indices, segment_ids, _power):
+        return _reduce(data, indices, segment_ids, _power)
 
+
+class _NumberedSegments:
+    ranks = {"num_segments": 0}
+    shape = _reduced_to
+
+    def kernel(data, indices, segment_ids, num_segments, _power):
+        return _reduce(data, indices, segment_ids, _power, num_segments)
+
+    def native(emit, data, indices, segment_ids, num_segments, _power):
+        return emit.index.sparse_segments(data, indices, segment_ids, int(emit.known(num_segments)), _power)
+
+
+class _SegmentsGrad:
+    ranks = {"output_dim0": 0}
+    shape = _spread_to
+
+    def kernel(grad, indices, segment_ids, output_dim0, _power):
+        return _gradient_rows(grad, indices, segment_ids, output_dim0, _power)
+
+    def native(emit, grad, indices, segment_ids, output_dim0, _power):
+        return emit.index.sparse_segments_gradient(grad, indices, segment_ids, int(emit.known(output_dim0)), _power)
+
+
+@op("SparseSegmentSum", f"{_INPUTS} -> output: T", T=REAL, Tidx=NUMBER)
+class SparseSegmentSum(_Segments):
+    """The sum of each segment of gathered rows."""
+
+    _power = 0
     gradient = _sum_gradient
 
 
 @op("SparseSegmentSumWithNumSegments", f"{_WITH_NUMBER} -> output: T", T=REAL, Tidx=NUMBER, Tnumsegments=NUMBER)
-class SparseSegmentSumWithNumSegments:
+class SparseSegmentSumWithNumSegments(_NumberedSegments):
     """The sum of each of ``num_segments`` segments of gathered rows."""
 
-    ranks = {"num_segments": 0}
-    shape = _reduced_to
-
-    def kernel(data, indices, segment_ids, num_segments):
-        return _reduce(data, indices, segment_ids, 0, num_segments)
-
-    def native(emit, data, indices, segment_ids, num_segments):
-        return emit.index.sparse_segments(data, indices, segment_ids, int(emit.known(num_segments)), 0)
-
+    _power = 0
     gradient = _sum_gradient
 
 
 @op("SparseSegmentMean", f"{_INPUTS} -> output: T", T=_FLOATS, Tidx=NUMBER)
-class SparseSegmentMean:
+class SparseSegmentMean(_Segments):
     """The mean of each segment of gathered rows."""
 
-    dynamic_shape = True
-    shape = _reduced_shape
-
-    def kernel(data, indices, segment_ids):
-        return _reduce(data, indices, segment_ids, 1)
+    _power = 1
 
     def gradient(op, dy):
         return _gradient_by(SparseSegmentMeanGrad, op, dy)
 
 
 @op("SparseSegmentMeanWithNumSegments", f"{_WITH_NUMBER} -> output: T", T=_FLOATS, Tidx=NUMBER, Tnumsegments=NUMBER)
-class SparseSegmentMeanWithNumSegments:
+class SparseSegmentMeanWithNumSegments(_NumberedSegments):
     """The mean of each of ``num_segments`` segments of gathered rows."""
 
-    ranks = {"num_segments": 0}
-    shape = _reduced_to
-
-    def kernel(data, indices, segment_ids, num_segments):
-        return _reduce(data, indices, segment_ids, 1, num_segments)
-
-    def native(emit, data, indices, segment_ids, num_segments):
-        return emit.index.sparse_segments(data, indices, segment_ids, int(emit.known(num_segments)), 1)
+    _power = 1
 
     def gradient(op, dy):
         return _gradient_by(SparseSegmentMeanGrad, op, dy)
 
 
 @op("SparseSegmentSqrtN", f"{_INPUTS} -> output: T", T=_FLOATS, Tidx=NUMBER)
-class SparseSegmentSqrtN:
+class SparseSegmentSqrtN(_Segments):
     """The sum of each segment of gathered rows, divided by the square root of their number."""
 
-    dynamic_shape = True
-    shape = _reduced_shape
-
-    def kernel(data, indices, segment_ids):
-        return _reduce(data, indices, segment_ids, 0.5)
+    _power = 0.5
 
     def gradient(op, dy):
         return _gradient_by(SparseSegmentSqrtNGrad, op, dy)
 
 
 @op("SparseSegmentSqrtNWithNumSegments", f"{_WITH_NUMBER} -> output: T", T=_FLOATS, Tidx=NUMBER, Tnumsegments=NUMBER)
-class SparseSegmentSqrtNWithNumSegments:
+class SparseSegmentSqrtNWithNumSegments(_NumberedSegments):
     """The sum of each of ``num_segments`` segments of gathered rows, divided by the square root of their number."""
 
-    ranks = {"num_segments": 0}
-    shape = _reduced_to
-
-    def kernel(data, indices, segment_ids, num_segments):
-        return _reduce(data, indices, segment_ids, 0.5, num_segments)
-
-    def native(emit, data, indices, segment_ids, num_segments):
-        return emit.index.sparse_segments(data, indices, segment_ids, int(emit.known(num_segments)), 0.5)
+    _power = 0.5
 
     def gradient(op, dy):
         return _gradient_by(SparseSegmentSqrtNGrad, op, dy)
 
 
 @op("SparseSegmentMeanGrad", _GRAD, T=_FLOATS, Tidx=NUMBER)
-class SparseSegmentMeanGrad:
+class SparseSegmentMeanGrad(_SegmentsGrad):
     """The gradient of SparseSegmentMean."""
 
-    ranks = {"output_dim0": 0}
-    shape = _spread_to
-
-    def kernel(grad, indices, segment_ids, output_dim0):
-        return _gradient_rows(grad, indices, segment_ids, output_dim0, 1)
-
-    def native(emit, grad, indices, segment_ids, output_dim0):
-        return emit.index.sparse_segments_gradient(grad, indices, segment_ids, int(emit.known(output_dim0)), 1)
+    _power = 1
 
     def gradient(op, dy):
         return _gradient_by(SparseSegmentMeanWithNumSegments, op, dy)
 
 
 @op("SparseSegmentSqrtNGrad", _GRAD, T=_FLOATS, Tidx=NUMBER)
-class SparseSegmentSqrtNGrad:
+class SparseSegmentSqrtNGrad(_SegmentsGrad):
     """The gradient of SparseSegmentSqrtN."""
 
-    ranks = {"output_dim0": 0}
-    shape = _spread_to
-
-    def kernel(grad, indices, segment_ids, output_dim0):
-        return _gradient_rows(grad, indices, segment_ids, output_dim0, 0.5)
-
-    def native(emit, grad, indices, segment_ids, output_dim0):
-        return emit.index.sparse_segments_gradient(grad, indices, segment_ids, int(emit.known(output_dim0)), 0.5)
+    _power = 0.5
 
     def gradient(op, dy):
         return _gradient_by(SparseSegmentSqrtNWithNumSegments, op, dy)

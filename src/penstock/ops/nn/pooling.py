@@ -50,6 +50,25 @@ def _max_pool_grad_grad(orig_input, orig_output, grad, ksize, strides, padding):
 
 # --- max pooling -----------------------------------------------------------------------------------------------------
 
+class _MaxPoolGrad:
+    """Of images and volumes, whose rank is ``_rank``."""
+
+    def shape(orig_input, _rank):
+        return check_rank(orig_input.shape, _rank)
+
+    kernel = _max_pool_grad
+
+    def native(emit, orig_input, grad, ksize, strides, padding, data_format):
+        return emit.windows.max_pool_gradient(orig_input, grad, core.pool_windows(orig_input.shape, ksize, strides, padding), data_format)
+
+
+class _MaxPoolGradGrad:
+    def shape(orig_input, ksize, strides, padding, _rank):
+        return core.pool_shape(orig_input.shape, _rank, ksize, strides, padding)
+
+    kernel = _max_pool_grad_grad
+
+
 @op("MaxPool", "input: T -> output: T", T=_MAX_TYPES, **_WINDOW_4, data_format=_FORMAT_MAX)
 class MaxPool:
     """The largest element of each window."""
@@ -73,19 +92,12 @@ class MaxPool:
 
 @op("MaxPoolGrad", "orig_input: T, orig_output: T, grad: T -> output: T", **_WINDOW_4, data_format=_FORMAT_2D,
     T=_REAL_OR_FLOAT)
-class MaxPoolGrad:
+class MaxPoolGrad(_MaxPoolGrad):
     """The gradient of MaxPool: each window's goes to its first maximum."""
 
     images = ("orig_input", "orig_output", "grad", "output")
     per_axis = ("ksize", "strides")
-
-    def shape(orig_input):
-        return check_rank(orig_input.shape, 4)
-
-    kernel = _max_pool_grad
-
-    def native(emit, orig_input, grad, ksize, strides, padding, data_format):
-        return emit.windows.max_pool_gradient(orig_input, grad, core.pool_windows(orig_input.shape, ksize, strides, padding), data_format)
+    _rank = 4
 
     def gradient(op, dy):
         x, y, _ = op.inputs
@@ -94,15 +106,11 @@ class MaxPoolGrad:
 
 @op("MaxPoolGradGrad", "orig_input: T, orig_output: T, grad: T -> output: T", **_WINDOW_4, data_format=_FORMAT_2D,
     T=REAL)
-class MaxPoolGradGrad:
+class MaxPoolGradGrad(_MaxPoolGradGrad):
     """Per window, the element of ``grad`` where the input has its maximum."""
 
     ranks = {"orig_output": 4}
-
-    def shape(orig_input, ksize, strides, padding):
-        return core.pool_shape(orig_input.shape, 4, ksize, strides, padding)
-
-    kernel = _max_pool_grad_grad
+    _rank = 4
 
     def gradient(op, dy):
         x, y, _ = op.inputs
@@ -200,16 +208,10 @@ class MaxPool3D:
 @op("MaxPool3DGrad", "orig_input: TInput, orig_output: TInput, grad: T -> output: T", **_WINDOW_5,
     data_format=_FORMAT_3D,
     T=types(*_FLOAT_OR_NARROWER, default=dt.float32), TInput=types(*_FLOAT_OR_NARROWER, default=dt.float32))
-class MaxPool3DGrad:
+class MaxPool3DGrad(_MaxPoolGrad):
     """The gradient of MaxPool3D."""
 
-    def shape(orig_input):
-        return check_rank(orig_input.shape, 5)
-
-    kernel = _max_pool_grad
-
-    def native(emit, orig_input, grad, ksize, strides, padding, data_format):
-        return emit.windows.max_pool_gradient(orig_input, grad, core.pool_windows(orig_input.shape, ksize, strides, padding), data_format)
+    _rank = 5
 
     def gradient(op, dy):
         x, y, _ = op.inputs
@@ -218,15 +220,11 @@ class MaxPool3DGrad:
 
 @op("MaxPool3DGradGrad", "orig_input: T, orig_output: T, grad: T -> output: T", **_WINDOW_5, data_format=_FORMAT_3D,
     T=REAL)
-class MaxPool3DGradGrad:
+class MaxPool3DGradGrad(_MaxPoolGradGrad):
     """MaxPoolGradGrad for volumes."""
 
     ranks = {"orig_output": 5}
-
-    def shape(orig_input, ksize, strides, padding):
-        return core.pool_shape(orig_input.shape, 5, ksize, strides, padding)
-
-    kernel = _max_pool_grad_grad
+    _rank = 5
 
     def gradient(op, dy):
         x, y, _ = op.inputs
@@ -239,6 +237,19 @@ class MaxPool3DGradGrad:
 def _avg_pool_grad(orig_input_shape, grad, ksize, strides, padding):
     shape = tuple(int(extent) for extent in orig_input_shape)
     return core.spread_average(shape, grad, core.pool_windows(shape, ksize, strides, padding))
+
+
+class _AvgPoolGrad:
+    ranks = {"orig_input_shape": 1}
+
+    def shape(orig_input_shape, _rank):
+        return check_rank(constant_value_as_shape(orig_input_shape), _rank)
+
+    kernel = _avg_pool_grad
+
+    def native(emit, orig_input_shape, grad, ksize, strides, padding, data_format):
+        windows = core.pool_windows(tuple(emit.known(orig_input_shape).tolist()), ksize, strides, padding)
+        return emit.windows.average_gradient(grad, windows, data_format)
 
 
 @op("AvgPool", "value: T -> output: T", **_WINDOW_4, data_format=_FORMAT_2D, T=FLOATS)
@@ -263,21 +274,12 @@ class AvgPool:
 
 
 @op("AvgPoolGrad", "orig_input_shape: int32, grad: T -> output: T", **_WINDOW_4, data_format=_FORMAT_2D, T=FLOATS)
-class AvgPoolGrad:
+class AvgPoolGrad(_AvgPoolGrad):
     """The gradient of AvgPool: each window's is shared evenly."""
 
     images = ("grad", "output")
     per_axis = ("ksize", "strides", "orig_input_shape")
-    ranks = {"orig_input_shape": 1}
-
-    def shape(orig_input_shape):
-        return check_rank(constant_value_as_shape(orig_input_shape), 4)
-
-    kernel = _avg_pool_grad
-
-    def native(emit, orig_input_shape, grad, ksize, strides, padding, data_format):
-        windows = core.pool_windows(tuple(emit.known(orig_input_shape).tolist()), ksize, strides, padding)
-        return emit.windows.average_gradient(grad, windows, data_format)
+    _rank = 4
 
     def gradient(op, dy):
         return [None, AvgPool(dy, **_window(op))]
@@ -302,19 +304,10 @@ class AvgPool3D:
 
 
 @op("AvgPool3DGrad", "orig_input_shape: int32, grad: T -> output: T", **_WINDOW_5, data_format=_FORMAT_3D, T=FLOATS)
-class AvgPool3DGrad:
+class AvgPool3DGrad(_AvgPoolGrad):
     """The gradient of AvgPool3D."""
 
-    ranks = {"orig_input_shape": 1}
-
-    def shape(orig_input_shape):
-        return check_rank(constant_value_as_shape(orig_input_shape), 5)
-
-    kernel = _avg_pool_grad
-
-    def native(emit, orig_input_shape, grad, ksize, strides, padding, data_format):
-        windows = core.pool_windows(tuple(emit.known(orig_input_shape).tolist()), ksize, strides, padding)
-        return emit.windows.average_gradient(grad, windows, data_format)
+    _rank = 5
 
     def gradient(op, dy):
         return [None, AvgPool3D(dy, **_window(op))]
