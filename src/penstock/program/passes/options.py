@@ -22,8 +22,8 @@ not done here is told in a warning.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, NamedTuple
 
 from tensorboard.compat.proto.config_pb2 import OptimizerOptions
 from tensorboard.compat.proto.rewriter_config_pb2 import RewriterConfig
@@ -33,27 +33,39 @@ from penstock.program.passes.recompute import SCOPE
 
 FOLDED_BYTES = 10 << 20  # of the results of one folded node
 _RECOMPUTED = {RewriterConfig.MANUAL: (False, True), RewriterConfig.RECOMPUTATION_HEURISTICS: (True, False), RewriterConfig.HEURISTICS: (True, True)}
-_NAMED = {"constfold": "constants", "arithmetic": "algebra", "dependency": "identities", "layout": "layout", "remap": "remapping", "loop": "loops",
-          "common_subgraph_elimination": "subexpressions", "memory": "updates", "pruning": "", "function": "", "shape": "", "debug_stripper": ""}
+_WITHOUT_SWITCH = {"pruning", "function", "shape", "debug_stripper"}  # further names that ``optimizers`` may have
 _NOT_DONE = ("scoped_allocator_optimization", "pin_to_host_optimization", "implementation_selector", "auto_mixed_precision",
              "auto_mixed_precision_mkl", "auto_mixed_precision_onednn_bfloat16", "auto_mixed_precision_cpu", "use_plugin_optimizers",
              "experimental_conditional_code_motion", "shape_optimization", "function_optimization")  # toggles; OFF is what they are
 
 
+class Switch(NamedTuple):
+    """What switches a pass off: a field of RewriterConfig, and a name that is missing from ``optimizers``."""
+
+    toggle: str
+    optimizer: str
+    off: int = RewriterConfig.OFF
+
+
+def _switch(toggle: str, optimizer: str, off: int = RewriterConfig.OFF) -> bool:
+    result: bool = field(default=True, metadata={"switch": Switch(toggle, optimizer, off)})
+    return result
+
+
 @dataclass(frozen=True)
 class PassOptions:
-    """The passes that run, and their limits."""
+    """The passes that run, each with its switch, and their limits."""
 
-    identities: bool = True
-    constants: bool = True
-    algebra: bool = True
-    layout: bool = True
-    subexpressions: bool = True
+    identities: bool = _switch("dependency_optimization", "dependency")
+    constants: bool = _switch("constant_folding", "constfold")
+    factors: bool = _switch("constant_folding", "constfold")
+    algebra: bool = _switch("arithmetic_optimization", "arithmetic")
+    layout: bool = _switch("layout_optimizer", "layout")
+    subexpressions: bool = _switch("common_subgraph_elimination", "common_subgraph_elimination")
+    loops: bool = _switch("loop_optimization", "loop")
+    remapping: bool = _switch("remapping", "remap")
+    updates: bool = _switch("memory_optimization", "memory", RewriterConfig.NO_MEM_OPT)
     folded_bytes: int = FOLDED_BYTES
-    loops: bool = True
-    factors: bool = True
-    remapping: bool = True
-    updates: bool = True
     debugging: bool = False
     recompute_cheap: bool = False
     recompute_hinted: bool = False
@@ -62,7 +74,7 @@ class PassOptions:
     rounds: int = 1
 
 
-SWITCHES = ("identities", "constants", "algebra", "layout", "subexpressions", "loops", "factors", "remapping", "updates")
+SWITCHES: dict[str, Switch] = {each.name: each.metadata["switch"] for each in fields(PassOptions) if each.metadata}
 NONE = PassOptions(**dict.fromkeys(SWITCHES, False))  # type: ignore[arg-type]
 
 
@@ -74,17 +86,12 @@ def options_of(config: Any) -> PassOptions:
         return replace(NONE, constants=old.do_constant_folding, subexpressions=old.do_common_subexpression_elimination, folded_bytes=limit)
     for problem in _complaints(new):
         runtime_logger().warning("graph_options.rewrite_options: %s", problem)
-    off = RewriterConfig.OFF
-    on = {"identities": new.dependency_optimization != off, "constants": new.constant_folding != off, "algebra": new.arithmetic_optimization != off,
-          "layout": new.layout_optimizer != off, "subexpressions": new.common_subgraph_elimination != off, "loops": new.loop_optimization != off,
-          "factors": new.constant_folding != off, "remapping": new.remapping != off, "updates": new.memory_optimization != RewriterConfig.NO_MEM_OPT}
-    if new.optimizers:
-        named = {_NAMED.get(name) for name in new.optimizers}
-        on = {name: value and ("constants" if name == "factors" else name) in named for name, value in on.items()}
+    on = {name: getattr(new, switch.toggle) != switch.off and (not new.optimizers or switch.optimizer in new.optimizers)
+          for name, switch in SWITCHES.items()}
     cheap, hinted = _RECOMPUTED.get(new.memory_optimization, (False, False))
     return PassOptions(**on, folded_bytes=limit, debugging=new.debug_stripper == RewriterConfig.ON, recompute_cheap=cheap, recompute_hinted=hinted,
-                   gradient_scope=new.memory_optimizer_target_node_name_scope or SCOPE, fewest_nodes=max(new.min_graph_nodes, 0),
-                   rounds=2 if new.meta_optimizer_iterations == RewriterConfig.TWO else 1)
+                       gradient_scope=new.memory_optimizer_target_node_name_scope or SCOPE, fewest_nodes=max(new.min_graph_nodes, 0),
+                       rounds=2 if new.meta_optimizer_iterations == RewriterConfig.TWO else 1)
 
 
 def _complaints(asked: Any) -> list[str]:
@@ -99,7 +106,8 @@ def _complaints(asked: Any) -> list[str]:
         complaints.append("auto_parallel does nothing here")
     if getattr(asked, "cpu_layout_conversion", 0) == RewriterConfig.NHWC_TO_NCHW:
         complaints.append("cpu_layout_conversion: images are computed with their channels last, whatever their format")
-    unknown = [*(name for name in asked.optimizers if name not in _NAMED), *(custom.name for custom in asked.custom_optimizers)]
+    known = {switch.optimizer for switch in SWITCHES.values()} | _WITHOUT_SWITCH
+    unknown = [*(name for name in asked.optimizers if name not in known), *(custom.name for custom in asked.custom_optimizers)]
     if unknown:
-        complaints.append(f"there are no optimizers {', '.join(unknown)}; those that are: {', '.join(sorted(_NAMED))}")
+        complaints.append(f"there are no optimizers {', '.join(unknown)}; those that are: {', '.join(sorted(known))}")
     return complaints
