@@ -6,7 +6,7 @@ from dataclasses import replace
 import penstock as tf
 from penstock.program import ir
 from penstock.program.devices import local_devices
-from penstock.program.passes import NONE, Options, optimise
+from penstock.program.passes import NONE, PassOptions, optimise
 from penstock.program.placement import place
 
 
@@ -14,7 +14,7 @@ def nodes_after(fetches, feeds=(), options=None, targets=()):
     """The nodes that are left of a step, without its feeds."""
     program = ir.prune(fetches, targets, feeds)
     place(program, local_devices(None), False)
-    return [node for node in optimise(program, options or Options()).nodes if node.definition.type != "_Arg"]
+    return [node for node in optimise(program, options or PassOptions()).nodes if node.definition.type != "_Arg"]
 
 
 def types_after(fetches, feeds=(), options=None, targets=()):
@@ -23,7 +23,7 @@ def types_after(fetches, feeds=(), options=None, targets=()):
 
 
 def only(**switched_on):
-    """Options with nothing on but these."""
+    """PassOptions with nothing on but these."""
     return replace(NONE, **switched_on)
 
 
