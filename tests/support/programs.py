@@ -4,7 +4,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import penstock as tf
-import penstock.execute  # noqa: F401  registers the CPU, whatever other tests have imported
+import penstock.execute  # registers the CPU, whatever other tests have imported
 from penstock.program import ir
 from penstock.program.devices import local_devices
 from penstock.program.passes import NONE, PassOptions, optimise
