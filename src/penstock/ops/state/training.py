@@ -285,19 +285,18 @@ def _gradient_of(rule: Rule) -> str:
     return "delta" if "delta" in parameters_of(rule) else "grad"
 
 
-def _define(name: str, signature: str, rule: Rule, dense_ref: bool = True, sparse: str | None = None, **attrs: Any) -> list[OpDef]:
-    """Registers the ops of a rule. ``signature``: slots before the bar, then the scalars and the gradient in TensorFlow's order.
+def _define(name: str, rule: Rule, state: str, others: str, dense_ref: bool = True, sparse: str | None = None, **attrs: Any) -> list[OpDef]:
+    """Registers the ops of a rule. ``state`` names the variable and its slots, ``others`` the scalars and the gradient in TensorFlow's order.
 
-    ``sparse``: the signature of the sparse ops, if there are any.
+    ``sparse`` is what the sparse ops have instead of ``others``, if there are any.
     """
-    ops = [_define_one(name, signature, rule, resource, False, attrs) for resource in (False, True) if resource or dense_ref]
+    ops = [_define_one(name, rule, state.split(), others.split(), resource, False, attrs) for resource in (False, True) if resource or dense_ref]
     if sparse is not None:
-        ops += [_define_one(name, sparse, rule, resource, True, attrs) for resource in (False, True) if resource or dense_ref]
+        ops += [_define_one(name, rule, state.split(), sparse.split(), resource, True, attrs) for resource in (False, True) if resource or dense_ref]
     return ops
 
 
-def _define_one(name: str, signature: str, rule: Rule, resource: bool, sparse: bool, attrs: dict[str, Any]) -> OpDef:
-    state, others = (part.split() for part in signature.split("|"))
+def _define_one(name: str, rule: Rule, state: list[str], others: list[str], resource: bool, sparse: bool, attrs: dict[str, Any]) -> OpDef:
     gradient_name = "delta" if "delta" in others else "grad"
     base: Any = _SparseUpdate if sparse else _DenseUpdate
 
@@ -314,40 +313,40 @@ def _define_one(name: str, signature: str, rule: Rule, resource: bool, sparse: b
     return op(full, f"{', '.join(inputs)} ->" + ("" if resource else " out: Ref(T)"), **declared)(Update)
 
 
-(ApplyGradientDescent, ResourceApplyGradientDescent) = _define("GradientDescent", "var | alpha delta", _gradient_descent)
+(ApplyGradientDescent, ResourceApplyGradientDescent) = _define("GradientDescent", _gradient_descent, "var", "alpha delta")
 ApplyGradientDescent.epilogue = ResourceApplyGradientDescent.epilogue = "descent"
 (ApplyMomentum, ResourceApplyMomentum, SparseApplyMomentum, ResourceSparseApplyMomentum) = _define(
-    "Momentum", "var accum | lr grad momentum", _momentum, sparse="var accum | lr grad indices momentum", use_nesterov=False)
+    "Momentum", _momentum, "var accum", "lr grad momentum", sparse="lr grad indices momentum", use_nesterov=False)
 (ResourceApplyKerasMomentum, ResourceSparseApplyKerasMomentum) = _define(
-    "KerasMomentum", "var accum | lr grad momentum", _keras_momentum, False, "var accum | lr grad indices momentum", use_nesterov=False)
+    "KerasMomentum", _keras_momentum, "var accum", "lr grad momentum", False, "lr grad indices momentum", use_nesterov=False)
 (ApplyAdagrad, ResourceApplyAdagrad, SparseApplyAdagrad, ResourceSparseApplyAdagrad) = _define(
-    "Adagrad", "var accum | lr grad", _adagrad, sparse="var accum | lr grad indices", update_slots=True)
+    "Adagrad", _adagrad, "var accum", "lr grad", sparse="lr grad indices", update_slots=True)
 (ApplyAdagradV2, ResourceApplyAdagradV2, SparseApplyAdagradV2, ResourceSparseApplyAdagradV2) = _define(
-    "AdagradV2", "var accum | lr epsilon grad", _adagrad_v2, sparse="var accum | lr epsilon grad indices", update_slots=True)
+    "AdagradV2", _adagrad_v2, "var accum", "lr epsilon grad", sparse="lr epsilon grad indices", update_slots=True)
 (ApplyAdagradDA, ResourceApplyAdagradDA, SparseApplyAdagradDA, ResourceSparseApplyAdagradDA) = _define(
-    "AdagradDA", "var gradient_accumulator gradient_squared_accumulator | grad lr l1 l2 global_step", _adagrad_da,
-    sparse="var gradient_accumulator gradient_squared_accumulator | grad indices lr l1 l2 global_step")
+    "AdagradDA", _adagrad_da, "var gradient_accumulator gradient_squared_accumulator", "grad lr l1 l2 global_step",
+    sparse="grad indices lr l1 l2 global_step")
 (ApplyAdadelta, ResourceApplyAdadelta, SparseApplyAdadelta, ResourceSparseApplyAdadelta) = _define(
-    "Adadelta", "var accum accum_update | lr rho epsilon grad", _adadelta, sparse="var accum accum_update | lr rho epsilon grad indices")
+    "Adadelta", _adadelta, "var accum accum_update", "lr rho epsilon grad", sparse="lr rho epsilon grad indices")
 (ApplyAdam, ResourceApplyAdam) = _define(
-    "Adam", "var m v | beta1_power beta2_power lr beta1 beta2 epsilon grad", _adam, use_nesterov=False)
+    "Adam", _adam, "var m v", "beta1_power beta2_power lr beta1 beta2 epsilon grad", use_nesterov=False)
 (ResourceApplyAdamWithAmsgrad,) = _define(
-    "AdamWithAmsgrad", "var m v vhat | beta1_power beta2_power lr beta1 beta2 epsilon grad", _adam_with_amsgrad, False)
-(ApplyAdaMax, ResourceApplyAdaMax) = _define("AdaMax", "var m v | beta1_power lr beta1 beta2 epsilon grad", _adamax)
+    "AdamWithAmsgrad", _adam_with_amsgrad, "var m v vhat", "beta1_power beta2_power lr beta1 beta2 epsilon grad", False)
+(ApplyAdaMax, ResourceApplyAdaMax) = _define("AdaMax", _adamax, "var m v", "beta1_power lr beta1 beta2 epsilon grad")
 (ApplyRMSProp, ResourceApplyRMSProp, SparseApplyRMSProp, ResourceSparseApplyRMSProp) = _define(
-    "RMSProp", "var ms mom | lr rho momentum epsilon grad", _rms_prop, sparse="var ms mom | lr rho momentum epsilon grad indices")
+    "RMSProp", _rms_prop, "var ms mom", "lr rho momentum epsilon grad", sparse="lr rho momentum epsilon grad indices")
 (ApplyCenteredRMSProp, ResourceApplyCenteredRMSProp, SparseApplyCenteredRMSProp, ResourceSparseApplyCenteredRMSProp) = _define(
-    "CenteredRMSProp", "var mg ms mom | lr rho momentum epsilon grad", _centered_rms_prop,
-    sparse="var mg ms mom | lr rho momentum epsilon grad indices")
+    "CenteredRMSProp", _centered_rms_prop, "var mg ms mom", "lr rho momentum epsilon grad",
+    sparse="lr rho momentum epsilon grad indices")
 (ApplyFtrl, ResourceApplyFtrl, SparseApplyFtrl, ResourceSparseApplyFtrl) = _define(
-    "Ftrl", "var accum linear | grad lr l1 l2 lr_power", _ftrl, sparse="var accum linear | grad indices lr l1 l2 lr_power")
+    "Ftrl", _ftrl, "var accum linear", "grad lr l1 l2 lr_power", sparse="grad indices lr l1 l2 lr_power")
 (ApplyFtrlV2, ResourceApplyFtrlV2, SparseApplyFtrlV2, ResourceSparseApplyFtrlV2) = _define(
-    "FtrlV2", "var accum linear | grad lr l1 l2 l2_shrinkage lr_power", _ftrl_v2,
-    sparse="var accum linear | grad indices lr l1 l2 l2_shrinkage lr_power")
+    "FtrlV2", _ftrl_v2, "var accum linear", "grad lr l1 l2 l2_shrinkage lr_power",
+    sparse="grad indices lr l1 l2 l2_shrinkage lr_power")
 (ApplyProximalGradientDescent, ResourceApplyProximalGradientDescent, SparseApplyProximalGradientDescent,
  ResourceSparseApplyProximalGradientDescent) = _define(
-    "ProximalGradientDescent", "var | alpha l1 l2 delta", _proximal_gradient_descent, sparse="var | alpha l1 l2 grad indices")
+    "ProximalGradientDescent", _proximal_gradient_descent, "var", "alpha l1 l2 delta", sparse="alpha l1 l2 grad indices")
 (ApplyProximalAdagrad, ResourceApplyProximalAdagrad, SparseApplyProximalAdagrad, ResourceSparseApplyProximalAdagrad) = _define(
-    "ProximalAdagrad", "var accum | lr l1 l2 grad", _proximal_adagrad, sparse="var accum | lr l1 l2 grad indices")
-(ApplyAddSign, ResourceApplyAddSign) = _define("AddSign", "var m | lr alpha sign_decay beta grad", _add_sign)
-(ApplyPowerSign, ResourceApplyPowerSign) = _define("PowerSign", "var m | lr logbase sign_decay beta grad", _power_sign)
+    "ProximalAdagrad", _proximal_adagrad, "var accum", "lr l1 l2 grad", sparse="lr l1 l2 grad indices")
+(ApplyAddSign, ResourceApplyAddSign) = _define("AddSign", _add_sign, "var m", "lr alpha sign_decay beta grad")
+(ApplyPowerSign, ResourceApplyPowerSign) = _define("PowerSign", _power_sign, "var m", "lr logbase sign_decay beta grad")
