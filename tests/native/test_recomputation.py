@@ -1,4 +1,4 @@
-"""Recomputation: copies for the backward pass, when somebody asks for them; equal results, less memory."""
+"""Recomputation: copies for the backward pass, when they are asked for; equal results, less memory."""
 from __future__ import annotations
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""The memory of large results is used again, and only when nobody holds them."""
+"""The memory of large results is used again, and only when nothing else holds them."""
 from __future__ import annotations
 
 import weakref
