@@ -150,7 +150,7 @@ def test_a_bad_index_names_its_op():
     rows = tf.tanh(tf.gather(table * 2.0, ids, name="rows")) + 1.0
     with tf.Session() as session:
         assert session.run(rows, {ids: [0, 4]}).shape == (2, 3)
-        with pytest.raises(tf.errors.InvalidArgumentError, match=r"(?s)indices\[1\] = 7 is not in \[0, 5\).*'rows'.*test_regions.py"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"(?s)indices\[1\] = 7 is not in \[0, 5\).*'rows'.*test_forming.py"):
             session.run(rows, {ids: [0, 7]})
         assert session.run(rows, {ids: [1]}).shape == (1, 3)
 
