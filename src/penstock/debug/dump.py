@@ -19,7 +19,7 @@ from tensorboard.compat.proto.graph_pb2 import GraphDef
 from penstock.graph.tensor_proto import array_to_proto, proto_to_array
 from penstock.platform.records import RecordReader, frame
 from penstock.program.ir import Node
-from penstock.state.resources import Ref
+from penstock.state.resources import held_value
 
 _numbers = itertools.count()
 _GRAPH_FILE = "_tfdbg_graph_"
@@ -66,7 +66,7 @@ class _Dumper:
         os.makedirs(place, exist_ok=True)
         stamp = time.time_ns() // 1000
         for slot, value in enumerate(outputs):
-            value = value.value if isinstance(value, Ref) else value
+            value = held_value(value)
             if not isinstance(value, (np.ndarray, np.generic)):
                 continue
             event = Event(wall_time=stamp)

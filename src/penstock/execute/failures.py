@@ -9,7 +9,7 @@ from penstock.execute.recheck import complaint
 from penstock.ops.flow.functional import in_iteration
 from penstock.program.failure import InnerFailure
 from penstock.program.ir import Node
-from penstock.state.resources import Ref
+from penstock.state.resources import Ref, held_value
 
 _TOO_LARGE = ("array is too big", "Maximum allowed dimension exceeded", "maximum supported dimension")  # NumPy's words
 _INVALID = (ValueError, TypeError, IndexError, ArithmeticError, LookupError)
@@ -68,7 +68,7 @@ def _wrong_kind(error: Exception, inputs: list[Any]) -> str | None:
 
 
 def _type_and_shape(value: Any) -> str:
-    value = getattr(value, "value", value) if not hasattr(value, "shape") else value
+    value = held_value(value)
     if hasattr(value, "dtype") and hasattr(value, "shape"):
         return f"{'string' if value.dtype == object else value.dtype}{list(value.shape)}"
     return "uninitialized" if value is None else type(value).__name__

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from tensorboard.compat.proto.step_stats_pb2 import StepStats
 
 from penstock.program.ir import Node
-from penstock.state.resources import Ref
+from penstock.state.resources import held_value
 
 Recorder = Callable[[str, Node, int, int, list[Any]], None]  # (device, node, start ns, end ns, outputs)
 
@@ -53,7 +53,7 @@ class Trace:
 
 def _describe(value: Any) -> _Output:
     """A reference counts as what it refers to, which is not new; nor is a view."""
-    held = value.value if isinstance(value, Ref) else value
+    held = held_value(value)
     owned = getattr(getattr(value, "flags", None), "owndata", False)
     size = getattr(held, "nbytes", 0)
     return _Output(getattr(held, "shape", ()), size, size if owned else 0)

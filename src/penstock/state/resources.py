@@ -168,6 +168,11 @@ def dereference(value: Any) -> Any:
     return value.read() if isinstance(value, Ref) else value
 
 
+def held_value(value: Any) -> Any:
+    """``dereference`` for one who only looks: None if the variable has no value yet, and no wait for those who write it."""
+    return value.value if isinstance(value, Ref) else value
+
+
 class Resources:
     """The named resources of one task: variables, queues, tables, ... , in containers that can be cleared one by one."""
 
