@@ -79,9 +79,9 @@ class LSTMBlockCell(LSTMCell):
         super().__init__(num_units, use_peepholes=use_peephole, cell_clip=cell_clip if cell_clip is not None and cell_clip > 0 else None,
                          forget_bias=forget_bias, reuse=reuse, name=name, dtype=dtype)
 
-    def _clip(self, c: Any) -> Any:
+    def _clip_state(self, c: Any) -> Any:
         """The fused kernel's gradient takes no notice of the clipping."""
-        return c if self._cell_clip is None else c + stop_gradient(super()._clip(c) - c)
+        return c if self._cell_clip is None else c + stop_gradient(super()._clip_state(c) - c)
 
 
 class GRUBlockCellV2(GRUCell):
