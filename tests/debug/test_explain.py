@@ -106,6 +106,18 @@ def test_what_a_product_has_taken_over(monkeypatch):
     assert [(kernel.name, kernel.nodes) for kernel in report.kernels] == [("matmul", ("product", "bias", "floor"))] and report.fallbacks == []
 
 
+def test_it_says_when_and_why_native_code_took_over(monkeypatch):
+    monkeypatch.setattr(config, "mode", "background")
+    with Explainer() as explainer, tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [300, 300])
+        y = tf.tanh(tf.matmul(x, x), name="end")
+        for _ in range(2):
+            session.run(y, {x: np.zeros((300, 300))})
+    (switch,) = explainer.reports()[0].switches
+    assert re.fullmatch(r"end: native from run 2 on: NumPy would take about .* ms, and its share .* were used up", switch)
+    assert switch in explainer.text()
+
+
 def test_numpy_in_the_place_of_native_code_is_a_kernel(monkeypatch):
     monkeypatch.setattr(config, "mode", "background")
     with Explainer() as explainer, tf.Graph().as_default(), tf.Session() as session:
@@ -115,7 +127,7 @@ def test_numpy_in_the_place_of_native_code_is_a_kernel(monkeypatch):
             session.run(y, {x: [0.0, 0.0]})
     (report,) = explainer.reports()
     (kernel,) = report.kernels
-    assert kernel.name == "NumPy" and re.fullmatch(r"2 nodes up to end \(native code .* for 2 of 2 runs\)", kernel.nodes[0])
+    assert kernel.name == "NumPy" and re.fullmatch(r"2 nodes up to end \(so little work .* for 2 of 2 runs\)", kernel.nodes[0])
     assert kernel.seconds > 0 and report.fallbacks == []
 
 

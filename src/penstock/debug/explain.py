@@ -22,6 +22,7 @@ _LEGEND = """\
 Steps (by what they fetch) and their kernels, slowest first; times are those of one run. A kernel of several nodes has them fused. GFLOP/s and GB/s:
 operations it does, bytes of its operands. The arena is the memory that a step's intermediate values share."""
 _FEWER = 3  # times fewer kernels are told of steps that ran once: most of their time is that of things done for the first time
+_SWITCHES = 3  # of a step, that are told: most have one region
 _LEAST_RATE = 0.05  # billions per second: less is shown as nothing
 
 
@@ -116,6 +117,7 @@ class _WatchedPlan:
             report.kernels += inside.kernels
             report.fallbacks += inside.fallbacks
             report.arena_bytes += inside.arena_bytes
+            report.switches += inside.switches
             return
         report.kernels.append(each.report(self.runs))
         if node.inputs:  # what has no inputs (variables, constants) computes nothing
@@ -143,6 +145,7 @@ def describe(report: PlanReport, kernels: int = 15) -> str:
     if len(ranked) > kernels:
         rest = sum(kernel.seconds for kernel in ranked[kernels:])
         lines.append(f"  {_share(rest, report.seconds)} {amount(rest):>9} {'':>8} {'':>7}  {len(ranked) - kernels} more")
+    lines += [f"  {switch}" for switch in report.switches[:_SWITCHES]]
     return "\n".join(lines + _fallback_lines(report))
 
 

@@ -23,6 +23,12 @@ class RegionKernel(Described, Protocol):
     def run(self, *inputs: Any) -> list[Any]:
         """The outputs of the region."""
 
+    def ran_before(self, kernels: int | None) -> None:
+        """Is told that the step has run once without regions, and how many kernels its functions and loops ran then, if that was counted."""
+
+    def is_in_function(self) -> None:
+        """Is told that it is a part of a function."""
+
 
 class DevicePlan:
     """The tables of one device. ``regions`` are those among its nodes that stand for several.

@@ -1,7 +1,8 @@
 """From a graph to a plan: the stages of ``program/stages.py``, and the packing behind them. Local sessions, workers and functions plan by it.
 
 The policy of the first run lives here, in ``PlannedStep``: many steps run once (initializers, a look at the loss) and need no compiler. So the first
-run of a step has a plan without regions, in which NumPy runs every node of the user's; when the step comes again, the final plan is made.
+run of a step has a plan without regions, in which NumPy runs every node of the user's; when the step comes again, the final plan is made. A step
+that trains comes again: it has its final plan from the beginning. What NumPy still runs then is settled by ``native/table/patience.py``.
 """
 from __future__ import annotations
 
@@ -10,10 +11,11 @@ from typing import Any
 
 from tensorboard.compat.proto.config_pb2 import RunMetadata
 
+from penstock.execute.device_plan import RegionKernel
 from penstock.execute.environment import Environment
 from penstock.execute.frames import FramePlan
 from penstock.execute.plan import PackedPlan, Plan
-from penstock.execute.step import Step
+from penstock.execute.step import Step, count_kernels, kernels_in_functions
 from penstock.execute.trace import Trace, fill_partition_graphs
 from penstock.graph.function import FuncGraph
 from penstock.native.config import config
@@ -27,7 +29,7 @@ class Pipeline(Stages):
     def __init__(self, environment: Environment) -> None:
         super().__init__(environment.soft_placement, environment.log_placement, environment.passes)
         self.environment = environment
-        self._functions: dict[tuple[FuncGraph, str], tuple[int, Plan]] = {}
+        self._functions: dict[tuple[FuncGraph, str], tuple[int, int, Plan]] = {}  # (which state of the function, its kernels, its plan)
         self._lock = threading.Lock()
         environment.call_function = self._call
 
@@ -52,12 +54,18 @@ class Pipeline(Stages):
         known = self._functions.get((function, device))
         if known is None or known[0] != function._mutations:
             with self._lock:
-                known = self._functions[function, device] = (function._mutations, self._function_plan(function, device))
-        return known[1].call(arguments, step)
+                known = self._functions[function, device] = (function._mutations, *self._function_plan(function, device))
+        count_kernels(known[1])
+        return known[2].call(arguments, step)
 
-    def _function_plan(self, function: FuncGraph, device: str) -> Plan:
+    def _function_plan(self, function: FuncGraph, device: str) -> tuple[int, Plan]:
+        """How many kernels run in a call of a function, and its plan."""
         program = self.prune(function.outputs, (), function.inputs)
-        return self.pack(self.place(program, self.environment.devices, preferred=device), caller=device)
+        kernels = sum(bool(node.inputs) for node in program.nodes)
+        plan = self.pack(self.place(program, self.environment.devices, preferred=device), caller=device)
+        for region in _regions(plan):
+            region.is_in_function()
+        return kernels, plan
 
     def clear(self) -> None:
         """Forgets the plans of functions."""
@@ -71,6 +79,16 @@ def _why_numpy(native: bool) -> str:
     return "" if native else "it ran once only: native code is made when a step runs again"
 
 
+def _regions(plan: Plan) -> list[RegionKernel]:
+    return [region for part in plan.device_plans for region in part.regions.values()]
+
+
+def _trains(program: Program) -> bool:
+    """Does a step improve variables by what it computes? It has products, or loops, and updates that need the values from before."""
+    definitions = [node.definition for node in program.nodes]
+    return any(each.updates and not each.allows_uninitialized for each in definitions) and any(each.flops or each.repeats for each in definitions)
+
+
 class PlannedStep:
     """A step and its plans, made of one placed program: for its first run, for all later runs, and for runs that are looked at node by node."""
 
@@ -78,6 +96,7 @@ class PlannedStep:
         self._pipeline, self._program, self._frames = pipeline, program, frames
         self._lock = threading.Lock()
         self._begun = False
+        self._kernels: int | None = None  # that functions and loops ran in the first run
         self._node_by_node: Plan | None = None
         self.final: Plan | None = None  # for all runs but the first
         self.drivable: PackedPlan | None = None  # the final plan, if it can run without a thread of its own
@@ -99,11 +118,14 @@ class PlannedStep:
             self._upcoming()
 
     def _upcoming(self) -> Plan:
-        if config.mode == "background" and not self._begun:
+        if config.mode == "background" and not self._begun and not _trains(self._program):
             return self._plain_plan()
         if self.final is None:
             self.final = self._pack(native=True)
             self.drivable = self.final.drivable
+            if self._begun:
+                for region in _regions(self.final):
+                    region.ran_before(self._kernels)
         return self.final
 
     def _plain_plan(self) -> Plan:
@@ -114,7 +136,9 @@ class PlannedStep:
     def run(self, feeds: list[Any], step: Step, trace: bool = False, partition_graphs: bool = False) -> tuple[list[Any], RunMetadata | None]:
         """The fetched values, and what RunMetadata tells of the run if something was asked for."""
         if not (trace or partition_graphs):
-            return (self.final or self.plan()).run(feeds, step), None
+            if self.final is None:
+                return self._run_early(self.plan(), feeds, step), None
+            return self.final.run(feeds, step), None
         plan, metadata = self.plan(traced=True), RunMetadata()
         record = Trace() if trace else None
         values = plan.run(feeds, step, record)
@@ -123,6 +147,14 @@ class PlannedStep:
         if partition_graphs:
             fill_partition_graphs(plan.node_lists, metadata)
         return values, metadata
+
+    def _run_early(self, plan: Plan, feeds: list[Any], step: Step) -> list[Any]:
+        """A run by the first plan, or the first by the final one: counts what happens in loops."""
+        before = kernels_in_functions()
+        values = plan.run(feeds, step)
+        if isinstance(plan, PackedPlan) and plan.in_order:  # otherwise other threads may have run some
+            self._kernels = kernels_in_functions() - before
+        return values
 
     def _pack(self, native: bool) -> Plan:
         return self._pipeline.pack(self._program, native, self._frames)

@@ -73,7 +73,7 @@ class PackedPlan:
         self.once = [node for part in self.device_plans for node in part.nodes]
         self._serial = len(self.device_plans) <= 1 and all(part.serial for part in self.device_plans)
         self._waits_once = len(self.device_plans) <= 1 and len(waits) <= 1  # nothing could go on meanwhile
-        self._in_order = self._waits_once and all(node.definition.cancellable for node in waits)  # in the caller's thread
+        self.in_order = self._waits_once and all(node.definition.cancellable for node in waits)  # in the caller's thread
 
     @property
     def drivable(self) -> PackedPlan | None:
@@ -83,7 +83,7 @@ class PackedPlan:
     def run(self, feeds: list[Any], step: Step, record: Recorder | None = None) -> list[Any]:
         """The fetched values."""
         slots = self._slots(feeds)
-        if self._in_order and record is None and step.deadline is None:
+        if self.in_order and record is None and step.deadline is None:
             with working_for(step):
                 for part, values in zip(self.device_plans, slots):
                     run_in_order(part, values)

@@ -1,7 +1,7 @@
-"""Runs a region: by its nodes' NumPy kernels at first, by native code once that is made for the shapes at hand.
+"""Runs a region: by native code that is made for the shapes at hand, and by its nodes' NumPy kernels where that is hardly worth it.
 
-When native code takes over is settled by counting runs, not by the clock (``native/table/patience.py``): a program gives the same bits whenever it
-runs.
+When native code takes over is settled by counting what NumPy does, not by the clock (``native/table/patience.py``): a program gives the same bits
+whenever it runs.
 A region that turns out to hold a node which cannot be native is cut around it: it then runs as smaller regions with that node between them.
 """
 from __future__ import annotations
@@ -23,7 +23,7 @@ from penstock.execute.environment import Environment
 from penstock.execute.kernels import kernel_of
 from penstock.execute.report import KernelReport, PlanReport, Stopwatch, watch
 from penstock.execute.results import LARGE, RESULTS
-from penstock.execute.step import works_alone
+from penstock.execute.step import kernels_in_functions, works_alone
 from penstock.graph import dtypes
 from penstock.native.calls import Unsupported
 from penstock.native.config import config
@@ -35,7 +35,7 @@ from penstock.native.regions.eligibility import why_not_native
 from penstock.native.specialise.fallback import Fallback
 from penstock.native.specialise.specialisation import Specialisation
 from penstock.native.table.instance import Failure
-from penstock.native.table.patience import numpy_runs
+from penstock.native.table.patience import IN_FUNCTIONS, Patience
 from penstock.program.failure import InnerFailure
 from penstock.program.ir import Node, RegionBody
 
@@ -74,6 +74,9 @@ class RegionRun:
         self._lock = threading.Lock()
         self._interpretation: Interpreted | None = None  # the nodes for NumPy
         self._unready = 0, 0.0  # runs, and their seconds, before native code took over
+        self._earlier = False  # has the step run before there were regions?
+        self._looped: int | None = None  # how many kernels loops ran when NumPy last ran it; None: not yet
+        self._longer = 1  # times the usual patience
         self._mismatch = ""  # what came in that native code cannot take
         self.fallbacks: dict[str, str] = {}  # names of nodes that NumPy runs, and why
 
@@ -90,11 +93,20 @@ class RegionRun:
                 outputs = ready.run(inputs, self._environment)
         if outputs is not None:
             return outputs
-        start = time.perf_counter()
+        start, before = time.perf_counter(), kernels_in_functions()
         outputs = self._by_nodes(inputs)
+        self._looped = kernels_in_functions() - before
         if watch.on and not self.fallbacks:
             self._unready = self._unready[0] + 1, self._unready[1] + time.perf_counter() - start
         return outputs
+
+    def ran_before(self, kernels: int | None) -> None:
+        """The step has run once without regions; its loops and functions ran so many kernels (None: nobody counted)."""
+        self._earlier, self._looped = True, kernels
+
+    def is_in_function(self) -> None:
+        """It is a part of a function, which may be called often in a step."""
+        self._longer = IN_FUNCTIONS
 
     def _find(self, inputs: Sequence[Any]) -> _Ready | None:
         """Native code for such inputs, if it is its turn."""
@@ -130,14 +142,16 @@ class RegionRun:
         fallbacks += [each for report in reports for each in report.fallbacks]
         kernels += [kernel for report in reports for kernel in report.kernels]
         runs = max((report.runs for report in reports), default=0)
+        switches = [f"{self.body.nodes[-1].name}: {ready.switched}" for ready in self._ready.values() if ready.switched]
+        switches += [each for report in reports for each in report.switches]
         if self._unready[0]:
             kernels.append(self._by_numpy(runs))
-        return PlanReport(kernels, sum(report.arena_bytes for report in reports), fallbacks, runs=runs)
+        return PlanReport(kernels, sum(report.arena_bytes for report in reports), fallbacks, runs=runs, switches=switches)
 
     def _by_numpy(self, native_runs: int) -> KernelReport:
         """The runs before native code took over, as one kernel."""
         runs, seconds = self._unready
-        why = self._mismatch or "native code takes over after a while"
+        why = self._mismatch or "so little work that native code can wait"
         nodes, total = self.body.nodes, runs + native_runs
         told = f"{len(nodes)} nodes up to {nodes[-1].name} ({why}: NumPy took {seconds:.2g} s for {runs} of {total} runs)"
         return KernelReport("NumPy", (told,), seconds / total)
@@ -165,7 +179,7 @@ class RegionRun:
                 if mode == "background" and not self._comes_often(signature):
                     return None
                 ready = self._specialise(signature, [np.asarray(value) for value in values])
-            if ready is None or (mode == "background" and not ready.due()):
+            if ready is None or (mode == "background" and not ready.due(self._looped)):
                 return None
         return self._attempt(ready.compile)
 
@@ -185,8 +199,10 @@ class RegionRun:
             return None
         if len(self._ready) >= _MOST:
             self._ready.pop(next(iter(self._ready)))
-        self._ready[signature] = _Ready(made, signature, self._refs, numpy_runs(made.table, len(body.nodes)))
-        return self._ready[signature]
+        ready = self._ready[signature] = _Ready(made, signature, self._refs, self._longer)
+        if self._earlier and len(self._ready) == 1:  # the run before had these shapes, as far as is known
+            ready.patience.count(self._looped)
+        return ready
 
     def _attempt(self, make: Callable[[], Made]) -> Made | None:
         """What the compiler makes; None if it refuses: then NumPy runs what it named."""
@@ -219,26 +235,34 @@ class RegionRun:
 
 
 class _Ready:
-    """Native code for one signature, which takes over after ``numpy_runs`` runs by NumPy."""
+    """Native code for one signature, which takes over when NumPy has done its share."""
 
-    def __init__(self, made: Specialisation, signature: Any, refs: Sequence[int], numpy_runs: int) -> None:
+    def __init__(self, made: Specialisation, signature: Any, refs: Sequence[int], longer: int) -> None:
         self._made, self._table = made, made.table
         self._fresh, self._results, self._updated = made.fresh, made.results, made.updated
         self._large = any(math.prod(shape) * dtype.itemsize >= LARGE for shape, dtype in made.fresh)
         self._borrowed = [position for position in refs if position not in made.updated]
         self.signature, self.compiled = signature, False
-        self._start, self._left = numpy_runs // 2, numpy_runs  # how many runs are left when the compiler starts; and now
+        self.patience = Patience(made.table)
+        self.patience.share *= longer
+        self._started = False  # the compiler, in the background
+        self.switched = ""  # when and why native code took over
         self.runs, self.seconds = 0, [0.0] * len(made.table.calls)  # while it is watched
         expected = [value.array for value in made.inputs]
         self._fix = [position for position, ((kind, _, _, strides), array) in enumerate(zip(signature, expected))
                      if kind is not np.ndarray or array is None or strides != array.strides]
 
-    def due(self) -> bool:
-        """Counts a run: True if native code is to do it. The compiler starts in the background early enough to be done by then."""
-        if self._left == self._start:
+    def due(self, looped: int | None) -> bool:
+        """True if native code is to do the next run; otherwise counts it. Half-way the compiler starts in the background."""
+        patience = self.patience
+        if not patience.allows(looped):
+            self.switched = self.switched or patience.why_not(looped)
+            return True
+        patience.count(looped)
+        if not self._started and patience.spent > patience.share / 2:
+            self._started = True
             background.submit(self._try_compiling)
-        self._left -= 1
-        return self._left < 0
+        return False
 
     def compile(self) -> _Ready:
         """Itself, when all is compiled; raises what the compiler raises."""

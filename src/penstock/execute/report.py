@@ -26,7 +26,10 @@ class KernelReport:
 
 @dataclass
 class PlanReport:
-    """All kernels of a plan in the order in which they run; ``fallbacks`` are (name, op type, why) of nodes that NumPy runs."""
+    """All kernels of a plan in the order in which they run; ``fallbacks`` are (name, op type, why) of nodes that NumPy runs.
+
+    ``switches`` tell, for each region, when native code took over from NumPy, and why.
+    """
 
     kernels: list[KernelReport]
     arena_bytes: int = 0
@@ -34,6 +37,7 @@ class PlanReport:
     title: str = ""
     runs: int = 0
     first: float = 0.0  # seconds of a run before those, for which no native code was made
+    switches: list[str] = field(default_factory=list)
 
     @property
     def seconds(self) -> float:

@@ -13,7 +13,7 @@ from penstock.errors import OpError
 from penstock.execute.rendezvous import Rendezvous
 
 GRACE = 1.0  # seconds that a cancelled step waits for kernels which are still under way
-running = threading.local()  # ``running.step``: the step that this thread works for
+running = threading.local()  # ``running.step``: the step that this thread works for; ``running.kernels``: see ``kernels_in_functions``
 
 
 class Step:
@@ -103,3 +103,13 @@ def works_alone() -> bool:
     """Is no other thread calling the functions that this one calls?"""
     step = getattr(running, "step", None)
     return step is None or step.alone
+
+
+def kernels_in_functions() -> int:
+    """How many kernels have run in this thread inside functions, every turn of a loop counted."""
+    return getattr(running, "kernels", 0)
+
+
+def count_kernels(count: int) -> None:
+    """A function is called, in which so many kernels run."""
+    running.kernels = kernels_in_functions() + count

@@ -1,7 +1,7 @@
 """When kernels are compiled, and how many threads run one: from the environment, changeable by a program.
 
-    PENSTOCK_COMPILE=background   NumPy runs the first steps while the compiler works (the default)
-    PENSTOCK_COMPILE=eager        the first step waits for the compiler
+    PENSTOCK_COMPILE=background   steps with real work wait for the compiler, if they train or run again; NumPy begins with the others (the default)
+    PENSTOCK_COMPILE=eager        every step waits for the compiler, also one that runs once
     PENSTOCK_COMPILE=off          NumPy only
     PENSTOCK_DUMP=ir,asm          prints each kernel that is compiled, as LLVM IR, as assembly, or as both
     PENSTOCK_THREADS=4            threads that share a large kernel (default: the CPUs that this process may use)
@@ -69,7 +69,7 @@ def get_compiler() -> str:
 
 
 def set_compiler(mode: str) -> None:
-    """``penstock.config.set_compiler``: "eager" has the first step wait for native code, "off" leaves all to NumPy, "background" is the default.
+    """``penstock.config.set_compiler``: "eager" has every step wait for native code, "off" leaves all to NumPy, "background" is the default.
 
     It holds for plans that are made from now on; the first ``run`` of some fetches makes one.
 

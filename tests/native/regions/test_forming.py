@@ -1,12 +1,17 @@
 """Regions in sessions: what is native, what a failing kernel says, variables that are read and written, threads, and the switch from NumPy."""
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import penstock
 import penstock as tf
 from penstock.execute.report import watch
 from penstock.graph.opdef import lookup
@@ -89,23 +94,27 @@ def of_training(made):
     return ready
 
 
-def test_numpy_runs_first_then_native_code(monkeypatch):
-    monkeypatch.setattr(patience, "MOST", 6)
+@pytest.mark.parametrize(("share", "by_numpy"), [(0.0, False), (1e-3, True)])
+def test_numpy_does_its_share_then_native_code_takes_over(share, by_numpy, monkeypatch):
+    """As many runs as its share allows, by count; a step that trains has native code from the first run if there is no share."""
+    monkeypatch.setattr(patience, "SHARE", share)
     monkeypatch.setattr(watch, "on", True)  # counts the runs by native code
     found, made = losses("background", 2, monkeypatch, 12)
     np.testing.assert_allclose(found, losses("off", 1, monkeypatch, 12)[0], rtol=1e-3)
-    assert of_training(made).runs == 12 - 1 - 6  # a plan's first run does without regions
+    ready = of_training(made)
+    assert ready.runs + ready.patience.runs == 12
+    assert (ready.patience.runs > 0) == by_numpy
+    assert ready.switched.startswith(f"native from run {ready.patience.runs + 1} on")
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.05])
 def test_the_compilers_speed_does_not_change_bits(delay, monkeypatch):
     """Nor whether its thread is there at all."""
-    monkeypatch.setattr(patience, "MOST", 6)
     compile_now = Code.compile
 
-    def slowly(code):
+    def slowly(code, *args):
         time.sleep(delay)
-        compile_now(code)
+        return compile_now(code, *args)
 
     found = losses("background", 2, monkeypatch, 12)[0]
     monkeypatch.setattr(Code, "compile", slowly)
@@ -117,7 +126,7 @@ def test_the_compilers_speed_does_not_change_bits(delay, monkeypatch):
 def test_shapes_that_seldom_come_are_left_to_numpy(monkeypatch):
     """The n-th shape that a region meets has to come n times."""
     monkeypatch.setattr(config, "mode", "background")
-    monkeypatch.setattr(patience, "MOST", 0)
+    monkeypatch.setattr(patience, "SHARE", 0.0)
     x = tf.placeholder(tf.float32, [None])
     y = tf.tanh(x) * tf.exp(x) + x
     with tf.Session() as session:
@@ -130,19 +139,53 @@ def test_shapes_that_seldom_come_are_left_to_numpy(monkeypatch):
         assert [signature[0][2] for signature in each._ready] == [(1,), (3,)]
 
 
-def test_heavy_steps_become_native_sooner():
-    """As many runs by NumPy as fit into the time of the compiler."""
-    def runs(size, turns=0):
-        x = tf.placeholder(tf.float32, [size, size])
-        y = tf.tanh(tf.matmul(x, x))
-        if turns:
-            _, y = tf.while_loop(lambda i, _: i < turns, lambda i, y: (i + 1, tf.tanh(tf.matmul(x, y))), [0, x])
-        with tf.Session() as session:
+def runs_by_numpy(size, turns=0, most=400):
+    """How many runs NumPy does of a step, the first included, before native code takes over."""
+    x = tf.placeholder(tf.float32, [size, size])
+    y = tf.tanh(tf.matmul(x, x))
+    if turns:
+        _, y = tf.while_loop(lambda i, _: i < turns, lambda i, y: (i + 1, tf.tanh(tf.matmul(x, y))), [0, x])
+    with tf.Session() as session:
+        for count in range(1, most):
             session.run(y, {x: np.zeros((size, size))})
-            each, = regions_of(session)
-            table = next(iter(each._ready.values()))._table
-            return patience.numpy_runs(table, len(each.body.nodes))
-    assert runs(4) == patience.MOST > runs(400) > runs(400, turns=3) >= runs(2000) == 0
+            if any(ready.compiled for each in regions_of(session) for ready in each._ready.values()):
+                return count - 1
+    return most
+
+
+def test_the_more_work_the_sooner_it_is_native(monkeypatch):
+    """Real work is native from the second run on; turns of loops count as often as they ran."""
+    monkeypatch.setattr(config, "mode", "background")
+    assert runs_by_numpy(400) == runs_by_numpy(4, turns=1000) == runs_by_numpy(600, turns=2) == 1
+    assert runs_by_numpy(4) > runs_by_numpy(100) > 1
+    assert runs_by_numpy(4) > runs_by_numpy(4, turns=100) > 1
+
+
+PROGRAM = """
+import numpy as np
+import penstock as tf
+tf.set_random_seed(7)
+x = tf.placeholder(tf.float32, [None, 20])
+hidden = tf.layers.dense(tf.nn.dropout(x, 0.9, seed=3), 50, tf.tanh)
+loss = tf.reduce_mean(tf.square(tf.layers.dense(hidden, 1)))
+turned = tf.while_loop(lambda i, v: i < 40, lambda i, v: (i + 1, tf.sin(v) + tf.exp(-v)), (0, loss))[1]
+train = tf.train.AdamOptimizer(0.01).minimize(turned)
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    for step in range(8):
+        print(session.run([turned, train], {x: np.random.RandomState(step).randn(64, 20)})[0].tobytes().hex())
+        print(session.run(loss, {x: np.ones((5, 20))}).tobytes().hex())
+"""
+
+
+def test_the_cache_does_not_change_bits(tmp_path):
+    """Equal seeds, equal bits: with no kernel on disk, and with all of them."""
+    env = {**os.environ, "PYTHONPATH": str(Path(penstock.__path__[0]).parent), "PENSTOCK_CACHE_DIR": str(tmp_path), "PENSTOCK_COMPILE": "background"}
+    env["PENSTOCK_THREADS"] = "2"
+    cold, warm = (subprocess.run([sys.executable, "-W", "ignore", "-c", PROGRAM], env=env, capture_output=True, text=True, timeout=120)
+                  for _ in range(2))
+    assert (cold.returncode, cold.stderr, warm.stdout) == (0, "", cold.stdout)
+    assert len(cold.stdout.split()) == 16 and any(tmp_path.iterdir())
 
 
 def test_a_bad_index_names_its_op():
