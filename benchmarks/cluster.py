@@ -143,11 +143,11 @@ def print_row(row: Row, workers: int, results: list[dict[str, float]]) -> None:
     print(f"{row.label:<24}{workers:>8}{cells}{ratio}", flush=True)
 
 
-def write(path: Path, frameworks: list[Framework], found: dict[tuple[Row, int], list[dict[str, float]]], args: argparse.Namespace) -> None:
+def write(path: Path, frameworks: list[Framework], measured: dict[tuple[Row, int], list[dict[str, float]]], args: argparse.Namespace) -> None:
     """The table as Markdown."""
     heads = ["model", "workers", *(head for framework in frameworks for head in (framework.name, "median ms", "p90 ms")), "ratio"]
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
-    for (row, workers), results in found.items():
+    for (row, workers), results in measured.items():
         figures = [text for result in results for text in (f"{result['rate']:.1f}", f"{result['median'] * 1e3:.2f}", f"{result['p90'] * 1e3:.2f}")]
         ratio = f"{results[0]['rate'] / results[-1]['rate']:.2f}x" if len(results) > 1 else ""
         lines.append("| " + " | ".join([row.label, str(workers), *figures, ratio]) + " |")
@@ -161,7 +161,7 @@ every row, and twice that in the dense ones. With a straggler (the last worker i
 """ + "\n".join(lines) + "\n")
 
 
-def draw(path: str, frameworks: list[Framework], found: dict[tuple[Row, int], list[dict[str, float]]]) -> None:
+def draw(path: str, frameworks: list[Framework], measured: dict[tuple[Row, int], list[dict[str, float]]]) -> None:
     """The paper's figure: steps per second over the number of workers, one line per model."""
     import matplotlib  # an optional extra
 
@@ -169,12 +169,12 @@ def draw(path: str, frameworks: list[Framework], found: dict[tuple[Row, int], li
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(8, 5))
-    for color, row in enumerate(dict.fromkeys(row for row, _ in found)):
+    for color, row in enumerate(dict.fromkeys(row for row, _ in measured)):
         for which, framework in enumerate(frameworks):
-            points = [(workers, results[which]["rate"]) for (other, workers), results in found.items() if other == row]
+            points = [(workers, results[which]["rate"]) for (other, workers), results in measured.items() if other == row]
             axes.plot(*zip(*points), "o-" if which == 0 else "x--", color=f"C{color}", label=f"{row.label}, {framework.name}")
     axes.set(xlabel="workers", ylabel="steps per second and worker", yscale="log", title="Models without computation, 2 parameter servers")
-    axes.set_xticks(sorted({workers for _, workers in found}))
+    axes.set_xticks(sorted({workers for _, workers in measured}))
     axes.legend(fontsize="x-small", loc="center left", bbox_to_anchor=(1, 0.5))
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150, bbox_inches="tight")
@@ -196,19 +196,19 @@ def main() -> int:
     frameworks = [Framework("penstock", sys.executable), *peers]
     heads = "".join(f"{framework.name:>12}{'median':>9}{'p90 ms':>9}" for framework in frameworks)
     print(f"{'steps/s per worker':<24}{'workers':>8}{heads}{'ratio':>10}")
-    found: dict[tuple[Row, int], list[dict[str, float]]] = {}
+    measured: dict[tuple[Row, int], list[dict[str, float]]] = {}
     for row in [*MODELS, *SYNCHRONOUS, *STRAGGLER]:
         if args.only and args.only not in row.label:
             continue
         for workers in args.workers:
             if workers < (3 if row.straggler else 2 if row.sync else 1):
                 continue
-            found[row, workers] = best(frameworks, row, workers, args)
-            print_row(row, workers, found[row, workers])
+            measured[row, workers] = best(frameworks, row, workers, args)
+            print_row(row, workers, measured[row, workers])
             if args.write:  # after each row: a run that is broken off leaves what it found
-                write(HERE / "CLUSTER.md", frameworks, found, args)
+                write(HERE / "CLUSTER.md", frameworks, measured, args)
     if args.plot:
-        draw(args.plot, frameworks, {key: results for key, results in found.items() if not key[0].straggler})
+        draw(args.plot, frameworks, {key: results for key, results in measured.items() if not key[0].straggler})
     return 0
 
 

@@ -55,8 +55,8 @@ def sparse(tf, settings, rows):
     for index, variable in enumerate(variables):
         ids = tf.random_uniform([ROWS // count], 0, rows // count, tf.int32, seed=index + 1)
         with tf.device(ps_device(index)):
-            found = tf.gather(variable, ids)
-        gradients.append(tf.IndexedSlices(found * 1e-6, ids))
+            gathered = tf.gather(variable, ids)
+        gradients.append(tf.IndexedSlices(gathered * 1e-6, ids))
     return variables, gradients
 
 

@@ -47,14 +47,14 @@ def run_penstock(elements: int, rounds: int) -> dict[str, float]:
     a, b, c = places = [tf.placeholder(tf.float32, [None]) for _ in range(3)]
     total = tf.reduce_sum(tf.tanh(a * b + c) * tf.sigmoid(a) - tf.exp(-b * b))
     arrays = inputs(elements)
-    found = {}
+    seconds = {}
     for label, threads, size, count in ((f"penstock, {config.threads} threads", config.threads, elements, 1), ("penstock, 1 thread", 1, elements, 1),
                                         ("a step", 1, 10, 1000)):
         config.threads = threads
         feeds = dict(zip(places, [array[:size] for array in arrays]))
         with tf.Session() as session:
-            found[label] = measure(functools.partial(_steps, session, total, feeds, count), rounds) / count
-    return found
+            seconds[label] = measure(functools.partial(_steps, session, total, feeds, count), rounds) / count
+    return seconds
 
 
 def _steps(session, fetch, feeds, count: int) -> None:

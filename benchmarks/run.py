@@ -40,13 +40,13 @@ class Run:
             for peer in list(peers):
                 self._progress(f"{case.label}: round {number + 1} of {self.rounds}, {peer.label}")
                 try:
-                    found = measure_afresh(peer, case.script, case.name)
+                    answer = measure_afresh(peer, case.script, case.name)
                 except (BenchmarkFailed, OSError, subprocess.CalledProcessError) as error:
                     self._complain(error)
                     peers.remove(peer)
                     continue
-                self.versions[peer.name] = found["version"]
-                best[peer.name] = min(found["seconds"], best.get(peer.name, float("inf")))
+                self.versions[peer.name] = answer["version"]
+                best[peer.name] = min(answer["seconds"], best.get(peer.name, float("inf")))
         return best
 
     def _in_turns(self, case: Case, peers: list[Peer]) -> dict[str, float]:

@@ -39,8 +39,8 @@ def _with_cache(mode, times, kind="step"):
             env = {**os.environ, "PENSTOCK_CACHE_DIR": folder, "PENSTOCK_COMPILE": mode}
             for _ in range(times):
                 command = [sys.executable, __file__, framework, f"{case}_{kind}"]
-                found = subprocess.run(command, env=env, check=True, stdout=subprocess.PIPE, text=True)
-        return float(core.json.loads(found.stdout.splitlines()[-1])["seconds"])
+                process = subprocess.run(command, env=env, check=True, stdout=subprocess.PIPE, text=True)
+        return float(core.json.loads(process.stdout.splitlines()[-1])["seconds"])
     return measure
 
 

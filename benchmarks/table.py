@@ -26,10 +26,10 @@ def amount(value: float | None, unit: str = "s") -> str:
     return f"{value:.{2 - (value >= 10) - (value >= 100)}f} {name}"
 
 
-def ratio(found: dict[str, float]) -> float | None:
+def ratio(figures: dict[str, float]) -> float | None:
     """Penstock's figure over the best peer's."""
-    others = [value for name, value in found.items() if name != "penstock"]
-    return found["penstock"] / min(others) if "penstock" in found and others else None
+    others = [value for name, value in figures.items() if name != "penstock"]
+    return figures["penstock"] / min(others) if "penstock" in figures and others else None
 
 
 def aim(case: Case) -> str:
@@ -39,10 +39,10 @@ def aim(case: Case) -> str:
     return text(case.aim) + (f" ({text(case.stretch)})" if case.stretch is not None else "")
 
 
-def row(case: Case, found: dict[str, float], peers: list[str]) -> list[str]:
+def row(case: Case, figures: dict[str, float], peers: list[str]) -> list[str]:
     """The cells of a case."""
-    figure = ratio(found)
-    return [case.label, *(amount(found.get(name), case.unit) for name in peers), "" if figure is None else f"{figure:.2f}", aim(case)]
+    figure = ratio(figures)
+    return [case.label, *(amount(figures.get(name), case.unit) for name in peers), "" if figure is None else f"{figure:.2f}", aim(case)]
 
 
 def heads(peers: list[str]) -> list[str]:
@@ -57,8 +57,8 @@ def line(cells: list[str]) -> str:
 
 def write(path: Path, results: Results, versions: dict[str, str], rounds: int) -> None:
     """Writes a file of results."""
-    peers = [name for name in PEERS if any(name in found for found in results.values())]
-    rows = [heads(peers), ["---"] * (len(peers) + 3), *(row(CASES[name], found, peers) for name, found in results.items())]
+    peers = [name for name in PEERS if any(name in figures for figures in results.values())]
+    rows = [heads(peers), ["---"] * (len(peers) + 3), *(row(CASES[name], figures, peers) for name, figures in results.items())]
     frameworks = ", ".join(f"{PEERS[name].label} {versions[name]}" for name in peers if name in versions)
     text = f"""# Benchmark results
 

@@ -6,8 +6,8 @@ import numpy as np
 from models import architectures as sizes
 
 
-def pictures(case: str) -> tuple[np.ndarray, np.ndarray]:
-    """A batch of pictures (batch, height, width, channels) and its labels for a case such as ``alexnet_16``."""
+def images(case: str) -> tuple[np.ndarray, np.ndarray]:
+    """A batch of images (batch, height, width, channels) and its labels for a case such as ``alexnet_16``."""
     batch, size = sizes.batch_of(case), sizes.NETS[case.partition("_")[0]].size
     random = np.random.RandomState(0)
     return random.standard_normal((batch, size, size, 3)).astype(np.float32), random.randint(0, sizes.CLASSES, batch).astype(np.int32)

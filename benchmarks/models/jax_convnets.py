@@ -1,4 +1,4 @@
-"""The convolutional networks in JAX, pictures as NHWC."""
+"""The convolutional networks in JAX, images as NHWC."""
 from __future__ import annotations
 
 import jax
@@ -20,12 +20,12 @@ def weights(*shape):
 
 def initialize(layers, shape):
     """The parameters of the layers, and the shape of what comes out."""
-    found = []
+    all_parameters = []
     for layer in layers:
         parameters = _parameters(layer, shape)
         shape = jax.eval_shape(lambda p, x, layer=layer: apply(layer, p, x), parameters, jax.ShapeDtypeStruct(shape, jnp.float32)).shape
-        found.append(parameters)
-    return found, shape
+        all_parameters.append(parameters)
+    return all_parameters, shape
 
 
 def _parameters(layer, shape):
@@ -76,11 +76,11 @@ def conv(layer, own, x):
 
 def make(case, trained, cross_entropy):
     """The step of ``alexnet_16``, or of ``googlenet_forward_1``."""
-    pictures, labels = map(jnp.asarray, data.pictures(case))
+    images, labels = map(jnp.asarray, data.images(case))
     layers = NETS[case.partition("_")[0]].layers
-    parameters, _ = initialize(layers, pictures.shape)
+    parameters, _ = initialize(layers, images.shape)
     parameters = jax.tree.map(jnp.array, parameters)  # copies: two that share a buffer cannot be donated
     if "forward" in case:
         function = jax.jit(lambda parameters, x: stack(layers, parameters, x))
-        return Step(lambda: np.asarray(function(parameters, pictures)), sum(leaf.size for leaf in jax.tree.leaves(parameters)))
-    return trained(lambda p, x, y: cross_entropy(stack(layers, p, x), y), parameters, arrays=(pictures, labels))
+        return Step(lambda: np.asarray(function(parameters, images)), sum(leaf.size for leaf in jax.tree.leaves(parameters)))
+    return trained(lambda p, x, y: cross_entropy(stack(layers, p, x), y), parameters, arrays=(images, labels))

@@ -58,8 +58,8 @@ class Builder:
 
 def make(tf, case):
     """The step of ``alexnet_16``, or of ``googlenet_forward_1``, which only computes the logits."""
-    pictures, labels = data.pictures(case)
-    images = tf.get_variable("images", initializer=pictures, trainable=False)
+    images, labels = data.images(case)
+    images = tf.get_variable("images", initializer=images, trainable=False)
     logits = Builder(tf).stack(NETS[case.partition("_")[0]].layers, images)
     if "forward" in case:
         fetches = logits

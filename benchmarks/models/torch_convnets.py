@@ -33,7 +33,7 @@ class Sum(nn.Module):
         return functional.relu(self.body(x) + self.shortcut(x), inplace=True)
 
 
-class MeanOfPicture(nn.Module):
+class GlobalMean(nn.Module):
     """The mean over height and width."""
 
     def forward(self, x):
@@ -57,7 +57,7 @@ def module(layer, channels, size):
     if isinstance(layer, Pool):
         return pool(layer), channels, _after(layer, size)
     if isinstance(layer, Mean):
-        return [MeanOfPicture()], channels, 1
+        return [GlobalMean()], channels, 1
     if isinstance(layer, Dense):
         made = [nn.Flatten(), nn.Linear(channels * size * size, layer.units)]
         return made + [nn.ReLU(inplace=True)] * layer.relu, layer.units, 1
@@ -89,10 +89,10 @@ def _after(layer, size):
 
 def make(case, channels_last):
     """The step of ``alexnet_16``, or of ``googlenet_forward_1``."""
-    pictures, labels = data.pictures(case)
+    images, labels = data.images(case)
     net = NETS[case.partition("_")[0]]
     model, _, _ = stack(net.layers, 3, net.size)
-    images, numbers = torch.from_numpy(pictures).permute(0, 3, 1, 2), torch.from_numpy(labels).long()
+    images, numbers = torch.from_numpy(images).permute(0, 3, 1, 2), torch.from_numpy(labels).long()
     layout = torch.channels_last if channels_last else torch.contiguous_format
     model, images = model.to(memory_format=layout), images.contiguous(memory_format=layout)
     parameters = sum(parameter.numel() for parameter in model.parameters())
