@@ -81,7 +81,7 @@ class _Placing:
         needed &= self._blocking
         behind = set(group)
         for node in self.nodes:
-            if node not in behind and behind.isdisjoint(node.control) and not any(producer in behind for producer, _ in node.inputs):
+            if node not in behind and behind.isdisjoint(node.before):
                 continue
             behind.add(node)
             if (node.definition.blocking or node.definition.hands_over) and needed & ~self._waits[node]:

@@ -11,7 +11,7 @@ def strip_debugging(program: Program) -> Program:
     walk = Walk(program)
     for node in program.nodes:
         if node.definition.watches and not node.output_dtypes:
-            node.control = list(dict.fromkeys([*node.control, *(producer for producer, _ in node.inputs)]))
+            node.control = list(dict.fromkeys(node.before))
             node.definition, node.attrs, node.inputs = NoOp, {}, []
 
     def visit(node: Node, nodes: list[Node]) -> list[Edge] | None:
