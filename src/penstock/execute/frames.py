@@ -30,6 +30,7 @@ from penstock.execute.trace import Recorder
 from penstock.ops.transfer import Recv, Send, rendezvous_key
 from penstock.program.devices import Kernel
 from penstock.program.ir import Node, Program, blocks
+from penstock.state.resources import Ref
 
 DEAD: Any = object()
 _BACK = "next"
@@ -63,7 +64,8 @@ class FramePlan:
 
     def run(self, feeds: list[Any], step: Step, record: Recorder | None = None) -> list[Any]:
         """The fetched values; InvalidArgumentError if one of them is dead."""
-        return [read_reference(value, node) for value, (node, _) in zip(self._run(feeds, step, record), self.program.fetches)]
+        values = zip(self._run(feeds, step, record), self.program.fetches)
+        return [read_reference(value, node) if isinstance(value, Ref) else value for value, (node, _) in values]
 
     def call(self, arguments: list[Any], step: Step) -> list[Any]:
         """The outputs of a function."""

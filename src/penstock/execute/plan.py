@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-import numpy as np
-
 from penstock.errors import CancelledError, KernelError, OpError
 from penstock.execute.device_plan import DevicePlan, Slot
 from penstock.execute.driven import DrivenRun
@@ -126,7 +124,7 @@ class PackedPlan:
         values = []
         for part, slot, node in self._fetch_places:
             value = slots[part][slot]
-            values.append(value if type(value) is np.ndarray else read_reference(value, node))
+            values.append(read_reference(value, node) if isinstance(value, Ref) else value)
         return values
 
     def _place(self, edge: Edge) -> tuple[int, Slot, Node]:
@@ -136,12 +134,10 @@ class PackedPlan:
         raise AssertionError(f"{edge[0].name} is in no partition")
 
 
-def read_reference(value: Any, node: Node) -> Any:
-    """A value that ``node`` gave, for the caller of the step; of a reference to a variable, the variable's value."""
-    if not isinstance(value, Ref):
-        return value
+def read_reference(reference: Ref, node: Node) -> Any:
+    """The value of the variable that ``node`` refers to, for the caller of the step."""
     try:
-        return value.read()
+        return reference.read()
     except KernelError as error:  # the variable has none
         raise describe(error, node, []) from None
 
