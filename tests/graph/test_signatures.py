@@ -45,6 +45,7 @@ OURS = {
     "_IteratorPlace": "where an iterator stands, as numbers that a checkpoint can hold; TensorFlow stores a variant",
     "_MoveIterator": "the way back from those numbers",
     "GatherTree": "of TensorFlow, but of tf.contrib.seq2seq, whose ops are not in its core",
+    "SparseFeatureCross": "of TensorFlow, but of tf.contrib.layers",
     "_InitializedValue": "the value of a variable, or the value it would be initialised with",
     "_ResourceInitializedValue": "the same for a resource variable",
 }

@@ -63,7 +63,7 @@ def _below(fullname: str) -> str:
 
 def _exists(path: str) -> bool:
     """Whether Penstock has the module. Raises ModuleNotFoundError with the reason if it belongs to a part that Penstock does not have."""
-    if path == "compat.v1" or path in _PACKAGES:
+    if path == "compat.v1" or path in _PACKAGES or path in paths.FUNCTIONS:
         return True
     package, _, rest = path.partition(".")
     if package == "python":
@@ -133,9 +133,25 @@ def _module(path: str, fullname: str) -> ModuleType:
     if path == "core" or path.startswith("core."):
         proto = _proto(path)
         return _Inside(fullname, None) if proto is None else importlib.import_module(proto)
+    if path in paths.FUNCTIONS:
+        return _FunctionModule(fullname, paths.FUNCTIONS[path])
     namespace = _namespace(path)
     assert namespace is not None, f"{fullname} was found, but is not there"
     return namespace
+
+
+class _FunctionModule(ModuleType):
+    """A module with the name of a function, in whose place the import system puts it: calling it calls the function."""
+
+    def __init__(self, fullname: str, origin: str) -> None:
+        super().__init__(fullname, f"Penstock's stand-in for TensorFlow's private module {fullname}.")
+        self._module, self._function = resolve(origin.partition(":")[0] + ":"), resolve(origin)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._function(*args, **kwargs)
 
 
 class _Inside(ModuleType):

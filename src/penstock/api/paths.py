@@ -206,6 +206,9 @@ NAMES = {
     "tf2": {"enabled": "penstock.api.behavior:executing_eagerly"},
 }
 
+# Modules inside TensorFlow that have the name of a function beside them: "module:function".
+FUNCTIONS = {"contrib.framework.python.ops.arg_scope": "penstock.contrib.framework.arg_scope:arg_scope"}
+
 # Prefixes below tensorflow.python whose modules belong to parts of the API that Penstock does not have: {prefix: the public name of the part}.
 PARTS = {"keras": "keras", "layers": "layers", "estimator": "estimator", "feature_column": "feature_column", "data": "data",
          "distribute": "distribute", "autograph": "autograph",

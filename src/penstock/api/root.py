@@ -27,6 +27,8 @@ TABLE = {
                              "get_collection get_collection_ref get_default_graph",
     "penstock.graph.composite": "SparseTensor SparseTensorValue IndexedSlices convert_to_tensor_or_sparse_tensor convert_to_tensor_or_indexed_slices",
     "penstock.graph.convert": "convert_to_tensor register_tensor_conversion_function",
+    "penstock.graph.tensor_spec": "TensorSpec",
+    "penstock.contrib.framework.tensors": "is_tensor",
     "penstock.graph.tensor_proto": "make_tensor_proto make_ndarray",
     "penstock.graph.static": "get_static_value=constant_value",
     "penstock.graph.stacks": "get_default_session=default_session",

@@ -15,20 +15,20 @@ from penstock.graph.composite import IndexedSlices, SparseTensor
 Path = tuple[Any, ...]
 
 
-def is_sequence(value: Any) -> bool:
-    """Whether ``value`` is a structure. Strings and arrays are leaves.
+def is_sequence(o: Any) -> bool:
+    """Whether ``o`` is a structure. Strings and arrays are leaves.
 
     >>> is_sequence([]), is_sequence({}), is_sequence("text")
     (True, True, False)
     """
-    if isinstance(value, (str, bytes, bytearray)):
+    if isinstance(o, (str, bytes, bytearray)):
         return False
-    return isinstance(value, (Sequence, Mapping, MappingView)) or _is_attrs(value)
+    return isinstance(o, (Sequence, Mapping, MappingView)) or _is_attrs(o)
 
 
-def is_sequence_or_composite(value: Any) -> bool:
-    """Whether ``value`` is a structure, or a value made of several tensors."""
-    return is_sequence(value) or isinstance(value, (SparseTensor, IndexedSlices))
+def is_sequence_or_composite(o: Any) -> bool:
+    """Whether ``o`` is a structure, or a value made of several tensors."""
+    return is_sequence(o) or isinstance(o, (SparseTensor, IndexedSlices))
 
 
 def is_nested(seq: Any) -> bool:

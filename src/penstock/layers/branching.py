@@ -26,7 +26,7 @@ def static_truth(pred: Any) -> bool | None:
     raise TypeError(f"`pred` must be a Tensor, or a Python bool, or 1 or 0. Found instead: {type(pred)}")
 
 
-def smart_cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], name: str | None = None) -> Any:
+def smart_cond(pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Callable[[], Any] | None = None, name: str | None = None) -> Any:
     """The result of one of the functions: chosen now if ``pred`` is known, else when the graph runs."""
     if not callable(true_fn) or not callable(false_fn):
         raise TypeError("`true_fn` and `false_fn` must be callable.")

@@ -14,7 +14,7 @@ from penstock.ops.math.division import div
 from penstock.ops.math.elementwise import minimum
 from penstock.ops.math.powers import pow
 from penstock.train import slots
-from penstock.variables.assign import assign_add, assign_sub
+from penstock.variables.assign import assign, assign_add, assign_sub
 from penstock.variables.initialization import moving_average_variables, trainable_variables
 from penstock.variables.initializers import Zeros
 from penstock.variables.scope import get_variable, variable_scope
@@ -28,18 +28,18 @@ def assign_moving_average(variable: Any, value: Any, decay: Any, zero_debias: bo
         if weight.dtype.base_dtype is not variable.dtype.base_dtype:
             weight = cast(weight, variable.dtype.base_dtype)
         if zero_debias:
-            return assign_sub(variable, _debiased_delta(variable, value, weight), name=scope)
+            return assign(variable, _debiased(variable, value, weight), name=scope)
         return assign_sub(variable, (variable - value) * weight, name=scope)
 
 
-def _debiased_delta(variable: Any, value: Any, weight: Tensor) -> Tensor:
-    """What to subtract so that the variable becomes the average of the values so far, as if it had not started at zero."""
+def _debiased(variable: Any, value: Any, weight: Tensor) -> Tensor:
+    """The average of the values so far, as if it had not started at zero."""
     with variable_scope(variable.op.name, values=[variable, value, weight]):
         biased = get_variable("biased", initializer=Zeros(), shape=variable.shape, dtype=variable.dtype.base_dtype, trainable=False)
         steps = get_variable("local_step", shape=[], dtype=variable.dtype.base_dtype, initializer=Zeros(), trainable=False)
-        moved = assign_sub(biased, (biased - value) * weight)
-        counted = assign_add(steps, 1.0)
-        return variable - moved / (1.0 - pow(1.0 - weight, to_tensor(counted)))
+    moved = assign_sub(biased, (biased - value) * weight)
+    counted = assign_add(steps, 1.0)
+    return moved / (1.0 - pow(1.0 - weight, to_tensor(counted)))
 
 
 def weighted_moving_average(value: Any, decay: Any, weight: Any, truediv: bool = True, collections: Any = None, name: str | None = None) -> Tensor:

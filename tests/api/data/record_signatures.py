@@ -16,6 +16,9 @@ keras.activations keras.constraints keras.initializers keras.regularizers layers
 lookup lookup.experimental manip math nest nn nn.rnn_cell profiler python_io quantization queue random resource_loader saved_model sets signal sparse
 spectral strings summary sysconfig test train contrib.data contrib.legacy_seq2seq contrib.lookup contrib.rnn contrib.seq2seq contrib.staging
 contrib.tfprof contrib.training
+contrib.framework contrib.framework.nest contrib.layers contrib.slim contrib.slim.utils contrib.slim.learning contrib.slim.evaluation
+contrib.slim.summaries contrib.slim.model_analyzer contrib.slim.queues contrib.slim.dataset contrib.slim.data_provider
+contrib.slim.dataset_data_provider contrib.slim.parallel_reader contrib.slim.prefetch_queue contrib.slim.tfexample_decoder
 distributions contrib.crf contrib.distributions contrib.distributions.bijectors contrib.graph_editor contrib.image contrib.integrate
 contrib.memory_stats contrib.recurrent contrib.signal contrib.solvers contrib.sparsemax contrib.stateless contrib.util
 """

@@ -37,6 +37,8 @@ example("SparseCross", [ROWS], [strings("a", "b", "c", "d")], [SHAPE], [longs(1,
         hash_key=7, out_type="int64", internal_type="int64", dynamic=True)
 example("SparseCross", [], [], [], [strings("a", "b").reshape(2, 1), strings("c", "d").reshape(2, 1)], hashed_output=False, num_buckets=0,
         hash_key=7, out_type="string", internal_type="string", dynamic=True)
+example("SparseFeatureCross", [ROWS], [strings("a", "b", "c", "d")], [SHAPE], [longs(1, 2, 3, 4).reshape(4, 1)], hashed_output=True, num_buckets=9,
+        out_type="int64", internal_type="int64", dynamic=True)
 example("SerializeSparse", ROWS, normal(4), SHAPE)
 example("SerializeManySparse", ROWS, normal(4), SHAPE, dynamic=True)
 example("DeserializeSparse", lambda: serialize_sparse(SparseTensor(ROWS, VALUES, SHAPE), out_type="variant"), dtype="float64", dynamic=True)

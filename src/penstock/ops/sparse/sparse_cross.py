@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,15 @@ def _hash_features(features: tuple[int, ...], hash_key: int, num_buckets: int) -
     return total % (num_buckets or 2**63 - 1)
 
 
+def _hash_features_without_key(features: tuple[int, ...], num_buckets: int) -> int:
+    """What TensorFlow's first feature crosses computed, before they had a key."""
+    total = DEFAULT_HASH_KEY
+    for feature in features:
+        signed = total - (1 << 64) if total >> 63 else total  # a shift of theirs keeps the sign
+        total ^= (feature + 0x9E3779B97F4A7800 + (signed << 10) + (signed >> 4)) & _64_BITS
+    return total % (num_buckets or 2**63 - 1)
+
+
 def _as_number(feature: Any) -> int:
     return fingerprint64(feature) if isinstance(feature, bytes) else feature & _64_BITS
 
@@ -71,6 +81,17 @@ def _check_batch(batch: int, indices: list[np.ndarray], shapes: list[np.ndarray]
         raise KernelError(ResourceExhaustedError, f"a cross of {batch} rows: at most {_MAX_ROWS} are possible")
 
 
+def _cross_shape(indices: Any, values: Any, shapes: Any, dense: Any) -> Any:
+    if not indices and not dense:
+        raise ValueError("a cross needs at least one column")
+    if not len(indices) == len(values) == len(shapes):
+        raise ValueError(f"Expected one indices, values and shape per sparse column, got {len(indices)}, {len(values)} and {len(shapes)}")
+    for column in zip(indices, values, shapes):
+        entries_shape(*column)
+        column[2].shape.assert_is_compatible_with([2])
+    return new_sparse(2)
+
+
 @op("SparseCross", "indices: N * int64, values: sparse_types, shapes: N * int64, dense_inputs: dense_types -> output_indices: int64, "
     "output_values: out_type, output_shape: int64", N=count(0), hashed_output=BOOL, num_buckets=count(0), hash_key=INT,
     sparse_types=type_list(0, _KINDS), dense_types=type_list(0, _KINDS), out_type=_KINDS, internal_type=_KINDS)
@@ -81,45 +102,74 @@ class SparseCross:
     gradient = None
 
     def shape(indices, values, shapes, dense_inputs):
-        if not indices and not dense_inputs:
-            raise ValueError("a cross needs at least one column")
-        if not len(indices) == len(values) == len(shapes):
-            raise ValueError(f"Expected one indices, values and shape per sparse column, got {len(indices)}, {len(values)} and {len(shapes)}")
-        for column in zip(indices, values, shapes):
-            entries_shape(*column)
-            column[2].shape.assert_is_compatible_with([2])
-        return new_sparse(2)
+        return _cross_shape(indices, values, shapes, dense_inputs)
 
     def kernel(indices, values, shapes, dense_inputs, out_type, num_buckets, hash_key):
-        hashed_output = out_type is dt.int64
-        batch = int(shapes[0][0]) if shapes else len(dense_inputs[0])
-        _check_batch(batch, indices, shapes, dense_inputs)
-        columns = [_sparse_column(*column, batch) for column in zip(indices, values)] + [dense.tolist() for dense in dense_inputs]
-        prepare = _as_number if hashed_output else _as_text
-        prepared = [[[prepare(feature) for feature in row] for row in column] for column in columns]
-        places, crosses, longest = [], [], 0
-        for row in range(batch):
-            number = -1
-            for number, features in enumerate(itertools.product(*[column[row] for column in prepared])):
-                places.append((row, number))
-                crosses.append(_hash_features(features, hash_key, num_buckets) if hashed_output else b"_X_".join(features))
-            longest = max(longest, number + 1)
-        crossed_values = np.array(crosses, np.int64) if hashed_output else strings(crosses)
-        return np.array(places, np.int64).reshape(-1, 2), crossed_values, np.array([batch, longest], np.int64)
+        join = (lambda features: _hash_features(features, hash_key, num_buckets)) if out_type is dt.int64 else b"_X_".join
+        return _crosses(indices, values, shapes, dense_inputs, out_type is dt.int64, join)
+
+
+@op("SparseFeatureCross", "indices: N * int64, values: sparse_types, shapes: N * int64, dense: dense_types -> output_indices: int64, "
+    "output_values: out_type, output_shape: int64", N=count(0), hashed_output=BOOL, num_buckets=count(0),
+    sparse_types=type_list(0, _KINDS), dense_types=type_list(0, _KINDS), out_type=_KINDS, internal_type=_KINDS)
+class SparseFeatureCross:
+    """SparseCross with the hash of ``tf.contrib.layers`` before it had a key."""
+
+    ranks = {"dense": 2}
+    gradient = None
+
+    def shape(indices, values, shapes, dense):
+        return _cross_shape(indices, values, shapes, dense)
+
+    def kernel(indices, values, shapes, dense, out_type, num_buckets):
+        join = (lambda features: _hash_features_without_key(features, num_buckets)) if out_type is dt.int64 else b"_X_".join
+        return _crosses(indices, values, shapes, dense, out_type is dt.int64, join)
+
+
+def _crosses(indices: Any, values: Any, shapes: Any, dense: Any, as_numbers: bool, join: Callable[[Any], Any]) -> tuple[Any, Any, Any]:
+    """Indices, values and shape of the crosses; ``join`` makes one of some features."""
+    batch = int(shapes[0][0]) if shapes else len(dense[0])
+    _check_batch(batch, indices, shapes, dense)
+    columns = [_sparse_column(*column, batch) for column in zip(indices, values)] + [each.tolist() for each in dense]
+    prepare = _as_number if as_numbers else _as_text
+    prepared = [[[prepare(feature) for feature in row] for row in column] for column in columns]
+    places, crosses, longest = [], [], 0
+    for row in range(batch):
+        number = -1
+        for number, features in enumerate(itertools.product(*[column[row] for column in prepared])):
+            places.append((row, number))
+            crosses.append(join(features))
+        longest = max(longest, number + 1)
+    crossed_values = np.array(crosses, np.int64) if as_numbers else strings(crosses)
+    return np.array(places, np.int64).reshape(-1, 2), crossed_values, np.array([batch, longest], np.int64)
 
 
 def _cross(inputs: Any, hashed: bool, num_buckets: int, hash_key: int | None, name: str | None) -> SparseTensor:
+    return SparseTensor(*SparseCross(*_columns(inputs), hashed_output=hashed, num_buckets=num_buckets,
+                                     hash_key=DEFAULT_HASH_KEY if hash_key is None else hash_key, **_kinds(inputs, hashed), name=name))
+
+
+def sparse_feature_cross(inputs: Any, hashed_output: bool = False, num_buckets: int = 0, name: str | None = None,
+                         hash_key: int | None = None) -> SparseTensor:
+    """The crosses as ``tf.contrib.layers`` makes them: without a key, hashes are those of its first version."""
+    if hash_key:
+        return _cross(inputs, hashed_output, num_buckets, hash_key, name)
+    return SparseTensor(*SparseFeatureCross(*_columns(inputs), hashed_output=hashed_output, num_buckets=num_buckets,
+                                            **_kinds(inputs, hashed_output), name=name))
+
+
+def _columns(inputs: Any) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
+    """Indices, values and shapes of the sparse columns, and the dense columns."""
     if not isinstance(inputs, (list, tuple)):
         raise TypeError("Inputs must be a list")
     sparse = [as_sparse(one) for one in inputs if isinstance(one, (SparseTensor, SparseTensorValue))]
-    dense = [to_tensor(one) for one in inputs if not isinstance(one, (SparseTensor, SparseTensorValue))]
-    values = [_feature(one.values) for one in sparse]
-    dense = [_feature(one) for one in dense]
-    only_text = all(one.dtype.base_dtype is dt.string for one in [*values, *dense])
-    return SparseTensor(*SparseCross(
-        [one.indices for one in sparse], values, [one.dense_shape for one in sparse], dense, hashed_output=hashed, num_buckets=num_buckets,
-        hash_key=DEFAULT_HASH_KEY if hash_key is None else hash_key, out_type=dt.int64 if hashed else dt.string,
-        internal_type=dt.string if only_text else dt.int64, name=name))
+    dense = [_feature(to_tensor(one)) for one in inputs if not isinstance(one, (SparseTensor, SparseTensorValue))]
+    return [one.indices for one in sparse], [_feature(one.values) for one in sparse], [one.dense_shape for one in sparse], dense
+
+
+def _kinds(inputs: Any, hashed: bool) -> dict[str, Any]:
+    only_text = all(getattr(one, "dtype", None) == dt.string for one in inputs)
+    return {"out_type": dt.int64 if hashed else dt.string, "internal_type": dt.string if only_text else dt.int64}
 
 
 def _feature(tensor: Any) -> Any:

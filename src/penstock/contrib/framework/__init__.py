@@ -1,0 +1,1 @@
+"""``tf.contrib.framework``: default arguments by scope, model variables, and values that come from checkpoints."""
