@@ -35,7 +35,7 @@ def _can_run(example: Example) -> bool:
     if (any(arg.dtype is dtypes.resource for arg in definition.inputs) and "Iterator" in example.op_type) or example.op_type in _BY_NAME:
         return False
     on_references = any(isinstance(item, State) and not item.is_resource for item in _flat(example.inputs))
-    return not on_references and not any(arg.is_ref for arg in definition.inputs)
+    return not on_references and not any(arg.is_ref for arg in (*definition.inputs, *definition.outputs))
 
 
 @pytest.mark.parametrize("example", [example for example in EXAMPLES if _can_run(example)], ids=lambda example: example.label)

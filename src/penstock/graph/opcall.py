@@ -36,15 +36,9 @@ class InputConversion:
     def _one(self, arg: Argument, value: Any) -> Tensor:
         """The tensor of an argument that is not a list."""
         dtype = arg.dtype if arg.type_attr is None else self.attributes.get(arg.type_attr)
-<<<<<<< HEAD
-        tensor = value if type(value) is Tensor else self._convert(arg, value, dtype, arg.name)
+        tensor = value if isinstance(value, Tensor) else self._convert(arg, value, dtype, arg.name)
         given = tensor._dtype
         if arg.is_ref and not given.is_ref:
-=======
-        tensor = value if isinstance(value, Tensor) else self._convert(arg, value, dtype, arg.name)
-        found = tensor._dtype
-        if arg.is_ref and not found.is_ref:
->>>>>>> c039245 (Imperative style: values at once, by segments that are planned by their structure; tapes; traced functions)
             raise self._no_reference(arg)
         given = given.base_dtype
         if dtype is None:
@@ -79,17 +73,10 @@ class InputConversion:
             dtype = next((item.dtype.base_dtype for item in value if isinstance(getattr(item, "dtype", None), DType)), None)
         tensors = []
         for index, item in enumerate(value):
-<<<<<<< HEAD
-            tensor = item if type(item) is Tensor else self._convert(arg, item, dtype, f"{arg.name}_{index}")
+            tensor = item if isinstance(item, Tensor) else self._convert(arg, item, dtype, f"{arg.name}_{index}")
             given = tensor.dtype.base_dtype
             dtype = dtype or given
             if given is not dtype:
-=======
-            tensor = item if isinstance(item, Tensor) else self._convert(arg, item, dtype, f"{arg.name}_{index}")
-            found = tensor.dtype.base_dtype
-            dtype = dtype or found
-            if found is not dtype:
->>>>>>> c039245 (Imperative style: values at once, by segments that are planned by their structure; tapes; traced functions)
                 types = ", ".join(t.dtype.base_dtype.name if isinstance(getattr(t, "dtype", None), DType) else "?" for t in value)
                 raise TypeError(f"Tensors in list passed to '{arg.name}' of '{self.signature.type}' Op have types [{types}] that don't all match.")
             if arg.is_ref and not tensor.dtype.is_ref:
@@ -137,18 +124,13 @@ class InputConversion:
                             f"allowed values: {choices}")
         return dtype
 
-<<<<<<< HEAD
-    def _type_mismatch(self, arg: Argument, given: DType, wanted: DType) -> TypeError:
-        start = f"Input '{arg.name}' of '{self.signature.type}' Op has type {given.name} that does not match"
-=======
-    def _type_mismatch(self, arg: Arg, found: DType, wanted: DType) -> Exception:
+    def _type_mismatch(self, arg: Argument, given: DType, wanted: DType) -> Exception:
         if self.target.imperative:
             position = [other.name for other in self.signature.inputs].index(arg.name)
             return InvalidArgumentError(None, None, f"cannot compute {self.signature.type} as input #{position}(zero-based) was expected to be a "
                                                     f"{_DTYPE_NAMES.get(wanted.name, wanted.name)} tensor but is a "
-                                                    f"{_DTYPE_NAMES.get(found.name, found.name)} tensor [Op:{self.signature.type}]")
-        start = f"Input '{arg.name}' of '{self.signature.type}' Op has type {found.name} that does not match"
->>>>>>> c039245 (Imperative style: values at once, by segments that are planned by their structure; tapes; traced functions)
+                                                    f"{_DTYPE_NAMES.get(given.name, given.name)} tensor [Op:{self.signature.type}]")
+        start = f"Input '{arg.name}' of '{self.signature.type}' Op has type {given.name} that does not match"
         if arg.type_attr is None:
             return TypeError(f"{start} expected type of {wanted.name}.")
         first = next((other.name for other in self.signature.inputs if other.type_attr == arg.type_attr), arg.name)

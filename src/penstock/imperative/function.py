@@ -1,8 +1,8 @@
 """``tf.function`` and ``defun``: a Python function that is traced once per signature, and from then on called without Python.
 
 A call of a traced function records the operations of its graph, as if the Python function had been called: tapes see them, they join the segment
-under way, and effects keep their order. Where a tape has to see through loops or branches of the graph, whose operations cannot be taken apart, the
-call is one operation, and its gradient a function too, which computes the forward pass again.
+under way, and effects keep their order. A function with loops or branches, whose operations cannot be taken apart, is one operation, and its gradient
+a function too, which computes the forward pass again.
 """
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class Trace:
             return leaf
         if isinstance(leaf, TensorSpec):
             return self.graph.add_input(leaf.dtype, as_shape(leaf.shape), leaf.name or "args")
-        return leaf_of(leaf, [self.graph.add_input(part.dtype, part.shape if spec is None else as_shape(spec.shape), "args") for part in parts_of(leaf)])
+        return leaf_of(leaf, [self.graph.add_input(part.dtype, part.shape if spec is None else spec.shape, "args") for part in parts_of(leaf)])
 
     def _output(self, leaf: Any) -> Any:
         if leaf is None or isinstance(leaf, Operation):
@@ -163,7 +163,7 @@ class Trace:
     def call(self, graph: EagerGraph, tensors: list[Tensor]) -> Any:
         """What the function returns for these tensors."""
         inputs = [*tensors, *[_eager(tensor) for tensor in self._captured]]
-        if graph.thread.tapes and self._replay.has_functions:
+        if self._replay.has_functions:
             outputs = _call_whole(self._whole, inputs)
         else:
             outputs = self._replay.run(graph, inputs)
@@ -217,7 +217,7 @@ def _order_effects(graph: FuncGraph) -> None:
 
 
 class _View(FuncGraph):
-    """Some inputs and outputs of a traced graph, as a function. Gradients are built in the graph itself: it keeps what they need of the forward pass."""
+    """Some inputs and outputs of a traced graph, as a function. Its gradients are built in that graph, whose loops keep what they need."""
 
     def __init__(self, graph: FuncGraph, inputs: list[Tensor], outputs: list[Tensor]) -> None:
         self.__dict__.update(graph.__dict__)
@@ -230,7 +230,8 @@ class _View(FuncGraph):
         return self.whole._mutations
 
     def backward(self, given: tuple[int, ...]) -> tuple[_View, list[Tensor], list[int]]:
-        """The function from the inputs, and gradients of the outputs ``given``, to the gradients of inputs; what else it captures; which inputs have one."""
+        """The function that gives gradients of inputs, from the inputs and the gradients of the outputs ``given``; what else it captures; which
+        inputs have a gradient."""
         if given not in self._backward:
             graph, known = self.whole, len(self.whole.captures)
             with graph.as_default():

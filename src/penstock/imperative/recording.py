@@ -39,6 +39,7 @@ Edge = tuple["EagerOperation", int]  # an output of an operation
 class EagerOperation(Operation):
     """One call of an op. ``edges`` are its producers; ``results`` its values, once it has run."""
 
+    graph: EagerGraph
     __slots__ = ("_handles", "_references", "asked", "edges", "error", "expected", "key", "own_gradient", "recording", "results", "tapes")
 
     def __init__(self, graph: EagerGraph, definition: Any, name: str, edges: tuple[Edge, ...], attributes: dict[str, Any],
@@ -129,7 +130,7 @@ class EagerTensor(Tensor):
         self._id = op.graph._next_id()
 
     @property
-    def _handle_data(self) -> Any:  # type: ignore[override]
+    def _handle_data(self) -> Any:
         return None if self.op._handles is None else self.op._handles.get(self.value_index)
 
     @_handle_data.setter
@@ -265,10 +266,10 @@ class Recording:
 
     def add(self, op: EagerOperation) -> None:
         """Another operation, which waits until it is looked at, or until there are too many."""
-        op.recording = self
-        self.operations.append(op)
         if len(self.operations) >= PENDING_LIMIT:
             self.flush()
+        op.recording = self
+        self.operations.append(op)
 
     def flush(self) -> None:
         """Computes everything that was recorded."""
@@ -325,7 +326,8 @@ class EagerGraph(Graph):
             expected, asked = self._infer(definition, name, inputs, attributes)
             if not asked and all(shape.is_fully_defined() for _, shape in expected):
                 self._remember(signature, expected)
-        op = EagerOperation(self, definition, name, tuple([(tensor.op, tensor.value_index) for tensor in inputs]), attributes, list(expected))
+        op = EagerOperation(self, definition, name, tuple([(tensor.op, tensor.value_index) for tensor in inputs]), attributes,  # type: ignore[misc]
+                            list(expected))
         op.key, op.asked = key, asked
         if attributes.get("shared_name") == "" and any(dtype is resource for dtype, _ in expected):
             op.name = f"{name}_{op._id}"  # resources are kept by name
@@ -371,7 +373,7 @@ class EagerGraph(Graph):
             if last or all(shape.is_fully_defined() for shape in shapes) or not self.thread.recording.operations:
                 break
             self.flush()  # a shape may depend on values that are computed now
-        return list(zip(dtypes, shapes)), frozenset(asked)
+        return list(zip(dtypes, shapes)), frozenset(asked)  # type: ignore[arg-type]
 
     def flush(self) -> None:
         """Computes everything that this thread has recorded."""

@@ -12,6 +12,7 @@ from typing import Any
 from penstock.gradients import UnconnectedGradients, gradients
 from penstock.graph import nest
 from penstock.graph.composite import IndexedSlices
+from penstock.graph.function import FuncGraph, outermost
 from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.imperative.recording import EagerGraph, EagerOperation, Edge
@@ -106,6 +107,10 @@ class GradientTape:
 
     def watched_variables(self) -> tuple[Any, ...]:
         """The variables that were watched, in the order in which they were read."""
+        graph = default_graph()
+        if self._graph is None and isinstance(graph, FuncGraph) and self._watch_variables:  # in a function: those that it captures
+            trainable = getattr(outermost(graph), "trainable", {})
+            self._variables.update((trainable[tensor.op](), None) for tensor in graph.captures if tensor.op in trainable)
         return tuple(self._variables)
 
     def _forget(self) -> None:
@@ -128,7 +133,8 @@ class GradientTape:
         given = None if output_gradients is None else nest.flatten(output_gradients)
         flat = nest.flatten(sources)
         within = self._operations if self._graph is not None and all(isinstance(item.op, EagerOperation) for item in targets) else None
-        results = gradients(targets, [_source(item) for item in flat], given, unconnected_gradients=unconnected_gradients, within=within)
+        inside = [default_graph().capture(_source(item)) if within is None else _source(item) for item in flat]
+        results = gradients(targets, inside, given, unconnected_gradients=unconnected_gradients, within=within)
         if not self._persistent:
             self._forget()
         return nest.pack_sequence_as(sources, results)
@@ -139,7 +145,9 @@ class GradientTape:
         if self._operations is None:
             raise RuntimeError("A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians)")
         flat, target = nest.flatten(sources), _tensor(target)
-        rows = self._rows(reshape(target, [-1]), flat, unconnected_gradients)
+        with self._resumed():
+            targets = list(reshape(target, [-1]))
+        rows = self._rows(targets, flat, unconnected_gradients)
         shape = target.shape.as_list()
         results = [None if any(row[column] is None for row in rows) else
                    reshape(stack([row[column] for row in rows]), shape + _source(source).shape.as_list()
@@ -153,11 +161,25 @@ class GradientTape:
         if not target.shape.ndims or not source.shape.ndims or target.shape[0] != source.shape[0]:
             raise ValueError(f"Need first dimension of target shape ({target.shape}) and source shape ({source.shape}) to match.")
         batch, rest = target.shape.as_list()[0], target.shape.as_list()[1:]
-        columns = reshape(target, [batch, -1])
-        rows = [row[0] for row in self._rows([columns[:, index] for index in range(columns.shape.as_list()[1])], [source], unconnected_gradients)]
+        with self._resumed():
+            columns = reshape(target, [batch, -1])
+            targets = [columns[:, index] for index in range(columns.shape.as_list()[1])]
+        rows = [row[0] for row in self._rows(targets, [source], unconnected_gradients)]
         if any(row is None for row in rows):
             return None
         return reshape(stack(rows, axis=1), [batch, *rest, *source.shape.as_list()[1:]])
+
+    @contextmanager
+    def _resumed(self) -> Iterator[None]:
+        """Inside, the tape records, also after its block."""
+        if self._recording or self._graph is None:
+            yield
+            return
+        self._graph.thread.tapes.append(self)
+        try:
+            yield
+        finally:
+            self._graph.thread.tapes.remove(self)
 
     def _rows(self, targets: Any, sources: list[Any], unconnected_gradients: Any) -> list[list[Any]]:
         """The gradients of each target."""
