@@ -26,7 +26,8 @@ DIFFERENTIABLE = [examples[0] for name, examples in sorted(load().items()) if na
 
 def _float_inputs(call: Call) -> list[Any]:
     chosen = call.example.grad_inputs
-    return [tensor for index, tensors in enumerate(call.arguments) if chosen is None or index in chosen for tensor in tensors if tensor.dtype.is_floating]
+    return [tensor for index, tensors in enumerate(call.arguments) if chosen is None or index in chosen
+            for tensor in tensors if tensor.dtype.is_floating]
 
 
 def _can_run(example: Example) -> bool:
@@ -42,9 +43,9 @@ def test_gradients_are_those_of_a_graph(example):
         targets = [tensor for tensor in call.outputs if tensor.dtype.is_floating]
         if not sources or not targets or REGISTRY[example.op_type].gradient is None:
             pytest.skip("nothing to differentiate")
-        wanted = [grad for grad in tf.gradients(targets, sources)]
+        built = [None if grad is None else tf.convert_to_tensor(grad) for grad in tf.gradients(targets, sources)]
     with build.session(graph) as running:
-        wanted = [None if grad is None else running.run(tf.convert_to_tensor(grad) if isinstance(grad, tf.IndexedSlices) else grad) for grad in wanted]
+        wanted = [None if grad is None else running.run(grad) for grad in built]
     with imperative():
         with GradientTape() as tape:
             called = Call(example, _watched(tape))

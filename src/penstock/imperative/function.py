@@ -245,19 +245,16 @@ class _View(FuncGraph):
         return self._backward[given]
 
 
+    def differentiate(self, op: Operation, dys: Sequence[Any]) -> list[Any]:
+        """The gradients of the arguments of a call: by a function that computes the forward pass again, and goes back through it."""
+        given = tuple(index for index, dy in enumerate(dys) if dy is not None)
+        function, captured, wanted = self.backward(given)
+        results = dict(zip(wanted, _call_whole(function, [*op.inputs, *[dys[index] for index in given], *captured])))
+        return [results.get(index) for index in range(len(op.inputs))]
+
+
 def _call_whole(function: _View, arguments: Sequence[Tensor]) -> list[Tensor]:
     return CallFunction.node([list(arguments)], {"f": function, "Tout": [tensor.dtype for tensor in function.outputs]}).outputs
-
-
-def _gradient_of_call(op: Operation, dys: Sequence[Any]) -> list[Any]:
-    """The gradients of a called function's arguments: by a function that computes the forward pass again, and goes back through it."""
-    given = tuple(index for index, dy in enumerate(dys) if dy is not None)
-    function, captured, wanted = op.attrs["f"].backward(given)
-    results = dict(zip(wanted, _call_whole(function, [*op.inputs, *[dys[index] for index in given], *captured])))
-    return [results.get(index) for index in range(len(op.inputs))]
-
-
-CallFunction.gradient = lambda op, *dys: _gradient_of_call(op, dys)
 
 
 def _is_tensor(leaf: Any) -> bool:

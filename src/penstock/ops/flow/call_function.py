@@ -7,7 +7,7 @@ from penstock.graph.opdef import op
 
 @op("_CallFunction", "args: Tin -> output: Tout", f=FUNC, Tin=type_list(), Tout=type_list())
 class CallFunction:
-    """The outputs of a function. Its gradient, a function too, comes from ``imperative/function.py``."""
+    """The outputs of a function, which says itself what its gradient is: see ``imperative/function.py``."""
 
     stateful = True  # the function may be
 
@@ -16,3 +16,6 @@ class CallFunction:
 
     def kernel(args, ctx, f):
         return tuple(ctx.call(f, list(args)))
+
+    def gradient(op, *dys):
+        return op.attrs["f"].differentiate(op, dys)
