@@ -32,6 +32,7 @@ LAYERS = [
     "execute",
     "distributed",
     "session",
+    "imperative",       # values at once, by the same plans
     "layers",           # the one Layer: recurrent cells are layers, too
     "data train rnn summary saved_model",
     "keras contrib estimator",

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.gradients import RegisterGradient, gradients
+from penstock.graph import nest
 from penstock.graph.convert import to_tensor
 from penstock.graph.graph import default_graph
 from penstock.graph.keys import GraphKeys
@@ -38,6 +39,8 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
 
     @functools.wraps(f)
     def decorated(*args: Any, **kwargs: Any) -> Any:
+        if default_graph().imperative:
+            return _call(functools.partial(f, **kwargs), [to_tensor(arg) for arg in args])
         if kwargs:
             raise ValueError("The custom_gradient decorator currently supports keywords arguments only when eager execution is enabled.")
         return _build(f, [identity(to_tensor(arg)) for arg in args])
@@ -50,32 +53,50 @@ def _build(f: Callable[..., Any], args: list[Tensor]) -> Any:
     made_before = len(graph._ops)
     known = set(graph.get_collection(GraphKeys.GLOBAL_VARIABLES))
     result, grad_fn = f(*args)
-    variables = _variables_read(graph, made_before, known, args)
-    takes_variables = _takes_variables(grad_fn)
-    if variables and not takes_variables:
-        raise TypeError("If using @custom_gradient with a function that uses variables, then grad_fn must accept a 'variables' keyword argument.")
-    single = not isinstance(result, (list, tuple))
-    results = [to_tensor(item) for item in ([result] if single else result)]
-    handles = [variable.handle for variable in variables]
+    custom = _Custom(args, result, grad_fn, _variables_read(graph, made_before, known, args))
     register_name = f"CustomGradient-{next(_numbers)}"
+    RegisterGradient(register_name)(custom.gradient)
+    with graph.gradient_override_map({"IdentityN": register_name}):
+        return custom.outputs()
 
-    @RegisterGradient(register_name)
-    def internal(op: Any, *grads: Any) -> list[Any]:
-        own = grads[:len(results)]
+
+def _call(f: Callable[..., Any], args: list[Tensor]) -> Any:
+    """The function called in imperative style: tapes see one operation, with the function's own gradient."""
+    with default_graph().unrecorded() as variables:  # type: ignore[attr-defined]
+        result, grad_fn = f(*args)
+    custom = _Custom(args, result, grad_fn, list(variables))
+    outputs = custom.outputs()
+    nest.flatten(outputs)[0].op.own_gradient = custom.gradient
+    return outputs
+
+
+class _Custom:
+    """One call of a function with a gradient of its own."""
+
+    def __init__(self, args: list[Tensor], result: Any, grad_fn: Callable[..., Any], variables: list[Any]) -> None:
+        if variables and not _takes_variables(grad_fn):
+            raise TypeError("If using @custom_gradient with a function that uses variables, then grad_fn must accept a 'variables' keyword argument.")
+        self._args, self._result, self._grad_fn, self._variables = args, result, grad_fn, variables
+        self._results = [to_tensor(item) for item in nest.flatten(result)]
+
+    def outputs(self) -> Any:
+        """The results behind an IdentityN, which also has the arguments and the variables for inputs, so that gradients find their way to them."""
+        handles = [variable.handle for variable in self._variables]
+        return nest.pack_sequence_as(self._result, IdentityN(self._results + self._args + handles)[:len(self._results)])
+
+    def gradient(self, op: Any, *grads: Any) -> list[Any]:
+        """The gradient function of that IdentityN."""
+        own, variables = grads[:len(self._results)], self._variables
         if variables:
-            input_grads, variable_grads = grad_fn(*own, variables=variables)
+            input_grads, variable_grads = self._grad_fn(*own, variables=variables)
             if len(variable_grads) != len(variables):
                 raise ValueError("Must return gradient for each variable from @custom_gradient grad_fn.")
         else:
-            input_grads, variable_grads = grad_fn(*own), []
+            input_grads, variable_grads = self._grad_fn(*own), []
         input_grads = list(input_grads) if isinstance(input_grads, (list, tuple)) else [input_grads]
-        if len(input_grads) != len(args):
-            raise ValueError(f"custom_gradient function expected to return {len(args)} gradients but returned {len(input_grads)} instead.")
-        return [None] * len(results) + input_grads + list(variable_grads)
-
-    with graph.gradient_override_map({"IdentityN": register_name}):
-        outputs = IdentityN(results + args + handles)[:len(results)]
-    return outputs[0] if single else type(result)(outputs) if isinstance(result, list) else tuple(outputs)
+        if len(input_grads) != len(self._args):
+            raise ValueError(f"custom_gradient function expected to return {len(self._args)} gradients but returned {len(input_grads)} instead.")
+        return [None] * len(self._results) + input_grads + list(variable_grads)
 
 
 def _variables_read(graph: Any, start: int, known: set[Any], args: list[Tensor]) -> list[Any]:

@@ -13,6 +13,7 @@ from typing import Any
 from penstock.graph import dtypes
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import to_tensor
+from penstock.graph.graph import default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import REGISTRY
 from penstock.graph.scopes import name_scope
@@ -83,7 +84,10 @@ def _register(name: str, function: GradientFunction | None) -> None:
 
 
 def get_gradient_function(op: Operation) -> GradientFunction | None:
-    """The function that differentiates ``op``; None if nothing passes through it; LookupError if the op does not say."""
+    """The function that differentiates ``op``; None if nothing passes through it; LookupError if there is none."""
+    if op.own_gradient is not None:
+        own: GradientFunction = op.own_gradient
+        return own
     override = op._extra.get("_gradient_op_type")
     if override is None:
         return op.definition.gradient
@@ -99,8 +103,10 @@ def get_gradient_function(op: Operation) -> GradientFunction | None:
 
 def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str = "gradients", colocate_gradients_with_ops: bool = False,
               gate_gradients: bool = False, aggregation_method: int | None = None, stop_gradients: Any = None,
-              unconnected_gradients: Any = UnconnectedGradients.NONE) -> list[Any]:
+              unconnected_gradients: Any = UnconnectedGradients.NONE, *, within: Any = None) -> list[Any]:
     """``tf.gradients``: d(sum of ys)/dx for each x of xs; None for an x that no y depends on.
+
+    With ``within``, only paths through these operations count: those that a tape has recorded.
 
     >>> import penstock as tf
     >>> with tf.Graph().as_default(), tf.Session() as sess:
@@ -108,6 +114,8 @@ def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str = "gradients", co
     ...     sess.run(tf.gradients(x * x, x))
     [np.float32(6.0)]
     """
+    if within is None and default_graph().imperative:
+        raise RuntimeError("tf.gradients is not supported when eager execution is enabled. Use tf.GradientTape instead.")
     ys, xs, stops = _as_list(ys), _as_list(xs), _as_list(stop_gradients)
     grad_ys = [None] * len(ys) if grad_ys is None else _as_list(grad_ys)
     if len(grad_ys) != len(ys):
@@ -120,7 +128,7 @@ def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str = "gradients", co
             gradient_calls.using(scope):
         targets = [_target(y, "y") for y in ys]
         sources = [_source(x) for x in xs]
-        walk = _BackwardWalk(targets, sources, [_source(stop) for stop in stops], colocate_gradients_with_ops, gate_gradients, scope)
+        walk = _BackwardWalk(targets, sources, [_source(stop) for stop in stops], colocate_gradients_with_ops, gate_gradients, scope, within)
         walk.start(targets, grad_ys)
         walk.run()
         totals = [walk.total(source) for source in sources]
@@ -150,11 +158,12 @@ def _target(y: Any, name: str) -> Tensor:
 class _BackwardWalk:
     """One call of ``gradients``: the gradients collected so far per tensor, and the walk that spreads them."""
 
-    def __init__(self, ys: list[Tensor], xs: list[Tensor], stops: list[Tensor], colocate: bool, gate: bool, scope: str) -> None:
+    def __init__(self, ys: list[Tensor], xs: list[Tensor], stops: list[Tensor], colocate: bool, gate: bool, scope: str,
+                 within: Any = None) -> None:
         self._colocate, self._gate, self._scope = colocate, gate, scope
         self._xs = set(xs)
         self._stop_ops = {tensor.op for tensor in stops}
-        self._order = _between(ys, xs, self._stop_ops)
+        self._order = _between(ys, xs, self._stop_ops, within)
         self._members = set(self._order)
         self._collected: dict[Tensor, list[Any]] = {}
         self._totals: dict[Tensor, Any] = {}
@@ -185,13 +194,22 @@ class _BackwardWalk:
             self._totals[tensor] = _sum(self._collected.get(tensor, []))
         return self._totals[tensor]
 
+    def _scope_of(self, op: Operation) -> contextlib.AbstractContextManager[Any]:
+        """Where the gradient of an operation is built."""
+        scopes = contextlib.ExitStack()
+        if not op.graph.imperative:
+            scopes.enter_context(name_scope(op.name + "_grad"))
+            if self._colocate:
+                scopes.enter_context(op.graph.colocate_with(op, True))
+        return scopes
+
     def _differentiate(self, op: Operation, out_grads: list[Any]) -> None:
         function = get_gradient_function_or_explain(op)
         if function is None or not any(tensor.op in self._members or tensor in self._xs for tensor in op._inputs):
             return
-        graph = op.graph
-        with name_scope(op.name + "_grad"), graph.colocate_with(op, True) if self._colocate else contextlib.nullcontext():
-            result = function(op, *(out_grads if op.definition.repeats else _filled(op, out_grads)))  # a loop must know which outputs are not used
+        with self._scope_of(op):
+            filled = [zeros_like(tensor) if grad is None and _has_zeros(tensor) else grad for grad, tensor in zip(out_grads, op.outputs)]
+            result = function(op, *filled)
             in_grads = [None] * len(op._inputs) if result is None else _as_list(result)
             if len(in_grads) != len(op._inputs):
                 raise ValueError(f"Num gradients {len(in_grads)} generated for op {op.name} ({op.type}) do not match num inputs {len(op._inputs)}")
@@ -200,11 +218,6 @@ class _BackwardWalk:
         for index, (tensor, grad) in enumerate(zip(op._inputs, in_grads)):
             if grad is not None and _differentiable(tensor):
                 self._collected.setdefault(tensor, []).append(_check_shape(op, index, tensor, grad))
-
-
-def _filled(op: Operation, grads: list[Any]) -> list[Any]:
-    """The gradients of an op's outputs, with zeros where there are none."""
-    return [zeros_like(tensor) if grad is None and _has_zeros(tensor) else grad for grad, tensor in zip(grads, op.outputs)]
 
 
 def get_gradient_function_or_explain(op: Operation) -> GradientFunction | None:
@@ -216,11 +229,11 @@ def get_gradient_function_or_explain(op: Operation) -> GradientFunction | None:
                           f"Register one with @tf.RegisterGradient(\"{op.type}\"), or stop the path with tf.stop_gradient.") from None
 
 
-def _between(ys: Iterable[Tensor], xs: Iterable[Tensor], stops: set[Operation]) -> list[Operation]:
-    """The operations on a path from some x to some y, in a runnable order."""
+def _between(ys: Iterable[Tensor], xs: Iterable[Tensor], stops: set[Operation], within: Any = None) -> list[Operation]:
+    """The operations on a path from some x to some y, in a runnable order; of those ``within``, if it is given."""
     reached = {tensor.op for tensor in xs}
     result = []
-    for op in needed(ys, (), (), control=False):
+    for op in needed(ys, (), (), control=False) if within is None else within:
         if op in reached or (op not in stops and any(tensor.op in reached and _differentiable(tensor) for tensor in op._inputs)):
             reached.add(op)
             result.append(op)

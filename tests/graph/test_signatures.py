@@ -23,6 +23,7 @@ DATA = Path(__file__).parent / "data" / "opdefs.txt.gz"
 
 # Ops that TensorFlow 1.15 does not have, or does not show to Python, each with its reason.
 OURS = {
+    "_CallFunction": "a traced function, called by one node",
     "_Arg": "the runtime's own: where a fed value enters a step",
     "_Refuse": "the compiler's own: ends a step of native code whose op has to say what is wrong",
     "_Region": "the compiler's own: nodes that run together as native code",

@@ -4,27 +4,13 @@ Penstock is TensorFlow 1: turning a 2.x behaviour off changes nothing, turning o
 """
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from penstock.errors import UnimplementedError
 
 
 def _refuse(what: str) -> NoReturn:
     raise UnimplementedError(None, None, f"{what}: Penstock builds graphs and runs them in sessions, as TensorFlow 1 does by default.")
-
-
-def executing_eagerly() -> bool:
-    """False: operations build a graph."""
-    return False
-
-
-def enable_eager_execution(config: Any = None, device_policy: Any = None, execution_mode: Any = None) -> None:
-    """Raises UnimplementedError."""
-    _refuse("There is no eager execution")
-
-
-def disable_eager_execution() -> None:
-    """Changes nothing."""
 
 
 def enable_v2_behavior() -> None:

@@ -171,7 +171,7 @@ MODULES = {
     "summary.summary": "penstock.api.summary",
     "summary.summary_iterator": "penstock.api.train",
     "summary.writer.writer": "penstock.api.summary",
-    "eager.context": "penstock.api.behavior",
+    "eager.context": "penstock.imperative.context",
     "tf2": "",
     "pywrap_tensorflow": "penstock.api.train",
 }
@@ -203,7 +203,7 @@ NAMES = {
     "layers.normalization": {"batch_norm": "penstock.layers.scoped_layers:batch_normalization",
                              "BatchNorm": "penstock.layers.scoped_layers:BatchNormalization"},
     "platform.googletest": {"GetTempDir": "penstock.testing.case:get_temp_dir"},
-    "tf2": {"enabled": "penstock.api.behavior:executing_eagerly"},
+    "tf2": {"enabled": "penstock.imperative.context:executing_eagerly"},
 }
 
 # Modules inside TensorFlow that have the name of a function beside them: "module:function".

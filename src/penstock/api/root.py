@@ -168,7 +168,10 @@ TABLE = {
                                        "variance_scaling_initializer=VarianceScaling orthogonal_initializer=Orthogonal "
                                        "glorot_uniform_initializer=GlorotUniform glorot_normal_initializer=GlorotNormal",
     # helpers of the 1.x line that choose behaviour
-    "penstock.api.behavior": "executing_eagerly enable_eager_execution disable_eager_execution enable_v2_behavior disable_v2_behavior "
+    "penstock.imperative.context": "executing_eagerly enable_eager_execution disable_eager_execution",
+    "penstock.imperative.tape": "GradientTape",
+    "penstock.imperative.function": "function",
+    "penstock.api.behavior": "enable_v2_behavior disable_v2_behavior "
                              "enable_control_flow_v2 disable_control_flow_v2 control_flow_v2_enabled enable_v2_tensorshape "
                              "disable_v2_tensorshape enable_tensor_equality disable_tensor_equality load_op_library load_library "
                              "load_file_system_library",

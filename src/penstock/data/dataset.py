@@ -8,7 +8,7 @@ from typing import Any
 from penstock.data import element_nest, structure
 from penstock.data.dataset_options import Options
 from penstock.data.generator import from_generator
-from penstock.data.iterator import Iterator
+from penstock.data.iterator import EagerIterator, Iterator
 from penstock.data.padding import padded_batch
 from penstock.data.seed_tensors import seed_tensors
 from penstock.data.traced_function import TracedFunction, copy_into_function
@@ -70,6 +70,8 @@ class Dataset(structure.Structured):
         return f"<DatasetV1Adapter shapes: {_readable(self.output_shapes)}, types: {_readable(self.output_types)}>"
 
     def __iter__(self) -> Any:
+        if default_graph().imperative:
+            return EagerIterator(self)
         raise RuntimeError("__iter__() is only supported inside of tf.function or when eager execution is enabled.")
 
     # --- sources -----------------------------------------------------------------------------------------------------
@@ -304,8 +306,10 @@ class Dataset(structure.Structured):
 
     # --- iterators ---------------------------------------------------------------------------------------------------
 
-    def make_one_shot_iterator(self) -> Iterator:
+    def make_one_shot_iterator(self) -> Any:
         """An iterator that goes through the dataset once and needs no initialisation. The dataset must not depend on placeholders or variables."""
+        if default_graph().imperative:
+            return EagerIterator(self)
         try:
             factory = copy_into_function(self._variant_tensor, f"make_dataset_{next(_names)}")
         except ValueError as error:
@@ -319,6 +323,8 @@ class Dataset(structure.Structured):
 
     def make_initializable_iterator(self, shared_name: str | None = None) -> Iterator:
         """An iterator that its ``initializer`` starts, as often as wanted: at its beginning, with the values that are then fed."""
+        if default_graph().imperative:
+            raise RuntimeError("dataset.make_initializable_iterator is not supported when eager execution is enabled. Use `for` loops instead.")
         if self._variant_tensor.op.graph is not default_graph() and not default_graph().can_capture(self._variant_tensor.op.graph):
             raise ValueError("The dataset was made in another graph than the default graph; make the iterator inside "
                              "`with dataset_graph.as_default():`")

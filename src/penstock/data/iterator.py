@@ -5,6 +5,7 @@ import warnings
 from typing import Any
 
 from penstock.data import structure
+from penstock.errors import OutOfRangeError
 from penstock.graph import dtypes as dt
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Operation, Tensor
@@ -67,3 +68,29 @@ class Iterator(structure.Structured):
     def string_handle(self, name: str | None = None) -> Tensor:
         """A string that names this iterator, for ``from_string_handle``."""
         return self._string_handle if name is None else IteratorToStringHandle(self._iterator_resource, name=name)
+
+
+class EagerIterator(structure.Structured):
+    """An iterator of imperative style: Python's ``for`` goes over it, and so does ``get_next``, which ends in OutOfRangeError."""
+
+    def __init__(self, dataset: Any) -> None:
+        self._structure = dataset._structure
+        self._dataset = dataset  # what it goes over lives as long as it does
+        self._resource = IteratorV2(container="", shared_name="", **structure.output_attrs(self._structure))
+        MakeIterator(dataset._variant_tensor, self._resource)
+
+    def __iter__(self) -> EagerIterator:
+        return self
+
+    def __next__(self) -> Any:
+        try:
+            return self.get_next()
+        except OutOfRangeError:
+            raise StopIteration from None
+
+    next = __next__
+
+    def get_next(self, name: str | None = None) -> Any:
+        """The next element; OutOfRangeError behind the last one."""
+        components = IteratorGetNext(self._resource, name=name, **structure.output_attrs(self._structure))
+        return structure.decode(self._structure, components)

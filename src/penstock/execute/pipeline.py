@@ -92,10 +92,10 @@ def _trains(program: Program) -> bool:
 class PlannedStep:
     """A step and its plans, made of one placed program: for its first run, for all later runs, and for runs that are looked at node by node."""
 
-    def __init__(self, pipeline: Pipeline, program: Program, frames: bool = False) -> None:
+    def __init__(self, pipeline: Pipeline, program: Program, frames: bool = False, ran: bool = False) -> None:
         self._pipeline, self._program, self._frames = pipeline, program, frames
         self._lock = threading.Lock()
-        self._begun = False
+        self._begun = ran  # the step has run before, in another way
         self._kernels: int | None = None  # that functions and loops ran in the first run
         self._node_by_node: Plan | None = None
         self.final: Plan | None = None  # for all runs but the first

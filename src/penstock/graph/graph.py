@@ -54,6 +54,8 @@ class Graph:
     ['one', 'add/y', 'add']
     """
 
+    imperative = False  # True for the one in which operations give values: see ``imperative/``
+
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._ops: list[Operation] = []
@@ -392,6 +394,10 @@ class Graph:
     def seed(self, seed: int | None) -> None:
         self._seed = seed
 
+    def next_op_seed(self) -> int:
+        """What stands for the seed of a random op that has none, where the graph has one: the number of operations."""
+        return len(self._ops)
+
     @property
     def version(self) -> int:
         """A number that grows with every change."""
@@ -424,8 +430,10 @@ class Graph:
         return False
 
     def capture(self, tensor: Tensor) -> Tensor:
-        """The tensor of this graph for ``tensor``: itself, if it is from this graph."""
+        """The tensor of this graph for ``tensor``: itself, if it is from this graph, and a constant for a value of imperative style."""
         if tensor.op.graph is not self:
+            if tensor.op.graph.imperative:
+                return _Later.constant(self, tensor)
             raise ValueError(f"{tensor} must be from the graph it is used in.")
         return tensor
 
@@ -463,6 +471,7 @@ class Graph:
 class _Later:
     """What modules above this one, which need Graph, give it: see opdef.py and export.py."""
 
+    constant: Callable[..., Tensor]
     create_op: Callable[..., Operation]
     export: Callable[..., GraphDef]
 
@@ -489,7 +498,20 @@ def default_graph() -> Graph:
 def reset_default_graph() -> None:
     """``tf.reset_default_graph()``: starts over with an empty global graph."""
     global _global_graph
+    if _global_graph is not None and _global_graph.imperative:
+        return
     if _graphs.items:
         raise AssertionError("Do not use tf.reset_default_graph() to clear nested graphs. If you need a cleared graph, exit the nesting "
                              "and create a new graph.")
     _global_graph = Graph()
+
+
+def set_global_graph(graph: Graph) -> None:
+    """Makes ``graph`` the one that lies below the stacks of all threads: for ``tf.enable_eager_execution``."""
+    global _global_graph
+    _global_graph = graph
+
+
+def has_global_graph() -> bool:
+    """True once something asked for the global graph."""
+    return _global_graph is not None and bool(_global_graph._ops)

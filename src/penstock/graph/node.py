@@ -43,6 +43,12 @@ class Operation:
         for tensor in inputs:
             tensor._consumers.append(self)
 
+    own_gradient: Any = None  # the function that differentiates this one operation, if it is not its definition's: of imperative style
+
+    def result(self, index: int) -> Any:
+        """The value of an output, if it has been computed: in imperative style."""
+        return None
+
     @property
     def type(self) -> str:
         """The op type, ``MatMul``."""

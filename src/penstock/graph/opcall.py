@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from penstock.errors import InvalidArgumentError
 from penstock.graph import graph
 from penstock.graph.attrs import REQUIRED
 from penstock.graph.convert import to_tensor
 from penstock.graph.dtypes import DType
 from penstock.graph.node import Tensor
 from penstock.graph.signature import Argument, Signature
+
+_DTYPE_NAMES = {"float32": "float", "float64": "double"}  # in TensorFlow's messages
 
 
 class InputConversion:
@@ -33,7 +36,7 @@ class InputConversion:
     def _one(self, arg: Argument, value: Any) -> Tensor:
         """The tensor of an argument that is not a list."""
         dtype = arg.dtype if arg.type_attr is None else self.attributes.get(arg.type_attr)
-        tensor = value if type(value) is Tensor else self._convert(arg, value, dtype, arg.name)
+        tensor = value if isinstance(value, Tensor) else self._convert(arg, value, dtype, arg.name)
         given = tensor._dtype
         if arg.is_ref and not given.is_ref:
             raise self._no_reference(arg)
@@ -57,7 +60,7 @@ class InputConversion:
         wanted: Sequence[DType | None] = self.attributes.get(types_attr) or [None] * len(value)
         if len(wanted) != len(value):
             raise ValueError(f"'{arg.name}' of '{op_type}' Op has {len(value)} tensors for the {len(wanted)} types of {types_attr}")
-        tensors = [item if type(item) is Tensor and (dtype is None or item.dtype.base_dtype is dtype) else
+        tensors = [item if isinstance(item, Tensor) and (dtype is None or item.dtype.base_dtype is dtype) else
                    self._convert(arg, item, dtype, f"{arg.name}_{index}") for index, (item, dtype) in enumerate(zip(value, wanted))]
         types = tuple(tensor.dtype.base_dtype for tensor in tensors)
         self.attributes[types_attr] = self.signature.attrs[types_attr].check(op_type, types_attr, types)
@@ -70,7 +73,7 @@ class InputConversion:
             dtype = next((item.dtype.base_dtype for item in value if isinstance(getattr(item, "dtype", None), DType)), None)
         tensors = []
         for index, item in enumerate(value):
-            tensor = item if type(item) is Tensor else self._convert(arg, item, dtype, f"{arg.name}_{index}")
+            tensor = item if isinstance(item, Tensor) else self._convert(arg, item, dtype, f"{arg.name}_{index}")
             given = tensor.dtype.base_dtype
             dtype = dtype or given
             if given is not dtype:
@@ -94,6 +97,9 @@ class InputConversion:
     def _convert(self, arg: Argument, value: Any, dtype: DType | None, name: str) -> Tensor:
         """A Tensor for a plain value: its Const is named after the argument, inside the op's own scope."""
         target, op_type = self.target, self.signature.type
+        if target.imperative and (plain := target.number(value, dtype)) is not None:
+            known: Tensor = plain
+            return known
         outer, target._name_stack = target._name_stack, self.name
         default = self.signature.attrs[arg.type_attr].default if arg.type_attr is not None and dtype is None else REQUIRED
         try:
@@ -118,7 +124,12 @@ class InputConversion:
                             f"allowed values: {choices}")
         return dtype
 
-    def _type_mismatch(self, arg: Argument, given: DType, wanted: DType) -> TypeError:
+    def _type_mismatch(self, arg: Argument, given: DType, wanted: DType) -> Exception:
+        if self.target.imperative:
+            position = [other.name for other in self.signature.inputs].index(arg.name)
+            return InvalidArgumentError(None, None, f"cannot compute {self.signature.type} as input #{position}(zero-based) was expected to be a "
+                                                    f"{_DTYPE_NAMES.get(wanted.name, wanted.name)} tensor but is a "
+                                                    f"{_DTYPE_NAMES.get(given.name, given.name)} tensor [Op:{self.signature.type}]")
         start = f"Input '{arg.name}' of '{self.signature.type}' Op has type {given.name} that does not match"
         if arg.type_attr is None:
             return TypeError(f"{start} expected type of {wanted.name}.")

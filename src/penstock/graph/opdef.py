@@ -145,6 +145,9 @@ class OpDef(Signature, Properties):
             if tensor.op.graph is not target:
                 inputs = tuple(target.capture(tensor) for tensor in inputs)
                 break
+        if target.imperative:
+            called: Operation = target.record(self, full_name, inputs, attributes)
+            return called
         out_types = self.output_dtypes(attributes)
         out_shapes = self.infer_shapes(full_name, inputs, attributes, len(out_types))
         colocate = [tensor.op for arg, tensors in self.group(inputs, attributes) if arg.is_ref for tensor in tensors] \

@@ -23,7 +23,7 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
             return None, None
         seeds = DEFAULT_GRAPH_SEED, op_seed % _LIMIT
     else:
-        seeds = graph.seed % _LIMIT, (len(graph._ops) if op_seed is None else op_seed) % _LIMIT
+        seeds = graph.seed % _LIMIT, (graph.next_op_seed() if op_seed is None else op_seed) % _LIMIT
     # Two zeros in a node mean "unseeded", which is not what was asked for here.
     return seeds if seeds != (0, 0) else (0, _LIMIT)
 

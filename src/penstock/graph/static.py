@@ -5,6 +5,9 @@ values by a stateless kernel. Elements that are not known are -1; only ops that 
 """
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -17,6 +20,23 @@ _MAX_ELEMENTS = 4096  # of a value that is computed while building
 _MAX_DEPTH = 40
 
 Known = tuple[np.ndarray, bool] | None  # a value, and whether all of it is known
+
+
+class _Asked(threading.local):
+    values: set[tuple[Operation, int]] | None = None
+
+
+_asked = _Asked()
+
+
+@contextmanager
+def known_values() -> Iterator[set[tuple[Operation, int]]]:
+    """Collects which computed values (of imperative style) are asked for inside a ``with`` block, as (operation, index of its output)."""
+    outer, _asked.values = _asked.values, set()
+    try:
+        yield _asked.values
+    finally:
+        _asked.values = outer
 
 
 def constant_value(tensor: Any, partial: bool = False) -> np.ndarray | None:
@@ -45,6 +65,11 @@ def _static_value(tensor: Tensor, depth: int, memo: dict[Tensor, Known]) -> Know
 def _find(tensor: Tensor, depth: int, memo: dict[Tensor, Known]) -> Known:
     op = tensor.op
     definition = op.definition
+    result = op.result(tensor.value_index)
+    if result is not None:
+        if _asked.values is not None:
+            _asked.values.add((op, tensor.value_index))
+        return (np.asarray(result), True) if isinstance(result, (np.ndarray, np.generic)) else None
     outer = op.graph.outer_tensor(tensor)
     if outer is not None:
         return _static_value(outer, depth, memo)

@@ -45,6 +45,8 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     [[1, 2], [3, 3]]
     """
     dtype = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
+    if isinstance(value, Tensor) and value.op.graph.imperative:
+        value = value.numpy()  # type: ignore[attr-defined]
     if isinstance(value, Tensor):
         raise TypeError(f"tf.constant needs a value, not the symbolic {value!r}; use tf.identity or tf.convert_to_tensor")
     array = _own_copy(value, to_array(value, dtype, None if verify_shape else shape))
@@ -139,6 +141,8 @@ class PlaceholderWithDefault:
 
 def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tensor:
     """``tf.placeholder``: a tensor whose value is given in ``feed_dict`` when it is run."""
+    if default_graph().imperative:
+        raise RuntimeError("tf.placeholder() is not compatible with eager execution.")
     return Placeholder(dtype=dtype, shape=as_shape(shape), name=name)
 
 

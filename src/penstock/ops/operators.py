@@ -50,7 +50,7 @@ def _forward(method: str, name: str, function: Callable[..., Any]) -> Callable[[
     plain = PLAIN.get(function, function)
 
     def operator(x: Any, y: Any) -> Any:
-        if type(x) is Tensor and type(y) in (Tensor, float, int) and x._dtype in FLOATS:
+        if isinstance(x, Tensor) and (isinstance(y, Tensor) or type(y) in (float, int)) and x._dtype in FLOATS:
             return plain(x, y, name=name)
         with name_scope(None, name, [x, y]) as scope:
             x = to_tensor(x, None, "x")

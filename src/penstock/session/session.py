@@ -29,7 +29,7 @@ class BaseSession:
             raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
         if config is not None and not isinstance(config, ConfigProto):
             raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
-        self._graph = graph or default_graph()
+        self._graph = graph or _graph_for_sessions()
         self._config = config if config is not None else ConfigProto()
         if not isinstance(target, (str, bytes)):
             raise TypeError(f"target must be a string, but got {type(target)}")
@@ -179,6 +179,12 @@ class BaseSession:
             self._closed = True
             self._backend.close()
         self._fetches = {}
+
+
+def _graph_for_sessions() -> Graph:
+    """The default graph; an empty one in imperative style, whose operations have no graph."""
+    graph = default_graph()
+    return Graph() if graph.imperative else graph
 
 
 class Session(BaseSession):

@@ -12,6 +12,7 @@ from penstock.graph.graph import default_graph
 from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.scopes import colocate_with, control_dependencies, name_scope
+from penstock.imperative.tape import GradientTape
 from penstock.ops.array.shape_ops import shape
 from penstock.ops.array.unique import unique
 from penstock.ops.flow.misc import group, tuple_
@@ -69,7 +70,11 @@ class Optimizer:
                           colocate_gradients_with_ops: bool = False, grad_loss: Any = None) -> list[tuple[Any, Any]]:
         """(gradient, variable) pairs; the gradient is a Tensor, IndexedSlices, or None where the loss does not depend on the variable."""
         if callable(loss):
-            raise RuntimeError("`loss` passed to Optimizer.compute_gradients should not be a function: there is no eager execution here.")
+            loss, var_list, differentiate = _taped(loss, var_list)
+        elif default_graph().imperative:
+            raise RuntimeError("`loss` passed to Optimizer.compute_gradients should be a function when eager execution is enabled.")
+        else:
+            differentiate = gradients
         if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
             raise ValueError(f"gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH. Not {gate_gradients}")
         self._assert_valid_dtypes([loss])
@@ -84,7 +89,7 @@ class Optimizer:
         var_list += graph.get_collection(GraphKeys._STREAMING_MODEL_PORTS)
         if not var_list:
             raise ValueError("No variables to optimize.")
-        grads = gradients(loss, var_list, grad_ys=grad_loss, gate_gradients=gate_gradients == self.GATE_OP, aggregation_method=aggregation_method,
+        grads = differentiate(loss, var_list, grad_ys=grad_loss, gate_gradients=gate_gradients == self.GATE_OP, aggregation_method=aggregation_method,
                           colocate_gradients_with_ops=colocate_gradients_with_ops)
         if gate_gradients == self.GATE_GRAPH:
             grads = tuple_(grads)
@@ -112,7 +117,7 @@ class Optimizer:
                     updates.append(self._update(grad, variable))
             result = self._count(updates, global_step, scope)
         train_ops = default_graph().get_collection_ref(GraphKeys.TRAIN_OP)
-        if result not in train_ops:
+        if result not in train_ops and not default_graph().imperative:
             train_ops.append(result)
         return result
 
@@ -232,6 +237,21 @@ class Optimizer:
             dtype = tensor.dtype.base_dtype
             if dtype not in valid:
                 raise ValueError(f"Invalid type {dtype.name} for {tensor.name}, expected: {sorted(d.name for d in valid)}.")
+
+
+def _taped(loss: Any, var_list: Any) -> tuple[Any, Any, Any]:
+    """The value of a loss that is a function, the variables to train by it, and what differentiates it: a tape."""
+    with GradientTape() as tape:
+        if var_list is not None:
+            tape.watch(var_list)
+        value = loss()
+    chosen = tape.watched_variables() if var_list is None else var_list
+
+    def differentiate(value: Any, variables: list[Any], grad_ys: Any = None, **options: Any) -> list[Any]:
+        grads: list[Any] = tape.gradient(value, variables, grad_ys)
+        return grads
+
+    return value, chosen, differentiate
 
 
 def _as_gradient(grad: Any, variable: Any) -> Any:

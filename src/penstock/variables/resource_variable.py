@@ -1,6 +1,7 @@
 """ResourceVariable: a variable as a handle, which explicit ops read and write. Its ops: ``v``, ``v/Assign``, ``v/Read/ReadVariableOp``, ..."""
 from __future__ import annotations
 
+import itertools
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NoReturn
 
@@ -29,6 +30,7 @@ from penstock.variables.dependencies import guard_initial_value
 from penstock.variables.naming import prepend_name_scope
 from penstock.variables.variable import Variable, beside, check_initial_shape, own_name
 
+_numbers = itertools.count()  # of variables of imperative style, whose names need not differ
 _ASSIGN_OPS = {"Assign": "AssignVariableOp", "AssignAdd": "AssignAddVariableOp", "AssignSub": "AssignSubVariableOp"}
 
 
@@ -46,6 +48,9 @@ class ResourceVariable(Variable):
                         synchronization=synchronization, aggregation=aggregation)
 
     def _build(self, scope: str, initial_value: Any, dtype: DType | None, validate_shape: bool, shape: Any) -> None:
+        if default_graph().imperative:
+            self._make(scope, initial_value, dtype, validate_shape, shape)
+            return
         graph, handle_name = default_graph(), own_name(scope)
         with graph._attr_scope(beside(handle_name)):
             with name_scope("Initializer"), device(None):
@@ -63,6 +68,16 @@ class ResourceVariable(Variable):
             if self._caching_device is not None:
                 with device(self._caching_device):
                     self._cached_value = identity(self._graph_element)
+
+    def _make(self, scope: str, initial_value: Any, dtype: DType | None, validate_shape: bool, shape: Any) -> None:
+        """Makes the variable, with its value, at once: imperative style."""
+        value = to_tensor(initial_value() if callable(initial_value) else initial_value, dtype, "initial_value")
+        self._initial_value = value
+        self._handle = variable_handle(value.dtype.base_dtype, self._storage_shape(shape, validate_shape), scope,
+                                       f"{own_name(scope)}_{next(_numbers)}", default_graph()._container)
+        self._initial_value = self._initializer_op = self._is_initialized_op = None  # type: ignore[assignment]
+        AssignVariableOp(self._handle, value)
+        default_graph().keep_variable(self)  # type: ignore[attr-defined]
 
     def _beside_handle(self) -> AbstractContextManager[None]:
         return device(self._handle.device) if self._handle.device else nullcontext()
@@ -116,7 +131,8 @@ class ResourceVariable(Variable):
     def set_shape(self, shape: Any) -> None:
         """Adds what the caller knows of the shape."""
         self._handle._handle_data = (self.dtype, self.shape.merge_with(as_shape(shape)))
-        self._graph_element.set_shape(shape)
+        if not self._handle.graph.imperative:
+            self._graph_element.set_shape(shape)
 
     @property
     def create(self) -> Operation:
@@ -161,12 +177,25 @@ class ResourceVariable(Variable):
         return identity(slices)
 
     def _as_graph_element(self) -> Tensor:
-        return self._graph_element
+        return self._read() if self._handle.graph.imperative else self._graph_element
+
+    def numpy(self) -> Any:
+        """The value as a NumPy array; NotImplementedError inside of graphs."""
+        if default_graph().imperative and self._handle.graph.imperative:
+            return self._read().numpy()  # type: ignore[attr-defined]
+        raise NotImplementedError("numpy() is only available when eager execution is enabled.")
+
+    def __repr__(self) -> str:
+        if not default_graph().imperative or not self._handle.graph.imperative:
+            return super().__repr__()
+        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}, numpy={self.numpy()!r}>"
 
     def _convert(self, name: str | None, as_ref: bool) -> Tensor:
         return self._handle if as_ref else self.value()
 
     def _result_of_write(self, op: Operation, read_value: bool = True) -> Any:
+        if op.graph.imperative:
+            return self if read_value else None
         return UnreadVariable(self, op) if read_value else op
 
     def _assign(self, how: str, value: Any, use_locking: bool, name: str | None, read_value: bool, validate_shape: bool = True) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 from penstock.graph import dtypes
 from penstock.graph.convert import graph_for, to_tensor
+from penstock.graph.function import outermost
 from penstock.graph.graph import default_graph
 from penstock.graph.keys import GraphKeys
 from penstock.graph.scopes import name_scope
@@ -351,6 +352,8 @@ def resource_variables_enabled() -> bool:
 
 
 def _default_creator(next_creator: Any = None, use_resource: bool | None = None, **arguments: Any) -> Any:
+    if outermost(default_graph()).imperative:  # values have no references
+        return ResourceVariable(**arguments)
     if use_resource is None:
         use_resource = get_variable_scope().use_resource
     if use_resource is None:

@@ -90,7 +90,8 @@ class VariableStore:
                              "reuse=tf.AUTO_REUSE in VarScope?")
         value, dtype_of_value = _initial_value(name, shape, dtype, initializer, info)
         variable = creators.create(initial_value=value, name=name, dtype=dtype_of_value, **rest)
-        self._vars[name] = variable
+        if not variable.graph.imperative:  # there, a variable lives as long as the program holds it
+            self._vars[name] = variable
         if regularizer:
             _regularize(variable, name, regularizer)
         return variable

@@ -14,6 +14,7 @@ with NEVER.as_default():
     NEVER.outputs.append(constant(False))
 
 # If and While hold the graphs of functions, which belong to the graph they were made in: see tests/ops/flow/test_control_flow.py.
+example("_CallFunction", [], f=EMPTY, Tout=[], run=False)
 example("If", np.array(True), [], Tout=[], then_branch=EMPTY, else_branch=EMPTY, run=False)
 example("While", [], cond=NEVER, body=EMPTY, output_shapes=[], run=False)
 example("StatelessIf", np.array(True), [], Tout=[], then_branch=EMPTY, else_branch=EMPTY, run=False)

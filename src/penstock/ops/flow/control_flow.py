@@ -23,7 +23,7 @@ from penstock.ops.math.reduce import reduce_any
 
 # --- leaves of a structure that are made of tensors ------------------------------------------------------------------
 
-def _parts(leaf: Any) -> list[Any]:
+def parts_of(leaf: Any) -> list[Any]:
     """The tensors that a leaf of a structure travels as."""
     if isinstance(leaf, SparseTensor):
         return [leaf.indices, leaf.values, leaf.dense_shape]
@@ -32,7 +32,7 @@ def _parts(leaf: Any) -> list[Any]:
     return [leaf.flow] if hasattr(leaf, "with_flow") else [leaf]
 
 
-def _whole(leaf: Any, parts: list[Tensor]) -> Any:
+def leaf_of(leaf: Any, parts: list[Tensor]) -> Any:
     """A leaf like ``leaf`` of new tensors."""
     if isinstance(leaf, SparseTensor):
         return SparseTensor(*parts)
@@ -45,8 +45,8 @@ def _pack(structure: Any, leaves: list[Any], tensors: list[Tensor]) -> Any:
     """``tensors`` in the form of ``structure``, whose flat leaves are ``leaves``."""
     rest, built = list(tensors), []
     for leaf in leaves:
-        count = len(_parts(leaf))
-        built.append(_whole(leaf, rest[:count]))
+        count = len(parts_of(leaf))
+        built.append(leaf_of(leaf, rest[:count]))
         del rest[:count]
     return nest.pack_sequence_as(structure, built)
 
@@ -85,6 +85,9 @@ def cond(pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Callable
     true_fn, false_fn = true_fn or fn1, false_fn or fn2
     if not callable(true_fn) or not callable(false_fn):
         raise TypeError("true_fn and false_fn must be callable.")
+    if default_graph().imperative:
+        result = true_fn() if pred else false_fn()
+        return result if strict else _only_item(result)
     if isinstance(pred, bool):
         raise TypeError("pred must not be a Python bool")
     with name_scope(name, "cond", [pred] if isinstance(pred, Tensor) else []):
@@ -95,9 +98,12 @@ def cond(pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Callable
         _check_same(*branches)
         outputs = _if(pred, branches[0].graph, branches[1].graph)
         result = _pack(branches[0].result, branches[0].leaves, [identity(tensor, name="Merge") for tensor in outputs])
-    if not strict and isinstance(result, (list, tuple)) and not hasattr(result, "_fields") and len(result) == 1:
-        return result[0]
-    return result
+    return result if strict else _only_item(result)
+
+
+def _only_item(result: Any) -> Any:
+    """The item of a list or tuple of one; other results as they are."""
+    return result[0] if isinstance(result, (list, tuple)) and not hasattr(result, "_fields") and len(result) == 1 else result
 
 
 class _Branch:
@@ -110,7 +116,7 @@ class _Branch:
         self.leaves = nest.flatten(self.result)
         with self.graph.as_default():
             self.leaves = [_as_leaf(leaf) for leaf in self.leaves]
-            self.graph.outputs = [self.graph.capture(to_tensor(part)) for leaf in self.leaves for part in _parts(leaf)]
+            self.graph.outputs = [self.graph.capture(to_tensor(part)) for leaf in self.leaves for part in parts_of(leaf)]
 
 
 def _as_leaf(leaf: Any) -> Any:
@@ -205,9 +211,25 @@ def while_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: An
         raise TypeError("parallel_iterations must be a positive integer.")
     if not loop_vars and not isinstance(loop_vars, Tensor):
         raise ValueError("No loop variables provided")
+    if default_graph().imperative:
+        return _run_loop(cond, body, loop_vars, maximum_iterations, return_same_structure)
     with name_scope(name, "while", nest.flatten(loop_vars)):
         loop = _Loop(cond, body, loop_vars, shape_invariants, maximum_iterations, parallel_iterations)
         return loop.build(return_same_structure, identity if back_prop else stop_gradient)
+
+
+def _run_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, maximum_iterations: Any, return_same_structure: bool) -> Any:
+    """The loop in imperative style: Python's."""
+    single = not isinstance(loop_vars, (list, tuple)) or hasattr(loop_vars, "_fields")
+    values = [loop_vars] if single else list(loop_vars)
+    turns = 0
+    while (maximum_iterations is None or turns < maximum_iterations) and cond(*values):
+        result = body(*values)
+        result = list(result) if isinstance(result, (list, tuple)) and not hasattr(result, "_fields") else [result]
+        nest.assert_same_structure(values, result)
+        values, turns = result, turns + 1
+    values = nest.map_structure(lambda leaf: leaf if hasattr(leaf, "with_flow") else to_tensor(leaf), values)
+    return values if return_same_structure and not single else _only_item(values)
 
 
 class _Loop:
@@ -225,7 +247,7 @@ class _Loop:
             self._structure = [constant(0, limit.dtype.base_dtype, name="iteration_counter"), self._structure]
         self._leaves = [leaf if isinstance(leaf, (SparseTensor, IndexedSlices)) or hasattr(leaf, "with_flow") else to_tensor(leaf, name="loop_var")
                         for leaf in nest.flatten(self._structure)]
-        self._start = [part for leaf in self._leaves for part in _parts(leaf)]
+        self._start = [part for leaf in self._leaves for part in parts_of(leaf)]
         self._shapes = self._invariants(shape_invariants)
 
     def _invariants(self, given: Any) -> list[TensorShape]:
@@ -237,7 +259,7 @@ class _Loop:
             shapes.insert(0, TensorShape(()))
         result: list[TensorShape] = []
         for leaf, shape in zip(self._leaves, shapes):
-            parts = _parts(leaf)
+            parts = parts_of(leaf)
             result.extend([shape] if len(parts) == 1 and isinstance(leaf, Tensor) else [TensorShape(None) if not isinstance(leaf, Tensor) and
                           part.shape.ndims is None else _with_open_extents(part.shape) for part in parts])
         for tensor, shape in zip(self._start, result):
@@ -293,7 +315,7 @@ class _Loop:
             raise TypeError("The body of a loop returns tensors, not operations; use tf.control_dependencies and a tensor.")
         whole = result if counter is None else [counter + 1, result]
         nest.assert_same_structure(self._structure, whole)
-        outputs = [to_tensor(part) for leaf in nest.flatten(whole) for part in _parts(leaf)]
+        outputs = [to_tensor(part) for leaf in nest.flatten(whole) for part in parts_of(leaf)]
         for start, shape, after in zip(self._start, self._shapes, outputs):
             _check_invariant(start, shape, after)
         graph.outputs = [graph.capture(tensor) for tensor in outputs]

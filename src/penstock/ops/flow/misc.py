@@ -41,6 +41,8 @@ def group(*inputs: Any, **kwargs: Any) -> Operation:
     name = kwargs.pop("name", None)
     if kwargs:
         raise ValueError(f"Unknown keyword arguments: {', '.join(kwargs)}")
+    if default_graph().imperative:
+        return None  # type: ignore[return-value]  # what was called has run
     by_device: dict[str, list[Operation]] = {}
     for item in _flatten(inputs):
         waited = default_graph()._control_op(item)

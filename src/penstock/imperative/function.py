@@ -1,0 +1,304 @@
+"""``tf.function`` and ``defun``: a Python function that is traced once per signature, and from then on called without Python.
+
+A call of a traced function records the operations of its graph, as if the Python function had been called: tapes see them, they join the segment
+under way, and effects keep their order. A function with loops or branches, whose operations cannot be taken apart, is one operation, and its gradient
+a function too, which computes the forward pass again.
+"""
+from __future__ import annotations
+
+import functools
+import inspect
+import itertools
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from penstock.gradients import gradients
+from penstock.graph import dtypes, nest
+from penstock.graph.convert import to_tensor
+from penstock.graph.function import FuncGraph
+from penstock.graph.graph import default_graph
+from penstock.graph.node import Operation, Tensor
+from penstock.graph.shape import as_shape
+from penstock.graph.tensor_spec import TensorSpec
+from penstock.imperative.recording import EagerGraph, EagerOperation, EagerTensor
+from penstock.imperative.segments import Order
+from penstock.ops.constant import identity
+from penstock.ops.flow.call_function import CallFunction
+from penstock.ops.flow.control_flow import leaf_of, parts_of
+from penstock.program.ir import functions_of
+
+_numbers = itertools.count()
+_VALUES = (int, float, bool, complex, str, bytes, type(None))
+
+
+class Function:
+    """A Python function that is traced: what ``tf.function`` and ``tf.contrib.eager.defun`` return."""
+
+    def __init__(self, python_function: Callable[..., Any], input_signature: Any = None, autograph: bool = True) -> None:
+        self._function, self._autograph = python_function, autograph
+        self._input_signature = None if input_signature is None else tuple(input_signature)
+        self._traces: dict[Any, Trace] = {}
+        self._methods: weakref.WeakKeyDictionary[Any, Function] = weakref.WeakKeyDictionary()
+        functools.update_wrapper(self, python_function)
+
+    @property
+    def python_function(self) -> Callable[..., Any]:
+        """The function itself."""
+        return self._function
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """A method: traced per object."""
+        if instance is None:
+            return self
+        bound = self._methods.get(instance)
+        if bound is None:
+            bound = self._methods[instance] = Function(_bind(self._function, weakref.ref(instance)), self._input_signature, self._autograph)
+        return bound
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        graph = default_graph()
+        if not isinstance(graph, EagerGraph):  # inside of a graph its operations are built in place
+            return self._function(*args, **kwargs)
+        trace, tensors = self._trace(args, kwargs)
+        return trace.call(graph, tensors)
+
+    def get_concrete_function(self, *args: Any, **kwargs: Any) -> Trace:
+        """The trace for arguments like these; a TensorSpec stands for any tensor of its kind."""
+        return self._trace(args, kwargs)[0]
+
+    def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Trace, list[Tensor]]:
+        args = self._with_defaults(args, kwargs)
+        leaves = nest.flatten((args, kwargs))
+        if self._input_signature is not None:
+            leaves = self._fit_signature(args, kwargs)
+        leaves = [to_tensor(leaf) if isinstance(leaf, np.ndarray) else leaf for leaf in leaves]
+        key = (_structure_of((args, kwargs)), tuple([_key_of(leaf) for leaf in leaves]))
+        if self._input_signature is not None:
+            key = (key[0], self._input_signature)
+        trace = self._traces.get(key)
+        if trace is None:
+            trace = self._traces[key] = Trace(self._function, (args, kwargs), leaves, self._input_signature)
+        return trace, [part for leaf in leaves if _is_tensor(leaf) for part in parts_of(leaf)]
+
+    def _with_defaults(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """Positional arguments, with what was given by keyword in its place; the rest stays in ``kwargs``."""
+        try:
+            parameters = list(inspect.signature(self._function).parameters.values())
+        except (TypeError, ValueError):
+            return args
+        complete = list(args)
+        for parameter in parameters[len(args):]:
+            if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD or parameter.name not in kwargs:
+                break
+            complete.append(kwargs.pop(parameter.name))
+        return tuple(complete)
+
+    def _fit_signature(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """The arguments as tensors that the signature allows; ValueError for others."""
+        assert self._input_signature is not None
+        specs = nest.flatten(self._input_signature)
+        leaves = nest.flatten(args)
+        if kwargs:
+            raise ValueError("Cannot define a TensorFlow function from a Python function with keyword arguments when input_signature is provided.")
+        if len(leaves) != len(specs):
+            raise ValueError(f"Structure of Python function inputs does not match input_signature: {len(leaves)} arguments for {len(specs)} specs.")
+        fitting = [leaf if isinstance(leaf, TensorSpec) else to_tensor(leaf, spec.dtype) for leaf, spec in zip(leaves, specs)]
+        for leaf, spec in zip(fitting, specs):
+            if not as_shape(spec.shape).is_compatible_with(leaf.shape) or leaf.dtype.base_dtype is not spec.dtype:
+                raise ValueError(f"Python inputs incompatible with input_signature: inputs ({leaf}), input_signature ({spec})")
+        return fitting
+
+
+class Trace:
+    """The graph of a function for one signature."""
+
+    def __init__(self, function: Callable[..., Any], arguments: Any, leaves: list[Any], signature: Any) -> None:
+        self.graph = FuncGraph(f"{getattr(function, '__name__', 'function')}_{next(_numbers)}", default_graph())
+        specs = nest.flatten(signature) if signature is not None else [None] * len(leaves)
+        with self.graph.as_default():
+            inner = [self._input(leaf, spec) for leaf, spec in zip(leaves, specs)]
+            structure = (signature, {}) if signature is not None else arguments
+            args, kwargs = nest.pack_sequence_as(structure, inner)
+            self._result = function(*args, **kwargs)
+            self._leaves = [self._output(leaf) for leaf in nest.flatten(self._result)]
+            self.graph.outputs = [self.graph.capture(part) for leaf in self._leaves if _is_tensor(leaf) for part in parts_of(leaf)]
+        self._captured = list(self.graph.captures)
+        self._replay = _Replay(self.graph)
+        if self._replay.has_functions:
+            _order_effects(self.graph)
+            self._replay = _Replay(self.graph)
+        self._whole = _View(self.graph, list(self.graph.inputs), list(self.graph.outputs))
+
+    def _input(self, leaf: Any, spec: Any) -> Any:
+        if not _is_tensor(leaf):
+            return leaf
+        if isinstance(leaf, TensorSpec):
+            return self.graph.add_input(leaf.dtype, as_shape(leaf.shape), leaf.name or "args")
+        return leaf_of(leaf, [self.graph.add_input(part.dtype, part.shape if spec is None else spec.shape, "args") for part in parts_of(leaf)])
+
+    def _output(self, leaf: Any) -> Any:
+        if leaf is None or isinstance(leaf, Operation):
+            return None
+        return leaf if _is_tensor(leaf) else to_tensor(leaf)
+
+    @property
+    def inputs(self) -> list[Tensor]:
+        """The inputs of the graph: arguments, then what it captures."""
+        return self.graph.inputs
+
+    @property
+    def outputs(self) -> list[Tensor]:
+        """The outputs of the graph."""
+        return self.graph.outputs
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        graph = default_graph()
+        tensors = [part for leaf in nest.flatten((args, kwargs)) for part in parts_of(leaf if _is_tensor(leaf) else to_tensor(leaf))]
+        assert isinstance(graph, EagerGraph)
+        return self.call(graph, tensors)
+
+    def call(self, graph: EagerGraph, tensors: list[Tensor]) -> Any:
+        """What the function returns for these tensors."""
+        inputs = [*tensors, *[_eager(tensor) for tensor in self._captured]]
+        if self._replay.has_functions:
+            outputs = _call_whole(self._whole, inputs)
+        else:
+            outputs = self._replay.run(graph, inputs)
+        rest = list(outputs)
+        built = []
+        for leaf in self._leaves:
+            count = len(parts_of(leaf)) if _is_tensor(leaf) else 0
+            built.append(leaf_of(leaf, rest[:count]) if count else None)
+            del rest[:count]
+        return nest.pack_sequence_as(self._result, built)
+
+
+class _Replay:
+    """Records the operations of a graph once more, with other inputs."""
+
+    def __init__(self, graph: FuncGraph) -> None:
+        self._inputs, self._outputs = list(graph.inputs), list(graph.outputs)
+        inputs = {tensor.op for tensor in graph.inputs}
+        needed = {tensor.op for tensor in graph.outputs}
+        for each in reversed(graph._ops):
+            if each in needed or each.definition.stateful:
+                needed.add(each)
+                needed.update(tensor.op for tensor in each._inputs)
+                needed.update(each._control_inputs)
+        self._operations = [each for each in graph._ops if each in needed and each not in inputs]
+        self._constants: dict[Operation, EagerOperation] = {}
+        self.has_functions = any(functions_of(each) for each in self._operations)
+
+    def run(self, graph: EagerGraph, inputs: Sequence[Tensor]) -> list[Tensor]:
+        """The outputs for these inputs."""
+        values: dict[Tensor, Tensor] = dict(zip(self._inputs, inputs))
+        for each in self._operations:
+            made = self._constants.get(each)
+            if made is None:
+                made = graph.record(each.definition, each.name, tuple([values[tensor] for tensor in each._inputs]), each.attrs)
+                made._source, made._extra = each._source, each._extra
+                if not each._inputs and not each.definition.stateful:
+                    self._constants[each] = made
+            for tensor, result in zip(each.outputs, made.outputs):
+                values[tensor] = result
+        return [values[tensor] for tensor in self._outputs]
+
+
+def _order_effects(graph: FuncGraph) -> None:
+    """Has the effects of a function happen, in the order of the program, when it is called as a whole: its outputs wait for them."""
+    order, effects = Order(), [each for each in graph._ops if each.definition.stateful]
+    for each in effects:
+        order.place(each)
+    with graph.as_default(), graph.control_dependencies(effects):
+        graph.outputs = [identity(tensor) for tensor in graph.outputs]
+
+
+class _View(FuncGraph):
+    """Some inputs and outputs of a traced graph, as a function. Its gradients are built in that graph, whose loops keep what they need."""
+
+    def __init__(self, graph: FuncGraph, inputs: list[Tensor], outputs: list[Tensor]) -> None:
+        self.__dict__.update(graph.__dict__)
+        self.whole, self.inputs, self.outputs = graph, inputs, outputs
+        self._reduced, self._backward = {}, dict[Any, tuple[_View, list[Tensor], list[int]]]()
+
+    @property
+    def _mutations(self) -> int:  # type: ignore[override]
+        """Those of the graph: gradients change its loops, and plans made before are void."""
+        return self.whole._mutations
+
+    def backward(self, given: tuple[int, ...]) -> tuple[_View, list[Tensor], list[int]]:
+        """The function that gives gradients of inputs, from the inputs and the gradients of the outputs ``given``; what else it captures; which
+        inputs have a gradient."""
+        if given not in self._backward:
+            graph, known = self.whole, len(self.whole.captures)
+            with graph.as_default():
+                seeds = [graph.add_input(self.outputs[index].dtype, self.outputs[index].shape, "grad_ys") for index in given]
+                found = gradients([self.outputs[index] for index in given], self.inputs, seeds)
+                wanted = [index for index, grad in enumerate(found) if grad is not None]
+                outputs = [to_tensor(found[index]) for index in wanted]
+            captured = list(graph.captures)[known:]
+            inputs = [*self.inputs, *seeds, *[graph.captures[tensor] for tensor in captured]]
+            self._backward[given] = _View(graph, inputs, outputs), captured, wanted
+        return self._backward[given]
+
+
+    def differentiate(self, op: Operation, dys: Sequence[Any]) -> list[Any]:
+        """The gradients of the arguments of a call: by a function that computes the forward pass again, and goes back through it."""
+        given = tuple(index for index, dy in enumerate(dys) if dy is not None)
+        function, captured, wanted = self.backward(given)
+        results = dict(zip(wanted, _call_whole(function, [*op.inputs, *[dys[index] for index in given], *captured])))
+        return [results.get(index) for index in range(len(op.inputs))]
+
+
+def _call_whole(function: _View, arguments: Sequence[Tensor]) -> list[Tensor]:
+    return CallFunction.node([list(arguments)], {"f": function, "Tout": [tensor.dtype for tensor in function.outputs]}).outputs
+
+
+def _is_tensor(leaf: Any) -> bool:
+    return isinstance(leaf, (Tensor, TensorSpec)) or hasattr(leaf, "dense_shape") or hasattr(leaf, "with_flow")
+
+
+def _eager(tensor: Tensor) -> Tensor:
+    assert isinstance(tensor, EagerTensor), f"{tensor} has no value here"
+    return tensor
+
+
+def _key_of(leaf: Any) -> Any:
+    """What of an argument decides which trace is called: type and shape of tensors, the value of numbers, the identity of objects."""
+    if isinstance(leaf, TensorSpec):
+        return leaf.dtype, as_shape(leaf.shape).extents
+    if _is_tensor(leaf):
+        return type(leaf).__name__, tuple([(part.dtype, part.shape.extents) for part in parts_of(leaf)])
+    return (type(leaf), leaf) if isinstance(leaf, (*_VALUES, dtypes.DType)) else ("object", id(leaf))
+
+
+def _structure_of(arguments: Any) -> Any:
+    return str(nest.map_structure(lambda leaf: 0, arguments))
+
+
+def _bind(function: Callable[..., Any], instance: Any) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def method(*args: Any, **kwargs: Any) -> Any:
+        return function(instance(), *args, **kwargs)
+
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    method.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return method
+
+
+def function(func: Callable[..., Any] | None = None, input_signature: Any = None, autograph: bool = True, experimental_autograph_options: Any = None,
+             experimental_relax_shapes: bool = False, experimental_compile: bool | None = None) -> Any:
+    """``tf.function``: traces a Python function once per signature of its arguments, and calls the graph from then on."""
+    def decorate(inner: Callable[..., Any]) -> Function:
+        return Function(inner, input_signature, autograph)
+
+    return decorate if func is None else decorate(func)
+
+
+def defun(func: Callable[..., Any] | None = None, input_signature: Any = None, autograph: bool = True, experimental_autograph_options: Any = None,
+          experimental_relax_shapes: bool = False) -> Any:
+    """``tf.contrib.eager.defun``: ``tf.function`` by its older name."""
+    return function(func, input_signature, autograph)

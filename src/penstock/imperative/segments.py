@@ -1,0 +1,308 @@
+"""How what was recorded is computed: at once by a kernel, or as a segment, a program that is planned by its structure and then run again and again.
+
+The *structure* of a segment: which ops it has, with which attributes, which of them use whose outputs, the types and shapes of the values that come
+in, the variables that it touches, and which values leave it. The first time that a structure is seen, NumPy kernels run its operations one by one:
+most structures never come again. The second time it becomes a graph with a plan, as a step of a session does, and from then on a segment of this
+structure is one run of that plan.
+
+Values come in as feeds, so that a learning rate that changes is no new structure. Those that shapes follow from (axes, paddings, the arguments of
+``reshape``) are constants of the structure.
+"""
+from __future__ import annotations
+
+import weakref
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+from tensorboard.compat.proto.config_pb2 import ConfigProto
+
+from penstock.execute.environment import Environment
+from penstock.execute.failures import describe
+from penstock.execute.kernels import kernel_of
+from penstock.execute.pipeline import Pipeline, PlannedStep
+from penstock.execute.step import Step
+from penstock.graph import dtypes
+from penstock.graph.graph import Graph
+from penstock.graph.node import Operation, Tensor
+from penstock.graph.shape import TensorShape
+from penstock.imperative.recording import UNSET, EagerOperation, Edge, hashable
+from penstock.ops.constant import Const, Placeholder
+from penstock.ops.transfer import Arg
+from penstock.program.devices import local_devices
+from penstock.program.ir import Node, functions_of
+from penstock.program.passes import options_of
+from penstock.state.resources import Ref
+
+PLANS = 256  # structures whose plans are kept
+_SEEN = 4096  # structures that were seen once
+_SMALL = 64  # elements of a value that may be a constant of a structure, or is computed at once
+_SHAPED = (np.ndarray, np.generic)
+
+
+class Runner:
+    """Computes operations: see the head of this module. It has the state that variables and other resources live in."""
+
+    def __init__(self, config: Any = None, sync: bool = False) -> None:
+        config = ConfigProto() if config is None else config
+        self.environment = Environment(local_devices(config), True, config.log_device_placement, threads=config.intra_op_parallelism_threads,
+                                       passes=options_of(config))
+        self.pipeline = Pipeline(self.environment)
+        self._sync = sync
+        self._plans: OrderedDict[Any, _Segment | None] = OrderedDict()  # None: seen once
+
+    # --- one operation -----------------------------------------------------------------------------------------------
+
+    def can_wait(self, op: EagerOperation, inputs: tuple[Tensor, ...]) -> bool:
+        """True if ``op`` can be computed later. If not, it is computed now."""
+        if self._tell_from_shapes(op, inputs):
+            return False
+        if not self._sync and _is_deferrable(op) and not _is_small(op):
+            return True
+        if op.definition.stateful and not op.definition.draws:
+            op.graph.flush()  # effects keep their order
+        self._run_one(op, [producer.value(index) for producer, index in op.edges])
+        return False
+
+    def _tell_from_shapes(self, op: EagerOperation, inputs: tuple[Tensor, ...]) -> bool:
+        """Gives an op its value if shapes alone tell it."""
+        definition = op.definition
+        if definition.static is None or not inputs or len(op.expected) != 1 or not definition.shape_only:
+            return False
+        value = definition.static(*definition.arguments(inputs, op.attrs))
+        if value is None or (np.asarray(value) == -1).any():
+            return False
+        op.finish([np.asarray(value, op.expected[0][0].np)])
+        return True
+
+    def _run_one(self, op: EagerOperation, values: list[Any]) -> None:
+        node = _node(op)
+        try:
+            with Step().working():
+                result = kernel_of(node, self.environment)(*values)
+        except Exception as error:
+            op.error = describe(error, node, values)
+            raise op.error from error.__cause__
+        if not op.expected:
+            results = []
+        elif op.definition.has_one_output or (len(op.expected) == 1 and not isinstance(result, tuple)):
+            results = [result]
+        else:
+            results = list(result)
+        for index, (dtype, shape) in enumerate(op.expected):
+            if not shape.is_fully_defined() and isinstance(results[index], _SHAPED):
+                op.expected[index] = (dtype, TensorShape(results[index].shape))
+        op.finish(results)
+
+    # --- a segment ---------------------------------------------------------------------------------------------------
+
+    def run(self, operations: list[EagerOperation]) -> None:
+        """Computes what was recorded, in the order of the program."""
+        outline = _Outline(operations)
+        try:
+            self._run(operations, outline)
+        except Exception as error:
+            for op in operations:
+                if op.results is None:
+                    op.error = error
+            raise
+
+    def _run(self, operations: list[EagerOperation], outline: _Outline) -> None:
+        key = outline.key
+        if key not in self._plans:
+            self._plans[key] = None
+            self._forget_old()
+            self._run_one_by_one(operations, outline)
+            return
+        segment = self._plans[key]
+        if segment is None:
+            segment = self._plans[key] = _Segment(self.pipeline, operations, outline)
+        self._plans.move_to_end(key)
+        results = segment.planned.run([producer.value(index) for producer, index in outline.feeds], Step())[0]
+        values: list[list[Any]] = [[UNSET] * len(op.expected) for op in operations]
+        for (number, index), value in zip(outline.fetches, results):
+            values[number][index] = value
+        for op, found in zip(operations, values):
+            op.finish(found)
+
+    def _forget_old(self) -> None:
+        while len(self._plans) > _SEEN:
+            self._plans.popitem(last=False)
+        planned = [key for key, segment in self._plans.items() if segment is not None]
+        for key in planned[:max(0, len(planned) - PLANS)]:
+            del self._plans[key]
+
+    def _run_one_by_one(self, operations: list[EagerOperation], outline: _Outline) -> None:
+        needed = outline.needed(operations)
+        for op in operations:
+            if op in needed:
+                self._run_one(op, [producer.value(index) for producer, index in op.edges])
+            else:
+                op.finish([UNSET] * len(op.expected))
+
+    def delete_with(self, handle: EagerOperation) -> None:
+        """Has the resource of a handle deleted when the program has dropped the handle."""
+        weakref.finalize(handle, _delete, weakref.ref(self), handle.value(0))
+
+    def restart_generators(self) -> None:
+        """Has random ops begin anew, after a change of the seed."""
+        self.environment.states.clear()
+
+
+def _delete(runner: weakref.ref[Runner], resource: Any) -> None:
+    alive = runner()
+    if alive is not None:
+        alive.environment.resources.remove(resource)
+        alive.environment.private.remove(resource)
+    if hasattr(resource, "release"):
+        resource.release()
+
+
+def _is_deferrable(op: EagerOperation) -> bool:
+    """True for what native code may take: no effects but those on variables, no functions, no handles of other resources."""
+    if not op.edges or any(not shape.is_fully_defined() or dtype in (dtypes.resource, dtypes.variant) for dtype, shape in op.expected):
+        return False
+    on_variables = False
+    for producer, index in op.edges:
+        if producer.expected[index][0] in (dtypes.resource, dtypes.variant):
+            if producer.results is None or not isinstance(producer.results[index], Ref):
+                return False
+            on_variables = True
+    return (not op.definition.stateful or on_variables) and not op.definition.blocking and not functions_of(op)
+
+
+def _is_small(op: EagerOperation) -> bool:
+    """True for integers that are known: shapes and positions, mostly, that Python computes faster than it plans them."""
+    if op.definition.stateful or op.tapes or any((not dtype.is_integer and dtype is not dtypes.bool_) or _size(shape) > _SMALL
+                                                 for dtype, shape in op.expected):
+        return False
+    return all(producer.results is not None and _size(producer.expected[index][1]) <= _SMALL for producer, index in op.edges)
+
+
+def _size(shape: TensorShape) -> int:
+    return shape.num_elements() or 0
+
+
+def _node(op: EagerOperation) -> Node:
+    """The operation as a node of a program."""
+    inputs = [(Node(Arg, producer.name, {"T": producer.expected[index][0].base_dtype, "index": index}, origin=producer), 0)
+              for producer, index in op.edges]
+    name = f"{op.type}{hashable(list(op.attrs.values()))}" if "seed2" in op.attrs else op.name  # calls with the same seeds share a generator
+    return Node(op.definition, name, op.attrs, inputs, device=op._device or _HOST, origin=op)
+
+
+_HOST = "/job:localhost/replica:0/task:0/device:CPU:0"
+
+
+class _Outline:
+    """The structure of a segment: its key, where values come in, and which values leave it."""
+
+    def __init__(self, operations: list[EagerOperation]) -> None:
+        constants: set[Edge] = set()
+        for op in operations:
+            constants |= op.asked
+        self.feeds: dict[Edge, int] = {}
+        self.constants: dict[Edge, Any] = {}
+        self.fetches: list[tuple[int, int]] = []
+        position: dict[EagerOperation, int] = {}
+        parts: list[Any] = []
+        for number, op in enumerate(operations):
+            inputs = [self._input(edge, position, constants, op) for edge in op.edges]
+            parts.append((op.key, op._device, tuple(inputs)))
+            position[op] = number
+            self.fetches += [(number, index) for index in op.wanted()]
+        fed = tuple([(producer.expected[index][0], producer.expected[index][1].extents) for producer, index in self.feeds])
+        self.key = (tuple(parts), tuple(self.fetches), fed)
+
+    def _input(self, edge: Edge, position: dict[EagerOperation, int], constants: set[Edge], op: EagerOperation) -> Any:
+        producer, index = edge
+        place = position.get(producer)
+        if place is not None:
+            return place, index
+        value = producer.value(index)
+        if isinstance(value, Ref):
+            return "variable", producer._id
+        known = self.constants.get(edge)
+        if known is None and edge in constants and isinstance(value, _SHAPED) and value.size <= _SMALL:
+            known = self.constants[edge] = hashable(np.asarray(value))
+        return self.feeds.setdefault(edge, len(self.feeds)) if known is None else known
+
+    def needed(self, operations: list[EagerOperation]) -> set[EagerOperation]:
+        """The operations that something depends on: a value that leaves the segment, or the state of a variable."""
+        needed = {operations[number] for number, _ in self.fetches}
+        for op in reversed(operations):
+            if op in needed or op.definition.stateful:
+                needed.add(op)
+                needed.update(producer for producer, _ in op.edges)
+        return needed
+
+
+class _Segment:
+    """A graph of the operations of a structure, and the plan that runs it."""
+
+    def __init__(self, pipeline: Pipeline, operations: list[EagerOperation], outline: _Outline) -> None:
+        self._graph = Graph()
+        self._tensors: dict[Edge, Tensor] = {}
+        feeds = [self._feed(edge) for edge in outline.feeds]
+        for edge in outline.constants:
+            self._tensors[edge] = Const.add_node(self._graph, self._graph.unique_name(edge[0].name), (),
+                                                 {"value": np.asarray(edge[0].value(edge[1])), "dtype": edge[0].expected[edge[1]][0]}).outputs[0]
+        order = Order()
+        added = [self._add(op, order) for op in operations]
+        fetches = [added[number].outputs[index] for number, index in outline.fetches]
+        targets = [op for op in added if op.definition.stateful]
+        program = pipeline.place(pipeline.prune(fetches, targets, feeds), pipeline.environment.devices)
+        self.planned = PlannedStep(pipeline, program, ran=True)
+
+    def _feed(self, edge: Edge) -> Tensor:
+        dtype, shape = edge[0].expected[edge[1]]
+        node = Placeholder.add_node(self._graph, self._graph.unique_name(edge[0].name), (), {"dtype": dtype, "shape": shape})
+        tensor: Tensor = node.outputs[0]
+        self._tensors[edge] = tensor
+        return tensor
+
+    def _add(self, op: EagerOperation, order: Order) -> Operation:
+        inputs = tuple(self._tensors[edge] if edge in self._tensors else self._handle(edge) for edge in op.edges)
+        node = op.definition.add_node(self._graph, self._graph.unique_name(op.name), inputs, op.attrs)
+        node._source, node._device = op._source, op._device
+        order.place(node)
+        for index, tensor in enumerate(node.outputs):
+            self._tensors[op, index] = tensor
+        return node
+
+    def _handle(self, edge: Edge) -> Tensor:
+        """The handle of a variable, by the name of its resource."""
+        producer, index = edge
+        handle: Tensor = producer.definition.add_node(self._graph, self._graph.unique_name(producer.name), (), producer.attrs).outputs[index]
+        handle._handle_data = producer.output(index)._handle_data
+        self._tensors[edge] = handle
+        return handle
+
+
+class Order:
+    """Has reads and writes of a variable run in the order of the program."""
+
+    def __init__(self) -> None:
+        self._written: dict[Tensor, Operation] = {}  # the last write of a variable, by its handle
+        self._read: dict[Tensor, list[Operation]] = {}  # what has read it since
+
+    def place(self, node: Operation) -> None:
+        """Makes a node wait for what stands before it in the program."""
+        if not node.definition.stateful:
+            return
+        before: dict[Operation, None] = {}
+        for arg, tensors in node.definition.group(node._inputs, node.attrs):
+            for handle in tensors:
+                if handle.dtype is not dtypes.resource:
+                    continue
+                written = self._written.get(handle)
+                if written is not None:
+                    before[written] = None
+                if arg.name in node.definition.updates or not node.definition.outputs:
+                    before.update((reader, None) for reader in self._read.pop(handle, ()))
+                    self._written[handle] = node
+                else:
+                    self._read.setdefault(handle, []).append(node)
+        node._control_inputs += [other for other in before if other is not node and other not in node._control_inputs]
+
+

@@ -1,0 +1,202 @@
+"""GradientTape: remembers operations whose results depend on what it watches, and differentiates through them.
+
+The derivatives are those of ``gradients.py``, by the gradient functions of the ops. A tape only decides which operations count: those that it has
+recorded. Inside graphs and functions that are traced, all operations are there anyway, and a tape is ``tf.gradients``.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from penstock.gradients import UnconnectedGradients, gradients
+from penstock.graph import nest
+from penstock.graph.composite import IndexedSlices
+from penstock.graph.function import FuncGraph, outermost
+from penstock.graph.graph import default_graph
+from penstock.graph.node import Tensor
+from penstock.imperative.recording import EagerGraph, EagerOperation, Edge
+from penstock.ops.array.pack import stack
+from penstock.ops.array.shape_ops import reshape
+
+
+class GradientTape:
+    """``tf.GradientTape``: records operations in a ``with`` block, for ``gradient``.
+
+    Trainable variables are watched when they are read; tensors must be told: ``tape.watch(x)``.
+    """
+
+    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
+        self._persistent, self._watch_variables = persistent, watch_accessed_variables
+        self._watched: set[Edge] = set()
+        self._variables: dict[Any, None] = {}
+        self._operations: dict[EagerOperation, None] | None = {}
+        self._graph: EagerGraph | None = None
+        self._recording = self._entered = False
+        self._paused = 0
+
+    # --- recording ---------------------------------------------------------------------------------------------------
+
+    def __enter__(self) -> GradientTape:
+        if self._recording:
+            raise ValueError("Tape is already recording.")
+        graph = default_graph()
+        if isinstance(graph, EagerGraph):
+            if self._entered and not self._persistent:
+                self._forget()
+            self._operations = {} if self._operations is None else self._operations
+            self._graph = graph
+            graph.thread.tapes.append(self)
+        self._recording = self._entered = True
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if self._recording:
+            self._pause()
+
+    def _pause(self) -> None:
+        if not self._recording:
+            raise ValueError("Tape is not recording.")
+        self._recording = False
+        if self._graph is not None:
+            self._graph.thread.tapes.remove(self)
+
+    def watch(self, tensor: Any) -> None:
+        """Has what is computed of ``tensor`` (a tensor, a variable, or a structure of them) recorded."""
+        for item in nest.flatten(tensor):
+            source = getattr(item, "handle", item)
+            if not isinstance(source, Tensor):
+                raise ValueError(f"Passed in object of type {type(item)} to GradientTape.watch, which is not a tensor.")
+            if hasattr(item, "handle"):
+                self._variables[item] = None
+            if isinstance(source.op, EagerOperation):
+                self._watched.add((source.op, source.value_index))
+
+    def note(self, op: EagerOperation) -> None:
+        """Records an operation, if it depends on something that is watched."""
+        if self._paused:
+            return
+        watched, concerned = self._watched, False
+        for edge in op.edges:
+            if edge in watched:
+                concerned = True
+            elif self._watch_variables and (variable := op.graph.trainable.get(edge[0])) is not None:
+                watched.add(edge)
+                self._variables[variable()] = None
+                concerned = True
+        if concerned and self._operations is not None:
+            self._operations[op] = None
+            op.tapes += 1
+            watched.update((op, index) for index in range(len(op.expected)))
+
+    @contextmanager
+    def stop_recording(self) -> Iterator[None]:
+        """Inside, operations are not recorded."""
+        if not self._recording:
+            raise ValueError("Tape is not recording.")
+        self._paused += 1
+        try:
+            yield
+        finally:
+            self._paused -= 1
+
+    def reset(self) -> None:
+        """Forgets everything that was recorded and watched."""
+        self._forget()
+        self._operations, self._watched, self._variables = {}, set(), {}
+
+    def watched_variables(self) -> tuple[Any, ...]:
+        """The variables that were watched, in the order in which they were read."""
+        graph = default_graph()
+        if self._graph is None and isinstance(graph, FuncGraph) and self._watch_variables:  # in a function: those that it captures
+            trainable = getattr(outermost(graph), "trainable", {})
+            self._variables.update((trainable[tensor.op](), None) for tensor in graph.captures if tensor.op in trainable)
+        return tuple(self._variables)
+
+    def _forget(self) -> None:
+        for op in self._operations or ():
+            op.release()
+        self._operations, self._watched = None, set()
+
+    def __del__(self) -> None:
+        self._forget()
+
+    # --- differentiating ---------------------------------------------------------------------------------------------
+
+    def gradient(self, target: Any, sources: Any, output_gradients: Any = None, unconnected_gradients: Any = UnconnectedGradients.NONE) -> Any:
+        """The derivatives of the sum of ``target`` with respect to ``sources``, in the structure of ``sources``; None where there is no path."""
+        if self._operations is None:
+            raise RuntimeError("GradientTape.gradient can only be called once on non-persistent tapes.")
+        if self._recording and not self._persistent:
+            self._pause()
+        targets = [_tensor(item) for item in nest.flatten(target)]
+        given = None if output_gradients is None else nest.flatten(output_gradients)
+        flat = nest.flatten(sources)
+        within = self._operations if self._graph is not None and all(isinstance(item.op, EagerOperation) for item in targets) else None
+        inside = [default_graph().capture(_source(item)) if within is None else _source(item) for item in flat]
+        results = gradients(targets, inside, given, unconnected_gradients=unconnected_gradients, within=within)
+        if not self._persistent:
+            self._forget()
+        return nest.pack_sequence_as(sources, results)
+
+    def jacobian(self, target: Any, sources: Any, unconnected_gradients: Any = UnconnectedGradients.NONE, parallel_iterations: int | None = None,
+                 experimental_use_pfor: bool = True) -> Any:
+        """The derivatives of every element of ``target``: of shape target.shape + source.shape."""
+        if self._operations is None:
+            raise RuntimeError("A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians)")
+        flat, target = nest.flatten(sources), _tensor(target)
+        with self._resumed():
+            targets = list(reshape(target, [-1]))
+        rows = self._rows(targets, flat, unconnected_gradients)
+        shape = target.shape.as_list()
+        results = [None if any(row[column] is None for row in rows) else
+                   reshape(stack([row[column] for row in rows]), shape + _source(source).shape.as_list()
+                           if not hasattr(source, "handle") else shape + source.shape.as_list()) for column, source in enumerate(flat)]
+        return nest.pack_sequence_as(sources, results)
+
+    def batch_jacobian(self, target: Any, source: Any, unconnected_gradients: Any = UnconnectedGradients.NONE, parallel_iterations: int | None = None,
+                       experimental_use_pfor: bool = True) -> Any:
+        """``jacobian`` for each element of a batch, if row i of ``target`` depends on row i of ``source`` alone."""
+        target = _tensor(target)
+        if not target.shape.ndims or not source.shape.ndims or target.shape[0] != source.shape[0]:
+            raise ValueError(f"Need first dimension of target shape ({target.shape}) and source shape ({source.shape}) to match.")
+        batch, rest = target.shape.as_list()[0], target.shape.as_list()[1:]
+        with self._resumed():
+            columns = reshape(target, [batch, -1])
+            targets = [columns[:, index] for index in range(columns.shape.as_list()[1])]
+        rows = [row[0] for row in self._rows(targets, [source], unconnected_gradients)]
+        if any(row is None for row in rows):
+            return None
+        return reshape(stack(rows, axis=1), [batch, *rest, *source.shape.as_list()[1:]])
+
+    @contextmanager
+    def _resumed(self) -> Iterator[None]:
+        """Inside, the tape records, also after its block."""
+        if self._recording or self._graph is None:
+            yield
+            return
+        self._graph.thread.tapes.append(self)
+        try:
+            yield
+        finally:
+            self._graph.thread.tapes.remove(self)
+
+    def _rows(self, targets: Any, sources: list[Any], unconnected_gradients: Any) -> list[list[Any]]:
+        """The gradients of each target."""
+        persistent, self._persistent = self._persistent, True
+        try:
+            return [self.gradient(target, sources, unconnected_gradients=unconnected_gradients) for target in targets]
+        finally:
+            self._persistent = persistent
+            if not persistent:
+                if self._recording:
+                    self._pause()
+                self._forget()
+
+
+def _tensor(target: Any) -> Tensor:
+    return target.values if isinstance(target, IndexedSlices) else target.value() if hasattr(target, "handle") else target
+
+
+def _source(source: Any) -> Any:
+    return getattr(source, "handle", source)

@@ -1,0 +1,121 @@
+"""Traced functions: when they are traced, what they return, effects, gradients, signatures and methods."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import penstock as tf
+from penstock.imperative.function import defun
+from penstock.imperative.tape import GradientTape
+from support.imperative import imperative
+
+pytestmark = pytest.mark.process
+
+
+def test_one_trace_per_signature():
+    traced = []
+
+    @tf.function
+    def double(x, factor=2.0):
+        traced.append(x.shape.as_list())
+        return x * factor
+
+    with imperative():
+        assert double(tf.ones([2])).numpy().tolist() == [2.0, 2.0]
+        assert double(tf.ones([2]) * 3.0).numpy().tolist() == [6.0, 6.0]
+        assert double(tf.ones([3])).shape == (3,) and double(tf.ones([2]), factor=5.0).numpy()[0] == 5.0
+        assert traced == [[2], [3], [2]]
+
+
+def test_structures_come_back():
+    @defun
+    def split(pair):
+        return {"sum": pair[0] + pair[1], "none": None, "list": [pair[0], 3]}
+
+    with imperative():
+        result = split((tf.constant(1.0), tf.constant(2.0)))
+        assert result["sum"].numpy() == 3.0 and result["none"] is None and result["list"][1].numpy() == 3
+
+
+def test_effects_and_variables():
+    with imperative():
+        v = tf.Variable(1.0)
+
+        @tf.function
+        def add(a):
+            v.assign_add(a)
+            return v * a
+
+        assert [add(tf.constant(2.0)).numpy() for _ in range(2)] == [6.0, 10.0] and v.numpy() == 5.0
+        with GradientTape() as tape:
+            y = add(tf.constant(3.0))
+        assert tape.gradient(y, v).numpy() == 3.0
+
+
+def test_gradients_go_through_loops_to_any_order():
+    @tf.function
+    def power(x):
+        return tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a * x), [0, tf.ones([])])[1]
+
+    with imperative():
+        x = tf.constant(3.0)
+        with GradientTape() as outer:
+            outer.watch(x)
+            with GradientTape() as inner:
+                inner.watch(x)
+                y = power(x)
+            first = inner.gradient(y, x)
+        assert (y.numpy(), first.numpy(), outer.gradient(first, x).numpy()) == (27.0, 27.0, 18.0)
+        assert power(x).numpy() == 27.0  # also after its loop keeps more than it did
+
+
+def test_input_signatures():
+    traced = []
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32)])
+    def total(x):
+        traced.append(x.shape.as_list())
+        return tf.reduce_sum(x) / tf.cast(tf.shape(x)[0], tf.float32)
+
+    with imperative():
+        assert total(tf.ones([3, 2])).numpy() == 2.0 and total(np.ones([5, 2], np.float32)).numpy() == 2.0
+        assert traced == [[None, 2]]
+        with pytest.raises(ValueError, match="input_signature"):
+            total(tf.ones([3, 3]))
+
+
+def test_methods_are_traced_per_object():
+    class Scale:
+        def __init__(self, factor):
+            self.factor = factor
+
+        @tf.function
+        def __call__(self, x):
+            return x * self.factor
+
+        @tf.function
+        def again(self, x):
+            return self(x) * self.factor
+
+    with imperative():
+        two, three = Scale(2.0), Scale(3.0)
+        x = tf.constant(1.0)
+        assert [two.again(x).numpy(), three.again(x).numpy()] == [4.0, 9.0]
+
+
+def test_a_training_step():
+    with imperative():
+        w = tf.Variable([[1.0], [1.0]])
+        optimizer = tf.train.GradientDescentOptimizer(0.1)
+
+        @defun
+        def step(x, y):
+            with GradientTape() as tape:
+                loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - y))
+            optimizer.apply_gradients([(tape.gradient(loss, w), w)])
+            return loss
+
+        rng = np.random.RandomState(0)
+        x = rng.normal(size=(16, 2)).astype(np.float32)
+        losses = [float(step(tf.constant(x), tf.constant(x @ np.float32([[2.0], [-1.0]])))) for _ in range(60)]
+        assert losses[-1] < 1e-3 * losses[0]
