@@ -16,7 +16,7 @@ NEED_PYTHON = { test -n "$(PYTHON)" && $(PYTHON) $(IS_RECENT) >/dev/null 2>&1; }
     exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test nightly browser versions interop lint bench size clean
+.PHONY: help demo test nightly browser versions interop lint bench wheel lock size clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*##  *\(.*\)/  make \1	\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -80,6 +80,15 @@ $(INTEROP2)/.installed:
 	@$(PYTHON) -m venv $(INTEROP2) && $(INTEROP2)/bin/python -m pip install --quiet --disable-pip-version-check tensorflow-cpu
 	@touch $@
 
+wheel: $(INSTALLED)  ## the wheel and its bill of materials (CycloneDX), in dist: the same bytes whenever they are built
+	@$(BIN)/python tools/build_wheel.py $(ARGS)
+
+# Universal: one file for Python 3.10 and later, on all platforms that have wheels.
+lock: $(INSTALLED)  ## renew requirements-dev.lock: the newest versions that pyproject.toml allows, with the hashes of their files
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@$(BIN)/python -m uv pip compile --quiet --no-config --universal --python-version 3.10 --extra dev --generate-hashes --upgrade \
+	    --no-emit-index-url --custom-compile-command "make lock" --output-file requirements-dev.lock pyproject.toml
+
 size:  ## lines per folder and file
 	@$(NEED_PYTHON)
 	@$(PYTHON) tools/size.py $(ARGS)
@@ -88,8 +97,9 @@ clean:  ## remove .venv, caches and build output
 	rm -rf $(VENV) $(INTEROP1) $(INTEROP2) build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find src tests benchmarks tools -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
-$(INSTALLED): pyproject.toml
+# From the lock file: exact versions, known hashes. LOCKED=1, as in CI, takes nothing else where that does not fit.
+$(INSTALLED): pyproject.toml requirements-dev.lock
 	@test -x $(BIN)/python || { $(NEED_PYTHON) && $(PYTHON) -m venv $(VENV); }
 	@echo "Installing into $(VENV) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(BIN)/python tools/install.py $(if $(filter 1,$(LOCKED)),--locked)
 	@touch $@

@@ -22,6 +22,7 @@ from penstock.graph.graph import Graph, default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import lookup
 from penstock.graph.shape import TensorShape
+from penstock.graph.traverse import needed
 from penstock.ops.array.fill import zeros, zeros_like
 from penstock.ops.array.pack import concat
 from penstock.ops.constant import constant, identity
@@ -257,7 +258,8 @@ class _BackwardLoop:
         self.extras: _Extras = op._saved
         with op.graph.as_default(), op.graph.control_dependencies(None):
             count = self.extras.counter()
-        self.indices = [i for i, dy in enumerate(dys) if self._takes_part(i, dy)]
+        reaching = self._reaching({i for i, dy in enumerate(dys) if dy is not None})
+        self.indices = [i for i, dy in enumerate(dys) if i in reaching and self._takes_part(i, dy)]
         self.constant_ones = {i for i in self.indices if self.body.outputs[i] is self.body.inputs[i]}
         self.captured = {i for i, tensor in enumerate(self.body.inputs) if self.body.outer_tensor(tensor) is not None}  # these outputs are not used
         self.dys = [None if i in self.captured else dy for i, dy in enumerate(dys)]
@@ -268,8 +270,25 @@ class _BackwardLoop:
         self.untouched: set[int] = set()  # captures that no gradient reaches
         self.rows: dict[int, _Rows] = {}  # captures of which only some rows have a gradient
 
+    def _reaching(self, wanted: set[int]) -> set[int]:
+        """The variables that the ``wanted`` ones are computed of, iteration after iteration: no others have a gradient.
+
+        A TensorArray that nobody reads after the loop is one of those others. In an export its writes are pruned with it, and a gradient that
+        asked for its elements would not find them.
+        """
+        place = {tensor: i for i, tensor in enumerate(self.body.inputs)}
+        before: set[int] = set()
+        while wanted != before:
+            before = wanted
+            behind = needed([self.body.outputs[i] for i in before], [], (), control=False)
+            wanted = before | {place[tensor] for op in behind for tensor in op.outputs if tensor in place}
+        return wanted
+
     def _start(self, index: int) -> Tensor:
-        return _zeros_for(self.op._inputs[index]) if self.dys[index] is None else to_tensor(_dense(self.dys[index]))
+        if self.dys[index] is not None:
+            return to_tensor(_dense(self.dys[index]))
+        changes = index not in self.captured and self.body.inputs[index].dtype.base_dtype not in (dtypes.variant, dtypes.resource)
+        return zeros_like(self.op.outputs[index]) if changes else _zeros_for(self.op._inputs[index])  # its shape may change too
 
     def _takes_part(self, index: int, dy: Any) -> bool:
         """Has this variable of the forward loop a gradient? A list has one if the loop reads it, or if it is read afterwards."""
@@ -300,7 +319,7 @@ class _BackwardLoop:
                                                      grad_ys=list(flowing.values()))))
             self.untouched = {i for i in self.constant_ones if grads[i] is None and (i in self.captured or not self.op.outputs[i]._consumers)}
             self.rows = {i: _Rows(graph, self.op._inputs[i], grads[i]) for i in self.constant_ones
-                         if isinstance(grads[i], IndexedSlices) and self.dys[i] is None and _is_source(self.op._inputs[i])}
+                         if isinstance(grads[i], IndexedSlices) and i in self.captured and _is_source(self.op._inputs[i])}
             sums = self._sums()
             self.variables = flowing | sums
             after = {variable: self._next(variable, grads[i], i in sums) for i, variable in self.variables.items()}  # may pop and capture more

@@ -208,8 +208,7 @@ class _BackwardWalk:
         if function is None or not any(tensor.op in self._members or tensor in self._xs for tensor in op._inputs):
             return
         with self._scope_of(op):
-            filled = [zeros_like(tensor) if grad is None and _has_zeros(tensor) else grad for grad, tensor in zip(out_grads, op.outputs)]
-            result = function(op, *filled)
+            result = function(op, *(out_grads if op.definition.repeats else _filled(op, out_grads)))  # a loop must know which outputs are not used
             in_grads = [None] * len(op._inputs) if result is None else _as_list(result)
             if len(in_grads) != len(op._inputs):
                 raise ValueError(f"Num gradients {len(in_grads)} generated for op {op.name} ({op.type}) do not match num inputs {len(op._inputs)}")
@@ -218,6 +217,11 @@ class _BackwardWalk:
         for index, (tensor, grad) in enumerate(zip(op._inputs, in_grads)):
             if grad is not None and _differentiable(tensor):
                 self._collected.setdefault(tensor, []).append(_check_shape(op, index, tensor, grad))
+
+
+def _filled(op: Operation, grads: list[Any]) -> list[Any]:
+    """The gradients of an op's outputs, with zeros where there are none."""
+    return [zeros_like(tensor) if grad is None and _has_zeros(tensor) else grad for grad, tensor in zip(grads, op.outputs)]
 
 
 def get_gradient_function_or_explain(op: Operation) -> GradientFunction | None:

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 
 import grpc
 import numpy as np
@@ -13,31 +12,15 @@ from penstock.distributed import client
 from penstock.distributed.security import Access, certificates
 from penstock.distributed.server import Server
 from penstock.distributed.transport_grpc import GrpcTransport
+from support.certificates import NAMES, make_certificates
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl command")
-NAMES = ("PENSTOCK_TLS_CERT", "PENSTOCK_TLS_KEY", "PENSTOCK_TLS_CA")
-
-
-def openssl(folder, *arguments):
-    subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True, timeout=60)
-
-
-def make(folder, authority):
-    """A certificate authority and a certificate for localhost that it has signed."""
-    folder.mkdir()
-    key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
-    openssl(folder, "req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-subj", f"/CN={authority}", "-days", "2")
-    openssl(folder, "req", *key, "-keyout", "task.key", "-out", "task.csr", "-subj", "/CN=task")
-    (folder / "names").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
-    openssl(folder, "x509", "-req", "-in", "task.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-out", "task.pem", "-days", "2",
-            "-extfile", "names")
-    return [str(folder / name) for name in ("task.pem", "task.key", "ca.pem")]
 
 
 @pytest.fixture(scope="module")
 def authorities(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tls")
-    return make(folder / "ours", "ours"), make(folder / "theirs", "theirs")
+    return make_certificates(folder / "ours", "ours"), make_certificates(folder / "theirs", "theirs")
 
 
 @pytest.fixture

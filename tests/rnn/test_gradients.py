@@ -77,3 +77,27 @@ def test_no_gradient_where_no_path_leads():
         y = tf.while_loop(lambda i, t: i < 3, lambda i, t: (i + 1, t * w + tf.stop_gradient(v)), [0, tf.constant(1.0)])[1]
         dv, dw = tf.gradients(y, [v, w])
         assert dv is None and dw is not None
+
+
+def test_what_nobody_reads_after_a_loop_has_no_gradient():
+    """As in TensorFlow; an export would lack the writes to an array that only its own gradient needs."""
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, 5, 4], name="x")
+        v = tf.get_variable("v", [], initializer=tf.ones_initializer())
+        _, unused, used = tf.while_loop(lambda i, a, b: i < 3, lambda i, a, b: (i + 1, a * v, b * 2.0), [0, 1.0, v])
+        state = tf.nn.dynamic_rnn(gru(8), x, dtype=tf.float32)[1]
+        weights = tf.trainable_variables()
+        found = tf.gradients(tf.reduce_sum(state), weights[1:]) + tf.gradients(used, v) + tf.gradients(unused, v)
+        assert tf.gradients(tf.while_loop(lambda i, a, b: i < 3, lambda i, a, b: (i + 1, a * v, b * 2.0), [0, 1.0, 1.0])[2], v) == [None]
+    with tf.Graph().as_default() as imported:
+        tf.import_graph_def(graph.as_graph_def(), name="")
+    results = []
+    for each in (graph, imported):
+        with tf.Session(graph=each) as session:
+            for index, weight in enumerate(weights):
+                value = np.random.RandomState(index).normal(size=weight.shape.as_list()).astype(np.float32)
+                session.run(f"{weight.op.name}/Assign", {weight.initializer.inputs[1].name: value})
+            results.append([session.run([tensor.name for tensor in found], {"x:0": np.ones((2, 5, 4))}) for _ in range(2)])
+    for values in (results[0][1], *results[1]):
+        for value, expected in zip(values, results[0][0]):
+            np.testing.assert_allclose(value, expected, rtol=1e-5)

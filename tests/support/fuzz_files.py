@@ -1,4 +1,5 @@
-"""The fuzzer of files: GraphDefs, MetaGraphs, checkpoints, SavedModels and event files with something wrong in them.
+"""The fuzzer: GraphDefs, MetaGraphs, checkpoints of both versions, SavedModels, event files, records, pictures, frames between tasks and requests of
+TensorFlow's clients, each with something wrong in it.
 
     python tests/support/fuzz_files.py SEED COUNT FOLDER [KIND...]
 
@@ -10,10 +11,12 @@ so that a crash or a hang is a result as well.
 """
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import sys
@@ -33,9 +36,11 @@ import penstock as tf  # noqa: E402
 from penstock.checkpoint.sstable import build_table, read_table  # noqa: E402
 from penstock.graph.graph import Graph  # noqa: E402
 from penstock.platform.records import RecordReader, frame  # noqa: E402
+from support import fuzz_conversations, fuzz_data  # noqa: E402
 
-MEMORY = 5 << 29  # bytes of address space: a file that would fill the machine fails instead
-SLOW = 5  # seconds that no file as small as these may take
+ADDRESSES = 7 << 29  # bytes of address space: a file that would fill the machine fails instead
+MEMORY, SLOW = 1 << 30, 10  # bytes and seconds that no file as small as these may take
+_STATUS = Path("/proc/self/status")
 _ALLOWED = (tf.errors.OpError, ValueError, TypeError, OSError)
 _NUMBERS = [0, 1, -1, 2, 7, 127, 255, 2**31 - 1, 2**31, -2**31, 2**40, 2**62, 2**63 - 1, -2**63]
 
@@ -58,12 +63,12 @@ def _model() -> tf.Graph:
 
 
 def write_files(folder: Path) -> None:
-    """A file of each kind, in a folder each."""
+    """A file of each kind, or some, in a folder each."""
     graph = _model()
     with graph.as_default(), tf.Session(graph=graph) as sess:
         saver = tf.train.Saver()
         sess.run(tf.global_variables_initializer())
-        for kind in ("graph", "meta", "checkpoint", "sharded", "events"):
+        for kind in KINDS.keys() - {"saved"}:
             (folder / kind).mkdir(parents=True)
         (folder / "graph" / "graph").write_bytes(graph.as_graph_def(add_shapes=True).SerializeToString())
         saver.save(sess, str(folder / "checkpoint" / "model"), write_meta_graph=False, write_state=False)
@@ -73,6 +78,12 @@ def write_files(folder: Path) -> None:
         with tf.summary.FileWriter(str(folder / "events"), graph) as writer:
             for step in range(3):
                 writer.add_summary(sess.run(tf.summary.merge_all(), {"x:0": np.ones((2, 4))}), step)
+    fuzz_data.write_version1_checkpoint(folder / "version1")
+    fuzz_data.write_records(folder / "records")
+    fuzz_data.write_pictures(folder / "pictures")
+    fuzz_conversations.record_frames(_model(), folder / "frames" / "frames")
+    for client in fuzz_conversations.CLIENTS:
+        fuzz_conversations.record_requests(client, folder / client)
 
 
 # --- what is done to them --------------------------------------------------------------------------------------------
@@ -206,13 +217,14 @@ def _read_events(path: Path) -> None:
 KINDS: dict[str, tuple[Callable[[Path], None], tuple[type, ...]]] = {
     "graph": (_import_graph, (DecodeError,)), "meta": (_import_meta, (KeyError,)),
     "checkpoint": (_read_checkpoint, ()), "sharded": (_read_checkpoint, ()),
-    "saved": (_load_saved_model, (RuntimeError, KeyError)), "events": (_read_events, ())}
+    "saved": (_load_saved_model, (RuntimeError, KeyError)), "events": (_read_events, ()),
+    "version1": (_read_checkpoint, ()), "records": (fuzz_data.read_records, ()), "pictures": (fuzz_data.decode_pictures, ()),
+    "frames": (fuzz_conversations.play_frames, ()), **dict.fromkeys(fuzz_conversations.CLIENTS, (fuzz_conversations.play_requests, ()))}
 
 
 def attempt(kind: str, path: Path) -> str | None:
     """What is wrong with how reading ended; None if it ended well, with a result or with a proper error."""
     use, more = KINDS[kind]
-    start = time.process_time()  # of this process: the machine may be busy
     try:
         use(path)
     except tf.errors.InternalError as error:
@@ -220,12 +232,22 @@ def attempt(kind: str, path: Path) -> str | None:
     except (*_ALLOWED, *more) as error:
         if not str(error).strip():
             return _problem(error)
-    except MemoryError as error:
-        return _problem(error)
     except Exception as error:
         return _problem(error)
-    taken = time.process_time() - start
-    return f"time: {taken:.0f} seconds" if taken > SLOW else None
+    return None
+
+
+def forget_peak() -> None:
+    """From now on ``peak_memory`` counts anew. (On Linux; elsewhere the limit of the address space has to do.)"""
+    if _STATUS.exists():
+        _STATUS.with_name("clear_refs").write_text("5")
+
+
+def peak_memory() -> int:
+    """Bytes that this process has had in memory, at most."""
+    if not _STATUS.exists():
+        return 0
+    return int(re.search(r"VmHWM:\s+(\d+)", _STATUS.read_text())[1]) << 10  # type: ignore[index]
 
 
 def _problem(error: BaseException) -> str:
@@ -272,19 +294,30 @@ def main(seed: int, count: int, folder: Path, kinds: list[str]) -> None:
     """Tries ``count`` files, spread evenly over the kinds."""
     warnings.simplefilter("error")
     tf.logging.set_verbosity(tf.logging.FATAL)
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, ADDRESSES))
     mutator = Mutator(seed)
     write_files(folder / "right")
+    for kind in kinds or KINDS:
+        with contextlib.suppress(tf.errors.FailedPreconditionError):  # variables without values
+            KINDS[kind][0](folder / "right" / kind)  # as they are they can be read: else nothing would be tried below
+    slowest, largest = 0.0, 0
     for index in range(count):
         kind = (kinds or list(KINDS))[index % len(kinds or KINDS)]
         current = folder / "current"
         shutil.rmtree(current, ignore_errors=True)
         shutil.copytree(folder / "right" / kind, current)
         _damage(mutator, kind, current)
+        forget_peak()
+        start = time.process_time()  # of this process: the machine may be busy
         problem = attempt(kind, current)
+        taken, peak = time.process_time() - start, peak_memory()
+        slowest, largest = max(slowest, taken), max(largest, peak)
+        if problem is None and (taken > SLOW or peak > MEMORY):
+            problem = f"it takes {taken:.1f} s and {peak >> 20} MB"
         if problem is not None:
             shutil.copytree(current, folder / f"failure-{seed}-{index}")
             print(json.dumps({"kind": kind, "index": index, "problem": problem}), flush=True)
+    print(f"{count} files; the slowest took {slowest:.1f} s, the largest {largest >> 20} MB with all that was there before", flush=True)
 
 
 if __name__ == "__main__":
