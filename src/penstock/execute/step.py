@@ -106,7 +106,7 @@ def works_alone() -> bool:
 
 
 def kernels_in_functions() -> int:
-    """How many kernels have run in this thread inside functions, every turn of a loop counted."""
+    """How many kernels have run in this thread inside functions, every iteration of a loop counted."""
     return getattr(running, "kernels", 0)
 
 

@@ -117,7 +117,7 @@ def _chain(item: Item) -> list[Item]:
         role = user.node.definition.epilogue
         if (role == "add" and not done and _addable(item, user, value)) or (role == "relu" and "relu" not in done):
             pass
-        elif role == "descent" and not done and _descends(item, user, value):
+        elif role == "descent" and not done and _is_gradient_descent(item, user, value):
             return [user]
         else:
             break
@@ -148,7 +148,7 @@ def _data_format(item: Item) -> str:
     return str(item.node.attrs.get("data_format", "NHWC"))
 
 
-def _descends(item: Item, user: Item, value: Value) -> bool:
+def _is_gradient_descent(item: Item, user: Item, value: Value) -> bool:
     variable, rate, delta = user.inputs
     return delta is value and rate.known is not None and variable.shape == value.shape and variable.dtype is value.dtype \
         and "into" in item.node.definition.native_options

@@ -41,7 +41,7 @@ class CallTable:
         return None
 
     def run_timed(self, arrays: Sequence[np.ndarray]) -> tuple[Failure | None, list[float]]:
-        """``run``, and the seconds of each call; of one in a loop, those of its last turn."""
+        """``run``, and the seconds of each call; of one in a loop, those of its last iteration."""
         instance = self._instance()
         start = time.perf_counter()
         failed, cycles = instance.run_timed(arrays)
