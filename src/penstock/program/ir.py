@@ -44,8 +44,9 @@ class Node:
 
     def copy(self) -> Node:
         """A node that can be rewired without touching this one; the attributes are shared."""
-        twin = Node(self.definition, self.name, self.attrs, self.inputs, self.control, self.device, self.origin, self.late, self.note)
-        twin._dtypes = self._dtypes
+        twin = Node.__new__(Node)  # planning copies all nodes, some of them several times: half the work of a call of the class
+        twin.definition, twin.name, twin.attrs, twin.inputs, twin.control = self.definition, self.name, self.attrs, self.inputs, self.control
+        twin.device, twin.origin, twin.late, twin.note, twin._dtypes = self.device, self.origin, self.late, self.note, self._dtypes
         return twin
 
     @property
@@ -81,7 +82,7 @@ def duplicate(nodes: Sequence[Node], edges: Sequence[Edge]) -> tuple[list[Node],
     """Copies of nodes, which refer to each other, and edges between them; both can be changed without touching the originals."""
     twins = {node: node.copy() for node in nodes}
     for twin in twins.values():
-        twin.inputs = [(twins.get(producer, producer), index) for producer, index in twin.inputs]
+        twin.inputs = [(twins.get(producer, producer), index) for producer, index in twin.inputs] if twin.inputs else []
         twin.control = [twins.get(other, other) for other in twin.control] if twin.control else []
     return list(twins.values()), [(twins.get(producer, producer), index) for producer, index in edges]
 

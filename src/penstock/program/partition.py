@@ -37,6 +37,9 @@ class PartitionedProgram:
 
 def partition(program: Program) -> PartitionedProgram:
     """One Partition per device that has nodes, in the order of their names; the nodes of each in a runnable order."""
+    devices = {node.device for node in program.nodes}
+    if len(devices) == 1:  # no edge is cut: its nodes stay as they are, and need no copies
+        return PartitionedProgram([Partition(devices.pop(), list(program.nodes))], program.args, program.fetches)
     program = program.copy()
     return PartitionedProgram(cut(program), program.args, program.fetches)
 

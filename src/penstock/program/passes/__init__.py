@@ -22,7 +22,7 @@ from penstock.program.passes.options import NONE, PassOptions, options_of
 from penstock.program.passes.recompute import recompute
 from penstock.program.passes.subexpressions import merge_equal
 from penstock.program.passes.transposes import simplify_layout
-from penstock.program.passes.updates import update_early
+from penstock.program.passes.updates import has_updates, update_early
 
 __all__ = ["NONE", "PassOptions", "optimise", "options_of"]
 
@@ -30,7 +30,7 @@ __all__ = ["NONE", "PassOptions", "optimise", "options_of"]
 def optimise(program: Program, options: PassOptions) -> Program:
     """The program after all passes that the options ask for; the one that was given stays as it was."""
     passes = [*[each for _ in range(options.rounds) for each in _passes(options)], *_last(options)]
-    if not passes or len(program.nodes) < options.fewest_nodes:
+    if not passes or len(program.nodes) < options.fewest_nodes or (passes == [update_early] and not has_updates(program)):
         return program
     program = program.copy()
     for run in passes:

@@ -16,7 +16,7 @@ _FRONT = -1
 
 def update_early(program: Program) -> Program:
     """The same nodes; updates, and what is there for them alone, stand behind the last node that they wait for."""
-    if not any(node.definition.updates for node in program.nodes):
+    if not has_updates(program):
         return program
     walk = Walk(program)
     moving = _moving(walk)
@@ -35,6 +35,11 @@ def update_early(program: Program) -> Program:
             seen.update((variable, max(place[node], seen.get(variable, _FRONT))) for variable in variables)
     order = {node: position for position, node in enumerate(program.nodes)}
     return Program(sorted(program.nodes, key=lambda node: (place[node], order[node])), program.args, program.fetches)
+
+
+def has_updates(program: Program) -> bool:
+    """Is there a node that changes a variable in place?"""
+    return any(node.definition.updates for node in program.nodes)
 
 
 def _accesses(walk: Walk, node: Node) -> tuple[list[Any], list[Any]]:
