@@ -22,7 +22,7 @@ from penstock.layers.effects import Effects
 from penstock.layers.input_spec import InputSpec, assert_input_compatibility
 from penstock.layers.masks import Masking, masks_of
 from penstock.layers.naming import snake_case, unique_object_name
-from penstock.layers.nodes import Connected, have_histories
+from penstock.layers.nodes import Connected, connect, have_histories
 from penstock.layers.tracking import Tracking
 from penstock.layers.weights import Weights
 from penstock.ops.array.cast import cast
@@ -102,6 +102,8 @@ class Layer(Tracking, Weights, Effects, Connected, Masking):
         injected = self._injected(arguments, given, masks)
         if not arguments.expects("training"):
             kwargs.pop("training", None)
+        if current_call() is None:
+            connect(inputs)
         with enter_call(self, inputs, given.get("training", injected.get("training"))):
             assert_input_compatibility(self.input_spec, inputs, self.name)
             with self._call_scope():

@@ -46,6 +46,11 @@ def learning_phase() -> Any:
     return phases[0]
 
 
+def is_learning_phase(value: Any) -> bool:
+    """Whether ``value`` is the placeholder that ``learning_phase`` gives."""
+    return isinstance(value, Tensor) and any(value is phase for phase in default_graph().get_collection_ref(_KEY))
+
+
 def set_learning_phase(value: Any) -> None:
     """``tf.keras.backend.set_learning_phase``: 0 is inference, 1 is training."""
     if value not in (0, 1):

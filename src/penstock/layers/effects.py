@@ -1,7 +1,7 @@
 """What a call of a layer leaves behind besides its outputs: losses to be added to the model's, and updates to be run with a step."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from penstock.graph import dtypes, nest
@@ -17,6 +17,10 @@ class Effect(NamedTuple):
 
     value: Any
     unconditional: bool
+
+
+# A function (layer, value, aggregation, name) that has a layer report a value. Keras, whose metrics stand above this folder, adds its own.
+metric_adders: list[Callable[..., None]] = []
 
 
 class DeferredLoss:
@@ -77,6 +81,14 @@ class Effects:
     def get_losses_for(self, inputs: Any) -> list[Any]:
         """The losses that depend on ``inputs``; with None, those that hold for all."""
         return _effects_for(inputs, self._loss_effects())
+
+    # --- metrics -----------------------------------------------------------------------------------------------------
+
+    def add_metric(self, value: Any, aggregation: str | None = None, name: str | None = None) -> None:
+        """Has training report a value under ``name``: with the aggregation "mean" its mean over batches."""
+        if not metric_adders:
+            raise RuntimeError("Metrics of layers are part of tf.keras: make the layer part of a tf.keras.Model.")
+        metric_adders[0](self, value, aggregation, name)
 
     # --- updates -----------------------------------------------------------------------------------------------------
 

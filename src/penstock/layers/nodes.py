@@ -5,7 +5,7 @@ recorded only if all inputs have such a history, that is, if they come from ``tf
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from penstock.graph import nest
@@ -30,6 +30,18 @@ def have_histories(tensors: Any) -> bool:
     return bool(flat) and all(history_of(tensor) is not None for tensor in flat)
 
 
+# Functions that give tensors a history if they are computed of tensors that have one, such as the sum of two outputs of layers. Keras adds its own.
+connectors: list[Callable[[list[Any]], None]] = []
+
+
+def connect(tensors: Any) -> None:
+    """Gives a history to those tensors that are computed of tensors with a history."""
+    flat = nest.flatten(tensors)
+    if connectors and not all(history_of(tensor) is not None for tensor in flat):
+        for connector in connectors:
+            connector(flat)
+
+
 class Node:
     """One call of a layer: inputs, outputs, the other arguments, and the layers that the inputs come from."""
 
@@ -45,10 +57,14 @@ class Node:
                 layer._outbound_nodes.append(self)
         outbound_layer._inbound_nodes.append(self)
 
-    def iterate_inbound(self) -> Iterator[tuple[Any, int, int, Any]]:
-        """(layer, node index, tensor index, tensor) of each input."""
-        return zip(nest.flatten(self.inbound_layers), nest.flatten(self.node_indices), nest.flatten(self.tensor_indices),
-                   nest.flatten(self.input_tensors))
+    def iterate_inbound(self, include_arguments: bool = False) -> Iterator[tuple[Any, int, int, Any]]:
+        """(layer, node index, tensor index, tensor) of each input; also of the tensors among the other arguments if they are asked for."""
+        yield from zip(nest.flatten(self.inbound_layers), nest.flatten(self.node_indices), nest.flatten(self.tensor_indices),
+                       nest.flatten(self.input_tensors))
+        for value in nest.flatten(self.arguments) if include_arguments and self.arguments else ():
+            history = history_of(value)
+            if history is not None:
+                yield (*history, value)
 
     def get_config(self) -> dict[str, Any]:
         """Names and indices."""

@@ -1,30 +1,90 @@
-"""The session in which layers read and set the values of their variables: the default one, or one that is made when it is needed."""
+"""The session in which layers read and set the values of their variables: the default one, or one that is made when it is needed.
+
+Keras initializes variables when a session is first asked for after they were made. So each graph keeps a list of the variables that layers and
+optimizers of Keras made, and each session remembers how far into that list it has looked.
+"""
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
-from penstock.graph.graph import default_graph
+from penstock.graph.graph import Graph, default_graph
 from penstock.graph.stacks import default_session
 from penstock.session.session import Session
 from penstock.variables.assign import is_variable_initialized
 from penstock.variables.initialization import variables_initializer
+from penstock.variables.partitioned import PartitionedVariable
 
-_KEY = ("session of layers",)  # a collection that belongs to the graph but is not exported
+# Collections that belong to the graph but are not exported.
+_SESSION = ("session of layers",)
+_VARIABLES = ("variables of layers",)
+_looked_at: WeakKeyDictionary[Any, int] = WeakKeyDictionary()  # {session: how many of the variables of its graph it has looked at}
+_given: list[Any] = []  # the session of `set_session`
+_manual = [False]
+
+
+def track_variable(variable: Any) -> None:
+    """From now on, ``initialized_session`` sees to it that the variable has a value."""
+    parts = list(variable) if isinstance(variable, PartitionedVariable) else [variable]
+    for part in parts:
+        tracked = part.graph.get_collection_ref(_VARIABLES)
+        if not any(part is other for other in tracked):
+            tracked.append(part)
+
+
+def set_session(session: Any) -> None:
+    """``tf.keras.backend.set_session``: the session that is used where there is no default one."""
+    _given[:] = [] if session is None else [session]
+
+
+def manual_variable_initialization(value: bool) -> None:
+    """``tf.keras.backend.manual_variable_initialization``: whether the user initializes variables."""
+    _manual[0] = value
 
 
 def current_session() -> Any:
-    """The default session, or the one of the default graph, which is made here the first time."""
+    """The default session, the one that was set, or the one of the default graph, which is made here the first time."""
     session = default_session()
     if session is not None:
         return session
-    sessions = default_graph().get_collection_ref(_KEY)
+    graph = _outermost(default_graph())
+    if _given and _given[0].graph is graph:
+        return _given[0]
+    sessions = graph.get_collection_ref(_SESSION)
     if not sessions:
-        sessions.append(Session(graph=default_graph()))
+        sessions.append(Session(graph=graph))
     return sessions[0]
 
 
-def initialize_new_variables(session: Any, variables: Sequence[Any]) -> None:
+def forget_session(graph: Graph) -> None:
+    """Closes the session that was made for a graph."""
+    _given.clear()
+    sessions = graph.get_collection_ref(_SESSION)
+    while sessions:
+        sessions.pop().close()
+
+
+def _outermost(graph: Any) -> Graph:
+    """The graph that the functions of loops and branches stand in."""
+    while hasattr(graph, "outer"):
+        graph = graph.outer
+    return graph
+
+
+def initialized_session() -> Any:
+    """``tf.keras.backend.get_session``: the session, in which all variables of layers have values."""
+    session = current_session()
+    tracked = session.graph.get_collection_ref(_VARIABLES)
+    start = _looked_at.get(session, 0)
+    if start < len(tracked) and not _manual[0]:
+        _looked_at[session] = len(tracked)
+        with session.graph.as_default():
+            _initialize(session, tracked[start:])
+    return session
+
+
+def _initialize(session: Any, variables: Sequence[Any]) -> None:
     """Runs the initializers of those variables that have no value yet."""
     flags = session.run([is_variable_initialized(variable) for variable in variables])
     new = [variable for variable, initialized in zip(variables, flags) if not initialized]
@@ -34,14 +94,11 @@ def initialize_new_variables(session: Any, variables: Sequence[Any]) -> None:
 
 def values_of(variables: Sequence[Any]) -> list[Any]:
     """The values of variables."""
-    if not variables:
-        return []
-    session = current_session()
-    initialize_new_variables(session, variables)
-    return session.run(list(variables))
+    return initialized_session().run(list(variables)) if variables else []
 
 
 def assign_values(pairs: Sequence[tuple[Any, Any]]) -> None:
     """Gives variables new values."""
+    session = initialized_session() if pairs else None
     for variable, value in pairs:
-        variable.load(value, current_session())
+        variable.load(value, session)

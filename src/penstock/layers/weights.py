@@ -12,7 +12,7 @@ from penstock.graph.dtypes import DType
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import as_shape
 from penstock.layers import constraints, initializers, regularizers, settings
-from penstock.layers.sessions import assign_values, values_of
+from penstock.layers.sessions import assign_values, track_variable, values_of
 from penstock.variables import creators
 from penstock.variables.modes import VariableAggregation, VariableSynchronization, decide_trainable
 from penstock.variables.partitioned import PartitionedVariable
@@ -64,6 +64,7 @@ class Weights:
         regularizer = regularizers.get(regularizer)
         if regularizer is not None:
             self._handle_weight_regularization(variable.name.partition(":")[0], variable, regularizer)
+        track_variable(variable)
         (self._trainable_weights if trainable else self._non_trainable_weights).append(variable)
         return variable
 

@@ -1,9 +1,11 @@
-"""``tf.keras``: what layers are told by name. Models and Keras's own layers are not in this version."""
+"""``tf.keras``."""
 from __future__ import annotations
 
 from penstock.api._table import publish
 
-TABLE: dict[str, str] = {}
-publish(__name__, TABLE, "activations constraints initializers regularizers",
-        "Input Model Sequential applications backend callbacks datasets estimator experimental layers losses metrics mixed_precision models "
-        "optimizers preprocessing utils wrappers")
+TABLE: dict[str, str] = {
+    "penstock.keras.engine.input_layer": "Input",
+    "penstock.keras.models": "Model Sequential",
+}
+publish(__name__, TABLE, "activations backend callbacks constraints initializers layers losses metrics models optimizers regularizers utils",
+        "applications datasets estimator experimental mixed_precision preprocessing wrappers")

@@ -1,0 +1,1 @@
+"""``tf.keras.applications``: well-known image models."""

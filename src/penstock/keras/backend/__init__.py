@@ -1,0 +1,1 @@
+"""``tf.keras.backend``: small functions on tensors, as Keras spells them."""

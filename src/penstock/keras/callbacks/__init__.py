@@ -1,0 +1,1 @@
+"""``tf.keras.callbacks``: what is called while a model trains."""

@@ -1,0 +1,1 @@
+"""What a model is: graphs of layers, and how they are trained."""

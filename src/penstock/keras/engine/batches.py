@@ -1,0 +1,228 @@
+"""Where batches come from: arrays, generators, Sequences, datasets, tensors. Each source gives flat lists of arrays, epoch by epoch."""
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from penstock.errors import OutOfRangeError
+from penstock.graph import nest
+from penstock.keras.utils.data import GeneratorEnqueuer, OrderedEnqueuer
+from penstock.keras.utils.data import Sequence as KerasSequence
+from penstock.layers.sessions import initialized_session
+
+_AHEAD = 2  # batches of a dataset that are computed while the model trains
+
+
+class Batch(NamedTuple):
+    """The arrays of a batch, the size that callbacks are told, and its weight in the mean of the loss."""
+
+    arrays: Sequence[Any]
+    size: int
+    weight: int
+
+
+class Source:
+    """Batches. ``steps`` is their number per epoch; None until it is known. ``samples`` is the number of samples; None where steps are counted."""
+
+    steps: int | None = None
+    samples: int | None = None
+
+    def epoch(self) -> Iterator[Batch]:
+        """The batches of one epoch."""
+        raise NotImplementedError
+
+    def end_epoch(self) -> None:
+        """Called between epochs."""
+
+    def close(self) -> None:
+        """Ends threads and processes."""
+
+
+class ArraySource(Source):
+    """Rows of arrays: in order, or shuffled by NumPy's global generator."""
+
+    def __init__(self, arrays: Sequence[Any], batch_size: int, shuffle: Any = False) -> None:
+        self._arrays, self._batch_size, self._shuffle = [_rows(array) for array in arrays], batch_size, shuffle
+        self.samples = next((len(array) for array in self._arrays if array is not None), 0)
+        self.steps = -(-self.samples // batch_size)
+
+    def epoch(self) -> Iterator[Batch]:
+        """The batches of one epoch."""
+        assert self.samples is not None
+        size, arrays = self._batch_size, self._arrays
+        order = self._order()
+        if self.steps == 1:  # as Keras has it: one batch is all data, in their own order
+            yield Batch([_dense(array) for array in arrays], self.samples, self.samples)
+            return
+        for start in range(0, self.samples, size):
+            rows: Any = slice(start, start + size) if order is None else order[start:start + size]
+            count = min(size, self.samples - start)
+            yield Batch([_dense(array[rows]) for array in arrays], count, count)
+
+    def _order(self) -> np.ndarray | None:
+        assert self.samples is not None
+        if not self._shuffle:
+            return None
+        order = np.arange(self.samples)
+        if self._shuffle != "batch":
+            np.random.shuffle(order)
+            return order
+        whole = self.samples // self._batch_size
+        blocks = order[:whole * self._batch_size].reshape(whole, self._batch_size)
+        np.random.shuffle(blocks)
+        return np.append(blocks.reshape(-1), order[whole * self._batch_size:])
+
+
+def _rows(array: Any) -> Any:
+    """Sparse matrices by rows; anything else as it is."""
+    return array.tocsr() if hasattr(array, "tocsr") else array
+
+
+def _dense(array: Any) -> Any:
+    return array.toarray() if hasattr(array, "toarray") else array
+
+
+class CallSource(Source):
+    """What a function gives, call by call, for a number of steps: values of tensors, or elements of a dataset."""
+
+    def __init__(self, fetch: Callable[[], Any], prepare: Callable[[Any], Sequence[Any]], steps: int | None, restart: Callable[[], None] | None) -> None:
+        self._fetch, self._prepare, self.steps, self._restart = fetch, prepare, steps, restart
+        self._known = steps is not None
+        self.ran_out = False
+
+    def epoch(self) -> Iterator[Batch]:
+        """Up to ``steps`` batches, or all there are. Elements are fetched ahead in a thread."""
+        if self._restart is not None and not self._known:
+            self._restart()
+        count = 0
+        for value in _ahead(self._fetch, self.steps if self._known else None):
+            yield Batch(self._prepare(value), 1, 1)
+            count += 1
+        if self._known:
+            self.ran_out = count < (self.steps or 0)
+        else:
+            self.steps = count
+
+
+def _ahead(fetch: Callable[[], Any], limit: int | None) -> Iterator[Any]:
+    """The values of ``fetch``, each fetched while earlier ones are used; ends at the limit, or with OutOfRangeError."""
+    values: queue.Queue[Any] = queue.Queue(_AHEAD)
+    stop, end = threading.Event(), object()
+
+    def put(value: Any) -> None:
+        while not stop.is_set():
+            try:
+                values.put(value, timeout=0.1)
+                return
+            except queue.Full:
+                continue
+
+    def work() -> None:
+        count = 0
+        while not stop.is_set() and (limit is None or count < limit):
+            try:
+                put((True, fetch()))
+            except OutOfRangeError:
+                break
+            except BaseException as error:  # the consumer raises it
+                put((False, error))
+                return
+            count += 1
+        put((True, end))
+
+    thread = threading.Thread(target=work, daemon=True, name="keras-prefetch")
+    thread.start()
+    try:
+        while True:
+            good, value = values.get()
+            if not good:
+                raise value
+            if value is end:
+                return
+            yield value
+    finally:
+        stop.set()
+        thread.join()
+
+
+def dataset_source(dataset: Any, prepare: Callable[[Any], Sequence[Any]], steps: int | None) -> CallSource:
+    """The elements of a ``tf.data.Dataset``; without ``steps`` all of them, from the beginning in each epoch."""
+    iterator = dataset.make_initializable_iterator()
+    element = iterator.get_next()
+    flat = nest.flatten(element)
+    session = initialized_session()
+    session.run(iterator.initializer)
+    run = session.make_callable(flat)
+    started = [True]  # the first epoch finds the iterator initialized
+
+    def restart() -> None:
+        if not started[0]:
+            session.run(iterator.initializer)
+        started[0] = False
+
+    return CallSource(lambda: nest.pack_sequence_as(element, run()), prepare, steps, restart)
+
+
+def tensor_source(tensors: Any, prepare: Callable[[Any], Sequence[Any]], steps: int | None) -> CallSource:
+    """The values of tensors, which change from step to step."""
+    session = initialized_session()
+    flat = nest.flatten(tensors)
+    symbolic = [each for each in flat if hasattr(each, "op")]
+    run = session.make_callable(symbolic)
+
+    def fetch() -> Any:
+        values = iter(run())
+        return nest.pack_sequence_as(tensors, [next(values) if hasattr(each, "op") else each for each in flat])
+
+    return CallSource(fetch, prepare, steps, None)
+
+
+class GeneratorSource(Source):
+    """What a generator or a Sequence gives, fetched by worker threads or processes."""
+
+    def __init__(self, generator: Any, prepare: Callable[[Any], Sequence[Any]], steps: int | None, workers: int = 1, use_multiprocessing: bool = False,
+                 max_queue_size: int = 10, shuffle: bool = False) -> None:
+        self._prepare, self.steps, self._sequence = prepare, steps, isinstance(generator, KerasSequence)
+        if self.steps is None:
+            if not self._sequence:
+                raise ValueError("When passing an infinite generator, please specify the number of steps per epoch.")
+            self.steps = len(generator)
+        self._generator, self._enqueuer = generator, None
+        if self._sequence and workers > 0:
+            self._enqueuer = OrderedEnqueuer(generator, use_multiprocessing=use_multiprocessing, shuffle=shuffle)
+        elif workers > 0:
+            self._enqueuer = GeneratorEnqueuer(generator, use_multiprocessing=use_multiprocessing)
+        if self._enqueuer is not None:
+            self._enqueuer.start(workers=workers, max_queue_size=max_queue_size)
+            self._values = self._enqueuer.get()
+        else:
+            self._values = _endless(generator) if self._sequence else generator
+
+    def epoch(self) -> Iterator[Batch]:
+        """``steps`` batches."""
+        for _ in range(self.steps or 0):
+            try:
+                value = next(self._values)
+            except StopIteration:
+                return
+            arrays = self._prepare(value)
+            yield Batch(arrays, len(arrays[0]) if len(arrays) and hasattr(arrays[0], "__len__") else 1, 1)
+
+    def end_epoch(self) -> None:
+        """Tells a Sequence that nobody else does."""
+        if self._sequence and self._enqueuer is None:
+            self._generator.on_epoch_end()
+
+    def close(self) -> None:
+        """Ends the workers."""
+        if self._enqueuer is not None:
+            self._enqueuer.stop()
+
+
+def _endless(sequence: Any) -> Iterator[Any]:
+    while True:
+        yield from (sequence[index] for index in range(len(sequence)))

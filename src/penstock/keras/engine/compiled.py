@@ -1,0 +1,172 @@
+"""What ``compile`` makes of a model: losses and metrics in the graph, and the steps that compute them.
+
+Losses depend on whether weights of samples are fed. So they are made when a step is first asked for, once with and once without weights.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from penstock.graph.scopes import name_scope
+from penstock.keras.engine.endpoints import Endpoint, loss_functions, metric_object, metrics_per_output, per_output
+from penstock.keras.engine.steps import Step
+from penstock.keras.metrics.base import Metric
+from penstock.layers.branching import learning_phase
+from penstock.layers.sessions import initialized_session
+from penstock.ops.array.fill import zeros
+from penstock.ops.flow.misc import group
+from penstock.ops.math.add_n import add_n
+
+Weighted = tuple[bool, ...]  # for each output that has a loss: whether weights of samples are fed
+
+
+class Compiled:
+    """The losses, metrics and steps of a model."""
+
+    def __init__(self, model: Any, loss: Any, metrics: Any, weighted_metrics: Any, loss_weights: Any, sample_weight_mode: Any,
+                 target_tensors: Any) -> None:
+        self._model = model
+        names = model.output_names
+        functions, targets = loss_functions(loss, names), _targets(target_tensors, names)
+        self.endpoints = [Endpoint(output, name, function, target) for output, name, function, target in
+                          zip(model.outputs, names, functions, targets)]
+        for endpoint, weight in zip(self.endpoints, per_output(loss_weights, names, "`loss_weights`")):
+            endpoint.loss_weight = 1.0 if weight is None else float(weight)
+        for endpoint, mode in zip(self.endpoints, per_output(sample_weight_mode, names, "`sample_weight_mode`")):
+            endpoint.sample_weight_mode = mode
+        self.metrics: list[Metric] = []
+        self._plain = self._make_metrics(metrics, weighted=False)
+        self._weighted = self._make_metrics(weighted_metrics, weighted=True)
+        self._order_metrics()
+        with name_scope("metrics"):
+            for endpoint, made in zip(self.endpoints, self._plain):
+                for metric in made:
+                    self._call_metric(metric, endpoint, None)
+        self._total_losses: dict[Weighted, Any] = {}
+        self._steps: dict[Any, Step] = {}
+        self._reset_op: tuple[Any, Any] | None = None
+        self.trained = list({id(weight): weight for weight in model.trainable_weights}.values())
+
+    # --- metrics -----------------------------------------------------------------------------------------------------
+
+    def _make_metrics(self, given: Any, weighted: bool) -> list[list[Metric]]:
+        listed = metrics_per_output(given, [endpoint.name for endpoint in self.endpoints])
+        return [[] if endpoint.loss is None else [metric_object(each, endpoint, weighted) for each in wanted]
+                for endpoint, wanted in zip(self.endpoints, listed)]
+
+    def _order_metrics(self) -> None:
+        """Puts the metrics in the order in which they are reported, and makes their names distinct."""
+        for endpoint, plain, weighted in zip(self.endpoints, self._plain, self._weighted):
+            for metric in (*plain, *weighted):
+                base = f"{endpoint.name}_{metric.name}" if len(self.endpoints) > 1 else metric.name
+                taken, number, name = {each.name for each in self.metrics}, 1, base
+                while name in taken:
+                    name, number = f"{base}_{number}", number + 1
+                metric._name = name
+                self.metrics.append(metric)
+
+    def _call_metric(self, metric: Metric, endpoint: Endpoint, weights: Any) -> None:
+        mask = getattr(endpoint.output, "_keras_mask", None)
+        with name_scope(metric.name):
+            metric(endpoint.target, endpoint.output, sample_weight=mask if weights is None else weights)
+
+    @property
+    def reported(self) -> list[Metric]:
+        """All metrics of a step: those of the losses of several outputs first."""
+        losses = [endpoint.loss_metric for endpoint in self.trained_endpoints] if len(self.endpoints) > 1 else []
+        own = [metric for layer in (self._model, *self._model.layers) for metric in _layer_metrics(layer)]
+        return [metric for metric in losses if metric is not None] + self.metrics + list({id(metric): metric for metric in own}.values())
+
+    @property
+    def names(self) -> list[str]:
+        """The names of what a step reports: the loss, then the metrics."""
+        losses = [endpoint.loss_name for endpoint in self.trained_endpoints] if len(self.endpoints) > 1 else []
+        own = [metric for layer in (*self._model.layers, self._model) for metric in _layer_metrics(layer)]
+        return ["loss", *losses, *(metric.name for metric in self.metrics), *(each.name for each in {id(each): each for each in own}.values())]
+
+    def reset_metrics(self) -> None:
+        """Sets all metrics to 0, in one run of the session."""
+        variables = [variable for metric in self.reported for variable in metric.variables]
+        if not variables:
+            return
+        known = self._reset_op
+        if known is None or known[0] != [id(variable) for variable in variables]:
+            op = group(*(variable.assign(zeros(variable.shape.as_list(), variable.dtype.base_dtype)) for variable in variables))
+            known = self._reset_op = [id(variable) for variable in variables], op
+        initialized_session().run(known[1])
+
+    # --- losses ------------------------------------------------------------------------------------------------------
+
+    @property
+    def trained_endpoints(self) -> list[Endpoint]:
+        """The outputs that have a loss."""
+        return [endpoint for endpoint in self.endpoints if endpoint.loss is not None]
+
+    @property
+    def fed_endpoints(self) -> list[Endpoint]:
+        """The outputs whose targets are fed."""
+        return [endpoint for endpoint in self.endpoints if endpoint.feedable]
+
+    def total_loss(self, weighted: Weighted) -> Any:
+        """The weighted sum of all losses, those of layers included."""
+        if weighted not in self._total_losses:
+            given = dict(zip((endpoint.name for endpoint in self.trained_endpoints), weighted))
+            for endpoint, metrics in zip(self.endpoints, self._weighted):
+                for metric in metrics:
+                    with name_scope("metrics"):
+                        self._call_metric(metric, endpoint, endpoint.sample_weight if given.get(endpoint.name) else None)
+            with name_scope("loss"):
+                self._total_losses[weighted] = self._sum_of_losses(given)
+        return self._total_losses[weighted]
+
+    def _sum_of_losses(self, weighted: dict[str, bool]) -> Any:
+        total = None
+        for endpoint in self.trained_endpoints:
+            loss = endpoint.loss_tensor(weighted[endpoint.name])
+            if len(self.endpoints) > 1:
+                endpoint.report_loss(loss)
+            total = endpoint.loss_weight * loss if total is None else total + endpoint.loss_weight * loss
+        others = self._model.get_losses_for(None) + self._model.get_losses_for(self._model.inputs)
+        if total is None and not others:
+            raise ValueError("The model cannot be compiled because it has no loss to optimize.")
+        if not others:
+            return total
+        summed = add_n(others)
+        return summed if total is None else total + summed
+
+    # --- steps -------------------------------------------------------------------------------------------------------
+
+    def step(self, mode: str, weighted: Weighted) -> Step:
+        """The function of one batch: "train" or "test"."""
+        key = mode, weighted
+        if key not in self._steps:
+            self._steps[key] = self._make_step(mode, weighted)
+        return self._steps[key]
+
+    def _make_step(self, mode: str, weighted: Weighted) -> Step:
+        model = self._model
+        loss = self.total_loss(weighted)
+        feeds = [*model._feed_inputs, *(endpoint.target for endpoint in self.fed_endpoints)]
+        feeds += [endpoint.sample_weight for endpoint, given in zip(self.trained_endpoints, weighted) if given]
+        updates: Sequence[Any] = model.state_updates
+        if mode == "train":
+            with name_scope("training"):
+                updates = [*model.optimizer.get_updates(params=self.trained, loss=loss), *model.get_updates_for(None),
+                           *model.get_updates_for(model.inputs)]
+        fetches = [loss, *(metric._call_result for metric in self.reported)]
+        phase = learning_phase()
+        return Step(feeds, fetches, updates, {phase: mode == "train"} if hasattr(phase, "op") else {})
+
+
+def _layer_metrics(layer: Any) -> list[Metric]:
+    return [metric for metric in getattr(layer, "_metrics", ()) if metric._call_result is not None]
+
+
+def _targets(target_tensors: Any, names: Sequence[str]) -> list[Any]:
+    if target_tensors is None or (isinstance(target_tensors, list) and not target_tensors):
+        return [None] * len(names)
+    if hasattr(target_tensors, "op"):
+        target_tensors = [target_tensors]
+    if not isinstance(target_tensors, (list, tuple, dict)):
+        raise TypeError("Expected `target_tensors` to be a list or tuple or dict or a single tensor, but got:", target_tensors)
+    return per_output(target_tensors, names, "`target_tensors`")

@@ -1,0 +1,205 @@
+"""The loop over epochs and batches that ``fit``, ``evaluate`` and ``predict`` share.
+
+Between two batches nothing is done but what callbacks ask for: the loss and the metrics come out of the step itself.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from penstock.keras.callbacks.base import BaseLogger, CallbackList, History, ProgbarLogger
+from penstock.keras.engine.batches import Source
+from penstock.platform import logging
+
+StepFunction = Callable[[Sequence[Any]], list[Any]]
+
+
+class Run(NamedTuple):
+    """What a loop is asked for. ``step`` is a function of the arrays of a batch."""
+
+    model: Any
+    mode: str  # train, test or predict
+    source: Source
+    step: StepFunction
+    batch_size: int | None = None
+    verbose: int = 0
+
+
+class _MeanLoss:
+    """The mean of the loss over batches, and the last value of each metric."""
+
+    def __init__(self) -> None:
+        self._loss, self._weight, self._metrics = 0.0, 0, []
+
+    def add(self, outputs: list[Any], weight: int) -> None:
+        """Adds a batch."""
+        self._loss, self._weight, self._metrics = self._loss + outputs[0] * weight, self._weight + weight, outputs[1:]
+
+    def results(self) -> list[Any]:
+        """The loss, and the metrics."""
+        if not self._weight:
+            raise ValueError("Empty training data.")
+        return [self._loss / self._weight, *self._metrics]
+
+
+class _Outputs:
+    """The outputs of all batches, one after the other."""
+
+    def __init__(self, samples: int | None) -> None:
+        self._samples, self._start = samples, 0
+        self._whole: list[np.ndarray] | None = None
+        self._parts: list[list[Any]] = []
+
+    def add(self, outputs: list[Any], weight: int) -> None:
+        """Adds a batch."""
+        if self._samples is None:
+            self._parts.append(outputs)
+            return
+        if self._whole is None:
+            if weight == self._samples:
+                self._whole = outputs
+                return
+            self._whole = [np.empty((self._samples, *output.shape[1:]), output.dtype) for output in outputs]
+        for whole, output in zip(self._whole, outputs):
+            whole[self._start:self._start + weight] = output
+        self._start += weight
+
+    def results(self) -> list[Any]:
+        """One array per output."""
+        if self._samples is not None:
+            return self._whole or []
+        return [np.concatenate(arrays, axis=0) for arrays in zip(*self._parts)]
+
+
+def run_epoch(run: Run, callbacks: CallbackList, progbar: ProgbarLogger | None) -> list[Any]:
+    """Runs all batches once; the results of the epoch."""
+    names = run.model.metrics_names if run.mode != "predict" else []
+    total: Any = _Outputs(run.source.samples) if run.mode == "predict" else _MeanLoss()
+    mode, step, model = run.mode, run.step, run.model
+    quiet = progbar is None or not run.verbose
+    for number, (arrays, size, weight) in enumerate(run.source.epoch()):
+        logs: dict[str, Any] = {"batch": number, "size": size}
+        callbacks.batch(mode, "begin", number, logs)
+        outputs = step(arrays)
+        total.add(outputs, weight)
+        logs.update({"outputs": outputs} if mode == "predict" else zip(names, outputs))
+        callbacks.batch(mode, "end", number, logs)
+        if not quiet:
+            progbar.on_batch_begin(number, logs)  # type: ignore[union-attr]
+            progbar.on_batch_end(number, logs)  # type: ignore[union-attr]
+        if model.stop_training:
+            break
+    return total.results()
+
+
+def configure(callbacks: Any, run: Run, epochs: int, do_validation: bool) -> CallbackList:
+    """The callbacks of the user and those of every training, told what they need to know."""
+    if isinstance(callbacks, CallbackList):
+        return callbacks
+    model, listed = run.model, list(callbacks or ())
+    if run.mode == "train":
+        model.history = History()
+        listed = [BaseLogger(model.metrics_names[1:]), *listed, model.history]
+    made = CallbackList(listed)
+    made.set_model(model)
+    names = [] if run.mode == "predict" else list(model.metrics_names)
+    made.set_params({"batch_size": run.batch_size, "epochs": epochs, "steps": run.source.steps if run.source.samples is None else None,
+                     "samples": run.source.samples or run.source.steps, "verbose": run.verbose, "do_validation": do_validation,
+                     "metrics": names + ([f"val_{name}" for name in names] if do_validation else [])})
+    return made
+
+
+def _progbar(run: Run, callbacks: CallbackList) -> ProgbarLogger:
+    """The bar, which is told as callbacks are, after all of them."""
+    stateful = [] if run.mode == "predict" else run.model.metrics_names[1:]
+    bar = ProgbarLogger("steps" if run.source.samples is None else "samples", stateful)
+    bar.params = {**callbacks.params, "verbose": run.verbose}
+    bar.on_train_begin()
+    return bar
+
+
+def iterate(run: Run, callbacks: Any = None, inside: bool = False) -> list[Any]:
+    """One evaluation, or one round of predictions. ``inside`` a training it has no bar of its own."""
+    listed = configure(callbacks, run, 1, False)
+    bar = None if inside or not run.verbose else _progbar(run, listed)
+    model = run.model
+    if not inside:
+        model.stop_training = False
+    if run.mode != "predict":
+        model.reset_metrics()
+    listed.begin(run.mode)
+    if bar is not None:
+        bar.on_epoch_begin(0)
+    results = run_epoch(run, listed, bar)
+    if bar is not None:
+        bar.on_epoch_end(0, {} if run.mode == "predict" else dict(zip(model.metrics_names, results)))
+    listed.end(run.mode)
+    return results
+
+
+class Validation(NamedTuple):
+    """What is evaluated after epochs, and after which."""
+
+    run: Run
+    frequency: Any
+
+    def is_due(self, epoch: int) -> bool:
+        """Whether this epoch ends with an evaluation."""
+        if isinstance(self.frequency, int):
+            if self.frequency < 1:
+                raise ValueError("`validation_freq` can not be less than 1.")
+            return (epoch + 1) % self.frequency == 0
+        if not hasattr(self.frequency, "__contains__"):
+            raise ValueError(f"`validation_freq` must be an Integer or `collections.abc.Container` (e.g. list, tuple, etc.). Found: {self.frequency}")
+        return epoch + 1 in self.frequency
+
+
+def train(run: Run, epochs: int, callbacks: Any = None, validation: Validation | None = None, initial_epoch: int = 0) -> History:
+    """Trains for some epochs; returns the model's History."""
+    listed = configure(callbacks, run, epochs, validation is not None)
+    if run.verbose:
+        _say(run.source, validation)
+    bar, model = _progbar(run, listed), run.model
+    model.stop_training = False
+    listed.begin("train")
+    for epoch in range(initial_epoch, epochs):
+        if model.stop_training:
+            break
+        model.reset_metrics()
+        listed.on_epoch_begin(epoch)
+        bar.on_epoch_begin(epoch)
+        logs = dict(zip(model.metrics_names, run_epoch(run, listed, bar)))
+        _end_source(run, bar, epochs)
+        if validation is not None and validation.is_due(epoch) and not model.stop_training:
+            results = iterate(validation.run, listed, inside=True)
+            logs.update({f"val_{name}": value for name, value in zip(model.metrics_names, results)})
+        if getattr(run.source, "ran_out", False):
+            model.stop_training = True
+        listed.on_epoch_end(epoch, logs)
+        bar.on_epoch_end(epoch, logs)
+    listed.end("train")
+    return model.history
+
+
+def _say(source: Source, validation: Validation | None) -> None:
+    unit = "steps" if source.samples is None else "samples"
+    if source.steps is None:
+        return
+    text = f"Train on {source.samples or source.steps} {unit}"
+    if validation is not None:
+        number = validation.run.source.samples or validation.run.source.steps
+        text += f", validate on {number} {unit}" if number else ""
+    print(text)
+
+
+def _end_source(run: Run, bar: ProgbarLogger, epochs: int) -> None:
+    """What follows the last batch of an epoch: the length of a dataset is known now; one that is too short ends the training."""
+    run.source.end_epoch()
+    if bar.use_steps and bar.target is None and run.source.steps:
+        bar.params["steps"] = bar.target = bar.progbar.target = run.source.steps
+    if getattr(run.source, "ran_out", False):
+        logging.warning("Your dataset ran out of data; interrupting training. Make sure that your dataset can generate at least "
+                        "`steps_per_epoch * epochs` batches (in this case, %d batches). You may need to use the repeat() function when building "
+                        "your dataset.", (run.source.steps or 0) * epochs)

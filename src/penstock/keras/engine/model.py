@@ -1,0 +1,409 @@
+"""Model: a network that can be compiled, trained, evaluated and saved."""
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from penstock.graph import dtypes, nest
+from penstock.graph.graph import default_graph
+from penstock.graph.node import Tensor
+from penstock.keras.engine import standardize
+from penstock.keras.engine.batches import ArraySource, GeneratorSource, Source, dataset_source, tensor_source
+from penstock.keras.engine.compiled import Compiled
+from penstock.keras.engine.loop import Run, Validation, iterate, train
+from penstock.keras.engine.network import Network
+from penstock.keras.engine.steps import Step
+from penstock.keras.optimizers import registry as optimizers
+from penstock.keras.saving import entry as saving
+from penstock.keras.utils.data import Sequence
+from penstock.layers import settings
+from penstock.layers.branching import learning_phase
+from penstock.layers.sessions import values_of
+from penstock.ops.constant import placeholder
+from penstock.platform import logging
+
+
+class Model(Network):
+    """``tf.keras.Model``: of inputs and outputs, or a subclass that defines ``call``."""
+
+    _untracked = Network._untracked | {"_compiled", "_compile_arguments", "optimizer", "history", "loss", "_feed_inputs", "_predict_step",
+                                       "loss_functions", "_collected_trainable_weights", "_nested_inputs", "_nested_outputs", "_extra_outputs", "callback_model"}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._compiled: Compiled | None = None
+        self._compile_arguments: tuple[Any, ...] | None = None
+        self._predict_step: Step | None = None
+        self.stop_training = False
+        self.optimizer: Any = None
+        self.loss: Any = None
+        super().__init__(*args, **kwargs)
+
+    # --- inputs ------------------------------------------------------------------------------------------------------
+
+    @property
+    def _feed_inputs(self) -> list[Any]:
+        """The inputs that are fed: those that do not stand for a tensor of the user's."""
+        layers = getattr(self, "_input_layers", None) if self._is_graph_network else None
+        if layers is None:
+            return list(self.inputs)
+        return [tensor for tensor, layer in zip(self.inputs, layers) if getattr(layer, "is_placeholder", True)]
+
+    @property
+    def _feed_input_names(self) -> list[str]:
+        fed = {id(tensor) for tensor in self._feed_inputs}
+        return [name for tensor, name in zip(self.inputs, self.input_names) if id(tensor) in fed]
+
+    def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """The outputs for ``inputs``; a subclassed model learns its inputs and outputs from the first call."""
+        outputs = super().__call__(inputs, *args, **kwargs)
+        if not self._is_graph_network and not self.inputs and all(isinstance(tensor, Tensor) for tensor in nest.flatten(inputs)):
+            self._set_ends(inputs, outputs)
+        return outputs
+
+    def _set_ends(self, inputs: Any, outputs: Any) -> None:
+        self.inputs, self.outputs = nest.flatten(inputs), nest.flatten(outputs)
+        self.input_names = list(inputs) if isinstance(inputs, dict) else [f"input_{index + 1}" for index in range(len(self.inputs))]
+        self.output_names = [f"output_{index + 1}" for index in range(len(self.outputs))]
+
+    def _ensure_inputs(self, x: Any) -> None:
+        """Gives a model without inputs placeholders that fit the data, and calls it on them."""
+        if self.inputs:
+            return
+        arrays = x if isinstance(x, (list, tuple, dict)) else [x]
+        named = arrays if isinstance(arrays, dict) else {f"input_{index + 1}": array for index, array in enumerate(arrays)}
+        made = {name: _placeholder_for(np.asarray(value) if not isinstance(value, Tensor) else value, name) for name, value in named.items()}
+        inputs = made if isinstance(x, dict) else list(made.values()) if isinstance(x, (list, tuple)) else next(iter(made.values()))
+        takes = inspect.signature(self.call).parameters
+        self(inputs, **({"training": learning_phase()} if "training" in takes and not self._is_graph_network else {}))
+
+    # --- compile -----------------------------------------------------------------------------------------------------
+
+    def compile(self, optimizer: Any = "rmsprop", loss: Any = None, metrics: Any = None, loss_weights: Any = None, sample_weight_mode: Any = None,
+                weighted_metrics: Any = None, target_tensors: Any = None, distribute: Any = None, **kwargs: Any) -> None:
+        """Says how the model is trained and what is reported."""
+        if kwargs.pop("run_eagerly", None):
+            raise ValueError("You can only set `run_eagerly=True` if eager execution is enabled.")
+        if distribute is not None:
+            raise NotImplementedError("`distribute` is not supported; train through an estimator, or call the model in a graph of your own.")
+        kwargs.pop("experimental_run_tf_function", None)
+        self.optimizer = [optimizers.get(each) for each in optimizer] if isinstance(optimizer, (list, tuple)) else optimizers.get(optimizer)
+        self.loss, self.loss_weights, self.sample_weight_mode = loss or {}, loss_weights, sample_weight_mode
+        self._compile_metrics, self._compile_weighted_metrics = metrics or [], weighted_metrics
+        self._compile_arguments = (loss, metrics, weighted_metrics, loss_weights, sample_weight_mode, target_tensors)
+        self._compiled = None
+        self._predict_step = None
+        if self.built and self.inputs and self.outputs:
+            self._compile_now()
+
+    def _compile_now(self) -> Compiled:
+        if self._compile_arguments is None:
+            raise RuntimeError("You must compile your model before training/testing. Use `model.compile(optimizer, loss)`.")
+        if self._compiled is None:
+            with default_graph().as_default():
+                self._compiled = Compiled(self, *self._compile_arguments)
+            self._collected_trainable_weights = self._compiled.trained
+        return self._compiled
+
+    @property
+    def _is_compiled(self) -> bool:
+        return self._compiled is not None
+
+    total_loss = property(lambda self: self._compile_now().total_loss(self._unweighted()), doc="The loss that is minimised.")
+    targets = property(lambda self: [endpoint.target for endpoint in self._compile_now().endpoints], doc="The placeholders of the targets.")
+
+    def _unweighted(self) -> tuple[bool, ...]:
+        return (False,) * len(self._compile_now().trained_endpoints)
+
+    @property
+    def metrics(self) -> list[Any]:  # type: ignore[override]
+        """The metrics that are reported."""
+        own = self._compiled.metrics if self._compiled is not None else []
+        return own + self._metrics + [metric for layer in self._sublayers() for metric in getattr(layer, "metrics", ())]
+
+    @property
+    def metrics_names(self) -> list[str]:
+        """The names of what training reports: "loss", and the metrics."""
+        return ["loss"] if self._compile_arguments is None else self._compile_now().names
+
+    def reset_metrics(self) -> None:
+        """Sets all metrics to 0."""
+        if self._compiled is not None:
+            self._compiled.reset_metrics()
+
+    def _check_trainable(self) -> None:
+        collected = getattr(self, "_collected_trainable_weights", None)
+        if collected is not None and {id(weight) for weight in collected} != {id(weight) for weight in self.trainable_weights}:
+            logging.log_first_n(logging.WARN, "Discrepancy between trainable weights and collected trainable weights, did you set "
+                                "`model.trainable` without calling `model.compile` after ?", 1)
+
+    def get_weights(self) -> list[Any]:
+        """The values of all variables, layer by layer."""
+        return values_of(self.weights)
+
+    # --- data --------------------------------------------------------------------------------------------------------
+
+    def _standardized(self, x: Any, y: Any = None, sample_weight: Any = None, class_weight: Any = None,
+                      training: bool = True) -> tuple[list[Any], list[Any], list[Any]]:
+        """(inputs, targets, weights per output) as lists of arrays; the model is built and compiled if that was not done."""
+        self._ensure_inputs(x)
+        inputs = self._feed_inputs
+        shapes = [None if tensor.shape.ndims is None else tuple(tensor.shape.as_list()) for tensor in inputs]
+        xs = standardize.arrays(x, self._feed_input_names, shapes, "input")
+        if not training:
+            return xs, [], []
+        compiled = self._compile_now()
+        endpoints = compiled.fed_endpoints
+        names = [endpoint.name for endpoint in endpoints]
+        ys = standardize.arrays(y, names, [endpoint.target_shape for endpoint in endpoints], "target")
+        if names and y is None:
+            raise ValueError(f"You must pass targets (`y`) for the outputs {names}.")
+        standardize.check_losses(ys, endpoints)
+        given = standardize.weights_per_output(sample_weight, names, "sample_weight")
+        classes = standardize.weights_per_output(class_weight, names, "class_weight")
+        weights = [standardize.sample_weights(y_, weight, by_class, endpoint.sample_weight_mode)
+                   for y_, weight, by_class, endpoint in zip(ys, given, classes, endpoints)]
+        standardize.check_lengths(xs, ys, [weight for weight in weights if weight is not None])
+        return xs, ys, weights
+
+    def _step_for(self, mode: str, weights: list[Any]) -> Step:
+        return self._compile_now().step(mode, tuple(weight is not None for weight in weights))
+
+    def _make_train_function(self) -> Step:
+        """The step of training; it makes the variables of the optimizer."""
+        return self._compile_now().step("train", self._unweighted())
+
+    def _make_test_function(self) -> Step:
+        """The step of an evaluation."""
+        return self._compile_now().step("test", self._unweighted())
+
+    def _predict_function(self) -> Step:
+        if self._predict_step is None:
+            phase = learning_phase()
+            fixed = {phase: False} if isinstance(phase, Tensor) else {}
+            self._predict_step = Step(self._feed_inputs, self.outputs, self.state_updates, fixed)
+        return self._predict_step
+
+    def _run_batch(self, mode: str, element: Any, class_weight: Any = None) -> list[Any]:
+        """Runs a step on what a generator or a dataset gave: inputs, or a tuple of inputs, targets and weights."""
+        x, y, weight = _unpacked(element, mode)
+        if mode == "predict":
+            return self._predict_function()(self._standardized(x, training=False)[0])
+        xs, ys, weights = self._standardized(x, y, weight, class_weight)
+        return self._step_for(mode, weights)([*xs, *ys, *(each for each in weights if each is not None)])
+
+    def _source(self, x: Any, steps: int | None, workers: int, use_multiprocessing: bool, max_queue_size: int, shuffle: Any) -> Source | None:
+        """The source of batches of a dataset, a generator, a Sequence or tensors; None for arrays."""
+        def unchanged(value: Any) -> Any:
+            return [value]
+
+        if hasattr(x, "make_initializable_iterator"):
+            return dataset_source(x, unchanged, steps)
+        if isinstance(x, Sequence) or (hasattr(x, "__next__") and not isinstance(x, Tensor)):
+            return GeneratorSource(x, unchanged, steps, workers, use_multiprocessing, max_queue_size, bool(shuffle) and isinstance(x, Sequence))
+        if any(isinstance(value, Tensor) for value in nest.flatten(x)):
+            if steps is None:
+                raise ValueError("When using data tensors as input to a model, you should specify the `steps_per_epoch` argument.")
+            return tensor_source(x, unchanged, steps)
+        return None
+
+    def _run(self, mode: str, x: Any, y: Any, sample_weight: Any, class_weight: Any, batch_size: int | None, steps: int | None, verbose: int,
+             shuffle: Any = False, workers: int = 1, use_multiprocessing: bool = False, max_queue_size: int = 10) -> Run:
+        """How to run one epoch over some data."""
+        whole = (x, y) if y is not None and not hasattr(x, "make_initializable_iterator") else x
+        symbolic = x is not None and y is not None and any(isinstance(value, Tensor) for value in nest.flatten((x, y)))
+        source = self._source(whole if symbolic else x, steps, workers, use_multiprocessing, max_queue_size, shuffle)
+        if source is not None:
+            if y is not None and not symbolic:
+                raise ValueError("`y` argument is not supported when using dataset or generator as input.")
+            return Run(self, mode, source, lambda arrays: self._run_batch(mode, arrays[0], class_weight), batch_size, verbose)
+        xs, ys, weights = self._standardized(x, y, sample_weight, class_weight, training=mode != "predict")
+        arrays = [*xs, *ys, *(weight for weight in weights if weight is not None)]
+        size = batch_size or (-(-len(arrays[0]) // steps) if steps else 32)
+        step = self._predict_function() if mode == "predict" else self._step_for(mode, weights)
+        return Run(self, mode, ArraySource(arrays, size, shuffle), step, size, verbose)
+
+    # --- training ----------------------------------------------------------------------------------------------------
+
+    def fit(self, x: Any = None, y: Any = None, batch_size: int | None = None, epochs: int = 1, verbose: int = 1, callbacks: Any = None,
+            validation_split: float = 0.0, validation_data: Any = None, shuffle: Any = True, class_weight: Any = None, sample_weight: Any = None,
+            initial_epoch: int = 0, steps_per_epoch: int | None = None, validation_steps: int | None = None, validation_freq: Any = 1,
+            max_queue_size: int = 10, workers: int = 1, use_multiprocessing: bool = False, **kwargs: Any) -> Any:
+        """Trains the model; returns its History."""
+        if "nb_epoch" in kwargs:
+            logging.warning("The `nb_epoch` argument in `fit` has been renamed `epochs`.")
+            epochs = kwargs.pop("nb_epoch")
+        if kwargs:
+            raise TypeError(f"Unrecognized keyword arguments: {kwargs}")
+        self._assert_compiled()
+        feeding = {"workers": workers, "use_multiprocessing": use_multiprocessing, "max_queue_size": max_queue_size}
+        held_out = None
+        if validation_data is None and validation_split and 0.0 < validation_split < 1.0:
+            (x, y, sample_weight), held_out = self._split(x, y, sample_weight, class_weight, validation_split)
+            class_weight = None if isinstance(class_weight, dict) else class_weight
+        elif validation_data is not None:
+            held_out = _unpacked_validation(validation_data)
+        elif validation_steps:
+            raise ValueError("`validation_steps` should not be specified if `validation_data` is None.")
+        run = self._run("train", x, y, sample_weight, class_weight, batch_size, steps_per_epoch, verbose, shuffle, **feeding)
+        validation = None
+        if held_out is not None:
+            val_x, val_y, val_weight = held_out
+            validation = Validation(self._run("test", val_x, val_y, val_weight, None, batch_size, validation_steps, 0, **feeding), validation_freq)
+        self._check_trainable()
+        try:
+            return train(run, epochs, callbacks, validation, initial_epoch)
+        finally:
+            run.source.close()
+            if validation is not None:
+                validation.run.source.close()
+
+    def _split(self, x: Any, y: Any, sample_weight: Any, class_weight: Any, share: float) -> tuple[Any, Any]:
+        """(x, y, weights) for training and for validation: the last samples are held out."""
+        if hasattr(x, "make_initializable_iterator") or hasattr(x, "__next__") or isinstance(x, Sequence):
+            raise ValueError("`validation_split` argument is not supported when input `x` is a dataset or a dataset iterator.")
+        xs, ys, weights = self._standardized(x, y, sample_weight, class_weight)
+        first = int(len(xs[0]) * (1.0 - share))
+
+        def part(arrays: list[Any], rows: slice) -> Any:
+            return [None if array is None else array[rows] for array in arrays]
+
+        return tuple((part(xs, rows), part(ys, rows), part(weights, rows)) for rows in (slice(0, first), slice(first, None)))  # type: ignore[return-value]
+
+    def _assert_compiled(self) -> None:
+        if self._compile_arguments is None:
+            raise RuntimeError("You must compile your model before training/testing. Use `model.compile(optimizer, loss)`.")
+
+    def evaluate(self, x: Any = None, y: Any = None, batch_size: int | None = None, verbose: int = 1, sample_weight: Any = None,
+                 steps: int | None = None, callbacks: Any = None, max_queue_size: int = 10, workers: int = 1,
+                 use_multiprocessing: bool = False) -> Any:
+        """The loss, or the loss and the metrics."""
+        self._assert_compiled()
+        run = self._run("test", x, y, sample_weight, None, batch_size, steps, verbose, workers=workers, use_multiprocessing=use_multiprocessing,
+                        max_queue_size=max_queue_size)
+        try:
+            return _one_or_all(iterate(run, callbacks))
+        finally:
+            run.source.close()
+
+    def predict(self, x: Any, batch_size: int | None = None, verbose: int = 0, steps: int | None = None, callbacks: Any = None,
+                max_queue_size: int = 10, workers: int = 1, use_multiprocessing: bool = False) -> Any:
+        """The outputs for all samples."""
+        run = self._run("predict", x, None, None, None, batch_size, steps, verbose, workers=workers, use_multiprocessing=use_multiprocessing,
+                        max_queue_size=max_queue_size)
+        try:
+            return _one_or_all(iterate(run, callbacks))
+        finally:
+            run.source.close()
+
+    def train_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None, class_weight: Any = None, reset_metrics: bool = True) -> Any:
+        """One step; the loss, or the loss and the metrics."""
+        return self._on_batch("train", x, y, sample_weight, class_weight, reset_metrics)
+
+    def test_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None, reset_metrics: bool = True) -> Any:
+        """The loss, or the loss and the metrics, of one batch."""
+        return self._on_batch("test", x, y, sample_weight, None, reset_metrics)
+
+    def _on_batch(self, mode: str, x: Any, y: Any, sample_weight: Any, class_weight: Any, reset_metrics: bool) -> Any:
+        self._assert_compiled()
+        xs, ys, weights = self._standardized(x, y, sample_weight, class_weight)
+        outputs = self._step_for(mode, weights)([*xs, *ys, *(weight for weight in weights if weight is not None)])
+        if reset_metrics:
+            self.reset_metrics()
+        return _one_or_all(outputs)
+
+    def predict_on_batch(self, x: Any) -> Any:
+        """The outputs for one batch."""
+        return _one_or_all(self._predict_function_for(x))
+
+    def _predict_function_for(self, x: Any) -> list[Any]:
+        xs, _, _ = self._standardized(x, training=False)
+        return self._predict_function()(xs)
+
+    # --- generators --------------------------------------------------------------------------------------------------
+
+    def fit_generator(self, generator: Any, steps_per_epoch: int | None = None, epochs: int = 1, verbose: int = 1, callbacks: Any = None,
+                      validation_data: Any = None, validation_steps: int | None = None, validation_freq: Any = 1, class_weight: Any = None,
+                      max_queue_size: int = 10, workers: int = 1, use_multiprocessing: bool = False, shuffle: bool = True,
+                      initial_epoch: int = 0) -> Any:
+        """Trains on batches that a generator or a Sequence gives."""
+        return self.fit(generator, steps_per_epoch=steps_per_epoch, epochs=epochs, verbose=verbose, callbacks=callbacks,
+                        validation_data=validation_data, validation_steps=validation_steps, validation_freq=validation_freq,
+                        class_weight=class_weight, max_queue_size=max_queue_size, workers=workers, use_multiprocessing=use_multiprocessing,
+                        shuffle=shuffle, initial_epoch=initial_epoch)
+
+    def evaluate_generator(self, generator: Any, steps: int | None = None, callbacks: Any = None, max_queue_size: int = 10, workers: int = 1,
+                           use_multiprocessing: bool = False, verbose: int = 0) -> Any:
+        """Evaluates on batches that a generator or a Sequence gives."""
+        return self.evaluate(generator, steps=steps, callbacks=callbacks, max_queue_size=max_queue_size, workers=workers,
+                             use_multiprocessing=use_multiprocessing, verbose=verbose)
+
+    def predict_generator(self, generator: Any, steps: int | None = None, callbacks: Any = None, max_queue_size: int = 10, workers: int = 1,
+                          use_multiprocessing: bool = False, verbose: int = 0) -> Any:
+        """The outputs for batches that a generator or a Sequence gives."""
+        return self.predict(generator, steps=steps, callbacks=callbacks, max_queue_size=max_queue_size, workers=workers,
+                            use_multiprocessing=use_multiprocessing, verbose=verbose)
+
+    # --- files -------------------------------------------------------------------------------------------------------
+
+    def save(self, filepath: str, overwrite: bool = True, include_optimizer: bool = True, save_format: str | None = None, signatures: Any = None,
+             options: Any = None) -> None:
+        """Saves the model, in HDF5 or as a SavedModel."""
+        saving.save_model(self, filepath, overwrite, include_optimizer, save_format, signatures, options)
+
+    def save_weights(self, filepath: str, overwrite: bool = True, save_format: str | None = None) -> None:
+        """Saves the weights, in HDF5 or as a checkpoint of TensorFlow."""
+        saving.save_weights(self, filepath, overwrite, save_format)
+
+    def load_weights(self, filepath: str, by_name: bool = False) -> Any:
+        """Loads weights, from HDF5 or a checkpoint of TensorFlow."""
+        return saving.load_weights(self, filepath, by_name)
+
+    def _check_has_weights(self) -> None:
+        """ValueError if a subclassed model has no variables yet."""
+        if not self.built and not self._is_graph_network:
+            raise ValueError(f"Unable to save the weights of {self.name}: they have not been created yet. Call the model on data first.")
+
+    def to_json(self, **kwargs: Any) -> str:
+        """The configuration, as JSON."""
+        return saving.to_json(self, **kwargs)
+
+    def to_yaml(self, **kwargs: Any) -> str:
+        """The configuration, as YAML."""
+        return saving.to_yaml(self, **kwargs)
+
+
+def _placeholder_for(value: Any, name: str) -> Any:
+    """A placeholder for batches like this one; floats get the default type."""
+    kind = dtypes.as_dtype(value.dtype)
+    kind = dtypes.as_dtype(settings.floatx()) if kind.is_floating else kind
+    rank = value.ndim if isinstance(value, np.ndarray) else value.shape.ndims
+    extents = value.shape if isinstance(value, np.ndarray) else value.shape.as_list()
+    return placeholder(kind, [None, *extents[1:]] if rank and rank > 1 else [None, 1], name=name)
+
+
+def _unpacked(element: Any, mode: str) -> tuple[Any, Any, Any]:
+    """(inputs, targets, weights) of what a generator or a dataset gave."""
+    if mode == "predict":
+        return (element[0] if isinstance(element, tuple) and len(element) in (2, 3) else element), None, None
+    if not isinstance(element, tuple):
+        raise ValueError(f"Output of generator should be a tuple `(x, y, sample_weight)` or `(x, y)`. Found: {element}")
+    if len(element) not in (1, 2, 3):
+        raise ValueError(f"Output of generator should be a tuple of 1 or 2 or 3 elements: (input,) or (input, target) or (input, target, "
+                         f"sample_weights). Found: {len(element)} elements.")
+    return (*element, *[None] * (3 - len(element)))  # type: ignore[return-value]
+
+
+def _unpacked_validation(data: Any) -> tuple[Any, Any, Any]:
+    if hasattr(data, "make_initializable_iterator") or hasattr(data, "__next__") or isinstance(data, Sequence):
+        return data, None, None
+    if not isinstance(data, (list, tuple)) or len(data) not in (1, 2, 3):
+        raise ValueError("When passing a `validation_data` argument, it must contain either 2 items (x_val, y_val), or 3 items (x_val, y_val, "
+                         "val_sample_weights), or alternatively it could be a dataset or a dataset or a dataset iterator. However we received "
+                         f"`validation_data={data}`")
+    return (*data, *[None] * (3 - len(data)))  # type: ignore[return-value]
+
+
+def _one_or_all(values: list[Any]) -> Any:
+    return values[0] if len(values) == 1 else values

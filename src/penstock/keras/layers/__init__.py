@@ -1,0 +1,1 @@
+"""The layers of ``tf.keras.layers`` that stand on those of ``penstock.layers``."""

@@ -1,0 +1,1 @@
+"""``tf.keras.metrics``: values that add up over batches."""

@@ -1,0 +1,232 @@
+"""Weights in TensorFlow's checkpoints: variables are named by the way to them through the attributes of objects.
+
+``layer_with_weights-0/kernel/.ATTRIBUTES/VARIABLE_VALUE`` is the attribute ``kernel`` of the first layer that has weights. The checkpoint also holds
+the graph of objects itself, by which TensorFlow finds variables again; it is followed here, too.
+"""
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from tensorboard.compat.proto.trackable_object_graph_pb2 import TrackableObjectGraph
+
+from penstock.checkpoint.bundle_writer import BundleWriter
+from penstock.checkpoint.checkpoint_state import update_checkpoint_state
+from penstock.checkpoint.contents import load_checkpoint
+from penstock.keras.optimizers.optimizer import OptimizerV2
+from penstock.layers.base import Layer
+from penstock.layers.sessions import assign_values, values_of
+from penstock.platform import logging
+from penstock.variables.variable import Variable
+
+GRAPH_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
+_VALUE = ".ATTRIBUTES/VARIABLE_VALUE"
+_HIDDEN = frozenset(["_layers", "_trainable_weights", "_non_trainable_weights", "_metrics", "_inbound_nodes", "_outbound_nodes"])
+
+
+class _Container:
+    """A list or a dictionary in an attribute: its elements have names, too."""
+
+    def __init__(self, value: Any) -> None:
+        self.items = list(value.items()) if isinstance(value, dict) else list(enumerate(value))
+
+
+def _tracked(value: Any) -> Any:
+    """The object that a checkpoint knows for an attribute's value; None if it knows none."""
+    if isinstance(value, (Variable, Layer)):
+        return value
+    if isinstance(value, (list, tuple, dict)) and value:
+        container = _Container(value)
+        if all(_tracked(item) is not None for _, item in container.items):
+            return container
+    return None
+
+
+def children(parent: Any) -> Iterator[tuple[str, Any]]:
+    """(local name, object) of all objects that one object holds."""
+    if isinstance(parent, _Container):
+        yield from ((str(key), _tracked(item)) for key, item in parent.items)
+    elif isinstance(parent, OptimizerV2):
+        yield "iter", parent.iterations
+        yield from ((name, value) for name, value in sorted(parent._hyper.items()) if isinstance(value, Variable))
+    elif isinstance(parent, Layer):
+        yield from _layer_children(parent)
+
+
+def _layer_children(parent: Any) -> Iterator[tuple[str, Any]]:
+    numbered = parent.__dict__.get("_layers") or []
+    with_weights = 0
+    for index, layer in enumerate(numbered):
+        if layer.weights:
+            yield f"layer_with_weights-{with_weights}", layer
+            with_weights += 1
+        yield f"layer-{index}", layer
+    held = {id(layer) for layer in numbered}
+    named: set[int] = set()
+    untracked = getattr(parent, "_untracked", _HIDDEN) | _HIDDEN
+    for name, value in list(parent.__dict__.items()):
+        tracked = None if name in untracked else _tracked(value)
+        if tracked is not None and id(tracked) not in held:
+            named.add(id(tracked))
+            yield name, tracked
+    for variable in parent._trainable_weights + parent._non_trainable_weights:
+        if id(variable) not in named:
+            yield variable.op.name.rpartition("/")[2], variable
+    optimizer = getattr(parent, "optimizer", None)
+    if isinstance(optimizer, OptimizerV2) and optimizer._weights:
+        yield "optimizer", optimizer
+
+
+def _walk(root: Any) -> tuple[list[Any], dict[int, str], TrackableObjectGraph]:
+    """(objects, {id: path}, graph), breadth first as TensorFlow goes."""
+    graph = TrackableObjectGraph()
+    objects, paths, numbers = [root], {id(root): ""}, {id(root): 0}
+    graph.nodes.add()
+    pending = deque([root])
+    while pending:
+        parent = pending.popleft()
+        for name, child in children(parent):
+            if id(child) not in numbers:
+                numbers[id(child)] = len(objects)
+                objects.append(child)
+                graph.nodes.add()
+                paths[id(child)] = f"{paths[id(parent)]}/{_escaped(name)}".lstrip("/")
+                pending.append(child)
+            graph.nodes[numbers[id(parent)]].children.add(node_id=numbers[id(child)], local_name=name)
+    return objects, paths, graph
+
+
+def _escaped(name: str) -> str:
+    """A slash separates names, and a full stop begins what is not a name."""
+    return name.replace(".", "..").replace("/", ".S")
+
+
+def _values(root: Any) -> tuple[dict[str, Any], TrackableObjectGraph]:
+    """{key: variable} of all variables below an object, slots of optimizers included."""
+    objects, paths, graph = _walk(root)
+    numbers = {id(each): index for index, each in enumerate(objects)}
+    variables: dict[str, Any] = {}
+
+    def add(index: int, variable: Any, key: str) -> None:
+        variables[key] = variable
+        graph.nodes[index].attributes.add(name="VARIABLE_VALUE", full_name=variable.op.name, checkpoint_key=key)
+
+    for index, each in enumerate(objects):
+        if isinstance(each, Variable):
+            add(index, each, f"{paths[id(each)]}/{_VALUE}")
+    for index, each in enumerate(objects):
+        for variable, name, slot in _slots(each) if isinstance(each, OptimizerV2) else ():
+            if id(variable) in numbers:
+                number = len(graph.nodes)
+                graph.nodes.add()
+                graph.nodes[index].slot_variables.add(original_variable_node_id=numbers[id(variable)], slot_name=name, slot_variable_node_id=number)
+                add(number, slot, f"{paths[id(variable)]}/.OPTIMIZER_SLOT/{paths[id(each)]}/{name}/{_VALUE}")
+    return variables, graph
+
+
+def _slots(optimizer: OptimizerV2) -> Iterator[tuple[Any, str, Any]]:
+    for name in optimizer.get_slot_names():
+        for variable, named in optimizer._slots.items():
+            if name in named:
+                yield variable, name, named[name]
+
+
+def save(root: Any, prefix: str) -> None:
+    """Writes the variables of a model as a checkpoint."""
+    variables, graph = _values(root)
+    folder = os.path.dirname(prefix)
+    if folder:
+        os.makedirs(folder, exist_ok=True)
+    with BundleWriter(prefix) as writer:
+        for key, value in zip(variables, values_of(list(variables.values()))):
+            writer.add(key, value)
+        writer.add(GRAPH_KEY, np.array(graph.SerializeToString(), dtype=object))
+    update_checkpoint_state(folder or ".", os.path.basename(prefix), [os.path.basename(prefix)])
+
+
+class LoadStatus:
+    """What ``load_weights`` returns for a checkpoint: which variables it did not find."""
+
+    def __init__(self, missing: list[str]) -> None:
+        self._missing = missing
+
+    def assert_consumed(self) -> LoadStatus:
+        """AssertionError unless each variable was found."""
+        if self._missing:
+            raise AssertionError(f"Unresolved object in checkpoint: {self._missing}")
+        return self
+
+    assert_existing_objects_matched = assert_nontrivial_match = assert_consumed
+
+    def expect_partial(self) -> LoadStatus:
+        """Itself."""
+        return self
+
+    def initialize_or_restore(self, session: Any = None) -> None:
+        """Nothing is left to do: values are loaded at once."""
+
+    run_restore_ops = initialize_or_restore
+
+
+def load(root: Any, prefix: str) -> LoadStatus:
+    """Gives the variables of a model the values of a checkpoint."""
+    reader = load_checkpoint(prefix)
+    if not reader.has_tensor(GRAPH_KEY):
+        return _load_by_name(root, reader)
+    graph = TrackableObjectGraph()
+    graph.ParseFromString(bytes(np.asarray(reader.get_tensor(GRAPH_KEY)).item()))
+    matched = _matched(root, graph)
+    pairs, missing = [], []
+    for each, node in matched:
+        if isinstance(each, Variable):
+            keys = [attribute.checkpoint_key for attribute in graph.nodes[node].attributes if attribute.name == "VARIABLE_VALUE"]
+            if keys:
+                pairs.append((each, reader.get_tensor(keys[0])))
+            else:
+                missing.append(each.name)
+    pairs += _matched_slots(matched, graph, reader)
+    found = {id(variable) for variable, _ in pairs}
+    missing += [variable.name for variable in root.weights if id(variable) not in found]
+    if missing:
+        logging.warning("Weights that the checkpoint %s does not have: %s", prefix, missing)
+    assign_values(pairs)
+    return LoadStatus(missing)
+
+
+def _matched(root: Any, graph: TrackableObjectGraph) -> list[tuple[Any, int]]:
+    """(object, its number in the checkpoint's graph), followed from the root by local names."""
+    found, pending, seen = [], deque([(root, 0)]), {id(root)}
+    while pending:
+        each, node = pending.popleft()
+        found.append((each, node))
+        named = {child.local_name: child.node_id for child in graph.nodes[node].children}
+        for name, child in children(each):
+            if name in named and id(child) not in seen:
+                seen.add(id(child))
+                pending.append((child, named[name]))
+    return found
+
+
+def _matched_slots(matched: list[tuple[Any, int]], graph: TrackableObjectGraph, reader: Any) -> list[tuple[Any, Any]]:
+    numbers = {id(each): node for each, node in matched}
+    pairs = []
+    for optimizer, node in matched:
+        if isinstance(optimizer, OptimizerV2):
+            saved = {(slot.original_variable_node_id, slot.slot_name): slot.slot_variable_node_id for slot in graph.nodes[node].slot_variables}
+            for variable, name, slot in _slots(optimizer):
+                number = saved.get((numbers.get(id(variable), -1), name))
+                if number is not None:
+                    pairs.append((slot, reader.get_tensor(graph.nodes[number].attributes[0].checkpoint_key)))
+    return pairs
+
+
+def _load_by_name(root: Any, reader: Any) -> LoadStatus:
+    """From a checkpoint of ``tf.train.Saver``, which names variables as the graph does."""
+    stored = reader.get_variable_to_shape_map()
+    pairs = [(variable, reader.get_tensor(variable.op.name)) for variable in root.weights if variable.op.name in stored]
+    assign_values(pairs)
+    found = {id(variable) for variable, _ in pairs}
+    return LoadStatus([variable.name for variable in root.weights if id(variable) not in found])
