@@ -256,7 +256,8 @@ _CLASSES = (MeanSquaredError, MeanAbsoluteError, MeanAbsolutePercentageError, Me
             Poisson, LogCosh, KLDivergence, BinaryCrossentropy, CategoricalCrossentropy, SparseCategoricalCrossentropy, Huber, CosineSimilarity)
 _SHORT = {"mse": mean_squared_error, "mae": mean_absolute_error, "mape": mean_absolute_percentage_error, "msle": mean_squared_logarithmic_error,
           "kld": kullback_leibler_divergence}
-OBJECTS: dict[str, Any] = {**{each.__name__: each for each in (*_FUNCTIONS, *_CLASSES)}, **_SHORT, **{name.upper(): fn for name, fn in _SHORT.items()},
+OBJECTS: dict[str, Any] = {**{each.__name__: each for each in (*_FUNCTIONS, *_CLASSES)}, **_SHORT,
+                           **{name.upper(): function for name, function in _SHORT.items()},
                            "cosine_similarity": cosine_proximity}
 
 

@@ -44,7 +44,8 @@ def _clone_chain(model: Any, input_tensors: Any, make: Callable[[Any], Any]) -> 
 
 def _clone_graph(model: Any, input_tensors: Any, make: Callable[[Any], Any]) -> Any:
     if input_tensors is None:
-        inputs = [Input(batch_shape=layer._batch_input_shape, dtype=layer.dtype, sparse=layer.sparse, name=layer.name) for layer in model._input_layers]
+        inputs = [Input(batch_shape=layer._batch_input_shape, dtype=layer.dtype, sparse=layer.sparse, name=layer.name)
+                  for layer in model._input_layers]
     else:
         inputs = [tensor if history_of(tensor) is not None else Input(tensor=tensor, name=f"input_wrapper_for_{name}")
                   for tensor, name in zip(nest.flatten(input_tensors), model.input_names)]

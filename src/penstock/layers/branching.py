@@ -46,6 +46,11 @@ def learning_phase() -> Any:
     return phases[0]
 
 
+def phase_state() -> list[Any]:
+    """The phase of the default graph, in a list that may be changed; empty while nothing has asked for it."""
+    return default_graph().get_collection_ref(_KEY)
+
+
 def is_learning_phase(value: Any) -> bool:
     """Whether ``value`` is the placeholder that ``learning_phase`` gives."""
     return isinstance(value, Tensor) and any(value is phase for phase in default_graph().get_collection_ref(_KEY))

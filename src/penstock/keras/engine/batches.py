@@ -89,7 +89,8 @@ def _dense(array: Any) -> Any:
 class CallSource(Source):
     """What a function gives, call by call, for a number of steps: values of tensors, or elements of a dataset."""
 
-    def __init__(self, fetch: Callable[[], Any], prepare: Callable[[Any], Sequence[Any]], steps: int | None, restart: Callable[[], None] | None) -> None:
+    def __init__(self, fetch: Callable[[], Any], prepare: Callable[[Any], Sequence[Any]], steps: int | None,
+                 restart: Callable[[], None] | None) -> None:
         self._fetch, self._prepare, self.steps, self._restart = fetch, prepare, steps, restart
         self._known = steps is not None
         self.ran_out = False
@@ -184,8 +185,8 @@ def tensor_source(tensors: Any, prepare: Callable[[Any], Sequence[Any]], steps: 
 class GeneratorSource(Source):
     """What a generator or a Sequence gives, fetched by worker threads or processes."""
 
-    def __init__(self, generator: Any, prepare: Callable[[Any], Sequence[Any]], steps: int | None, workers: int = 1, use_multiprocessing: bool = False,
-                 max_queue_size: int = 10, shuffle: bool = False) -> None:
+    def __init__(self, generator: Any, prepare: Callable[[Any], Sequence[Any]], steps: int | None, workers: int = 1,
+                 use_multiprocessing: bool = False, max_queue_size: int = 10, shuffle: bool = False) -> None:
         self._prepare, self.steps, self._sequence = prepare, steps, isinstance(generator, KerasSequence)
         if self.steps is None:
             if not self._sequence:

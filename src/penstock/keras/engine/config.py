@@ -145,7 +145,8 @@ def rebuild(config: dict[str, Any], custom_objects: Any = None) -> tuple[Any, An
             while nodes and builder.call(layer, nodes[0]):
                 nodes.pop(0)
         if before == sum(len(nodes) for _, nodes in pending):
-            raise ValueError(f"The configuration is not complete: {[layer.name for layer, nodes in pending if nodes]} need tensors that no layer gives.")
+            waiting = [layer.name for layer, nodes in pending if nodes]
+            raise ValueError(f"The configuration is not complete: {waiting} need tensors that no layer gives.")
 
     def ends(nested: Any) -> Any:
         tensors = nest.map_structure(lambda leaf: builder.tensor(leaf.value), _wrapped(nested))

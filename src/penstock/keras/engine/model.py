@@ -29,7 +29,7 @@ class Model(Network):
     """``tf.keras.Model``: of inputs and outputs, or a subclass that defines ``call``."""
 
     _untracked = Network._untracked | {"_compiled", "_compile_arguments", "optimizer", "history", "loss", "_feed_inputs", "_predict_step",
-                                       "loss_functions", "_collected_trainable_weights", "_nested_inputs", "_nested_outputs", "_extra_outputs", "callback_model"}
+                                       "_collected_trainable_weights", "_nested_inputs", "_nested_outputs", "_extra_outputs", "callback_model"}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._compiled: Compiled | None = None

@@ -1,14 +1,14 @@
 """Recurrent cells: one step of SimpleRNN, GRU, LSTM and the LSTM with peepholes.
 
-A cell is a layer whose ``call(inputs, states)`` returns an output and new states. Gates stand side by side in one kernel; without dropout, one product
-computes all of them.
+A cell is a layer whose ``call(inputs, states)`` returns an output and new states. Gates stand side by side in one kernel; without dropout, one
+product computes all of them.
 """
 from __future__ import annotations
 
 from typing import Any
 
-from penstock.graph.shape import TensorShape
 from penstock.graph import nest
+from penstock.graph.shape import TensorShape
 from penstock.layers import activations, initializers
 from penstock.layers.base import Layer
 from penstock.layers.branching import learning_phase, smart_cond
@@ -242,7 +242,7 @@ class LSTMCell(Cell):
         masks = self.get_dropout_mask_for_cell(inputs, training, count=4)
         recurrent_masks = self.get_recurrent_dropout_mask_for_cell(before, training, count=4)
         separate = self.implementation == 1 and (masks is not None or recurrent_masks is not None)
-        gates = self._separate_gates(inputs, before, masks, recurrent_masks) if separate else self._joint_gates(inputs, before, masks, recurrent_masks)
+        gates = (self._separate_gates if separate else self._joint_gates)(inputs, before, masks, recurrent_masks)
         h, c = self._outputs(gates, carry)
         return h, [h, c]
 

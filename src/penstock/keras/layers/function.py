@@ -67,8 +67,8 @@ class Lambda(Layer):
     def get_config(self) -> dict[str, Any]:
         """What it takes to make the layer again; functions as byte code."""
         config = super().get_config()
-        for key, module, value, raw in (("function", "module", self.function, False), ("output_shape", "output_shape_module", self._output_shape, True),
-                                        ("mask", "mask_module", self.mask, False)):
+        for key, module, value, raw in (("function", "module", self.function, False), ("mask", "mask_module", self.mask, False),
+                                        ("output_shape", "output_shape_module", self._output_shape, True)):
             if key != "mask" or value is not None:
                 config[key], config[f"{key}_type"], config[module] = _described(value, raw)
         config["arguments"] = self.arguments

@@ -99,7 +99,8 @@ class RNN(Layer):
         variables = nest.flatten(self.states)
         values = [np.zeros(variable.shape.as_list()) for variable in variables] if states is None else [np.asarray(v) for v in nest.flatten(states)]
         if len(values) != len(variables):
-            raise ValueError(f"Layer {self.name} expects {len(variables)} states, but it received {len(values)} state values. Input received: {states}")
+            raise ValueError(f"Layer {self.name} expects {len(variables)} states, but it received {len(values)} state values. Input received: "
+                             f"{states}")
         for index, (variable, value) in enumerate(zip(variables, values)):
             if tuple(variable.shape.as_list()) != value.shape:
                 raise ValueError(f"State {index} is incompatible with layer {self.name}: expected shape={tuple(variable.shape.as_list())}, found "

@@ -76,7 +76,8 @@ class StackedRNNCells(Layer):
         for cell, own in zip(self.cells, nested):
             own = own if nest.is_nested(own) else [own]
             takes = call_arguments(cell.call)
-            given = {name: value for name, value in {**kwargs, "constants": constants}.items() if takes.expects(name) and (name != "constants" or value)}
+            offered = {**kwargs, **({"constants": constants} if constants else {})}
+            given = {name: value for name, value in offered.items() if takes.expects(name)}
             inputs, own = cell.call(inputs, own, **given)
             new_states.append(own)
         return inputs, nest.pack_sequence_as(sizes, nest.flatten(new_states))

@@ -21,7 +21,8 @@ def converted_weights(layer: Any, values: Values, keras_version: str = "2", back
     if kind in ("Model", "Sequential"):
         return _nested(layer, values, keras_version, backend)
     if keras_version.startswith("1"):
-        raise ValueError(f"The weights of layer {layer.name} were written by Keras 1, whose files are not supported. Load and save them with Keras 2.")
+        raise ValueError(f"The weights of layer {layer.name} were written by Keras 1, whose files are not supported. Load and save them "
+                         "with Keras 2.")
     if backend == "theano" and kind in ("Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose", "ConvLSTM2D"):
         values = [_flipped(values[0]), *(values[1:] if kind != "ConvLSTM2D" else [_flipped(values[1]), *values[2:]])]
     if kind in ("LSTM", "CuDNNLSTM") and len(values) == 3:

@@ -27,8 +27,8 @@ def save_model(model: Any, filepath: Any, overwrite: bool = True, include_optimi
         raise ValueError(f'Unknown format "{save_format}". Was expecting one of {{"tf", "h5"}}.')
     if hdf5.is_hdf5(filepath) or save_format not in ("tf", "tensorflow"):
         if not model._is_graph_network and type(model).__name__ != "Sequential":
-            raise NotImplementedError("Saving the model to HDF5 format requires the model to be a Functional model or a Sequential model. It does not "
-                                      "work for subclassed models, because such models are defined via the body of a Python method, which isn't "
+            raise NotImplementedError("Saving the model to HDF5 format requires the model to be a Functional model or a Sequential model. It does "
+                                      "not work for subclassed models, because such models are defined via the body of a Python method, which isn't "
                                       "safely serializable. Consider saving to the Tensorflow SavedModel format (by setting save_format=\"tf\") or "
                                       "using `save_weights`.")
         if not isinstance(filepath, (str, os.PathLike)) or _may_overwrite(os.fspath(filepath), overwrite):

@@ -1,7 +1,7 @@
 """Models as SavedModels: a graph for serving, the weights, and the configuration in ``assets/saved_model.json``.
 
 ``variables/variables`` holds the weights under the names of the graph, for serving; ``variables/keras`` under their ways through the layers, with
-the state of the optimizer. SavedModels of ``tf.keras.experimental.export_saved_model`` of TensorFlow have the latter only, as ``variables/variables``.
+the state of the optimizer. SavedModels that TensorFlow's ``export_saved_model`` wrote have the latter only, as ``variables/variables``.
 """
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ def load_function(dumped: Any, names: dict[str, Any]) -> Callable[..., Any]:
         if not isinstance(loaded, CodeType):
             raise ValueError("not code")
     except (ValueError, TypeError, EOFError) as error:
-        raise ValueError(f"The code of this Lambda layer was written by another version of Python than {sys.version.split()[0]}, which cannot read it. "
-                         "Make the model from its source, and load its weights alone.") from error
+        raise ValueError(f"The code of this Lambda layer was written by another version of Python than {sys.version.split()[0]}, which cannot read "
+                         "it. Make the model from its source, and load its weights alone.") from error
     cells = None if closure is None else tuple(_cell(value) for value in closure)
     return FunctionType(loaded, names, loaded.co_name, tuple(defaults) if isinstance(defaults, list) else defaults, cells)
 

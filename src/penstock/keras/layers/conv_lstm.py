@@ -1,0 +1,161 @@
+"""ConvLSTM2D: an LSTM over sequences of images, whose products are convolutions."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penstock.graph.shape import TensorShape
+from penstock.keras.backend.convolutions import bias_add, conv2d
+from penstock.keras.layers.cells import LSTMCell
+from penstock.keras.layers.rnn import RNN
+from penstock.layers import activations, regularizers
+from penstock.layers.base import Layer
+from penstock.layers.input_spec import InputSpec
+from penstock.layers.options import (
+    add_weight,
+    input_channels,
+    normalize_data_format,
+    normalize_padding,
+    normalize_tuple,
+    output_length,
+    weight_config,
+    windowed_shape,
+)
+from penstock.layers.sessions import assign_values, track_variable
+from penstock.ops.array.fill import zeros, zeros_like
+from penstock.ops.array.pack import split
+from penstock.ops.math.reduce import reduce_sum
+from penstock.variables.variable import Variable
+
+_WINDOW = ("kernel_size", "strides", "padding", "data_format", "dilation_rate")
+
+
+class ConvLSTM2DCell(LSTMCell):
+    """One step: gates are images."""
+
+    def __init__(self, filters: int, kernel_size: Any, strides: Any = (1, 1), padding: str = "valid", data_format: str | None = None,
+                 dilation_rate: Any = (1, 1), **kwargs: Any) -> None:
+        super().__init__(filters, **kwargs)
+        self.filters, self.kernel_size, self.strides = filters, normalize_tuple(kernel_size, 2, "kernel_size"), normalize_tuple(strides, 2, "strides")
+        self.padding, self.data_format = normalize_padding(padding), normalize_data_format(data_format)
+        self.dilation_rate, self.state_size = normalize_tuple(dilation_rate, 2, "dilation_rate"), (filters, filters)
+
+    def build(self, input_shape: Any) -> None:
+        """The kernels of all gates, and the bias."""
+        self.kernel_shape = (*self.kernel_size, input_channels(self, input_shape), self.filters * 4)
+        self.kernel = add_weight(self, "kernel", self.kernel_shape)
+        self.recurrent_kernel = add_weight(self, "recurrent_kernel", (*self.kernel_size, self.filters, self.filters * 4), "recurrent")
+        self.bias = self._add_bias() if self.use_bias else None
+        self.built = True
+
+    def _input_conv(self, x: Any, kernel: Any, bias: Any = None) -> Any:
+        outputs = conv2d(x, kernel, strides=self.strides, padding=self.padding, data_format=self.data_format, dilation_rate=self.dilation_rate)
+        return outputs if bias is None else bias_add(outputs, bias, data_format=self.data_format)
+
+    def _joint_gates(self, x: Any, h: Any, masks: Any, recurrent_masks: Any) -> list[Any]:
+        return self._separate_gates(x, h, masks, recurrent_masks)
+
+    def _separate_gates(self, x: Any, h: Any, masks: Any, recurrent_masks: Any) -> list[Any]:
+        kernels, recurrent = split(self.kernel, 4, axis=3), split(self.recurrent_kernel, 4, axis=3)
+        biases = [None] * 4 if self.bias is None else split(self.bias, 4)
+        gates = []
+        for index in range(4):
+            given = self._input_conv(x if masks is None else x * masks[index], kernels[index], biases[index])
+            kept = conv2d(h if recurrent_masks is None else h * recurrent_masks[index], recurrent[index], strides=(1, 1), padding="same",
+                          data_format=self.data_format)
+            gates.append(given + kept)
+        return gates
+
+
+class ConvLSTM2D(RNN):
+    """``tf.keras.layers.ConvLSTM2D``."""
+
+    def __init__(self, filters: int, kernel_size: Any, strides: Any = (1, 1), padding: str = "valid", data_format: str | None = None,
+                 dilation_rate: Any = (1, 1), activation: Any = "tanh", recurrent_activation: Any = "hard_sigmoid", use_bias: bool = True,
+                 kernel_initializer: Any = "glorot_uniform", recurrent_initializer: Any = "orthogonal", bias_initializer: Any = "zeros",
+                 unit_forget_bias: bool = True, kernel_regularizer: Any = None, recurrent_regularizer: Any = None, bias_regularizer: Any = None,
+                 activity_regularizer: Any = None, kernel_constraint: Any = None, recurrent_constraint: Any = None, bias_constraint: Any = None,
+                 return_sequences: bool = False, go_backwards: bool = False, stateful: bool = False, dropout: float = 0.0,
+                 recurrent_dropout: float = 0.0, **kwargs: Any) -> None:
+        cell = ConvLSTM2DCell(filters, kernel_size, strides, padding, data_format, dilation_rate, activation=activation,
+                              recurrent_activation=recurrent_activation, use_bias=use_bias, kernel_initializer=kernel_initializer,
+                              recurrent_initializer=recurrent_initializer, bias_initializer=bias_initializer, unit_forget_bias=unit_forget_bias,
+                              kernel_regularizer=kernel_regularizer, recurrent_regularizer=recurrent_regularizer, bias_regularizer=bias_regularizer,
+                              kernel_constraint=kernel_constraint, recurrent_constraint=recurrent_constraint, bias_constraint=bias_constraint,
+                              dropout=dropout, recurrent_dropout=recurrent_dropout, dtype=kwargs.get("dtype"))
+        super().__init__(cell, return_sequences=return_sequences, go_backwards=go_backwards, stateful=stateful, **kwargs)
+        self.activity_regularizer = regularizers.get(activity_regularizer)
+        self.input_spec = [InputSpec(ndim=5)]
+
+    def __getattr__(self, name: str) -> Any:
+        if "cell" in self.__dict__ and name in (*_WINDOW, "filters", "activation", "recurrent_activation", "use_bias", "kernel_initializer",
+                                                "recurrent_initializer", "bias_initializer", "unit_forget_bias", "dropout", "recurrent_dropout"):
+            return getattr(self.cell, name)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def build(self, input_shape: Any) -> None:
+        """Builds the cell, for one image."""
+        extents = TensorShape(input_shape[0] if isinstance(input_shape, list) else input_shape).as_list()
+        self.input_spec = [InputSpec(shape=(extents[0] if self.stateful else None, None, *extents[2:5]))]
+        self.cell.build((extents[0], *extents[2:]))
+        self.cell.built = True
+        if self.state_spec is None:
+            channels = self.cell.filters
+            spec = (None, channels, None, None) if self.cell.data_format == "channels_first" else (None, None, None, channels)
+            self.state_spec = [InputSpec(shape=spec)] * 2
+        if self.stateful:
+            self.reset_states()
+        self.built = True
+
+    def _image_shape(self, input_shape: Any) -> TensorShape:
+        """The shape of one output."""
+        extents = TensorShape(input_shape).as_list()
+        cell = self.cell
+        return windowed_shape([extents[0], *extents[2:]], cell.data_format,
+                              lambda axis, length: output_length(length, cell.kernel_size[axis], cell.padding, cell.strides[axis],
+                                                                 cell.dilation_rate[axis]), cell.filters)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """The shapes of the outputs, and of the states if they are returned."""
+        input_shape = input_shape[0] if isinstance(input_shape, list) else input_shape
+        image = self._image_shape(input_shape).as_list()
+        steps = TensorShape(input_shape).as_list()[1]
+        output = TensorShape([image[0], steps, *image[1:]] if self.return_sequences else image)
+        return [output, TensorShape(image), TensorShape(image)] if self.return_state else output
+
+    def get_initial_state(self, inputs: Any) -> list[Any]:
+        """Zeros of the size of the outputs."""
+        shape = (*self.cell.kernel_shape[:-1], self.cell.filters)
+        state = self.cell._input_conv(reduce_sum(zeros_like(inputs), axis=1), zeros(shape))
+        return [state, state]
+
+    def reset_states(self, states: Any = None) -> None:
+        """Sets the states of a stateful layer, to zeros if no others are given."""
+        if not self.stateful:
+            raise AttributeError("Layer must be stateful.")
+        image = self._image_shape(self.input_spec[0].shape).as_list()
+        if None in image:
+            raise ValueError("If a RNN is stateful, it needs to know its batch size. Specify the batch size of your input tensors, and the number of "
+                             "rows and columns.")
+        if self._states is None:
+            self._states = [Variable(zeros(image), trainable=False, use_resource=True) for _ in range(2)]
+            for variable in self._states:
+                track_variable(variable)
+            return
+        assign_values(list(zip(self._states, [np.zeros(image)] * 2 if states is None else states)))
+
+    def get_config(self) -> dict[str, Any]:
+        """What it takes to make the layer again."""
+        cell = self.cell
+        config = {**Layer.get_config(self), **self._sequence_config(), **{name: getattr(cell, name) for name in ("filters", *_WINDOW)},
+                  "activation": activations.serialize(cell.activation), "recurrent_activation": activations.serialize(cell.recurrent_activation),
+                  "use_bias": cell.use_bias, **weight_config(cell, "kernel", "recurrent", "bias"), "unit_forget_bias": cell.unit_forget_bias,
+                  "activity_regularizer": regularizers.serialize(self.activity_regularizer), "dropout": cell.dropout,
+                  "recurrent_dropout": cell.recurrent_dropout}
+        return config
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+        """The layer that ``get_config`` describes."""
+        return cls(**config)
