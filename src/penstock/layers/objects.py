@@ -2,24 +2,33 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any
 
 _custom_objects: dict[str, Any] = {}
 
 
-@contextmanager
-def custom_object_scope(*objects: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """``tf.keras.utils.custom_object_scope``: inside, names in configurations may also mean these objects."""
-    before = dict(_custom_objects)
-    for each in objects:
-        _custom_objects.update(each)
-    try:
-        yield _custom_objects
-    finally:
+class CustomObjectScope:
+    """``tf.keras.utils.CustomObjectScope``: inside, names in configurations may also mean these objects."""
+
+    def __init__(self, *args: Mapping[str, Any]) -> None:
+        self.custom_objects = args
+        self._before: dict[str, Any] = {}
+
+    def __enter__(self) -> CustomObjectScope:
+        self._before = dict(_custom_objects)
+        for each in self.custom_objects:
+            _custom_objects.update(each)
+        return self
+
+    def __exit__(self, *error: object) -> None:
         _custom_objects.clear()
-        _custom_objects.update(before)
+        _custom_objects.update(self._before)
+
+
+def custom_object_scope(*args: Mapping[str, Any]) -> CustomObjectScope:
+    """``tf.keras.utils.custom_object_scope``: inside, names in configurations may also mean these objects."""
+    return CustomObjectScope(*args)
 
 
 def get_custom_objects() -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 from penstock.layers.dense import Dropout
 from penstock.layers.input_spec import InputSpec
 from penstock.layers.options import normalize_data_format
+from penstock.ops.array.pack import stack
 from penstock.ops.array.shape_ops import shape
 
 
@@ -18,7 +19,7 @@ class SpatialDropout1D(Dropout):
 
     def _get_noise_shape(self, inputs: Any) -> Any:
         extents = shape(inputs)
-        return (extents[0], 1, extents[2])
+        return stack([extents[0], 1, extents[2]])
 
 
 class _Images(Dropout):
@@ -30,7 +31,7 @@ class _Images(Dropout):
 
     def _get_noise_shape(self, inputs: Any) -> Any:
         extents, ones = shape(inputs), (1,) * self.rank
-        return (extents[0], extents[1], *ones) if self.data_format == "channels_first" else (extents[0], *ones, extents[self.rank + 1])
+        return stack([extents[0], extents[1], *ones] if self.data_format == "channels_first" else [extents[0], *ones, extents[self.rank + 1]])
 
 
 class SpatialDropout2D(_Images):
