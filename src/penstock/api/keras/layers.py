@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from penstock.api._table import publish
-from penstock.keras.engine.layer_classes import MODULES
+from penstock.keras.layer_classes import MODULES
 
 _ALIASES = {
     "penstock.layers.conv": "Convolution1D=Conv1D Convolution2D=Conv2D Convolution3D=Conv3D",
@@ -15,7 +15,7 @@ _ALIASES = {
     "penstock.keras.layers.merge": "add average concatenate dot maximum minimum multiply subtract",
     "penstock.keras.layers.cells": "AbstractRNNCell",
     "penstock.keras.engine.input_layer": "Input",
-    "penstock.keras.engine.layer_classes": "deserialize serialize",
+    "penstock.keras.layer_classes": "deserialize serialize",
     "penstock.layers.base": "Layer",
     "penstock.layers.input_spec": "InputSpec",
 }

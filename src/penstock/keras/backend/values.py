@@ -12,7 +12,7 @@ from penstock.graph import dtypes, nest, scopes
 from penstock.graph.composite import SparseTensor
 from penstock.graph.graph import default_graph, reset_default_graph
 from penstock.graph.node import Tensor
-from penstock.keras.engine.steps import Step
+from penstock.keras.backend.steps import Step
 from penstock.layers import settings
 from penstock.layers.naming import name_counts
 from penstock.layers.sessions import assign_values, forget_session, initialized_session, track_variable, values_of

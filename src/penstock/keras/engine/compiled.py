@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from penstock.graph.scopes import name_scope
+from penstock.keras.backend.steps import Step
 from penstock.keras.engine.endpoints import Endpoint, loss_functions, metric_object, metrics_per_output, per_output
-from penstock.keras.engine.steps import Step
 from penstock.keras.metrics.base import Metric
 from penstock.layers.branching import learning_phase
 from penstock.layers.sessions import initialized_session

@@ -12,8 +12,8 @@ import numpy as np
 from penstock.graph import nest
 from penstock.graph.node import Tensor
 from penstock.graph.shape import TensorShape
-from penstock.keras.engine.layer_classes import deserialize
 from penstock.keras.engine.topology import node_key
+from penstock.keras.layer_classes import deserialize
 from penstock.layers import settings
 from penstock.layers.nodes import history_of
 from penstock.layers.sessions import initialized_session

@@ -9,12 +9,12 @@ import numpy as np
 from penstock.graph import dtypes, nest
 from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
+from penstock.keras.backend.steps import Step
 from penstock.keras.engine import standardize
 from penstock.keras.engine.batches import ArraySource, GeneratorSource, Source, dataset_source, tensor_source
 from penstock.keras.engine.compiled import Compiled
 from penstock.keras.engine.loop import Run, Validation, iterate, train
 from penstock.keras.engine.network import Network
-from penstock.keras.engine.steps import Step
 from penstock.keras.optimizers import registry as optimizers
 from penstock.keras.saving import entry as saving
 from penstock.keras.utils.data import Sequence

@@ -6,8 +6,8 @@ from typing import Any
 
 from penstock.graph import nest
 from penstock.keras.engine.input_layer import Input, InputLayer
-from penstock.keras.engine.layer_classes import deserialize
 from penstock.keras.engine.model import Model
+from penstock.keras.layer_classes import deserialize
 from penstock.layers.base import Layer
 from penstock.layers.calls import call_arguments
 from penstock.layers.nodes import history_of

@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape
-from penstock.keras.engine.layer_classes import deserialize
+from penstock.keras.layer_classes import deserialize
 from penstock.keras.layers.rnn import standardize_args
 from penstock.keras.layers.wrappers import Wrapper
 from penstock.layers.base import Layer

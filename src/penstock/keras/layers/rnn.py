@@ -8,7 +8,7 @@ import numpy as np
 from penstock.graph import nest
 from penstock.graph.shape import TensorShape
 from penstock.keras.backend.recurrence import rnn
-from penstock.keras.engine.layer_classes import deserialize
+from penstock.keras.layer_classes import deserialize
 from penstock.keras.layers.cells import zero_state
 from penstock.keras.layers.stacked import StackedRNNCells, is_multiple, output_size
 from penstock.layers import settings

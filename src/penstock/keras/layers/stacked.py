@@ -5,7 +5,7 @@ from typing import Any
 
 from penstock.graph import nest
 from penstock.graph.shape import TensorShape, as_shape
-from penstock.keras.engine.layer_classes import deserialize
+from penstock.keras.layer_classes import deserialize
 from penstock.keras.layers.cells import initial_state
 from penstock.layers.base import Layer
 from penstock.layers.calls import call_arguments

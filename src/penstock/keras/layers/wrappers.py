@@ -5,7 +5,7 @@ from typing import Any
 
 from penstock.graph.shape import TensorShape
 from penstock.keras.backend.recurrence import rnn
-from penstock.keras.engine.layer_classes import deserialize
+from penstock.keras.layer_classes import deserialize
 from penstock.layers.base import Layer
 from penstock.layers.calls import call_arguments
 from penstock.layers.input_spec import InputSpec

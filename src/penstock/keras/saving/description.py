@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.graph import nest
 from penstock.keras import losses
-from penstock.keras.engine.layer_classes import deserialize
+from penstock.keras.layer_classes import deserialize
 from penstock.keras.metrics import registry as metrics
 from penstock.keras.optimizers import registry as optimizers
 from penstock.keras.saving.json_values import plain
