@@ -12,10 +12,11 @@ from google.protobuf import json_format
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 from tensorboard.compat.proto.node_def_pb2 import NodeDef
 
-from penstock.graph import nest
+from penstock.graph import dtypes, nest
 from penstock.graph.graph import default_graph
 from penstock.graph.graph_def import import_graph_def
 from penstock.graph.node import Tensor
+from penstock.graph.opdef import lookup
 from penstock.keras.metrics.means import Mean
 from penstock.layers.base import Layer
 from penstock.layers.effects import metric_adders
@@ -42,7 +43,7 @@ class TensorFlowOpLayer(Layer):
         """The operation, on these inputs and the constants."""
         tensors = list(nest.flatten(inputs))
         for index, value in sorted(self.constants.items()):
-            tensors.insert(index, value if isinstance(value, Tensor) else constant(np.asarray(value)))
+            tensors.insert(index, value if isinstance(value, Tensor) else constant(value, _input_type(self.node_def, index)))
         node = NodeDef()
         node.CopyFrom(self.node_def)
         node.name = default_graph().unique_name(node.name, mark_as_used=False)
@@ -57,6 +58,14 @@ class TensorFlowOpLayer(Layer):
         """What it takes to make the layer again."""
         return {**super().get_config(), "name": self.name[len(_PREFIX):], "node_def": json_format.MessageToDict(self.node_def),
                 "constants": {index: np.asarray(value).tolist() for index, value in self.constants.items()}}
+
+
+def _input_type(node: NodeDef, index: int) -> Any:
+    """The type of an input of a node, where its attributes tell; lists in configurations have forgotten theirs."""
+    definition = lookup(node.op)
+    types = [arg.dtype or (dtypes.as_dtype(node.attr[arg.type_attr].type) if arg.type_attr else None)
+             for arg in definition.inputs for _ in range(node.attr[arg.number_attr].i if arg.number_attr else 1)]
+    return types[index] if index < len(types) else None
 
 
 class AddLoss(Layer):
