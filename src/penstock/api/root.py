@@ -171,6 +171,7 @@ TABLE = {
     "penstock.imperative.context": "executing_eagerly enable_eager_execution disable_eager_execution",
     "penstock.imperative.tape": "GradientTape",
     "penstock.imperative.function": "function",
+    "penstock.imperative.py_function": "py_function",
     "penstock.api.behavior": "enable_v2_behavior disable_v2_behavior "
                              "enable_control_flow_v2 disable_control_flow_v2 control_flow_v2_enabled enable_v2_tensorshape "
                              "disable_v2_tensorshape enable_tensor_equality disable_tensor_equality load_op_library load_library "

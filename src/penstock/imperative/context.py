@@ -20,24 +20,29 @@ def enable_eager_execution(config: Any = None, device_policy: Any = None, execut
 
     To be called at the start of a program. Calling it again does nothing. ``device_policy`` changes nothing: values are in the host's memory.
     """
-    global _eager
     if config is not None and not isinstance(config, ConfigProto):
         raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
     if device_policy not in (None, *range(4)):
         raise ValueError("device_policy must be one of None, tf.contrib.eager.DEVICE_PLACEMENT_*")
     if execution_mode not in (None, SYNC, ASYNC):
         raise ValueError("execution_mode must be one of None, tf.contrib.eager.SYNC, tf.contrib.eager.ASYNC")
-    if _eager is None:
-        if has_global_graph():
-            raise ValueError("tf.enable_eager_execution must be called at program startup.")
-        _eager = EagerGraph(Runner(config, sync=os.environ.get("PENSTOCK_EAGER") == "sync"))
-    set_global_graph(_eager)
+    if _eager is None and has_global_graph():
+        raise ValueError("tf.enable_eager_execution must be called at program startup.")
+    set_global_graph(ensure_eager_graph(config))
 
 
 def disable_eager_execution() -> None:
     """``tf.disable_eager_execution``: back to graphs, for values that are made from now on."""
     if _eager is not None:
         set_global_graph(Graph())
+
+
+def ensure_eager_graph(config: Any = None) -> EagerGraph:
+    """The graph of imperative style, made when it is first asked for."""
+    global _eager
+    if _eager is None:
+        _eager = EagerGraph(Runner(config, sync=os.environ.get("PENSTOCK_EAGER") == "sync"))
+    return _eager
 
 
 def eager_graph() -> EagerGraph:

@@ -1,10 +1,13 @@
 """Learning rates that change with the step: each is a tensor computed from the global step."""
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 from penstock.graph.convert import to_tensor
+from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.ops.array.cast import cast
@@ -20,12 +23,22 @@ from penstock.ops.math.trigonometry import cos
 from penstock.ops.random.random import random_normal
 
 
+def _schedule(decay: Callable[..., Tensor]) -> Callable[..., Any]:
+    """In imperative style, where a tensor does not follow the global step, a learning rate is a function that optimizers call."""
+    @functools.wraps(decay)
+    def decorated(*args: Any, **kwargs: Any) -> Any:
+        return functools.partial(decay, *args, **kwargs) if default_graph().imperative else decay(*args, **kwargs)
+
+    return decorated
+
+
 def _step(global_step: Any, dtype: Any) -> Tensor:
     if global_step is None:
         raise ValueError("global_step is required for a learning rate that decays.")
     return cast(global_step, dtype)
 
 
+@_schedule
 def exponential_decay(learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False,
                       name: str | None = None) -> Tensor:
     """``learning_rate * decay_rate ** (global_step / decay_steps)``; with ``staircase`` the exponent is rounded down."""
@@ -35,6 +48,7 @@ def exponential_decay(learning_rate: Any, global_step: Any, decay_steps: Any, de
         return multiply(rate, pow(cast(decay_rate, rate.dtype), floor(past) if staircase else past), name=scope)
 
 
+@_schedule
 def natural_exp_decay(learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False,
                       name: str | None = None) -> Tensor:
     """``learning_rate * exp(-decay_rate * global_step / decay_steps)``."""
@@ -44,6 +58,7 @@ def natural_exp_decay(learning_rate: Any, global_step: Any, decay_steps: Any, de
         return multiply(rate, exp(multiply(-cast(decay_rate, rate.dtype), floor(past) if staircase else past)), name=scope)
 
 
+@_schedule
 def inverse_time_decay(learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False,
                        name: str | None = None) -> Tensor:
     """``learning_rate / (1 + decay_rate * global_step / decay_steps)``."""
@@ -53,6 +68,7 @@ def inverse_time_decay(learning_rate: Any, global_step: Any, decay_steps: Any, d
         return div(rate, add(cast(1, rate.dtype), multiply(cast(decay_rate, rate.dtype), floor(past) if staircase else past)), name=scope)
 
 
+@_schedule
 def polynomial_decay(learning_rate: Any, global_step: Any, decay_steps: Any, end_learning_rate: Any = 0.0001, power: Any = 1.0, cycle: bool = False,
                      name: str | None = None) -> Tensor:
     """From ``learning_rate`` to ``end_learning_rate`` in ``decay_steps`` along a polynomial; with ``cycle`` it starts again, ever longer."""
@@ -67,6 +83,7 @@ def polynomial_decay(learning_rate: Any, global_step: Any, decay_steps: Any, end
         return add(multiply(rate - end, pow(1 - now / steps, cast(power, rate.dtype))), end, name=scope)
 
 
+@_schedule
 def piecewise_constant(x: Any, boundaries: Any, values: Any, name: str | None = None) -> Tensor:
     """``values[0]`` up to ``boundaries[0]``, ``values[1]`` from there up to ``boundaries[1]``, and so on."""
     if len(boundaries) != len(values) - 1:
@@ -87,6 +104,7 @@ def piecewise_constant(x: Any, boundaries: Any, values: Any, name: str | None = 
         return identity(result, name=scope)
 
 
+@_schedule
 def cosine_decay(learning_rate: Any, global_step: Any, decay_steps: Any, alpha: Any = 0.0, name: str | None = None) -> Tensor:
     """Half a cosine from ``learning_rate`` down to ``alpha`` times it."""
     with name_scope(name, "CosineDecay", [learning_rate, global_step]):
@@ -99,6 +117,7 @@ def _half_cosine(done: Tensor) -> Tensor:
     return 0.5 * (1.0 + cos(math.pi * done))
 
 
+@_schedule
 def cosine_decay_restarts(learning_rate: Any, global_step: Any, first_decay_steps: Any, t_mul: Any = 2.0, m_mul: Any = 1.0, alpha: Any = 0.0,
                           name: str | None = None) -> Tensor:
     """Cosine decay that starts again: each period ``t_mul`` times as long, from a rate ``m_mul`` times as high."""
@@ -116,6 +135,7 @@ def cosine_decay_restarts(learning_rate: Any, global_step: Any, first_decay_step
         return multiply(rate, (1 - alpha) * pow(lower, period) * _half_cosine(done) + alpha)
 
 
+@_schedule
 def linear_cosine_decay(learning_rate: Any, global_step: Any, decay_steps: Any, num_periods: float = 0.5, alpha: float = 0.0, beta: float = 0.001,
                         name: str | None = None) -> Tensor:
     """A line down to zero, times a cosine of ``num_periods``."""
@@ -123,6 +143,7 @@ def linear_cosine_decay(learning_rate: Any, global_step: Any, decay_steps: Any, 
         return _linear_cosine(learning_rate, global_step, decay_steps, num_periods, alpha, beta, None)
 
 
+@_schedule
 def noisy_linear_cosine_decay(learning_rate: Any, global_step: Any, decay_steps: Any, initial_variance: float = 1.0, variance_decay: float = 0.55,
                               num_periods: float = 0.5, alpha: float = 0.0, beta: float = 0.001, name: str | None = None) -> Tensor:
     """``linear_cosine_decay`` with noise that gets smaller with the steps."""
