@@ -4,6 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from penstock.custom_gradient import custom_gradient
 from penstock.graph import dtypes
 from penstock.graph.convert import to_tensor
@@ -80,6 +82,6 @@ def _gradient_on_arrays(func: Callable[..., Any], types: Sequence[dtypes.DType],
                 results = _called(func, tensors, types)
             dys = [to_tensor(array, result.dtype) for array, result in zip(arrays[inputs:], results)]
             grads = tape.gradient(results, sources, dys)
-            return [(zeros_like(source) if grad is None else to_tensor(grad)).numpy() for source, grad in zip(sources, grads)]
+            return [np.asarray(zeros_like(source) if grad is None else to_tensor(grad)) for source, grad in zip(sources, grads)]
 
     return run

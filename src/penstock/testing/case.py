@@ -90,6 +90,8 @@ class TestCase(ArrayAssertions, absltest.TestCase):
     def evaluate(self, tensors: Any) -> Any:
         """The values of a structure of tensors, in the default session or a new one."""
         flat = flatten(tensors)
+        if get_default_graph().imperative:
+            return pack_sequence_as(tensors, [item.numpy() if hasattr(item, "numpy") else item for item in flat])
         session = default_session()
         if session is not None:
             return pack_sequence_as(tensors, session.run(flat))

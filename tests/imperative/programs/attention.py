@@ -42,7 +42,7 @@ def train(source, target):
 
 rng = np.random.RandomState(0)
 decode(tf.zeros([BATCH, LENGTH], tf.int32), tf.zeros([BATCH, LENGTH], tf.int32))
-for step in range(150):
+for _ in range(150):
     source = rng.randint(0, WORDS, (BATCH, LENGTH)).astype(np.int32)
     loss, words = train(tf.constant(source), tf.constant(source[:, ::-1].copy()))
 accuracy = (words.numpy() == source[:, ::-1]).mean()

@@ -7,7 +7,7 @@ tf.enable_eager_execution()
 tf.set_random_seed(0)
 
 
-class Net(object):
+class Net:
     def __init__(self):
         self.conv = tf.layers.Conv2D(8, 3, activation=tf.nn.relu)
         self.norm = tf.layers.BatchNormalization()
@@ -30,7 +30,7 @@ images[labels == 1, 3:7, 3:7] += 1.5
 dataset = tf.data.Dataset.from_tensor_slices((images, labels)).batch(64)
 
 net, optimizer = Net(), tf.train.AdamOptimizer(0.01)
-for epoch in range(8):
+for _ in range(8):
     for batch, wanted in dataset:
         with tf.GradientTape() as tape:
             loss = tf.losses.sparse_softmax_cross_entropy(wanted, net(batch, training=True))

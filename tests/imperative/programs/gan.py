@@ -20,7 +20,7 @@ def entropy(logits, target):
 
 
 optimizers = tf.train.AdamOptimizer(0.01), tf.train.AdamOptimizer(0.01)
-for step in range(150):
+for _ in range(150):
     noise = tf.random_normal([64, 4])
     real = tf.random_normal([64, 1]) * 0.5 + 3.0
     with tf.GradientTape() as tape_g, tf.GradientTape() as tape_j:

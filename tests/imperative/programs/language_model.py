@@ -26,7 +26,7 @@ def forward(batch, state):
 
 rows = codes[:len(codes) // BATCH * BATCH].reshape(BATCH, -1)
 history = []
-for epoch in range(3):
+for _ in range(3):
     state = cell.zero_state(BATCH, tf.float32)
     for start in range(0, rows.shape[1] - LENGTH - 1, LENGTH):
         batch = tf.constant(rows[:, start:start + LENGTH + 1])

@@ -20,7 +20,7 @@ def loss(x, y):
 gradients = tfe.implicit_gradients(loss)
 optimizer = tf.train.GradientDescentOptimizer(0.1)
 step = tf.train.get_or_create_global_step()
-for epoch in range(15):
+for _ in range(15):
     for x, y in tfe.Iterator(dataset):
         optimizer.apply_gradients(gradients(x, y), global_step=step)
 assert step.numpy() == 60, step

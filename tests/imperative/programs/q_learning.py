@@ -15,7 +15,7 @@ def one_hot(place):
     return np.eye(LENGTH, dtype=np.float32)[place]
 
 
-class Net(object):
+class Net:
     def __init__(self):
         self.layers = [tf.layers.Dense(24, tf.nn.tanh), tf.layers.Dense(2)]
         self(tf.zeros([1, LENGTH]))

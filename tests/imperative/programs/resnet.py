@@ -6,7 +6,7 @@ tf.enable_eager_execution()
 tf.set_random_seed(0)
 
 
-class Residual(object):
+class Residual:
     def __init__(self, filters):
         self.convs = [tf.layers.Conv2D(filters, 3, padding="same", use_bias=False) for _ in range(2)]
         self.norms = [tf.layers.BatchNormalization() for _ in range(2)]
@@ -16,7 +16,7 @@ class Residual(object):
         return tf.nn.relu(x + self.norms[1](self.convs[1](y), training=training))
 
 
-class ResNet(object):
+class ResNet:
     def __init__(self):
         self.stem, self.blocks, self.head = tf.layers.Conv2D(8, 3, padding="same"), [Residual(8), Residual(8)], tf.layers.Dense(3)
 

@@ -6,7 +6,7 @@ tf.enable_eager_execution()
 tf.set_random_seed(0)
 
 
-class Block(object):
+class Block:
     def __init__(self, units):
         self.f, self.g = tf.layers.Dense(units, tf.nn.tanh), tf.layers.Dense(units, tf.nn.tanh)
 

@@ -1,6 +1,7 @@
 """``tfe.metrics``: metrics that are objects; calling one adds values, ``result`` gives what they come to. They work in graphs, too."""
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any
 
@@ -29,10 +30,9 @@ class Metric:
         self._name = name or type(self).__name__
         self._built, self._global = False, use_global_variables
         self._vars: list[Any] = []
+        self._first: list[Any] = []  # what gives each variable its first value
         if not re.match(r"^[A-Za-z0-9.][A-Za-z0-9_.\-/]*$", self._name):
             raise ValueError(f"Metric name '{self._name}' is not a valid name.")
-        self._graph = default_graph()
-        self._result_of_call: Any = None
 
     @property
     def name(self) -> str:
@@ -48,7 +48,6 @@ class Metric:
         """Takes values into account; returns them."""
         if not self._built:
             with variable_scope(self._name, use_resource=True, reuse=False):
-                self._building = True
                 self.build(*args, **kwargs)
                 self._built = True
         with name_scope(self._name):
@@ -73,8 +72,6 @@ class Metric:
             return None
         return group(*[variable.initializer for variable in self._vars])
 
-    _first: Any = None
-
     def aggregate(self, metrics: Any) -> None:
         """Adds up the variables of several metrics of this class."""
         for metric in metrics:
@@ -88,10 +85,10 @@ class Metric:
         if self._built:
             raise RuntimeError("Can't call add_variable() except in build().")
         collections = [GraphKeys.GLOBAL_VARIABLES if self._global else GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES]
-        make = (lambda: (initializer or Zeros())([] if shape is None else shape, dtypes.as_dtype(dtype)))
+        make = functools.partial(initializer or Zeros(), [] if shape is None else shape, dtypes.as_dtype(dtype))
         variable = ResourceVariable(make, trainable=False, collections=collections, name=name, dtype=dtype, validate_shape=True)
         self._vars.append(variable)
-        self._first = [*(self._first or ()), make]
+        self._first.append(make)
         return variable
 
 

@@ -76,10 +76,9 @@ def run_test_in_graph_and_eager_modes(func: Callable[..., Any] | None = None, co
             if reset_test:
                 self.tearDown()
                 self._tempdir = None
+                self.setUp()
             graph: EagerGraph = ensure_eager_graph()
             with graph.as_default():
-                if reset_test:
-                    self.setUp()
                 test(self, *args, **kwargs)
         return decorated
 

@@ -1,0 +1,118 @@
+"""``tf.contrib.eager``: derivatives of functions, metrics, iterators, Python functions as operations, tests in both modes."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import penstock as tf
+from support.imperative import imperative
+
+pytestmark = pytest.mark.process
+tfe = tf.contrib.eager
+
+
+def product(x, y):
+    return x * x * y
+
+
+def test_derivatives_of_functions():
+    with imperative():
+        assert [grad.numpy() for grad in tfe.gradients_function(product)(3.0, 4.0)] == [24.0, 9.0]
+        assert [grad.numpy() for grad in tfe.gradients_function(product, params=["y"])(3.0, 4.0)] == [9.0]
+        value, grads = tfe.value_and_gradients_function(product, params=[0])(3.0, 4.0)
+        assert value.numpy() == 36.0 and grads[0].numpy() == 24.0
+        with pytest.raises(ValueError, match="returns None"):
+            tfe.gradients_function(lambda x: None)(1.0)
+        w = tfe.Variable(2.0, name="w")
+        value, pairs = tfe.implicit_value_and_gradients(lambda x: w * x)(5.0)
+        assert value.numpy() == 10.0 and [(grad.numpy(), variable) for grad, variable in pairs] == [(5.0, w)]
+        with pytest.raises(ValueError, match="No trainable variables"):
+            tfe.implicit_gradients(lambda x: x * x)(tf.constant(1.0))
+
+
+def test_optimizers_take_functions():
+    with imperative():
+        w = tf.Variable(2.0)
+        step = tf.train.get_or_create_global_step()
+        optimizer = tf.train.GradientDescentOptimizer(tf.train.exponential_decay(0.1, step, 1, 0.5))
+        for _ in range(2):
+            optimizer.minimize(lambda: w * w, global_step=step)
+        np.testing.assert_allclose(w.numpy(), 2.0 * 0.8 * 0.9, rtol=1e-6)
+        assert step.numpy() == 2 and tf.train.get_global_step() is step
+        with pytest.raises(RuntimeError, match="should be a function"):
+            optimizer.minimize(w * w)
+
+
+def test_metrics():
+    with imperative():
+        mean = tfe.metrics.Mean("mean")
+        mean([1.0, 2.0])
+        mean(6.0)
+        assert mean.result().numpy() == 3.0 and mean.result().dtype is tf.float64
+        mean.init_variables()
+        mean([1.0, 3.0], weights=[3.0, 1.0])
+        assert mean.result().numpy() == 1.5 and len(mean.variables) == 2
+        accuracy = tfe.metrics.Accuracy()
+        accuracy([1, 2, 3], [1, 2, 4])
+        np.testing.assert_allclose(accuracy.result(), 2 / 3)
+        other = tfe.metrics.Accuracy()
+        other([1], [1])
+        accuracy.aggregate([other])
+        np.testing.assert_allclose(accuracy.result(), 3 / 4)
+        binary, one_hot, sparse = tfe.metrics.BinaryAccuracy(0.5), tfe.metrics.CategoricalAccuracy(), tfe.metrics.SparseAccuracy()
+        binary([1, 0], [0.7, 0.6])
+        one_hot([[0, 1], [1, 0]], [[0.2, 0.8], [0.3, 0.7]])
+        sparse([1, 1], [[0.2, 0.8], [0.3, 0.7]])
+        assert [metric.result().numpy() for metric in (binary, one_hot, sparse)] == [0.5, 0.5, 1.0]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="unequal"):
+            accuracy([1, 2], [1])
+
+
+def test_metrics_in_a_graph():
+    with tf.Graph().as_default(), tf.Session() as session:
+        mean = tfe.metrics.Mean()
+        values = tf.placeholder(tf.float32, [None])
+        with tf.control_dependencies([tf.convert_to_tensor(mean(values))]):
+            result = mean.result(write_summary=False)
+        session.run(mean.init_variables())
+        assert np.isfinite(session.run(mean.numer)) and result.dtype is tf.float64
+
+
+def test_python_functions_have_gradients():
+    with imperative():
+        x = tf.constant(3.0)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.py_function(lambda a: a * a * a, [x], tf.float32)
+        assert y.numpy() == 27.0 and tape.gradient(y, x).numpy() == 27.0
+        assert tf.py_func(lambda a: a + 1, [x], tf.float32).numpy() == 4.0
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.constant(3.0)
+        y, z = tf.py_function(lambda a: (a * a if a > 2 else a, a + 1.0), [x], [tf.float32, tf.float32])
+        assert session.run([y, z, *tf.gradients(y, x)]) == [9.0, 4.0, 6.0]
+
+
+def test_iterators():
+    with imperative():
+        dataset = tf.data.Dataset.range(5).map(lambda x: x * 2).batch(2)
+        assert [batch.numpy().tolist() for batch in tfe.Iterator(dataset)] == [[0, 2], [4, 6], [8]]
+        iterator = dataset.make_one_shot_iterator()
+        assert iterator.get_next().numpy().tolist() == [0, 2] and next(iterator).numpy().tolist() == [4, 6]
+        iterator.get_next()
+        with pytest.raises(tf.errors.OutOfRangeError):
+            iterator.get_next()
+        with pytest.raises(RuntimeError, match="not supported when eager"):
+            dataset.make_initializable_iterator()
+
+
+def test_tests_run_in_both_modes():
+    modes = []
+
+    class Test(tf.test.TestCase):
+        @tfe.run_test_in_graph_and_eager_modes()
+        def test_sum(self):
+            modes.append(tf.executing_eagerly())
+            self.assertAllEqual(self.evaluate(tf.add(1, 2)), 3)
+
+    Test("test_sum").debug()
+    assert modes == [False, True]
