@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from penstock.distributed import grpc_common, step_run
 from penstock.distributed.steps import Steps
 from penstock.errors import AbortedError, UnavailableError
 
@@ -158,3 +159,10 @@ def test_what_nobody_takes_is_dropped(steps):
     steps.drop_forgotten(now + 180.0)
     assert len(steps) == 1, "the one that runs"
     assert isinstance(receiver.ended[0], AbortedError)
+
+
+def test_a_lost_task_is_an_error_within_the_time_that_is_promised():
+    """Pings that are not answered, then a task that cannot be interrupted when it is told to abort: docs/failures.md says 10 s."""
+    options = dict(grpc_common.CLIENT_OPTIONS)
+    silent = (options["grpc.keepalive_time_ms"] + options["grpc.keepalive_timeout_ms"]) / 1000
+    assert silent + step_run.PATIENCE < 10.0

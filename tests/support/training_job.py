@@ -122,11 +122,16 @@ class TrainingJob:
             assert time.monotonic() < deadline and self._process.poll() is None, "\n".join(self.lines)
             time.sleep(0.05)
 
-    def result(self, seconds: float = PATIENCE) -> dict[str, np.ndarray]:
-        """The variables at the end of the job; asserts that it ended well."""
-        code = self._process.wait(seconds)
+    def result(self) -> dict[str, np.ndarray]:
+        """The variables at the end of the job; asserts that it ended well. It may take its time, as long as it goes on."""
+        step, deadline = -1, 0.0
+        while self.is_running():
+            if self.step_saved() != step:
+                step, deadline = self.step_saved(), time.monotonic() + PATIENCE
+            assert time.monotonic() < deadline, "\n".join(["the job makes no steps:", *self.lines])
+            time.sleep(0.1)
         self._reader.join(10.0)
-        assert code == 0, "\n".join(self.lines)
+        assert self._process.returncode == 0, "\n".join(self.lines)
         reader = CheckpointReader(latest_checkpoint(str(self.folder / "checkpoints")))
         return {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map()}
 

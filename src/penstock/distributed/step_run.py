@@ -15,7 +15,7 @@ from penstock.distributed.peers import Conversation, Peers, deliver_tensor, igno
 from penstock.distributed.worker import RunOrder, Worker
 from penstock.errors import CancelledError, DeadlineExceededError, InternalError, OpError
 
-_PATIENCE = 5.0  # seconds that aborted tasks get to answer
+PATIENCE = 2.0  # seconds that aborted tasks get to answer; with the pings of a silent link (grpc_common.py) less than the 10 that are promised
 _LATE = 1.0  # seconds after its deadline until the master ends a step itself
 
 
@@ -146,7 +146,7 @@ class StepRun:
         if not self._failed.wait(limit):  # tasks keep the time themselves, unless they are too busy to
             self.cancel(DeadlineExceededError(None, None, (
                 f"the step did not end within {self._order.timeout_ms} ms; {list(self._state.running)} still run")))
-        if not self._over.wait(_PATIENCE):
+        if not self._over.wait(PATIENCE):
             self._event(step_state.PatienceOver())
 
     def _merged_metadata(self) -> RunMetadata | None:
