@@ -7,7 +7,7 @@ import os
 import pytest
 
 import penstock as tf
-from penstock.summary import event_file
+from penstock.platform import event_file
 
 
 @pytest.fixture

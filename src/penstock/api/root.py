@@ -59,6 +59,7 @@ TABLE = {
     "penstock.ops.math.special": "erf erfc lgamma digamma polygamma zeta igamma igammac betainc",
     "penstock.ops.array.cast": "cast to_float to_double to_int32 to_int64 to_bfloat16 to_complex64 to_complex128 bitcast",
     "penstock.ops.math.complex": "complex real imag conj angle complex_abs",
+    "penstock.ops.signal.transforms": "fft ifft fft2d ifft2d fft3d ifft3d",
     "penstock.ops.math.compare": "equal not_equal less less_equal greater greater_equal logical_and logical_or "
                             "logical_not logical_xor is_nan is_inf is_finite",
     "penstock.ops.math.reduce": "reduce_sum reduce_mean reduce_prod reduce_max reduce_min reduce_all reduce_any",

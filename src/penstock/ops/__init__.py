@@ -7,6 +7,7 @@
     nn/       Neural networks: activations, convolutions, pooling, normalisation, losses.
     random/   Random numbers: TensorFlow's own for the same seeds.
     image/    Images: codecs, colours, resizing, boxes.
+    signal/   Fourier transforms, windows, frames, spectrograms.
     text/     Strings, parsing and files.
     state/    Variables: reading, writing, training, saving.
     flow/     Control flow: conditionals, loops, tensor arrays, assertions, Python functions.

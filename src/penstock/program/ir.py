@@ -121,9 +121,14 @@ def check(program: Program) -> None:
         assert index < placed.get(node, 0), f"the fetch {node.name}:{index} is not computed"
 
 
+def _fed_dtype(tensor: Tensor) -> DType:
+    """What comes instead of a tensor: a value; for an argument of a function that is a reference, a reference."""
+    return tensor.dtype if isinstance(tensor.graph, FuncGraph) else tensor.dtype.base_dtype
+
+
 def prune(fetches: Sequence[Tensor], targets: Iterable[Operation], feeds: Sequence[Tensor]) -> Program:
     """The program that computes ``fetches`` and runs ``targets`` when ``feeds`` are given: nothing else is in it."""
-    fed = {tensor: Node(Arg, f"_arg_{tensor.op.name}_{tensor.value_index}_{index}", {"T": tensor.dtype.base_dtype, "index": index},
+    fed = {tensor: Node(Arg, f"_arg_{tensor.op.name}_{tensor.value_index}_{index}", {"T": _fed_dtype(tensor), "index": index},
                         device=tensor.op.device, origin=tensor.op) for index, tensor in enumerate(feeds)}
     nodes: dict[Operation, Node] = {}
     for operation in needed(fetches, targets, fed):

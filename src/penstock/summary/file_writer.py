@@ -1,9 +1,7 @@
 """FileWriter: writes summaries, graphs and run statistics to an event file that TensorBoard reads."""
 from __future__ import annotations
 
-import itertools
 import os
-import socket
 import threading
 import time
 from typing import Any
@@ -15,9 +13,8 @@ from tensorboard.compat.proto.summary_pb2 import Summary
 
 from penstock.graph.graph import Graph
 from penstock.platform import logging
-from penstock.summary.event_file import EventFile
-
-_numbers = itertools.count()
+from penstock.platform.event_file import EventFile
+from penstock.platform.event_names import new_event_path
 
 
 class FileWriter:
@@ -42,9 +39,7 @@ class FileWriter:
             self.add_graph(graph, graph_def=graph_def)
 
     def _open(self) -> None:
-        os.makedirs(self._logdir or ".", exist_ok=True)
-        name = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}.{next(_numbers)}{self._suffix}"
-        self._file = EventFile(os.path.join(self._logdir, name))
+        self._file = EventFile(new_event_path(self._logdir, self._suffix))
         self._flushed = time.monotonic()
 
     def get_logdir(self) -> str:

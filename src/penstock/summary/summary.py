@@ -18,7 +18,7 @@ from penstock.ops.summaries import AudioSummaryV2, HistogramSummary, ImageSummar
 
 
 @contextmanager
-def _tag_and_scope(name: str, family: str | None, values: Any) -> Iterator[tuple[str, str]]:
+def tag_and_scope(name: str, family: str | None, values: Any) -> Iterator[tuple[str, str]]:
     """(tag, scope) for a summary called ``name``: characters that a name cannot have become underscores."""
     clean = re.sub(r"[^-/\w\.]", "_", name).lstrip("/")
     scoped = clean if family is None else f"{family}/{clean}"
@@ -34,25 +34,25 @@ def _collect(summary: Tensor, collections: Any) -> Tensor:
 
 def scalar(name: str, tensor: Any, collections: Any = None, family: str | None = None) -> Tensor:
     """``tf.summary.scalar``: a number that TensorBoard draws over the steps."""
-    with _tag_and_scope(name, family, [tensor]) as (tag, scope):
+    with tag_and_scope(name, family, [tensor]) as (tag, scope):
         return _collect(ScalarSummary(tag, tensor, name=scope), collections)
 
 
 def histogram(name: str, values: Any, collections: Any = None, family: str | None = None) -> Tensor:
     """``tf.summary.histogram``: how the values of a tensor are distributed over the steps."""
-    with _tag_and_scope(name, family, [values]) as (tag, scope):
+    with tag_and_scope(name, family, [values]) as (tag, scope):
         return _collect(HistogramSummary(tag, values, name=scope), collections)
 
 
 def image(name: str, tensor: Any, max_outputs: int = 3, collections: Any = None, family: str | None = None) -> Tensor:
     """``tf.summary.image``: images [batch, height, width, channels] with 1, 3 or 4 channels."""
-    with _tag_and_scope(name, family, [tensor]) as (tag, scope):
+    with tag_and_scope(name, family, [tensor]) as (tag, scope):
         return _collect(ImageSummary(tag, tensor, max_images=max_outputs, name=scope), collections)
 
 
 def audio(name: str, tensor: Any, sample_rate: Any, max_outputs: int = 3, collections: Any = None, family: str | None = None) -> Tensor:
     """``tf.summary.audio``: sounds [batch, frames] or [batch, frames, channels] in [-1, 1]."""
-    with _tag_and_scope(name, family, [tensor]) as (tag, scope):
+    with tag_and_scope(name, family, [tensor]) as (tag, scope):
         return _collect(AudioSummaryV2(tag, tensor, to_tensor(sample_rate, dtypes.float32, "sample_rate"), max_outputs=max_outputs, name=scope),
                         collections)
 
@@ -63,7 +63,7 @@ def tensor_summary(name: str, tensor: Any, summary_description: str | None = Non
     metadata = SummaryMetadata() if summary_metadata is None else summary_metadata
     metadata.summary_description = summary_description or metadata.summary_description
     metadata.display_name = display_name or metadata.display_name
-    with _tag_and_scope(name, family, [tensor]) as (tag, scope):
+    with tag_and_scope(name, family, [tensor]) as (tag, scope):
         return _collect(TensorSummaryV2(tag, tensor, metadata.SerializeToString(), name=scope), collections)
 
 

@@ -30,7 +30,8 @@ from penstock.train.queue_runner import QueueRunner, add_queue_runner
 # --- the parts of a pipeline -----------------------------------------------------------------------------------------
 
 
-def _as_list(tensors: Any) -> list[Any]:
+def as_list(tensors: Any) -> list[Any]:
+    """The tensors of a list, or of a dict in the order of its keys."""
     return [tensors[key] for key in sorted(tensors)] if isinstance(tensors, dict) else list(tensors)
 
 
@@ -39,16 +40,18 @@ def _as_lists(tensors_list: Any) -> list[list[Any]]:
         raise ValueError("Expected at least one set of tensors")
     if isinstance(tensors_list[0], dict) and any(set(tensors) != set(tensors_list[0]) for tensors in tensors_list[1:]):
         raise ValueError("All dictionaries in tensors_list must have the same keys")
-    return [_as_list(tensors) for tensors in tensors_list]
+    return [as_list(tensors) for tensors in tensors_list]
 
 
-def _as_tensors(tensors: list[Any]) -> list[Any]:
+def as_tensors(tensors: list[Any]) -> list[Any]:
+    """All of them as tensors; SparseTensors as they are."""
     if not tensors:
         raise ValueError("Expected at least one tensor in batch().")
     return [tensor if isinstance(tensor, SparseTensor) else to_tensor(tensor) for tensor in tensors]
 
 
-def _keep_tensor(keep_input: Any, enqueue_many: bool) -> Tensor:
+def keep_tensor(keep_input: Any, enqueue_many: bool) -> Tensor:
+    """What says whether to keep an example: a scalar, or a vector for many."""
     keep = to_tensor(keep_input)
     if keep.shape.ndims is None:
         raise ValueError("`keep_input` dimensions must be known at graph construction.")
@@ -59,7 +62,8 @@ def _keep_tensor(keep_input: Any, enqueue_many: bool) -> Tensor:
     return keep
 
 
-def _common_types(lists: list[list[Tensor]]) -> list[dt.DType]:
+def common_types(lists: list[list[Tensor]]) -> list[dt.DType]:
+    """The types, which must be the same in each list."""
     for other in lists[1:]:
         for mine, theirs in zip(lists[0], other):
             if mine.dtype.base_dtype is not theirs.dtype.base_dtype:
@@ -67,7 +71,8 @@ def _common_types(lists: list[list[Tensor]]) -> list[dt.DType]:
     return [tensor.dtype.base_dtype for tensor in lists[0]]
 
 
-def _common_shapes(lists: list[list[Tensor]], shapes: Any, enqueue_many: bool) -> list[TensorShape]:
+def common_shapes(lists: list[list[Tensor]], shapes: Any, enqueue_many: bool) -> list[TensorShape]:
+    """The shapes of one example: those that are given, or what is common to all lists."""
     if shapes is not None:
         return [as_shape(shape) for shape in shapes]
     for tensor in (tensor for tensors in lists for tensor in tensors):
@@ -95,11 +100,11 @@ def _enqueue(queue: QueueBase, tensors: list[Tensor], enqueue_many: bool, keep: 
 def _pipeline(lists: list[list[Any]], keep_input: Any, enqueue_many: bool, shapes: Any, threads: int,
               make_queue: Callable[[list[dt.DType], list[TensorShape]], QueueBase]) -> tuple[QueueBase, SparseStore]:
     """The queue, and the runner that fills it: one thread for each of several lists, or ``threads`` of them for a single list."""
-    lists = [_as_tensors(tensors) for tensors in lists]
-    keep = _keep_tensor(keep_input, enqueue_many)
+    lists = [as_tensors(tensors) for tensors in lists]
+    keep = keep_tensor(keep_input, enqueue_many)
     store = SparseStore(lists, enqueue_many, keep)
     dense = store.lists_with_handles()
-    queue = make_queue(_common_types(dense), _common_shapes(dense, shapes, enqueue_many))
+    queue = make_queue(common_types(dense), common_shapes(dense, shapes, enqueue_many))
     if len(lists) == 1:
         enqueue_ops = [_enqueue(queue, dense[0], enqueue_many, keep)] * threads
     else:
@@ -112,10 +117,14 @@ def _dequeue_batch(queue: QueueBase, store: SparseStore, batch_size: Any, smalle
     """The op that takes a batch; its tensors in the form of ``like``."""
     take = queue.dequeue_up_to if smaller else queue.dequeue_many
     tensors = take(batch_size, name=scope)
-    restored = store.with_sparse_tensors(tensors if isinstance(tensors, list) else [tensors])
+    return in_form_of(like, store.with_sparse_tensors(tensors if isinstance(tensors, list) else [tensors]))
+
+
+def in_form_of(like: Any, tensors: list[Any]) -> Any:
+    """A dict if ``like`` is one, else a list, or a single tensor."""
     if isinstance(like, dict):
-        return dict(zip(sorted(like), restored))
-    return restored if len(restored) > 1 else restored[0]
+        return dict(zip(sorted(like), tensors))
+    return tensors if len(tensors) > 1 else tensors[0]
 
 
 def _batch(lists: list[list[Any]], like: Any, default_name: str, keep_input: Any, batch_size: Any, threads: int, capacity: int, enqueue_many: bool,
@@ -155,7 +164,7 @@ def batch(tensors: Any, batch_size: Any, num_threads: int = 1, capacity: int = 3
     ``num_threads`` threads of a queue runner compute examples ahead. With ``enqueue_many`` the tensors hold several examples each; with
     ``dynamic_pad`` examples may differ in unknown extents; with ``allow_smaller_final_batch`` the last batch may be smaller.
     """
-    return _batch([_as_list(tensors)], tensors, "batch", True, batch_size, num_threads, capacity, enqueue_many, shapes, dynamic_pad,
+    return _batch([as_list(tensors)], tensors, "batch", True, batch_size, num_threads, capacity, enqueue_many, shapes, dynamic_pad,
                   allow_smaller_final_batch, shared_name, name)
 
 
@@ -163,7 +172,7 @@ def maybe_batch(tensors: Any, keep_input: Any, batch_size: Any, num_threads: int
                 shapes: Any = None, dynamic_pad: bool = False, allow_smaller_final_batch: bool = False, shared_name: str | None = None,
                 name: str | None = None) -> Any:
     """``tf.train.maybe_batch``: as ``batch``, of those examples for which ``keep_input`` is true."""
-    return _batch([_as_list(tensors)], tensors, "batch", keep_input, batch_size, num_threads, capacity, enqueue_many, shapes, dynamic_pad,
+    return _batch([as_list(tensors)], tensors, "batch", keep_input, batch_size, num_threads, capacity, enqueue_many, shapes, dynamic_pad,
                   allow_smaller_final_batch, shared_name, name)
 
 
@@ -186,7 +195,7 @@ def shuffle_batch(tensors: Any, batch_size: Any, capacity: int, min_after_dequeu
                   enqueue_many: bool = False, shapes: Any = None, allow_smaller_final_batch: bool = False, shared_name: str | None = None,
                   name: str | None = None) -> Any:
     """``tf.train.shuffle_batch``: batches of examples drawn at random from at least ``min_after_dequeue`` that wait."""
-    return _shuffle_batch([_as_list(tensors)], tensors, "shuffle_batch", True, batch_size, capacity, min_after_dequeue, num_threads, seed,
+    return _shuffle_batch([as_list(tensors)], tensors, "shuffle_batch", True, batch_size, capacity, min_after_dequeue, num_threads, seed,
                           enqueue_many, shapes, allow_smaller_final_batch, shared_name, name)
 
 
@@ -194,7 +203,7 @@ def maybe_shuffle_batch(tensors: Any, batch_size: Any, capacity: int, min_after_
                         seed: int | None = None, enqueue_many: bool = False, shapes: Any = None, allow_smaller_final_batch: bool = False,
                         shared_name: str | None = None, name: str | None = None) -> Any:
     """``tf.train.maybe_shuffle_batch``: as ``shuffle_batch``, of those examples for which ``keep_input`` is true."""
-    return _shuffle_batch([_as_list(tensors)], tensors, "shuffle_batch", keep_input, batch_size, capacity, min_after_dequeue, num_threads, seed,
+    return _shuffle_batch([as_list(tensors)], tensors, "shuffle_batch", keep_input, batch_size, capacity, min_after_dequeue, num_threads, seed,
                           enqueue_many, shapes, allow_smaller_final_batch, shared_name, name)
 
 

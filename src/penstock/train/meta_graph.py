@@ -23,8 +23,8 @@ from penstock.train.collection_protos import add_collection_def, register_proto_
 from penstock.variables.naming import strip_name_scope
 from penstock.variables.variable import Variable
 
-__all__ = ["export_scoped_meta_graph", "import_scoped", "import_scoped_meta_graph", "read_meta_graph", "read_meta_graph_file",
-           "register_proto_function", "stripped_op_list_for_graph"]
+__all__ = ["export_scoped_meta_graph", "import_scoped", "import_scoped_meta_graph", "ops_used_by_graph_def", "read_meta_graph",
+           "read_meta_graph_file", "register_proto_function", "stripped_op_list_for_graph"]
 
 VERSION = "1.15.5"  # of TensorFlow's API: what a reader may expect of the graph
 _UNBOUND = "$unbound_inputs_"  # before the names of inputs that lie outside of an exported scope
@@ -70,9 +70,21 @@ def _add_meta_info(definition: MetaGraphDef, given: Any, stripped: bool) -> None
     info.stripped_default_attrs = stripped
 
 
+def ops_used_by_graph_def(graph_def: GraphDef) -> list[str]:
+    """The types of the operations that a graph uses, also in the functions that it calls."""
+    functions = {function.signature.name: function for function in graph_def.library.function}
+    used: set[str] = set()
+    bodies = [graph_def.node]
+    while bodies:
+        types = {node.op for node in bodies.pop()} - used
+        used |= types
+        bodies += [functions[op_type].node_def for op_type in types if op_type in functions]
+    return sorted(used - functions.keys())
+
+
 def stripped_op_list_for_graph(graph_def: GraphDef) -> OpList:
     """The signatures of the operations that a graph uses."""
-    return OpList(op=[REGISTRY[op_type].proto for op_type in sorted({node.op for node in graph_def.node}) if op_type in REGISTRY])
+    return OpList(op=[REGISTRY[op_type].proto for op_type in ops_used_by_graph_def(graph_def) if op_type in REGISTRY])
 
 
 def _edited_graph(source: GraphDef, scope: str | None, clear_devices: bool, strip: bool, only_saver: SaverDef | None, unbound: list[str]) -> GraphDef:

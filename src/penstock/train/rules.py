@@ -84,7 +84,7 @@ class RuleOptimizer(Optimizer):
         return self._rule(var, {"grad": grad, "delta": grad}, sparse=False)
 
     def _resource_apply_dense(self, grad: Tensor, handle: Any) -> Any:
-        return self._apply_dense(grad, handle)
+        return self._rule(handle, {"grad": grad, "delta": grad}, sparse=False)
 
     def _apply_sparse(self, grad: IndexedSlices, var: Any) -> Any:
         return self._rule(var, {"grad": grad.values, "indices": grad.indices}, sparse=True)

@@ -20,7 +20,9 @@ contrib.framework contrib.framework.nest contrib.layers contrib.slim contrib.sli
 contrib.slim.summaries contrib.slim.model_analyzer contrib.slim.queues contrib.slim.dataset contrib.slim.data_provider
 contrib.slim.dataset_data_provider contrib.slim.parallel_reader contrib.slim.prefetch_queue contrib.slim.tfexample_decoder
 distributions contrib.crf contrib.distributions contrib.distributions.bijectors contrib.graph_editor contrib.image contrib.integrate
-contrib.memory_stats contrib.recurrent contrib.signal contrib.solvers contrib.sparsemax contrib.stateless contrib.util
+contrib.losses contrib.losses.metric_learning contrib.memory_stats contrib.metrics contrib.mixed_precision contrib.opt
+contrib.summary contrib.cudnn_rnn
+contrib.recurrent contrib.signal contrib.solvers contrib.sparsemax contrib.stateless contrib.util
 """
 
 LAYERS = ("build", "call")  # methods that others call, and whose arguments TensorFlow's own cells name differently

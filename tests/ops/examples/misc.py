@@ -7,6 +7,7 @@ from penstock.graph.opdef import REGISTRY
 from penstock.graph.scopes import control_dependencies
 from penstock.ops.constant import constant, identity
 from penstock.ops.flow.py_func import py_func
+from penstock.ops.summary_writers import SummaryWriter
 from support.examples import example, normal, strings
 
 example("NoOp")
@@ -56,3 +57,30 @@ for suffix, form in (("", V1), ("V2", V2)):
     example(f"QueueSize{suffix}", empty(*form), exact=False)
     example(f"QueueIsClosed{suffix}", empty(*form))
     example(f"QueueClose{suffix}", empty(*form), run=False)
+
+# summaries that ops write themselves
+
+
+def _writer():
+    return SummaryWriter()
+
+
+def _text(value):
+    return np.array(value.encode(), object)
+
+
+def _whole(value):
+    return np.array(value, np.int32)
+
+
+example("SummaryWriter", run=False)
+example("CreateSummaryFileWriter", _writer, _text("folder"), _whole(1), _whole(1), _text(""), run=False)
+example("FlushSummaryWriter", _writer, run=False)
+example("CloseSummaryWriter", _writer, run=False)
+example("WriteScalarSummary", _writer, np.array(1), _text("tag"), np.array(2.5), run=False)
+example("WriteHistogramSummary", _writer, np.array(1), _text("tag"), normal(3), run=False)
+example("WriteImageSummary", _writer, np.array(1), _text("tag"), np.ones((1, 2, 2, 1), np.float32), np.zeros(4, np.uint8), run=False)
+example("WriteAudioSummary", _writer, np.array(1), _text("tag"), np.ones((1, 4), np.float32), np.array(10.0, np.float32), run=False)
+example("WriteSummary", _writer, np.array(1), normal(3), _text("tag"), _text(""), run=False)
+example("WriteGraphSummary", _writer, np.array(1), _text(""), run=False)
+example("ImportEvent", _writer, _text(""), run=False)

@@ -29,7 +29,7 @@ def _count(what: str, label: bool, prediction: bool) -> Callable[..., Metric]:
     def metric(labels: Any, predictions: Any, weights: Any = None, metrics_collections: Any = None, updates_collections: Any = None,
                name: str | None = None) -> Metric:
         with variable_scope(name, what, [predictions, labels, weights]):
-            predictions, labels, weights = _yes_or_no(predictions, labels, weights)
+            predictions, labels, weights = yes_or_no(predictions, labels, weights)
             matches = logical_and(equal(labels, label), equal(predictions, prediction))
             return _counted(matches, weights, metrics_collections, updates_collections)
 
@@ -38,7 +38,8 @@ def _count(what: str, label: bool, prediction: bool) -> Callable[..., Metric]:
     return metric
 
 
-def _yes_or_no(predictions: Any, labels: Any, weights: Any) -> tuple[Any, Any, Any]:
+def yes_or_no(predictions: Any, labels: Any, weights: Any) -> tuple[Any, Any, Any]:
+    """Predictions and labels as bools, aligned with the weights."""
     return aligned(cast(predictions, dtypes.bool_), cast(labels, dtypes.bool_), weights)
 
 
@@ -58,7 +59,7 @@ true_positives, true_negatives = _count("true_positives", True, True), _count("t
 false_positives, false_negatives = _count("false_positives", False, True), _count("false_negatives", True, False)
 
 
-def _share(hits: Any, misses: Any, name: str) -> Any:
+def share(hits: Any, misses: Any, name: str) -> Any:
     """hits / (hits + misses); 0 without any."""
     return where(greater(hits + misses, 0), div(hits, hits + misses), 0, name)
 
@@ -78,10 +79,10 @@ def recall(labels: Any, predictions: Any, weights: Any = None, metrics_collectio
 def _share_metric(what: str, misses: Callable[..., Metric], labels: Any, predictions: Any, weights: Any, metrics_collections: Any,
                   updates_collections: Any, name: str | None) -> Metric:
     with variable_scope(name, what, [predictions, labels, weights]):
-        predictions, labels, weights = _yes_or_no(predictions, labels, weights)
+        predictions, labels, weights = yes_or_no(predictions, labels, weights)
         hit, hit_update = true_positives(labels, predictions, weights)
         missed, missed_update = misses(labels, predictions, weights)
-        return collected(_share(hit, missed, "value"), _share(hit_update, missed_update, "update_op"), metrics_collections, updates_collections)
+        return collected(share(hit, missed, "value"), share(hit_update, missed_update, "update_op"), metrics_collections, updates_collections)
 
 
 # --- classes ---------------------------------------------------------------------------------------------------------

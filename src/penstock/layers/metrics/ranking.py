@@ -141,7 +141,7 @@ def average_precision_at_k(labels: Any, predictions: Any, k: int, weights: Any =
     with name_scope(name, _at_k("average_precision", k), [predictions, labels, weights]) as scope:
         _, classes = top_k(predictions, k)
         labels = _without_unknown_classes(labels, cast(shape(predictions)[-1], dtypes.int64))
-        return _streaming_average_precision(labels, classes, weights, metrics_collections, updates_collections, scope)
+        return streaming_average_precision_at_top_k(labels, classes, weights, metrics_collections, updates_collections, scope)
 
 
 def sparse_average_precision_at_k(labels: Any, predictions: Any, k: int, weights: Any = None, metrics_collections: Any = None,
@@ -164,8 +164,9 @@ def _without_unknown_classes(labels: Any, number: Any) -> Any:
     return cond(greater_equal(highest, number), clean, lambda: labels)
 
 
-def _streaming_average_precision(labels: Any, classes: Any, weights: Any, metrics_collections: Any, updates_collections: Any,
-                                 name: str) -> Metric:
+def streaming_average_precision_at_top_k(labels: Any, classes: Any, weights: Any, metrics_collections: Any, updates_collections: Any,
+                                         name: str | None) -> Metric:
+    """The mean average precision of the given ``classes``, best first."""
     with name_scope(name, "average_precision_at_top_k", [classes, labels, weights]) as scope:
         precision = _average_precision(labels, classes)
         if weights is not None:

@@ -29,16 +29,22 @@ from penstock.variables.assign import assign_add
 from penstock.variables.scope import variable_scope
 
 _NAMES = {"tp": "true_positives", "fn": "false_negatives", "tn": "true_negatives", "fp": "false_positives"}
-_MARGIN = 1e-7  # beyond 0 and 1, so that all probabilities lie between the outermost thresholds
+MARGIN = 1e-7  # beyond 0 and 1, so that all probabilities lie between the outermost thresholds
 
 
-def _counts_at(labels: Any, predictions: Any, thresholds: Sequence[float], weights: Any = None,
-               includes: Sequence[str] = tuple(_NAMES)) -> tuple[dict[str, Any], dict[str, Any]]:
+def counts_at(labels: Any, predictions: Any, thresholds: Sequence[float], weights: Any = None,
+              includes: Sequence[str] = tuple(_NAMES)) -> tuple[dict[str, Any], dict[str, Any]]:
     """For each wanted kind ("tp", ...), the variable of counts at each threshold, and the op that adds a batch."""
     inside = [assert_greater_equal(predictions, cast(0.0, predictions.dtype), message="predictions must be in [0, 1]"),
               assert_less_equal(predictions, cast(1.0, predictions.dtype), message="predictions must be in [0, 1]")]
     with control_dependencies(inside):
         predictions, labels, weights = aligned(cast(predictions, dtypes.float32), cast(labels, dtypes.bool_), weights)
+    return streaming_counts(labels, predictions, thresholds, weights, includes)
+
+
+def streaming_counts(labels: Any, predictions: Any, thresholds: Sequence[float], weights: Any,
+                     includes: Sequence[str] = tuple(_NAMES)) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The counts of predictions, labels and weights that are aligned already."""
     count = len(thresholds)
     column, row = reshape(predictions, [-1, 1]), reshape(cast(labels, dtypes.bool_), [1, -1])
     number = column.shape.as_list()[0]
@@ -70,7 +76,7 @@ def _count_at_thresholds(kind: str) -> Callable[..., Metric]:
     def metric(labels: Any, predictions: Any, thresholds: Sequence[float], weights: Any = None, metrics_collections: Any = None,
                updates_collections: Any = None, name: str | None = None) -> Metric:
         with variable_scope(name, what, [predictions, labels, weights]):
-            values, updates = _counts_at(labels, predictions, thresholds, weights=weights, includes=(kind,))
+            values, updates = counts_at(labels, predictions, thresholds, weights=weights, includes=(kind,))
             return collected(identity(values[kind]), updates[kind], metrics_collections, updates_collections)
 
     metric.__name__ = metric.__qualname__ = f"{what}_at_thresholds"
@@ -97,10 +103,10 @@ def recall_at_thresholds(labels: Any, predictions: Any, thresholds: Sequence[flo
 def _share_at_thresholds(what: str, misses: str, labels: Any, predictions: Any, thresholds: Sequence[float], weights: Any,
                          metrics_collections: Any, updates_collections: Any, name: str | None) -> Metric:
     with variable_scope(name, f"{what}_at_thresholds", [predictions, labels, weights]):
-        values, updates = _counts_at(labels, predictions, thresholds, weights, includes=("tp", misses))
+        values, updates = counts_at(labels, predictions, thresholds, weights, includes=("tp", misses))
 
         def share(counts: dict[str, Any], name: str) -> Any:
-            return div(counts["tp"], _MARGIN + counts["tp"] + counts[misses], name=f"{what}_{name}")
+            return div(counts["tp"], MARGIN + counts["tp"] + counts[misses], name=f"{what}_{name}")
 
         return collected(share(values, "value"), share(updates, "update_op"), metrics_collections, updates_collections)
 
@@ -108,7 +114,8 @@ def _share_at_thresholds(what: str, misses: str, labels: Any, predictions: Any, 
 # --- curves ----------------------------------------------------------------------------------------------------------
 
 
-def _even_thresholds(count: int) -> list[float]:
+def even_thresholds(count: int) -> list[float]:
+    """The inner ones of ``count`` thresholds at even distances between 0 and 1."""
     return [(index + 1) * 1.0 / (count - 1) for index in range(count - 2)]
 
 
@@ -119,8 +126,8 @@ def auc(labels: Any, predictions: Any, weights: Any = None, num_thresholds: int 
     with variable_scope(name, "auc", [labels, predictions, weights]):
         if curve not in ("ROC", "PR"):
             raise ValueError(f"curve must be either ROC or PR, {curve} unknown")
-        inner = _even_thresholds(num_thresholds) if thresholds is None else sorted(thresholds)
-        values, updates = _counts_at(labels, predictions, [0.0 - _MARGIN, *inner, 1.0 + _MARGIN], weights)
+        inner = even_thresholds(num_thresholds) if thresholds is None else sorted(thresholds)
+        values, updates = counts_at(labels, predictions, [0.0 - MARGIN, *inner, 1.0 + MARGIN], weights)
         last = len(inner) + 1
         return collected(_area(values, last, curve, summation_method, "value"), _area(updates, last, curve, summation_method, "update_op"),
                          metrics_collections, updates_collections)
@@ -166,12 +173,12 @@ def sensitivity_at_specificity(labels: Any, predictions: Any, specificity: float
     if specificity < 0 or specificity > 1:
         raise ValueError("`specificity` must be in the range [0, 1].")
     with variable_scope(name, "sensitivity_at_specificity", [predictions, labels, weights]):
-        values, updates = _counts_at(labels, predictions, [0.0 - _MARGIN, *_even_thresholds(num_thresholds), 1.0 + _MARGIN], weights)
+        values, updates = counts_at(labels, predictions, [0.0 - MARGIN, *even_thresholds(num_thresholds), 1.0 + MARGIN], weights)
 
         def sensitivity(counts: dict[str, Any], name: str) -> Any:
-            specificities = div(counts["tn"], counts["tn"] + counts["fp"] + _MARGIN)
+            specificities = div(counts["tn"], counts["tn"] + counts["fp"] + MARGIN)
             place = cast(argmin(absolute(specificities - specificity), 0), dtypes.int32)
-            return div(counts["tp"][place], counts["tp"][place] + counts["fn"][place] + _MARGIN, name)
+            return div(counts["tp"][place], counts["tp"][place] + counts["fn"][place] + MARGIN, name)
 
         return collected(sensitivity(values, "value"), sensitivity(updates, "update_op"), metrics_collections, updates_collections)
 
@@ -182,13 +189,13 @@ def specificity_at_sensitivity(labels: Any, predictions: Any, sensitivity: float
     if sensitivity < 0 or sensitivity > 1:
         raise ValueError("`sensitivity` must be in the range [0, 1].")
     with variable_scope(name, "specificity_at_sensitivity", [predictions, labels, weights]):
-        values, updates = _counts_at(labels, predictions, [0.0 - _MARGIN, *_even_thresholds(num_thresholds), 1.0 - _MARGIN], weights)
+        values, updates = counts_at(labels, predictions, [0.0 - MARGIN, *even_thresholds(num_thresholds), 1.0 - MARGIN], weights)
 
         def specificity(counts: dict[str, Any], name: str) -> Any:
-            sensitivities = div(counts["tp"], counts["tp"] + counts["fn"] + _MARGIN)
+            sensitivities = div(counts["tp"], counts["tp"] + counts["fn"] + MARGIN)
             closest = reduce_min(absolute(sensitivities - sensitivity))
             ranks = cumsum(cast(equal(absolute(sensitivities - sensitivity), closest), dtypes.int64))
             place = cast(argmax(ranks, 0), dtypes.int32)
-            return div(counts["tn"][place], counts["tn"][place] + counts["fp"][place] + _MARGIN, name)
+            return div(counts["tn"][place], counts["tn"][place] + counts["fp"][place] + MARGIN, name)
 
         return collected(specificity(values, "value"), specificity(updates, "update_op"), metrics_collections, updates_collections)

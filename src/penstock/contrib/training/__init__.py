@@ -1,0 +1,1 @@
+"""``tf.contrib.training``: hyperparameters, loops that train and evaluate, batches by length, resampling."""
