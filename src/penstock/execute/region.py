@@ -266,7 +266,7 @@ class _Ready:
 
     def compile(self) -> _Ready:
         """Itself, when all is compiled; raises what the compiler raises."""
-        self._table.compile(backwards=True)
+        self._table.compile()
         self.compiled = True
         return self
 

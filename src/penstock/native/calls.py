@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import functools
 import math
+import os
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -92,7 +94,7 @@ class Code:
     def __init__(self, key: str, build: Callable[[], str], symbol: str = "kernel", complete: bool = True) -> None:
         self.key, self._build, self.symbol, self._complete = key, build, symbol, complete
         self._library: target.Library | None = None
-        self._linked: dict[str, target.Library] = {}
+        self._lock = threading.Lock()  # whoever compiles it has it
 
     @classmethod
     def of(cls, key: str, build: Callable[[], str], symbol: str = "kernel", complete: bool = True) -> Code:
@@ -100,14 +102,31 @@ class Code:
         code = cls._known.get(key)
         return code if code is not None else cls._known.setdefault(key, cls(key, build, symbol, complete))
 
-    def compile(self) -> None:
-        """Compiles and links it, by way of the cache on disk. Raises Unsupported."""
-        if self._library is None:
-            if config.dump:
-                print(target.dump(self.key, self._build(), config.dump), file=sys.stderr)
-            code = target.object_code_for(self.key, self._build) if self._complete else target.object_code(self._build())
-            # Another thread may have been faster, and run its code already: the first one stays.
-            self._library = self._linked.setdefault(self.symbol, target.Library(code, self.symbol))
+    def load(self) -> bool:
+        """True if it is compiled, or could be linked from the cache on disk."""
+        if self._library is None and self._complete and not config.dump and self._lock.acquire(blocking=False):
+            try:
+                code = target.stored_code_for(self.key) if self._library is None else None
+                if code is not None:
+                    self._library = target.Library(code, self.symbol)
+            finally:
+                self._lock.release()
+        return self._library is not None
+
+    def compile(self, wait: bool = True) -> None:
+        """Compiles and links it, by way of the cache on disk; without ``wait``, unless another thread does so. Raises Unsupported."""
+        if self._library is None and self._lock.acquire(blocking=wait):
+            try:
+                if self._library is None:
+                    self._library = self._compiled()
+            finally:
+                self._lock.release()
+
+    def _compiled(self) -> target.Library:
+        if config.dump:
+            print(target.dump(self.key, self._build(), config.dump), file=sys.stderr)
+        code = target.object_code_for(self.key, self._build) if self._complete else target.object_code(self._build())
+        return target.Library(code, self.symbol)
 
     @functools.cached_property
     def address(self) -> int:
@@ -115,6 +134,16 @@ class Code:
         self.compile()
         assert self._library is not None
         return self._library.address
+
+
+def _free_all() -> None:
+    """In a forked process: a thread that compiled something stays with the parent."""
+    for code in Code._known.values():
+        code._lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_free_all)
 
 
 @dataclass(eq=False, slots=True)

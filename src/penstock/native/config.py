@@ -4,7 +4,7 @@
     PENSTOCK_COMPILE=eager        every step waits for the compiler, also one that runs once
     PENSTOCK_COMPILE=off          NumPy only
     PENSTOCK_DUMP=ir,asm          prints each kernel that is compiled, as LLVM IR, as assembly, or as both
-    PENSTOCK_THREADS=4            threads that share a large kernel (default: the CPUs that this process may use)
+    PENSTOCK_THREADS=4            threads that share a large kernel (default: the CPUs that this process may use, by affinity and quota)
     PENSTOCK_ISA=avx2             kernels use no instructions beyond AVX2, as on a CPU that has no others: to test and measure them there
     PENSTOCK_STRICT=1             an error inside the compiler is raised, instead of leaving the region to NumPy: for tests
 """
@@ -13,12 +13,10 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from penstock.platform.cpus import available_cpus
+
 MODES = ("background", "eager", "off")
 ISAS = ("", "avx2")
-
-
-def _cpus() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _mode() -> str:
@@ -32,7 +30,7 @@ def _threads() -> int:
     text = os.environ.get("PENSTOCK_THREADS", "")
     if text and not (text.isdigit() and int(text)):
         raise ValueError(f"PENSTOCK_THREADS={text}: it has to be a number of threads")
-    return int(text) if text else _cpus()
+    return int(text) if text else available_cpus()
 
 
 def _dump() -> frozenset[str]:

@@ -26,7 +26,7 @@ define i32 @number(i64 %index) {{
   %at = getelementptr i32, ptr @numbers, i64 %index
   %number = load i32, ptr %at
   ret i32 %number
-}}''', target._machine())
+}}''')
 target._linker()
 pages = [(reserve(4096), reserve(4096))[0] for _ in range(4000)]
 taken = reserve(6 << 30)

@@ -5,7 +5,14 @@ the table are made one after the other. A call with several parts is written on 
 works on it too. A ticket holds the call's generation, its number of parts and the next part to be taken, all in one word, so that taking a part
 is one compare-and-swap that cannot succeed for a call that has ended. If another run has the board, the caller does all parts itself.
 
-A thread of the team looks at the board as long as a run is under way, and a little longer; then it returns, to be parked by Python.
+A thread of the team looks at the board as long as a run is under way, and a little longer; then it returns, to be parked by Python. One that has
+found nothing to do for 100 us, as the caller does something alone or has lost its CPU, naps between two looks: others need what it spins away.
+
+In a crowd a thread may lose its CPU in the midst of a part, for milliseconds. The caller, which waits for it, notices: the thread takes longer than
+such parts ever took the caller. It then sleeps, for a CPU that idles takes over a thread that waits for another CPU. The caller may lose its own as
+well. After both, for a multiple of the time that was lost, it runs all parts itself, and the threads of the team sleep: the longer, the more
+often that has happened of late. So the process takes no more CPUs than it gets, and a step is hardly slower than with one thread. Which thread
+runs a part does not change a bit of the result.
 """
 from __future__ import annotations
 
@@ -17,10 +24,14 @@ HEADER = ("bindings", "binding_table", "ids", "cells", "calls", "call_table", "s
 _COUNTS = ("bindings", "calls")  # the other words of the header are addresses
 BINDING = ("cell", "id", "offset")  # an array that the caller brings along, by its place in ``ids``, and the cell for an address in it
 # Of a jump: null, the cell of its condition, the index of the call to go to if that is false, how often in a row it was true.
-CALL = ("function", "words", "stride", "parts")
-BOARD = ("ticket", "function", "words", "stride", "done", "busy", "runs", "stop")
+CALL = ("function", "words", "stride", "parts", "fastest")  # fastest: in the run in which it was least, the time of the longest part of the caller's
+BOARD = ("ticket", "function", "words", "stride", "done", "busy", "runs", "stop", "resting", "until", "factor")
+UNKNOWN = 1 << 60  # a time that is not known yet; three times that is a number still
 MOST_PARTS = (1 << 20) - 1
 _PATIENCE = 20_000  # looks at an idle board before a thread goes to sleep: some 200 us
+_MOST_REST = 8 * 64  # eighths of the time that was lost: how long the team rests, at most
+_DRY = 4_000  # looks at a board without work before a thread naps between them: some 100 us
+_NAPS = 2_000  # looks at the board that a nap stands for
 _LINE = 64  # bytes between the words of the board: each on a cache line of its own
 
 
@@ -47,6 +58,8 @@ out:
   ret void
 }}
 
+{clock}
+{sleep}
 ; takes one part of the call on the board and runs it; 0 if there is none
 define internal i1 @take(ptr %board) {{
   %done = getelementptr i8, ptr %board, i64 {done}
@@ -84,10 +97,12 @@ define void @serve(ptr %board) {{
 entry:
   %at_runs = getelementptr i8, ptr %board, i64 {runs}
   %at_stop = getelementptr i8, ptr %board, i64 {stop}
+  %at_resting = getelementptr i8, ptr %board, i64 {resting}
   %mode = call i64 @flush()
   br label %look
 look:
-  %idle = phi i64 [ 0, %entry ], [ 0, %worked ], [ %longer, %wait ]
+  %idle = phi i64 [ 0, %entry ], [ 0, %worked ], [ %longer, %wait ], [ %rested, %nap ] ; looks since a run was under way
+  %dry = phi i64 [ 0, %entry ], [ 0, %worked ], [ %drier, %wait ], [ {dry}, %nap ] ; looks since there was something to do
   %found = call i1 @take(ptr %board)
   br i1 %found, label %worked, label %nothing
 worked:
@@ -101,7 +116,20 @@ nothing:
   %stopped = icmp ne i64 %stop, 0
   %tired = icmp ugt i64 %longer, {patience}
   %leave = or i1 %stopped, %tired
-  br i1 %leave, label %out, label %wait
+  br i1 %leave, label %out, label %stay
+stay:
+  %resting = load atomic i64, ptr %at_resting monotonic, align 8
+  %rests = icmp ne i64 %resting, 0
+  %drier = add i64 %dry, 1
+  %is_dry = icmp ugt i64 %drier, {dry}
+  %sleeps = or i1 %rests, %is_dry
+  br i1 %sleeps, label %nap, label %wait
+nap:
+  %span = select i1 %rests, i32 500, i32 50
+  call void @sleep(i32 %span)
+  %slept = add i64 %idle, {naps}
+  %rested = select i1 %running, i64 0, i64 %slept
+  br label %look
 wait:
   call void @pause(i64 %more)
   br label %look
@@ -111,9 +139,25 @@ out:
 }}
 
 ; a call of several parts
-define internal void @share(ptr %function, ptr %words, i64 %stride, i64 %parts, ptr %board) {{
+define internal void @share(ptr %function, ptr %words, i64 %stride, i64 %parts, ptr %at_fastest, ptr %board) {{
 entry:
   %at_busy = getelementptr i8, ptr %board, i64 {busy}
+  %at_resting = getelementptr i8, ptr %board, i64 {resting}
+  %at_until = getelementptr i8, ptr %board, i64 {until}
+  %at_factor = getelementptr i8, ptr %board, i64 {factor}
+  %resting = load atomic i64, ptr %at_resting monotonic, align 8
+  %rests = icmp ne i64 %resting, 0
+  br i1 %rests, label %rest, label %try
+rest:
+  %present = call i64 @clock()
+  %until = load atomic i64, ptr %at_until monotonic, align 8
+  %left = sub i64 %until, %present
+  %goes_on = icmp sgt i64 %left, 0
+  br i1 %goes_on, label %alone, label %rested
+rested:
+  store atomic i64 0, ptr %at_resting monotonic, align 8
+  br label %try
+try:
   %swap = cmpxchg ptr %at_busy, i64 0, i64 1 acq_rel acquire
   %mine = extractvalue {{ i64, i1 }} %swap, 1
   br i1 %mine, label %publish, label %alone
@@ -133,24 +177,82 @@ publish:
   %middle = shl i64 %parts, 20
   %ticket = or i64 %high, %middle
   store atomic i64 %ticket, ptr %board release, align 8
+  %begin = call i64 @clock()
   br label %work
 work:
+  %before = phi i64 [ %begin, %publish ], [ %after, %worked ]
+  %longest = phi i64 [ 0, %publish ], [ %longer, %worked ] ; of the parts that this thread has run
   %found = call i1 @take(ptr %board)
-  br i1 %found, label %work, label %wait
+  %after = call i64 @clock()
+  br i1 %found, label %worked, label %ended
+worked:
+  %took = sub i64 %after, %before
+  %is_longer = icmp sgt i64 %took, %longest
+  %longer = select i1 %is_longer, i64 %took, i64 %longest
+  br label %work
+ended:
+  %earlier = load i64, ptr %at_fastest
+  %some = icmp sgt i64 %longest, 0
+  %faster = icmp slt i64 %longest, %earlier
+  %better = and i1 %some, %faster
+  %usual = select i1 %better, i64 %longest, i64 %earlier
+  store i64 %usual, ptr %at_fastest
+  br label %wait
 wait:
-  %n = phi i64 [ 0, %work ], [ %more, %again ]
+  %n = phi i64 [ 0, %ended ], [ %more, %again ], [ %more, %nap ]
+  %more = add i64 %n, 1
   %done = load atomic i64, ptr %at_done acquire, align 8
   %all = icmp eq i64 %done, %parts
-  br i1 %all, label %free, label %again
+  br i1 %all, label %joined, label %look
+look:
+  %low = and i64 %more, 63
+  %often = icmp eq i64 %low, 0
+  br i1 %often, label %measure, label %again
 again:
-  %more = add i64 %n, 1
   call void @pause(i64 %more)
   br label %wait
+measure:
+  %is_late_now = call i1 @late(i64 %after, i64 %usual)
+  br i1 %is_late_now, label %nap, label %again
+nap:
+  call void @sleep(i32 50)
+  br label %wait
+joined:
+  %factor = load atomic i64, ptr %at_factor monotonic, align 8 ; in eighths
+  %is_late = call i1 @late(i64 %after, i64 %usual)
+  %thrice = mul i64 %usual, 3
+  %plausible = add i64 %thrice, {large_margin}
+  %was_off = icmp sgt i64 %longest, %plausible ; this thread has lost its own CPU
+  %is_crowd = or i1 %is_late, %was_off
+  br i1 %is_crowd, label %lost, label %timely
+lost:
+  %twice = shl i64 %factor, 1
+  %sum = add i64 %twice, 16
+  %too_much = icmp sgt i64 %sum, {most_rest}
+  %eighths = select i1 %too_much, i64 {most_rest}, i64 %sum
+  store atomic i64 %eighths, ptr %at_factor monotonic, align 8
+  %end = call i64 @clock()
+  %waited = sub i64 %end, %after
+  %off = select i1 %was_off, i64 %longest, i64 0
+  %cost = add i64 %waited, %off
+  %product = mul i64 %cost, %eighths
+  %pause = ashr i64 %product, 3
+  %then = add i64 %end, %pause
+  store atomic i64 %then, ptr %at_until monotonic, align 8
+  store atomic i64 1, ptr %at_resting monotonic, align 8
+  br label %free
+timely:
+  %is_cautious = icmp sgt i64 %factor, 0
+  br i1 %is_cautious, label %forgive, label %free
+forgive:
+  %less = sub i64 %factor, 1
+  store atomic i64 %less, ptr %at_factor monotonic, align 8
+  br label %free
 free:
   store atomic i64 0, ptr %at_busy release, align 8
   ret void
 alone:
-  %index = phi i64 [ 0, %entry ], [ %following, %alone ]
+  %index = phi i64 [ 0, %rest ], [ 0, %try ], [ %following, %alone ]
   %offset = mul i64 %stride, %index
   %part = getelementptr i8, ptr %words, i64 %offset
   call void %function(ptr %part)
@@ -159,6 +261,15 @@ alone:
   br i1 %over, label %out, label %alone
 out:
   ret void
+}}
+
+; has a thread waited too long, since a moment, for one that runs a part that usually takes so long?
+define internal i1 @late(i64 %since, i64 %usual) {{
+  %now = call i64 @clock()
+  %waited = sub i64 %now, %since
+  %limit = add i64 %usual, {margin}
+  %late = icmp sgt i64 %waited, %limit
+  ret i1 %late
 }}
 
 declare void @free(ptr)
@@ -217,6 +328,7 @@ step:
   %at_words = getelementptr i8, ptr %at_function, i64 8
   %at_stride = getelementptr i8, ptr %at_function, i64 16
   %at_parts = getelementptr i8, ptr %at_function, i64 24
+  %at_fastest = getelementptr i8, ptr %at_function, i64 32
   %function = load ptr, ptr %at_function
   %words = load ptr, ptr %at_words
   %stride = load i64, ptr %at_stride
@@ -240,7 +352,7 @@ one:
   call void %function(ptr %words)
   br label %after
 many:
-  call void @share(ptr %function, ptr %words, i64 %stride, i64 %parts, ptr %board)
+  call void @share(ptr %function, ptr %words, i64 %stride, i64 %parts, ptr %at_fastest, ptr %board)
   br label %after
 after:
   %i_next = add i64 %i, 1
@@ -253,8 +365,6 @@ finish:
   %last = atomicrmw add ptr %at_runs, i64 -1 acq_rel
   ret i64 %result
 }}
-
-declare i64 @llvm.readcyclecounter()
 """
 
 # flush: from now on this thread takes numbers too small to be normal for 0, as TensorFlow does; they cost a hundred times more. The mode before that.
@@ -306,18 +416,60 @@ define internal void @restore(i64 %mode) {
   ret void
 }
 """
-# What differs between machines: the hint to the CPU that a loop waits, the type of its argument, and the control of small numbers.
-_MACHINES = {"x86": ("llvm.x86.sse2.pause()", "", _X86_CONTROL), "arm": ("llvm.aarch64.hint(i32 1)", "i32", _ARM_CONTROL), "": ("", "", _NO_CONTROL)}
+# clock: something that counts up, fast to read; 50 us, about, are ``margin`` of it
+_X86_CLOCK = """
+define internal i64 @clock() {
+  %now = call i64 @llvm.readcyclecounter()
+  ret i64 %now
+}
+"""
+_POSIX_CLOCK = """
+declare i32 @clock_gettime(i32, ptr)
+
+define internal i64 @clock() {
+  %time = alloca [2 x i64]
+  %ignored = call i32 @clock_gettime(i32 1, ptr %time)
+  %at_rest = getelementptr i64, ptr %time, i64 1
+  %seconds = load i64, ptr %time
+  %rest = load i64, ptr %at_rest
+  %large = mul i64 %seconds, 1000000000
+  %now = add i64 %large, %rest
+  ret i64 %now
+}
+"""
+_POSIX_SLEEP = """
+declare i32 @usleep(i32)
+
+define internal void @sleep(i32 %microseconds) {
+  %ignored = call i32 @usleep(i32 %microseconds)
+  ret void
+}
+"""
+_WINDOWS_SLEEP = """
+declare void @Sleep(i32)
+
+define internal void @sleep(i32 %microseconds) {
+  call void @Sleep(i32 1)
+  ret void
+}
+"""
+# What differs between machines: the hint to the CPU that a loop waits, the type of its argument, the control of small numbers, a clock, 50 us of it.
+_MACHINES = {"x86": ("llvm.x86.sse2.pause()", "", _X86_CONTROL, _X86_CLOCK, 150_000), "": ("", "", _NO_CONTROL, _POSIX_CLOCK, 50_000),
+             "arm": ("llvm.aarch64.hint(i32 1)", "i32", _ARM_CONTROL, _POSIX_CLOCK, 50_000)}
 
 
 def text() -> str:
     """The module, for this machine."""
     triple = target.triple()
     machine = "x86" if triple.startswith(("x86_64", "i686")) else "arm" if triple.startswith(("aarch64", "arm64")) else ""
-    hint, kind, control = _MACHINES[machine]
+    hint, kind, control, clock, margin = _MACHINES[machine]
+    is_windows = "windows" in triple
     words: dict[str, object] = {name: _offset(name) for name in BOARD}
     words |= {"header": _header(), "binding_bytes": 8 * len(BINDING), "call_bytes": 8 * len(CALL), "array_data": ARRAY_DATA, "patience": _PATIENCE}
-    words["yield"] = "SwitchToThread" if "windows" in triple else "sched_yield"
+    words |= {"margin": margin, "large_margin": 4 * margin, "most_rest": _MOST_REST, "naps": _NAPS, "dry": _DRY}
+    words["sleep"] = _WINDOWS_SLEEP if is_windows else _POSIX_SLEEP
+    words["clock"] = "declare i64 @llvm.readcyclecounter()\n" + clock
+    words["yield"] = "SwitchToThread" if is_windows else "sched_yield"
     words["hint"] = f"declare void @{hint.partition('(')[0]}({kind})" if hint else ""
     return _TEXT.format(**words, pause=f"call void @{hint}" if hint else "", control=control)
 

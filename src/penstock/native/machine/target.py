@@ -1,13 +1,12 @@
-"""LLVM on this machine: from IR text to the address of a function. Everything that knows llvmlite's binding layer is here."""
+"""LLVM on this machine: from IR text to the address of a function. What knows llvmlite's binding layer is here and in ``codegen.py``."""
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import itertools
 import os
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -15,33 +14,16 @@ import llvmlite
 from llvmlite import binding
 
 from penstock.native.config import config
-from penstock.native.machine import cache
+from penstock.native.machine import cache, codegen
 from penstock.native.unsupported import Unsupported
 
-_lock = threading.Lock()  # one thread at a time is in LLVM
+_lock = threading.Lock()  # one thread at a time links
 _libraries = itertools.count()
-if hasattr(os, "register_at_fork"):  # a fork in the midst of a compilation would leave the child with half of it, and with LLVM's locks taken
+if hasattr(os, "register_at_fork"):  # as in ``codegen.py``
     os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 _BEYOND_AVX2 = ("avx512", "avx10", "amx", "evex512")
-
-
-def _new_machine(cpu: str, features: str) -> Any:
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
-    target = binding.Target.from_default_triple()
-    return target.create_target_machine(cpu=cpu, features=features, opt=3, reloc="pic", codemodel="small", jit=True)
-
-
-@functools.cache
-def _machine_for(cpu: str, features: str) -> Any:
-    return _new_machine(cpu, features)
-
-
-def _machine() -> Any:
-    """The target machine of this computer."""
-    return _machine_for(cpu(), features())
 
 
 def triple() -> str:
@@ -103,7 +85,7 @@ def version() -> str:
 @functools.cache
 def _linker() -> Any:
     """Puts the sections of a library side by side, with JITLink. LLVM's older linker may put them more than 2 GiB apart, which ends the process."""
-    return binding.create_lljit_compiler(_new_machine(cpu(), features()), use_jit_link=True, suppress_errors=True)
+    return binding.create_lljit_compiler(codegen.new_machine(cpu(), features()), use_jit_link=True, suppress_errors=True)
 
 
 def object_code(text: str) -> bytes:
@@ -119,15 +101,21 @@ def object_code_for(key: str, build: Callable[[], str]) -> bytes:
     return _cached_code(f"{_sources()}\n{key}", build)
 
 
+def stored_code_for(key: str) -> bytes | None:
+    """The same, if it is in the cache."""
+    return cache.load(_name(f"{_sources()}\n{key}"))
+
+
+def _name(what: str) -> str:
+    """In the cache."""
+    return hashlib.sha256("\n".join([version(), triple(), cpu(), features(), what]).encode()).hexdigest()
+
+
 def _cached_code(what: str, build: Callable[[], str]) -> bytes:
-    with _lock:
-        machine = _machine()
-    name = hashlib.sha256("\n".join([version(), triple(), cpu(), features(), what]).encode()).hexdigest()
+    name = _name(what)
     code = cache.load(name)
     if code is None:
-        text = build()
-        with _lock:
-            code = _generate(text, machine)
+        code = _generate(build())
         cache.store(name, code)
     return code
 
@@ -146,27 +134,11 @@ def _sources() -> str:
 
 def dump(title: str, text: str, wanted: Collection[str]) -> str:
     """A module for people to read: its IR after optimisation, its assembly, or both."""
-    with _lock, _optimised_module(text, _machine()) as module:
-        pieces = [str(module)] * ("ir" in wanted) + [_machine().emit_assembly(module)] * ("asm" in wanted)
-    return "\n".join([f"; --- {title}", *pieces])
+    return "\n".join([f"; --- {title}", *codegen.readable(text, cpu(), features(), "ir" in wanted, "asm" in wanted)])
 
 
-def _generate(text: str, machine: Any) -> bytes:
-    with _optimised_module(text, machine) as module:
-        return bytes(machine.emit_object(module))
-
-
-@contextlib.contextmanager
-def _optimised_module(text: str, machine: Any) -> Iterator[Any]:
-    context = binding.create_context()
-    with binding.parse_assembly(text, context) as module:
-        module.verify()
-        # Few passes: loops and vectors are as they should be, what helps is to clean up. LLVM's own list takes ten times as long.
-        passes = binding.create_new_module_pass_manager()
-        for name in ("sroa", "instruction_combine", "simplify_cfg", "new_gvn", "loop_rotate"):
-            getattr(passes, f"add_{name}_pass")()
-        passes.run(module, binding.create_pass_builder(machine, binding.create_pipeline_tuning_options(speed_level=2)))
-        yield module
+def _generate(text: str) -> bytes:
+    return codegen.generate(text, cpu(), features())
 
 
 class Library:

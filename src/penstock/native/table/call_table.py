@@ -1,15 +1,24 @@
 """A table of native calls over a planned arena: what a region runs."""
 from __future__ import annotations
 
+import contextlib
+import functools
 import time
 from collections.abc import Sequence
 
 import numpy as np
 
-from penstock.native.calls import Array
+from penstock.native.calls import Array, Code, Unsupported
 from penstock.native.emitter import Emitter
+from penstock.native.machine.background import background
 from penstock.native.table.arena import plan_arena
 from penstock.native.table.instance import Failure, Instance
+
+
+def _help(code: Code) -> None:
+    """Compiles a kernel for another thread, which meets an error again, and tells."""
+    with contextlib.suppress(Unsupported):
+        code.compile(wait=False)
 
 
 class CallTable:
@@ -25,10 +34,15 @@ class CallTable:
         self.offsets, self.arena_bytes = plan_arena(self.calls, self.status.buffer, emitter.loops)
         self._idle: list[Instance] = []
 
-    def compile(self, backwards: bool = False) -> None:
-        """Compiles what is not compiled; ``backwards``: the last kernel first, towards a thread that began with the first. Raises Unsupported."""
+    def compile(self) -> None:
+        """Compiles what is not compiled; threads in the background help. Raises Unsupported."""
         codes = list(dict.fromkeys(call.code for call in self.calls if call.code is not None))
-        for code in reversed(codes) if backwards else codes:
+        missing = [code for code in codes if not code.load()]
+        for code in missing[:-1]:
+            background.submit(functools.partial(_help, code))
+        for code in reversed(missing):  # towards those who help, who begin with the first
+            code.compile(wait=False)
+        for code in missing:
             code.compile()
 
     def run(self, arrays: Sequence[np.ndarray]) -> Failure | None:

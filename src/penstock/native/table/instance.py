@@ -11,7 +11,7 @@ import numpy as np
 
 from penstock.native.calls import Array, Buffer, KernelCall
 from penstock.native.machine.abi import ARRAY_DATA, OUT_OF_MEMORY
-from penstock.native.machine.driver import BINDING, CALL, HEADER, MOST_PARTS
+from penstock.native.machine.driver import BINDING, CALL, HEADER, MOST_PARTS, UNKNOWN
 from penstock.native.machine.team import native_driver, team
 from penstock.native.table import arena
 
@@ -95,11 +95,11 @@ class Instance:
         rows, at = [], _address(self._words)
         for call in calls:
             if call.code is None:  # a jump: see ``driver.CALL``
-                rows += [0, self._cells_at + 8 * self._cell(call.operands[0]), call.target, 0]
+                rows += [0, self._cells_at + 8 * self._cell(call.operands[0]), call.target, 0, 0]
                 continue
             stride = 8 * len(call.operands) + max(map(len, call.parts))
             assert len(call.parts) <= MOST_PARTS
-            rows += [call.code.address, at, stride, len(call.parts)]
+            rows += [call.code.address, at, stride, len(call.parts), UNKNOWN]
             at += stride * len(call.parts)
         return np.array(rows or [0], np.int64)
 
