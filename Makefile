@@ -50,9 +50,9 @@ lint: $(INSTALLED)  ## style (ruff) and types (mypy)
 	$(BIN)/ruff check
 	$(BIN)/mypy
 
-bench: $(INSTALLED) $(VENV)/.plot  ## the benchmarks, beside TensorFlow, PyTorch and JAX; ARGS="--cases mlp,lstm --rounds 3" takes less time
+bench: $(INSTALLED) $(VENV)/.plot  ## the benchmarks, beside TensorFlow, PyTorch and JAX; ARGS=--quick takes five minutes
 	$(BIN)/python benchmarks/run.py $(ARGS)
-	$(BIN)/python benchmarks/cluster.py --rounds 1 --seconds 2 --plot build/cluster.png
+	$(if $(findstring --quick,$(ARGS)),,$(BIN)/python benchmarks/cluster.py --rounds 1 --seconds 2 --plot build/cluster.png)
 
 $(VENV)/.plot: $(INSTALLED)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plot]'

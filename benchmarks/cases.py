@@ -58,3 +58,6 @@ CASES = {case.name: case for case in (
     Case("sync", "save 1 GB, wait for the disk (TF: not)", peers="plain", script="checkpoint.py"),
     Case("restore", "restore 1 GB", peers="plain", script="checkpoint.py"),
 )}
+
+# `make bench ARGS=--quick`: one of each kind.
+QUICK = ("googlenet_forward_1", "resnet_4", "softmax", "mlp", "lstm", "transformer", "dependent", "embedding", "null", "loop_gradient")

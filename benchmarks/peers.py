@@ -3,6 +3,7 @@
 A variable of the environment can name a Python that has a framework already; otherwise one is made, once, in the user's cache folder:
 
     PENSTOCK_TF_PYTHON      TensorFlow 2.21
+    PENSTOCK_TF1_PYTHON     TensorFlow 1.15: only if it is named, as it needs a Python 3.7
     PENSTOCK_TORCH_PYTHON   PyTorch 2.13
     PENSTOCK_JAX_PYTHON     JAX 0.10
 
@@ -29,19 +30,23 @@ class Peer(NamedTuple):
     python_variable: str = ""
     packages: tuple[str, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
+    keeps_kernels: bool = False  # on disk, for the next process
 
 
 _TENSORFLOW = ("PENSTOCK_TF_PYTHON", ("tensorflow-cpu==2.21.*",))
 _TORCH = ("PENSTOCK_TORCH_PYTHON", ("torch==2.13.*", "numpy"))
 
 PEERS = {peer.name: peer for peer in (
-    Peer("penstock", "Penstock", "tf_models", "penstock", settings=(("PENSTOCK_COMPILE", "eager"),)),
+    Peer("penstock", "Penstock", "tf_models", "penstock", settings=(("PENSTOCK_COMPILE", "eager"),), keeps_kernels=True),
     Peer("tf", "TF", "tf_models", "tensorflow", *_TENSORFLOW, settings=(("TF_ENABLE_ONEDNN_OPTS", "0"),)),
     Peer("onednn", "TF+oneDNN", "tf_models", "tensorflow", *_TENSORFLOW, settings=(("TF_ENABLE_ONEDNN_OPTS", "1"),)),
     Peer("torch", "PyTorch", "torch_models", "eager", *_TORCH),
     Peer("nhwc", "PyTorch NHWC", "torch_models", "channels_last", *_TORCH),
     Peer("jax", "JAX", "jax_models", "jit", "PENSTOCK_JAX_PYTHON", ("jax[cpu]==0.10.*",), (("JAX_PLATFORMS", "cpu"),)),
     Peer("numpy", "NumPy", "numpy_models", "blas"),
+    Peer("tf1", "TF 1.15", "tf_models", "tensorflow", "PENSTOCK_TF1_PYTHON"),
+    Peer("xla", "TF+XLA", "tf_models", "tensorflow", *_TENSORFLOW, settings=(("TF_XLA_FLAGS", "--tf_xla_auto_jit=2 --tf_xla_cpu_global_jit"),)),
+    Peer("inductor", "torch.compile", "torch_models", "compiled", *_TORCH, keeps_kernels=True),
 )}
 
 KINDS = {  # which peers a case has
@@ -52,6 +57,8 @@ KINDS = {  # which peers a case has
     "alone": ("penstock",),
     "numpy": ("penstock", "numpy", "tf", "onednn", "torch", "jax"),
 }
+
+STARTERS = ("penstock", "onednn", "tf1", "xla", "torch", "inductor", "jax")  # those of time_to_result.py
 
 # Variables that hold the frameworks to the instructions of older CPUs. JAX is not held all the way: its products still use what the CPU has.
 ISAS = {

@@ -4,6 +4,7 @@
     make bench ARGS="--cases mlp,lstm --peers jax"    some of them
     make bench ARGS="--rounds 9 --write"              and writes the table to benchmarks/RESULTS.md
     make bench ARGS="--isa avx2"                      as on a machine without AVX-512
+    make bench ARGS=--quick                           ten cases in five minutes or so, also drawn: build/bench.png
 
 Each framework runs in a process and an environment of its own (`peers.py`). The processes of a case are made ready together and then measure in
 turns, so that a busy moment of the machine hits all; the minimum counts. The figure of a case is Penstock's time over the best other one's.
@@ -16,8 +17,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import drawing
 import table
-from cases import CASES, Case
+from cases import CASES, QUICK, Case
 from peers import ISAS, KINDS, PEERS, Peer
 from processes import BenchmarkFailed, Worker, measure_afresh
 
@@ -101,16 +103,26 @@ def _names(text: str, known: dict) -> list[str]:
     return names
 
 
+def _chosen(args: argparse.Namespace) -> argparse.Namespace:
+    """The arguments, with what was not said: all cases, or those of a quick run."""
+    args.cases = args.cases or (list(QUICK) if args.quick else list(CASES))
+    args.rounds = args.rounds or (2 if args.quick else 5)
+    args.seconds = args.seconds or (0.4 if args.quick else 1.0)
+    return args
+
+
 def main() -> int:
     """Measures all cases and prints them; the exit code is 1 if something failed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", type=lambda text: _names(text, CASES), default=list(CASES), help="names, with commas: " + ", ".join(CASES))
+    parser.add_argument("--cases", type=lambda text: _names(text, CASES), help="names, with commas: " + ", ".join(CASES))
     parser.add_argument("--peers", type=lambda text: _names(text, PEERS), default=list(PEERS), help="names, with commas: " + ", ".join(PEERS))
-    parser.add_argument("--rounds", type=int, default=5, help="turns of each framework (default: %(default)s)")
-    parser.add_argument("--seconds", type=float, default=1.0, help="how long a turn runs, at least one step (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, help="turns of each framework (default: 5)")
+    parser.add_argument("--seconds", type=float, help="how long a turn runs, at least one step (default: 1)")
+    parser.add_argument("--quick", action="store_true", help="ten cases, two short rounds, and a drawing")
+    parser.add_argument("--plot", metavar="FILE", help="draw the ratios to a picture (default of --quick: build/bench.png)")
     parser.add_argument("--isa", choices=list(ISAS), help="hold all frameworks to these instructions (default: all that the CPU has)")
     parser.add_argument("--write", nargs="?", const="RESULTS.md", metavar="FILE", help="write the table to this file of benchmarks/ (%(const)s)")
-    args = parser.parse_args()
+    args = _chosen(parser.parse_args())
     os.environ.update(ISAS.get(args.isa, {}))
     run, results, wanted = Run(args.rounds, args.seconds), {}, {*args.peers, "penstock"}
     columns = [name for name in PEERS if name in wanted and any(name in KINDS[CASES[case].peers] for case in args.cases)]
@@ -124,6 +136,9 @@ def main() -> int:
             table.write(Path(__file__).with_name(args.write), results, run.versions, args.rounds)
     print(f"minimum of {args.rounds} rounds; " + ", ".join(f"{PEERS[name].label} {version}" for name, version in run.versions.items()))
     print("ratio: Penstock's figure over the best other one; below 1 is better. aim: the ratio to reach (to dream of)")
+    print(table.ALLOWED)
+    if args.plot or args.quick:
+        drawing.draw(Path(args.plot or "build/bench.png"), results)
     return int(run.failed)
 
 

@@ -11,6 +11,13 @@ from peers import PEERS
 
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 _SIZES = ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "kB"))
+# What each framework was allowed: readers must know it to judge the figures.
+ALLOWED = """\
+Steady state. Penstock: compiled before the first step that counts (PENSTOCK_COMPILE=eager; the default mode has the same code from the second step
+on, see FIRST_STEPS.md), Winograd for convolutions of 3x3 filters with stride 1 where `native/contract/winograd.py` finds them worth it, denormal
+numbers are 0. TF: sessions of compat.v1, oneDNN off or on, its own threads, no XLA. PyTorch: eager, images in NCHW or NHWC, no torch.compile, Adam
+as it comes. JAX: one jitted step with donated parameters that stay on its device; only what a user feeds comes from NumPy. All in float32, with
+all CPUs, each in a process and environment of its own; what the other processes of a case do meanwhile is nothing."""
 Results = dict[str, dict[str, float]]  # case -> peer -> seconds or bytes
 
 
@@ -65,6 +72,8 @@ def write(path: Path, results: Results, versions: dict[str, str], rounds: int) -
 Written by `make bench ARGS="--write {path.name}"` on {datetime.date.today():%Y-%m-%d}; {machine()}.
 {frameworks}. Minimum of {rounds} rounds; the frameworks take turns. Convolutional networks and the models below them: one training step.
 Ratio: Penstock's figure over the best other one, below 1 is better; aim: the ratio to reach, in brackets the one to dream of.
+
+{ALLOWED}
 
 """
     path.write_text(text + "\n".join("| " + " | ".join(cells) + " |" for cells in rows) + "\n")

@@ -84,6 +84,7 @@ NETS = {
                            _inception(192, 96, 208, 16, 48, 64), _inception(160, 112, 224, 24, 64, 64), _inception(128, 128, 256, 24, 64, 64),
                            _inception(112, 144, 288, 32, 64, 64), _inception(256, 160, 320, 32, 128, 128), Pool(3, 2, "SAME"),
                            _inception(256, 160, 320, 32, 128, 128), _inception(384, 192, 384, 48, 128, 128), Mean(), Dense(CLASSES, relu=False))),
+    "lenet": Net(28, (Conv(32, 5), Pool(2, 2), Conv(64, 5), Pool(2, 2), Dense(512), Dense(CLASSES, relu=False))),
     "resnet": Net(64, (Conv(64, 3, norm=True), Pool(3, 2, "SAME"), *_residual(64, 1), *_residual(128, 2), *_residual(256, 2), *_residual(512, 2),
                        Mean(), Dense(CLASSES, relu=False))),
 }

@@ -213,7 +213,7 @@ def _loop(w, x):
 
 
 def _looped(function):
-    w, x = data.normal(sizes.LOOP_SIZE, sizes.LOOP_SIZE, seed=1) * 0.2, data.normal(sizes.LOOP_SIZE, sizes.LOOP_SIZE)
+    w, x = jnp.asarray(data.normal(sizes.LOOP_SIZE, sizes.LOOP_SIZE, seed=1) * 0.2), data.normal(sizes.LOOP_SIZE, sizes.LOOP_SIZE)
     jitted = jax.jit(function)
     return Step(lambda: jax.block_until_ready(jitted(w, x)), w.size)
 

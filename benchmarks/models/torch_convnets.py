@@ -87,7 +87,7 @@ def _after(layer, size):
     return -(-size // layer.stride) if layer.padding == "SAME" else (size - layer.size) // layer.stride + 1
 
 
-def make(case, channels_last):
+def make(case, channels_last, compiled=False):
     """The step of ``alexnet_16``, or of ``googlenet_forward_1``."""
     images, labels = data.images(case)
     net = NETS[case.partition("_")[0]]
@@ -96,6 +96,8 @@ def make(case, channels_last):
     layout = torch.channels_last if channels_last else torch.contiguous_format
     model, images = model.to(memory_format=layout), images.contiguous(memory_format=layout)
     parameters = sum(parameter.numel() for parameter in model.parameters())
+    if compiled:
+        model.compile()
     if "forward" in case:
         return Step(lambda: _forward(model, images), parameters)
     optimizer = torch.optim.SGD(model.parameters(), RATE)

@@ -1,4 +1,4 @@
-"""The models in PyTorch, run eagerly."""
+"""The models in PyTorch, run eagerly, or with their modules compiled by ``torch.compile``."""
 from __future__ import annotations
 
 import torch
@@ -9,9 +9,14 @@ from models import architectures as sizes
 from models import data, torch_convnets
 from models.architectures import RATE, Step
 
+COMPILED = []  # something, if modules are to be compiled
+
 
 def trained(module, optimizer, loss, clip=None):
     """A Step that minimizes ``loss()``."""
+    if COMPILED:
+        module.compile()
+
     def run():
         optimizer.zero_grad(set_to_none=True)
         value = loss()
