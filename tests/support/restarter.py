@@ -65,6 +65,7 @@ class Restarter:
             for (job, _), process in self.running.items():
                 if job == "ps":
                     process.kill()
+                    process.wait()
 
 
 if __name__ == "__main__":
