@@ -145,7 +145,7 @@ def _source(x: Any) -> Tensor:
     """The tensor to differentiate by: a variable's reference or handle, or the tensor itself."""
     handle = getattr(x, "handle", None)
     if isinstance(handle, Tensor) and hasattr(x, "_as_graph_element"):
-        return handle
+        return handle if handle.op.graph.imperative is default_graph().imperative else default_graph().capture(handle)
     if isinstance(x, IndexedSlices):
         return x.values
     return to_tensor(x, as_ref=True, name="x")

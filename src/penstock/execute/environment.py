@@ -33,6 +33,6 @@ class Environment:
         self.states: dict[str, dict[str, Any]] = {}  # per stateful node: random generators, ...
 
     def clear(self) -> None:
-        """Forgets all state."""
+        """Forgets all state, but for resources that it shares with others."""
         self.states = {}
-        self.resources.clear()
+        self.private.clear()

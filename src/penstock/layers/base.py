@@ -17,6 +17,7 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.dtypes import DType
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
+from penstock.imperative.symbolic import symbolic_graph_of
 from penstock.layers.calls import CallArguments, call_arguments, current_call, enter_call
 from penstock.layers.effects import Effects
 from penstock.layers.input_spec import InputSpec, assert_input_compatibility
@@ -95,6 +96,10 @@ class Layer(Tracking, Weights, Effects, Connected, Masking):
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         """The outputs for ``inputs``; the first call makes the variables."""
+        symbolic = symbolic_graph_of(inputs)
+        if symbolic is not None:
+            with symbolic.as_default():
+                return self(inputs, *args, **kwargs)
         inputs = nest.map_structure(lambda item: to_tensor(item) if isinstance(item, (np.ndarray, np.generic, float, int)) else item, inputs)
         arguments = call_arguments(self.call)
         given = arguments.by_name(args, kwargs)

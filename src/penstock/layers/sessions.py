@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from penstock.graph.function import init_scope
 from penstock.graph.graph import Graph, default_graph
 from penstock.graph.stacks import default_session
+from penstock.imperative.symbolic import flush, graph_of_sessions
 from penstock.session.session import Session
 from penstock.variables.assign import is_variable_initialized
 from penstock.variables.initialization import variables_initializer
@@ -48,7 +50,7 @@ def current_session() -> Any:
     session = default_session()
     if session is not None:
         return session
-    graph = _outermost(default_graph())
+    graph = graph_of_sessions(default_graph())
     if _given and _given[0].graph is graph:
         return _given[0]
     sessions = graph.get_collection_ref(_SESSION)
@@ -65,17 +67,11 @@ def forget_session(graph: Graph) -> None:
         sessions.pop().close()
 
 
-def _outermost(graph: Any) -> Graph:
-    """The graph that the functions of loops and branches stand in."""
-    while hasattr(graph, "outer"):
-        graph = graph.outer
-    return graph
-
-
 def initialized_session() -> Any:
     """``tf.keras.backend.get_session``: the session, in which all variables of layers have values."""
     session = current_session()
-    tracked = session.graph.get_collection_ref(_VARIABLES)
+    flush(session.graph)
+    tracked = [variable for variable in session.graph.get_collection_ref(_VARIABLES) if not variable.graph.imperative]  # those have values
     start = _looked_at.get(session, 0)
     if start < len(tracked) and not _manual[0]:
         _looked_at[session] = len(tracked)
@@ -94,11 +90,20 @@ def _initialize(session: Any, variables: Sequence[Any]) -> None:
 
 def values_of(variables: Sequence[Any]) -> list[Any]:
     """The values of variables."""
+    if variables and all(variable.graph.imperative for variable in variables):
+        with init_scope():
+            return [variable.numpy() for variable in variables]
     return initialized_session().run(list(variables)) if variables else []
 
 
 def assign_values(pairs: Sequence[tuple[Any, Any]]) -> None:
     """Gives variables new values."""
+    if pairs and all(variable.graph.imperative for variable, _ in pairs):
+        with init_scope():
+            for variable, value in pairs:
+                variable.assign(value)
+            flush(default_graph())
+        return
     session = initialized_session() if pairs else None
     for variable, value in pairs:
         variable.load(value, session)

@@ -51,7 +51,7 @@ class LocalBackend:
     def __init__(self, graph: Graph, config: Any) -> None:
         self._graph, self._timeout = graph, config.operation_timeout_in_ms
         self.environment = Environment(local_devices(config), config.allow_soft_placement, config.log_device_placement,
-                                       threads=config.intra_op_parallelism_threads, passes=options_of(config))
+                                       getattr(graph, "resources", None), config.intra_op_parallelism_threads, options_of(config))
         self.pipeline = Pipeline(self.environment)
         self.planned: dict[Any, PlannedStep] = {}  # by fetches, targets and feeds
         self._planned_for = -1  # the graph's mutation count that they were made for

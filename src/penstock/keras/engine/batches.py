@@ -152,6 +152,9 @@ def _ahead(fetch: Callable[[], Any], limit: int | None) -> Iterator[Any]:
 
 def dataset_source(dataset: Any, prepare: Callable[[Any], Sequence[Any]], steps: int | None) -> CallSource:
     """The elements of a ``tf.data.Dataset``; without ``steps`` all of them, from the beginning in each epoch."""
+    graph = dataset._variant_tensor.op.graph
+    if graph.imperative:
+        return _eager_source(dataset, graph, prepare, steps)
     iterator = dataset.make_initializable_iterator()
     element = iterator.get_next()
     flat = nest.flatten(element)
@@ -166,6 +169,22 @@ def dataset_source(dataset: Any, prepare: Callable[[Any], Sequence[Any]], steps:
         started[0] = False
 
     return CallSource(lambda: nest.pack_sequence_as(element, run()), prepare, steps, restart)
+
+
+def _eager_source(dataset: Any, graph: Any, prepare: Callable[[Any], Sequence[Any]], steps: int | None) -> CallSource:
+    """The elements of a dataset of imperative style."""
+    iterators: list[Any] = []
+
+    def restart() -> None:
+        with graph.as_default():
+            iterators[:] = [dataset.make_one_shot_iterator()]
+
+    def fetch() -> Any:
+        with graph.as_default():
+            return nest.map_structure(lambda tensor: tensor.numpy(), iterators[0].get_next())
+
+    restart()
+    return CallSource(fetch, prepare, steps, restart)
 
 
 def tensor_source(tensors: Any, prepare: Callable[[Any], Sequence[Any]], steps: int | None) -> CallSource:

@@ -5,6 +5,7 @@ from typing import Any
 
 from penstock.graph import dtypes
 from penstock.graph.node import Tensor
+from penstock.imperative.symbolic import graph_for_symbols
 from penstock.layers import settings
 from penstock.layers.base import Layer
 from penstock.layers.naming import name_counts
@@ -54,9 +55,10 @@ class InputLayer(Layer):
 
 
 def _placeholder(shape: Any, dtype: Any, name: str, sparse: bool) -> Any:
-    if sparse:
-        return sparse_placeholder(dtype, shape=None if shape is None or None in shape else shape, name=name)
-    return placeholder(dtype, shape=shape, name=name)
+    with graph_for_symbols().as_default():
+        if sparse:
+            return sparse_placeholder(dtype, shape=None if shape is None or None in shape else shape, name=name)
+        return placeholder(dtype, shape=shape, name=name)
 
 
 def _tuple(tensor: Any) -> tuple[int | None, ...] | None:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from penstock.graph import dtypes, nest
-from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
+from penstock.imperative.symbolic import graph_for_symbols, in_symbolic_graph
 from penstock.keras.backend.steps import Step
 from penstock.keras.engine import standardize
 from penstock.keras.engine.batches import ArraySource, GeneratorSource, Source, dataset_source, tensor_source
@@ -80,6 +80,7 @@ class Model(Network):
 
     # --- compile -----------------------------------------------------------------------------------------------------
 
+    @in_symbolic_graph
     def compile(self, optimizer: Any = "rmsprop", loss: Any = None, metrics: Any = None, loss_weights: Any = None, sample_weight_mode: Any = None,
                 weighted_metrics: Any = None, target_tensors: Any = None, distribute: Any = None, **kwargs: Any) -> None:
         """Says how the model is trained and what is reported."""
@@ -101,7 +102,7 @@ class Model(Network):
         if self._compile_arguments is None:
             raise RuntimeError("You must compile your model before training/testing. Use `model.compile(optimizer, loss)`.")
         if self._compiled is None:
-            with default_graph().as_default():
+            with graph_for_symbols().as_default():
                 self._compiled = Compiled(self, *self._compile_arguments)
             self._collected_trainable_weights = self._compiled.trained
         return self._compiled
@@ -127,6 +128,7 @@ class Model(Network):
         """The names of what training reports: "loss", and the metrics."""
         return ["loss"] if self._compile_arguments is None else self._compile_now().names
 
+    @in_symbolic_graph
     def reset_metrics(self) -> None:
         """Sets all metrics to 0."""
         if self._compiled is not None:
@@ -226,6 +228,7 @@ class Model(Network):
 
     # --- training ----------------------------------------------------------------------------------------------------
 
+    @in_symbolic_graph
     def fit(self, x: Any = None, y: Any = None, batch_size: int | None = None, epochs: int = 1, verbose: int = 1, callbacks: Any = None,
             validation_split: float = 0.0, validation_data: Any = None, shuffle: Any = True, class_weight: Any = None, sample_weight: Any = None,
             initial_epoch: int = 0, steps_per_epoch: int | None = None, validation_steps: int | None = None, validation_freq: Any = 1,
@@ -275,6 +278,7 @@ class Model(Network):
         if self._compile_arguments is None:
             raise RuntimeError("You must compile your model before training/testing. Use `model.compile(optimizer, loss)`.")
 
+    @in_symbolic_graph
     def evaluate(self, x: Any = None, y: Any = None, batch_size: int | None = None, verbose: int = 1, sample_weight: Any = None,
                  steps: int | None = None, callbacks: Any = None, max_queue_size: int = 10, workers: int = 1,
                  use_multiprocessing: bool = False) -> Any:
@@ -287,6 +291,7 @@ class Model(Network):
         finally:
             run.source.close()
 
+    @in_symbolic_graph
     def predict(self, x: Any, batch_size: int | None = None, verbose: int = 0, steps: int | None = None, callbacks: Any = None,
                 max_queue_size: int = 10, workers: int = 1, use_multiprocessing: bool = False) -> Any:
         """The outputs for all samples."""
@@ -297,10 +302,12 @@ class Model(Network):
         finally:
             run.source.close()
 
+    @in_symbolic_graph
     def train_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None, class_weight: Any = None, reset_metrics: bool = True) -> Any:
         """One step; the loss, or the loss and the metrics."""
         return self._on_batch("train", x, y, sample_weight, class_weight, reset_metrics)
 
+    @in_symbolic_graph
     def test_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None, reset_metrics: bool = True) -> Any:
         """The loss, or the loss and the metrics, of one batch."""
         return self._on_batch("test", x, y, sample_weight, None, reset_metrics)
@@ -313,6 +320,7 @@ class Model(Network):
             self.reset_metrics()
         return _one_or_all(outputs)
 
+    @in_symbolic_graph
     def predict_on_batch(self, x: Any) -> Any:
         """The outputs for one batch."""
         return _one_or_all(self._predict_function_for(x))
@@ -323,6 +331,7 @@ class Model(Network):
 
     # --- generators --------------------------------------------------------------------------------------------------
 
+    @in_symbolic_graph
     def fit_generator(self, generator: Any, steps_per_epoch: int | None = None, epochs: int = 1, verbose: int = 1, callbacks: Any = None,
                       validation_data: Any = None, validation_steps: int | None = None, validation_freq: Any = 1, class_weight: Any = None,
                       max_queue_size: int = 10, workers: int = 1, use_multiprocessing: bool = False, shuffle: bool = True,
@@ -333,12 +342,14 @@ class Model(Network):
                         class_weight=class_weight, max_queue_size=max_queue_size, workers=workers, use_multiprocessing=use_multiprocessing,
                         shuffle=shuffle, initial_epoch=initial_epoch)
 
+    @in_symbolic_graph
     def evaluate_generator(self, generator: Any, steps: int | None = None, callbacks: Any = None, max_queue_size: int = 10, workers: int = 1,
                            use_multiprocessing: bool = False, verbose: int = 0) -> Any:
         """Evaluates on batches that a generator or a Sequence gives."""
         return self.evaluate(generator, steps=steps, callbacks=callbacks, max_queue_size=max_queue_size, workers=workers,
                              use_multiprocessing=use_multiprocessing, verbose=verbose)
 
+    @in_symbolic_graph
     def predict_generator(self, generator: Any, steps: int | None = None, callbacks: Any = None, max_queue_size: int = 10, workers: int = 1,
                           use_multiprocessing: bool = False, verbose: int = 0) -> Any:
         """The outputs for batches that a generator or a Sequence gives."""
@@ -347,15 +358,18 @@ class Model(Network):
 
     # --- files -------------------------------------------------------------------------------------------------------
 
+    @in_symbolic_graph
     def save(self, filepath: str, overwrite: bool = True, include_optimizer: bool = True, save_format: str | None = None, signatures: Any = None,
              options: Any = None) -> None:
         """Saves the model, in HDF5 or as a SavedModel."""
         saving.save_model(self, filepath, overwrite, include_optimizer, save_format, signatures, options)
 
+    @in_symbolic_graph
     def save_weights(self, filepath: str, overwrite: bool = True, save_format: str | None = None) -> None:
         """Saves the weights, in HDF5 or as a checkpoint of TensorFlow."""
         saving.save_weights(self, filepath, overwrite, save_format)
 
+    @in_symbolic_graph
     def load_weights(self, filepath: str, by_name: bool = False) -> Any:
         """Loads weights, from HDF5 or a checkpoint of TensorFlow."""
         return saving.load_weights(self, filepath, by_name)
