@@ -21,6 +21,7 @@ TABLE: dict[str, str] = {
     "penstock.train.batching": "batch maybe_batch batch_join maybe_batch_join shuffle_batch maybe_shuffle_batch shuffle_batch_join "
                                "maybe_shuffle_batch_join",
     "penstock.checkpoint.protos": "CheckpointState",
+    "penstock.keras.saving.checkpoint": "Checkpoint CheckpointManager",
     "penstock.checkpoint.checkpoint_state": "latest_checkpoint get_checkpoint_state update_checkpoint_state generate_checkpoint_state_proto "
                                  "checkpoint_exists remove_checkpoint get_checkpoint_mtimes",
     "penstock.checkpoint.contents": "CheckpointReader NewCheckpointReader=new_checkpoint_reader load_checkpoint load_variable list_variables",

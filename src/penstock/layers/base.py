@@ -18,6 +18,7 @@ from penstock.graph.dtypes import DType
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.imperative.symbolic import symbolic_graph_of
+from penstock.layers import restoring
 from penstock.layers.calls import CallArguments, call_arguments, current_call, enter_call
 from penstock.layers.effects import Effects
 from penstock.layers.input_spec import InputSpec, assert_input_compatibility
@@ -150,6 +151,7 @@ class Layer(Tracking, Weights, Effects, Connected, Masking):
             shapes = nest.map_structure(lambda item: item.shape, inputs) if all(hasattr(item, "shape") for item in flat) else None
             self.build(shapes)
             self.built = True
+            restoring.retry()
         if self._initial_weights is not None:
             values, self._initial_weights = self._initial_weights, None
             self.set_weights(values)

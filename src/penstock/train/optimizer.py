@@ -13,6 +13,7 @@ from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.scopes import colocate_with, control_dependencies, name_scope
 from penstock.imperative.tape import GradientTape
+from penstock.layers import restoring
 from penstock.ops.array.shape_ops import shape
 from penstock.ops.array.unique import unique
 from penstock.ops.flow.misc import group, tuple_
@@ -107,6 +108,7 @@ class Optimizer:
             raise ValueError(f"No gradients provided for any variable: {[str(variable) for _, variable in pairs]}.")
         with control_dependencies(None):
             self._create_slots(variables)
+            restoring.retry()
         with name_scope(name, self._name) as scope:
             self._prepare()
             updates = []

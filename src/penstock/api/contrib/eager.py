@@ -14,12 +14,13 @@ TABLE: dict[str, str] = {
     "async_clear_error get_optimizer_variables run_test_in_graph_and_eager_modes run_all_tests_in_graph_and_eager_modes",
     "penstock.contrib.eager.metrics:": "metrics",
     "penstock.custom_gradient": "custom_gradient",
+    "penstock.keras.saving.checkpoint": "Checkpoint",
     "penstock.graph.tensor_spec": "TensorSpec",
     "penstock.variables.resource_variable": "Variable=ResourceVariable",
     "penstock.variables.template": "make_template",
 }
 MISSING = (
-    "Checkpoint Checkpointable EagerVariableStore ExecutionCallback Network Saver Sequential add_execution_callback clear_execution_callbacks "
+    "Checkpointable EagerVariableStore ExecutionCallback Network Saver Sequential add_execution_callback clear_execution_callbacks "
     "connect_to_remote_host enable_remote_eager_execution errstate inf_callback inf_nan_callback nan_callback restore_network_checkpoint "
     "restore_variables_on_create run save_network_checkpoint set_server_def seterr"
 )

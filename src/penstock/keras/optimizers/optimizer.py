@@ -20,7 +20,7 @@ from penstock.graph.scopes import colocate_with, control_dependencies, device, n
 from penstock.keras.optimizers.schedules import LearningRateSchedule
 from penstock.keras.optimizers.schedules import deserialize as deserialize_schedule
 from penstock.keras.optimizers.schedules import serialize as serialize_schedule
-from penstock.layers import initializers
+from penstock.layers import initializers, restoring
 from penstock.layers.naming import snake_case, unique_object_name
 from penstock.layers.sessions import assign_values, initialized_session, track_variable, values_of
 from penstock.layers.weights import make_variable
@@ -107,6 +107,7 @@ class OptimizerV2:
                 _ = self.iterations
                 self._create_hypers()
                 self._create_slots(variables)
+                restoring.retry()
             state = self._prepare(variables)
             with name_scope(name or self._name):
                 updates = []

@@ -20,6 +20,7 @@ from penstock.keras.optimizers.optimizer import OptimizerV2
 from penstock.layers.base import Layer
 from penstock.layers.sessions import assign_values, values_of
 from penstock.platform import logging
+from penstock.train.optimizer import Optimizer
 from penstock.variables.variable import Variable
 
 GRAPH_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
@@ -34,13 +35,13 @@ class _Container:
         self.items = list(value.items()) if isinstance(value, dict) else list(enumerate(value))
 
 
-def _tracked(value: Any) -> Any:
+def tracked(value: Any) -> Any:
     """The object that a checkpoint knows for an attribute's value; None if it knows none."""
-    if isinstance(value, (Variable, Layer)):
+    if isinstance(value, (Variable, Layer, OptimizerV2, Optimizer)) or hasattr(value, "_checkpoint_children"):
         return value
     if isinstance(value, (list, tuple, dict)) and value:
         container = _Container(value)
-        if all(_tracked(item) is not None for _, item in container.items):
+        if all(tracked(item) is not None for _, item in container.items):
             return container
     return None
 
@@ -48,7 +49,11 @@ def _tracked(value: Any) -> Any:
 def children(parent: Any) -> Iterator[tuple[str, Any]]:
     """(local name, object) of all objects that one object holds."""
     if isinstance(parent, _Container):
-        yield from ((str(key), _tracked(item)) for key, item in parent.items)
+        yield from ((str(key), tracked(item)) for key, item in parent.items)
+    elif hasattr(parent, "_checkpoint_children"):
+        yield from parent._checkpoint_children()
+    elif isinstance(parent, Optimizer):
+        yield from sorted((name, variable) for (name, _), variable in parent._non_slots.items())
     elif isinstance(parent, OptimizerV2):
         yield "iter", parent.iterations
         yield from ((name, value) for name, value in sorted(parent._hyper.items()) if isinstance(value, Variable))
@@ -68,10 +73,10 @@ def _layer_children(parent: Any) -> Iterator[tuple[str, Any]]:
     named: set[int] = set()
     untracked = getattr(parent, "_untracked", _HIDDEN) | _HIDDEN
     for name, value in list(parent.__dict__.items()):
-        tracked = None if name in untracked else _tracked(value)
-        if tracked is not None and id(tracked) not in held:
-            named.add(id(tracked))
-            yield name, tracked
+        child = None if name in untracked else tracked(value)
+        if child is not None and id(child) not in held and not isinstance(child, (OptimizerV2, Optimizer)):
+            named.add(id(child))
+            yield name, child
     for variable in parent._trainable_weights + parent._non_trainable_weights:
         if id(variable) not in named:
             yield variable.op.name.rpartition("/")[2], variable
@@ -118,7 +123,7 @@ def _values(root: Any) -> tuple[dict[str, Any], TrackableObjectGraph]:
         if isinstance(each, Variable):
             add(index, each, f"{paths[id(each)]}/{_VALUE}")
     for index, each in enumerate(objects):
-        for variable, name, slot in _slots(each) if isinstance(each, OptimizerV2) else ():
+        for variable, name, slot in _slots(each) if isinstance(each, (OptimizerV2, Optimizer)) else ():
             if id(variable) in numbers:
                 number = len(graph.nodes)
                 graph.nodes.add()
@@ -127,7 +132,10 @@ def _values(root: Any) -> tuple[dict[str, Any], TrackableObjectGraph]:
     return variables, graph
 
 
-def _slots(optimizer: OptimizerV2) -> Iterator[tuple[Any, str, Any]]:
+def _slots(optimizer: OptimizerV2 | Optimizer) -> Iterator[tuple[Any, str, Any]]:
+    if isinstance(optimizer, Optimizer):
+        yield from ((variable, name, slot) for name, named in sorted(optimizer._slots.items()) for variable, slot in named.items())
+        return
     for name in optimizer.get_slot_names():
         for variable, named in optimizer._slots.items():
             if name in named:
@@ -135,7 +143,13 @@ def _slots(optimizer: OptimizerV2) -> Iterator[tuple[Any, str, Any]]:
 
 
 def save(root: Any, prefix: str) -> None:
-    """Writes the variables of a model as a checkpoint."""
+    """Writes the variables of a model as a checkpoint, the latest one of its folder."""
+    write(root, prefix)
+    update_checkpoint_state(os.path.dirname(prefix) or ".", os.path.basename(prefix), [os.path.basename(prefix)])
+
+
+def write(root: Any, prefix: str) -> None:
+    """Writes the variables of an object as a checkpoint."""
     variables, graph = _values(root)
     folder = os.path.dirname(prefix)
     if folder:
@@ -144,7 +158,26 @@ def save(root: Any, prefix: str) -> None:
         for key, value in zip(variables, values_of(list(variables.values()))):
             writer.add(key, value)
         writer.add(GRAPH_KEY, np.array(graph.SerializeToString(), dtype=object))
-    update_checkpoint_state(folder or ".", os.path.basename(prefix), [os.path.basename(prefix)])
+
+
+def variables_of(root: Any) -> list[Any]:
+    """The variables of an object, slots of optimizers included."""
+    return list(_values(root)[0].values())
+
+
+def matched_variables(root: Any, graph: TrackableObjectGraph) -> Iterator[tuple[Any, int]]:
+    """(variable, its number in the checkpoint's graph) for all that both have."""
+    matched = _matched(root, graph)
+    numbers = {id(each): node for each, node in matched}
+    for each, node in matched:
+        if isinstance(each, Variable) and graph.nodes[node].attributes:
+            yield each, node
+        elif isinstance(each, (OptimizerV2, Optimizer)):
+            saved = {(slot.original_variable_node_id, slot.slot_name): slot.slot_variable_node_id for slot in graph.nodes[node].slot_variables}
+            for variable, name, slot in _slots(each):
+                number = saved.get((numbers.get(id(variable), -1), name))
+                if number is not None:
+                    yield slot, number
 
 
 class LoadStatus:
@@ -178,18 +211,9 @@ def load(root: Any, prefix: str) -> LoadStatus:
         return _load_by_name(root, reader)
     graph = TrackableObjectGraph()
     graph.ParseFromString(bytes(np.asarray(reader.get_tensor(GRAPH_KEY)).item()))
-    matched = _matched(root, graph)
-    pairs, missing = [], []
-    for each, node in matched:
-        if isinstance(each, Variable):
-            keys = [attribute.checkpoint_key for attribute in graph.nodes[node].attributes if attribute.name == "VARIABLE_VALUE"]
-            if keys:
-                pairs.append((each, reader.get_tensor(keys[0])))
-            else:
-                missing.append(each.name)
-    pairs += _matched_slots(matched, graph, reader)
+    pairs = [(variable, reader.get_tensor(graph.nodes[node].attributes[0].checkpoint_key)) for variable, node in matched_variables(root, graph)]
     found = {id(variable) for variable, _ in pairs}
-    missing += [variable.name for variable in root.weights if id(variable) not in found]
+    missing = [variable.name for variable in root.weights if id(variable) not in found]
     if missing:
         logging.warning("Weights that the checkpoint %s does not have: %s", prefix, missing)
     assign_values(pairs)
@@ -208,19 +232,6 @@ def _matched(root: Any, graph: TrackableObjectGraph) -> list[tuple[Any, int]]:
                 seen.add(id(child))
                 pending.append((child, named[name]))
     return found
-
-
-def _matched_slots(matched: list[tuple[Any, int]], graph: TrackableObjectGraph, reader: Any) -> list[tuple[Any, Any]]:
-    numbers = {id(each): node for each, node in matched}
-    pairs = []
-    for optimizer, node in matched:
-        if isinstance(optimizer, OptimizerV2):
-            saved = {(slot.original_variable_node_id, slot.slot_name): slot.slot_variable_node_id for slot in graph.nodes[node].slot_variables}
-            for variable, name, slot in _slots(optimizer):
-                number = saved.get((numbers.get(id(variable), -1), name))
-                if number is not None:
-                    pairs.append((slot, reader.get_tensor(graph.nodes[number].attributes[0].checkpoint_key)))
-    return pairs
 
 
 def _load_by_name(root: Any, reader: Any) -> LoadStatus:
