@@ -12,7 +12,8 @@ class Case(NamedTuple):
     aim: float | None = None
     stretch: float | None = None
     absolute: bool = False
-    peers: str = "all"  # all; convnet: also channels-last; tf: the TensorFlow 1 API only; plain: one TensorFlow; numpy: NumPy itself; alone: none
+    # all; convnet: also channels-last; tf: the TensorFlow 1 API only; plain: one TensorFlow; numpy: NumPy itself; hand: without layers; alone: none
+    peers: str = "all"
     script: str = ""  # measured in fresh processes by this file, instead of steps of one process
     unit: str = "s"  # s, B (bytes), or x (times)
 
@@ -38,6 +39,9 @@ CASES = {case.name: case for case in (
     Case("loop_gradient", "the same loop with its gradient", 1.0),
     Case("dynamic_rnn", "dynamic_rnn of an LSTM cell, T=50, 128 units, batch 32", 1.0, peers="tf"),
     Case("queue", "FIFOQueue, two runners, matmul of a batch", 1.0, peers="tf"),
+    *(Case(f"{name}_{style}{batch}", f"{label}, of {of}", 1.03, peers="hand") for name, batch, label in (
+        ("mlp", "", "MLP"), ("lstm", "", "LSTM LM"), ("resnet", "_4", "ResNet-18-like, batch 4"), ("alexnet", "_16", "AlexNet, batch 16"))
+      for style, of in (("layers", "tf.layers"), ("slim", "slim"))),
     Case("matmul", "matmul 2048 x 2048, beside NumPy's BLAS", 1 / 0.95, peers="numpy"),
     Case("import", "import, in a fresh process", peers="plain", script="core.py"),
     Case("build", "build a graph of 10,000 operations", peers="plain", script="core.py"),

@@ -38,6 +38,7 @@ _TORCH = ("PENSTOCK_TORCH_PYTHON", ("torch==2.13.*", "numpy"))
 
 PEERS = {peer.name: peer for peer in (
     Peer("penstock", "Penstock", "tf_models", "penstock", settings=(("PENSTOCK_COMPILE", "eager"),), keeps_kernels=True),
+    Peer("hand", "by hand", "hand_models", "penstock", settings=(("PENSTOCK_COMPILE", "eager"),), keeps_kernels=True),
     Peer("tf", "TF", "tf_models", "tensorflow", *_TENSORFLOW, settings=(("TF_ENABLE_ONEDNN_OPTS", "0"),)),
     Peer("onednn", "TF+oneDNN", "tf_models", "tensorflow", *_TENSORFLOW, settings=(("TF_ENABLE_ONEDNN_OPTS", "1"),)),
     Peer("torch", "PyTorch", "torch_models", "eager", *_TORCH),
@@ -55,6 +56,7 @@ KINDS = {  # which peers a case has
     "tf": ("penstock", "tf", "onednn"),
     "plain": ("penstock", "onednn"),
     "alone": ("penstock",),
+    "hand": ("penstock", "hand"),  # the same model without layers
     "numpy": ("penstock", "numpy", "tf", "onednn", "torch", "jax"),
 }
 
@@ -71,8 +73,8 @@ def environment(peer: Peer) -> dict[str, str]:
     """The variables of a peer's process. Penstock comes from this checkout, which the others must not see."""
     env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
     env.pop("PYTHONPATH", None)
-    env.update((name, value) for name, value in peer.settings if peer.name != "penstock" or name not in os.environ)
-    if peer.name == "penstock":
+    env.update((name, value) for name, value in peer.settings if peer.variant != "penstock" or name not in os.environ)
+    if peer.variant == "penstock":
         env["PYTHONPATH"] = str(SOURCE)
     return env
 

@@ -35,7 +35,8 @@ def test_cases_are_sound():
     nets = load("models.architectures").NETS
     for case in cases.values():
         assert case.peers in peers.KINDS
-        assert (FOLDER / case.script).is_file() if case.script else case.name in models.MODELS or case.name.partition("_")[0] in nets
+        is_model = case.name in models.MODELS or case.name.partition("_")[0] in {*models.MODELS, *nets}
+        assert (FOLDER / case.script).is_file() if case.script else is_model
     assert all(name in peers.PEERS for names in peers.KINDS.values() for name in names)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import importlib
 
 from models import architectures as sizes
-from models import data, tf_convnets
+from models import data, tf_convnets, tf_layered
 from models.architectures import RATE, Step
 
 
@@ -238,4 +238,7 @@ def load(framework):
 def make(case, framework):
     """The step of a case under ``penstock`` or ``tensorflow``."""
     tf = load(framework)
+    style = next((style for style in tf_layered.STYLES if style in case.split("_")), None)
+    if style is not None:
+        return trained(tf, *tf_layered.model(tf, case, style))
     return MODELS[case](tf) if case in MODELS else tf_convnets.make(tf, case)

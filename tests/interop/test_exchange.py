@@ -10,17 +10,17 @@ import pytest
 
 from support.process import environment
 
-SCRIPT = str(Path(__file__).with_name("exchange.py"))
+FOLDER = Path(__file__).parent
 TENSORFLOW = os.environ.get("PENSTOCK_TF_PYTHON")
 
 pytestmark = pytest.mark.skipif(not TENSORFLOW, reason="PENSTOCK_TF_PYTHON names no Python with TensorFlow")
 
 
-def run(system: str, action: str, folder: Path) -> None:
+def run(system: str, action: str, folder: Path, script: str = "exchange.py") -> None:
     ours = system == "penstock"
     variables = environment() if ours else {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": ""}
-    done = subprocess.run([sys.executable if ours else str(TENSORFLOW), SCRIPT, system, action, str(folder)], env=variables, capture_output=True,
-                          text=True, timeout=250)
+    command = [sys.executable if ours else str(TENSORFLOW), str(FOLDER / script), system, action, str(folder)]
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=250)
     assert done.returncode == 0, f"{system} cannot {action}:\n{done.stderr[-3000:]}"
 
 
@@ -29,3 +29,19 @@ def run(system: str, action: str, folder: Path) -> None:
 def test_exchange(tmp_path, writer, reader):
     run(writer, "write", tmp_path)
     run(reader, "read", tmp_path)
+
+
+@pytest.fixture(scope="module")
+def has_contrib() -> bool:
+    """Whether that TensorFlow is one of the first line."""
+    program = "import tensorflow as tf; assert tf.__version__.startswith('1.')"
+    done = subprocess.run([str(TENSORFLOW), "-c", program], capture_output=True, timeout=120)
+    return done.returncode == 0
+
+
+@pytest.mark.parametrize(("writer", "reader"), [("penstock", "tensorflow"), ("tensorflow", "penstock")])
+def test_exchange_of_models(tmp_path, writer, reader, has_contrib):
+    if not has_contrib:
+        pytest.skip("TensorFlow 2 has neither slim nor tf.contrib")
+    run(writer, "write", tmp_path, "exchange_models.py")
+    run(reader, "read", tmp_path, "exchange_models.py")

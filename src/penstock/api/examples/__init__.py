@@ -1,0 +1,7 @@
+"""``tensorflow.examples``: what programs import from TensorFlow's tutorials."""
+from __future__ import annotations
+
+from penstock.api._table import publish
+
+TABLE: dict[str, str] = {}
+publish(__name__, TABLE, "tutorials")

@@ -1,0 +1,1 @@
+"""``tf.contrib.slim``: training and evaluation loops, input pipelines and networks over ``tf.contrib.layers``."""

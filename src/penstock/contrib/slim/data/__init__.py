@@ -1,0 +1,1 @@
+"""Data of slim: data sets, their decoders, and providers that read them through queues."""

@@ -1,0 +1,1 @@
+"""Networks of slim for the classification of images."""
