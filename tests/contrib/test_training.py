@@ -8,6 +8,12 @@ import penstock as tf
 pytestmark = pytest.mark.process
 
 
+@pytest.fixture(autouse=True)
+def no_open_writers():
+    yield
+    tf.summary.FileWriterCache.clear()
+
+
 def _train(folder: str, steps: int) -> float:
     with tf.Graph().as_default():
         weight = tf.get_variable("weight", [], initializer=tf.ones_initializer())

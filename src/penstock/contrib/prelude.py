@@ -105,7 +105,7 @@ from penstock.ops.math.cumulative import cumsum
 from penstock.ops.math.division import div, mod, truediv
 from penstock.ops.math.elementwise import abs, add, div_no_nan, maximum, minimum, multiply, negative, sign, square, squared_difference, subtract
 from penstock.ops.math.math import lbeta, log_sigmoid
-from penstock.ops.math.powers import exp, expm1, log, log1p, pow, rsqrt, sqrt, xlogy
+from penstock.ops.math.powers import exp, expm1, log, log1p, pow, reciprocal, rsqrt, sqrt, xlogy
 from penstock.ops.math.reduce import reduce_all, reduce_any, reduce_max, reduce_mean, reduce_min, reduce_prod, reduce_sum
 from penstock.ops.math.rounding import ceil, floor, round
 from penstock.ops.math.segment import segment_sum

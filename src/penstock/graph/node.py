@@ -141,6 +141,11 @@ class Operation:
     def _add_control_input(self, op: Operation) -> None:
         self._add_control_inputs([op])
 
+    def _remove_all_control_inputs(self) -> None:
+        """For editors, as ``_update_input``."""
+        self._control_inputs.clear()
+        self.graph._changed()
+
     def _update_input(self, index: int, tensor: Tensor) -> None:
         """Replaces an input: graph surgery, for importers and editors."""
         old = self._inputs[index]

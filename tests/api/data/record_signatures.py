@@ -21,7 +21,7 @@ contrib.slim.summaries contrib.slim.model_analyzer contrib.slim.queues contrib.s
 contrib.slim.dataset_data_provider contrib.slim.parallel_reader contrib.slim.prefetch_queue contrib.slim.tfexample_decoder
 distributions contrib.crf contrib.distributions contrib.distributions.bijectors contrib.graph_editor contrib.image contrib.integrate
 contrib.losses contrib.losses.metric_learning contrib.memory_stats contrib.metrics contrib.mixed_precision contrib.opt
-contrib.summary contrib.cudnn_rnn
+contrib.summary contrib.cudnn_rnn contrib.nn contrib.deprecated
 contrib.recurrent contrib.signal contrib.solvers contrib.sparsemax contrib.stateless contrib.util
 """
 

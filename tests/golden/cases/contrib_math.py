@@ -104,6 +104,27 @@ def integrate(tf, np):
     yield "odeint_fixed method", lambda: module.odeint_fixed(lambda y, t: -y, 1.0, times, method="x")
 
 
+def flipped(tf, np):
+    module = tf.contrib.nn
+    logits = np.cos(np.arange(6)).reshape(2, 3).astype(np.float32)
+    labels = np.array([[0.2, 0.3, 0.5], [1.0, 0.0, 0.0]], np.float32)
+    yield "flipped softmax", lambda: tf.identity(module.deprecated_flipped_softmax_cross_entropy_with_logits(logits, labels), name="result")
+    yield "flipped sparse softmax", lambda: tf.identity(
+        module.deprecated_flipped_sparse_softmax_cross_entropy_with_logits(logits, [2, 0]), name="result")
+    yield "flipped sigmoid", lambda: tf.identity(module.deprecated_flipped_sigmoid_cross_entropy_with_logits(logits, labels), name="result")
+    yield "alpha_dropout", lambda: tf.identity(module.alpha_dropout(tf.constant(logits), 0.6, seed=3), name="result")
+    yield "alpha_dropout noise_shape", lambda: tf.identity(module.alpha_dropout(tf.constant(logits), 0.5, noise_shape=[2, 1], seed=5), name="result")
+    yield "alpha_dropout all", lambda: tf.identity(module.alpha_dropout(tf.constant(logits), 1.0), name="result")
+    yield "alpha_dropout none", lambda: module.alpha_dropout(tf.constant(logits), 0.0)
+
+    def summaries():
+        deprecated = tf.contrib.deprecated
+        scalar = deprecated.scalar_summary("loss", 2.0)
+        merged = deprecated.merge_summary([scalar, deprecated.histogram_summary("h", [1.0, 2.0])])
+        return [scalar, tf.identity(merged, name="result"), tf.identity(deprecated.merge_all_summaries(), name="result")]
+    yield "deprecated summaries", summaries
+
+
 def cases(tf, np):
-    for family in (crf, sparsemax, integrate):
+    for family in (crf, sparsemax, integrate, flipped):
         yield from family(tf, np)

@@ -117,6 +117,34 @@ def wrappers(tf, np):
     yield "swapping_saver before apply_gradients", early_saver
 
 
+def loss_scales(tf, np):
+    mixed = tf.contrib.mixed_precision
+
+    def steps(make, factors):
+        def build():
+            factor = tf.placeholder(tf.float32, [])
+            weight = tf.get_variable("weight", initializer=tf.constant([1.0, -2.0]))
+            manager = make()
+            step = tf.train.get_or_create_global_step()
+            optimizer = mixed.LossScaleOptimizer(tf.train.MomentumOptimizer(0.1, 0.9), manager)
+            train_op = optimizer.minimize(tf.reduce_sum(weight * weight) * factor, global_step=step)
+            scale = manager.get_loss_scale()
+            found = []
+            with tf.Session() as sess:
+                sess.run(tf.global_variables_initializer())
+                for each in factors:
+                    sess.run(train_op, {factor: each})
+                    found.append(np.concatenate([np.ravel(value).astype(np.float32) for value in sess.run([weight, scale, step])]))
+            return [tf.constant([v.name for v in tf.global_variables()], name="names"), tf.constant(np.concatenate(found), name="values")]
+        return build
+
+    ups_and_downs = [1.0, 1.0, 0.5, np.inf, 1.0, np.nan, np.inf, 1.0, 1.0, 1.0, np.inf, np.inf, np.inf, np.inf]
+    yield "loss scale fixed", steps(lambda: mixed.FixedLossScaleManager(8.0), [1.0, 0.5, np.inf, 1.0])
+    yield "loss scale exponential", steps(lambda: mixed.ExponentialUpdateLossScaleManager(8.0, 3), ups_and_downs)
+    yield "loss scale ratios", steps(lambda: mixed.ExponentialUpdateLossScaleManager(2.0, 2, 1, incr_ratio=3, decr_ratio=0.25), ups_and_downs)
+    yield "loss scale below 1", lambda: mixed.FixedLossScaleManager(0.5)
+
+
 def cases(tf, np):
-    for family in (optimizers, wrappers):
+    for family in (optimizers, wrappers, loss_scales):
         yield from family(tf, np)

@@ -45,6 +45,8 @@ def cells(tf, np):
         ("intersection", lambda: contrib.IntersectionRNNCell(2)),
         ("intersection projection", lambda: contrib.IntersectionRNNCell(3, num_in_proj=3, y_activation=tf.tanh)),
         ("sru", lambda: contrib.SRUCell(3)),
+        ("cudnn lstm", lambda: tf.contrib.cudnn_rnn.CudnnCompatibleLSTMCell(3)),
+        ("cudnn gru", lambda: tf.contrib.cudnn_rnn.CudnnCompatibleGRUCell(3)),
     ]
 
 
