@@ -129,6 +129,7 @@ def write(path: Path, found: Table, peers: list[str], args: argparse.Namespace) 
     """The table as Markdown."""
     versions = ", ".join(f"{PEERS[name].label} {version}" for name, version in found.versions.items() if version)
     beside = "with one busy process beside" if args.busy else "nothing else was started beside"
+    beside += f" (load of the machine at the end: {os.getloadavg()[0]:.1f})"
     rows = found.rows(peers)
     rows.insert(1, ["---"] * len(rows[0]))
     text = f"""# Time to a result
