@@ -124,3 +124,15 @@ def test_a_master_that_does_not_know_the_kind():
             with pytest.raises(errors.InvalidArgumentError, match="no supported kernel for TOY devices is available"):
                 session.run(z)
         server.stop()
+
+
+def test_a_queue_of_another_task_is_used_under_ones_own_device():
+    cluster = LocalCluster({"ps": 1, "worker": 1})
+    session = cluster.session(WORKER)
+    with tf.device("/job:ps/task:0"):
+        queue = tf.FIFOQueue(4, tf.float32, shared_name="tokens")
+    with tf.device("/job:worker/task:0"):
+        put, count, take = queue.enqueue(3.0), queue.size(), queue.dequeue()
+    session.run(put)
+    assert session.run(count) == 1 and session.run(take) == 3.0
+    session.close()

@@ -151,3 +151,29 @@ def test_log_device_placement_is_seen_without_any_set_up_of_logging(monkeypatch,
     with tf.Session(config=tf.ConfigProto(device_count={"CPU": 2}, log_device_placement=True)) as session:
         session.run(a)
     assert f"placed: (Const): {CPU % 1}" in capsys.readouterr().err
+
+
+RESOURCES = {
+    "queue": (lambda: tf.FIFOQueue(3, tf.float32), lambda queue: queue.size()),
+    "enqueue": (lambda: tf.FIFOQueue(3, tf.float32), lambda queue: queue.enqueue(1.0)),
+    "table": (lambda: tf.contrib.lookup.MutableHashTable(tf.string, tf.int64, -1), lambda table: table.lookup(tf.constant(["a"]))),
+    "reader": (tf.WholeFileReader, lambda reader: reader.num_records_produced()),
+    "accumulator": (lambda: tf.ConditionalAccumulator(tf.float32, []), lambda accumulator: accumulator.num_accumulated()),
+    "iterator": (lambda: tf.data.Dataset.range(3).make_one_shot_iterator(), lambda iterator: iterator.get_next()),
+    "variable": (lambda: tf.Variable(1.0, use_resource=True), lambda variable: tf.raw_ops.AssignVariableOp(resource=variable.handle, value=2.0)),
+}
+
+
+@pytest.mark.parametrize("name", RESOURCES)
+def test_what_uses_a_resource_runs_where_it_is(name):
+    make, use = RESOURCES[name]
+    with tf.device("/cpu:0"):
+        resource = make()
+    with tf.device("/cpu:1"):
+        result = use(resource)
+    metadata = tf.RunMetadata()
+    with tf.Session(config=TWO) as session:
+        session.run(result, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), run_metadata=metadata)
+    name = result.op.name if isinstance(result, tf.Tensor) else result.name
+    where = [device.device for device in metadata.step_stats.dev_stats if any(node.node_name == name for node in device.node_stats)]
+    assert where == [CPU % 0]

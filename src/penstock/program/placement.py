@@ -106,19 +106,25 @@ def _choose(members: list[Node], devices: list[Device], soft: bool) -> Device:
 def _merged_device(members: list[Node]) -> DeviceSpec:
     """What the members of a group say together of their device."""
     name = ""
-    arrays = any(node.definition.array_role for node in members)
-    for node in sorted(members, key=_flexibility) if arrays else members:
+    for node in sorted(members, key=_flexibility):
         if _contradicts(node.device, name):
-            if arrays and _flexibility(node):
-                continue  # as if it had no name: the array is somewhere else
+            if _flexibility(node):
+                continue  # as if it had no name: the resource is somewhere else
             raise _contradiction(node, members)
         name = merge(name, node.device)
     return DeviceSpec.from_string(name)
 
 
 def _flexibility(node: Node) -> int:
-    """How readily a node goes where its array is: computations stay, then come the ops on arrays; what only passes the handle on goes anywhere."""
-    return 2 if node.definition.control_flow else 1 if node.definition.array_role else 0
+    """How readily a node goes where a resource is: what makes one stays, then come the ops that use one; what only passes the handle on goes anywhere."""
+    if node.definition.control_flow:
+        return 2
+    return 1 if node.definition.array_role or _uses_resource(node) else 0
+
+
+def _uses_resource(node: Node) -> bool:
+    """True for an op on a queue, a table, a reader, ..., which runs where that is, whatever the device around its call says."""
+    return any((arg.dtype or node.attrs.get(arg.type_attr or "")) is dtypes.resource for arg in node.definition.inputs)
 
 
 def _contradicts(name: str, other: str) -> bool:

@@ -138,3 +138,8 @@ def test_shared_queues():
         other = tf.FIFOQueue(4, tf.float32, [[]], shared_name="shared")
         with pytest.raises(tf.errors.InvalidArgumentError, match="has capacity 3 but requested capacity was 4"):
             sess.run(other.size())
+
+@pytest.mark.parametrize("shapes", [((),), [()], ((3,),), (tf.TensorShape([3]),), tf.TensorShape([3]), (3,), [3]], ids=str)
+def test_shapes_in_any_form(shapes):
+    for queue in (tf.FIFOQueue(3, tf.float32, shapes), tf.PaddingFIFOQueue(3, tf.float32, shapes if isinstance(shapes, (list, tuple)) else [shapes])):
+        assert len(queue.shapes) == 1 and queue.shapes[0].ndims in (0, 1)

@@ -138,7 +138,7 @@ def _shape_list(shapes: Any, count: int) -> list[TensorShape] | None:
     """One shape per component; a single shape stands for all of a single component."""
     if shapes is None:
         return None
-    if not isinstance(shapes, list) or (count == 1 and not any(isinstance(s, (list, tuple, TensorShape)) for s in shapes)):
+    if not isinstance(shapes, (list, tuple)) or (count == 1 and not any(isinstance(s, (list, tuple, TensorShape)) for s in shapes)):
         shapes = [shapes]
     return [as_shape(shape) for shape in shapes]
 
