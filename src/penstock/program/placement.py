@@ -116,7 +116,7 @@ def _merged_device(members: list[Node]) -> DeviceSpec:
 
 
 def _flexibility(node: Node) -> int:
-    """How readily a node goes where a resource is: what makes one stays, then come the ops that use one; what only passes the handle on goes anywhere."""
+    """How readily a node goes where a resource is: what makes one stays, ops that use one follow it, what only passes the handle on goes anywhere."""
     if node.definition.control_flow:
         return 2
     return 1 if node.definition.array_role or _uses_resource(node) else 0
