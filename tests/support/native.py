@@ -1,7 +1,7 @@
 """Running an op's ``native`` by itself, between guard bytes, and comparing it with the op's NumPy kernel."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,17 @@ def run(definition: Any, values: Sequence[np.ndarray], attrs: dict[str, Any], th
     if failed is not None:
         raise RuntimeError(f"the kernel refused its inputs: {failed}")
     return [result for result, _ in results]
+
+
+def run_calls(build: Callable[..., Array], *values: np.ndarray, threads: int = 2) -> np.ndarray:
+    """What ``build(emit, arrays...)`` computes."""
+    emitter = Emitter(threads)
+    arrays = [Array(Buffer("input", value.nbytes), value.dtype, value.shape, value.strides) for value in values]
+    output = build(emitter, *arrays)
+    result, memory = guarded(output.shape, output.dtype)
+    assert CallTable(emitter, arrays, [output]).run([*values, result]) is None
+    assert untouched(memory), "the kernel wrote outside of its output"
+    return result
 
 
 def _own(emit: Emitter, array: Array) -> Array:

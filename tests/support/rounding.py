@@ -67,11 +67,18 @@ class Rounding:
                 results = kernel(*[self(value) if is_float(value) else value for value in inputs])
                 flat = list(results) if isinstance(results, (tuple, list)) else [results]
             if node.definition.flops is not None and not all(np.isfinite(value).all() for value in inputs if is_float(value)):
-                flat = [np.full_like(result, np.nan) for result in flat]  # it may count the zeros of a padding, or not: 0 * nan
+                flat = [_with_padding_counted(kernel, inputs, result) for result in flat]
             made = [self(result, ulps) if rounds else result for result, rounds in zip(flat, moved)]
             return type(results)(made) if isinstance(results, (tuple, list)) else made[0]
 
         return rounded
+
+
+def _with_padding_counted(kernel: Callable[..., Any], inputs: Sequence[Any], result: np.ndarray) -> np.ndarray:
+    """The result of a product or a convolution of numbers that are not all finite, with NaN where a window lies partly in the padding: the zeros
+    there may be multiplied, or left out. Which places these are is told by the result for ones: it is less than elsewhere."""
+    counts = np.asarray(kernel(*[np.ones_like(value) if is_float(value) else value for value in inputs]), np.float64)
+    return np.where(counts < counts.max(initial=0.0), result.dtype.type(np.nan), result)
 
 
 def _copied(result: Any, inputs: Sequence[Any]) -> bool:

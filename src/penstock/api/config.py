@@ -4,7 +4,7 @@ from __future__ import annotations
 from penstock.api._table import publish
 
 TABLE: dict[str, str] = {
-    "penstock.native.config": "get_compiler set_compiler get_threads set_threads",
+    "penstock.native.config": "get_compiler set_compiler get_threads set_threads get_winograd set_winograd",
 }
 publish(__name__, TABLE, missing="experimental experimental_connect_to_host experimental_list_devices experimental_run_functions_eagerly optimizer "
                                  "threading")

@@ -6,6 +6,7 @@
     PENSTOCK_DUMP=ir,asm          prints each kernel that is compiled, as LLVM IR, as assembly, or as both
     PENSTOCK_THREADS=4            threads that share a large kernel (default: the CPUs that this process may use, by affinity and quota)
     PENSTOCK_ISA=avx2             kernels use no instructions beyond AVX2, as on a CPU that has no others: to test and measure them there
+    PENSTOCK_WINOGRAD=off         convolutions of 3x3 windows are sums of products too, which take longer and round a little less
     PENSTOCK_STRICT=1             an error inside the compiler is raised, instead of leaving the region to NumPy: for tests
 """
 from __future__ import annotations
@@ -17,6 +18,7 @@ from penstock.platform.cpus import available_cpus
 
 MODES = ("background", "eager", "off")
 ISAS = ("", "avx2")
+SWITCH = ("on", "off")
 
 
 def _mode() -> str:
@@ -47,6 +49,13 @@ def _isa() -> str:
     return isa
 
 
+def _winograd() -> bool:
+    text = os.environ.get("PENSTOCK_WINOGRAD", "on")
+    if text not in SWITCH:
+        raise ValueError(f"PENSTOCK_WINOGRAD={text}: it can be {' or '.join(SWITCH)}")
+    return text == "on"
+
+
 @dataclass
 class Config:
     """The settings in force; assign to them."""
@@ -56,9 +65,10 @@ class Config:
     dump: frozenset[str] = frozenset()
     isa: str = ""  # the most that kernels may ask of the CPU; "": all that it has
     strict: bool = False  # an error inside the compiler is raised instead of leaving the region to NumPy
+    winograd: bool = True  # may convolutions take Winograd's way?
 
 
-config = Config(_mode(), _threads(), _dump(), _isa(), os.environ.get("PENSTOCK_STRICT", "") not in ("", "0"))
+config = Config(_mode(), _threads(), _dump(), _isa(), os.environ.get("PENSTOCK_STRICT", "") not in ("", "0"), _winograd())
 
 
 def get_compiler() -> str:
@@ -93,3 +103,20 @@ def set_threads(threads: int) -> None:
     if threads < 1:
         raise ValueError(f"{threads} threads: at least one is needed")
     config.threads = threads
+
+
+def get_winograd() -> bool:
+    """May convolutions of 3x3 windows take Winograd's way?"""
+    return config.winograd
+
+
+def set_winograd(allowed: bool) -> None:
+    """``penstock.config.set_winograd``: False has convolutions of 3x3 windows computed as sums of products too, in plans that are made from now on.
+
+    >>> import penstock as tf
+    >>> tf.config.set_winograd(False)
+    >>> tf.config.get_winograd()
+    False
+    >>> tf.config.set_winograd(True)
+    """
+    config.winograd = bool(allowed)

@@ -9,32 +9,17 @@ import pytest
 from penstock.graph import dtypes as dt
 from penstock.graph.opdef import lookup
 from penstock.native.calls import Array, Buffer, Unsupported
-from penstock.native.contract import gemm, panels, product, winograd
+from penstock.native.contract import gemm, panels, product
 from penstock.native.contract.product import Epilogue
 from penstock.native.contract.tile import Tile
-from penstock.native.contract.winograd import worthwhile
 from penstock.native.emitter import Emitter
 from penstock.native.table.call_table import CallTable
 from penstock.ops.nn.conv import _backprop_filter, _backprop_input, _forward
 from support.native import run as run_op
+from support.native import run_calls as run
 
 pytestmark = pytest.mark.usefixtures("each_isa")
 EXTENTS = (1, 2, 3, 7, 13, 14, 15, 16, 17, 29, 32, 33, 65, 100, 256, 257, 300)
-GUARD = 77.0
-
-
-def run(build, *values, threads=2):
-    """What ``build(emit, arrays...)`` computes. The result has guards before and after it, as long as a few rows."""
-    emitter = Emitter(threads)
-    arrays = [Array(Buffer("input", value.nbytes), value.dtype, value.shape, value.strides) for value in values]
-    output = build(emitter, *arrays)
-    made = CallTable(emitter, arrays, [output])
-    margin = 64
-    memory = np.full(output.size + 2 * margin, GUARD, output.dtype)
-    result = memory[margin:margin + output.size].reshape(output.shape)
-    assert made.run([*values, result]) is None
-    assert (memory[:margin] == GUARD).all() and (memory[margin + output.size:] == GUARD).all()
-    return result
 
 
 def close(found, expected, depth=1):
@@ -246,62 +231,6 @@ def test_tiles_of_other_cpus(tile, monkeypatch):
 
 def _product(emit, x, y, transposed):
     return emit.contract.matmul(x, y, transposed, transposed)
-
-
-# --- Winograd --------------------------------------------------------------------------------------------------------
-
-def near(found, expected):
-    """Within the tolerance that is promised for Winograd's algorithm; the expected values are computed in float64."""
-    assert found.shape == expected.shape and np.abs(found - expected).max() / np.abs(expected).max() < 3e-5
-
-
-@pytest.mark.parametrize(("shape", "outputs", "padding"), [
-    ((2, 20, 22, 64), 64, "SAME"), ((3, 18, 17, 40), 33, "VALID"), ((8, 14, 15, 36), 50, "SAME"), ((4, 30, 9, 100), 64, "EXPLICIT")])
-@pytest.mark.parametrize("threads", [1, 3])
-def test_winograd(shape, outputs, padding, threads):
-    rng = np.random.default_rng(12)
-    attrs = {**ATTRS, "padding": padding, "explicit_paddings": [0, 0, 2, 1, 0, 3, 0, 0] if padding == "EXPLICIT" else []}
-    x, f = rng.standard_normal(shape), rng.standard_normal((3, 3, shape[3], outputs))
-    expected = _forward(x, f, **attrs)
-    dy, sizes, filter_sizes = rng.standard_normal(expected.shape), np.array(x.shape, np.int32), np.array(f.shape, np.int32)
-    small = [each.astype(np.float32) for each in (x, f, dy)]
-    assert worthwhile((3, 3), (1, 1), (1, 1), f.shape[2:], shape[0], expected.shape[1:3], small[0].dtype)
-    near(run_op(lookup("Conv2D"), small[:2], attrs, threads)[0], expected)
-    near(run_op(lookup("Conv2DBackpropInput"), [sizes, *small[1:]], attrs, threads)[0], _backprop_input(sizes, f, dy, **attrs))
-    near(run_op(lookup("Conv2DBackpropFilter"), [small[0], filter_sizes, small[2]], attrs, threads)[0],
-         _backprop_filter(x, filter_sizes, dy, **attrs))
-
-
-def test_winograd_in_groups(monkeypatch):
-    """Squares that do not fit the cache together; with an epilogue, and added to what was there."""
-    monkeypatch.setattr(winograd, "_CACHE", 1)
-    rng = np.random.default_rng(13)
-    x, f, bias, dy = (rng.standard_normal(shape, np.float32) for shape in ((3, 27, 25, 32), (3, 3, 32, 48), (48,), (3, 27, 25, 48)))
-    wide = [each.astype(np.float64) for each in (x, f, dy)]
-    found = run(lambda emit, *arrays: emit.contract.conv2d(*arrays[:2], (1, 1, 1, 1), "SAME", "NHWC", (1, 1, 1, 1),
-                                                           epilogue=Epilogue(arrays[2], lower_bound=0.0)), x, f, bias)
-    near(found, np.maximum(_forward(*wide[:2], **ATTRS) + bias, 0))
-    sizes = np.array(f.shape, np.int32)
-
-    def gradient(emit, image, grad, start):
-        wanted = emit.constant(sizes)
-        return emit.contract.conv2d_backprop_filter(image, wanted, grad, (1, 1, 1, 1), "SAME", "NHWC", (1, 1, 1, 1), epilogue=Epilogue(start, -0.5))
-
-    near(run(gradient, x, dy, f), f - 0.5 * _backprop_filter(wide[0], sizes, wide[2], **ATTRS))
-
-
-@pytest.mark.parametrize("depth", [5, 32])  # without Winograd, and with
-def test_filter_gradient_into_a_variable(depth):
-    """Gradient descent: the filter itself is what the gradient is added to."""
-    rng = np.random.default_rng(14)
-    x, dy, start = (rng.standard_normal(shape, np.float32) for shape in ((2, 20, 20, depth), (2, 20, 20, 40), (3, 3, depth, 40)))
-    sizes, emitter = np.array(start.shape, np.int32), Emitter(2)
-    arrays = [Array(Buffer("input", value.nbytes), value.dtype, value.shape, value.strides) for value in (x, dy, start)]
-    emitter.contract.conv2d_backprop_filter(arrays[0], emitter.constant(sizes), arrays[1], (1, 1, 1, 1), "SAME", "NHWC", (1, 1, 1, 1),
-                                            epilogue=Epilogue(arrays[2], -0.1), into=arrays[2])
-    variable = start.copy()
-    assert CallTable(emitter, arrays, []).run([x, dy, variable]) is None
-    near(variable, start - 0.1 * _backprop_filter(x.astype(np.float64), sizes, dy.astype(np.float64), **ATTRS))
 
 
 # --- depthwise -------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 from penstock.graph.opdef import REGISTRY, lookup
 from penstock.native.calls import Unsupported
 from penstock.ops.state.scattering import scatter, scatter_nd
-from support.native import check, native, run
+from support.native import check, flat_node, native, run
 
 pytestmark = pytest.mark.process
 DTYPES = [np.bool_, np.int8, np.float16, np.int32, np.float32, np.int64, np.float64, np.complex128]
@@ -266,3 +266,15 @@ def check_sparse_update(op_type, dtype, width, answered):
     run(definition, values, attrs, 2, known)
     for holder, value in zip(holders, values):
         np.testing.assert_allclose(value, holder.value, 2e-5 if dtype == np.float32 else 1e-12)
+
+
+@pytest.mark.parametrize("op_type", ["SegmentSum", "UnsortedSegmentSum"])
+def test_long_sums_of_float32(op_type):
+    """Hundreds of thousands of rows: by NumPy and by native code, the sum as float64 has it."""
+    data = np.random.default_rng(3).random((300_000, 3), np.float32)
+    ids = (np.arange(300_000) // 290_000).astype(np.int32)
+    wanted = np.stack([data[ids == k].astype(np.float64).sum(0) for k in range(2)]).astype(np.float32)
+    node, values = flat_node(op_type, data, ids, *([np.int32(2)] if op_type[0] == "U" else []))
+    np.testing.assert_allclose(node.definition.bind(node, None)(*values), wanted, 1e-7)
+    if node.definition.native is not None:
+        np.testing.assert_allclose(run(node.definition, values, node.attrs)[0], wanted, 1e-7)

@@ -85,6 +85,17 @@ def test_powers(dtype):
     assert difference(native_op("Pow", x, y), wanted, ULPS) is None
 
 
+@pytest.mark.parametrize("dtype", [dt.float32, dt.float64], ids=lambda dtype: dtype.name)
+def test_powers_of_denormals_are_those_of_zero(dtype):
+    """The C library, in a mode where it takes them for 0, would make something of their bits."""
+    small = np.finfo(dtype.np).tiny * dtype.np.type([0.9, 1e-3, -0.5, -1e-5, 1e-6])
+    for power in (0.5, 2.0, 3.0, -1.0, -2.5, 1.0, 0.0):
+        y = np.full(small.shape, power, dtype.np)
+        with np.errstate(all="ignore"):
+            np.testing.assert_array_equal(native_op("Pow", small, y), np.power(np.copysign(dtype.np.type(0), small), y))
+    np.testing.assert_array_equal(native_op("Pow", np.full(5, 7, dtype.np), small), 1)
+
+
 @pytest.mark.parametrize("source", [dt.float32, dt.float64], ids=lambda dtype: dtype.name)
 @pytest.mark.parametrize("target", [dt.int8, dt.int16, dt.int32, dt.int64, dt.uint8, dt.uint16, dt.bool_], ids=lambda dtype: dtype.name)
 def test_casts_to_integers(source, target):

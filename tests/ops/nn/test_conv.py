@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
+from penstock.graph.opdef import lookup
 from penstock.ops.nn import im2col
 from penstock.ops.nn.windows import windows
 
@@ -167,3 +168,11 @@ def test_second_derivative_of_lrn():
         symbolic = session.run(second, {point: x})
     # The Hessian is symmetric, so its product with v is the derivative of the gradient along v.
     np.testing.assert_allclose(symbolic, (ahead - behind) / (2 * step), rtol=2e-2, atol=2e-3)
+
+
+def test_l2_loss_of_many_elements():
+    """A sum of millions of squares of float32 keeps its digits."""
+    values = np.random.default_rng(0).random(5_000_000, np.float32)
+    found = lookup("L2Loss").kernel(values)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, np.square(values, dtype=np.float64).sum() / 2, 1e-6)

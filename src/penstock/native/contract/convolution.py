@@ -13,7 +13,7 @@ from penstock.errors import KernelError
 from penstock.native.calls import Array, row_major
 from penstock.native.contract.product import Epilogue, Product, emit
 from penstock.native.contract.products import check_dtype
-from penstock.native.contract.winograd import Winograd
+from penstock.native.contract.winograd import GRADIENT_TERMS, Winograd
 from penstock.native.contract.winograd import worthwhile as winograd_is_worthwhile
 from penstock.ops.nn import layout
 from penstock.ops.nn.conv_shape import conv_windows
@@ -103,7 +103,7 @@ class Convolutions:
         down, across = grids(w)
         if groups == 1 and self._winograd(w, dy, filter.shape):
             transposed = self._transposed_filter(filter, (0, 1, 3), (0, 1, 3))
-            winograd = Winograd(self.b, sizes[0], w.size, filter.shape[3], filter.shape[2], (2 - w.before[0], 2 - w.before[1]))
+            winograd = Winograd(self.b, sizes[0], w.size, filter.shape[3], filter.shape[2], (2 - w.before[0], 2 - w.before[1]), GRADIENT_TERMS)
             winograd.convolve(dy, transposed, result, Epilogue(), 0, "conv2d input gradient")
             return from_channels_last(result, data_format)
         if down.stride * across.stride > _MOST_PHASES:

@@ -16,11 +16,12 @@ from penstock.native.calls import Array
 from penstock.native.kernels.axes import split_work
 from penstock.native.kernels.row_rules import row_rule
 from penstock.native.kernels.rows import Change, RowRule, change_code, check_code, flatten_code, gather_code, row_parts
-from penstock.native.kernels.segments import check_sorted_code, weigh_code, weights_code
+from penstock.native.kernels.segments import check_sorted_code, narrow_code, weigh_code, weights_code
 from penstock.native.vector.builder import VectorBuilder
 from penstock.native.vector.types import NARROW, VectorValue
 
 _LARGE = 1 << 17  # bytes moved, from which on several threads pay
+_LONG = 8  # rows of a segment, on average, from which on its sum is kept as float64
 _WORDS = {1: dt.uint8, 2: dt.uint16, 4: dt.uint32, 8: dt.uint64}
 
 
@@ -32,6 +33,10 @@ def _binary(name: str) -> Change:
 
 def _replace(v: VectorBuilder, states: list[VectorValue], updates: list[VectorValue], scalars: list[VectorValue]) -> list[VectorValue]:
     return [(updates or scalars)[0]]
+
+
+def _add_wide(v: VectorBuilder, states: list[VectorValue], updates: list[VectorValue], scalars: list[VectorValue]) -> list[VectorValue]:
+    return [v.add(states[0], v.cast(updates[0], dt.float64))]
 
 
 CHANGES: dict[str, Change] = {"Update": _replace, "Add": _binary("add"), "Sub": _binary("sub"), "Mul": _binary("mul"), "Div": _binary("div"),
@@ -142,8 +147,20 @@ class Indexing:
         if data.shape[:ids.rank] != ids.shape or number < 0 or as_dtype(data.dtype) in NARROW:
             self.emit.unsupported("the shapes do not fit, or sums would have to be kept in a wider type")
         ids = self.check(ids, number, negatives=True)
+        if how == "Add" and data.dtype == np.float32 and ids.size > _LONG * number:
+            return self._wide_sums(data, ids, number)
         result = self.emit.move.copy_of(self.emit.move.full([number, *data.shape[ids.rank:]], empty, data.dtype), "segments")
         self.change(how, result, ids, data)
+        return result
+
+    def _wide_sums(self, data: Array, ids: Array, number: int) -> Array:
+        """Sums of many rows of float32, kept as float64."""
+        shape = [number, *data.shape[ids.rank:]]
+        sums = self.emit.move.copy_of(self.emit.move.full(shape, 0, np.float64), "segments")
+        self.apply(RowRule("Add wide", _add_wide, (dt.float64,), (dt.float32,)), "Add", [sums], ids, [data], [])
+        result = self.emit.empty(shape, np.float32)
+        parts = split_work(result.size, self.emit.threads, sums.nbytes, _LARGE)
+        self.emit.call(narrow_code(), [sums, result], [list(part) for part in parts], "segments: narrow")
         return result
 
     def sparse_segments(self, data: Array, indices: Array, ids: Array, number: int, power: float) -> Array:

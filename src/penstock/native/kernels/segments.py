@@ -7,7 +7,7 @@ from llvmlite import ir
 from penstock.native.calls import Code
 from penstock.native.vector.pieces import number
 from penstock.native.vector.vectors import I64, IR
-from penstock.native.vector.writer import DOUBLE, Writer, element
+from penstock.native.vector.writer import DOUBLE, FLOAT, Writer, element, of
 
 
 def check_sorted_code(dtype: np.dtype, strict: bool = False) -> Code:
@@ -75,4 +75,20 @@ def _build_weigh(kind: ir.Type) -> str:
             w.store(b.fmul(w.load(w.item(w.source, at, kind), kind, lanes), w.broadcast(weight, lanes)), w.item(w.result, at, kind), kind)
 
         w.strips(w.width, scale)
+    return w.finish()
+
+
+def narrow_code() -> Code:
+    """Operands source (float64), result (float32); numbers: the range of elements."""
+    return Code.of("narrow sums", _build_narrow)
+
+
+def _build_narrow() -> str:
+    w = Writer(["source", "result"], ["first", "last"])
+
+    def narrow(index: IR, lanes: int) -> None:
+        at = w.b.add(w.first, index)
+        w.store(w.b.fptrunc(w.load(w.item(w.source, at, DOUBLE), DOUBLE, lanes), of(FLOAT, lanes)), w.item(w.result, at, FLOAT), FLOAT)
+
+    w.strips(w.b.sub(w.last, w.first), narrow)
     return w.finish()

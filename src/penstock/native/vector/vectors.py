@@ -193,12 +193,17 @@ class Floats:
         return result
 
     def library(self, name: str, *operands: IR) -> IR:
-        """A function of the C library, called for each lane."""
+        """A function of the C library, called for each lane. Operands too small to be normal are 0, as everywhere in native code: the library works
+        with their bits, and computes garbage when its own operations take them for 0."""
         own = f"lanes.{name}.{self.bits}"
         function = self.builder.module.globals.get(own)
         if function is None:
             function = self._lanes(own, name + ("f" if self.bits == 32 else ""), len(operands))
-        return self.builder.call(function, operands)
+        return self.builder.call(function, [self._flushed(operand) for operand in operands])
+
+    def _flushed(self, x: IR) -> IR:
+        small = self.compare("<", self.call("fabs", x), self.number(2.0 ** (1 - self.bias)))
+        return self.select(small, self.call("copysign", self.number(0.0), x), x)
 
     def _lanes(self, own: str, name: str, count: int) -> ir.Function:
         kind = vector(self.scalar)

@@ -51,14 +51,15 @@ def _check_sorted(data: np.ndarray, ids: np.ndarray) -> int:
 
 
 def merge_rows(ufunc: np.ufunc, data: np.ndarray, ids: np.ndarray, number: int, start: Any) -> np.ndarray:
-    """Rows of ``data`` merged by id into ``number`` rows that begin as ``start``."""
+    """Rows of ``data`` merged by id into ``number`` rows that begin as ``start``. Sums of float32 are kept as float64: there may be many rows."""
     wide = data.astype(np.float32) if data.dtype in NARROW else data
+    kept = np.dtype(np.float64) if ufunc is np.add and wide.dtype == np.float32 else wide.dtype
     result = np.full((number, *data.shape[1:]), start, wide.dtype)
     if len(ids):
         order = np.argsort(ids, kind="stable")
         ids = ids[order]
         firsts = np.flatnonzero(np.r_[True, ids[1:] != ids[:-1]])
-        result[ids[firsts]] = ufunc.reduceat(wide[order], firsts, axis=0, dtype=wide.dtype)
+        result[ids[firsts]] = ufunc.reduceat(wide[order], firsts, axis=0, dtype=kept)
     return result.astype(data.dtype, copy=False)
 
 

@@ -22,6 +22,8 @@ from penstock.ops.math.powers import exp, log, rsqrt
 from penstock.ops.math.reduce import reduce_sum
 from penstock.ops.precision import in_float32
 
+_PIECE = 1 << 16  # elements that are squared at a time, as float64: a sum of millions of float32 loses half of their digits
+
 
 @op("L2Loss", "t: T -> output: T", T=FLOATS)
 class L2Loss:
@@ -32,7 +34,8 @@ class L2Loss:
     @in_float32
     def kernel(t):
         flat = np.ravel(t)
-        return np.dot(flat, flat) / t.dtype.type(2)
+        pieces = (flat[start:start + _PIECE].astype(np.float64) for start in range(0, flat.size, _PIECE))
+        return t.dtype.type(sum((np.dot(piece, piece) for piece in pieces), 0.0) / 2)
 
     def compose(b, t):
         total = b.sum(b.square(b.wide(t)), range(len(t.shape)))

@@ -1,0 +1,281 @@
+"""What keeps Winograd's convolution right beside outliers: squares that it would spoil are found, and computed as sums of products.
+
+The transforms mix all pixels of a square, so a large one leaves its rounding in results whose windows do not see it, and an infinity or a NaN spoils
+all of them. A square is *unsafe* if its largest element is more than SPREAD times that of one of its windows, or beyond LARGEST. To look at
+each of the 16 windows would be slow; every window holds one of four blocks of 2x2 pixels, so these stand for them. (Absolute values are
+compared as integers, among which NaN is the largest.) All results of a square see all taps, but for those that lie in the padding; so a filter is
+looked at as a whole, with a wider limit.
+"""
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+from llvmlite import ir
+
+from penstock.native.calls import Code
+from penstock.native.contract.winograd_matrices import SIDE, STEP, TAPS
+from penstock.native.vector.kernel import Kernel
+from penstock.native.vector.pieces import advance, loop, number
+from penstock.native.vector.vectors import I8, I32, I64, IR, allocate, declare, suffix
+
+if TYPE_CHECKING:
+    from penstock.native.contract.winograd_kernel import Transform
+
+SPREAD = 64.0  # between the largest elements of two windows: the error in the lesser one is that many times what it could be
+TAP_SPREAD = 1024.0  # between the largest elements of two taps
+LARGEST, LARGEST_FACTOR = 127 + 56 << 23, 127 + 40 << 23  # bits of 2^56 and 2^40: sums over thousands of channels then stay below 2^127
+_BLOCKS = 4
+_MAGNITUDE = (1 << 31) - 1  # the bits of a float32 but for its sign
+
+
+class Magnitudes:
+    """The largest absolute values that were seen, as bits, in some groups."""
+
+    def __init__(self, t: Transform, groups: int) -> None:
+        self.t, self.kind, self.groups = t, ir.VectorType(I32, t.tile.lanes), groups
+        self.places = allocate(t.b, self.kind, groups)
+
+    def _place(self, group: int) -> IR:
+        return self.t.b.gep(self.places, [number(group)], source_etype=self.kind)
+
+    def reset(self) -> None:
+        """Nothing was seen."""
+        for group in range(self.groups):
+            self.t.b.store(ir.Constant(self.kind, None), self._place(group))
+
+    def see(self, value: IR, group: int) -> None:
+        """A vector."""
+        b = self.t.b
+        bits = b.and_(b.bitcast(value, self.kind), self.t.m.splat(b, ir.Constant(I32, _MAGNITUDE)))
+        largest = b.load(self._place(group), typ=self.kind)
+        b.store(b.select(b.icmp_unsigned(">", bits, largest), bits, largest), self._place(group))
+
+    def largest(self, group: int) -> IR:
+        """Of a group, over all lanes."""
+        b = self.t.b
+        function = declare(b.module, f"llvm.vector.reduce.umax.{suffix(self.kind)}", I32, [self.kind])
+        return b.call(function, [b.load(self._place(group), typ=self.kind)])
+
+
+def _larger(b: ir.IRBuilder, x: IR, y: IR) -> IR:
+    return b.select(b.icmp_unsigned(">", x, y), x, y)
+
+
+class SquareGuard:
+    """Of a transform from pixels: finds out which squares are unsafe, and notes it in the array ``unsafe``, a byte for each.
+
+    Of the input every square is looked at. A gradient (``gradient``) keeps what was noted of the input. It is often 0 at many places, which does no
+    harm; only beside the padding, where some taps do not see all of its elements, is their spread looked at.
+    """
+
+    def __init__(self, t: Transform, gradient: bool) -> None:
+        self.t, self.gradient = t, gradient
+        self.seen = Magnitudes(t, _BLOCKS + 1)
+
+    def reset(self) -> None:
+        """At the beginning of a square."""
+        self.seen.reset()
+
+    def see(self, values: list[list[IR]]) -> None:
+        """The pixels of a square."""
+        for i, row in enumerate(values):
+            for j, value in enumerate(row):
+                self.seen.see(value, self._block(i, j))
+
+    def _block(self, i: int, j: int) -> int:
+        """One of those 2x2 pixels that stand for windows, or the rest."""
+        before = 0 if self.gradient else 1
+        inner = range(before, before + STEP)
+        return (i - before) // 2 * 2 + (j - before) // 2 if i in inner and j in inner else _BLOCKS
+
+    def is_unsafe(self, square: IR) -> IR:
+        """At the end of a square."""
+        b = self.t.b
+        place, largest = advance(b, self.t.base["unsafe"], square), self.seen.largest(0)
+        for group in range(1, _BLOCKS + 1):
+            largest = _larger(b, self.seen.largest(group), largest)
+        unsafe = self._is_spread(largest)
+        if self.gradient:
+            unsafe = b.or_(b.and_(unsafe, self._is_at_border()), b.icmp_unsigned("!=", b.load(place, typ=I8), ir.Constant(I8, 0)))
+        limit = ir.Constant(I32, LARGEST_FACTOR if self.gradient else LARGEST)
+        unsafe = b.or_(unsafe, b.icmp_unsigned(">", largest, limit))
+        b.store(b.zext(unsafe, I8), place)
+        return unsafe
+
+    def _is_spread(self, largest: IR) -> IR:
+        b, w = self.t.b, self.t.w
+        # The second blocks stand for the last two results along an axis; there may be none of these.
+        below = b.icmp_signed("<", b.add(self.t.y, number(2)), w["rows"])
+        right = b.icmp_signed("<", b.add(self.t.x, number(2)), w["columns"])
+        least = self.seen.largest(0)
+        for group, exists in ((1, right), (2, below), (3, b.and_(below, right))):
+            block = self.seen.largest(group)
+            least = b.select(b.and_(exists, b.icmp_unsigned("<", block, least)), block, least)
+        return _is_far_above(self.t, largest, least, SPREAD)
+
+    def _is_at_border(self) -> IR:
+        """May windows of the square lie partly in the padding?"""
+        b, w = self.t.b, self.t.w
+        found = b.icmp_signed("==", b.mul(self.t.y, self.t.x), number(0))
+        for at, extent in ((self.t.y, "rows"), (self.t.x, "columns")):
+            found = b.or_(found, b.icmp_signed(">", b.add(at, number(2 * STEP)), w[extent]))
+        return found
+
+
+def _is_far_above(t: Transform, largest: IR, least: IR, times: float) -> IR:
+    """Is one magnitude more than so many times the other?"""
+    real = t.tile.scalar
+    return t.b.fcmp_unordered(">", t.b.bitcast(largest, real), t.b.fmul(t.b.bitcast(least, real), ir.Constant(real, times)))
+
+
+class FilterGuard:
+    """Of the transform of a filter: the largest element of each tap that each part has seen, in the array ``largest``."""
+
+    def __init__(self, t: Transform) -> None:
+        self.t, self.seen = t, Magnitudes(t, TAPS * TAPS)
+        self.seen.reset()
+
+    def see(self, values: list[list[IR]]) -> None:
+        """Taps."""
+        for index, value in enumerate(itertools.chain(*values)):
+            self.seen.see(value, index)
+
+    def store(self, target: IR) -> None:
+        """At the end of a part."""
+        b = self.t.b
+        first = b.mul(self.t.w["part"], number(TAPS * TAPS))
+        for tap in range(TAPS * TAPS):
+            b.store(self.seen.largest(tap), b.gep(target, [b.add(first, number(tap))], source_etype=I32))
+
+
+def is_spoilt(t: Transform) -> IR:
+    """Is the filter one that no square is safe with? It has a huge element, or one tap is far larger than another, which is not all zeros."""
+    b, (most, least, largest) = t.b, (allocate(t.b, I32, 1) for _ in range(3))
+    b.store(ir.Constant(I32, 0), most)
+    b.store(ir.Constant(I32, _MAGNITUDE), least)
+    with loop(b, number(0), number(TAPS * TAPS)) as tap:
+        b.store(ir.Constant(I32, 0), largest)
+        with loop(b, number(0), t.w["parts"]) as part:
+            value = b.load(b.gep(t.base["largest"], [b.add(b.mul(part, number(TAPS * TAPS)), tap)], source_etype=I32), typ=I32)
+            b.store(_larger(b, value, b.load(largest, typ=I32)), largest)
+        value, before = b.load(largest, typ=I32), b.load(least, typ=I32)
+        b.store(_larger(b, value, b.load(most, typ=I32)), most)
+        smaller = b.and_(b.icmp_unsigned("<", value, before), b.icmp_unsigned("!=", value, ir.Constant(I32, 0)))
+        b.store(b.select(smaller, value, before), least)
+    value = b.load(most, typ=I32)
+    return b.or_(b.icmp_unsigned(">", value, ir.Constant(I32, LARGEST_FACTOR)), _is_far_above(t, value, b.load(least, typ=I32), TAP_SPREAD))
+
+
+class Direct:
+    """The results of an unsafe square as sums of products: two rows of them at a time, in registers."""
+
+    ROWS = 2
+
+    def __init__(self, t: Transform) -> None:
+        self.t = t
+        self.sums = allocate(t.b, t.tile.vector, self.ROWS * STEP)
+
+    def _sum(self, row: int, column: int) -> IR:
+        return self.t.b.gep(self.sums, [number(row * STEP + column)], source_etype=self.t.tile.vector)
+
+    def square(self) -> None:
+        """Where the transform stands."""
+        t, b, w = self.t, self.t.b, self.t.w
+        t.gather(t.base["x"], "x_", SIDE)
+        for channel, mask in t.m.strips(b, w["length"]):
+            at = b.mul(channel, number(t.tile.size))
+            with loop(b, number(0), number(STEP), self.ROWS) as top:
+                for i in range(self.ROWS):
+                    for j in range(STEP):
+                        b.store(t.constant(0.0), self._sum(i, j))
+                with loop(b, number(0), w["depth"]) as depth:
+                    self._multiply(top, depth, at, mask)
+                for i in range(self.ROWS):
+                    for j in range(STEP):
+                        t.store_result(b.load(self._sum(i, j), typ=t.tile.vector), b.add(top, number(i)), number(j), at, mask)
+
+    def _multiply(self, top: IR, depth: IR, at: IR, mask: IR | None) -> None:
+        """All taps of one channel of the input."""
+        t, b, w = self.t, self.t.b, self.t.w
+        offset = b.mul(depth, number(t.tile.size))
+        taps = {}
+        for index in range(TAPS * TAPS):
+            row = b.add(b.mul(number(index), w["depth"]), depth)
+            place = advance(b, t.base["filter"], b.add(b.mul(row, b.mul(w["length"], number(t.tile.size))), at))
+            taps[divmod(index, TAPS)] = t.m.masked_load(b, place, mask)
+        pixels = [[t.m.splat(b, b.load(advance(b, t.pixel(b.add(b.mul(top, number(SIDE)), number(i * SIDE + j))), offset), typ=t.tile.scalar))
+                   for j in range(SIDE)] for i in range(self.ROWS + TAPS - 1)]
+        for i in range(self.ROWS):
+            for j in range(STEP):
+                total = b.load(self._sum(i, j), typ=t.tile.vector)
+                for (y, x), tap in taps.items():
+                    total = t.m.fma(b, pixels[i + y][j + x], tap, total)
+                b.store(total, self._sum(i, j))
+
+
+class LeftOut:
+    """What unsafe squares, which were zeros in the transforms, give to the gradient for the filter. ``list`` has their number, then each of them."""
+
+    def __init__(self, t: Transform) -> None:
+        self.t = t
+        self.sums = allocate(t.b, t.tile.vector, TAPS * TAPS)
+        self.count = t.b.sext(t.b.load(t.base["list"], typ=I32), I64)
+
+    def _sum(self, tap: int) -> IR:
+        return self.t.b.gep(self.sums, [number(tap)], source_etype=self.t.tile.vector)
+
+    def add(self, rows: list[list[IR]], channel: IR, at: IR, mask: IR | None) -> list[list[IR]]:
+        """The taps, with that added."""
+        t, b = self.t, self.t.b
+        for tap in range(TAPS * TAPS):
+            b.store(rows[tap // TAPS][tap % TAPS], self._sum(tap))
+        with loop(b, number(1), b.add(self.count, number(1))) as index:
+            square = b.sext(b.load(b.gep(t.base["list"], [index], source_etype=I32), typ=I32), I64)
+            t.locate(square)
+            t.gather(t.base["x"], "x_", SIDE)
+            with loop(b, number(0), number(STEP)) as i, loop(b, number(0), number(STEP)) as j:
+                inside, y, x = t.inside(i, j)
+                with b.if_then(inside):
+                    self._pixel(i, j, y, x, channel, at, mask)
+        return [[b.load(self._sum(i * TAPS + j), typ=t.tile.vector) for j in range(TAPS)] for i in range(TAPS)]
+
+    def _pixel(self, i: IR, j: IR, y: IR, x: IR, channel: IR, at: IR, mask: IR | None) -> None:
+        """One element of the gradient that arrives, with its window."""
+        t, b, w = self.t, self.t.b, self.t.w
+        place = advance(b, t.base["dy"], b.add(b.mul(t.n, w["image"]), b.add(b.mul(y, w["line"]), b.mul(x, w["pixel"]))))
+        dy = t.m.masked_load(b, advance(b, place, at), mask)
+        first = b.add(b.mul(i, number(SIDE)), j)
+        for tap in range(TAPS * TAPS):
+            pixel = t.pixel(b.add(first, number(tap // TAPS * SIDE + tap % TAPS)))
+            value = b.load(advance(b, pixel, b.mul(channel, number(t.tile.size))), typ=t.tile.scalar)
+            b.store(t.m.fma(b, t.m.splat(b, value), dy, b.load(self._sum(tap), typ=t.tile.vector)), self._sum(tap))
+
+
+def list_code() -> Code:
+    """The kernel that makes a ``list`` of the unsafe squares."""
+    return Code.of("winograd list", lambda: str(_list_module()))
+
+
+def _list_module() -> ir.Module:
+    kernel = Kernel()
+    b = kernel.b
+    unsafe, target = kernel.operands(("unsafe", "list")).values()
+    (count,) = kernel.numbers(("count",)).values()
+
+    def look(square: IR) -> None:
+        with b.if_then(b.icmp_unsigned("!=", b.load(advance(b, unsafe, square), typ=I8), ir.Constant(I8, 0))):
+            more = b.add(b.load(target, typ=I32), ir.Constant(I32, 1))
+            b.store(more, target)
+            b.store(b.trunc(square, I32), b.gep(target, [more], source_etype=I32))
+
+    b.store(ir.Constant(I32, 0), target)
+    whole = b.and_(count, number(-8))
+    with loop(b, number(0), whole, 8) as start:  # nearly all squares are safe: eight at a time
+        with b.if_then(b.icmp_unsigned("!=", b.load(advance(b, unsafe, start), typ=I64), number(0)), likely=False):
+            with loop(b, start, b.add(start, number(8))) as square:
+                look(square)
+    with loop(b, whole, count) as square:
+        look(square)
+    b.ret_void()
+    return kernel.module
