@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.execute import plan
+from penstock.execute import device_plan
 from support.rounding import SAMPLES, Rounding, unexplained
 
 pytestmark = pytest.mark.process
@@ -24,7 +24,7 @@ def convolution(monkeypatch):
 
     wanted, rounding = run(), Rounding(1)
     with monkeypatch.context() as patch:
-        patch.setattr(plan, "kernel_of", rounding.kernel_of)
+        patch.setattr(device_plan, "kernel_of", rounding.kernel_of)
         samples = [run() for _ in range(SAMPLES)]
     return wanted, samples
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.execute import plan, region
+from penstock.execute import device_plan, region
 from penstock.native.config import config
 from penstock.native.table import arena
 from penstock.native.table.instance import Instance
@@ -67,7 +67,7 @@ def problem(seed: int, monkeypatch: Any) -> str | None:
 def _rounded(seed: int, number: int, monkeypatch: Any) -> list[Any]:
     with monkeypatch.context() as patch:
         rounding = Rounding(number)
-        patch.setattr(plan, "kernel_of", rounding.kernel_of)
+        patch.setattr(device_plan, "kernel_of", rounding.kernel_of)
         return outcome(seed, False, rounding)
 
 
@@ -106,12 +106,12 @@ def test_many_random_programs(start, monkeypatch):
     ("GatherV2", lambda y: np.roll(y, 1))])
 def test_mistakes_are_found(op_type, mistake, monkeypatch):
     """What is tolerated does not hide an op whose kernel and native code differ."""
-    kernel_of = plan.kernel_of
+    kernel_of = device_plan.kernel_of
 
     def mistaken(node: Any, environment: Any) -> Any:
         kernel = kernel_of(node, environment)
         floats = node.definition.type == op_type and node.output_dtypes[0] in (tf.float32, tf.float64)
         return (lambda *inputs: mistake(np.asarray(kernel(*inputs))).astype(node.output_dtypes[0].np)) if floats else kernel
 
-    monkeypatch.setattr(plan, "kernel_of", mistaken)
+    monkeypatch.setattr(device_plan, "kernel_of", mistaken)
     assert any(problem(seed, monkeypatch) for seed in range(60))

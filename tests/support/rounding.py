@@ -13,7 +13,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from penstock.execute import plan
+from penstock.execute import device_plan
 from support.compare import difference
 
 ULPS = 4.0  # what one kernel may be off by: the promise of the compiler's transcendentals
@@ -30,7 +30,7 @@ class Rounding:
     """Rounds at random."""
 
     def __init__(self, seed: int) -> None:
-        self._random, self._kernel_of = np.random.RandomState(seed), plan.kernel_of
+        self._random, self._kernel_of = np.random.RandomState(seed), device_plan.kernel_of
 
     def __call__(self, value: Any, ulps: float = ULPS) -> np.ndarray:
         """The value, moved by up to some units in the last place, or to a number with two bits less: that is where 1 - tiny becomes 1.
@@ -49,7 +49,7 @@ class Rounding:
             return np.asarray(moved.astype(value.dtype))
 
     def kernel_of(self, node: Any, environment: Any) -> Callable[..., Any]:
-        """``plan.kernel_of``, with a kernel whose results are rounded at random."""
+        """``kernel_of``, with a kernel whose results are rounded at random."""
         kernel = self._kernel_of(node, environment)
         if node.definition.stateful or node.definition.shape_only or not node.inputs:
             return kernel
