@@ -4,12 +4,14 @@ Values live in numbered slots; a node is an integer; the tables below are indexe
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from penstock.execute.environment import Environment
 from penstock.execute.kernels import kernel_of, references_of
 from penstock.execute.report import Described
+from penstock.ops.constant import Const
 from penstock.ops.transfer import Recv, rendezvous_key
 from penstock.program.devices import Kernel, kind_of
 from penstock.program.ir import Edge, Node, blocks
@@ -38,6 +40,8 @@ class DevicePlan:
     node i, if any, still needs when nodes run in order; ``spares[i]`` are the positions of inputs in them that its kernel may write over.
     ``pending[i]`` is how many nodes must have run before i, ``successors[i]`` who waits for i, ``uses`` how many nodes read a slot. ``waits[i]`` says
     that the kernel may block; ``receives[i]`` is the rendezvous key of a Recv, else None.
+    ``rows`` is all that a run in order needs: (index, kernel, function that picks the inputs, references, outputs, frees, spares) of each node but
+    for constants, whose values are in ``start``, the slots at the beginning of such a run.
     """
 
     def __init__(self, nodes: list[Node], device: str, environment: Environment, fetched: set[Edge], arg_slots: dict[Node, Slot],
@@ -59,6 +63,20 @@ class DevicePlan:
         self.serial = not any(self.waits)
         self._dependencies(index_of)
         self._lifetimes({self.slots[edge] for edge in fetched if edge in self.slots})
+        self.start: list[Any] = [None] * self.size
+        constants = {index for index, node in enumerate(self.nodes) if node.definition is Const and kind_of(device).native}
+        for index in constants:
+            self.start[self.outputs[index]] = self.kernels[index]()
+        self._make_rows(constants)
+
+    def _make_rows(self, without: Collection[int] = ()) -> None:
+        columns = zip(self.kernels, map(_picks, self.inputs), self.references, self.outputs, self.frees, self.spares)
+        self.rows = [(index, *row) for index, row in enumerate(columns) if index not in without]
+
+    def replace_kernels(self, kernels: Sequence[Kernel]) -> None:
+        """Has other kernels run the nodes, constants included."""
+        self.kernels = list(kernels)
+        self._make_rows()
 
     def _allocate(self, node: Node) -> None:
         count = len(node.output_dtypes)
@@ -93,6 +111,14 @@ class DevicePlan:
         self.spares = [_spares(node, slots, frees) for node, slots, frees in zip(self.nodes, self.inputs, self.frees)]
         for slot in kept:
             self.uses[slot] += 1  # the caller
+
+
+def _picks(slots: tuple[Slot, ...]) -> Callable[[list[Any]], Sequence[Any]]:
+    """A function that takes the values of some slots: the quickest one."""
+    if len(slots) > 1:
+        return operator.itemgetter(*slots)
+    first = slots[0] if slots else 0
+    return operator.itemgetter(slice(first, first + len(slots)))
 
 
 def _spares(node: Node, slots: tuple[Slot, ...], frees: tuple[Slot, ...]) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import queue
 import time
 from collections import deque
+from collections.abc import Sequence
 from typing import Any
 
 from penstock import errors
@@ -22,16 +23,19 @@ from penstock.execute.trace import Recorder
 
 
 def run_in_order(part: DevicePlan, slots: list[Any]) -> None:
-    """The whole of a step in which nothing waits, or nothing could go on meanwhile: nodes stand in a runnable order already."""
+    """The whole of a step in which nothing waits, or nothing could go on meanwhile: nodes stand in a runnable order already.
+
+    ``slots`` are a copy of ``part.start``, with the feeds.
+    """
     index = 0
-    values: list[Any] = []
+    values: Sequence[Any] = ()
     try:
-        for index, (kernel, sources, references, targets, frees, spares) in enumerate(  # noqa: B007 (named in the error)
-                zip(part.kernels, part.inputs, part.references, part.outputs, part.frees, part.spares)):
-            values = [slots[slot] for slot in sources]
+        for index, kernel, take, references, targets, frees, spares in part.rows:  # noqa: B007 (named in the error)
+            values = take(slots)
             for slot in frees:
                 slots[slot] = None
             if references:
+                values = list(values)
                 for position in references:
                     values[position] = values[position].read()
             result = kernel(*values, spare=unshared(values, spares)) if spares else kernel(*values)
@@ -41,9 +45,9 @@ def run_in_order(part: DevicePlan, slots: list[Any]) -> None:
                 for place, slot in enumerate(targets):
                     slots[slot] = result[place]
             del result
-            values.clear()
+            values = ()
     except Exception as error:
-        raise describe(error, part.nodes[index], values)  # noqa: B904 (it sets the cause)
+        raise describe(error, part.nodes[index], list(values))  # noqa: B904 (it sets the cause)
 
 
 def run_together(runs: list[DeviceRun], step: Step) -> None:

@@ -16,7 +16,7 @@ from penstock.execute.executor import DeviceRun, run_in_order, run_together
 from penstock.execute.failures import describe
 from penstock.execute.regions import Regioned, with_regions
 from penstock.execute.report import Described
-from penstock.execute.step import Step, working_for
+from penstock.execute.step import Step, begin_work, end_work
 from penstock.execute.trace import Recorder
 from penstock.program.devices import Kernel, kind_of
 from penstock.program.ir import Edge, Node, blocks
@@ -46,6 +46,9 @@ class Plan(Protocol):
     @property
     def drivable(self) -> PackedPlan | None:
         """The plan itself, if it can run without a thread of its own (``driven.py``)."""
+
+
+_PLAIN = frozenset((np.ndarray, np.float32, np.float64, np.int32, np.int64, np.bool_, type(None)))  # types of values that are no references
 
 
 class PackedPlan:
@@ -81,12 +84,15 @@ class PackedPlan:
     def run(self, feeds: list[Any], step: Step, record: Recorder | None = None) -> list[Any]:
         """The fetched values."""
         slots = self._slots(feeds)
-        if self.in_order and record is None and step.deadline is None:
-            with working_for(step):
-                for part, values in zip(self.device_plans, slots):
-                    run_in_order(part, values)
-        else:
+        if not self.in_order or record is not None or step.deadline is not None:
             run_together([DeviceRun(part, values, step, record) for part, values in zip(self.device_plans, slots)], step)
+            return self.fetched(slots)
+        outer, token = begin_work(step)
+        try:
+            for part, values in zip(self.device_plans, slots):
+                run_in_order(part, values)
+        finally:
+            end_work(outer, token)
         return self.fetched(slots)
 
     def call(self, arguments: list[Any], step: Step) -> list[Any]:
@@ -107,13 +113,13 @@ class PackedPlan:
     def wrap_kernels(self, wrap: Wrap) -> None:
         """Puts other kernels in the place of all kernels."""
         for part in self.device_plans:
-            part.kernels = [wrap(node, kernel, part.regions.get(node)) for node, kernel in zip(part.nodes, part.kernels)]
+            part.replace_kernels([wrap(node, kernel, part.regions.get(node)) for node, kernel in zip(part.nodes, part.kernels)])
 
     def _slots(self, feeds: list[Any]) -> list[list[Any]]:
-        """The slots of each device at the beginning: those of feeds are filled."""
+        """The slots of each device at the beginning: those of feeds and constants are filled."""
         slots = []
         for part, places in zip(self.device_plans, self._feed_places):
-            values: list[Any] = [None] * part.size
+            values = part.start.copy()
             for feed, slot in places:
                 values[slot] = feeds[feed]
             slots.append(values)
@@ -121,11 +127,10 @@ class PackedPlan:
 
     def fetched(self, slots: list[list[Any]]) -> list[Any]:
         """The fetched values, those of references read."""
-        values = []
-        for part, slot, node in self._fetch_places:
-            value = slots[part][slot]
-            values.append(read_reference(value, node) if isinstance(value, Ref) else value)
-        return values
+        values = [slots[part][slot] for part, slot, _ in self._fetch_places]
+        if _PLAIN.issuperset(map(type, values)):
+            return values
+        return [read_reference(value, node) if isinstance(value, Ref) else value for value, (_, _, node) in zip(values, self._fetch_places)]
 
     def _place(self, edge: Edge) -> tuple[int, Slot, Node]:
         for index, part in enumerate(self.device_plans):

@@ -82,7 +82,7 @@ class RegionRun:
 
     def run(self, *inputs: Any) -> list[Any]:
         """The outputs."""
-        if self.fallbacks or has_small_stack():
+        if self.fallbacks or (threading.stack_size() and has_small_stack()):
             return self._by_nodes(inputs)
         ready = self._last
         outputs = None if ready is None else ready.run(inputs, self._environment)
@@ -240,6 +240,7 @@ class _Ready:
     def __init__(self, made: Specialisation, signature: Any, refs: Sequence[int], longer: int) -> None:
         self._made, self._table = made, made.table
         self._fresh, self._results, self._updated = made.fresh, made.results, made.updated
+        self._plain = made.results == [("output", position) for position in range(len(made.fresh))]  # are the outputs just what is written?
         self._large = any(math.prod(shape) * dtype.itemsize >= LARGE for shape, dtype in made.fresh)
         self._borrowed = [position for position in refs if position not in made.updated]
         self.signature, self.compiled = signature, False
@@ -251,6 +252,7 @@ class _Ready:
         expected = [value.array for value in made.inputs]
         self._fix = [position for position, ((kind, _, _, strides), array) in enumerate(zip(signature, expected))
                      if kind is not np.ndarray or array is None or strides != array.strides]
+        self._simple = self._plain and not (refs or self._fix or self._large)
 
     def due(self, looped: int | None) -> bool:
         """True if native code is to do the next run; otherwise counts it. Half-way the compiler starts in the background."""
@@ -279,6 +281,8 @@ class _Ready:
 
         Meanwhile it holds the locks of the variables that it writes; the others are borrowed.
         """
+        if self._simple and not watch.on:
+            return self._run_simple(inputs, environment)
         values, borrowed, locked = list(inputs), list[Any](), list[Any]()
         try:
             if not self._take(inputs, values, borrowed, locked):
@@ -292,6 +296,19 @@ class _Ready:
                 ref.lock.release()
             for ref in borrowed:
                 ref.give_back()
+
+    def _run_simple(self, inputs: Sequence[Any], environment: Environment) -> list[Any] | None:
+        """``run`` without variables, and with arrays as they are: in small steps each call of Python counts."""
+        try:
+            if tuple(map(_RELIED_ON, inputs)) != self.signature:
+                return None
+        except AttributeError:  # no array
+            return None
+        outputs = [empty(shape, dtype) for shape, dtype in self._fresh]
+        failure = self._table.run([*inputs, *outputs])
+        if failure is not None:
+            self._fail(failure, inputs, environment)
+        return outputs
 
     def _take(self, inputs: Sequence[Any], values: list[Any], borrowed: list[Any], locked: list[Any]) -> bool:
         """Puts the variables' arrays among the values; False if they, or the others, are not what the code is for."""
@@ -321,6 +338,8 @@ class _Ready:
         failure = self._run_timed(values) if watch.on else self._table.run(values)
         if failure is not None:
             self._fail(failure, inputs, environment)
+        if self._plain:
+            return outputs
         return [outputs[what] if kind == "output" else what if kind == "known" else inputs[what] for kind, what in self._results]
 
     def _run_timed(self, values: list[Any]) -> Failure | None:

@@ -45,10 +45,10 @@ class Interpretation:
         self.watched: list[Stopwatch] = []
         if watch.on and excluded:
             self.watched = [Stopwatch(node, kernel) for node, kernel in zip(self._plan.nodes, self._plan.kernels)]
-            self._plan.kernels = list(self.watched)
+            self._plan.replace_kernels(self.watched)
 
     def run(self, inputs: Sequence[Any]) -> list[Any]:
         """The outputs."""
-        values = [*inputs, *[None] * (self._plan.size - len(inputs))]
+        values = [*inputs, *self._plan.start[len(inputs):]]
         run_in_order(self._plan, values)
         return [values[slot] for slot in self._places]

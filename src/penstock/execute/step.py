@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextvars
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -21,19 +22,40 @@ class Step:
 
     Cancellation happens once: ``cancel`` keeps the first error and calls all who registered, who then stop waiting.
     ``alone``: no other thread may be calling the same functions at the same time.
+    Small steps take microseconds, so what only some steps need (a rendezvous, callbacks) is made when it is asked for; one lock serves all steps.
     """
 
+    _lock = threading.Lock()
+    deadline: float | None = None
+    timeout_ms = 0
+    alone = True
+    cancelled: OpError | None = None
+    _rendezvous: Rendezvous | None = None
+    _callbacks: dict[int, Callable[[], None]] | None = None
+    _next = 0
+
     def __init__(self, timeout_ms: int = 0, parent: Step | None = None, alone: bool = True) -> None:
-        self.deadline = time.monotonic() + timeout_ms / 1000 if timeout_ms > 0 else None
+        if timeout_ms > 0:
+            self.deadline, self.timeout_ms = time.monotonic() + timeout_ms / 1000, timeout_ms
         if parent is not None:  # a function that a node of the parent calls: it lives as long as that
-            self.deadline, timeout_ms, alone = parent.deadline, parent.timeout_ms, parent.alone
-        self.timeout_ms: int = timeout_ms
-        self.alone: bool = alone
-        self.rendezvous = Rendezvous()
-        self.cancelled: OpError | None = None
-        self._lock = threading.Lock()
-        self._callbacks: dict[int, Callable[[], None]] = {}
-        self._next = 0
+            self.deadline, self.timeout_ms, alone = parent.deadline, parent.timeout_ms, parent.alone
+        if not alone:
+            self.alone = False
+
+    @property
+    def rendezvous(self) -> Rendezvous:
+        """Where tensors of other devices arrive."""
+        if self._rendezvous is None:
+            with self._lock:
+                if self._rendezvous is None:
+                    self._rendezvous = Rendezvous()
+                    if self.cancelled is not None:
+                        self._rendezvous.abort(self.cancelled)
+        return self._rendezvous
+
+    @rendezvous.setter
+    def rendezvous(self, rendezvous: Rendezvous) -> None:
+        self._rendezvous = rendezvous
 
     def remaining(self) -> float | None:
         """Seconds until the deadline; None if there is none."""
@@ -45,8 +67,10 @@ class Step:
             if self.cancelled is not None:
                 return
             self.cancelled = error
-            callbacks, self._callbacks = list(self._callbacks.values()), {}
-        self.rendezvous.abort(error)
+            callbacks, self._callbacks = list((self._callbacks or {}).values()), None
+            rendezvous = self._rendezvous
+        if rendezvous is not None:
+            rendezvous.abort(error)
         for callback in callbacks:
             callback()
 
@@ -54,8 +78,8 @@ class Step:
         """Has ``callback`` called when the step is cancelled (at once if it is); returns what unregisters it."""
         with self._lock:
             if self.cancelled is None:
-                self._next += 1
-                key = self._next
+                key = self._next = self._next + 1
+                self._callbacks = self._callbacks or {}
                 self._callbacks[key] = callback
                 return lambda: self._forget(key)
         callback()
@@ -63,11 +87,20 @@ class Step:
 
     def _forget(self, key: int) -> None:
         with self._lock:
-            self._callbacks.pop(key, None)
+            if self._callbacks:
+                self._callbacks.pop(key, None)
 
     def working(self) -> working_for:
         """A ``with`` block in which this thread works for this step."""
         return working_for(self)
+
+
+def _new_lock() -> None:
+    Step._lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):  # a child must not find it taken by a thread that it does not have
+    os.register_at_fork(after_in_child=_new_lock)
 
 
 class working_for:
@@ -79,13 +112,23 @@ class working_for:
         self._step = step
 
     def __enter__(self) -> None:
-        self._outer = getattr(running, "step", None)
-        running.step = self._step
-        self._token = _errors.set(_ignored)
+        self._outer, self._token = begin_work(self._step)
 
     def __exit__(self, *error: Any) -> None:
-        _errors.reset(self._token)
-        running.step = self._outer
+        end_work(self._outer, self._token)
+
+
+def begin_work(step: Step) -> tuple[Step | None, Any]:
+    """``working_for`` without its ``with``, which small steps would feel: what ``end_work`` is to be told."""
+    outer = getattr(running, "step", None)
+    running.step = step
+    return outer, _errors.set(_ignored)
+
+
+def end_work(outer: Step | None, token: Any) -> None:
+    """The thread works for the step before again, if there was one."""
+    _errors.reset(token)
+    running.step = outer
 
 
 def _ignoring() -> tuple[contextvars.ContextVar[Any], Any]:

@@ -27,7 +27,7 @@ def same_shape(*arguments: str) -> ShapeFunction:
 
 def check_same_shape(*arrays: Any) -> None:
     """The error of a step if these arrays differ in shape."""
-    shapes = [np.shape(array) for array in arrays]
+    shapes = [array.shape if type(array) is np.ndarray else np.shape(array) for array in arrays]
     if any(shape != shapes[0] for shape in shapes):
         raise invalid_argument(f"Inputs to operation must have the same size and shape: {', '.join(str(list(shape)) for shape in shapes)}")
 

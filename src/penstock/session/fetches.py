@@ -1,6 +1,7 @@
 """Nests of fetches and feeds: what to compute, and how the results take the shape of what was asked for."""
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -37,12 +38,15 @@ class Fetches:
         self.tensors = [element for element in self._elements if isinstance(element, Tensor)]
         self.targets = [element for element in self._elements if isinstance(element, Operation)]
         self._single = fetches if isinstance(fetches, Tensor) else None
+        self._in_order = type(fetches) is list and len(fetches) == len(self.tensors) and all(map(operator.is_, fetches, self.tensors))
         self.last: Any = None  # (mutations of the graph, feeds, what the back end planned for them), for the next run
 
     def build(self, results: list[Any]) -> Any:
         """The results, one per tensor of ``tensors``, in the form of the fetches."""
         if self._single is not None:
             return results[0]
+        if self._in_order:
+            return results
         return self._rebuild(dict(zip(self.tensors, results)))
 
     def _visit(self, fetch: Any) -> Rebuild:
@@ -106,9 +110,13 @@ def _mapping(kind: type, items: list[tuple[Any, Any]]) -> Any:
 def expand_feeds(graph: Graph, feed_dict: Any) -> dict[Tensor, Any]:
     """``feed_dict`` as {tensor: array}: names and composites resolved, values converted and checked."""
     feeds: dict[Tensor, Any] = {}
+    unfeedable = graph._unfeedable
     for key, value in feed_dict.items():
         if type(key) is Tensor and key.op.graph is graph:
-            feeds[key] = feed_value(graph, key, value)
+            if type(value) is np.ndarray and value.dtype is key._dtype.np and value.shape == key._shape._dims and key not in unfeedable:
+                feeds[key] = value  # the common case, for which no function is called
+            else:
+                feeds[key] = feed_value(graph, key, value)
             continue
         for element, part in _feed_parts(key, value):
             tensor = _feed_tensor(graph, element)
@@ -139,18 +147,24 @@ def _feed_tensor(graph: Graph, key: Any) -> Tensor:
     return element
 
 
+_PLAIN = frozenset((np.ndarray, float, int, bool, np.float32, np.float64, np.int32, np.int64))
+
+
 def feed_value(graph: Graph, tensor: Tensor, value: Any) -> Any:
     """The array to feed for ``tensor``; TypeError or ValueError, naming it, if the value does not fit."""
-    if type(value) is not np.ndarray and (isinstance(value, Tensor) or hasattr(value, "_as_graph_element")):
+    if type(value) not in _PLAIN and (isinstance(value, Tensor) or hasattr(value, "_as_graph_element")):
         raise TypeError("The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python scalars, strings, lists, "
                         f"numpy ndarrays, or TensorHandles. For reference, the tensor object was {value} which was passed to the feed with key "
                         f"{tensor}.")
-    if not graph.is_feedable(tensor):
+    if tensor in graph._unfeedable:
         raise ValueError(f"Tensor {tensor} may not be fed.")
     dtype = tensor._dtype.base_dtype
     if dtype is dtypes.resource or dtype is dtypes.variant:
         return value
-    array = value if type(value) is np.ndarray and value.dtype is dtype.np else _feed_array(tensor, dtype, value)
+    if type(value) is float and dtype.np.kind == "f":
+        array = np.asarray(value, dtype.np)
+    else:
+        array = value if type(value) is np.ndarray and value.dtype is dtype.np else _feed_array(tensor, dtype, value)
     extents = tensor._shape._dims
     if extents is not None and extents != array.shape and not _fits(array.shape, extents):
         raise ValueError(f"Cannot feed value of shape {array.shape!r} for Tensor {tensor.name!r}, which has shape {str(tensor._shape)!r}")

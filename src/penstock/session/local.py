@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
 from tensorboard.compat.proto.config_pb2 import RunMetadata
 
 from penstock import errors
 from penstock.execute.environment import Environment
 from penstock.execute.pipeline import Pipeline, PlannedStep
-from penstock.execute.results import LARGE, RESULTS
+from penstock.execute.results import RESULTS
 from penstock.execute.step import Step
 from penstock.execute.trace import Recorder
 from penstock.graph.graph import Graph
@@ -63,22 +62,23 @@ class LocalBackend:
 
     def run(self, wanted: Fetches, feeds: dict[Tensor, Any], options: StepOptions) -> tuple[list[Any], RunMetadata | None]:
         """Runs a step in this thread, as far as nothing in it waits."""
-        planned = self._planned(wanted, tuple(feeds))
+        last = wanted.last
+        if last is not None and last[0] == self._graph._mutations and last[1] == tuple(feeds):
+            planned = last[2]
+        else:
+            planned = self._planned(wanted, tuple(feeds))
         step = Step(options.timeout_ms or self._timeout)
         self._steps.add(step)
         if self._closed:  # ``close`` came after the session's check, and may not have seen the step
             step.cancel(errors.CancelledError(None, None, _CLOSED))
         try:
-            values, metadata = planned.run(list(feeds.values()), step, options.trace, options.partition_graphs)
+            if planned.final is not None and not (options.trace or options.partition_graphs):
+                values, metadata = planned.final.run(list(feeds.values()), step), None
+            else:
+                values, metadata = planned.run(list(feeds.values()), step, options.trace, options.partition_graphs)
         finally:
             self._steps.discard(step)
-        if not values:
-            return values, metadata
-        results = hand_out(values)
-        for value in results:
-            if type(value) is np.ndarray and value.nbytes >= LARGE:
-                RESULTS.keep(value)
-        return results, metadata
+        return hand_out(values, keep=True) if values else values, metadata
 
     def run_recorded(self, wanted: Fetches, feeds: dict[Tensor, Any], record: Recorder) -> list[Any]:
         """Runs a step node by node."""
@@ -115,9 +115,6 @@ class LocalBackend:
     # --- plans -------------------------------------------------------------------------------------------------------
 
     def _planned(self, wanted: Fetches, feeds: tuple[Tensor, ...]) -> PlannedStep:
-        last = wanted.last
-        if last is not None and last[0] == self._graph._mutations and last[1] == feeds:
-            return last[2]
         planned = self._step_for(wanted.tensors, wanted.targets, feeds)
         if planned.final is not None:
             wanted.last = (self._graph._mutations, feeds, planned)

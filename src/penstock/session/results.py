@@ -6,9 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from penstock.execute.results import LARGE, RESULTS
 
-def hand_out(values: list[Any]) -> list[Any]:
-    """The values as the caller gets them. What only the list holds is handed over; what something else still holds is copied."""
+
+def hand_out(values: list[Any], keep: bool = False) -> list[Any]:
+    """The values as the caller gets them. What only the list holds is handed over; what something else still holds is copied.
+
+    ``keep``: the memory of large ones is to be used again when the caller has dropped them.
+    """
     results: list[Any] = []
     for value in values:
         if type(value) is np.ndarray:
@@ -20,6 +25,8 @@ def hand_out(values: list[Any]) -> list[Any]:
             elif not isinstance(base, np.ndarray) or sys.getrefcount(base) > _BASE_ALONE:
                 value = value.copy()
             base = None
+            if keep and value.nbytes >= LARGE:
+                RESULTS.keep(value)
         results.append(value)
     return results
 

@@ -20,6 +20,8 @@ from penstock.session.backend import PLAIN, step_options
 from penstock.session.fetches import Fetches, expand_feeds, feed_value
 from penstock.session.observers import SessionRun, run_observers
 
+_ELEMENTS = frozenset((Tensor, Operation))
+
 
 class BaseSession:
     """What Session and InteractiveSession share."""
@@ -52,8 +54,9 @@ class BaseSession:
         ...     sess.run({"double": x * 2.0, "same": [x]}, {x: 3.0})
         {'double': np.float32(6.0), 'same': [np.float32(3.0)]}
         """
-        self._check_open()
-        wanted = self._take_apart(fetches)
+        if self._closed or not self._graph._ops:
+            self._check_open()
+        wanted = (self._fetches.get(fetches) if type(fetches) is Tensor else None) or self._take_apart(fetches)
         feeds = expand_feeds(self._graph, feed_dict) if feed_dict else {}
         if not wanted.tensors and not wanted.targets:
             return wanted.build([])
@@ -92,7 +95,7 @@ class BaseSession:
         """The Fetches of a nest, remembered for tensors and flat lists of them, which training loops fetch again and again."""
         if isinstance(fetches, (Tensor, Operation)):
             key = fetches
-        elif isinstance(fetches, list) and all(isinstance(item, (Tensor, Operation)) for item in fetches):
+        elif type(fetches) is list and _ELEMENTS.issuperset(map(type, fetches)):
             key = tuple(fetches)  # type: ignore[assignment]
         else:
             return Fetches(self._graph, fetches)

@@ -47,7 +47,10 @@ class CallTable:
 
     def run(self, arrays: Sequence[np.ndarray]) -> Failure | None:
         """Runs all calls over these arrays, inputs first, then outputs: contiguous, of the shapes and types that were said. What failed, or None."""
-        instance = self._instance()
+        try:
+            instance = self._idle.pop()
+        except IndexError:  # all are running, or there is none yet
+            instance = Instance(self)
         failed = instance.run(arrays)
         if failed >= 0:
             return Failure(failed, instance)
@@ -56,7 +59,7 @@ class CallTable:
 
     def run_timed(self, arrays: Sequence[np.ndarray]) -> tuple[Failure | None, list[float]]:
         """``run``, and the seconds of each call; of one in a loop, those of its last iteration."""
-        instance = self._instance()
+        instance = self._idle.pop() if self._idle else Instance(self)
         start = time.perf_counter()
         failed, cycles = instance.run_timed(arrays)
         seconds = time.perf_counter() - start
@@ -65,9 +68,3 @@ class CallTable:
         self._idle.append(instance)
         total = max(sum(cycles), 1)
         return None, [seconds * each / total for each in cycles]
-
-    def _instance(self) -> Instance:
-        try:
-            return self._idle.pop()
-        except IndexError:  # all are running, or there is none yet
-            return Instance(self)

@@ -105,11 +105,10 @@ class Instance:
 
     def run(self, arrays: Sequence[np.ndarray]) -> int:
         """The index of the call that failed, or -1."""
-        table = self._table
-        if table.parallel:
-            team.wake(table.threads)
+        if self._table.parallel:
+            team.wake(self._table.threads)
         self._pack(self._ids, 0, *map(id, arrays))
-        return int(self._run(self._at))
+        return self._run(self._at)
 
     def __del__(self) -> None:
         release = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(native_driver().addresses["release"])
