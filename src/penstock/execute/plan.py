@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+import numpy as np
+
 from penstock.errors import CancelledError, KernelError, OpError
 from penstock.execute.device_plan import DevicePlan, Slot
 from penstock.execute.driven import DrivenRun
