@@ -20,22 +20,26 @@ from penstock.program.ir import Node
 from penstock.state.resources import Ref
 
 Kernel = Callable[..., Any]
+_MOST_SHAPES = 1024  # that are remembered for a node
 _MOST_ELEMENTS = 1024  # of a shape, of axes, of indices: of what shape functions look at
 
 
 def checked(node: Node, kernel: Kernel) -> Kernel:
-    """The kernel, behind a check of its inputs' shapes where they were not known before; shapes that passed are not checked again at once."""
+    """The kernel, behind a check of its inputs' shapes where they were not known before. Shapes that passed are not checked again: a step on rows
+    of a table has other shapes each time, but not many."""
     if not _is_open(node):
         return kernel
-    last: list[Any] = [None]
+    passed: set[tuple[Any, ...]] = set()
 
     def check_and_run(*inputs: Any, **options: Any) -> Any:
-        shapes = [getattr(value, "shape", None) for value in inputs]
-        if shapes != last[0]:
+        shapes = tuple([getattr(value, "shape", None) for value in inputs])
+        if shapes not in passed:
             problem = complaint(node, list(inputs))
             if problem is not None:
                 raise invalid_argument(problem)
-            last[0] = shapes
+            if len(passed) >= _MOST_SHAPES:
+                passed.clear()
+            passed.add(shapes)
         return kernel(*inputs, **options)
 
     return check_and_run

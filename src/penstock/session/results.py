@@ -25,7 +25,7 @@ def hand_out(values: list[Any], keep: bool = False) -> list[Any]:
             elif not isinstance(base, np.ndarray) or sys.getrefcount(base) > _BASE_ALONE:
                 value = value.copy()
             base = None
-            if keep and value.nbytes >= LARGE:
+            if keep and type(value) is np.ndarray and value.nbytes >= LARGE:
                 RESULTS.keep(value)
         results.append(value)
     return results
