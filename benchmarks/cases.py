@@ -56,7 +56,7 @@ CASES = {case.name: case for case in (
       for name, label in _MODELS.items() if name != "alexnet"),
     *(Case(f"{name}_memory", f"{label}: memory that training adds at its peak", 1.0, peers="plain", script="startup.py", unit="B")
       for name, label in _MODELS.items()),
-    *(Case(f"{name}_default_memory", f"{label}: the same, first steps by NumPy", 1.0, peers="plain", script="startup.py", unit="B")
+    *(Case(f"{name}_default_memory", f"{label}: the same, in the default mode", 1.0, peers="plain", script="startup.py", unit="B")
       for name, label in _MODELS.items()),
     Case("save", "save 1 GB", peers="plain", script="checkpoint.py"),
     Case("sync", "save 1 GB, wait for the disk (TF: not)", peers="plain", script="checkpoint.py"),

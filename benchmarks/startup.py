@@ -4,8 +4,8 @@ Usage: python startup.py FRAMEWORK MEASUREMENT     (FRAMEWORK: penstock or tenso
 
 ``first`` is what a user waits for who starts a program for the first time: no kernel is on disk, and compiling may go on in the background.
 ``delay`` is the same as a multiple of the first step by NumPy alone. ``cold`` is the first step that is compiled, with nothing on disk; ``warm`` the
-same in a later process. Building the graph counts in none of them. ``memory`` is the peak of steps that are compiled, ``default_memory`` that
-of a user's first steps, of which NumPy runs some.
+same in a later process. Building the graph counts in none of them. ``memory`` is the peak of steps whose kernels are on disk,
+``default_memory`` that of a user's first steps, compiled with nothing on disk.
 """
 from __future__ import annotations
 
