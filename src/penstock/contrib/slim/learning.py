@@ -17,12 +17,10 @@ from penstock import errors
 from penstock.contrib.training import training
 from penstock.contrib.training.training import clip_gradient_norms, multiply_gradients
 from penstock.debug.timeline import Timeline
-from penstock.graph.composite import IndexedSlices
 from penstock.graph.graph import default_graph
 from penstock.graph.scopes import control_dependencies, name_scope
 from penstock.ops.constant import constant
 from penstock.ops.flow.misc import group
-from penstock.ops.math.clip import global_norm
 from penstock.ops.math.compare import equal, greater_equal
 from penstock.ops.math.division import mod
 from penstock.platform import gfile, logging
@@ -43,15 +41,7 @@ _USE_DEFAULT = 0  # also the global step of the graph
 
 def add_gradients_summaries(grads_and_vars: list[tuple[Any, Any]]) -> list[Any]:
     """A histogram and the norm of each gradient."""
-    made = []
-    for gradient, variable in grads_and_vars:
-        if gradient is None:
-            logging.info("Var %s has no gradient", variable.op.name)
-            continue
-        values = gradient.values if isinstance(gradient, IndexedSlices) else gradient
-        made.append(summary.histogram(variable.op.name + "/gradient", values))
-        made.append(summary.scalar(variable.op.name + "/gradient_norm", global_norm([values])))
-    return made
+    return training.add_gradients_summaries(grads_and_vars, separator="/")
 
 
 def create_train_op(total_loss: Any, optimizer: Optimizer, global_step: Any = _USE_DEFAULT, update_ops: Any = None,

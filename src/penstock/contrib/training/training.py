@@ -27,16 +27,16 @@ def _changed(gradient: Any, change: Callable[[Any], Any]) -> Any:
     return change(gradient)
 
 
-def add_gradients_summaries(grads_and_vars: Iterable[tuple[Any, Any]]) -> list[Any]:
-    """``tf.contrib.training.add_gradients_summaries``: a histogram and the norm of each gradient."""
+def add_gradients_summaries(grads_and_vars: Iterable[tuple[Any, Any]], separator: str = "_") -> list[Any]:
+    """``tf.contrib.training.add_gradients_summaries``: a histogram and the norm of each gradient; ``separator`` stands behind a variable's name."""
     summaries = []
     for gradient, variable in grads_and_vars:
         if gradient is None:
             logging.info("Var %s has no gradient", variable.op.name)
             continue
         values = gradient.values if isinstance(gradient, IndexedSlices) else gradient
-        summaries.append(summary.histogram(variable.op.name + "_gradient", values))
-        summaries.append(summary.scalar(variable.op.name + "_gradient_norm", global_norm([values])))
+        summaries.append(summary.histogram(f"{variable.op.name}{separator}gradient", values))
+        summaries.append(summary.scalar(f"{variable.op.name}{separator}gradient_norm", global_norm([values])))
     return summaries
 
 
