@@ -16,7 +16,7 @@ from penstock.ops.nn.space_to_batch_conv import separable_conv2d
 class SeparableConv(Conv):
     """What separable convolutions have in common."""
 
-    weight_names = ("depthwise", "pointwise", "bias")
+    weight_names = ("kernel", "depthwise", "pointwise", "bias")  # those of the unused kernel are in TensorFlow's configurations, too
 
     def __init__(self, rank: int, filters: int, kernel_size: Any, strides: Any = 1, padding: Any = "valid", data_format: str | None = None,
                  dilation_rate: Any = 1, depth_multiplier: int = 1, activation: Any = None, use_bias: bool = True,
@@ -24,6 +24,8 @@ class SeparableConv(Conv):
                  depthwise_regularizer: Any = None, pointwise_regularizer: Any = None, bias_regularizer: Any = None,
                  activity_regularizer: Any = None, depthwise_constraint: Any = None, pointwise_constraint: Any = None, bias_constraint: Any = None,
                  **kwargs: Any) -> None:
+        for name in ("kernel_initializer", "kernel_regularizer", "kernel_constraint"):  # configurations have them
+            kwargs.pop(name, None)
         super().__init__(rank, filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias,
                          bias_initializer=bias_initializer, bias_regularizer=bias_regularizer, activity_regularizer=activity_regularizer,
                          bias_constraint=bias_constraint, **kwargs)

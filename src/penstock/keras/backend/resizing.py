@@ -27,7 +27,8 @@ def resize_images(x: Any, height_factor: int, width_factor: int, data_format: st
     rows, columns = (2, 3) if first else (1, 2)
     extents = x.shape.as_list()
     size = shape(x)[rows:columns + 1] * constant([height_factor, width_factor], dtypes.int32)
-    resized = (resize_nearest_neighbor if interpolation == "nearest" else resize_bilinear)(transpose(x, [0, 2, 3, 1]) if first else x, size)
+    resize = resize_nearest_neighbor if interpolation == "nearest" else resize_bilinear
+    resized = resize(transpose(x, [0, 2, 3, 1]) if first else x, size, half_pixel_centers=True)
     resized = transpose(resized, [0, 3, 1, 2]) if first else resized
     new = list(extents)
     for axis, factor in ((rows, height_factor), (columns, width_factor)):

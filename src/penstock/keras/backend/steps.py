@@ -27,12 +27,21 @@ class Step:
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
         """Runs the step."""
+        return self.bound()(values)
+
+    def bound(self) -> Callable[[Sequence[Any]], list[Any]]:
+        """The step in the session of this moment: for loops, which need not look for the session again and again."""
         session = initialized_session()
         if session is not self._session or self.extra != self._extra_made:
             feeds = [*self.feeds, *self._fixed]
             self._function = session.make_callable([*self._fetches, *self.extra, *self._targets], feeds)
             self._session, self._extra_made = session, list(self.extra)
-        results = self._function(*values, *self._fixed.values())  # type: ignore[misc]
-        if self.extra:
-            self.extra_values = results[self.count:self.count + len(self.extra)]
-        return results[:self.count]
+        function, fixed, count, extra = self._function, tuple(self._fixed.values()), self.count, len(self.extra)
+
+        def run(values: Sequence[Any]) -> list[Any]:
+            results = function(*values, *fixed)  # type: ignore[misc]
+            if extra:
+                self.extra_values = results[count:count + extra]
+            return results[:count]
+
+        return run

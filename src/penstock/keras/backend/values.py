@@ -14,6 +14,7 @@ from penstock.graph.graph import default_graph, reset_default_graph
 from penstock.graph.node import Tensor
 from penstock.keras.backend.steps import Step
 from penstock.layers import settings
+from penstock.layers.branching import learning_phase
 from penstock.layers.naming import name_counts
 from penstock.layers.sessions import assign_values, forget_session, initialized_session, track_variable, values_of
 from penstock.ops import constant as constants
@@ -43,6 +44,7 @@ def clear_session() -> None:
     """``tf.keras.backend.clear_session``: a new default graph, without layers and session."""
     forget_session(default_graph())
     reset_default_graph()
+    learning_phase()  # TensorFlow puts its placeholder into the new graph at once: the seeds of random ops count it
 
 
 def reset_uids() -> None:

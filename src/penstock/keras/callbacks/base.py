@@ -90,12 +90,10 @@ class CallbackList:
         self.callbacks: list[Any] = list(callbacks)
         self.params: dict[str, Any] = {}
         self.model: Any = None
-        self._batch_hooks: dict[str, list[Callable[..., None]]] = {}
 
     def append(self, callback: Any) -> None:
         """Adds a callback."""
         self.callbacks.append(callback)
-        self._batch_hooks = {}
 
     def set_params(self, params: dict[str, Any]) -> None:
         """Tells all what the training was asked for."""
@@ -109,14 +107,10 @@ class CallbackList:
         for callback in self.callbacks:
             callback.set_model(model)
 
-    def batch(self, mode: str, when: str, number: int, logs: dict[str, Any]) -> None:
-        """Calls ``on_{mode}_batch_{when}``."""
+    def batch_hooks(self, mode: str, when: str) -> list[Callable[..., None]]:
+        """The methods ``on_{mode}_batch_{when}`` of those callbacks that define them."""
         hook = f"on_{mode}_batch_{when}"
-        hooks = self._batch_hooks.get(hook)
-        if hooks is None:
-            hooks = self._batch_hooks[hook] = [getattr(each, hook) for each in self.callbacks if _defines(each, hook)]
-        for function in hooks:
-            function(number, logs)
+        return [getattr(each, hook) for each in self.callbacks if _defines(each, hook)]
 
     def _all(self, hook: str, *args: Any) -> None:
         for callback in self.callbacks:

@@ -7,11 +7,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.keras.backend.steps import Step
 from penstock.keras.engine.endpoints import Endpoint, loss_functions, metric_object, metrics_per_output, per_output
 from penstock.keras.metrics.base import Metric
-from penstock.layers.branching import learning_phase
+from penstock.layers.branching import phase_state
 from penstock.layers.sessions import initialized_session
 from penstock.ops.array.fill import zeros
 from penstock.ops.flow.misc import group
@@ -154,8 +155,12 @@ class Compiled:
                 updates = [*model.optimizer.get_updates(params=self.trained, loss=loss), *model.get_updates_for(None),
                            *model.get_updates_for(model.inputs)]
         fetches = [loss, *(metric._call_result for metric in self.reported)]
-        phase = learning_phase()
-        return Step(feeds, fetches, updates, {phase: mode == "train"} if hasattr(phase, "op") else {})
+        return Step(feeds, fetches, updates, fixed_phase(mode == "train"))
+
+
+def fixed_phase(training: bool) -> dict[Any, bool]:
+    """The feed of the learning phase; none if nothing in the graph asks for it."""
+    return {phase: training for phase in phase_state() if isinstance(phase, Tensor) and phase.consumers()}
 
 
 def _layer_metrics(layer: Any) -> list[Metric]:

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from penstock.keras.callbacks.base import BaseLogger, CallbackList, History, ProgbarLogger
+from penstock.keras.backend.steps import Step
+from penstock.keras.callbacks.base import CallbackList, History, ProgbarLogger
 from penstock.keras.engine.batches import Source
 from penstock.platform import logging
 
@@ -77,20 +78,24 @@ def run_epoch(run: Run, callbacks: CallbackList, progbar: ProgbarLogger | None) 
     """Runs all batches once; the results of the epoch."""
     names = run.model.metrics_names if run.mode != "predict" else []
     total: Any = _Outputs(run.source.samples) if run.mode == "predict" else _MeanLoss()
-    mode, step, model = run.mode, run.step, run.model
-    quiet = progbar is None or not run.verbose
+    mode, model = run.mode, run.model
+    step = run.step.bound() if isinstance(run.step, Step) else run.step
+    begin, end = callbacks.batch_hooks(mode, "begin"), callbacks.batch_hooks(mode, "end")
+    if progbar is not None and run.verbose:
+        begin, end = [*begin, progbar.on_batch_begin], [*end, progbar.on_batch_end]
+    told = bool(begin or end)
     for number, (arrays, size, weight) in enumerate(run.source.epoch()):
-        logs: dict[str, Any] = {"batch": number, "size": size}
-        callbacks.batch(mode, "begin", number, logs)
+        logs: dict[str, Any] = {"batch": number, "size": size} if told else {}
+        for hook in begin:
+            hook(number, logs)
         outputs = step(arrays)
-        total.add(outputs, weight)
-        logs.update({"outputs": outputs} if mode == "predict" else zip(names, outputs))
-        callbacks.batch(mode, "end", number, logs)
-        if not quiet:
-            progbar.on_batch_begin(number, logs)  # type: ignore[union-attr]
-            progbar.on_batch_end(number, logs)  # type: ignore[union-attr]
-        if model.stop_training:
-            break
+        total.add(outputs, size if mode == "train" else weight)  # training weighs batches by their sizes, evaluation counts steps
+        if told:
+            logs.update({"outputs": outputs} if mode == "predict" else zip(names, outputs))
+            for hook in end:
+                hook(number, logs)
+            if model.stop_training:
+                break
     return total.results()
 
 
@@ -101,7 +106,7 @@ def configure(callbacks: Any, run: Run, epochs: int, do_validation: bool) -> Cal
     model, listed = run.model, list(callbacks or ())
     if run.mode == "train":
         model.history = History()
-        listed = [BaseLogger(model.metrics_names[1:]), *listed, model.history]
+        listed = [*listed, model.history]
     made = CallbackList(listed)
     made.set_model(model)
     names = [] if run.mode == "predict" else list(model.metrics_names)

@@ -12,7 +12,7 @@ from penstock.imperative.symbolic import graph_for_symbols, in_symbolic_graph
 from penstock.keras.backend.steps import Step
 from penstock.keras.engine import standardize
 from penstock.keras.engine.batches import ArraySource, GeneratorSource, Source, dataset_source, tensor_source
-from penstock.keras.engine.compiled import Compiled
+from penstock.keras.engine.compiled import Compiled, fixed_phase
 from penstock.keras.engine.loop import Run, Validation, iterate, train
 from penstock.keras.engine.network import Network
 from penstock.keras.optimizers import registry as optimizers
@@ -182,9 +182,7 @@ class Model(Network):
 
     def _predict_function(self) -> Step:
         if self._predict_step is None:
-            phase = learning_phase()
-            fixed = {phase: False} if isinstance(phase, Tensor) else {}
-            self._predict_step = Step(self._feed_inputs, self.outputs, self.state_updates, fixed)
+            self._predict_step = Step(self._feed_inputs, self.outputs, self.state_updates, fixed_phase(False))
         return self._predict_step
 
     def _run_batch(self, mode: str, element: Any, class_weight: Any = None) -> list[Any]:
