@@ -7,6 +7,7 @@ from typing import Any
 
 from tensorboard.compat.proto.op_def_pb2 import OpDef as OpDefProto
 
+from penstock.graph.composite import IndexedSlices, SparseTensor
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import REGISTRY
 
@@ -21,6 +22,15 @@ def uid() -> int:
 def is_dense_tensor_like(value: Any) -> bool:
     """Whether ``value`` is a tensor, or a variable, which stands for one."""
     return isinstance(value, Tensor) or hasattr(value, "initialized_value")
+
+
+class _TensorLikeType(type):
+    def __instancecheck__(cls, value: Any) -> bool:
+        return isinstance(value, (Tensor, SparseTensor, IndexedSlices))
+
+
+class TensorLike(metaclass=_TensorLikeType):
+    """TensorFlow's base class of tensors, dense and sparse: for ``isinstance``."""
 
 
 class RegisterShape:

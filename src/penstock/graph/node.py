@@ -189,8 +189,8 @@ def _public(value: Any, kind: str) -> Any:
 class Tensor:
     """A symbolic value: one output of an Operation. Operators (``+``, ``[...]``, ...) are added by ``penstock.ops``."""
 
-    __slots__ = ("__weakref__", "_consumers", "_dtype", "_handle_data", "_id", "_keras_history", "_keras_mask", "_shape", "_uses_learning_phase",
-                 "aliases", "op", "value_index")
+    __slots__ = ("__weakref__", "_consumers", "_dtype", "_handle_data", "_id", "_keras_history", "_keras_mask", "_keras_shape", "_shape",
+                 "_uses_learning_phase", "aliases", "op", "value_index")
     __array_priority__ = 100  # NumPy arrays on the left leave operators to Tensor
 
     if TYPE_CHECKING:  # installed by ops/operators.py and ops/array/indexing.py
