@@ -36,7 +36,7 @@ class _MeanLoss:
 
     def add(self, outputs: list[Any], weight: int) -> None:
         """Adds a batch."""
-        self._loss, self._weight, self._metrics = self._loss + outputs[0] * weight, self._weight + weight, outputs[1:]
+        self._loss, self._weight, self._metrics = self._loss + float(outputs[0]) * weight, self._weight + weight, outputs[1:]
 
     def results(self) -> list[Any]:
         """The loss, and the metrics."""

@@ -251,7 +251,9 @@ class Model(Network):
         validation = None
         if held_out is not None:
             val_x, val_y, val_weight = held_out
-            validation = Validation(self._run("test", val_x, val_y, val_weight, None, batch_size, validation_steps, 0, **feeding), validation_freq)
+            # Keras shuffles these, too: which batches come next in training depends on it, since both use NumPy's generator.
+            held = self._run("test", val_x, val_y, val_weight, None, batch_size, validation_steps, 0, True, **feeding)
+            validation = Validation(held, validation_freq)
         self._check_trainable()
         try:
             return train(run, epochs, callbacks, validation, initial_epoch)
