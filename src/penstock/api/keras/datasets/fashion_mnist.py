@@ -1,0 +1,7 @@
+"""``tf.keras.datasets.fashion_mnist``."""
+from __future__ import annotations
+
+from penstock.api._table import publish
+
+TABLE: dict[str, str] = {"penstock.keras.datasets.files": "load_data=load_fashion_mnist"}
+publish(__name__, TABLE)

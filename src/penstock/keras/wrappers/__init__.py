@@ -1,0 +1,1 @@
+"""``tf.keras.wrappers``: models in the dress of other libraries."""
