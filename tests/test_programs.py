@@ -13,7 +13,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 FOLDER = Path(os.environ.get("PENSTOCK_PROGRAMS") or ROOT.parent / "shared" / "programs")
-RUNS = [*[(number, "off") for number in ("01", "02", "03", "05", "11", "22")], *[(number, "background") for number in ("04", "07", "10", "17", "26", "27")],
+RUNS = [*[(number, "off") for number in ("01", "02", "03", "05", "11", "22")],
+        *[(number, "background") for number in ("04", "07", "10", "17", "26", "27")],
         *[(number, "eager") for number in ("01", "05", "06", "08", "20", "21", "23", "25", "36")]]
 
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason=f"no programs in {FOLDER}; set PENSTOCK_PROGRAMS")
