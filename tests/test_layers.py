@@ -21,6 +21,7 @@ SOURCE = Path(penstock.__path__[0])
 LAYERS = [
     "errors",
     "platform",     # files, flags, messages: knows nothing of graphs
+    "codec",        # native code for bytes: it knows arrays and files, but no graphs
     "graph",
     "state",        # what outlives a step
     "checkpoint",   # files: the formats of checkpoints, without operations
@@ -44,6 +45,9 @@ LAYERS = [
 # (file, module above it): why.
 EXCEPTIONS = {
     ("contrib/slim/learning.py", "penstock.debug.timeline"): "slim's loop writes the timelines of steps that it traces",
+    ("codec/library.py", "penstock.native.config"): "machine code is made, and kept on disk, in one place: that of the compiler,",
+    ("codec/library.py", "penstock.native.machine.target"): "whose lowest part knows nothing of operations",
+    ("codec/library.py", "penstock.native.unsupported"): "(the same)",
     ("ops/flow/functional.py", "penstock.function_gradients"): "a loop's gradient comes from its body's: it calls differentiation itself",
 }
 MOST_DEFERRED = 25  # imports of our own inside functions

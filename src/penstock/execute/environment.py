@@ -5,6 +5,7 @@ function needs a plan for it, so the pipeline puts ``call_function`` here.
 """
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +23,8 @@ class Environment:
     """The devices of a task, the options of a session, the resources of the task and the private state of the session's nodes."""
 
     call_function: CallFunction
+    call_later: CallFunction  # for functions of datasets, which are called beside the steps and beside each other: one thread for each
+    known_shapes_only = False  # of what the graph tells no shapes NumPy runs all: with several callers, when code is ready is a matter of chance
 
     def __init__(self, devices: list[Device], soft_placement: bool = False, log_placement: bool = False,
                  resources: Resources | None = None, threads: int = 0, passes: PassOptions = PassOptions()) -> None:
@@ -32,7 +35,13 @@ class Environment:
         self.private = self.resources if resources is None else Resources()  # what has no name to be shared by goes with the session
         self.states: dict[str, dict[str, Any]] = {}  # per stateful node: random generators, ...
 
+    def for_datasets(self, several: bool) -> Environment:
+        """The same, for functions of datasets: their kernels share no work with other threads. ``several``: they run in several at once."""
+        other = copy.copy(self)
+        other.threads, other.known_shapes_only = 1, several
+        return other
+
     def clear(self) -> None:
         """Forgets all state, but for resources that it shares with others."""
-        self.states = {}
+        self.states.clear()
         self.private.clear()

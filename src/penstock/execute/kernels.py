@@ -21,10 +21,11 @@ from penstock.state.resources import Resources
 class KernelContext:
     """What a kernel that asks for ``ctx`` gets: its node, the state of the task, and the step that runs it."""
 
-    __slots__ = ("_environment", "device", "memory", "node", "resources", "state")
+    __slots__ = ("_environment", "_function_device", "device", "memory", "node", "resources", "state")
 
     def __init__(self, node: Node, environment: Environment) -> None:
         self.node, self.device, self._environment = node, node.device, environment
+        self._function_device = host_device(node.device) if node.definition.calls_later else node.device  # of functions that it calls
         self.memory = memory_of(node.device)
         self.resources = environment.resources if self.memory is None else environment.resources.on(node.device, self.memory.variable)
         self.state = environment.states.setdefault(node.name, {})  # of this node in this session; persists between steps
@@ -50,8 +51,9 @@ class KernelContext:
 
     def call(self, function: FuncGraph, arguments: list[Any]) -> list[Any]:
         """Runs a function, as a part of this step, on this node's device; returns its outputs. Both are in the memory of that device."""
-        device = host_device(self.device) if self.node.definition.calls_later else self.device
-        return self._environment.call_function(function, device, arguments, self.step)
+        environment = self._environment
+        call = environment.call_later if self.node.definition.calls_later else environment.call_function
+        return call(function, self._function_device, arguments, self.step)
 
     def on_host(self, value: Any, dtype: DType) -> Any:
         """A result of ``call`` as a host value."""

@@ -6,6 +6,7 @@ that trains comes again: it has its final plan from the beginning. What NumPy st
 """
 from __future__ import annotations
 
+import functools
 import threading
 from typing import Any
 
@@ -15,7 +16,7 @@ from penstock.execute.device_plan import RegionKernel
 from penstock.execute.environment import Environment
 from penstock.execute.frames import FramePlan
 from penstock.execute.plan import PackedPlan, Plan
-from penstock.execute.step import Step, count_kernels, kernels_in_functions
+from penstock.execute.step import Step, count_kernels, kernels_in_functions, works_alone
 from penstock.execute.trace import Trace, fill_partition_graphs
 from penstock.graph.function import FuncGraph
 from penstock.native.config import config
@@ -29,40 +30,52 @@ class Pipeline(Stages):
     def __init__(self, environment: Environment) -> None:
         super().__init__(environment.soft_placement, environment.log_placement, environment.passes)
         self.environment = environment
-        self._functions: dict[tuple[FuncGraph, str], tuple[int, int, Plan]] = {}  # (which state of the function, its kernels, its plan)
+        # (which state of the function, its kernels, its plan)
+        self._functions: dict[tuple[FuncGraph, str, Environment], tuple[int, int, Plan]] = {}
         self._lock = threading.Lock()
-        environment.call_function = self._call
+        self._later = [environment.for_datasets(several) for several in (False, True)]
+        environment.call_function = functools.partial(self._call, environment)
+        for each in (environment, *self._later):
+            each.call_later = self._call_later
+        for each in self._later:
+            each.call_function = self._call_later
 
-    def pack(self, program: Program, native: bool = True, frames: bool = False, caller: str = "") -> Plan:
+    def pack(self, program: Program, native: bool = True, frames: bool = False, caller: str = "", environment: Environment | None = None) -> Plan:
         """The plan of a program whose nodes have their devices; ``frames`` if tensors that come from elsewhere may be dead.
 
-        ``caller`` is the device of the node that calls it, if it is a function.
+        ``caller`` is the device of the node that calls it, if it is a function, ``environment`` the one that its kernels are to know.
         """
+        environment = environment or self.environment
         frames |= program.has_frames
         program = self.optimise(program, native, frames, caller)
         plan: Plan
         if frames:
-            plan = FramePlan(program, self.environment)
+            plan = FramePlan(program, environment)
         else:
-            plan = PackedPlan(self.partition(program), self.environment, _why_numpy(native))
+            plan = PackedPlan(self.partition(program), environment, _why_numpy(native))
         for observer in self._all_observers():
             observer.planned(plan, program)
         return plan
 
-    def _call(self, function: FuncGraph, device: str, arguments: list[Any], step: Step) -> list[Any]:
+    def _call(self, environment: Environment, function: FuncGraph, device: str, arguments: list[Any], step: Step) -> list[Any]:
         """Runs a function that a node on ``device`` calls; its plan is made at the first call."""
-        known = self._functions.get((function, device))
+        known = self._functions.get((function, device, environment))
         if known is None or known[0] != function._mutations:
             with self._lock:
-                known = self._functions[function, device] = (function._mutations, *self._function_plan(function, device))
+                planned = self._function_plan(function, device, environment)
+                known = self._functions[function, device, environment] = (function._mutations, *planned)
         count_kernels(known[1])
         return known[2].call(arguments, step)
 
-    def _function_plan(self, function: FuncGraph, device: str) -> tuple[int, Plan]:
+    def _call_later(self, function: FuncGraph, device: str, arguments: list[Any], step: Step) -> list[Any]:
+        """Runs a function of a dataset."""
+        return self._call(self._later[not works_alone()], function, device, arguments, step)
+
+    def _function_plan(self, function: FuncGraph, device: str, environment: Environment) -> tuple[int, Plan]:
         """How many kernels run in a call of a function, and its plan."""
         program = self.prune(function.outputs, (), function.inputs)
         kernels = sum(bool(node.inputs) for node in program.nodes)
-        plan = self.pack(self.place(program, self.environment.devices, preferred=device), caller=device)
+        plan = self.pack(self.place(program, environment.devices, preferred=device), caller=device, environment=environment)
         for region in _regions(plan):
             region.is_in_function()
         return kernels, plan

@@ -5,7 +5,7 @@ paper is a ``FramePlan`` (``frames.py``).
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 import numpy as np
@@ -62,11 +62,12 @@ class PackedPlan:
         self.device_plans: list[DevicePlan] = []
         self._feed_places: list[list[tuple[int, Slot]]] = []  # per device: (which feed, its slot)
         waits = [node for part in parts for node in part.nodes if blocks(node)]
+        in_a_row = _one_after_the_other([node for part in parts for node in part.nodes], waits)
         for part in parts:
             nodes, args, fetches, regions = Regioned(part.nodes, [node for node in part.nodes if node in program.args], fetches, {})
             if not why_numpy and kind_of(part.device).native:
                 nodes, args, fetches, regions = with_regions(nodes, args, fetches, environment)
-            if len(waits) == 1:
+            if in_a_row:
                 nodes = _waiting_last(nodes)
             slots = {node: slot for slot, node in enumerate(args)}
             self.device_plans.append(DevicePlan(nodes, part.device, environment, set(fetches), slots, regions))
@@ -75,7 +76,7 @@ class PackedPlan:
         self.node_lists = [part.all_nodes for part in self.device_plans]
         self.once = [node for part in self.device_plans for node in part.nodes]
         self._serial = len(self.device_plans) <= 1 and all(part.serial for part in self.device_plans)
-        self._waits_once = len(self.device_plans) <= 1 and len(waits) <= 1  # nothing could go on meanwhile
+        self._waits_once = len(self.device_plans) <= 1 and in_a_row  # nothing could go on meanwhile
         self.in_order = self._waits_once and all(node.definition.cancellable for node in waits)  # in the caller's thread
 
     @property
@@ -159,10 +160,21 @@ def in_step_of_its_own(step: Step, run: Callable[[Step], Any]) -> Any:
         unregister()
 
 
+def _waits_behind(nodes: Iterable[Node]) -> dict[Node, int]:
+    """How many nodes that may wait stand before each, at most, on one way; itself counts too."""
+    waits: dict[Node, int] = {}
+    for node in nodes:
+        waits[node] = max((waits.get(other, 0) for other in node.before), default=0) + blocks(node)
+    return waits
+
+
 def _waiting_last(nodes: list[Node]) -> list[Node]:
     """The nodes of a part in an order in which those that depend on a node which may wait come last: no other node waits for it."""
-    behind: set[Node] = set()
-    for node in nodes:
-        if blocks(node) or any(other in behind for other in node.before):
-            behind.add(node)
-    return [node for node in nodes if node not in behind] + [node for node in nodes if node in behind]
+    waits = _waits_behind(nodes)
+    return sorted(nodes, key=waits.__getitem__)
+
+
+def _one_after_the_other(nodes: list[Node], waiting: list[Node]) -> bool:
+    """Does each of the nodes that may wait depend on the one before?"""
+    waits = _waits_behind(nodes)
+    return len({waits[node] for node in waiting}) == len(waiting)

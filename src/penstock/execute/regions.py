@@ -24,7 +24,9 @@ def with_regions(nodes: Sequence[Node], args: Sequence[Node], outputs: Sequence[
                  excluded: Collection[str] = ()) -> Regioned:
     """Copies of the nodes of one device, those that can be native gathered into regions; nodes that are ``excluded``, by their names, stay alone."""
     from penstock.execute.region import RegionRun  # brings in LLVM
-    from penstock.native.regions.forming import form  # brings in LLVM
+    from penstock.native.regions.forming import form, has_known_shapes  # brings in LLVM
+    if environment.known_shapes_only:
+        excluded = {*excluded, *(node.name for node in nodes if not has_known_shapes(node))}
     nodes, edges = duplicate(nodes, [*((arg, 0) for arg in args), *outputs])
     fed, wanted = [arg for arg, _ in edges[:len(args)]], edges[len(args):]
     nodes, moved, bodies = form(nodes, wanted, fed, excluded)

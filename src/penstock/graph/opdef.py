@@ -27,6 +27,8 @@ unknown elements, or None): shapes are computed from it.
 ``native(emit, ...)``, if it is there, says how the op runs as native code when all shapes are known: see ``native/emitter.py``. ``compose(b, ...)``
 says of which simpler ops it is made: see ``native/fusion/composition.py``.
 
+``batched(op, inputs, stacked)``, if it is there, builds what the node ``op`` does for many elements at once: see ``ops/data/vectorised.py``.
+
 ``ranks``, if it is there, says which ranks inputs must have: ``ranks = {"axis": 0}``; a range of ranks is a ``range`` (see ``at_least`` in
 ``ops/common.py``). They are checked before the shape function is called, and again before the kernel is, if they were not known then. Properties,
 declared as class attributes, are all that passes may ask: see ``properties.py``. A name in the class that is none of these is an error, unless it
@@ -54,7 +56,7 @@ from penstock.graph.signature import Signature
 
 OPTIONS = ("epilogue", "into")  # that ``native`` of a product may take: what to do to it before it is stored, and where
 REGISTRY: dict[str, OpDef] = {}
-_FUNCTIONS = ("shape", "kernel", "lower", "native", "compose", "static", "gradient")
+_FUNCTIONS = ("shape", "kernel", "lower", "native", "compose", "static", "gradient", "batched")
 _SHARED = ("shape", "kernel", "lower", "native", "compose")  # those that versions of an op may share: see ``members.py``
 _MISSING = object()
 
@@ -83,6 +85,7 @@ class OpDef(Signature, Properties):
         self.native: Callable[..., Any] | None = members.get("native")
         self.compose: Callable[..., Any] | None = members.get("compose")
         self.static: Callable[..., Any] | None = members.get("static")
+        self.batched: Callable[..., Any] | None = members.get("batched")
         self._gradient: object = members.get("gradient", _MISSING)
         self._ranks = [(self.position[name], rank) for name, rank in members.get("ranks", {}).items()]
         self._shape_parameters = self.parameters_of(self.shape)

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -77,6 +77,26 @@ def canonical_axis(axis: int, rank: int, what: str = "axis") -> int:
 def shape_text(array: Any) -> str:
     """The shape of an array as TensorFlow's kernels write it in messages: ``[2,3]``."""
     return brackets(np.shape(array))
+
+
+class Ragged(NamedTuple):
+    """The vectors of many elements, one after the other in ``values``, and the length of each: tensors, or arrays."""
+
+    values: Any
+    lengths: Any
+
+
+def itemwise(op: Any, inputs: list[Any], stacked: set[int]) -> list[Any]:
+    """``batched`` of an op that treats all items of its inputs alike, wherever they stand in an array; see ``ops/data/vectorised.py``."""
+    return list(op.definition.add_node(inputs[0].op.graph, op.name, tuple(inputs), op.attrs).outputs)
+
+
+def sparse_rows(values: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The (indices, values, shape) of a sparse matrix whose rows, of these lengths, follow each other in ``values``."""
+    indices = np.empty((len(values), 2), np.int64)
+    indices[:, 0] = np.repeat(np.arange(len(lengths)), lengths)
+    indices[:, 1] = np.arange(len(values)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return indices, values, np.array([len(lengths), lengths.max(initial=0)], np.int64)
 
 
 def strings(values: Any, shape: Any = None) -> np.ndarray:

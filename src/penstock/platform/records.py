@@ -38,6 +38,11 @@ def frame(data: bytes) -> bytes:
     return b"".join((length, struct.pack("<I", masked_crc32c(length)), data, struct.pack("<I", masked_crc32c(data))))
 
 
+def size_of(record: bytes) -> int:
+    """The bytes that a record takes in a file."""
+    return _HEADER.size + len(record) + _CRC.size
+
+
 class RecordReader:
     """The records of an open binary file, one after the other; ``offset`` is where the next one starts.
 

@@ -11,14 +11,16 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
+from penstock.codec.framing import RecordBlocks
 from penstock.errors import DataLossError, KernelError, OpError, UnimplementedError, invalid_argument
 from penstock.graph.input_proto import ReaderBaseState
 from penstock.platform.gfile import open_file
-from penstock.platform.records import RecordReader
+from penstock.platform.records import size_of
 from penstock.state.queues import Queue
 from penstock.state.waiting import Turns
 
 Record = tuple[bytes, bytes]  # key, value
+_AHEAD = 64  # records of a file that are made at once
 
 
 class Reader:
@@ -146,11 +148,12 @@ class TFRecordReader(Reader):
 
     def _records(self, work: bytes) -> Iterator[Record]:
         with open_file(work, "rb") as file:
-            records = RecordReader(file, self._compression)
+            records = RecordBlocks(file, self._compression)
             offset = 0
-            for record in records:
-                yield b"%s:%d" % (work, offset), record
-                offset = records.offset
+            while len(block := records.take(_AHEAD)):
+                for record in block.tolist():
+                    yield b"%s:%d" % (work, offset), record
+                    offset += size_of(record)
 
 
 class FixedLengthRecordReader(Reader):

@@ -5,10 +5,12 @@ Axes are put in the order of the target, merged where both sides allow it, and t
     rows     both sides contiguous: memcpy
     fill     one element again and again
     swap     contiguous in the target along one axis and in the source along another: small tiles are transposed in registers
+    group3   both sides contiguous for 3 elements (the channels of a picture; or 2, or 4), not for more: a group at a time
     items    anything else, element by element
 """
 from __future__ import annotations
 
+import functools
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,6 +27,7 @@ from penstock.native.vector.writer import Writer, word
 _SHORT = 32  # bytes: shorter rows cost less without the call of memcpy
 LARGE = 1 << 18  # bytes from which on several threads pay
 _ROWS = 128  # of the target that are written to by turns: as many memory pages, and a cache line of each
+_GROUPS = (2, 3, 4)  # elements that are moved together
 _NUMBERS = ("source_start", "target_start", "inner", "inner_source", "inner_target", "middle", "middle_source", "middle_target", "rank")
 
 
@@ -54,6 +57,10 @@ def _choose(axes: list[Axis], itemsize: int) -> tuple[str, list[Axis]]:
         other = next((axis for axis in axes[:-1] if axis[1][0] == itemsize and axis[0] > 1), None)
         if other is not None and source != itemsize:
             return "swap", [axis for axis in axes[:-1] if axis is not other] + [other, axes[-1]]
+    if target == itemsize and source == itemsize and extent in _GROUPS and len(axes) > 1:
+        others = axes[:-1]
+        longest = max(range(len(others)), key=lambda index: others[index][0])
+        return f"group{extent}", others[:longest] + others[longest + 1:] + [others[longest]]
     longest = max(range(len(axes)), key=lambda index: axes[index][0])
     if extent < 8 < axes[longest][0]:  # short loops are dear: the longest axis goes inside
         axes = axes[:longest] + axes[longest + 1:] + [axes[longest]]
@@ -120,7 +127,8 @@ def _build(kind: str, itemsize: int) -> str:
             _swap(w, origin, place, itemsize)
         else:
             with w.range(w.middle) as middle:
-                row = {"rows": _row, "fill": _fill, "items": _items}[kind]
+                group = int(kind.removeprefix("group")) if kind.startswith("group") else 1
+                row = {"rows": _row, "fill": _fill}.get(kind, functools.partial(_items, group=group))
                 row(w, w.at(origin, w.b.mul(middle, w.middle_source)), w.at(place, w.b.mul(middle, w.middle_target)), itemsize)
     return w.finish()
 
@@ -135,11 +143,13 @@ def _fill(w: Writer, source: IR, target: IR, itemsize: int) -> None:
     w.strips(w.inner, lambda index, lanes: w.store(w.broadcast(value, lanes), w.item(target, index, kind), kind), max(64 // itemsize, 1))
 
 
-def _items(w: Writer, source: IR, target: IR, itemsize: int) -> None:
+def _items(w: Writer, source: IR, target: IR, itemsize: int, group: int = 1) -> None:
     kind, b = word(itemsize), w.b
 
     def move(index: IR) -> None:
-        w.store(w.load(w.at(source, b.mul(index, w.inner_source)), kind), w.at(target, b.mul(index, w.inner_target)), kind)
+        origin, place = w.at(source, b.mul(index, w.inner_source)), w.at(target, b.mul(index, w.inner_target))
+        for value, offset in [(w.load(w.at(origin, itemsize * k), kind), itemsize * k) for k in range(group)]:
+            w.store(value, w.at(place, offset), kind)
 
     whole = b.and_(w.inner, number(-4))
     with w.range(whole, 0, 4) as index:

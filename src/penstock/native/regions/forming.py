@@ -130,6 +130,11 @@ def _region(members: list[Node], outputs: list[Edge]) -> tuple[Node, RegionBody]
     return Node(Region, f"{last.name}/_region", attrs, list(stand_ins), control, last.device, last.origin), body
 
 
+def has_known_shapes(node: Node) -> bool:
+    """Does the graph tell the shapes of all that goes in and comes out?"""
+    return all(map(_shape_known, (*node.inputs, *((node, index) for index in range(len(node.output_dtypes))))))
+
+
 def _shape_known(edge: Edge) -> bool:
     """Does the graph tell the shape of a value?"""
     node, output = edge

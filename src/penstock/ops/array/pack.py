@@ -244,6 +244,10 @@ class Pack:
     def native(emit, values, axis, into):
         return emit.move.pack(values, axis, into)
 
+    def batched(op, inputs, stacked):
+        axis = op.attrs["axis"]
+        return [Pack(inputs, axis=axis + 1 if axis >= 0 else axis)] if len(stacked) == len(inputs) else None
+
     def gradient(op, dy):
         return unstack(dy, num=op.attrs["N"], axis=op.attrs["axis"])
 

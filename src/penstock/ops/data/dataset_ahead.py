@@ -51,9 +51,10 @@ class _Line:
     # for the threads
 
     def wait_for_room(self) -> bool:
-        """Waits until there is room for a further element; False if none is wanted any more."""
+        """Waits until there is room for a further element; False if none is wanted any more. A full line is half empty before a thread wakes up."""
         with self._changed:
-            self._changed.wait_for(lambda: self._stopped or self._ended or len(self._places) < self._limit)
+            if len(self._places) >= self._limit:
+                self._changed.wait_for(lambda: self._stopped or self._ended or len(self._places) <= self._limit // 2)
             return not self._stopped and not self._ended
 
     def reserve(self) -> _Place | None:

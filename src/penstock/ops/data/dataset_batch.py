@@ -41,8 +41,30 @@ def _stack(index: int, values: tuple[Any, ...]) -> np.ndarray:
     return np.concatenate(arrays).reshape(len(arrays), *shape) if shape else np.stack(arrays)  # without an axis more for each: twice as fast
 
 
+def take_batch(elements: Elements, size: int) -> Element | None:
+    """The next elements, at most ``size``, stacked; None at the end."""
+    next_batch = getattr(elements, "next_batch", None)
+    if next_batch is not None:
+        return next_batch(size)
+    group = list(itertools.islice(elements, size))
+    return stacked(group) if group else None
+
+
+def joined(parts: list[Element]) -> Element | None:
+    """Batches, one after the other, as one; None if there are none."""
+    if len(parts) <= 1:
+        return parts[0] if parts else None
+    return tuple([_joined(index, arrays) for index, arrays in enumerate(zip(*parts))])
+
+
+def _joined(index: int, arrays: tuple[np.ndarray, ...]) -> np.ndarray:
+    if len({array.shape[1:] for array in arrays}) > 1:
+        return _stack(index, tuple([row for array in arrays for row in array]))  # which says what is wrong
+    return np.concatenate(arrays)
+
+
 class Batch:
-    """Groups of ``size`` elements, put together by ``_join``; a last smaller one unless ``drop_remainder``."""
+    """Groups of ``size`` elements, stacked; a last smaller one unless ``drop_remainder``."""
 
     def __init__(self, elements: Elements, size: int, drop_remainder: bool) -> None:
         self._elements, self._size, self._drop = elements, size, drop_remainder
@@ -51,13 +73,13 @@ class Batch:
         return self
 
     def __next__(self) -> Element:
-        group = list(itertools.islice(self._elements, self._size))
-        if not group or (self._drop and len(group) < self._size):
+        batch = self._take()
+        if batch is None or (self._drop and len(batch[0]) < self._size):
             raise StopIteration
-        return self._join(group)
+        return batch
 
-    def _join(self, group: list[Element]) -> Element:
-        return stacked(group)
+    def _take(self) -> Element | None:
+        return take_batch(self._elements, self._size)
 
 
 @dataset_op("BatchDatasetV2", f"{_INPUT}, batch_size: int64, drop_remainder: bool", parallel_copy=False, **OUTPUTS)
@@ -83,10 +105,12 @@ class _PaddedBatch(Batch):
         super().__init__(elements, size, drop_remainder)
         self._shapes, self._padding = shapes, padding
 
-    def _join(self, group: list[Element]) -> Element:
+    def _take(self) -> Element | None:
+        next_elements = getattr(self._elements, "next_elements", None)
+        group = list(itertools.islice(self._elements, self._size)) if next_elements is None else next_elements(self._size)
         components = zip(zip(*group), self._shapes, self._padding)
         return tuple([_stack_padded(index, [_array(value) for value in values], shape, fill)
-                      for index, (values, shape, fill) in enumerate(components)])
+                      for index, (values, shape, fill) in enumerate(components)]) if group else None
 
 
 def _stack_padded(index: int, arrays: list[np.ndarray], shape: np.ndarray, fill: Any) -> np.ndarray:

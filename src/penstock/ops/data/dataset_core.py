@@ -4,6 +4,10 @@ The kernel of a dataset op returns a ``Source``, which travels along a variant e
 ``next`` gives an element, a tuple with one value per component, or StopIteration at the end and ever after. Any other error belongs to the one
 element that could not be made; the element after it can be asked for. An iterator is used by one thread at a time. Threads that work for one end
 when nothing refers to it any more.
+
+An iterator may also have ``next_batch(size)``: the next elements, at most ``size``, stacked as a batch is, without making each of them; fewer only at
+the end, and None there. What follows the batch can be asked for either way. ``take_batch`` in ``dataset_batch.py`` asks any iterator for a batch.
+``next_elements(size)``, if it is there, gives as many elements in a list, for readers who do not want them stacked.
 """
 from __future__ import annotations
 
@@ -15,10 +19,12 @@ import numpy as np
 
 from penstock.errors import KernelError, NotFoundError, invalid_argument
 from penstock.graph.attrs import Attr, type_list
+from penstock.graph.dtypes import variant
 from penstock.graph.function import FuncGraph
 from penstock.graph.members import parameters_of, with_parameters
 from penstock.graph.opdef import OpDef, op
 from penstock.ops.common import fixed
+from penstock.ops.data.vectorised import vectorised
 from penstock.ops.flow.functional import by_value
 
 Element = tuple[Any, ...]
@@ -33,6 +39,7 @@ class Source:
     """A dataset: ``start()`` makes the iterator of an epoch."""
 
     recipe: Recipe | None = None
+    lightweight = False  # making an element takes hardly longer than handing it from one thread to another
 
     def __init__(self, start: Callable[[], Elements]) -> None:
         self._start = start
@@ -80,12 +87,14 @@ class Recipe:
         return {name: seed(value) if name in _SEEDS else changed(value) for name, value in self._arguments.items()}
 
 
-def _remembering(kernel: Any) -> Callable[..., Source]:
+def _remembering(kernel: Any, lightweight: bool) -> Callable[..., Source]:
     """The kernel of a dataset op; what it makes knows how it was made."""
     names = parameters_of(kernel)
 
     def remembering(*inputs: Any, **others: Any) -> Source:
-        return Recipe(kernel, dict(zip(names, inputs)) | others).make()
+        source = Recipe(kernel, dict(zip(names, inputs)) | others).make()
+        source.lightweight = source.lightweight or lightweight
+        return source
 
     return with_parameters(remembering, names)
 
@@ -102,11 +111,21 @@ class Caller:
     def __call__(self, *components: Any) -> Element:
         return tuple(self._ctx.call(self._function, [*components, *self._captured]))
 
+    def makes_lightweight(self) -> bool:
+        """Does the function only make datasets whose elements cost little?"""
+        made = [op.definition for op in self._function.get_operations() if any(output.dtype is variant for output in op.outputs)]
+        return all(definition.lightweight for definition in made)
+
+    def vectorised(self) -> Callable[[Element], Element] | None:
+        """The function for many elements at once, stacked; None if there is none that gives the same results."""
+        form = vectorised(self._function, len(self._captured))
+        return None if form is None else lambda batch: form.components(self._ctx.call(form.graph, [*batch, *self._captured]))
+
 
 def dataset_op(op_type: str, inputs: str = "", output: str = "handle", **declared: Any) -> Callable[[type], OpDef]:
     """``@op`` for an op whose only output is a dataset: it says of all of them what is the same."""
     def register(body: type) -> OpDef:
-        body.kernel = _remembering(body.kernel)  # type: ignore[attr-defined]
+        body.kernel = _remembering(body.kernel, getattr(body, "lightweight", False))  # type: ignore[attr-defined]
         body.calls_later = True  # type: ignore[attr-defined]
         body.stateful = True  # type: ignore[attr-defined]  (a dataset has state: its cache, its random numbers; no two are one)
         body.shape, body.gradient = fixed(), None  # type: ignore[attr-defined]

@@ -3,23 +3,27 @@ from __future__ import annotations
 
 import gzip
 import io
+import itertools
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import IO, Any
 
 import numpy as np
 
+from penstock.codec.framing import RecordBlocks
 from penstock.errors import DataLossError, KernelError, invalid_argument
 from penstock.graph.opdef import op
-from penstock.ops.common import nothing
-from penstock.ops.data.dataset_core import Elements, Source, dataset_op, integer, scalar, text
+from penstock.ops.common import nothing, strings
+from penstock.ops.data.dataset_batch import joined
+from penstock.ops.data.dataset_core import Element, Source, dataset_op, integer, scalar, text
 from penstock.ops.text.files import file_error
-from penstock.platform.records import RecordReader, frame
+from penstock.platform.records import frame
 
 _FILES = "filenames: string, compression_type: string, buffer_size: int64"
 _FIXED = "filenames: string, header_bytes: int64, record_bytes: int64, footer_bytes: int64, buffer_size: int64"
 _COMPRESSIONS = ("", "ZLIB", "GZIP")
+_AHEAD = 64  # strings that are made at once if they are asked for one by one
 
 
 def _paths(filenames: Any) -> list[str]:
@@ -50,21 +54,80 @@ def _plain(file: IO[bytes], compression: str) -> IO[bytes]:
     return gzip.GzipFile(fileobj=file) if compression == "GZIP" else file  # type: ignore[return-value]
 
 
-def _of_files(paths: list[str], read: Any) -> Elements:
-    """What ``read`` gives of each file, one scalar string after the other."""
-    for path in paths:
-        with _open(path) as file:
-            try:
-                for item in read(file):
-                    yield (scalar(item),)
-            except (zlib.error, gzip.BadGzipFile, EOFError) as error:
-                raise KernelError(DataLossError, f"{path}: inflate() failed: {error}") from error
+Take = Callable[[int], np.ndarray]  # the next strings of a file, at most so many; none at the end
 
 
-def _lines(file: IO[bytes]) -> Iterator[bytes]:
-    for line in file:
-        line = line[:-1] if line.endswith(b"\n") else line
-        yield line[:-1] if line.endswith(b"\r") else line
+class _Strings:
+    """The strings in some files: ``begin`` makes of an open file the function that takes some of them. They are made ``_AHEAD`` at a time."""
+
+    def __init__(self, paths: list[str], begin: Callable[[IO[bytes]], Take]) -> None:
+        self._paths, self._begin = iter(paths), begin
+        self._path, self._file, self._take = "", io.BytesIO(), _nothing
+        self._ready, self._at = _nothing(0), 0  # strings that are there already, and how many of them have been taken
+
+    def __iter__(self) -> _Strings:
+        return self
+
+    def __next__(self) -> Element:
+        if self._at == len(self._ready):
+            block = self._block(_AHEAD)
+            if block is None:
+                raise StopIteration
+            self._ready, self._at = block, 0
+        self._at += 1
+        return (scalar(self._ready[self._at - 1]),)
+
+    def next_batch(self, size: int) -> Element | None:
+        """The next strings, of one file after the other."""
+        parts: list[Element] = []
+        while size > 0:
+            if self._at == len(self._ready):
+                block = self._block(max(size, _AHEAD))
+                if block is None:
+                    break
+                self._ready, self._at = block, 0
+            part = self._ready[self._at:self._at + size]
+            self._at += len(part)
+            size -= len(part)
+            parts.append((part,))
+        return joined(parts)
+
+    def __del__(self) -> None:
+        self._file.close()
+
+    def _block(self, size: int) -> np.ndarray | None:
+        """Some strings, at least one; None behind the last file."""
+        try:
+            while not len(block := self._take(size)):
+                self._file.close()
+                path = next(self._paths, None)
+                if path is None:
+                    self._take = _nothing
+                    return None
+                self._path, self._file = path, _open(path)
+                self._take = self._begin(self._file)
+        except Exception as error:  # no more of this dataset is read
+            self._take, self._paths = _nothing, iter(())
+            self._file.close()
+            if isinstance(error, (zlib.error, gzip.BadGzipFile, EOFError)):
+                raise KernelError(DataLossError, f"{self._path}: inflate() failed: {error}") from error
+            raise
+        return block
+
+
+def _nothing(size: int) -> np.ndarray:
+    return np.empty(0, object)
+
+
+def _taking(items: Iterator[bytes]) -> Take:
+    """What takes some of these."""
+    return lambda size: strings(itertools.islice(items, size))
+
+
+def _lines(file: IO[bytes]) -> Take:
+    def take(size: int) -> np.ndarray:
+        return strings([line.removesuffix(b"\n").removesuffix(b"\r") for line in itertools.islice(file, size)])
+    return take
 
 
 @dataset_op("TextLineDataset", _FILES)
@@ -72,9 +135,11 @@ class TextLineDataset:
     """The lines of text files, without their ends."""
 
     touches = "files"
+    lightweight = True
+
     def kernel(filenames, compression_type, buffer_size):
         paths, compression = _paths(filenames), _compression(compression_type)
-        return Source(lambda: _of_files(paths, lambda file: _lines(_plain(file, compression))))
+        return Source(lambda: _Strings(paths, lambda file: _lines(_plain(file, compression))))
 
 
 @dataset_op("TFRecordDataset", _FILES)
@@ -82,9 +147,11 @@ class TFRecordDataset:
     """The records of TFRecord files."""
 
     touches = "files"
+    lightweight = True
+
     def kernel(filenames, compression_type, buffer_size):
         paths, compression = _paths(filenames), _compression(compression_type)
-        return Source(lambda: _of_files(paths, lambda file: RecordReader(file, compression)))
+        return Source(lambda: _Strings(paths, lambda file: RecordBlocks(file, compression).take))
 
 
 def _fixed_records(file: IO[bytes], header: int, length: int, footer: int) -> Iterator[bytes]:
@@ -104,7 +171,7 @@ def _fixed_source(filenames: Any, header_bytes: Any, record_bytes: Any, footer_b
     header, length, footer = integer(header_bytes), integer(record_bytes), integer(footer_bytes)
     if header < 0 or length <= 0 or footer < 0:
         raise invalid_argument(f"header_bytes and footer_bytes must be >= 0 and record_bytes > 0, not {header}, {footer} and {length}")
-    return Source(lambda: _of_files(paths, lambda file: _fixed_records(_plain(file, compression), header, length, footer)))
+    return Source(lambda: _Strings(paths, lambda file: _taking(_fixed_records(_plain(file, compression), header, length, footer))))
 
 
 @dataset_op("FixedLengthRecordDatasetV2", f"{_FIXED}, compression_type: string")
@@ -112,6 +179,8 @@ class FixedLengthRecordDatasetV2:
     """Pieces of ``record_bytes`` bytes each of files, after a header and before a footer."""
 
     touches = "files"
+    lightweight = True
+
     def kernel(filenames, header_bytes, record_bytes, footer_bytes, buffer_size, compression_type):
         return _fixed_source(filenames, header_bytes, record_bytes, footer_bytes, _compression(compression_type))
 
@@ -121,6 +190,8 @@ class FixedLengthRecordDataset:
     """As FixedLengthRecordDatasetV2, of files that are not compressed."""
 
     touches = "files"
+    lightweight = True
+
     def kernel(filenames, header_bytes, record_bytes, footer_bytes, buffer_size):
         return _fixed_source(filenames, header_bytes, record_bytes, footer_bytes, "")
 

@@ -7,6 +7,7 @@ from typing import Any
 from penstock.errors import CancelledError, DeadlineExceededError, KernelError, OpError, invalid_argument
 from penstock.graph.attrs import Attr
 from penstock.graph.attrs import count as length_attr
+from penstock.ops.data.dataset_batch import joined, take_batch
 from penstock.ops.data.dataset_core import OUTPUTS, Element, Elements, Source, dataset_op, integer
 from penstock.ops.data.dataset_shuffle import Shuffled, ShuffledRepeated
 
@@ -28,11 +29,29 @@ class _Repeat:
             for element in self._elements:
                 self._fruitful = True
                 return element
-            if self._left == 0 or (self._left < 0 and not self._fruitful):  # nothing repeated without end is nothing
-                self._left = 0
+            if not self._begin():
                 raise StopIteration
-            self._left -= self._left > 0
-            self._elements, self._fruitful = iter(self._source), False
+
+    def _begin(self) -> bool:
+        """Starts the next epoch, if there is one."""
+        if self._left == 0 or (self._left < 0 and not self._fruitful):  # nothing repeated without end is nothing
+            self._left = 0
+            return False
+        self._left -= self._left > 0
+        self._elements, self._fruitful = iter(self._source), False
+        return True
+
+    def next_batch(self, size: int) -> Element | None:
+        """A batch that may go on into the next epoch."""
+        parts: list[Element] = []
+        while (left := size - sum(len(part[0]) for part in parts)) > 0:
+            part = take_batch(self._elements, left)
+            if part is not None:
+                self._fruitful = True
+                parts.append(part)
+            elif not self._begin():
+                break
+        return joined(parts)
 
 
 @dataset_op("RepeatDataset", f"{_INPUT}, count: int64", **OUTPUTS)
@@ -46,13 +65,55 @@ class RepeatDataset:
         return Source(lambda: _Repeat(input_dataset, times))
 
 
+class _Take:
+    def __init__(self, elements: Elements, count: int) -> None:
+        self._elements, self._left = elements, count
+
+    def __iter__(self) -> _Take:
+        return self
+
+    def __next__(self) -> Element:
+        if self._left <= 0:
+            raise StopIteration
+        self._left -= 1
+        return next(self._elements)
+
+    def next_batch(self, size: int) -> Element | None:
+        """The next elements, as far as they are wanted."""
+        size = min(size, self._left)
+        self._left -= size
+        return take_batch(self._elements, size) if size else None
+
+
 @dataset_op("TakeDataset", f"{_INPUT}, count: int64", **OUTPUTS)
 class TakeDataset:
     """The first ``count`` elements; all, if it is negative."""
 
     def kernel(input_dataset, count):
         limit = integer(count)
-        return input_dataset if limit < 0 else Source(lambda: itertools.islice(input_dataset, limit))
+        return input_dataset if limit < 0 else Source(lambda: _Take(iter(input_dataset), limit))
+
+
+class _Skip:
+    def __init__(self, elements: Elements, count: int) -> None:
+        self._elements, self._count = elements, count
+
+    def __iter__(self) -> _Skip:
+        return self
+
+    def __next__(self) -> Element:
+        return next(self._behind())
+
+    def next_batch(self, size: int) -> Element | None:
+        """The elements that follow those which are skipped."""
+        return take_batch(self._behind(), size)
+
+    def _behind(self) -> Elements:
+        while self._count:
+            self._count -= 1
+            if next(self._elements, None) is None:
+                self._count = 0
+        return self._elements
 
 
 @dataset_op("SkipDataset", f"{_INPUT}, count: int64", **OUTPUTS)
@@ -61,7 +122,7 @@ class SkipDataset:
 
     def kernel(input_dataset, count):
         skipped = integer(count)
-        return Source(lambda: iter(())) if skipped < 0 else Source(lambda: itertools.islice(input_dataset, skipped, None))
+        return Source(lambda: iter(())) if skipped < 0 else Source(lambda: _Skip(iter(input_dataset), skipped))
 
 
 @dataset_op("ShardDataset", f"{_INPUT}, num_shards: int64, index: int64", require_non_empty=False, **OUTPUTS)

@@ -9,7 +9,7 @@ from penstock.graph.attrs import FUNC
 from penstock.ops.data.dataset_ahead import Ahead
 from penstock.ops.data.dataset_batch import Batch
 from penstock.ops.data.dataset_core import ARGUMENTS, OUTPUTS, Caller, Element, Elements, Source, dataset_op, integer, positive
-from penstock.ops.data.dataset_functions import Interleave
+from penstock.ops.data.dataset_functions import Interleave, mapped
 
 PROCESSORS = os.cpu_count() or 1
 _AUTOTUNE = -1
@@ -44,7 +44,7 @@ class ParallelMapDataset:
 
     def kernel(input_dataset, other_arguments, num_parallel_calls, ctx, f):
         function, calls = Caller(ctx, f, other_arguments), _calls(num_parallel_calls)
-        return Source(lambda: Ahead(ctx, iter(input_dataset), function, calls, calls))
+        return mapped(input_dataset, function, lambda elements: Ahead(ctx, elements, function, calls, calls))
 
 
 @dataset_op("MapAndBatchDataset", f"{_CALLS}, batch_size: int64, num_parallel_calls: int64, drop_remainder: bool", **_FUNCTION,
@@ -59,14 +59,14 @@ class MapAndBatchDataset:
 
 
 class _ParallelInterleave(Interleave):
-    """Interleave, each dataset of the cycle read ahead by a thread of its own."""
+    """Interleave, each dataset of the cycle read ahead by a thread of its own, unless its elements cost less than a thread."""
 
     def __init__(self, ctx: Any, elements: Elements, function: Caller, cycle_length: int, block_length: int, ahead: int) -> None:
         super().__init__(elements, function, cycle_length, block_length)
         self._ctx, self._ahead = ctx, ahead
 
     def _start(self, dataset: Source) -> Elements:
-        return Ahead(self._ctx, iter(dataset), None, 1, self._ahead, alone=False)
+        return iter(dataset) if dataset.lightweight else Ahead(self._ctx, iter(dataset), None, 1, self._ahead, alone=False)
 
 
 @dataset_op("ParallelInterleaveDatasetV2", f"{_CALLS}, cycle_length: int64, block_length: int64, num_parallel_calls: int64", **_FUNCTION,

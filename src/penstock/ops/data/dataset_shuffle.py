@@ -1,11 +1,14 @@
 """Datasets in random order, with TensorFlow's own order for the same seeds."""
 from __future__ import annotations
 
+import itertools
 from collections import deque
+from collections.abc import Iterable
+from typing import Any
 
 from penstock.errors import invalid_argument
-from penstock.ops.data.dataset_core import OUTPUTS, Element, Elements, Source, dataset_op, integer
-from penstock.ops.data.dataset_sources import random_words
+from penstock.ops.data.dataset_core import OUTPUTS, Element, Elements, Source, dataset_op, integer, scalar
+from penstock.ops.data.dataset_sources import Slices, random_words
 
 _INPUT = "input_dataset: variant, buffer_size: int64, seed: int64, seed2: int64"
 Seeds = tuple[int, int]
@@ -18,7 +21,7 @@ class _Shuffle:
     next epoch can fill the buffer while the one before still leaves, and the two do not mix.
     """
 
-    def __init__(self, source: Source, size: int, seeds: Seeds, count: int) -> None:
+    def __init__(self, source: Iterable[Any], size: int, seeds: Seeds, count: int) -> None:
         self._source, self._size, self._epochs_left = source, size, count
         self._random = random_words(*seeds)
         self._elements: Elements | None = None
@@ -74,13 +77,37 @@ class _Shuffle:
         return True
 
 
+class _ShuffledRows:
+    """The rows of arrays in random order: their numbers are shuffled, and a batch is gathered at once."""
+
+    def __init__(self, slices: Slices, size: int, seeds: Seeds, count: int) -> None:
+        self._arrays = slices.arrays
+        self._numbers: Any = _Shuffle(range(len(slices.arrays[0])), size, seeds, count)
+
+    def __iter__(self) -> _ShuffledRows:
+        return self
+
+    def __next__(self) -> Element:
+        number = next(self._numbers)
+        return tuple([array[number] if array.dtype != object or array.ndim > 1 else scalar(array[number]) for array in self._arrays])
+
+    def next_batch(self, size: int) -> Element | None:
+        """The next rows, gathered."""
+        numbers = list(itertools.islice(self._numbers, size))
+        return tuple([array.take(numbers, axis=0) for array in self._arrays]) if numbers else None
+
+
+def _shuffle(source: Source, size: int, seeds: Seeds, count: int) -> Elements:
+    return _ShuffledRows(source, size, seeds, count) if isinstance(source, Slices) else _Shuffle(source, size, seeds, count)
+
+
 class Shuffled(Source):
     """A dataset in random order: another one in each epoch if it ``reshuffles``."""
 
     def __init__(self, source: Source, size: int, seeds: Seeds, reshuffles: bool) -> None:
         self.source, self.size, self.seeds, self.reshuffles = source, size, seeds, reshuffles
         self._epoch_seeds = random_words(*seeds)
-        super().__init__(lambda: _Shuffle(source, size, self._draw() if reshuffles else seeds, 1))
+        super().__init__(lambda: _shuffle(source, size, self._draw() if reshuffles else seeds, 1))
 
     def _draw(self) -> Seeds:
         return next(self._epoch_seeds), next(self._epoch_seeds)
@@ -90,7 +117,7 @@ class ShuffledRepeated(Source):
     """A dataset repeated ``count`` times, each time in another order."""
 
     def __init__(self, source: Source, size: int, seeds: Seeds, count: int) -> None:
-        super().__init__(lambda: _Shuffle(source, size, seeds, count))
+        super().__init__(lambda: _shuffle(source, size, seeds, count))
 
 
 def _size(buffer_size: object) -> int:

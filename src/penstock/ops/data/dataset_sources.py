@@ -23,14 +23,49 @@ _WORDS = 1024  # blocks of random numbers that are made at once
 class TensorDataset:
     """One element: the components."""
 
+    lightweight = True
+
     def kernel(components):
         element = tuple(components)
         return Source(lambda: iter([element]))
 
 
+class _SliceElements:
+    """The rows of some arrays, from one on."""
+
+    def __init__(self, arrays: list[np.ndarray]) -> None:
+        self._arrays, self._place, self._rows = arrays, 0, rows(arrays)
+
+    def __iter__(self) -> _SliceElements:
+        return self
+
+    def __next__(self) -> Element:
+        element = next(self._rows)
+        self._place += 1
+        return element
+
+    def next_batch(self, size: int) -> Element | None:
+        """The next rows of the arrays, as they are."""
+        start, stop = self._place, min(self._place + size, len(self._arrays[0]))
+        if start == stop:
+            return None
+        self._place, self._rows = stop, rows([array[stop:] for array in self._arrays])
+        return tuple([array[start:stop] for array in self._arrays])
+
+
+class Slices(Source):
+    """The rows of arrays that have as many of them each."""
+
+    def __init__(self, arrays: list[np.ndarray]) -> None:
+        super().__init__(lambda: _SliceElements(arrays))
+        self.arrays = arrays
+
+
 @dataset_op("TensorSliceDataset", "components: Toutput_types", **_COMPONENTS)
 class TensorSliceDataset:
     """The slices of the components along their first axis."""
+
+    lightweight = True
 
     def kernel(components):
         arrays = [np.asarray(component) for component in components]
@@ -38,7 +73,7 @@ class TensorSliceDataset:
             raise invalid_argument("A scalar has no slices: all components must have at least one dimension")
         if len({len(array) for array in arrays}) > 1:
             raise invalid_argument(f"All components must have the same size in the 0th dimension, not {[len(array) for array in arrays]}")
-        return Source(lambda: rows(arrays))
+        return Slices(arrays)
 
 
 @dataset_op("SparseTensorSliceDataset", "indices: int64, values: Tvalues, dense_shape: int64", Tvalues=TYPE)
@@ -60,15 +95,38 @@ class SparseTensorSliceDataset:
         return Source(lambda: ((indices[start:end, 1:], values[start:end], dense_shape[1:]) for start, end in zip(starts, ends)))
 
 
+class _RangeElements:
+    """Numbers one by one, or many in an array."""
+
+    def __init__(self, numbers: range) -> None:
+        self._left = numbers
+
+    def __iter__(self) -> _RangeElements:
+        return self
+
+    def __next__(self) -> Element:
+        if not self._left:
+            raise StopIteration
+        number, self._left = self._left[0], self._left[1:]
+        return (np.int64(number),)
+
+    def next_batch(self, size: int) -> Element | None:
+        """The next numbers."""
+        taken, self._left = self._left[:size], self._left[size:]
+        return (np.arange(taken.start, taken.stop, taken.step, np.int64),) if taken else None
+
+
 @dataset_op("RangeDataset", "start: int64, stop: int64, step: int64", **OUTPUTS)
 class RangeDataset:
     """The numbers from start to stop."""
+
+    lightweight = True
 
     def kernel(start, stop, step):
         if integer(step) == 0:
             raise invalid_argument("step must be a non-zero integer.")
         numbers = range(integer(start), integer(stop), integer(step))
-        return Source(lambda: ((np.int64(number),) for number in numbers))
+        return Source(lambda: _RangeElements(numbers))
 
 
 class _Generated:

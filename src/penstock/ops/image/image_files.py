@@ -93,11 +93,26 @@ def _jpeg(image: Any, channels: int, ratio: int) -> np.ndarray:
     size = (-(-image.size[0] // ratio), -(-image.size[1] // ratio))
     # The decoder itself scales and drops the colour. It is asked for the size rounded down, and gives it rounded up.
     image.draft("L" if gray else "RGB", (max(image.size[0] // ratio, 1), max(image.size[1] // ratio, 1)))
-    image = image.convert("L" if gray else "RGB")
+    mode = "L" if gray else "RGB"
+    image = image if image.mode == mode else image.convert(mode)  # which copies also what is right
     if ratio > 1 and image.size != size:
         image = image.resize(size)
-    pixels = np.asarray(image)
-    return pixels[:, :, None] if gray else pixels
+    return _pixels(image)
+
+
+def _pixels(image: Any) -> np.ndarray:
+    """The pixels of a picture of mode L or RGB, packed in one go: NumPy would get them in pieces of 64 kB, and join those."""
+    from PIL import Image  # here, because programs without pictures should not pay for it
+
+    width, height = image.size
+    image.load()
+    encoder = Image._getencoder(image.mode, "raw", image.mode)
+    encoder.setimage(image.im, (0, 0, width, height))
+    size = width * height * len(image.mode)
+    _, status, data = encoder.encode(size)
+    if status < 0 or len(data) != size:
+        data = image.tobytes()
+    return np.frombuffer(data, np.uint8).reshape(height, width, len(image.mode))
 
 
 def _plain(image: Any) -> np.ndarray:

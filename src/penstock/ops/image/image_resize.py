@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.codec.resizing import resized
 from penstock.errors import invalid_argument
 from penstock.graph import dtypes as dt
 from penstock.graph.node import Tensor
@@ -66,11 +67,14 @@ class ResizeBilinear:
     def kernel(images, size, align_corners, half_pixel_centers):
         height, width = _check(images, size)
         _check_centers(align_corners, half_pixel_centers)
-        images = images.astype(np.float32)
         if images.shape[1:3] == (height, width):
-            return images
+            return images.astype(np.float32)
         top, bottom, down = weights.bilinear(images.shape[1], height, align_corners, half_pixel_centers)
         left, right, across = weights.bilinear(images.shape[2], width, align_corners, half_pixel_centers)
+        quick = resized(images, (top, bottom, down), (left, right, across))
+        if quick is not None:
+            return quick
+        images = images.astype(np.float32)
         across, down = across[:, None], down[:, None, None]
         upper, lower = images[:, top], images[:, bottom]
         upper = upper[:, :, left] + (upper[:, :, right] - upper[:, :, left]) * across

@@ -100,7 +100,7 @@ def _file_names(queue: Any) -> Any:
 class _Read:
     """The next record, and its key."""
 
-    stateful = blocking = True
+    stateful = blocking = cancellable = True
     gradient = None
 
     def shape():
@@ -114,7 +114,7 @@ class _Read:
 class _ReadUpTo:
     """Up to ``num_records`` records, and their keys; fewer at the end of a file."""
 
-    stateful = blocking = True
+    stateful = blocking = cancellable = True
     gradient = None
     ranks = {"num_records": 0}
 

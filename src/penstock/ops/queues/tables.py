@@ -11,7 +11,7 @@ from penstock.graph.dtypes import DType
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape, scalar, unknown_shape
-from penstock.ops.common import fixed, nothing
+from penstock.ops.common import fixed, itemwise, nothing
 from penstock.ops.queues.handles import SHARING, made, plain, two_forms
 from penstock.ops.text.files import text
 from penstock.state import table_files, tables
@@ -154,6 +154,9 @@ class _Find:
     def kernel(table_handle, keys, default_value, Tin, Tout):
         return _of_types(table_handle, Tin, Tout).find(keys, default_value)
 
+    def batched(op, inputs, stacked):
+        return itemwise(op, inputs, stacked) if stacked == {1} and inputs[2].shape.ndims == 0 else None
+
 
 class _Filling:
     stateful = True
@@ -202,6 +205,8 @@ class _Size:
 
     def kernel(table_handle):
         return np.int64(len(plain(table_handle)))
+
+    batched = itemwise
 
 
 _ENTRIES = "table_handle: HANDLE, keys: Tin, values: Tout ->"

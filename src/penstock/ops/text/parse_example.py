@@ -6,19 +6,50 @@ from typing import Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
+from penstock.codec.examples import Dense, Located, Sparse, located
 from penstock.errors import invalid_argument
 from penstock.graph import dtypes as dt
 from penstock.graph.attrs import SHAPES, STRINGS, Attr, count, type_list
 from penstock.graph.example_proto import Example, SequenceExample
 from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape, brackets
-from penstock.ops.common import strings
+from penstock.ops.common import sparse_rows, strings
 from penstock.ops.text.decoding import type_name
 from penstock.ops.text.files import text
 
 KINDS = [dt.float32, dt.int64, dt.string]
 _FIELDS = {dt.float32: "float_list", dt.int64: "int64_list", dt.string: "bytes_list"}
 _TYPES = {field: dtype for dtype, field in _FIELDS.items()}
+
+
+_Parts = tuple[np.ndarray, np.ndarray, np.ndarray]  # of a sparse tensor: indices, values, shape
+
+
+def _natively(serialized: np.ndarray, sparse_keys: Any, sparse_types: Any, dense_keys: Any, dense_types: Any, defaults: Any,
+              shapes: Any) -> tuple[list[_Parts], list[np.ndarray]] | None:
+    """The features, sparse and dense ones, as native code finds them; None where the examples are not plain, and have to be looked at one by one."""
+    wanted = [Sparse(text(key), dtype.np) for key, dtype in zip(sparse_keys, sparse_types)]
+    fixed = [Dense(text(key), dtype.np, np.asarray(default, dtype.np).reshape(-1), shape.extents)
+             for key, dtype, default, shape in zip(dense_keys, dense_types, defaults, shapes)]
+    examples = located(serialized, tuple(feature.key for feature in (*wanted, *fixed)))
+    if examples is None:
+        return None
+    sparse, dense = [], []
+    for one in wanted:
+        ragged = examples.ragged(one)
+        if ragged is None:
+            return None
+        sparse.append(sparse_rows(*ragged))
+    for feature in fixed:
+        values = _dense_natively(examples, feature)
+        if values is None:
+            return None
+        dense.append(values)
+    return sparse, dense
+
+
+def _dense_natively(examples: Located, feature: Dense) -> np.ndarray | None:
+    return examples.padded(feature) if feature.shape and feature.shape[0] is None else examples.fixed(feature)
 
 
 class _Mismatch(Exception):
@@ -73,15 +104,11 @@ def _rows(examples: list[Any], key: str, dtype: dt.DType, where: list[str], word
 _DENSE, _SPARSE = "Data type: {found} but expected type: {expected}", "Expected type: {expected}, Actual type: {found}"
 
 
-def _ragged_parts(rows: list[np.ndarray | None], dtype: dt.DType) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _ragged_parts(rows: list[np.ndarray | None], dtype: dt.DType) -> _Parts:
     """The (indices, values, shape) of rows with different lengths."""
-    lengths = [0 if row is None else len(row) for row in rows]
-    indices = np.empty((sum(lengths), 2), np.int64)
-    indices[:, 0] = np.repeat(np.arange(len(rows)), lengths)
-    indices[:, 1] = np.concatenate([np.arange(n) for n in lengths]) if lengths else 0
+    lengths = np.array([0 if row is None else len(row) for row in rows], np.int64)
     present = [row for row in rows if row is not None]
-    values = np.concatenate(present) if present else np.empty(0, dtype.np)
-    return indices, values, np.array([len(rows), max(lengths, default=0)], np.int64)
+    return sparse_rows(np.concatenate(present) if present else np.empty(0, dtype.np), lengths)
 
 
 def _stack_rows(rows: list[np.ndarray | None], key: str, dtype: dt.DType, default: np.ndarray, shape: TensorShape, missing: list[str],
@@ -163,6 +190,9 @@ class ParseExample:
         return [[None, 2]] * n + [[None]] * n + [[2]] * n + [batch.concatenate(shape) for shape in dense_shapes]
 
     def kernel(serialized, names, sparse_keys, dense_keys, dense_defaults, sparse_types, Tdense, dense_shapes):
+        quick = _natively(np.asarray(serialized, object), sparse_keys, sparse_types, dense_keys, Tdense, dense_defaults, dense_shapes)
+        if quick is not None:
+            return (*(part[0] for part in quick[0]), *(part[1] for part in quick[0]), *(part[2] for part in quick[0]), *quick[1])
         examples = [_parse(Example, item) for item in np.asarray(serialized, object)]
         who = [_place(names, index) for index in range(len(examples))]
         sparse, dense = [], []
@@ -199,6 +229,11 @@ class ParseSingleExample:
         return [[None, 1]] * n + [[None]] * n + [[1]] * n + list(dense_shapes)
 
     def kernel(serialized, dense_defaults, sparse_keys, dense_keys, sparse_types, Tdense, dense_shapes):
+        one = np.asarray(serialized, object).reshape(1)
+        quick = _natively(one, sparse_keys, sparse_types, dense_keys, Tdense, dense_defaults, dense_shapes)
+        if quick is not None:
+            return (*(part[0][:, 1:] for part in quick[0]), *(part[1] for part in quick[0]), *(part[2][1:] for part in quick[0]),
+                    *(value.reshape(value.shape[1:]) for value in quick[1]))
         examples = [_parse(Example, serialized)]
         sparse, dense = [], []
         for key, dtype in zip(map(_key, sparse_keys), sparse_types):
@@ -209,6 +244,19 @@ class ParseSingleExample:
             dense.append((_stack_padded(rows, key, dtype, default, shape, place) if _variable(shape) else _stack_rows(
                 rows, key, dtype, default, shape, [""], place, "Can't parse serialized Example."))[0])
         return (*(part[0][:, 1:] for part in sparse), *(part[1] for part in sparse), *(part[2][1:] for part in sparse), *dense)
+
+
+def _batched_example(op: Any, inputs: list[Any], stacked: set[int]) -> list[Any] | None:
+    """ParseExample for many: features with as many values in each. Sparse ones would not be a batch, and padding depends on the others in it."""
+    attrs = op.attrs
+    if stacked != {0} or attrs["num_sparse"] or any(_variable(shape) for shape in attrs["dense_shapes"]):
+        return None
+    parsed = ParseExample(inputs[0], [], [], list(attrs["dense_keys"]), inputs[1:], sparse_types=[], Tdense=attrs["Tdense"],
+                          dense_shapes=attrs["dense_shapes"])
+    return parsed[-1]
+
+
+ParseSingleExample.batched = _batched_example
 
 
 # --- sequences -------------------------------------------------------------------------------------------------------

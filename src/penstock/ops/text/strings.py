@@ -3,13 +3,16 @@ from __future__ import annotations
 
 import base64
 import binascii
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from penstock.codec.hashes import buckets_of
 from penstock.errors import KernelError, ResourceExhaustedError, invalid_argument
 from penstock.graph import dtypes as dt
+from penstock.graph import raw_ops
 from penstock.graph.attrs import INTS, Attr, count, one_of, types
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
@@ -17,9 +20,12 @@ from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import broadcast_all, scalar, unknown_shape
 from penstock.graph.static import constant_value
+from penstock.ops.array.cast import cast
 from penstock.ops.array.sequences import range as range_op
-from penstock.ops.array.shape_ops import rank
-from penstock.ops.common import INDEX, at_most, canonical_axis, like, strings
+from penstock.ops.array.shape_ops import rank, reshape
+from penstock.ops.array.shape_ops import shape as shape_of
+from penstock.ops.common import INDEX, Ragged, at_most, canonical_axis, itemwise, like, sparse_rows, strings
+from penstock.ops.constant import constant
 from penstock.ops.public import function
 from penstock.ops.text.decoding import type_name
 from penstock.ops.text.files import text
@@ -108,9 +114,17 @@ def _sparse_shapes(input):
 
 
 def _sparse(rows: list[list[bytes]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    indices = [(row, column) for row, parts in enumerate(rows) for column in range(len(parts))]
-    shape = np.array([len(rows), max((len(parts) for parts in rows), default=0)], np.int64)
-    return np.array(indices, np.int64).reshape(-1, 2), strings(part for parts in rows for part in parts), shape
+    return sparse_rows(strings(itertools.chain.from_iterable(rows)), np.array([len(parts) for parts in rows], np.int64))
+
+
+def _batched_split(op: Any, inputs: list[Tensor], stacked: set[int]) -> list[Any] | None:
+    """For elements that are one string each: of the outputs, the parts alone."""
+    if stacked != {0} or op.inputs[0].shape.as_list() != [1]:
+        return None
+    lines = reshape(inputs[0], [-1])
+    indices, values, _ = op.definition.add_node(lines.op.graph, op.name, (lines, *inputs[1:]), op.attrs).outputs
+    lengths = raw_ops.Bincount(cast(indices[:, 0], dt.int32), shape_of(lines)[0], constant([], dt.int64))
+    return [None, Ragged(values, lengths), None]
 
 
 def _split_at_any(item: bytes, marks: bytes, skip_empty: bool) -> list[bytes]:
@@ -136,6 +150,8 @@ class StringSplit:
         marks = text(delimiter)
         return _sparse([_split_at_any(item, marks, skip_empty) for item in flat(input)])
 
+    batched = _batched_split
+
 
 @op("StringSplitV2", "input: string, sep: string -> indices: int64, values: string, shape: int64", maxsplit=-1)
 class StringSplitV2:
@@ -148,6 +164,8 @@ class StringSplitV2:
     def kernel(input, sep, maxsplit):
         separator = text(sep) or None
         return _sparse([item.split(separator, maxsplit) for item in flat(input)])
+
+    batched = _batched_split
 
 
 # --- numbers ---------------------------------------------------------------------------------------------------------
@@ -239,7 +257,10 @@ class StringToHashBucketFast:
     gradient = None
 
     def kernel(input, num_buckets):
-        return _numbers(lambda item: hashing.fingerprint64(item) % num_buckets, input, np.int64)
+        quick = buckets_of(np.asarray(input, object), num_buckets)
+        return _numbers(lambda item: hashing.fingerprint64(item) % num_buckets, input, np.int64) if quick is None else quick
+
+    batched = itemwise
 
 
 @op("StringToHashBucketStrong", "input: string -> output: int64", num_buckets=_BUCKETS, key=INTS)

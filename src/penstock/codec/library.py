@@ -1,0 +1,74 @@
+"""The native functions, compiled and linked when one is first used. Their machine code is kept on disk with that of the compiler.
+
+``functions(module)`` gives the functions of a module as Python callables over integers, or None where there is no native code: with the compiler off,
+on a CPU without the instructions, in a Python whose strings look different in memory. The caller then does the same work in Python.
+"""
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import importlib
+import logging
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from penstock.codec import language
+from penstock.codec.layout import strings_are_as_expected
+from penstock.native.config import config
+from penstock.native.machine import target
+from penstock.native.unsupported import Unsupported
+
+_log = logging.getLogger(__name__)
+_lock = threading.RLock()
+_linked: dict[str, SimpleNamespace | None] = {}
+_libraries: list[target.Library] = []  # code stays in memory as long as these
+
+
+def functions(module: str) -> Any:
+    """The native functions of a module of this package, by name; None if there are none here."""
+    if config.mode == "off":
+        return None
+    if module not in _linked:
+        with _lock:
+            if module not in _linked:
+                _linked[module] = _link(module)
+    return _linked[module]
+
+
+def _link(module: str) -> SimpleNamespace | None:
+    try:
+        return _compiled(module)
+    except (Unsupported, OSError) as error:  # OSError: a package without its sources
+        _log.info("no native code for %s: %s", module, error)
+        return None
+
+
+def _compiled(name: str) -> SimpleNamespace:
+    module = importlib.import_module(f"penstock.codec.{name}")
+    if not strings_are_as_expected():
+        raise Unsupported("strings of this Python look different in memory")
+    if not all(map(target.has, getattr(module, "NEEDS", ()))):
+        raise Unsupported(f"the CPU has not all of {', '.join(module.NEEDS)}")
+    exported: list[language.Native] = list(module.EXPORTS)
+    build = lambda: target.optimised(language.module_text(exported, target.triple()))  # noqa: E731
+    code = target.object_code_for(f"codec {name} {_sources()}", build)
+    library = target.Library(code, *(f"codec_{function.name}" for function in exported))
+    _libraries.append(library)
+    locked = getattr(module, "MAKES_OBJECTS", ())
+    return SimpleNamespace(**{function.name: _callable(library, function, function in locked) for function in exported})
+
+
+def _callable(library: target.Library, function: language.Native, locked: bool) -> Any:
+    """A function, called with Python's lock if it makes objects, and without it otherwise."""
+    kind = (ctypes.PYFUNCTYPE if locked else ctypes.CFUNCTYPE)(ctypes.c_int64, *[ctypes.c_int64] * len(function.parameters))
+    return kind(library.addresses[f"codec_{function.name}"])
+
+
+def _sources() -> str:
+    """Names this version of the package by what is in its files."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
