@@ -26,7 +26,8 @@ def feature(values):
 
 
 def example(**features):
-    return tf.train.Example(features=tf.train.Features(feature={key: feature(values) for key, values in features.items()})).SerializeToString()
+    return tf.train.Example(features=tf.train.Features(feature={key: feature(values) for key, values in features.items()})).SerializeToString(
+        deterministic=True)
 
 
 PLAIN = [example(x=[1.5, -2.0, 3e30], n=[-7], s=[b"one"], many=[1, 2, 3], extra=[b"not", b"wanted"]),

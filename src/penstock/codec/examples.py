@@ -94,7 +94,14 @@ def locate_entry(at, end, keys, key_count, guesses, entry, found):
     if value == 0 or load64(inner) != end:
         return 1
     index = key_number(key, at - key, keys, key_count, guesses, entry)
-    return locate_values(value, end, found + FOUND * index)
+    place = found + FOUND * index
+    if index < key_count and load64(place) != 0:
+        return 1
+    if index < key_count:
+        return locate_values(value, end, place)
+    if locate_values(value, end, place):
+        return 1
+    return load64(place) != 0 and values_of(load64(place), load64(place + 8), end, 0, 0) < 0
 
 
 @native
