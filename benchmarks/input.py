@@ -63,7 +63,7 @@ def make_files(folder: Path) -> None:
     examples = [example(index) for index in range(COUNTS["parse_example"])]
     write("examples.tfrecord", examples)
     for part in range(16):
-        write(f"part-{part}.tfrecord", examples[part * 1000:(part + 1) * 1000])
+        write(f"part-{part}.tfrecord", examples[part::16][:COUNTS["interleave"] // 16])
     lines = [",".join([*(f"{value:.4f}" for value in row), str(index), str(index * 7), f"word{index % 100}"])
              for index, row in enumerate(random.normal(size=(COUNTS["csv_batched"], 18)) * 100)]
     (folder / "lines.csv").write_text("\n".join(lines) + "\n")

@@ -54,6 +54,34 @@ def test_step_runs(case):
         assert second[-1] < first[-1]  # it learns
 
 
+@pytest.mark.process
+def test_input_pipelines_run(tmp_path, monkeypatch):
+    models = load("models.input_models")
+    monkeypatch.setattr(models, "BATCH", 8)
+    monkeypatch.setattr(models, "STEP_UNITS", 4)
+    for name in models.COUNTS:
+        monkeypatch.setitem(models.COUNTS, name, 64 if name != "jpeg" else 3)
+    pipelines = load("input")
+    pipelines.make_files(tmp_path)
+    monkeypatch.setenv("PENSTOCK_BENCH_DATA", str(tmp_path))
+    for case in pipelines.LABELS:
+        with tf.Graph().as_default():
+            step = models.make(case, "penstock")
+            step.run()
+            step.close()
+
+
+@pytest.mark.graph
+def test_input_table(tmp_path):
+    pipelines = load("input")
+    columns = pipelines.peers()[:2]
+    results = {"csv": {"penstock": 30000.0, "tf": 10000.0}, "step": {"penstock": 95.0, "tf": 80.0}, "step_alone": {"penstock": 100.0, "tf": 100.0}}
+    pipelines.write(tmp_path / "INPUT.md", results, columns, {"penstock": "0.1"}, 3)
+    text = (tmp_path / "INPUT.md").read_text()
+    assert "| decode_csv of lines, batch | 30,000 | 10,000 | 3.00 |" in text
+    assert "Penstock 5.0%, TF 2 20.0%" in text
+
+
 @pytest.mark.graph
 def test_table(tmp_path):
     table = load("table")

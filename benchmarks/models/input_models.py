@@ -149,14 +149,18 @@ def whole_pass(tf, dataset, random):
     session.run(iterator.initializer, feeds)
     first = checksum(session.run(batch))
 
-    def run():
-        session.run(iterator.initializer, feeds)
+    def drain():
         try:
             while True:
                 session.run(batch)
         except tf.errors.OutOfRangeError:
             return
 
+    def run():
+        session.run(iterator.initializer, feeds)
+        drain()
+
+    drain()  # a cache is complete at the end of the first epoch
     run()
     return Step(run, 0 if random else first, session.close)
 

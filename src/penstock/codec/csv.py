@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from penstock.codec.language import native
-from penstock.codec.layout import DATA, SIZE, TYPE
+from penstock.codec.layout import DATA, SIZE, TYPE, address
 from penstock.codec.library import functions
 from penstock.codec.numerals import read_float, read_integer
 from penstock.codec.objects import PIECE, strings_of
@@ -149,8 +149,8 @@ class Fields:
         rows, kind = len(self._lines), _KINDS[dtype.name]
         target = np.empty((rows, 2), np.int64) if kind == _STRING else np.empty(rows, dtype)
         left = np.empty(rows, np.int64)
-        count = self._code.read_column(self._pieces.ctypes.data + PIECE * index, self._pieces.strides[0], rows, kind, target.strides[0],
-                                       id(self._missing) + DATA, len(self._missing), target.ctypes.data, left.ctypes.data)
+        count = self._code.read_column(address(self._pieces) + PIECE * index, self._pieces.strides[0], rows, kind, target.strides[0],
+                                       id(self._missing) + DATA, len(self._missing), address(target), address(left))
         return strings_of(target, (rows,)) if kind == _STRING else target, left[:count].tolist()
 
     def text(self, row: int, index: int) -> bytes:
@@ -168,6 +168,6 @@ def fields_of(lines: np.ndarray, delimiter: bytes, quotes: bool, missing: bytes,
         return None
     lines = np.ascontiguousarray(lines)
     pieces = np.empty((len(lines), wanted + 1, 2), np.int64)
-    if code.split_lines(lines.ctypes.data, len(lines), id(bytes), delimiter[0], quotes, wanted, exactly, pieces.ctypes.data):
+    if code.split_lines(address(lines), len(lines), id(bytes), delimiter[0], quotes, wanted, exactly, address(pieces)):
         return None
     return Fields(code, lines, pieces, missing)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from penstock.codec.language import native
-from penstock.codec.layout import DATA, SIZE, TYPE
+from penstock.codec.layout import DATA, SIZE, TYPE, address
 from penstock.codec.library import functions
 from penstock.codec.objects import PIECE, pieces_of, strings_of
 from penstock.codec.primitives import cell, copy, load8, load64, store64
@@ -236,7 +236,7 @@ class Located:
         self._rows, self._stride = len(strings), FOUND * (len(keys) + 1)
 
     def _column(self, key: bytes) -> tuple[int, int, int]:
-        return self._found.ctypes.data + FOUND * self._keys.index(key), self._stride, self._rows
+        return address(self._found) + FOUND * self._keys.index(key), self._stride, self._rows
 
     def fixed(self, feature: Dense) -> np.ndarray | None:
         """A feature with the same number of values in each example; None where that is not so."""
@@ -244,17 +244,19 @@ class Located:
         width = math.prod(feature.shape)  # type: ignore[arg-type]
         default: Any = feature.default
         if kind == "O" and len(default):
+            if any(type(item) is not bytes for item in default):
+                return None
             default = pieces_of(list(default))
         target = np.empty((self._rows * width, 2), np.int64) if kind == "O" else np.empty(shape, feature.dtype)
-        address = default.ctypes.data if width and len(default) == width else 0
-        if self._code.fixed_column(*self._column(feature.key), _KINDS[kind], _SIZES[kind], width, address, target.ctypes.data):
+        fallback = address(default) if width and len(default) == width else 0
+        if self._code.fixed_column(*self._column(feature.key), _KINDS[kind], _SIZES[kind], width, fallback, address(target)):
             return None
         return strings_of(target, shape) if kind == "O" else target
 
     def counts(self, feature: Dense | Sparse) -> np.ndarray | None:
         """How many values each example has; None if they are of another type."""
         counts = np.empty(self._rows, np.int64)
-        wrong = self._code.count_column(*self._column(feature.key), _KINDS[feature.dtype.kind], counts.ctypes.data)
+        wrong = self._code.count_column(*self._column(feature.key), _KINDS[feature.dtype.kind], address(counts))
         return None if wrong else counts
 
     def ragged(self, feature: Sparse) -> Ragged | None:
@@ -276,7 +278,7 @@ class Located:
 
     def _values(self, key: bytes, kind: str, counts: np.ndarray, pitch: int, target: np.ndarray) -> np.ndarray | None:
         raw = np.empty((target.size, 2), np.int64) if kind == "O" else target
-        if target.size and self._code.ragged_column(*self._column(key), _KINDS[kind], _SIZES[kind], counts.ctypes.data, pitch, raw.ctypes.data):
+        if target.size and self._code.ragged_column(*self._column(key), _KINDS[kind], _SIZES[kind], address(counts), pitch, address(raw)):
             return None
         return strings_of(raw, target.shape) if kind == "O" else target
 
@@ -289,6 +291,6 @@ def located(serialized: np.ndarray, keys: tuple[bytes, ...]) -> Located | None:
     keys, pieces, guesses = _keys(keys)
     strings = np.ascontiguousarray(serialized)
     found = np.empty((len(strings), len(keys) + 1, 3), np.int64)
-    if code.locate(strings.ctypes.data, len(strings), id(bytes), pieces.ctypes.data, len(keys), guesses.ctypes.data, found.ctypes.data):
+    if code.locate(address(strings), len(strings), id(bytes), address(pieces), len(keys), address(guesses), address(found)):
         return None
     return Located(code, strings, keys, found)

@@ -6,7 +6,7 @@ from typing import IO, Any
 import numpy as np
 
 from penstock.codec.language import native
-from penstock.codec.layout import DATA
+from penstock.codec.layout import DATA, address
 from penstock.codec.library import functions
 from penstock.codec.objects import PIECE, strings_of
 from penstock.codec.primitives import crc8, crc64, load8, load32, load64, store64
@@ -88,7 +88,7 @@ class RecordBlocks(RecordReader):
             return strings_from([])
         pieces, used = np.empty((min(most, len(self._data) // (_HEADER + _FOOTER) + 1), 2), np.int64), np.zeros(1, np.int64)
         start = id(self._data) + DATA
-        count = self._native.scan(start + self._place, start + len(self._data), len(pieces), pieces.ctypes.data, used.ctypes.data)
+        count = self._native.scan(start + self._place, start + len(self._data), len(pieces), address(pieces), address(used))
         records = strings_of(pieces, (count,))
         self._place += int(used[0])
         self.offset += int(used[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.codec.language import native
-from penstock.codec.layout import DATA, SIZE, TYPE
+from penstock.codec.layout import DATA, SIZE, TYPE, address
 from penstock.codec.library import functions
 from penstock.codec.primitives import load8, load32, load64, remainder, store64
 
@@ -106,5 +106,5 @@ def buckets_of(strings: np.ndarray, buckets: int) -> np.ndarray | None:
         return None
     strings = np.ascontiguousarray(strings)
     target = np.empty(strings.shape, np.int64)
-    wrong = code.fingerprints(strings.ctypes.data, strings.size, id(bytes), buckets, target.ctypes.data)
+    wrong = code.fingerprints(address(strings), strings.size, id(bytes), buckets, address(target))
     return None if wrong else target

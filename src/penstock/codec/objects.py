@@ -6,7 +6,7 @@ import ctypes
 import numpy as np
 
 from penstock.codec.language import native
-from penstock.codec.layout import DATA
+from penstock.codec.layout import DATA, address
 from penstock.codec.library import functions
 from penstock.codec.primitives import call2, load64, store64
 
@@ -31,7 +31,7 @@ EXPORTS = MAKES_OBJECTS = [make_strings]
 def strings_of(pieces: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """An array of the strings that these pieces, as (address, length) each, say. What they point to must still be there."""
     made = np.empty(shape, object)
-    if made.size and functions("objects").make_strings(pieces.ctypes.data, made.size, made.ctypes.data, MAKE):
+    if made.size and functions("objects").make_strings(address(pieces), made.size, address(made), MAKE):
         raise MemoryError
     return made
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.codec.language import native
+from penstock.codec.layout import address
 from penstock.codec.library import functions
 from penstock.codec.primitives import load8, load64, load_single, store_single, to_single
 
@@ -68,8 +69,8 @@ def resized(images: np.ndarray, rows: Axis, columns: Axis) -> np.ndarray | None:
     target = np.empty((count, len(rows[0]), len(columns[0]), channels), np.float32)
     scratch = np.empty(len(columns[0]) * channels, np.float32)
     plans = [[np.ascontiguousarray(part, kind) for part, kind in zip(axis, (np.int64, np.int64, np.float32))] for axis in (rows, columns)]
-    addresses = [[part.ctypes.data for part in plan] for plan in plans]
+    addresses = [[address(part) for part in plan] for plan in plans]
     for image, result in zip(images, target):
-        code.resize(image.ctypes.data, images.itemsize, image.strides[0], *addresses[0], len(rows[0]), *addresses[1], len(columns[0]), channels,
-                    scratch.ctypes.data, result.ctypes.data)
+        code.resize(address(image), images.itemsize, image.strides[0], *addresses[0], len(rows[0]), *addresses[1], len(columns[0]), channels,
+                    address(scratch), address(result))
     return target
