@@ -10,7 +10,6 @@ from penstock.native.kernels.axes import Strides, cut
 
 _WORK = 1 << 17  # weighted elements from which on a second thread pays
 _PARTS = 2  # per thread: a thread that is late leaves some to the others
-_SHORT = 8  # elements along the inner axis
 _GRAIN = 256  # inner axes are cut at multiples of this
 
 
@@ -36,8 +35,6 @@ class Layout:
         """``rows``: columns will not do, as there are several loops over the reduced axes."""
         axes = [(axis in reduced, NestAxis(extent, tuple(each[axis] for each in strides))) for axis, extent in enumerate(shape)]
         axes = _collapse(axes)
-        if not reduced and axes and axes[-1][1].extent < _SHORT:  # short loops are dear, and the order of a map's elements is free
-            axes.append(axes.pop(max(range(len(axes)), key=lambda index: axes[index][1].extent)))
         none = NestAxis(1, (0,) * len(strides))
         self.elements = math.prod(shape)
         self.inner = none
