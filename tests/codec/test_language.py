@@ -7,7 +7,6 @@ import struct
 import numpy as np
 import pytest
 
-from penstock.codec import language
 from penstock.codec.language import native
 from penstock.codec.primitives import (
     cell,
@@ -25,6 +24,7 @@ from penstock.codec.primitives import (
     store_single,
     to_float,
 )
+from penstock.codec.translation import module_text
 from penstock.native.machine import target
 
 pytestmark = pytest.mark.process
@@ -112,7 +112,7 @@ FUNCTIONS = [collatz, odd_sum, logic, both, bits, floats, split]
 
 @pytest.fixture(scope="module")
 def code():
-    library = target.Library(target.object_code(target.optimised(language.module_text(FUNCTIONS, target.triple()))),
+    library = target.Library(target.object_code(target.optimised(module_text(FUNCTIONS, target.triple()))),
                              *(f"codec_{function.name}" for function in FUNCTIONS))
 
     class Code:
@@ -185,7 +185,7 @@ def python_call(value):
 @pytest.mark.parametrize("function", [unknown_statement, changing_type, python_call], ids=lambda function: function.name)
 def test_what_the_language_lacks_is_a_syntax_error(function):
     with pytest.raises(SyntaxError, match=function.name):
-        language.module_text([function], target.triple())
+        module_text([function], target.triple())
 
 
 def test_primitives_are_not_for_python():

@@ -1,7 +1,8 @@
 """Native code for bytes: records, protos, comma-separated values, numbers in text.
 
-    language.py     Python functions over integers, floats and addresses, as LLVM IR
+    language.py     Python functions over integers, floats and addresses
     primitives.py   what those functions may call
+    translation.py  the same as LLVM IR
     library.py      those functions, compiled and linked when one is first used
     layout.py       how Python keeps strings in memory
     objects.py      strings of arrays as addresses, and back

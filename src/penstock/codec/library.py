@@ -14,16 +14,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from penstock.codec import language
+from penstock.codec.language import Native
 from penstock.codec.layout import strings_are_as_expected
 from penstock.native.config import config
-from penstock.native.machine import target
 from penstock.native.unsupported import Unsupported
 
 _log = logging.getLogger(__name__)
 _lock = threading.RLock()
 _linked: dict[str, SimpleNamespace | None] = {}
-_libraries: list[target.Library] = []  # code stays in memory as long as these
+_libraries: list[Any] = []  # code stays in memory as long as these
 
 
 def functions(module: str) -> Any:
@@ -46,13 +45,15 @@ def _link(module: str) -> SimpleNamespace | None:
 
 
 def _compiled(name: str) -> SimpleNamespace:
+    from penstock.codec.translation import module_text  # brings in LLVM
+    from penstock.native.machine import target  # brings in LLVM
     module = importlib.import_module(f"penstock.codec.{name}")
     if not strings_are_as_expected():
         raise Unsupported("strings of this Python look different in memory")
     if not all(map(target.has, getattr(module, "NEEDS", ()))):
         raise Unsupported(f"the CPU has not all of {', '.join(module.NEEDS)}")
-    exported: list[language.Native] = list(module.EXPORTS)
-    build = lambda: target.optimised(language.module_text(exported, target.triple()))  # noqa: E731
+    exported: list[Native] = list(module.EXPORTS)
+    build = lambda: target.optimised(module_text(exported, target.triple()))  # noqa: E731
     code = target.object_code_for(f"codec {name} {_sources()}", build)
     library = target.Library(code, *(f"codec_{function.name}" for function in exported))
     _libraries.append(library)
@@ -60,7 +61,7 @@ def _compiled(name: str) -> SimpleNamespace:
     return SimpleNamespace(**{function.name: _callable(library, function, function in locked) for function in exported})
 
 
-def _callable(library: target.Library, function: language.Native, locked: bool) -> Any:
+def _callable(library: Any, function: Native, locked: bool) -> Any:
     """A function, called with Python's lock if it makes objects, and without it otherwise."""
     kind = (ctypes.PYFUNCTYPE if locked else ctypes.CFUNCTYPE)(ctypes.c_int64, *[ctypes.c_int64] * len(function.parameters))
     return kind(library.addresses[f"codec_{function.name}"])
