@@ -81,6 +81,16 @@ def readable(text: str, cpu: str, features: str, ir: bool, assembly: bool) -> li
         return [str(module)] * ir + [machine.emit_assembly(module)] * assembly
 
 
+def inlined(text: str, cpu: str, features: str) -> str:
+    """The IR of a module after all of LLVM's passes."""
+    context = binding.create_context()
+    with _machine(cpu, features) as machine, binding.parse_assembly(text, context) as module:
+        module.verify()
+        builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options(speed_level=2))
+        builder.getModulePassManager().run(module, builder)
+        return str(module)
+
+
 @contextlib.contextmanager
 def _optimised(text: str, machine: Any) -> Iterator[Any]:
     context = binding.create_context()

@@ -143,13 +143,7 @@ def _generate(text: str) -> bytes:
 
 def optimised(text: str) -> str:
     """A module after all of LLVM's passes, with its small functions inlined: for code that is not made of loops and vectors already."""
-    with _lock:
-        context = binding.create_context()
-        with binding.parse_assembly(text, context) as module:
-            module.verify()
-            builder = binding.create_pass_builder(_machine(), binding.create_pipeline_tuning_options(speed_level=2))
-            builder.getModulePassManager().run(module, builder)
-            return str(module)
+    return codegen.inlined(text, cpu(), features())
 
 
 class Library:
