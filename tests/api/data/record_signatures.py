@@ -12,7 +12,8 @@ import os
 
 NAMESPACES = """
 app bitwise config data data.experimental debugging dtypes flags gfile graph_util image initializers io io.gfile
-keras.activations keras.constraints keras.initializers keras.regularizers layers layers.experimental linalg logging losses metrics
+keras keras.activations keras.backend keras.callbacks keras.constraints keras.initializers keras.layers keras.losses keras.metrics keras.models
+keras.optimizers keras.optimizers.schedules keras.regularizers keras.utils layers layers.experimental linalg logging losses metrics
 lookup lookup.experimental manip math nest nn nn.rnn_cell profiler python_io quantization queue random resource_loader saved_model sets signal sparse
 spectral strings summary sysconfig test train contrib.data contrib.legacy_seq2seq contrib.lookup contrib.rnn contrib.seq2seq contrib.staging
 contrib.tfprof contrib.training
@@ -50,7 +51,8 @@ def arguments(function):
     defaults = [(default(value),) for value in spec.defaults or ()]
     found = [[name] for name in spec.args[:len(spec.args) - len(defaults)]]
     found += [[name, value[0]] for name, value in zip(spec.args[len(spec.args) - len(defaults):], defaults)]
-    return found[1:] if found and found[0][0] in ("self", "cls", "_cls") else found
+    bound = ("self", "cls", "_cls", "instance") if len(found) > 1 else ("self", "cls", "_cls")  # "instance": what decorators call it
+    return found[1:] if found and found[0][0] in bound else found
 
 
 def constructor(cls):
