@@ -82,7 +82,7 @@ class RegionRun:
 
     def run(self, *inputs: Any) -> list[Any]:
         """The outputs."""
-        if self.fallbacks or (threading.stack_size() and has_small_stack()):
+        if self.fallbacks or has_small_stack():
             return self._by_nodes(inputs)
         ready = self._last
         outputs = None if ready is None else ready.run(inputs, self._environment)

@@ -215,11 +215,16 @@ def test_numpy_runs_what_threads_with_small_stacks_run(small_stacks):
             (region,) = regions_of(session)
             found.append(len(region._ready))
 
-        thread = threading.Thread(target=work)
+        def work_twice():
+            work()
+            work()
+
+        thread = threading.Thread(target=work_twice)
         thread.start()
         thread.join()
+        assert threading.stack_size(small_stacks) == small_stacks
         work()
-    assert found == [61.0, 0, 61.0, 1]
+    assert found == [61.0, 0, 61.0, 0, 61.0, 1]
 
 
 def test_bad_settings_are_named():
