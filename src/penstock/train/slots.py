@@ -9,7 +9,9 @@ from penstock.ops.array.fill import zeros
 from penstock.ops.array.shape_ops import shape as shape_of
 from penstock.variables.initializers import Zeros
 from penstock.variables.resource_variable import ResourceVariable
+from penstock.variables.save_slice import SaveSliceInfo
 from penstock.variables.scope import get_variable, get_variable_scope, variable_scope
+from penstock.variables.variable import Variable
 
 
 def create_slot(primary: Any, value: Any, name: str, colocate_with_primary: bool = True) -> Any:
@@ -45,7 +47,22 @@ def _slot_variable(primary: Any, initializer: Any, shape: Any, dtype: DType | No
     partitioner = scope.partitioner
     scope.set_partitioner(None)  # a slot of a part is not cut again
     try:
-        return get_variable("", initializer=initializer, trainable=False, use_resource=isinstance(primary, ResourceVariable), shape=shape,
+        slot = get_variable("", initializer=initializer, trainable=False, use_resource=isinstance(primary, ResourceVariable), shape=shape,
                             dtype=dtype, validate_shape=(shape if shape is not None else initializer.shape).is_fully_defined())
     finally:
         scope.set_partitioner(partitioner)
+    _mark_as_part(slot, primary)
+    return slot
+
+
+def _mark_as_part(slot: Any, primary: Any) -> None:
+    """The slot of a part is saved as a part of the whole variable's slot.
+
+    TensorFlow cuts as many letters off the slot's name as the part's name has. Under a variable scope, which stands in front of the slot's name
+    only, the end of the part's name is left. Checkpoints have it so.
+    """
+    info = primary._get_save_slice_info() if isinstance(primary, Variable) else None
+    if info is not None and slot.shape.is_compatible_with(primary.shape):
+        name = slot.op.name[len(primary.op.name) + 1:]
+        slot._set_save_slice_info(SaveSliceInfo(f"{info.full_name}/{name}", list(info.full_shape or ()), list(info.var_offset or ()),
+                                                list(info.var_shape or ())))

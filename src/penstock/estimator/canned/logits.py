@@ -1,0 +1,80 @@
+"""The logits of canned models: a network on columns, a linear model of columns, a bias alone. Scopes are named as TensorFlow names them."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from penstock.estimator.columns.building import input_layer, linear_model
+from penstock.estimator.mode_keys import ModeKeys
+from penstock.graph.convert import to_tensor
+from penstock.layers.scoped_layers import batch_normalization, dense, dropout
+from penstock.ops.array.fill import ones
+from penstock.ops.array.pack import concat
+from penstock.ops.array.shape_ops import reshape, shape
+from penstock.ops.math.elementwise import multiply
+from penstock.ops.math.math import zero_fraction
+from penstock.summary import summary
+from penstock.variables.initializers import GlorotUniform, Zeros
+from penstock.variables.partitioned import min_max_variable_partitioner
+from penstock.variables.scope import get_variable, variable_scope
+
+
+def check_features(features: Any) -> None:
+    """ValueError for features without names."""
+    if not isinstance(features, dict):
+        raise ValueError(f"features should be a dictionary of `Tensor`s. Given type: {type(features)}")
+
+
+def table_partitioner(given: Any, config: Any) -> Any:
+    """How tables are split over parameter servers: into slices of at least 64 MB."""
+    return given or min_max_variable_partitioner(max_partitions=max(config.num_ps_replicas, 1), min_slice_size=64 << 20)
+
+
+def network_partitioner(config: Any) -> Any:
+    """How the weights of layers are split. Also one part is a part: the names of slots in checkpoints depend on it."""
+    return min_max_variable_partitioner(max_partitions=max(config.num_ps_replicas, 1))
+
+
+def dnn_logits(features: Any, mode: str, units: int, hidden_units: Sequence[int], columns: Any, activation: Callable[..., Any], drop: Any,
+               batch_norm: bool, partitioner: Any) -> Any:
+    """The logits of a network; called inside its scope."""
+    with variable_scope("input_from_feature_columns", partitioner=partitioner):
+        net = input_layer(features, columns)
+    for number, size in enumerate(hidden_units):
+        with variable_scope(f"hiddenlayer_{number}", values=(net,)) as scope:
+            net = dense(net, size, activation=activation, kernel_initializer=GlorotUniform(), name=scope)
+            if drop is not None and mode == ModeKeys.TRAIN:
+                net = dropout(net, rate=drop, training=True)
+            if batch_norm:
+                net = batch_normalization(net, momentum=0.999, training=mode == ModeKeys.TRAIN, name=f"batchnorm_{number}")
+        _summarize(net, scope.name)
+    with variable_scope("logits", values=(net,)) as scope:
+        logits = dense(net, units, activation=None, kernel_initializer=GlorotUniform(), name=scope)
+    _summarize(logits, scope.name)
+    return logits
+
+
+def _summarize(value: Any, tag: str) -> None:
+    summary.scalar(f"{tag}/fraction_of_zero_values", zero_fraction(value))
+    summary.histogram(f"{tag}/activation", value)
+
+
+def linear_logits(features: Any, units: int, columns: Any, combiner: str) -> Any:
+    """The logits of a linear model; called inside its scope."""
+    variables: dict[Any, Any] = {}
+    logits = linear_model(features, columns, units=units, sparse_combiner=combiner, cols_to_vars=variables)
+    bias = variables.pop("bias")[0]
+    summary.histogram("bias", bias) if units > 1 else summary.scalar("bias", bias[0])
+    weights = [reshape(to_tensor(part), [-1]) for parts in variables.values() for part in parts]
+    summary.scalar("fraction_of_zero_weights", zero_fraction(concat(weights, 0)))
+    return logits
+
+
+def baseline_logits(features: Any, units: int) -> Any:
+    """The same logits for every example."""
+    values = list(features.values()) if isinstance(features, dict) else [features]
+    if not values:
+        raise ValueError("Number of features must be at least 1")
+    with variable_scope("baseline"):
+        bias = get_variable("bias", shape=[units], initializer=Zeros())
+        return multiply(bias, ones([shape(values[0])[0], units]))

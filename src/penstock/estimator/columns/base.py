@@ -1,0 +1,133 @@
+"""What a feature column is, and the features of a batch with what columns make of them.
+
+A column is a description: comparable, hashable, without a graph. What it computes, it computes of a ``FeatureCache``, once per batch, however many
+columns are built upon it. A *dense* column gives a tensor [batch, ...]; a *categorical* one gives ids, as a sparse tensor, perhaps with weights.
+"""
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from penstock.graph import dtypes
+from penstock.graph.composite import SparseTensor
+from penstock.graph.convert import to_tensor
+from penstock.graph.scopes import name_scope
+from penstock.graph.shape import TensorShape
+from penstock.ops.array.gather import gather_nd
+from penstock.ops.array.select import where
+from penstock.ops.array.shape_ops import expand_dims, rank, shape
+from penstock.ops.flow.control_flow import cond
+from penstock.ops.math.compare import equal, not_equal
+from penstock.ops.sparse.sparse_functions import sparse_reshape
+
+
+class FeatureCache:
+    """The features of a batch, and what columns have made of them so far."""
+
+    def __init__(self, features: dict[Any, Any]) -> None:
+        self._features, self._made = dict(features), {}
+
+    def get(self, key: Any) -> Any:
+        """A feature by its name, or what a column transforms its features into. TensorFlow's rule: a vector is a column of a matrix."""
+        if key in self._made:
+            return self._made[key]
+        if isinstance(key, str):
+            result = self._raw(key)
+        elif isinstance(key, FeatureColumn):
+            with name_scope(None, default_name=key.name):
+                result = key.transform_feature(self)
+            if result is None:
+                raise ValueError(f"Column {key.name} is not supported.")
+        else:
+            raise TypeError(f'"key" must be either a "str" or "FeatureColumn". Provided: {key}')
+        self._made[key] = result
+        return result
+
+    def _raw(self, key: str) -> Any:
+        if key not in self._features:
+            raise ValueError(f"Feature {key} is not in features dictionary. It has {sorted(map(str, self._features))}.")
+        feature = self._features[key]
+        tensor = feature if isinstance(feature, SparseTensor) else to_tensor(feature)
+        ndims = tensor.shape.ndims if not isinstance(tensor, SparseTensor) else tensor.dense_shape.shape.extents[0]
+        if ndims is None:
+            if isinstance(tensor, SparseTensor):
+                return tensor
+            return cond(equal(1, rank(tensor)), lambda: expand_dims(tensor, -1), lambda: tensor)
+        if ndims == 0:
+            raise ValueError(f"Feature (key: {key}) cannot have rank 0. Given: {tensor}")
+        if ndims > 1:
+            return tensor
+        return sparse_reshape(tensor, [shape(tensor)[0], 1]) if isinstance(tensor, SparseTensor) else expand_dims(tensor, -1)
+
+
+class FeatureColumn:
+    """A description of how to use features. The interface of all columns."""
+
+    @property
+    def name(self) -> str:
+        """The name of its variables and operations; columns are ordered by it."""
+        raise NotImplementedError(f"{type(self).__name__}.name")
+
+    @property
+    def var_scope_name(self) -> str:
+        """The scope of its variables."""
+        return self.name
+
+    @property
+    def parse_example_spec(self) -> dict[str, Any]:
+        """What it needs of a ``tf.train.Example``."""
+        raise NotImplementedError(f"{type(self).__name__}.parse_example_spec")
+
+    def transform_feature(self, cache: FeatureCache) -> Any:
+        """What it makes of the features before it is used."""
+        raise NotImplementedError(f"{type(self).__name__}.transform_feature")
+
+
+class DenseColumn(FeatureColumn):
+    """A column that gives numbers."""
+
+    @property
+    def variable_shape(self) -> TensorShape:
+        """The shape of its numbers for one example."""
+        raise NotImplementedError(f"{type(self).__name__}.variable_shape")
+
+    def get_dense_tensor(self, cache: FeatureCache, weight_collections: Any = None, trainable: bool = True) -> Any:
+        """Its numbers for a batch: [batch, ...]."""
+        raise NotImplementedError(f"{type(self).__name__}.get_dense_tensor")
+
+
+class IdsAndWeights(NamedTuple):
+    """What a categorical column gives: ids as a sparse tensor, and their weights, if they have any."""
+
+    id_tensor: SparseTensor
+    weight_tensor: SparseTensor | None = None
+
+
+class CategoricalColumn(FeatureColumn):
+    """A column that gives ids below ``num_buckets``; -1 is no id."""
+
+    @property
+    def num_buckets(self) -> int:
+        """The number of possible ids."""
+        raise NotImplementedError(f"{type(self).__name__}.num_buckets")
+
+    def get_sparse_tensors(self, cache: FeatureCache) -> IdsAndWeights:
+        """Its ids for a batch."""
+        return IdsAndWeights(cache.get(self))
+
+
+def sparse_input(tensor: Any, ignore_value: Any = None) -> SparseTensor:
+    """A feature as a sparse tensor. Of a dense one, empty strings and -1 (or ``ignore_value``) are left out."""
+    if isinstance(tensor, SparseTensor):
+        return tensor
+    with name_scope(None, "to_sparse_input", [tensor]):
+        tensor = to_tensor(tensor)
+        if ignore_value is None:
+            ignore_value = "" if tensor.dtype == dtypes.string else tensor.dtype.as_numpy_dtype(-1)
+        indices = where(not_equal(tensor, to_tensor(ignore_value, tensor.dtype, name="ignore_value")), name="indices")
+        return SparseTensor(indices, gather_nd(tensor, indices, name="values"), shape(tensor, out_type=dtypes.int64, name="dense_shape"))
+
+
+def check_key(key: Any) -> None:
+    """TypeError for a key that is no text."""
+    if not isinstance(key, str):
+        raise TypeError(f"key must be a string. Got: type {type(key)}. Given key: {key}.")

@@ -1,0 +1,137 @@
+"""What models make of columns: the input layer of a network, a linear model, and what to read of examples."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from penstock.estimator.columns.base import CategoricalColumn, DenseColumn, FeatureCache, FeatureColumn
+from penstock.graph.keys import GraphKeys
+from penstock.graph.scopes import get_collection
+from penstock.ops.array.pack import concat
+from penstock.ops.array.shape_ops import reshape, shape
+from penstock.ops.linalg.matmul import matmul
+from penstock.ops.math.add_n import add_n
+from penstock.ops.nn.bias import bias_add
+from penstock.ops.sparse.embedding import safe_embedding_lookup_sparse
+from penstock.ops.sparse.sparse_functions import sparse_reshape
+from penstock.variables.initializers import Zeros
+from penstock.variables.partitioned import PartitionedVariable
+from penstock.variables.scope import get_variable, get_variable_scope, variable_scope
+
+
+def input_layer(features: dict[str, Any], feature_columns: Any, weight_collections: Any = None, trainable: bool = True,
+                cols_to_vars: dict[Any, Any] | None = None, cols_to_output_tensors: dict[Any, Any] | None = None) -> Any:
+    """``tf.feature_column.input_layer``: the numbers of dense columns side by side, in the order of their names: [batch, numbers]."""
+    columns = sorted_columns(feature_columns)
+    for column in columns:
+        if not isinstance(column, DenseColumn):
+            raise ValueError("Items of feature_columns must be a _DenseColumn. You can wrap a categorical column with an embedding_column or "
+                             f"indicator_column. Given: {column}")
+    collections = _with_defaults(weight_collections)
+    with variable_scope(None, default_name="input_layer", values=list(features.values())):
+        cache = FeatureCache(features)
+        outputs = []
+        for column in columns:
+            with variable_scope(None, default_name=column.var_scope_name):
+                output = _flat(column, cache, collections, trainable)
+                outputs.append(output)
+                if cols_to_vars is not None:
+                    cols_to_vars[column] = get_collection(GraphKeys.GLOBAL_VARIABLES, scope=get_variable_scope().name)
+                if cols_to_output_tensors is not None:
+                    cols_to_output_tensors[column] = output
+        _check_batch_sizes(outputs, columns)
+        return concat(outputs, 1)
+
+
+def linear_model(features: dict[str, Any], feature_columns: Any, units: int = 1, sparse_combiner: str = "sum", weight_collections: Any = None,
+                 trainable: bool = True, cols_to_vars: dict[Any, Any] | None = None) -> Any:
+    """``tf.feature_column.linear_model``: a weighted sum of all columns, and a bias: [batch, units]. Ids count as indicators."""
+    columns = sorted_columns(feature_columns)
+    for column in columns:
+        if not isinstance(column, (DenseColumn, CategoricalColumn)):
+            raise ValueError(f"Items of feature_columns must be either a _DenseColumn or _CategoricalColumn. Given: {column}")
+    collections = _with_defaults(weight_collections)
+    variables: dict[Any, Any] = {} if cols_to_vars is None else cols_to_vars
+    with variable_scope(None, default_name="linear_model", values=list(features.values())):
+        cache = FeatureCache(features)
+        sums = []
+        for column in columns:
+            with variable_scope(None, default_name=column.var_scope_name):
+                weights, weighted = _weighted_sum(column, cache, units, sparse_combiner, collections, trainable)
+                sums.append(weighted)
+                variables[column] = _listed(weights)
+        _check_batch_sizes(sums, columns)
+        bias = get_variable("bias_weights", [units], initializer=Zeros(), trainable=trainable, collections=collections)
+        variables["bias"] = _listed(bias)
+        return bias_add(add_n(sums, name="weighted_sum_no_bias"), bias, name="weighted_sum")
+
+
+def make_parse_example_spec(feature_columns: Iterable[FeatureColumn]) -> dict[str, Any]:
+    """``tf.feature_column.make_parse_example_spec``: what ``tf.parse_example`` has to read for the columns."""
+    result: dict[str, Any] = {}
+    for column in feature_columns:
+        if not isinstance(column, FeatureColumn):
+            raise ValueError(f"All feature_columns must be _FeatureColumn instances. Given: {column}")
+        for key, value in column.parse_example_spec.items():
+            if key in result and value != result[key]:
+                raise ValueError(f"feature_columns contain different parse_spec for key {key}. Given {value} and {result[key]}")
+            result[key] = value
+    return result
+
+
+def sorted_columns(feature_columns: Any) -> list[Any]:
+    """The columns in the order of their names, which must differ."""
+    columns = [feature_columns] if isinstance(feature_columns, FeatureColumn) else feature_columns
+    if isinstance(columns, dict):
+        raise ValueError("Expected feature_columns to be iterable, found dict.")
+    columns = list(columns)
+    if not columns:
+        raise ValueError("feature_columns must not be empty.")
+    names: dict[str, Any] = {}
+    for column in columns:
+        if not isinstance(column, FeatureColumn):
+            raise ValueError(f"Items of feature_columns must be a _FeatureColumn. Given (type {type(column)}): {column}.")
+        if column.name in names:
+            raise ValueError(f"Duplicate feature column name found for columns: {column} and {names[column.name]}. This usually means that these "
+                             "columns refer to same base feature. Either one must be discarded or a duplicated but renamed item must be inserted in "
+                             "features dict.")
+        names[column.name] = column
+    return sorted(columns, key=lambda column: column.name)
+
+
+def _with_defaults(collections: Any) -> list[str]:
+    return list(dict.fromkeys([*(collections or ()), GraphKeys.GLOBAL_VARIABLES, GraphKeys.MODEL_VARIABLES]))
+
+
+def _listed(variable: Any) -> list[Any]:
+    return list(variable) if isinstance(variable, PartitionedVariable) else [variable]
+
+
+def _flat(column: DenseColumn, cache: FeatureCache, collections: Any, trainable: bool) -> Any:
+    """The numbers of a column, a row per example."""
+    tensor = column.get_dense_tensor(cache, weight_collections=collections, trainable=trainable)
+    return reshape(tensor, shape=(shape(tensor)[0], column.variable_shape.num_elements()))
+
+
+def _weighted_sum(column: Any, cache: FeatureCache, units: int, combiner: str, collections: Any, trainable: bool) -> tuple[Any, Any]:
+    """(weights, weighted sum) of a column."""
+    categorical = isinstance(column, CategoricalColumn)
+    rows = column.num_buckets if categorical else column.variable_shape.num_elements()
+    weights = get_variable("weights", [rows, units], initializer=Zeros(), trainable=trainable, collections=collections)
+    if not categorical:
+        return weights, matmul(_flat(column, cache, collections, trainable), weights, name="weighted_sum")
+    ids, id_weights = column.get_sparse_tensors(cache)
+    batch = shape(ids)[0]
+    ids = sparse_reshape(ids, [batch, -1])
+    id_weights = None if id_weights is None else sparse_reshape(id_weights, [batch, -1])
+    return weights, safe_embedding_lookup_sparse(_listed(weights), ids, id_weights, combiner=combiner, name="weighted_sum")
+
+
+def _check_batch_sizes(tensors: list[Any], columns: list[Any]) -> None:
+    """Tensors of different static batch sizes are an error that names the columns."""
+    known = [(tensor.shape.extents[0], column) for tensor, column in zip(tensors, columns)
+             if tensor.shape.ndims and tensor.shape.extents[0] is not None]
+    for size, column in known[1:]:
+        if size != known[0][0]:
+            raise ValueError(f"Batch size (first dimension) of each feature must be same. Batch size of columns ({known[0][1].name}, {column.name}): "
+                             f"({known[0][0]}, {size})")

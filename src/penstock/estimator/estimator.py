@@ -1,0 +1,293 @@
+"""Estimator: a model function with a folder of its own, trained, evaluated, asked and exported.
+
+Each method builds a graph of its own and closes it. What lasts between two calls is in the folder: checkpoints and event files.
+"""
+from __future__ import annotations
+
+import copy
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from penstock.checkpoint.checkpoint_state import latest_checkpoint
+from penstock.checkpoint.contents import list_variables, load_variable
+from penstock.estimator.evaluating import StopAfterNEvalsHook, evaluate_once, metric_ops, write_results
+from penstock.estimator.exporting import export_all
+from penstock.estimator.input_results import call_with, features_alone, features_and_labels
+from penstock.estimator.mode_keys import ModeKeys
+from penstock.estimator.run_config import RunConfig, default_session_config
+from penstock.estimator.spec import EstimatorSpec
+from penstock.estimator.training_loop import device_setter, train_spec
+from penstock.estimator.warm_start_settings import apply_settings, as_settings
+from penstock.graph.graph import Graph
+from penstock.graph.keys import GraphKeys
+from penstock.graph.seeds import set_random_seed
+from penstock.platform import logging
+from penstock.platform.inspection import fn_args, has_kwargs
+from penstock.train.basic_hooks import StopAtStepHook
+from penstock.train.file_hooks import CheckpointSaverListener
+from penstock.train.global_step import create_global_step, get_global_step, global_step_read
+from penstock.train.monitored_session import MonitoredSession
+from penstock.train.scaffold import ChiefSessionCreator
+from penstock.train.session_run_hook import SessionRunHook
+
+_MODEL_FN_ARGUMENTS = {"features", "labels", "mode", "params", "self", "config"}
+
+
+class Estimator:
+    """``tf.estimator.Estimator``: trains and evaluates the model that ``model_fn(features, labels, mode, params, config)`` describes."""
+
+    def __init__(self, model_fn: Callable[..., EstimatorSpec], model_dir: Any = None, config: Any = None, params: dict[str, Any] | None = None,
+                 warm_start_from: Any = None) -> None:
+        self._config = _config_with_folder(config, model_dir)
+        logging.info("Using config: %s", vars(self._config))
+        self._model_dir = str(self._config.model_dir)
+        self._session_config = self._config.session_config if self._config.session_config is not None else default_session_config()
+        self._device_fn = device_setter(self._config)
+        if model_fn is None:
+            raise ValueError("model_fn must be provided to Estimator.")
+        _check_model_fn(model_fn, params)
+        self._model_fn = model_fn
+        self._params = copy.deepcopy(params or {})
+        self._warm_start_settings = as_settings(warm_start_from)
+
+    # --- what it is --------------------------------------------------------------------------------------------------
+
+    @property
+    def model_dir(self) -> str:
+        """The folder of its checkpoints and event files."""
+        return self._model_dir
+
+    @property
+    def config(self) -> RunConfig:
+        """A copy of its configuration."""
+        return copy.deepcopy(self._config)
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """A copy of what its model function gets as ``params``."""
+        return copy.deepcopy(self._params)
+
+    @property
+    def model_fn(self) -> Callable[..., EstimatorSpec]:
+        """The model function with ``params`` given: a function of features, labels, mode and config."""
+        def public_model_fn(features: Any, labels: Any, mode: str, config: Any) -> EstimatorSpec:
+            return self._call_model_fn(features, labels, mode, config)
+        return public_model_fn
+
+    def get_variable_value(self, name: str) -> Any:
+        """The value of a variable in the latest checkpoint."""
+        self._check_checkpoint()
+        return load_variable(self.model_dir, name)
+
+    def get_variable_names(self) -> list[str]:
+        """The names of the variables in the latest checkpoint."""
+        self._check_checkpoint()
+        return [name for name, _ in list_variables(self.model_dir)]
+
+    def latest_checkpoint(self) -> str | None:
+        """The path of the latest checkpoint; None if there is none."""
+        return latest_checkpoint(self.model_dir)
+
+    def eval_dir(self, name: str | None = None) -> str:
+        """The folder of the event files of evaluations with this name."""
+        return os.path.join(self._model_dir, f"eval_{name}" if name else "eval")
+
+    def _check_checkpoint(self) -> None:
+        if not latest_checkpoint(self.model_dir):
+            raise ValueError(f"Couldn't find trained model at {self.model_dir}.")
+
+    # --- training ----------------------------------------------------------------------------------------------------
+
+    def train(self, input_fn: Callable[..., Any], hooks: Iterable[SessionRunHook] | None = None, steps: int | None = None,
+              max_steps: int | None = None, saving_listeners: Iterable[CheckpointSaverListener] | None = None) -> Estimator:
+        """Trains ``steps`` more steps, or up to step ``max_steps``, or until the input ends; goes on from the latest checkpoint."""
+        if steps is not None and max_steps is not None:
+            raise ValueError("Can not provide both steps and max_steps.")
+        if steps is not None and steps <= 0:
+            raise ValueError(f"Must specify steps > 0, given: {steps}")
+        if max_steps is not None and max_steps <= 0:
+            raise ValueError(f"Must specify max_steps > 0, given: {max_steps}")
+        if max_steps is not None and self._step_in_checkpoint() >= max_steps:
+            logging.info("Skipping training since max_steps has already saved.")
+            return self
+        all_hooks = _checked_hooks(hooks)
+        listeners = _checked_listeners(saving_listeners)
+        if steps is not None or max_steps is not None:
+            all_hooks.append(StopAtStepHook(steps, max_steps))
+        loss = self._train_model(input_fn, all_hooks, listeners)
+        logging.info("Loss for final step: %s.", loss)
+        return self
+
+    def _step_in_checkpoint(self) -> int:
+        return int(load_variable(self._model_dir, GraphKeys.GLOBAL_STEP)) if self.latest_checkpoint() else 0
+
+    def _train_model(self, input_fn: Callable[..., Any], hooks: list[SessionRunHook], listeners: list[CheckpointSaverListener]) -> Any:
+        with Graph().as_default() as graph, graph.device(self._device_fn):
+            set_random_seed(self._config.tf_random_seed)
+            create_global_step(graph)
+            global_step_read("Estimator", graph)
+            features, labels, input_hooks = features_and_labels(input_fn, ModeKeys.TRAIN, self.params, self.config)
+            spec = self._call_model_fn(features, labels, ModeKeys.TRAIN, self.config)
+            apply_settings(self._warm_start_settings)
+            return train_spec(spec, self._config, self._model_dir, self._session_config, [*input_hooks, *hooks], listeners)
+
+    # --- evaluation and predictions ----------------------------------------------------------------------------------
+
+    def evaluate(self, input_fn: Callable[..., Any], steps: int | None = None, hooks: Iterable[SessionRunHook] | None = None,
+                 checkpoint_path: str | None = None, name: str | None = None) -> dict[str, Any]:
+        """The metrics over ``steps`` batches, or the whole input; with the loss and the global step. Also written to an event file."""
+        if steps is not None and steps <= 0:
+            raise ValueError(f"Must specify steps > 0, given: {steps}")
+        all_hooks = [*_checked_hooks(hooks), *([] if steps is None else [StopAfterNEvalsHook(steps)])]
+        path = self._checkpoint_or_initialization(checkpoint_path, "evaluate")
+        with Graph().as_default() as graph, graph.device(self._device_fn):
+            set_random_seed(self._config.tf_random_seed)
+            create_global_step(graph)
+            features, labels, input_hooks = features_and_labels(input_fn, ModeKeys.EVAL, self.params, self.config)
+            spec = self._call_model_fn(features, labels, ModeKeys.EVAL, self.config)
+            values, update_op = metric_ops(spec.eval_metric_ops, spec.loss)
+            values[GraphKeys.GLOBAL_STEP] = get_global_step(graph)
+            if not path:
+                apply_settings(self._warm_start_settings)
+            results = evaluate_once(path, update_op, values, [*input_hooks, *all_hooks, *spec.evaluation_hooks], spec.scaffold,
+                                    self._config.evaluation_master, self._session_config)
+        write_results(self.eval_dir(name), results, path)
+        return results
+
+    def predict(self, input_fn: Callable[..., Any], predict_keys: Any = None, hooks: Iterable[SessionRunHook] | None = None,
+                checkpoint_path: str | None = None, yield_single_examples: bool = True) -> Iterator[Any]:
+        """Yields predictions, one example (or one batch) after the other."""
+        all_hooks = _checked_hooks(hooks)
+        path = self._checkpoint_or_initialization(checkpoint_path, "predict")
+        with Graph().as_default() as graph, graph.device(self._device_fn):
+            set_random_seed(self._config.tf_random_seed)
+            create_global_step(graph)
+            features, input_hooks = features_alone(input_fn, ModeKeys.PREDICT, self.params, self.config)
+            spec = self._call_model_fn(features, None, ModeKeys.PREDICT, self.config)
+            if not path:
+                apply_settings(self._warm_start_settings)
+            predictions = _selected(spec.predictions, predict_keys)
+            creator = ChiefSessionCreator(spec.scaffold, self._config.master, self._session_config, checkpoint_filename_with_path=path)
+            with MonitoredSession(creator, [*input_hooks, *all_hooks, *spec.prediction_hooks]) as session:
+                while not session.should_stop():
+                    batch = session.run(predictions)
+                    yield from _examples(batch) if yield_single_examples else [batch]
+
+    def _checkpoint_or_initialization(self, checkpoint_path: str | None, what: str) -> str | None:
+        path = checkpoint_path or latest_checkpoint(self._model_dir)
+        if not path:
+            logging.info("Could not find trained model in model_dir: %s, running initialization to %s.", self._model_dir, what)
+        return path
+
+    # --- exports -----------------------------------------------------------------------------------------------------
+
+    def export_saved_model(self, export_dir_base: str, serving_input_receiver_fn: Callable[[], Any], assets_extra: dict[str, str] | None = None,
+                           as_text: bool = False, checkpoint_path: str | None = None, experimental_mode: str = ModeKeys.PREDICT) -> bytes:
+        """Writes a SavedModel of the latest (or the named) checkpoint; returns the path of its folder."""
+        if serving_input_receiver_fn is None:
+            raise ValueError("An input_receiver_fn must be defined.")
+        return export_all(self, export_dir_base, {experimental_mode: serving_input_receiver_fn}, assets_extra, as_text, checkpoint_path, True)
+
+    def export_savedmodel(self, export_dir_base: str, serving_input_receiver_fn: Callable[[], Any], assets_extra: dict[str, str] | None = None,
+                          as_text: bool = False, checkpoint_path: str | None = None, strip_default_attrs: bool = False) -> bytes:
+        """The older name of ``export_saved_model``."""
+        if serving_input_receiver_fn is None:
+            raise ValueError("An input_receiver_fn must be defined.")
+        return export_all(self, export_dir_base, {ModeKeys.PREDICT: serving_input_receiver_fn}, assets_extra, as_text, checkpoint_path,
+                          strip_default_attrs)
+
+    def experimental_export_all_saved_models(self, export_dir_base: str, input_receiver_fn_map: dict[str, Callable[[], Any]],
+                                             assets_extra: dict[str, str] | None = None, as_text: bool = False,
+                                             checkpoint_path: str | None = None) -> bytes:
+        """A SavedModel with a graph for each mode that has an input receiver function."""
+        return export_all(self, export_dir_base, input_receiver_fn_map, assets_extra, as_text, checkpoint_path, True)
+
+    # --- the model function ------------------------------------------------------------------------------------------
+
+    def _call_model_fn(self, features: Any, labels: Any, mode: str, config: Any) -> EstimatorSpec:
+        available = {"mode": mode, "params": self.params, "config": config}
+        if "labels" in fn_args(self._model_fn):
+            available["labels"] = labels
+        elif labels is not None:
+            raise ValueError("model_fn does not take labels, but input_fn returns labels.")
+        logging.info("Calling model_fn.")
+        spec = call_with(self._model_fn, features=features, **available)
+        logging.info("Done calling model_fn.")
+        if not isinstance(spec, EstimatorSpec):
+            raise ValueError(f"model_fn should return an EstimatorSpec. It returned {type(spec).__name__} in mode {mode!r}.")
+        return spec
+
+
+def _config_with_folder(config: Any, model_dir: Any) -> RunConfig:
+    """The configuration, whose folder is the given one, its own, or a new temporary one."""
+    if config is None:
+        config = RunConfig()
+        logging.info("Using default config.")
+    elif isinstance(config, dict):
+        config = RunConfig(**config)
+    elif not isinstance(config, RunConfig):
+        raise ValueError(f"config must be an instance of `RunConfig`, but provided {config}.")
+    if model_dir is not None:
+        model_dir = os.fspath(model_dir)
+        if config.model_dir is not None and config.model_dir != model_dir:
+            raise ValueError("`model_dir` are set both in constructor and `RunConfig`, but with different values. In constructor: "
+                             f"'{model_dir}', in `RunConfig`: '{config.model_dir}' ")
+        return config.replace(model_dir=model_dir) if config.model_dir is None else config
+    if config.model_dir is None:
+        config = config.replace(model_dir=tempfile.mkdtemp())
+        logging.warning("Using temporary folder as model directory: %s", config.model_dir)
+    return config
+
+
+def _check_model_fn(model_fn: Callable[..., Any], params: Any) -> None:
+    names = set(fn_args(model_fn))
+    if "features" not in names:
+        raise ValueError(f"model_fn ({model_fn}) must include features argument.")
+    if params is not None and "params" not in names:
+        raise ValueError(f"model_fn ({model_fn}) does not include params argument, but params ({params}) is passed to Estimator.")
+    if params is None and "params" in names:
+        logging.warning("Estimator's model_fn (%s) includes params argument, but params are not passed to Estimator.", model_fn)
+    if names - _MODEL_FN_ARGUMENTS and not has_kwargs(model_fn):
+        raise ValueError(f"model_fn ({model_fn}) has following not expected args: {sorted(names - _MODEL_FN_ARGUMENTS)}")
+
+
+def _checked_hooks(hooks: Iterable[Any] | None) -> list[SessionRunHook]:
+    checked = list(hooks or ())
+    for hook in checked:
+        if not isinstance(hook, SessionRunHook):
+            raise TypeError(f"Hooks must be a SessionRunHook, given: {hook}")
+    return checked
+
+
+def _checked_listeners(listeners: Iterable[Any] | None) -> list[CheckpointSaverListener]:
+    checked = list(listeners or ())
+    for listener in checked:
+        if not isinstance(listener, CheckpointSaverListener):
+            raise TypeError(f"saving_listeners must be a list of CheckpointSaverListener, given: {listener}")
+    return checked
+
+
+def _selected(predictions: Any, keys: Any) -> Any:
+    if not keys:
+        return predictions
+    if not isinstance(predictions, dict):
+        raise ValueError("predict_keys argument is not valid in case of non-dict predictions.")
+    keys = [keys] if isinstance(keys, str) else keys
+    selected = {key: value for key, value in predictions.items() if key in keys}
+    if not selected:
+        raise ValueError(f"Expected to run at least one output from {list(predictions)}, provided {keys}.")
+    return selected
+
+
+def _examples(batch: Any) -> Iterator[Any]:
+    """The examples of a batch of predictions."""
+    if not isinstance(batch, dict):
+        yield from batch
+        return
+    sizes = {key: len(value) for key, value in batch.items()}
+    if len(set(sizes.values())) > 1:
+        raise ValueError(f"Batch length of predictions should be same. They have {sizes}; yield_single_examples=False gives whole batches.")
+    for number in range(next(iter(sizes.values()), 0)):
+        yield {key: value[number] for key, value in batch.items()}

@@ -1,0 +1,99 @@
+"""Which task of which cluster this process is: what the TF_CONFIG variable says, checked.
+
+A cluster has one chief (called "master" in clusters of the first years), workers and parameter servers. An evaluator is a task beside the cluster:
+it computes by itself, and knows the others by their checkpoints only.
+"""
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from penstock.distributed.cluster_spec import ClusterSpec
+
+
+class TaskType:
+    """The jobs of a cluster."""
+
+    MASTER = "master"
+    PS = "ps"
+    WORKER = "worker"
+    CHIEF = "chief"
+    EVALUATOR = "evaluator"
+
+
+class Task(NamedTuple):
+    """What a task knows of itself and its cluster."""
+
+    cluster_spec: ClusterSpec
+    task_type: str
+    task_id: int
+    is_chief: bool
+    master: str
+    evaluation_master: str
+    num_ps_replicas: int
+    num_worker_replicas: int
+    global_id_in_cluster: int | None
+
+
+def task_from(tf_config: dict[str, Any]) -> Task:
+    """The task that TF_CONFIG describes; without a cluster, the only worker there is."""
+    cluster = ClusterSpec(tf_config.get("cluster", {}))
+    if not cluster:
+        return _local_task(tf_config)
+    chief = TaskType.MASTER if TaskType.MASTER in cluster.jobs else TaskType.CHIEF
+    if chief == TaskType.MASTER and TaskType.CHIEF in cluster.jobs:
+        raise ValueError("If `master` node exists in `cluster`, job `chief` is not supported.")
+    job, index = _checked_task(cluster, tf_config.get("task", {}), chief)
+    if job == TaskType.EVALUATOR:
+        if chief == TaskType.MASTER:
+            raise ValueError("If `master` node exists in `cluster`, task_type `evaluator` is not supported.")
+        return Task(ClusterSpec({}), job, index, False, "", tf_config.get("eval_session_master", ""), 0, 0, None)
+    sizes = {name: len(cluster.job_tasks(name)) for name in cluster.jobs}
+    return Task(cluster, job, index, job == chief, _master(cluster, job, index, tf_config), "", sizes.get(TaskType.PS, 0),
+                sizes.get(TaskType.WORKER, 0) + sizes[chief], _global_id(sizes, job, index, chief))
+
+
+def _local_task(tf_config: dict[str, Any]) -> Task:
+    task = tf_config.get("task", {})
+    if task.get("type", TaskType.WORKER) != TaskType.WORKER:
+        raise ValueError('If "cluster" is not set in TF_CONFIG, task type must be WORKER.')
+    if int(task.get("index", 0)) != 0:
+        raise ValueError('If "cluster" is not set in TF_CONFIG, task index must be 0.')
+    return Task(ClusterSpec({}), TaskType.WORKER, 0, True, tf_config.get("session_master", ""), tf_config.get("eval_session_master", ""), 0, 1, 0)
+
+
+def _checked_task(cluster: ClusterSpec, task: dict[str, Any], chief: str) -> tuple[str, int]:
+    if chief not in cluster.jobs:
+        raise ValueError(f'If "cluster" is set in TF_CONFIG, it must have one "{chief}" node.')
+    if len(cluster.job_tasks(chief)) > 1:
+        raise ValueError(f'The "cluster" in TF_CONFIG must have only one "{chief}" node.')
+    job, index = task.get("type"), task.get("index")
+    if not job:
+        raise ValueError('If "cluster" is set in TF_CONFIG, task type must be set.')
+    if index is None:
+        raise ValueError('If "cluster" is set in TF_CONFIG, task index must be set.')
+    index = int(index)
+    if index < 0:
+        raise ValueError("Task index must be non-negative number.")
+    if job == TaskType.EVALUATOR:
+        return job, index
+    hint = f"in the cluster_spec:\n{cluster}\n\nNote that these values may be coming from the TF_CONFIG environment variable."
+    if job not in cluster.jobs:
+        raise ValueError(f"{job} is not a valid task_type {hint}")
+    if index >= len(cluster.job_tasks(job)):
+        raise ValueError(f"{index} is not a valid task_id for task_type {job} {hint}")
+    return job, index
+
+
+def _master(cluster: ClusterSpec, job: str, index: int, tf_config: dict[str, Any]) -> str:
+    """The target of sessions: the task's own server; none if the task is alone."""
+    if "session_master" in tf_config:
+        return str(tf_config["session_master"])
+    if len(cluster.addresses()) == 1:
+        return ""
+    return f"grpc://{cluster.task_address(job, index)}"
+
+
+def _global_id(sizes: dict[str, int], job: str, index: int, chief: str) -> int:
+    """The number of a task among all: the chief is 0, parameter servers come last."""
+    order = [chief, *sorted(name for name in sizes if name not in (chief, TaskType.PS)), TaskType.PS]
+    return sum(sizes[name] for name in order[:order.index(job)]) + index
