@@ -94,7 +94,7 @@ def test_warm_start(model, tmp_path):
 def test_train_and_evaluate(model):
     class Listed(tf.estimator.Exporter):
         name = "listed"
-        finals: list = []  # noqa: RUF012 (of one test)
+        finals: list = []
 
         def export(self, estimator, export_path, checkpoint_path, eval_result, is_the_final_export):
             self.finals.append((int(eval_result["global_step"]), is_the_final_export))
