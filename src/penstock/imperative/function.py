@@ -23,8 +23,9 @@ from penstock.graph.graph import default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.shape import as_shape
 from penstock.graph.tensor_spec import TensorSpec
-from penstock.imperative.recording import EagerGraph, EagerOperation, EagerTensor
+from penstock.imperative.recording import EagerGraph, EagerOperation
 from penstock.imperative.segments import Order
+from penstock.imperative.tensor import EagerTensor
 from penstock.ops.constant import identity
 from penstock.ops.flow.call_function import CallFunction
 from penstock.ops.flow.control_flow import leaf_of, parts_of

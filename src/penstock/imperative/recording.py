@@ -12,7 +12,7 @@ import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from tensorboard.compat.proto.attr_value_pb2 import AttrValue
@@ -26,6 +26,7 @@ from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.shape import TensorShape
 from penstock.graph.static import known_values
+from penstock.imperative.tensor import EagerTensor
 from penstock.ops.constant import Const, constant
 
 PENDING_LIMIT = 4096  # operations that are recorded before they run without being asked for
@@ -117,117 +118,6 @@ class EagerOperation(Operation):
         return f"<tf.Operation '{self.name}' type={self.type}>"
 
 
-class EagerTensor(Tensor):
-    """A tensor with a value, which is computed when it is looked at."""
-
-    __slots__ = ()
-    op: EagerOperation
-
-    def __init__(self, op: EagerOperation, index: int) -> None:
-        self.op, self.value_index = op, index
-        self._dtype, self._shape = op.expected[index]
-        self._consumers = ()  # type: ignore[assignment]  # not kept: a value may be used without end
-        self._id = op.graph._next_id()
-
-    @property
-    def _handle_data(self) -> Any:
-        return None if self.op._handles is None else self.op._handles.get(self.value_index)
-
-    @_handle_data.setter
-    def _handle_data(self, data: Any) -> None:
-        if data is not None:
-            self.op._handles = {**(self.op._handles or {}), self.value_index: data}
-
-    def _value(self) -> Any:
-        return self.op.value(self.value_index)
-
-    def numpy(self) -> Any:
-        """The value as a NumPy array of its own; a NumPy scalar (or bytes) for rank 0."""
-        value = self._value()
-        if not self._shape.extents:
-            return value[()] if isinstance(value, np.ndarray) else value
-        return np.array(value)
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return len(self._shape.extents or ())
-
-    @property
-    def device(self) -> str:
-        """The device that holds the value."""
-        return self.op._device or "/job:localhost/replica:0/task:0/device:CPU:0"
-
-    def cpu(self) -> EagerTensor:
-        """The value in the memory of the host, where it is."""
-        return self
-
-    def gpu(self, gpu_index: int = 0) -> NoReturn:
-        """RuntimeError: there is no GPU."""
-        raise RuntimeError(f"Error copying tensor to device: GPU:{gpu_index}. GPU:{gpu_index} unknown device.")
-
-    def consumers(self) -> NoReturn:
-        """NotImplementedError: what uses a value is not kept."""
-        raise NotImplementedError("consumers not supported for EagerTensors")
-
-    def eval(self, feed_dict: Any = None, session: Any = None) -> NoReturn:
-        """NotImplementedError: the value is there."""
-        raise NotImplementedError("eval is not supported when eager execution is enabled, is .numpy() what you're looking for?")
-
-    def set_shape(self, shape: Any) -> None:
-        """Checks that the shape is compatible with ``shape``."""
-        if not self._shape.is_compatible_with(shape):
-            raise ValueError(f"EagerTensor's shape {self._shape} is not compatible with supplied shape {shape}")
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        return np.array(self._value(), dtype=dtype)
-
-    def __bool__(self) -> bool:
-        return bool(self._value())
-
-    __nonzero__ = __bool__
-
-    def __int__(self) -> int:
-        return int(self._value())
-
-    def __float__(self) -> float:
-        return float(self._value())
-
-    def __complex__(self) -> complex:
-        return complex(self._value())
-
-    def __index__(self) -> int:
-        return np.asarray(self._value()).__index__()
-
-    def __len__(self) -> int:
-        if not self._shape.extents:
-            raise TypeError("Scalar tensor has no `len()`")
-        return self._shape.extents[0]  # type: ignore[return-value]
-
-    def __iter__(self) -> Iterator[Any]:
-        if not self._shape.extents:
-            raise TypeError("Cannot iterate over a scalar tensor")
-        return (self[index] for index in range(self._shape.extents[0]))  # type: ignore[arg-type]
-
-    def __format__(self, format_spec: str) -> str:
-        return format(self.numpy(), format_spec) if not self._shape.extents else str(self).__format__(format_spec)
-
-    def __reduce__(self) -> Any:
-        return _from_array, (np.array(self._value()), self._dtype)
-
-    def __copy__(self) -> EagerTensor:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> EagerTensor:
-        return self
-
-    def __str__(self) -> str:
-        return f"tf.Tensor({_text(self, str)}, shape={self._shape}, dtype={self._dtype.name})"
-
-    def __repr__(self) -> str:
-        return f"<tf.Tensor: id={self._id}, shape={self._shape}, dtype={self._dtype.name}, numpy={_text(self, repr)}>"
-
-
 def hashable(value: Any) -> Any:
     """The value of an attribute, or an array, as a part of a key."""
     if isinstance(value, (list, tuple)):
@@ -235,18 +125,6 @@ def hashable(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return (value.dtype.str, value.shape, value.tobytes() if value.dtype != object else tuple(value.ravel().tolist()))
     return value
-
-
-def _text(tensor: EagerTensor, form: Any) -> str:
-    if not tensor.dtype.is_numpy_compatible:
-        return "<unprintable>"
-    value = tensor.numpy()
-    text = str(value) if form is str or not tensor.shape.extents else repr(value)
-    return "\n" + text if "\n" in text else text
-
-
-def _from_array(array: np.ndarray, dtype: DType) -> Tensor:
-    return constant(array, dtype)
 
 
 def _constant_in(graph: Graph, tensor: EagerTensor) -> Tensor:
