@@ -125,7 +125,7 @@ def remove_abandoned(prefix: str) -> None:
             if dead:
                 name, _, _ = path.partition(_MARK)
                 if name.endswith(INDEX):
-                    remove_unnamed_data(name.removesuffix(INDEX))
+                    remove_unnamed_data(name.removesuffix(INDEX), path)  # whose lock is held here
                 remove_if_there(path)  # two tasks may clean up at the same time
     for path in glob.glob(glob.escape(prefix) + ".*.tempstate[!_]*"):  # TensorFlow's
         if _are_old(path):

@@ -78,6 +78,8 @@ class CloseSummaryWriter(_Writes):
 class WriteScalarSummary(_Writes):
     """Adds a number."""
 
+    ranks = {"step": 0, "tag": 0, "value": 0}
+
     def kernel(writer, step, tag, value):
         return _write(writer, step, ScalarSummary.kernel(np.asarray(tag, object), value))
 
@@ -85,6 +87,8 @@ class WriteScalarSummary(_Writes):
 @op("WriteHistogramSummary", "writer: resource, step: int64, tag: string, values: T ->", T=types(*REAL, default=dt.float32))
 class WriteHistogramSummary(_Writes):
     """Adds how the values of a tensor are distributed."""
+
+    ranks = {"step": 0, "tag": 0}
 
     def kernel(writer, step, tag, values):
         return _write(writer, step, HistogramSummary.kernel(np.asarray(tag, object), values))
@@ -95,6 +99,8 @@ class WriteHistogramSummary(_Writes):
 class WriteImageSummary(_Writes):
     """Adds images of a batch."""
 
+    ranks = {"step": 0, "tag": 0}
+
     def kernel(writer, step, tag, tensor, bad_color, max_images):
         return _write(writer, step, ImageSummary.kernel(np.asarray(tag, object), tensor, max_images, bad_color))
 
@@ -102,6 +108,8 @@ class WriteImageSummary(_Writes):
 @op("WriteAudioSummary", "writer: resource, step: int64, tag: string, tensor: float, sample_rate: float ->", max_outputs=Attr("int", 3, minimum=1))
 class WriteAudioSummary(_Writes):
     """Adds sounds of a batch."""
+
+    ranks = {"step": 0, "tag": 0}
 
     def kernel(writer, step, tag, tensor, sample_rate, max_outputs):
         return _write(writer, step, AudioSummaryV2.kernel(np.asarray(tag, object), tensor, sample_rate, max_outputs))
@@ -111,6 +119,8 @@ class WriteAudioSummary(_Writes):
 class WriteSummary(_Writes):
     """Adds a whole tensor, for a plugin of TensorBoard."""
 
+    ranks = {"step": 0, "tag": 0, "summary_metadata": 0}
+
     def kernel(writer, step, tensor, tag, summary_metadata):
         return _write(writer, step, TensorSummaryV2.kernel(np.asarray(tag, object), np.asarray(tensor), np.asarray(summary_metadata, object)))
 
@@ -118,6 +128,8 @@ class WriteSummary(_Writes):
 @op("WriteGraphSummary", "writer: resource, step: int64, tensor: string ->")
 class WriteGraphSummary(_Writes):
     """Adds a serialized GraphDef."""
+
+    ranks = {"step": 0, "tensor": 0}
 
     def kernel(writer, step, tensor):
         plain(writer).add(Event(step=int(step), graph_def=np.asarray(tensor, object)[()]))
@@ -127,6 +139,8 @@ class WriteGraphSummary(_Writes):
 @op("ImportEvent", "writer: resource, event: string ->")
 class ImportEvent(_Writes):
     """Adds a serialized Event as it is."""
+
+    ranks = {"event": 0}
 
     def kernel(writer, event):
         try:
