@@ -139,9 +139,9 @@ def train(train_op: Any, logdir: str | None, train_step_fn: Callable[..., tuple[
                 sess.run(tokens)
             loss = _loop(supervisor, sess, train_step_fn, train_op, global_step, train_step_kwargs)
             if logdir and supervisor.is_chief:
+                supervisor.stop(threads, close_summary_writer=True, ignore_live_threads=ignore_live_threads)  # no thread saves after this
                 logging.info("Finished training! Saving model to disk.")
                 supervisor.saver.save(sess, supervisor.save_path, global_step=supervisor.global_step)
-                supervisor.stop(threads, close_summary_writer=True, ignore_live_threads=ignore_live_threads)
             return loss
 
     while True:
