@@ -513,5 +513,5 @@ def set_global_graph(graph: Graph) -> None:
 
 
 def has_global_graph() -> bool:
-    """True once something asked for the global graph."""
+    """True once operations were added to the global graph."""
     return _global_graph is not None and bool(_global_graph._ops)

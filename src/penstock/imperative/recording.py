@@ -215,7 +215,7 @@ class EagerGraph(Graph):
             op._extra["_gradient_op_type"] = AttrValue(s=self._gradient_overrides[definition.type].encode())
         for tape in thread.tapes:
             tape.note(op)
-        if self.runner.can_wait(op, inputs):
+        if self.runner.defers(op, inputs):
             thread.recording.add(op)
         elif not inputs and expected and expected[0][0] is resource:
             self.runner.delete_with(op)

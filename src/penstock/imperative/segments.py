@@ -53,8 +53,8 @@ class Runner:
 
     # --- one operation -----------------------------------------------------------------------------------------------
 
-    def can_wait(self, op: EagerOperation, inputs: tuple[Tensor, ...]) -> bool:
-        """True if ``op`` can be computed later. If not, it is computed now."""
+    def defers(self, op: EagerOperation, inputs: tuple[Tensor, ...]) -> bool:
+        """True if ``op`` is computed later; otherwise it has been computed by now."""
         if self._tell_from_shapes(op, inputs):
             return False
         if not self._sync and _is_deferrable(op) and not _is_small(op):
