@@ -1,7 +1,6 @@
 """Datasets that are made ahead, or several elements at once: prefetch, parallel map, parallel interleave, map_and_batch."""
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from penstock.errors import invalid_argument
@@ -10,8 +9,9 @@ from penstock.ops.data.dataset_ahead import Ahead
 from penstock.ops.data.dataset_batch import Batch
 from penstock.ops.data.dataset_core import ARGUMENTS, OUTPUTS, Caller, Element, Elements, Source, dataset_op, integer, positive
 from penstock.ops.data.dataset_functions import Interleave, mapped
+from penstock.platform.cpus import available_cpus
 
-PROCESSORS = os.cpu_count() or 1
+PROCESSORS = available_cpus()
 _AUTOTUNE = -1
 _AUTOMATIC_BUFFER = 8
 _INPUT = "input_dataset: variant"
