@@ -26,7 +26,7 @@ OPERANDS = ("a", "b", "added", "c")
 WORDS = (
     "batch", "a_batch", "b_batch", "added_batch", "c_batch",  # how many matrices, and the bytes from one to the next
     "a_at", "b_at", "added_at", "c_at",  # where the first ones begin
-    "m_start", "m_stop", "m_block", "n_start", "n_stop", "k_start", "k_stop", "k_block",
+    "m_start", "m_stop", "m_block", "n_start", "n_stop", "k_start", "k_stop", "k_block", "terms",  # terms: of a sum in registers
     "a_step", "b_step", "added_step", "c_step",  # from row to row (of a transposed matrix: of what lies in memory)
     "a_transposed", "a_packed", "b_transposed", "b_packed", "has_patches", "has_added",
     "b_panel",  # if it is not 0, B lies in panels (``panels.py``), so many bytes apart
@@ -163,10 +163,11 @@ class Gemm:
             with b.if_else(b.or_(whole, b.and_(spilling, before_last))) as (direct, by_way):
                 with direct:
                     source, source_step = b.select(first, added, c), b.select(first, added_step, w["c_step"])
-                    self.micro.call(b, micro, [a, a_step, panel, step, source, source_step, c, w["c_step"], depth, self.alpha, lower_bound])
+                    self.micro.call(b, micro, [a, a_step, panel, step, source, source_step, c, w["c_step"], depth, w["terms"],
+                                               self.alpha, lower_bound])
                 with by_way:
                     to = [self.zeros, number(0), self.tile_buffer, number(tile.columns * tile.size)]
-                    self.micro.call(b, micro, [a, a_step, panel, step, *to, depth, self.alpha, ir.Constant(tile.scalar, float("-inf"))])
+                    self.micro.call(b, micro, [a, a_step, panel, step, *to, depth, w["terms"], self.alpha, ir.Constant(tile.scalar, float("-inf"))])
                     c_place = advance(b, self.place["c"], column)
                     b.call(self.store_tile, [self.tile_buffer, c_place, m, rows, width, added, added_step, b.zext(first, I64), lower_bound,
                                              *[w[name] for name in ("c_step", "c_width", "c_height", "c_line", "c_image")]])

@@ -26,15 +26,16 @@ class _Pointed:
 
 
 class MicroKernels:
-    """The functions ``micro(a, a_step, b, b_step, added, added_step, c, c_step, k, alpha, lower_bound)``; ``text`` belongs to the module.
+    """The functions ``micro(a, a_step, b, b_step, added, added_step, c, c_step, k, terms, alpha, lower_bound)``; ``text`` belongs to the module.
 
-    Steps are in bytes; ``a_step`` leads to the next k, if A lies in columns.
+    Steps are in bytes; ``a_step`` leads to the next k, if A lies in columns. No more than ``terms`` products (at least 1) are added up in registers
+    before they go to C: the shorter a sum, the less it rounds.
     """
 
     def __init__(self, module: TileModule) -> None:
         self.tile = module.tile
         kind, scalar = self.tile.vector, self.tile.scalar
-        self.type = ir.FunctionType(VOID, [POINTER, I64, POINTER, I64, POINTER, I64, POINTER, I64, I64, scalar, scalar])
+        self.type = ir.FunctionType(VOID, [POINTER, I64, POINTER, I64, POINTER, I64, POINTER, I64, I64, I64, scalar, scalar])
         multiply = declare(module.module, f"llvm.fmuladd.{suffix(kind)}", kind, [kind] * 3)
         prefetch = declare_prefetch(module.module)
         functions = [_Micro(self.tile, columns, rows, vectors, multiply.get_reference(), prefetch.get_reference())
@@ -67,7 +68,7 @@ class _Micro:
         # By measurement: with AVX-512 two k at a time make the loop over columns faster, not that over rows; small tiles are not worth the code.
         # Shorter vectors have fewer sums in registers, so more of a loop is overhead.
         self.unroll = 2 if (columns or not tile.masks) and rows + 2 * PAIR >= tile.rows and vectors == tile.vectors else 1
-        self.scalar, self.vector = str(tile.scalar), str(tile.vector)
+        self.scalar, self.vector, self.lowest = str(tile.scalar), str(tile.vector), "0xFFF0000000000000"  # minus infinity, in either type
         self.offsets = [v * tile.lanes * tile.size for v in range(vectors)]
         self.lines: list[str] = []
         self.count = 0
@@ -76,15 +77,25 @@ class _Micro:
         """Its definition."""
         number_type = self.scalar
         self.lines = [f"define internal void @{self.name}(ptr %a, i64 %a_step, ptr %b, i64 %b_step, ptr %added, i64 %added_step, ptr %c, "
-                      f"i64 %c_step, i64 %k, {number_type} %alpha, {number_type} %lower_bound) noinline nounwind {{", "entry:"]
+                      f"i64 %c_step, i64 %k, i64 %terms, {number_type} %alpha, {number_type} %lower_bound) noinline nounwind {{", "entry:"]
         self._ask_for_c()
-        state, start, before = ["%a", "%b", *["zeroinitializer"] * (self.rows * self.vectors)], "0", "entry"
+        self.lines += ["  br label %sum", "sum:"]
+        head = len(self.lines)
+        far = self._value("add i64 %start, %terms")
+        last = self._value(f"icmp sge i64 {far}, %k")
+        stop = self._value(f"select i1 {last}, i64 %k, i64 {far}")
+        state, start, before = ["%a_now", "%b_now", *["zeroinitializer"] * (self.rows * self.vectors)], "%start", "sum"
         if self.unroll > 1:
-            whole = self._value(f"and i64 %k, {-self.unroll}")
+            count = self._value(f"sub i64 {stop}, %start")
+            whole = self._value(f"add i64 %start, {self._value(f'and i64 {count}, {-self.unroll}')}")
             state, start, before = self._loop("pairs", before, start, whole, self.unroll, state), whole, "pairs.done"
-        state = self._loop("each", before, start, "%k", 1, state)
-        self._epilogue(state[2:])
-        return "\n".join([*self.lines, "  ret void", "}"])
+        a, panel, *sums = self._loop("each", before, start, stop, 1, state)
+        self._epilogue(sums, self._value(f"select i1 {last}, {number_type} %lower_bound, {number_type} {self.lowest}"))
+        self.lines += [f"  br i1 {last}, label %done, label %sum", "done:", "  ret void", "}"]
+        names = {"start": ("i64", "0", stop), "a_now": ("ptr", "%a", a), "b_now": ("ptr", "%b", panel),
+                 "added_now": ("ptr", "%added", "%c"), "added_step_now": ("i64", "%added_step", "%c_step")}
+        self.lines[head:head] = [f"  %{name} = phi {kind} [{first}, %entry], [{again}, %each.done]" for name, (kind, first, again) in names.items()]
+        return "\n".join(self.lines)
 
     def _value(self, expression: str) -> str:
         """A new name for the value of an expression."""
@@ -140,12 +151,12 @@ class _Micro:
             a = self._place(a, self.step)
         return [a, panel, *sums]
 
-    def _epilogue(self, sums: list[str]) -> None:
-        alpha, lower_bound, added, c = self._splat("%alpha"), self._splat("%lower_bound"), "%added", "%c"
+    def _epilogue(self, sums: list[str], bound: str) -> None:
+        alpha, lower_bound, added, c = self._splat("%alpha"), self._splat(bound), "%added_now", "%c"
         for index, total in enumerate(sums):
             row, v = divmod(index, self.vectors)
             if row and not v:
-                added, c = self._place(added, "%added_step"), self._place(c, "%c_step")
+                added, c = self._place(added, "%added_step_now"), self._place(c, "%c_step")
             value = self._add_product(self._load(self._place(added, self.offsets[v]), self.vector), total, alpha)
             low = self._value(f"fcmp olt {self.vector} {value}, {lower_bound}")
             value = self._value(f"select <{self.tile.lanes} x i1> {low}, {self.vector} {lower_bound}, {self.vector} {value}")

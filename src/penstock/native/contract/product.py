@@ -115,7 +115,8 @@ def _words(p: Product, tile: Tile, given: dict[str, int]) -> list[int]:
     m = given["m_stop"] - given["m_start"]
     values = {"batch": p.batch, "a_step": p.a_step, "b_step": p.b_step, "c_step": p.c_step, "a_transposed": int(p.a_transposed),
               "a_packed": int(_is_packed(p, tile, given)), "b_transposed": int(p.b_transposed), "has_patches": int(bool(p.patches)),
-              "b_packed": int(p.b_transposed or m >= _REUSED * tile.rows), "k_start": 0, "k_stop": p.k, **_blocks(p, tile, m), **p.steps, **given}
+              "b_packed": int(p.b_transposed or m >= _REUSED * tile.rows), "k_start": 0, "k_stop": p.k, "terms": DEPTH,
+              **_blocks(p, tile, m), **p.steps, **given}
     return [*(values.get(name, 0) for name in gemm.WORDS), *p.patches]
 
 

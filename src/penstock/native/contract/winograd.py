@@ -5,7 +5,7 @@ between, a convolution is a product of matrices for each of the 36. The gradient
 groups that stay in the cache.
 
 Over normal data and the layers of VGG, the root mean square of the error is 0.6 to 1.8 times that of PyTorch's sums of products for convolutions and
-gradients for filters, and 2.9 to 3.7 times for gradients for inputs, where PyTorch's is a few units in the last place. Squares where it would be
+gradients for filters, and 2.9 to 3.7 times for gradients for inputs, where PyTorch's is a few units in the last place: there sums are kept short. Squares where it would be
 larger, since an outlier stands beside much smaller pixels, and those with elements that are huge or no numbers, are computed as sums of products
 (``winograd_guard``). ``PENSTOCK_WINOGRAD=off`` leaves all convolutions to these.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 PLANES = 36
 _CACHE = 12 << 20  # bytes of transformed squares in flight
 _LEAST_DEPTH, _LEAST_SQUARES = 32, 48  # below, the transforms cost more than they save
-TERMS, GRADIENT_TERMS = 64, 32  # channels that are added up in a row: longer sums round more, which the transforms enlarge; shorter ones are slow
+GRADIENT_TERMS = 32  # of a sum in registers, in a gradient for the input: longer sums round more (128: 6 times PyTorch's error), shorter ones are slow
 _LINE = 16  # elements after each plane: planes at distances of powers of two would compete for the same lines of the cache
 
 
@@ -63,7 +63,7 @@ class Winograd:
     """One convolution of an emitter: ``depth`` channels in, ``outputs`` channels out, over the pixels of ``result_size``."""
 
     def __init__(self, b: Emitter, images: int, result_size: tuple[int, ...], depth: int, outputs: int,
-                 pads: tuple[int, ...], terms: int = TERMS) -> None:
+                 pads: tuple[int, ...], terms: int | None = None) -> None:
         self.b, self.depth, self.outputs, self.pads, self.result_size = b, depth, outputs, pads, result_size
         self.squares = Squares(images, result_size, depth + outputs)
         self.zeros = b.constant(np.zeros(max(depth, outputs), np.float32))
@@ -76,14 +76,14 @@ class Winograd:
         row = self.outputs * self.size
         words = {"plane": self.depth * row, "item": row, "out_plane": transformed.strides[0], "out_item": row}
         parts = self._parts(self.depth, self.outputs)
-        largest = self.b.empty((len(parts), TAPS * TAPS), np.int32)
-        self._transform("filter", {"source": filter, "target": transformed, "largest": largest}, self.depth, self.outputs, words, label)
+        energies = self.b.empty((len(parts), TAPS * TAPS), np.float32)
+        self._transform("filter", {"source": filter, "target": transformed, "energies": energies}, self.depth, self.outputs, words, label)
         for start, count in self.squares.groups():
             seen, products = self._planes(count, self.depth), self._planes(count, self.outputs)
             self._from_image("input", x, seen, start, count, self.pads, label)
             product = self._product(count, self.outputs, self.depth, seen, transformed, products)
             emit(self.b, product, seen, transformed, products, label)
-            arrays = {"source": products, "x": x, "filter": filter, "largest": largest, "target": result}
+            arrays = {"source": products, "x": x, "filter": filter, "energies": energies, "target": result}
             self._to_image(arrays, start, count, epilogue, added_step, {"parts": len(parts)}, label)
 
     def filter_gradient(self, x: Array, dy: Array, result: Array, epilogue: Epilogue, label: str) -> None:
@@ -107,7 +107,7 @@ class Winograd:
         return self.b.empty((PLANES, rows * columns + _LINE), np.float32)
 
     def _product(self, m: int, n: int, k: int, a: Array, right: Array, c: Array, transposed: bool = False) -> Product:
-        size, terms = self.size, {} if transposed or k <= self.terms else {"k_block": self.terms}
+        size, terms = self.size, {} if self.terms is None else {"terms": self.terms}
         return Product(m, n, k, (m if transposed else k) * size, n * size, n * size, transposed, batch=PLANES,
                        steps={"a_batch": a.strides[0], "b_batch": right.strides[0], "c_batch": c.strides[0], **terms})
 

@@ -1,13 +1,13 @@
 """What keeps Winograd's convolution right beside outliers: squares that it would spoil are found, and computed as sums of products.
 
 The transforms mix all pixels of a square, so a large one leaves its rounding in results whose windows do not see it, and an infinity or a NaN spoils
-all of them. A square is *unsafe* if its largest element is more than SPREAD times that of one of its windows, or beyond LARGEST. To look at
-each of the 16 windows would be slow; every window holds one of four blocks of 2x2 pixels, so these stand for them. (Absolute values are
-compared as integers, among which NaN is the largest.) All results of a square see all taps, but for those that lie in the padding; so a filter is
-looked at as a whole, with a wider limit.
+all of them. A square is *unsafe* if its energy (the sum of its elements' squares) is more than SPREAD times that of one of its windows, or beyond
+LARGEST. To look at each of the 16 windows would be slow; every window holds one of four blocks of 2x2 pixels, so these stand for them. All results of
+a square see all taps, but for those that lie in the padding; so a filter is looked at as a whole, with a wider limit.
 """
 from __future__ import annotations
 
+import functools
 import itertools
 from typing import TYPE_CHECKING
 
@@ -22,18 +22,18 @@ from penstock.native.vector.vectors import I8, I32, I64, IR, allocate, declare, 
 if TYPE_CHECKING:
     from penstock.native.contract.winograd_kernel import Transform
 
-SPREAD = 64.0  # between the largest elements of two windows: the error in the lesser one is that many times what it could be
-TAP_SPREAD = 1024.0  # between the largest elements of two taps
-LARGEST, LARGEST_FACTOR = 127 + 56 << 23, 127 + 40 << 23  # bits of 2^56 and 2^40: sums over thousands of channels then stay below 2^127
+SPREAD = 64.0 ** 2  # of a square to one of its blocks: rounding in the window of that block is up to 64 times what it could be
+TAP_SPREAD = 1024.0 ** 2  # of a filter to one of its taps
+LARGEST, LARGEST_FACTOR = 2.0 ** 112, 2.0 ** 80  # elements of 2^56 and 2^40: sums over thousands of channels then stay below 2^127
 _BLOCKS = 4
-_MAGNITUDE = (1 << 31) - 1  # the bits of a float32 but for its sign
+_REST = 2  # sums for the pixels in no block, which are many: one addition would wait for the other
 
 
-class Magnitudes:
-    """The largest absolute values that were seen, as bits, in some groups."""
+class Energies:
+    """Sums of squares of what was seen, in some groups. What is not finite makes a sum that is above every limit, or not a number."""
 
     def __init__(self, t: Transform, groups: int) -> None:
-        self.t, self.kind, self.groups = t, ir.VectorType(I32, t.tile.lanes), groups
+        self.t, self.kind, self.groups = t, t.tile.vector, groups
         self.places = allocate(t.b, self.kind, groups)
 
     def _place(self, group: int) -> IR:
@@ -47,19 +47,13 @@ class Magnitudes:
     def see(self, value: IR, group: int) -> None:
         """A vector."""
         b = self.t.b
-        bits = b.and_(b.bitcast(value, self.kind), self.t.m.splat(b, ir.Constant(I32, _MAGNITUDE)))
-        largest = b.load(self._place(group), typ=self.kind)
-        b.store(b.select(b.icmp_unsigned(">", bits, largest), bits, largest), self._place(group))
+        b.store(self.t.m.fma(b, value, value, b.load(self._place(group), typ=self.kind)), self._place(group))
 
-    def largest(self, group: int) -> IR:
+    def total(self, group: int) -> IR:
         """Of a group, over all lanes."""
-        b = self.t.b
-        function = declare(b.module, f"llvm.vector.reduce.umax.{suffix(self.kind)}", I32, [self.kind])
-        return b.call(function, [b.load(self._place(group), typ=self.kind)])
-
-
-def _larger(b: ir.IRBuilder, x: IR, y: IR) -> IR:
-    return b.select(b.icmp_unsigned(">", x, y), x, y)
+        b, real = self.t.b, self.t.tile.scalar
+        function = declare(b.module, f"llvm.vector.reduce.fadd.{suffix(self.kind)}", real, [real, self.kind])
+        return b.call(function, [ir.Constant(real, 0.0), b.load(self._place(group), typ=self.kind)], fastmath=("reassoc",))
 
 
 class SquareGuard:
@@ -71,7 +65,7 @@ class SquareGuard:
 
     def __init__(self, t: Transform, gradient: bool) -> None:
         self.t, self.gradient = t, gradient
-        self.seen = Magnitudes(t, _BLOCKS + 1)
+        self.seen = Energies(t, _BLOCKS + _REST)
 
     def reset(self) -> None:
         """At the beginning of a square."""
@@ -87,32 +81,29 @@ class SquareGuard:
         """One of those 2x2 pixels that stand for windows, or the rest."""
         before = 0 if self.gradient else 1
         inner = range(before, before + STEP)
-        return (i - before) // 2 * 2 + (j - before) // 2 if i in inner and j in inner else _BLOCKS
+        return (i - before) // 2 * 2 + (j - before) // 2 if i in inner and j in inner else _BLOCKS + (i + j) % _REST
 
     def is_unsafe(self, square: IR) -> IR:
         """At the end of a square."""
-        b = self.t.b
-        place, largest = advance(b, self.t.base["unsafe"], square), self.seen.largest(0)
-        for group in range(1, _BLOCKS + 1):
-            largest = _larger(b, self.seen.largest(group), largest)
-        unsafe = self._is_spread(largest)
+        b, real = self.t.b, self.t.tile.scalar
+        place, blocks = advance(b, self.t.base["unsafe"], square), [self.seen.total(group) for group in range(_BLOCKS + _REST)]
+        whole = functools.reduce(b.fadd, blocks)
+        unsafe = self._is_spread(whole, blocks[:_BLOCKS])
         if self.gradient:
             unsafe = b.or_(b.and_(unsafe, self._is_at_border()), b.icmp_unsigned("!=", b.load(place, typ=I8), ir.Constant(I8, 0)))
-        limit = ir.Constant(I32, LARGEST_FACTOR if self.gradient else LARGEST)
-        unsafe = b.or_(unsafe, b.icmp_unsigned(">", largest, limit))
+        unsafe = b.or_(unsafe, b.fcmp_unordered(">", whole, ir.Constant(real, LARGEST_FACTOR if self.gradient else LARGEST)))
         b.store(b.zext(unsafe, I8), place)
         return unsafe
 
-    def _is_spread(self, largest: IR) -> IR:
+    def _is_spread(self, whole: IR, blocks: list[IR]) -> IR:
         b, w = self.t.b, self.t.w
         # The second blocks stand for the last two results along an axis; there may be none of these.
         below = b.icmp_signed("<", b.add(self.t.y, number(2)), w["rows"])
         right = b.icmp_signed("<", b.add(self.t.x, number(2)), w["columns"])
-        least = self.seen.largest(0)
-        for group, exists in ((1, right), (2, below), (3, b.and_(below, right))):
-            block = self.seen.largest(group)
-            least = b.select(b.and_(exists, b.icmp_unsigned("<", block, least)), block, least)
-        return _is_far_above(self.t, largest, least, SPREAD)
+        least = blocks[0]
+        for block, exists in zip(blocks[1:], (right, below, b.and_(below, right))):
+            least = b.select(b.and_(exists, b.fcmp_ordered("<", block, least)), block, least)
+        return _is_far_above(self.t, whole, least, SPREAD)
 
     def _is_at_border(self) -> IR:
         """May windows of the square lie partly in the padding?"""
@@ -123,17 +114,16 @@ class SquareGuard:
         return found
 
 
-def _is_far_above(t: Transform, largest: IR, least: IR, times: float) -> IR:
-    """Is one magnitude more than so many times the other?"""
-    real = t.tile.scalar
-    return t.b.fcmp_unordered(">", t.b.bitcast(largest, real), t.b.fmul(t.b.bitcast(least, real), ir.Constant(real, times)))
+def _is_far_above(t: Transform, high: IR, low: IR, times: float) -> IR:
+    """Is one energy more than so many times the other, or not a number?"""
+    return t.b.fcmp_unordered(">", high, t.b.fmul(low, ir.Constant(t.tile.scalar, times)))
 
 
 class FilterGuard:
-    """Of the transform of a filter: the largest element of each tap that each part has seen, in the array ``largest``."""
+    """Of the transform of a filter: the energy of each tap that each part has seen, in the array ``energies``."""
 
     def __init__(self, t: Transform) -> None:
-        self.t, self.seen = t, Magnitudes(t, TAPS * TAPS)
+        self.t, self.seen = t, Energies(t, TAPS * TAPS)
         self.seen.reset()
 
     def see(self, values: list[list[IR]]) -> None:
@@ -146,25 +136,26 @@ class FilterGuard:
         b = self.t.b
         first = b.mul(self.t.w["part"], number(TAPS * TAPS))
         for tap in range(TAPS * TAPS):
-            b.store(self.seen.largest(tap), b.gep(target, [b.add(first, number(tap))], source_etype=I32))
+            b.store(self.seen.total(tap), b.gep(target, [b.add(first, number(tap))], source_etype=self.t.tile.scalar))
 
 
 def is_spoilt(t: Transform) -> IR:
-    """Is the filter one that no square is safe with? It has a huge element, or one tap is far larger than another, which is not all zeros."""
-    b, (most, least, largest) = t.b, (allocate(t.b, I32, 1) for _ in range(3))
-    b.store(ir.Constant(I32, 0), most)
-    b.store(ir.Constant(I32, _MAGNITUDE), least)
+    """Is the filter one that no square is safe with? It has a huge element, or a tap that is far smaller than the others, but not all zeros."""
+    b, real = t.b, t.tile.scalar
+    whole, least, energy = (allocate(b, real, 1) for _ in range(3))
+    b.store(ir.Constant(real, 0.0), whole)
+    b.store(ir.Constant(real, float("inf")), least)
     with loop(b, number(0), number(TAPS * TAPS)) as tap:
-        b.store(ir.Constant(I32, 0), largest)
+        b.store(ir.Constant(real, 0.0), energy)
         with loop(b, number(0), t.w["parts"]) as part:
-            value = b.load(b.gep(t.base["largest"], [b.add(b.mul(part, number(TAPS * TAPS)), tap)], source_etype=I32), typ=I32)
-            b.store(_larger(b, value, b.load(largest, typ=I32)), largest)
-        value, before = b.load(largest, typ=I32), b.load(least, typ=I32)
-        b.store(_larger(b, value, b.load(most, typ=I32)), most)
-        smaller = b.and_(b.icmp_unsigned("<", value, before), b.icmp_unsigned("!=", value, ir.Constant(I32, 0)))
-        b.store(b.select(smaller, value, before), least)
-    value = b.load(most, typ=I32)
-    return b.or_(b.icmp_unsigned(">", value, ir.Constant(I32, LARGEST_FACTOR)), _is_far_above(t, value, b.load(least, typ=I32), TAP_SPREAD))
+            value = b.load(b.gep(t.base["energies"], [b.add(b.mul(part, number(TAPS * TAPS)), tap)], source_etype=real), typ=real)
+            b.store(b.fadd(value, b.load(energy, typ=real)), energy)
+        value, low = b.load(energy, typ=real), b.load(least, typ=real)
+        b.store(b.fadd(value, b.load(whole, typ=real)), whole)
+        smaller = b.and_(b.fcmp_ordered("<", value, low), b.fcmp_ordered("!=", value, ir.Constant(real, 0.0)))
+        b.store(b.select(smaller, value, low), least)
+    high = b.load(whole, typ=real)
+    return b.or_(b.fcmp_unordered(">", high, ir.Constant(real, LARGEST_FACTOR)), _is_far_above(t, high, b.load(least, typ=real), TAP_SPREAD))
 
 
 class Direct:

@@ -34,8 +34,8 @@ class TransformKind:
 _FROM_IMAGE = ("source", "zeros", "target", "unsafe")
 IMAGES = {
     "input": TransformKind(INPUT, _FROM_IMAGE, from_image=True, writes=2),
-    "filter": TransformKind(FILTER, ("source", "target", "largest"), writes=2),
-    "output": TransformKind(OUTPUT, ("source", "zeros", "added", "x", "filter", "largest", "unsafe", "target"), to_image=True),
+    "filter": TransformKind(FILTER, ("source", "target", "energies"), writes=2),
+    "output": TransformKind(OUTPUT, ("source", "zeros", "added", "x", "filter", "energies", "unsafe", "target"), to_image=True),
     "output gradient": TransformKind(transpose(OUTPUT), _FROM_IMAGE, from_image=True, writes=2),
     "filter gradient": TransformKind(transpose(FILTER), ("source", "zeros", "added", "x", "dy", "list", "target")),
 }
@@ -69,7 +69,7 @@ class Transform:
         with loop(b, self.w["start"], self.w["stop"]) as square:
             self._square(square)
         if name == "filter":
-            self.filter_guard.store(self.base["largest"])
+            self.filter_guard.store(self.base["energies"])
         b.ret_void()
 
     def _prepare(self, name: str) -> None:
@@ -131,7 +131,7 @@ class Transform:
         """Shows the guards what was read."""
         if self.kind.from_image:
             self.guard.see(values)
-        elif "largest" in self.base and not self.kind.to_image:
+        elif "energies" in self.base and not self.kind.to_image:
             self.filter_guard.see(values)
 
     def _bytes(self, channel: IR) -> IR:
