@@ -5,9 +5,9 @@ between, a convolution is a product of matrices for each of the 36. The gradient
 groups that stay in the cache.
 
 Over normal data and the layers of VGG, the root mean square of the error is 0.6 to 1.8 times that of PyTorch's sums of products for convolutions and
-gradients for filters, and 2.9 to 3.7 times for gradients for inputs, where PyTorch's is a few units in the last place: there sums are kept short. Squares where it would be
-larger, since an outlier stands beside much smaller pixels, and those with elements that are huge or no numbers, are computed as sums of products
-(``winograd_guard``). ``PENSTOCK_WINOGRAD=off`` leaves all convolutions to these.
+gradients for filters, and 2.9 to 3.7 times for gradients for inputs, where PyTorch's is a few units in the last place; so sums are kept short there.
+Squares where it would be larger, since an outlier stands beside much smaller pixels, and those with elements that are huge or no numbers, are
+computed as sums of products (``winograd_guard``). ``PENSTOCK_WINOGRAD=off`` leaves all convolutions to these.
 """
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 PLANES = 36
 _CACHE = 12 << 20  # bytes of transformed squares in flight
 _LEAST_DEPTH, _LEAST_SQUARES = 32, 48  # below, the transforms cost more than they save
-GRADIENT_TERMS = 32  # of a sum in registers, in a gradient for the input: longer sums round more (128: 6 times PyTorch's error), shorter ones are slow
+GRADIENT_TERMS = 32  # of a sum in registers, for gradients for inputs: longer ones round more (128: 6 times PyTorch's error), shorter ones cost time
 _LINE = 16  # elements after each plane: planes at distances of powers of two would compete for the same lines of the cache
 
 
