@@ -125,6 +125,28 @@ def test_without_locks_age_decides(tmp_path, monkeypatch):
     unfinished._file.discard()
 
 
+def test_what_cannot_be_removed_stays(tmp_path, unfinished, monkeypatch):
+    """In a folder that users share, files may be another user's: that is no reason for a save to fail."""
+    for kind, name in (("file", "model-1"), ("folder", FOLDER)):
+        kill(unfinished(kind, tmp_path / name))
+    names = temporary(tmp_path)
+    assert len(names) == 2
+    remove = os.remove
+
+    def refuse(path):
+        if "model-1" in path or FOLDER in path:
+            raise PermissionError(f"Operation not permitted: {path}")
+        remove(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(claims.os, "remove", refuse)
+        for sharded in (False, True):
+            save(tmp_path, sharded)
+    assert temporary(tmp_path) == names
+    save(tmp_path, sharded=True)
+    assert not temporary(tmp_path)
+
+
 def test_nothing_else_is_touched(tmp_path):
     """A folder that only looks like one of ours keeps what is not ours."""
     mine, named = tmp_path / FOLDER, tmp_path / "my_temp_files"

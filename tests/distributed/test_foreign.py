@@ -10,6 +10,7 @@ import logging
 import os
 import random
 import threading
+import time
 from pathlib import Path
 
 import grpc
@@ -210,6 +211,31 @@ def test_calls_are_counted(server, client, monkeypatch):
     with pytest.raises(grpc.RpcError) as caught:
         client.run("one:0")
     assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED and "try again" in caught.value.details()
+
+
+def test_bytes_in_work_are_counted(server, client, monkeypatch):
+    """A request is not read before those in work leave room for it."""
+    monkeypatch.setattr(grpc_foreign, "MAX_BYTES", 1000)
+    monkeypatch.setattr(grpc_foreign, "READ_PATIENCE", 0.3)
+    with tf.Graph().as_default() as made:
+        tf.placeholder(tf.float32, name="x")
+        queue = tf.FIFOQueue(1, tf.float32, [[]], shared_name="bytes_in_work")
+        queue.dequeue(name="waits")
+        tf.constant(1.0, name="one")
+    client.call("CreateSession", graph_def=made.as_graph_def())
+    large = REQUESTS["RunStep"](session_handle=client.session, fetch=["waits:0"],
+                                feed=[{"name": "x:0", "tensor": array_to_proto(np.ones(500, np.float32))}]).SerializeToString()
+    waiting = client._channel.unary_unary(PATH + "RunStep").future(large, timeout=20)
+    calls = server._listener.foreign.at_task
+    while calls._bytes < len(large):
+        time.sleep(0.01)
+    with pytest.raises(grpc.RpcError) as caught:
+        client.run("one:0")
+    assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED and "try again" in caught.value.details()
+    waiting.cancel()
+    while calls._bytes:
+        time.sleep(0.01)
+    assert client.run("one:0")[2] == [1.0]
 
 
 def test_a_request_that_does_not_come(server, monkeypatch):

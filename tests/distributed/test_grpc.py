@@ -490,6 +490,25 @@ def test_a_limit_for_a_master_that_does_not_start():
         assert time.monotonic() - started < PATIENCE
 
 
+def test_a_call_that_waits_for_a_server_holds_up_no_other():
+    """One session waits for a task to come back; the step of another one fails at once, as it should."""
+    transport, nowhere = GrpcTransport(Access.from_environment()), f"127.0.0.1:{free_ports(1)[0]}"
+
+    def wait():
+        with pytest.raises(tf.errors.OpError):
+            transport.call(nowhere, Message("GetStatus"), 3 * PATIENCE, wait=True)
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    time.sleep(0.2)
+    with pytest.raises(tf.errors.UnavailableError, match=nowhere):
+        transport.call(nowhere, Message("GetStatus"))
+    assert waiting.is_alive()
+    transport.close()
+    waiting.join(PATIENCE)
+    assert not waiting.is_alive()
+
+
 def test_unknown_targets():
     for target in ("smoke://x", "localhost:1"):
         with pytest.raises(tf.errors.NotFoundError, match="No session factory registered"):

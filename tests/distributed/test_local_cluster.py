@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.distributed import master_session, tenants
+from penstock.distributed import master_session, step_run, tenants
 from penstock.distributed.messages import Message
 from support.cluster import PATIENCE, LocalCluster
 
@@ -431,6 +431,19 @@ def test_a_lost_task_ends_the_step_and_is_named(cluster, session, task):
     others = [name for name in cluster.workers if name != task]
     assert all(not len(cluster.workers[name].steps) for name in others), "a part goes on"
     assert session.run(tf.constant(1.0) * 2.0) == 2.0
+
+
+def test_a_lost_task_is_told_while_the_master_is_busy(cluster, session, monkeypatch):
+    """The master's own part cannot be interrupted: it compiles, on a crowded machine."""
+    busy, worker = threading.Event(), cluster.workers[WORKER]
+    run = worker.run
+    monkeypatch.setattr(step_run, "PATIENCE", 0.1)
+    monkeypatch.setattr(worker, "run", lambda *arguments: busy.wait(3 * PATIENCE) and run(*arguments))
+    step = blocked_step(session)
+    assert not step.ended(0.3)
+    cluster.kill(PS)
+    assert step.ended() and isinstance(step.error, tf.errors.UnavailableError) and PS in step.error.message
+    busy.set()
 
 
 def test_a_lost_master_ends_its_parts(cluster, session):

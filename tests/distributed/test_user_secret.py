@@ -16,7 +16,7 @@ import penstock
 import penstock as tf
 from penstock.distributed import client, user_secret
 from penstock.distributed.peer_user import user_of
-from penstock.distributed.security import Access
+from penstock.distributed.security import Access, read_secret
 from penstock.distributed.server import Server
 
 NOBODY = 65534
@@ -81,6 +81,17 @@ def test_the_folder_of_another_user_is_refused(folder):
     os.chown(folder, NOBODY, NOBODY)
     with pytest.raises(tf.errors.PermissionDeniedError, match="belongs to user 65534"):
         user_secret.user_secret()
+
+
+@as_root
+def test_a_secret_that_another_user_knows_is_refused(tmp_path):
+    """Root can read what another user has put where the secret was to be, mode 0600 and all."""
+    path = tmp_path / "secret"
+    path.write_text("known to its owner, too")
+    path.chmod(0o600)
+    os.chown(path, NOBODY, NOBODY)
+    with pytest.raises(tf.errors.PermissionDeniedError, match="belongs to user 65534"):
+        read_secret(str(path))
 
 
 def test_a_user_without_a_home_has_a_folder_for_it(tmp_path, monkeypatch):

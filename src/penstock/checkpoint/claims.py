@@ -9,11 +9,14 @@ tells that there may be data which no index names.
 
 A sharded checkpoint grows in a folder of its own, written by several tasks; there the process that asked for the save holds the lock of a file
 ``owner`` in that folder. Folders without one, and file systems without locks, are judged by their age.
+
+Cleaning up is a kindness of a save to later ones, never a reason for it to fail: what cannot be looked at or removed is left where it is.
 """
 from __future__ import annotations
 
 import contextlib
 import glob
+import logging
 import os
 import re
 import sys
@@ -27,6 +30,7 @@ from penstock.checkpoint.protos import BundleHeaderProto
 from penstock.checkpoint.sstable import read_table
 from penstock.errors import DataLossError
 
+_log = logging.getLogger("tensorflow")
 _MARK = ".tempstate_"  # TensorFlow's own temporary files have no underscore there, and are not locked
 _ABANDONED = 600  # seconds without a write, after which a file that cannot be locked counts as abandoned
 _OWNER = "owner"
@@ -52,6 +56,15 @@ def remove_if_there(*paths: str) -> None:
             os.remove(path)
 
 
+def _clean_up(*paths: str) -> None:
+    """Removes files that dead processes have left, as far as this user may: in a shared folder they may be another user's."""
+    for path in paths:
+        try:
+            remove_if_there(path)
+        except OSError as error:
+            _log.info("%s is left behind: %s", path, error)
+
+
 # --- files -----------------------------------------------------------------------------------------------------------
 
 def temporary_path(path: str) -> str:
@@ -63,7 +76,7 @@ def create(path: str) -> int:
     """A new file, open for writing; it is locked until the descriptor is closed."""
     while True:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-        with contextlib.suppress(OSError):  # a file system without locks
+        with contextlib.suppress(OSError):  # a file system without locks: there the age of the file protects it
             _lock(descriptor, wait=True)
         if _is_still(descriptor, path):
             return descriptor
@@ -75,7 +88,7 @@ def locked(path: str) -> Iterator[None]:
     """Holds the lock of an existing file, unless another process has it."""
     descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     try:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):  # it is locked already, which protects it as well; or there are no locks, and its age protects it
             _lock(descriptor)
         yield
     finally:
@@ -94,7 +107,7 @@ def _if_dead(path: str) -> Iterator[bool]:
     """True if the writer of a temporary file is dead. Inside the block no other process can lock the file."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    except OSError:  # it is gone, or belongs to another user
+    except OSError:  # it is gone, or belongs to another user, or no more files can be opened: in doubt its writer lives
         yield False
         return
     try:
@@ -103,7 +116,7 @@ def _if_dead(path: str) -> Iterator[bool]:
             dead = True
         except BlockingIOError:
             dead = False
-        except OSError:
+        except OSError:  # there are no locks
             dead = _are_old(path)
         yield dead
     finally:
@@ -114,7 +127,7 @@ def _are_old(*paths: str) -> bool:
     now = time.time()
     try:
         return all(now - os.stat(path).st_mtime > _ABANDONED for path in paths)
-    except FileNotFoundError:
+    except OSError:  # another process has removed it, or it cannot be looked at: in doubt it is new
         return False
 
 
@@ -126,10 +139,10 @@ def remove_abandoned(prefix: str) -> None:
                 name, _, _ = path.partition(_MARK)
                 if name.endswith(INDEX):
                     remove_unnamed_data(name.removesuffix(INDEX), path)  # whose lock is held here
-                remove_if_there(path)  # two tasks may clean up at the same time
+                _clean_up(path)  # two tasks may do so at the same time
     for path in glob.glob(glob.escape(prefix) + ".*.tempstate[!_]*"):  # TensorFlow's
         if _are_old(path):
-            remove_if_there(path)
+            _clean_up(path)
 
 
 @contextlib.contextmanager
@@ -157,7 +170,7 @@ def remove_unnamed_data(prefix: str, own_claim: str = "") -> None:
         if not path.endswith(f"-of-{shards:05d}"):
             with _if_dead(path) as dead:
                 if dead:
-                    remove_if_there(path)
+                    _clean_up(path)
 
 
 def _shards_of(prefix: str) -> int | None:
@@ -166,7 +179,7 @@ def _shards_of(prefix: str) -> int | None:
         return int(BundleHeaderProto.FromString(read_table(prefix + INDEX)[b""]).num_shards)
     except FileNotFoundError:
         return 0
-    except (OSError, KeyError, DecodeError, DataLossError):
+    except (OSError, KeyError, DecodeError, DataLossError):  # damaged, or unreadable: what belongs to it cannot be told, and stays
         return None
 
 
@@ -199,10 +212,10 @@ def _claim(folder: str) -> int:
 def remove_unmerged(folder: str) -> None:
     """Removes a folder with parts of a checkpoint that will never be merged; nothing else that may be in it."""
     parts = os.path.join(glob.escape(folder), "part-*")
-    remove_if_there(*glob.glob(parts))
+    _clean_up(*glob.glob(parts))
     if glob.glob(parts):
-        return  # a task is still writing its part, which is not needed any more: next time
-    remove_if_there(os.path.join(folder, _OWNER))
+        return  # a task is still writing its part, which is not needed any more: next time. Or it is another user's
+    _clean_up(os.path.join(folder, _OWNER))
     with contextlib.suppress(OSError):  # it is not there, or something else is in it
         os.rmdir(folder)
 

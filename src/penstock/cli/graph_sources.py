@@ -71,7 +71,7 @@ def read_graph(path: str) -> GraphSource:
     for kind, graph_of in ((MetaGraphDef, lambda proto: proto.graph_def), (GraphDef, lambda proto: proto)):
         try:
             graph_def = graph_of(parse_binary_or_text(contents, kind, path))
-        except (OSError, DecodeError):
+        except (OSError, DecodeError):  # it is not of this kind; what is of neither is told below
             continue
         if graph_def.node:
             return GraphSource(graph_def)

@@ -73,7 +73,7 @@ def _resident_bytes() -> int:
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
+    except OSError:  # not Linux
         return 0
 
 

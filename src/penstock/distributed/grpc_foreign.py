@@ -4,7 +4,7 @@ They come in by one of two doors. At the port of the tasks those are served who 
 server's own user, and holders of a certificate; they say no more at a time than a task does. PENSTOCK_FOREIGN_PORT opens a port of its own, at which
 every client that can reach it is served, and requests may be large.
 
-A request is not read before there is room for it: so many are in work at a time, and so many are being read.
+A request is not read before there is room for it: so many are in work at a time, with so many bytes, and so many are being read.
 """
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ _PATH = "/tensorflow.MasterService/"
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 MAX_CALLS = 64  # in work at a time
 MAX_READS = 2  # requests that are being read at a time: they may be large
-READ_PATIENCE = 60.0  # seconds that a request may take to arrive
+MAX_BYTES = 1 << 30  # of requests in work, beyond which no further one is read
+READ_PATIENCE = 60.0  # seconds that a request may wait to be read, and may take to arrive
 
 
 class _Caller:
@@ -52,8 +53,10 @@ class ForeignCalls:
     def __init__(self, master: ForeignMaster, refusal: Callable[[str], str]) -> None:
         self._master, self._refusal = master, refusal
         self._log = RateLimitedLog(_log)
-        self._calls, self._reads = threading.Semaphore(MAX_CALLS), threading.Semaphore(MAX_READS)
+        self._calls = threading.Semaphore(MAX_CALLS)
+        self._room = threading.Condition()  # guards what follows
         self._reading: dict[Any, float] = {}  # context -> until when
+        self._bytes = 0  # of requests in work
 
     def __call__(self, call: Any) -> Any:
         """The handler; None for any other call."""
@@ -76,7 +79,11 @@ class ForeignCalls:
         if not self._calls.acquire(blocking=False):
             self._refuse(method, context, grpc.StatusCode.RESOURCE_EXHAUSTED, f"{MAX_CALLS} calls of TensorFlow's clients are in work: try again")
         try:
-            return self._answer(method, self._read(method, requests, context), context)
+            request = self._read(method, requests, context)
+            try:
+                return self._answer(method, request, context)
+            finally:
+                self._make_room(len(request))
         finally:
             self._calls.release()
 
@@ -85,18 +92,29 @@ class ForeignCalls:
         context.abort(code, reason)
 
     def _read(self, method: str, requests: Iterator[bytes], context: Any) -> bytes:
-        if not self._reads.acquire(timeout=READ_PATIENCE):
-            self._refuse(method, context, grpc.StatusCode.RESOURCE_EXHAUSTED, f"{MAX_READS} requests are still being read: try again")
-        self._reading[context] = time.monotonic() + READ_PATIENCE
+        """The request, whose bytes are counted until ``_make_room``."""
+        with self._room:
+            has_room = self._room.wait_for(lambda: len(self._reading) < MAX_READS and self._bytes < MAX_BYTES, READ_PATIENCE)
+            if has_room:
+                self._reading[context] = time.monotonic() + READ_PATIENCE
+        if not has_room:
+            self._refuse(method, context, grpc.StatusCode.RESOURCE_EXHAUSTED, "too many, or too large, requests are in work: try again")
+        request = None
         try:
             request = next(requests, None)
         finally:
-            self._reading.pop(context, None)
-            self._reads.release()
+            with self._room:
+                del self._reading[context]
+            self._make_room(-len(request or b""))
         if request is None:
             self._refuse(method, context, grpc.StatusCode.INVALID_ARGUMENT, f"{method} without a request")
         assert request is not None
         return request
+
+    def _make_room(self, freed: int) -> None:
+        with self._room:
+            self._bytes -= freed
+            self._room.notify_all()
 
     def _answer(self, method: str, request: bytes, context: Any) -> bytes:
         caller = _Caller(context)

@@ -87,7 +87,7 @@ def _first_ephemeral_port() -> int:
     try:
         with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
             return max(int(file.read().split()[0]), 4096)
-    except OSError:
+    except OSError:  # not Linux: its usual range does elsewhere too, as each port is tried
         return 32768
 
 
@@ -96,7 +96,7 @@ def _is_free(host: str, port: int) -> bool:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
-        except OSError:
+        except OSError:  # another process has it
             return False
         return True
 

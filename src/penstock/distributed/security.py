@@ -56,8 +56,11 @@ def read_secret(path: str) -> str:
     """The secret in a file; PermissionDeniedError if it can be read by others, InvalidArgumentError if there is none in it."""
     try:
         with open(path, encoding="utf-8") as file:
-            if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:
+            status = os.fstat(file.fileno())
+            if stat.S_IMODE(status.st_mode) & 0o077:
                 raise PermissionDeniedError(None, None, f"the cluster's secret in {path} can be read by others: chmod 600 {path}")
+            if status.st_uid not in (os.geteuid(), 0):
+                raise PermissionDeniedError(None, None, f"the cluster's secret in {path} belongs to user {status.st_uid}, who can read it: chown it")
             secret = file.read().strip()
     except FileNotFoundError:
         raise NotFoundError(None, None, f"the file of the cluster's secret does not exist: {path}") from None

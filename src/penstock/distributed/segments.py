@@ -60,7 +60,7 @@ class Written:
     def _new(self, size: int) -> Segment | None:
         try:
             descriptor = os.memfd_create("penstock", os.MFD_CLOEXEC)
-        except OSError:
+        except OSError:  # no memory, or no file more: then the message goes through the socket
             return None
         try:
             os.ftruncate(descriptor, size)

@@ -14,6 +14,7 @@ from penstock.distributed.messages import Message, error_fields
 from penstock.distributed.peers import Conversation, Peers, deliver_tensor, ignore, tensor_message
 from penstock.distributed.worker import RunOrder, Worker
 from penstock.errors import CancelledError, DeadlineExceededError, InternalError, OpError
+from penstock.execute.threads import POOL
 
 PATIENCE = 2.0  # seconds that aborted tasks get to answer; with the pings of a silent link (grpc_common.py) less than the 10 that are promised
 _LATE = 1.0  # seconds after its deadline until the master ends a step itself
@@ -69,10 +70,17 @@ class StepRun:
                 if part is not own:
                     self._start(part, [feeds[index] for index in part.feeds], own is not None)
             if own is not None:
-                self._run_own(own, [feeds[index] for index in own.feeds], quick)
+                self._begin_own(own, [feeds[index] for index in own.feeds], quick)
         self._wait()
 
     # --- parts -------------------------------------------------------------------------------------------------------
+
+    def _begin_own(self, part: PlannedPart, feeds: list[Any], quick: bool) -> None:
+        """Runs this task's part. Beside others it has a thread, unless it is quick: this one learns of a lost task while that one compiles."""
+        if quick or len(self._parts) == 1:
+            self._run_own(part, feeds, quick)
+        else:
+            POOL.submit(lambda: self._run_own(part, feeds, quick))
 
     def _run_own(self, part: PlannedPart, feeds: list[Any], quick: bool) -> None:
         metadata: RunMetadata | None = None

@@ -115,18 +115,19 @@ class _Address:
             tls = access.tls
             credentials = grpc.ssl_channel_credentials(tls.authority, tls.key, tls.certificate)
             self._channel = grpc.secure_channel(address, credentials, options=CLIENT_OPTIONS)
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # guards the connection and its link
+        self._attempts = {wait: threading.Lock() for wait in (False, True)}  # one at a time; one that waits for a server holds up none that does not
         self._connection: _Connection | None = None
         self.link: Link | None = None
 
     def connect(self, timeout: float | None = None, wait: bool = False) -> Link:
         """The link, made if there is none; with ``wait``, the server may first have to start."""
-        with self._lock:
+        with self._attempts[wait]:
             link = self.link
             if link is not None and link.alive:
                 return link
             try:
-                connection = self._connection = _Connection(self._channel, self._address, self._access.secret, wait)
+                connection = _Connection(self._channel, self._address, self._access.secret, wait)
             except ValueError:  # what gRPC says of a channel that was closed meanwhile
                 raise errors.CancelledError(None, None, f"the connection to {self._address} was closed") from None
             if not connection.ready.wait(_PATIENCE if timeout is None else timeout):
@@ -134,8 +135,17 @@ class _Address:
                 raise errors.UnavailableError(None, None, f"no server answers at {self._reason() if wait else self._address}")
             if connection.link is None:
                 raise connection.error
-            self.link = connection.link
-            return self.link
+            return self._kept(connection, connection.link)
+
+    def _kept(self, connection: _Connection, link: Link) -> Link:
+        """The link from now on: this one, unless another attempt was faster."""
+        with self._lock:
+            if self.link is None or not self.link.alive:
+                self._connection, self.link = connection, link
+            kept = self.link
+        if kept is not link:
+            connection.close()
+        return kept
 
     def _reason(self) -> str:
         """The address, and why the connection that was waited for did not come, if gRPC knows: no server listens, a certificate is not accepted."""

@@ -26,7 +26,7 @@ def _groups(root: Path) -> Iterator[Path]:
     """The folders of the groups that may limit this process's CPU time: its own and those above it, of both versions."""
     try:
         lines = (root / "proc/self/cgroup").read_text().splitlines()
-    except (OSError, UnicodeDecodeError):
+    except (OSError, UnicodeDecodeError):  # not Linux: no control groups
         return
     base = root / "sys/fs/cgroup"
     for line in lines:
@@ -56,7 +56,7 @@ def _quota_v1(folder: Path) -> float | None:
 def _words(path: Path) -> list[str]:
     try:
         return path.read_text().split()
-    except (OSError, UnicodeDecodeError):
+    except (OSError, UnicodeDecodeError):  # this group has no such limit
         return []
 
 

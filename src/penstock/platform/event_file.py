@@ -48,7 +48,7 @@ class EventFile:
             self._dropped = 0
 
     def _drop(self, count: int, error: OSError) -> None:
-        with contextlib.suppress(OSError):  # half a record would make the rest unreadable
+        with contextlib.suppress(OSError):  # half a record hides what follows it; if it cannot go, the next write begins at its place
             os.ftruncate(self._descriptor, self._size)
         if not self._dropped:
             logging.warning("Events cannot be written to %s (%s): they are dropped until they can. Training goes on.", self._path,

@@ -160,7 +160,7 @@ class _MonitoredSession:
             self._coord.raise_requested_exception()
         except LOST as cause:
             return cause
-        except Exception:
+        except Exception:  # a thread has failed of something else: the coordinator tells that at the end, and the run its own error
             return error
         if isinstance(error, errors.FailedPreconditionError) and self._should_recover:
             missing = not_ready(getattr(self._creator, "ready_op", None), self._sess)

@@ -18,7 +18,7 @@ def run(tensor):
 @pytest.mark.parametrize("error, expected", [
     (ValueError, tf.errors.InvalidArgumentError), (TypeError, tf.errors.InvalidArgumentError), (StopIteration, tf.errors.OutOfRangeError),
     (MemoryError, tf.errors.ResourceExhaustedError), (NotImplementedError, tf.errors.UnimplementedError), (RuntimeError, tf.errors.UnknownError),
-    (KeyError, tf.errors.UnknownError)])
+    (KeyError, tf.errors.UnknownError), (SystemExit, tf.errors.UnknownError)])
 def test_errors_keep_their_story(error, expected):
     def failing(x):
         raise error("boo")

@@ -53,7 +53,7 @@ def load(name: str) -> bytes | None:
     except NotPrivate as error:
         _distrust(folder(), str(error))
         return None
-    except OSError:
+    except OSError:  # it is not there, or cannot be read: the kernel is compiled
         return None
     header = len(_MAGIC) + hashlib.sha256().digest_size
     payload = content[header:]

@@ -30,7 +30,7 @@ def start(thread: threading.Thread) -> bool:
             threading.stack_size(max(usual, ENOUGH))
         try:
             thread.start()
-        except RuntimeError:
+        except RuntimeError:  # the caller does without
             return False
         finally:
             threading.stack_size(usual)

@@ -27,7 +27,7 @@ from penstock.ops.constant import constant
 # Which error of a step an error of the function becomes: the first class that fits.
 _ERRORS = (((TypeError, ValueError), errors.InvalidArgumentError), (StopIteration, errors.OutOfRangeError),
            (MemoryError, errors.ResourceExhaustedError), (NotImplementedError, errors.UnimplementedError),
-           (Exception, errors.UnknownError))
+           (BaseException, errors.UnknownError))
 _NAMES = {"float32": "float", "float64": "double", "float16": "half"}  # of types, in messages
 _functions: weakref.WeakValueDictionary[str, _Function] = weakref.WeakValueDictionary()
 
@@ -53,13 +53,13 @@ def _kernel(input, token, Tout):
         return tuple(_as_declared(token, index, value, dtype) for index, (value, dtype) in enumerate(zip(_check_count(token, values, Tout), Tout)))
     except KernelError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a thread that ended by sys.exit() would leave the step waiting
         kind = next(error_class for caught, error_class in _ERRORS if isinstance(error, caught))
         entered = error.__traceback__ is not None and error.__traceback__.tb_next is not None
         raise KernelError(kind, f"{type(error).__name__}: {error}\n{_trace(error)}") from (error if entered else None)  # else: wrong arguments
 
 
-def _trace(error: Exception) -> str:
+def _trace(error: BaseException) -> str:
     """The traceback from the user's function on."""
     inner = error.__traceback__.tb_next if error.__traceback__ is not None else None
     return "".join(traceback.format_exception(type(error), error, inner))
