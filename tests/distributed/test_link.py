@@ -70,6 +70,19 @@ def test_a_conversation(links):
     assert len(outcomes) == 1
 
 
+@pytest.mark.parametrize("kind", [PART, DONE])
+def test_a_call_whose_answer_makes_no_sense(links, kind):
+    """The reader gives the link up, and the call learns of it."""
+    client, _, _ = links
+    outcomes, done = recorder()
+    call = client.open(Message("Ask"), done)
+    with pytest.raises(MalformedMessage):
+        client.received(kind, call.number, b"nonsense")
+    assert not outcomes
+    client.lost(LOST)
+    assert outcomes == [(None, LOST)]
+
+
 def test_giving_up_tells_the_other_side(links):
     client, _, asked = links
     outcomes, done = recorder()

@@ -194,3 +194,9 @@ def test_conditionals_that_share_their_branches(monkeypatch, mode):
             assert session.run("out:0", {"x:0": 2.0}) == -2.0
     with pytest.raises(tf.errors.UnimplementedError, match="is the branch or body of several ops"):
         graph.as_graph_def()
+
+
+def test_the_shape_of_what_no_int32_counts():
+    """Whoever asks for the shape while building, another shape function, gets numbers; whoever runs it, an error of the op."""
+    x = tf.placeholder(tf.float32, [None, 2**62])
+    assert tf.reshape(tf.placeholder(tf.float32), tf.shape(x)).shape.as_list() == [None, 2**62]

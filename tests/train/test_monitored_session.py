@@ -45,11 +45,13 @@ def test_threads_are_started_anew_after_a_loss():
         assert [int(session.run(value)) for _ in range(5)] == [0, 1, 2, 3, 0] and hook.sessions == 2
 
 
-def test_variables_that_vanish_are_a_loss():
+@pytest.mark.parametrize("use", [lambda v: v + 1.0, lambda v: v.assign_add(1.0), lambda v: v * 1.0 + v], ids=["read", "update", "twice"])
+@pytest.mark.parametrize("resource", [False, True], ids=["reference", "resource"])
+def test_variables_that_vanish_are_a_loss(use, resource):
     """A task was restarted between two runs of this worker, and others noticed it first: all that is left to see is a variable without a value."""
-    v = tf.Variable(1.0, name="v")
+    v = tf.Variable(1.0, name="v", use_resource=resource)
     tf.add_to_collection("local_init_op", tf.no_op())
-    use, forget = v + 1.0, threading.Event()
+    use, forget = use(v), threading.Event()
 
     class Forgetful(tf.train.ChiefSessionCreator):
         def create_session(self):

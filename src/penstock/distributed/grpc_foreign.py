@@ -26,7 +26,7 @@ _PATH = "/tensorflow.MasterService/"
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 MAX_CALLS = 64  # in work at a time
 MAX_READS = 2  # requests that are being read at a time: they may be large
-MAX_BYTES = 1 << 30  # of requests in work, beyond which no further one is read
+MAX_BYTES = 256 << 20  # of requests in work, beyond which no further one is read: what is made of a request takes three times as much besides
 READ_PATIENCE = 60.0  # seconds that a request may wait to be read, and may take to arrive
 
 

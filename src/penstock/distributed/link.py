@@ -216,11 +216,14 @@ class Link:
     def received(self, kind: int, number: int, data: Any) -> None:
         """A frame has come; MalformedMessage if it makes no sense, after which the link is of no use any more."""
         if kind in (PART, DONE):
-            call = self._calls.get(number) if kind == PART else self._calls.pop(number, None)
+            call = self._calls.get(number)
             if call is None:
                 return  # it was given up
-            message = decode(data)
-            call.deliver(message) if kind == PART else call.ended(message, None)
+            message = decode(data)  # if it makes no sense the call is still known, and learns that the link is lost
+            if kind == PART:
+                call.deliver(message)
+            elif self.forget(number):
+                call.ended(message, None)
         elif kind == OPEN:
             self._open(number, decode(data))
         elif kind == MORE:

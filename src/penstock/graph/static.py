@@ -117,6 +117,14 @@ def _is_moved(op: Operation, arg: Any) -> bool:
                                       arg.type_attr == definition.outputs[0].type_attr))
 
 
+def extents_as_array(shape: TensorShape) -> np.ndarray | None:
+    """The extents of a shape, -1 where one is unknown: of type int32, unless one is larger than that."""
+    if shape.extents is None:
+        return None
+    extents = [-1 if extent is None else extent for extent in shape.extents]
+    return np.array(extents, np.int32 if max(extents, default=0) < 2**31 else np.int64)
+
+
 def constant_value_as_shape(tensor: Any) -> TensorShape:
     """The shape that an integer vector describes, as far as its value is known; -1 is an unknown extent."""
     tensor = to_tensor(tensor)

@@ -24,6 +24,7 @@ from penstock.train.session_manager import not_ready
 from penstock.train.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
 
 LOST = (errors.AbortedError, errors.UnavailableError)  # a task went away: a new session can go on
+_WITHOUT_VALUE = (errors.FailedPreconditionError, errors.NotFoundError)  # what reading and updating a variable that has none raise, as in TensorFlow
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0  # seconds between two attempts to open a session
 
 
@@ -162,7 +163,7 @@ class _MonitoredSession:
             return cause
         except Exception:  # a thread has failed of something else: the coordinator tells that at the end, and the run its own error
             return error
-        if isinstance(error, errors.FailedPreconditionError) and self._should_recover:
+        if isinstance(error, _WITHOUT_VALUE) and self._should_recover:
             missing = not_ready(getattr(self._creator, "ready_op", None), self._sess)
             if missing is not None:  # they had values when the session was opened
                 return errors.AbortedError(None, None, f"a task was restarted and its variables are lost. {missing}")

@@ -16,7 +16,7 @@ from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape import TensorShape, brackets, broadcast, unknown_shape
-from penstock.graph.static import constant_value
+from penstock.graph.static import constant_value, extents_as_array
 from penstock.ops.array.broadcast_gradient import BroadcastArgs
 from penstock.ops.array.cast import cast
 from penstock.ops.common import canonical_axis, fixed
@@ -68,8 +68,7 @@ class Shape:
         return [input.shape.ndims]
 
     def static(input):
-        extents = input.shape.extents
-        return None if extents is None else np.array([-1 if extent is None else extent for extent in extents], np.int32)
+        return extents_as_array(input.shape)
 
     def kernel(input, out_type):
         return np.array(np.shape(input), out_type.np)

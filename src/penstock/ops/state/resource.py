@@ -17,6 +17,7 @@ from penstock.graph.dtypes import DType
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape, brackets, unknown_shape
+from penstock.graph.static import extents_as_array
 from penstock.ops.array.gather import GatherNd, GatherV2
 from penstock.ops.array.pack import concat
 from penstock.ops.array.scatter_nd import ScatterNd
@@ -150,8 +151,7 @@ class VariableShape:
         return [handle_shape(input).ndims]
 
     def static(input):
-        extents = handle_shape(input).extents
-        return None if extents is None else np.array([-1 if extent is None else extent for extent in extents], np.int32)
+        return extents_as_array(handle_shape(input))
 
     def kernel(input, out_type):
         return np.array(readable(input).extents(), out_type.np)
