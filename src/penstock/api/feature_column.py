@@ -10,10 +10,8 @@ TABLE: dict[str, str] = {
                            "categorical_column_with_vocabulary_list",
     f"{HERE}.combined": "crossed_column weighted_categorical_column",
     f"{HERE}.dense": "embedding_column indicator_column shared_embedding_columns",
+    f"{HERE}.sequence": "sequence_categorical_column_with_hash_bucket sequence_categorical_column_with_identity "
+                        "sequence_categorical_column_with_vocabulary_file sequence_categorical_column_with_vocabulary_list sequence_numeric_column",
     f"{HERE}.building": "input_layer linear_model make_parse_example_spec",
 }
-MISSING = (
-    "sequence_categorical_column_with_hash_bucket sequence_categorical_column_with_identity sequence_categorical_column_with_vocabulary_file "
-    "sequence_categorical_column_with_vocabulary_list sequence_numeric_column"
-)
-publish(__name__, TABLE, missing=MISSING)
+publish(__name__, TABLE)

@@ -12,20 +12,21 @@ from typing import Any
 
 from penstock.checkpoint.checkpoint_state import latest_checkpoint
 from penstock.checkpoint.contents import list_variables, load_variable
-from penstock.estimator.evaluating import StopAfterNEvalsHook, evaluate_once, metric_ops, write_results
+from penstock.estimator.evaluating import Evaluation, metric_ops, prepare, run_evaluation
 from penstock.estimator.exporting import export_all
 from penstock.estimator.input_results import call_with, features_alone, features_and_labels
 from penstock.estimator.mode_keys import ModeKeys
 from penstock.estimator.run_config import RunConfig, default_session_config
 from penstock.estimator.spec import EstimatorSpec
 from penstock.estimator.training_loop import device_setter, train_spec
-from penstock.estimator.warm_start_settings import apply_settings, as_settings
+from penstock.estimator.warm_start_settings import WarmStartSettings, apply_settings, as_settings
 from penstock.graph.graph import Graph
 from penstock.graph.keys import GraphKeys
 from penstock.graph.seeds import set_random_seed
 from penstock.platform import logging
 from penstock.platform.inspection import fn_args, has_kwargs
 from penstock.train.basic_hooks import StopAtStepHook
+from penstock.train.evaluation import StopAfterNEvalsHook
 from penstock.train.file_hooks import CheckpointSaverListener
 from penstock.train.global_step import create_global_step, get_global_step, global_step_read
 from penstock.train.monitored_session import MonitoredSession
@@ -76,6 +77,11 @@ class Estimator:
             return self._call_model_fn(features, labels, mode, config)
         return public_model_fn
 
+    @property
+    def warm_start_settings(self) -> WarmStartSettings | None:
+        """From which checkpoint it takes its first values."""
+        return self._warm_start_settings
+
     def get_variable_value(self, name: str) -> Any:
         """The value of a variable in the latest checkpoint."""
         self._check_checkpoint()
@@ -109,21 +115,23 @@ class Estimator:
             raise ValueError(f"Must specify steps > 0, given: {steps}")
         if max_steps is not None and max_steps <= 0:
             raise ValueError(f"Must specify max_steps > 0, given: {max_steps}")
-        if max_steps is not None and self._step_in_checkpoint() >= max_steps:
+        if max_steps is not None and self.step_in_checkpoint() >= max_steps:
             logging.info("Skipping training since max_steps has already saved.")
             return self
         all_hooks = _checked_hooks(hooks)
         listeners = _checked_listeners(saving_listeners)
         if steps is not None or max_steps is not None:
             all_hooks.append(StopAtStepHook(steps, max_steps))
-        loss = self._train_model(input_fn, all_hooks, listeners)
+        loss = self._train_model(input_fn, all_hooks, listeners, steps, max_steps)
         logging.info("Loss for final step: %s.", loss)
         return self
 
-    def _step_in_checkpoint(self) -> int:
+    def step_in_checkpoint(self) -> int:
+        """The global step of the latest checkpoint; 0 without one."""
         return int(load_variable(self._model_dir, GraphKeys.GLOBAL_STEP)) if self.latest_checkpoint() else 0
 
-    def _train_model(self, input_fn: Callable[..., Any], hooks: list[SessionRunHook], listeners: list[CheckpointSaverListener]) -> Any:
+    def _train_model(self, input_fn: Callable[..., Any], hooks: list[SessionRunHook], listeners: list[CheckpointSaverListener], steps: int | None,
+                     max_steps: int | None) -> Any:
         with Graph().as_default() as graph, graph.device(self._device_fn):
             set_random_seed(self._config.tf_random_seed)
             create_global_step(graph)
@@ -131,30 +139,31 @@ class Estimator:
             features, labels, input_hooks = features_and_labels(input_fn, ModeKeys.TRAIN, self.params, self.config)
             spec = self._call_model_fn(features, labels, ModeKeys.TRAIN, self.config)
             apply_settings(self._warm_start_settings)
-            return train_spec(spec, self._config, self._model_dir, self._session_config, [*input_hooks, *hooks], listeners)
+            return train_spec(spec, self._config, self._model_dir, self._session_config, [*input_hooks, *hooks], listeners,
+                              steps, max_steps)
 
     # --- evaluation and predictions ----------------------------------------------------------------------------------
 
     def evaluate(self, input_fn: Callable[..., Any], steps: int | None = None, hooks: Iterable[SessionRunHook] | None = None,
                  checkpoint_path: str | None = None, name: str | None = None) -> dict[str, Any]:
         """The metrics over ``steps`` batches, or the whole input; with the loss and the global step. Also written to an event file."""
-        if steps is not None and steps <= 0:
-            raise ValueError(f"Must specify steps > 0, given: {steps}")
-        all_hooks = [*_checked_hooks(hooks), *([] if steps is None else [StopAfterNEvalsHook(steps)])]
+        all_hooks = evaluation_hooks(hooks, steps)
         path = self._checkpoint_or_initialization(checkpoint_path, "evaluate")
         with Graph().as_default() as graph, graph.device(self._device_fn):
-            set_random_seed(self._config.tf_random_seed)
-            create_global_step(graph)
-            features, labels, input_hooks = features_and_labels(input_fn, ModeKeys.EVAL, self.params, self.config)
-            spec = self._call_model_fn(features, labels, ModeKeys.EVAL, self.config)
-            values, update_op = metric_ops(spec.eval_metric_ops, spec.loss)
-            values[GraphKeys.GLOBAL_STEP] = get_global_step(graph)
-            if not path:
-                apply_settings(self._warm_start_settings)
-            results = evaluate_once(path, update_op, values, [*input_hooks, *all_hooks, *spec.evaluation_hooks], spec.scaffold,
-                                    self._config.evaluation_master, self._session_config)
-        write_results(self.eval_dir(name), results, path)
-        return results
+            evaluation = self.build_evaluation(input_fn, all_hooks, path)
+            return run_evaluation(evaluation, path, self.eval_dir(name), self._config.evaluation_master, self._session_config)
+
+    def build_evaluation(self, input_fn: Callable[..., Any], hooks: list[SessionRunHook], path: str | None) -> Evaluation:
+        """Builds an evaluation in the default graph; one without the ``path`` of a checkpoint may be warm-started."""
+        set_random_seed(self._config.tf_random_seed)
+        create_global_step()
+        features, labels, input_hooks = features_and_labels(input_fn, ModeKeys.EVAL, self.params, self.config)
+        spec = self._call_model_fn(features, labels, ModeKeys.EVAL, self.config)
+        values, update_op = metric_ops(spec.eval_metric_ops, spec.loss)
+        values[GraphKeys.GLOBAL_STEP] = get_global_step()
+        if not path:
+            apply_settings(self._warm_start_settings)
+        return prepare(spec.scaffold, update_op, values, [*input_hooks, *hooks, *spec.evaluation_hooks])
 
     def predict(self, input_fn: Callable[..., Any], predict_keys: Any = None, hooks: Iterable[SessionRunHook] | None = None,
                 checkpoint_path: str | None = None, yield_single_examples: bool = True) -> Iterator[Any]:
@@ -251,6 +260,13 @@ def _check_model_fn(model_fn: Callable[..., Any], params: Any) -> None:
         logging.warning("Estimator's model_fn (%s) includes params argument, but params are not passed to Estimator.", model_fn)
     if names - _MODEL_FN_ARGUMENTS and not has_kwargs(model_fn):
         raise ValueError(f"model_fn ({model_fn}) has following not expected args: {sorted(names - _MODEL_FN_ARGUMENTS)}")
+
+
+def evaluation_hooks(hooks: Iterable[Any] | None, steps: int | None) -> list[SessionRunHook]:
+    """The hooks of an evaluation of so many batches; None: of all."""
+    if steps is not None and steps <= 0:
+        raise ValueError(f"Must specify steps > 0, given: {steps}")
+    return [*_checked_hooks(hooks), *([] if steps is None else [StopAfterNEvalsHook(steps)])]
 
 
 def _checked_hooks(hooks: Iterable[Any] | None) -> list[SessionRunHook]:

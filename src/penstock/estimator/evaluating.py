@@ -1,65 +1,33 @@
-"""One evaluation: a checkpoint is restored, the updates of the metrics run over the input, then their values are read."""
+"""One evaluation: its graph is built, a checkpoint is restored, the metrics are updated over the input, then their values are read and written."""
 from __future__ import annotations
 
-import math
 import os
-import time
-from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from tensorboard.compat.proto.summary_pb2 import Summary
 
+from penstock.estimator.progress import show_evaluation
 from penstock.graph import dtypes
-from penstock.graph.graph import default_graph
 from penstock.graph.keys import GraphKeys
-from penstock.graph.scopes import control_dependencies
 from penstock.graph.tensor_proto import make_tensor_proto
 from penstock.layers.metrics import streaming
 from penstock.ops.flow.misc import group
 from penstock.platform import logging
 from penstock.summary.file_writer import FileWriterCache
 from penstock.train.basic_hooks import FinalOpsHook
-from penstock.train.monitored_session import MonitoredSession
-from penstock.train.scaffold import ChiefSessionCreator, Scaffold
-from penstock.train.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
-from penstock.variables.initializers import Zeros
-from penstock.variables.scope import get_variable, variable_scope
+from penstock.train.evaluation import count_batches, run_batches
+from penstock.train.scaffold import Scaffold
+from penstock.train.session_run_hook import SessionRunHook
 
 
-def eval_step_variable() -> Any:
-    """The local variable that counts the batches of an evaluation."""
-    graph = default_graph()
-    steps = graph.get_collection(GraphKeys.EVAL_STEP)
-    if len(steps) > 1:
-        raise ValueError("Multiple tensors added to tf.GraphKeys.EVAL_STEP")
-    if steps:
-        return steps[0]
-    with variable_scope("", reuse=False):
-        return get_variable("eval_step", [], dtypes.int64, Zeros(), trainable=False, collections=[GraphKeys.LOCAL_VARIABLES, GraphKeys.EVAL_STEP])
+class Evaluation(NamedTuple):
+    """What an evaluation runs for each batch, and the values of its metrics by name."""
 
-
-class StopAfterNEvalsHook(SessionRunHook):
-    """Counts batches, logs how many there were, and stops after ``num_evals`` of them (None: at the end of the input)."""
-
-    def __init__(self, num_evals: int | None) -> None:
-        self._num_evals = num_evals
-        self._every = 1 if num_evals is None or num_evals < 20 else math.floor(num_evals / 10)
-        self.completed: Any = None  # a tensor, which the evaluation sets
-
-    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """Fetches the number of batches."""
-        return SessionRunArgs(self.completed)
-
-    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Stops after the last one."""
-        done = int(run_values.results)
-        if self._num_evals is None:
-            logging.info("Evaluation [%d]", done)
-        elif done % self._every == 0 or done == self._num_evals:
-            logging.info("Evaluation [%d/%d]", done, self._num_evals)
-        if self._num_evals is not None and done >= self._num_evals:
-            run_context.request_stop()
+    scaffold: Scaffold
+    eval_ops: Any
+    values: dict[str, Any]
+    hooks: list[SessionRunHook]
 
 
 def metric_ops(metrics: dict[str, Any], loss: Any) -> tuple[dict[str, Any], Any]:
@@ -72,28 +40,25 @@ def metric_ops(metrics: dict[str, Any], loss: Any) -> tuple[dict[str, Any], Any]
     return {name: value for name, (value, _) in metrics.items()}, group(*[metrics[name][1] for name in sorted(metrics)])
 
 
-def evaluate_once(checkpoint_path: str | None, update_op: Any, values: dict[str, Any], hooks: Iterable[SessionRunHook], scaffold: Scaffold,
-                  master: str = "", config: Any = None) -> dict[str, Any]:
-    """Runs ``update_op`` until a hook or the end of the input stops it; returns the ``values``."""
-    step = eval_step_variable()
+def prepare(scaffold: Scaffold, update_op: Any, values: dict[str, Any], hooks: list[SessionRunHook]) -> Evaluation:
+    """An evaluation that runs ``update_op`` on each batch. All that the graph needs for it is added here: it may be run several times."""
+    eval_ops = count_batches(update_op, hooks)
     if scaffold.local_init_op is not None:  # it was made before the variables of the evaluation
         scaffold = Scaffold(local_init_op=group(scaffold.local_init_op, Scaffold.default_local_init_op()), copy_from_scaffold=scaffold)
-    with control_dependencies([update_op]):
-        completed = step.assign_add(1, use_locking=True)
-    for hook in hooks:
-        if isinstance(hook, StopAfterNEvalsHook):
-            hook.completed = completed
-    final = FinalOpsHook(values)
-    logging.info("Starting evaluation at %s", time.strftime("%Y-%m-%dT%H:%M:%SZ", time.localtime()))
-    creator = ChiefSessionCreator(scaffold, master, config, checkpoint_filename_with_path=checkpoint_path)
-    with MonitoredSession(creator, [*hooks, final]) as session:
-        while not session.should_stop():
-            session.run([update_op, completed])
-    logging.info("Finished evaluation at %s", time.strftime("%Y-%m-%d-%H:%M:%S", time.localtime()))
-    return dict(final.final_ops_values)
+    return Evaluation(scaffold, eval_ops, values, hooks)
 
 
-def write_results(folder: str, results: dict[str, Any], checkpoint_path: str | None) -> None:
+def run_evaluation(evaluation: Evaluation, checkpoint_path: str | None, folder: str, master: str = "", config: Any = None) -> dict[str, Any]:
+    """Updates the metrics until a hook or the end of the input stops it; returns their values, and writes them to the event file of ``folder``."""
+    final = FinalOpsHook(evaluation.values)
+    run_batches(checkpoint_path, master, evaluation.scaffold, evaluation.eval_ops, None, [*evaluation.hooks, final], config)
+    results = dict(final.final_ops_values)
+    show_evaluation(results)
+    _write_results(folder, results, checkpoint_path)
+    return results
+
+
+def _write_results(folder: str, results: dict[str, Any], checkpoint_path: str | None) -> None:
     """Logs the results and adds them to the event file of ``folder``, with the checkpoint that they belong to."""
     step = int(results[GraphKeys.GLOBAL_STEP])
     logging.info("Saving dict for global step %d: %s", step, ", ".join(f"{name} = {results[name]}" for name in sorted(results)))

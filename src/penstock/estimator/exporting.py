@@ -90,6 +90,19 @@ def _restore(saver: Saver, session: Session, path: str, mode: str) -> None:
                          f"{error}") from error
 
 
+def export_saved_model_for_mode(estimator: Any, export_dir_base: str, input_receiver_fn: Callable[[], Any],
+                                assets_extra: dict[str, str] | None = None, as_text: bool = False, checkpoint_path: str | None = None,
+                                mode: str = ModeKeys.PREDICT) -> bytes:
+    """``tf.contrib.estimator.export_saved_model_for_mode``: ``estimator.export_saved_model`` for a mode."""
+    return estimator.export_saved_model(export_dir_base, input_receiver_fn, assets_extra, as_text, checkpoint_path, mode)
+
+
+def export_all_saved_models(estimator: Any, export_dir_base: str, input_receiver_fn_map: dict[str, Callable[[], Any]],
+                            assets_extra: dict[str, str] | None = None, as_text: bool = False, checkpoint_path: str | None = None) -> bytes:
+    """``tf.contrib.estimator.export_all_saved_models``: ``estimator.experimental_export_all_saved_models``."""
+    return estimator.experimental_export_all_saved_models(export_dir_base, input_receiver_fn_map, assets_extra, as_text, checkpoint_path)
+
+
 def timestamped_folder(base: str) -> str:
     """The path of a folder below ``base`` that is not there yet, named by the seconds since 1970."""
     for _ in range(_ATTEMPTS):

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from penstock.estimator.progress import progress_hooks
 from penstock.estimator.run_config import RunConfig
 from penstock.estimator.spec import EstimatorSpec
 from penstock.estimator.tasks import TaskType
@@ -32,8 +33,11 @@ def device_setter(config: RunConfig) -> Any:
 
 
 def train_spec(spec: EstimatorSpec, config: RunConfig, model_dir: str, session_config: Any, hooks: Iterable[SessionRunHook],
-               listeners: Iterable[CheckpointSaverListener]) -> Any:
-    """Trains until a hook or the end of the input stops it; returns the last loss, None without a step."""
+               listeners: Iterable[CheckpointSaverListener], steps: int | None = None, max_steps: int | None = None) -> Any:
+    """Trains until a hook or the end of the input stops it; returns the last loss, None without a step.
+
+    ``steps`` and ``max_steps`` are for the progress that is shown; hooks do the stopping.
+    """
     if not any(each.op.name == "loss" for each in get_collection(GraphKeys.SUMMARIES)):
         summary.scalar("loss", spec.loss)
     add_to_collection(GraphKeys.LOSSES, spec.loss)
@@ -48,8 +52,8 @@ def train_spec(spec: EstimatorSpec, config: RunConfig, model_dir: str, session_c
     chief_hooks = _saver_hooks(spec, config, model_dir, worker_hooks, listeners)
     summary_steps, log_steps, extra = _summaries(config, spec, model_dir)
     loss, any_step_done = None, False
-    with MonitoredTrainingSession(
-            master=config.master, is_chief=config.is_chief, checkpoint_dir=model_dir, scaffold=spec.scaffold, hooks=[*worker_hooks, *extra],
+    with progress_hooks(spec.loss, steps, max_steps) as shown, MonitoredTrainingSession(
+            master=config.master, is_chief=config.is_chief, checkpoint_dir=model_dir, scaffold=spec.scaffold, hooks=[*worker_hooks, *extra, *shown],
             chief_only_hooks=[*chief_hooks, *spec.training_chief_hooks], save_checkpoint_secs=0, save_summaries_steps=summary_steps,
             config=session_config, max_wait_secs=config.session_creation_timeout_secs, log_step_count_steps=log_steps) as session:
         while not session.should_stop():
@@ -91,5 +95,3 @@ def _summaries(config: RunConfig, spec: EstimatorSpec, model_dir: str) -> tuple[
         if config.log_step_count_steps:
             hooks.append(StepCounterHook(every_n_steps=config.log_step_count_steps, output_dir=model_dir))
     return 0, None, hooks
-
-

@@ -7,7 +7,8 @@ TABLE: dict[str, str] = {
     "penstock.contrib.training.hparams": "HParams parse_values",
     "penstock.contrib.training.training": "add_gradients_summaries clip_gradient_norms clip_gradient_norms_fn create_train_op multiply_gradients "
                                           "train",
-    "penstock.contrib.training.evaluation": "StopAfterNEvalsHook SummaryAtEndHook evaluate_once evaluate_repeatedly get_or_create_eval_step",
+    "penstock.contrib.training.evaluation": "SummaryAtEndHook evaluate_repeatedly",
+    "penstock.train.evaluation": "StopAfterNEvalsHook evaluate_once get_or_create_eval_step",
     "penstock.contrib.training.buckets": "bucket bucket_by_sequence_length",
     "penstock.contrib.training.resampling": "rejection_sample resample_at_rate stratified_sample weighted_resample",
     "penstock.checkpoint.new_checkpoints": "checkpoints_iterator wait_for_new_checkpoint",

@@ -13,10 +13,16 @@ TABLE: dict[str, str] = {
     f"{HERE}.train_eval_specs": "TrainSpec EvalSpec",
     f"{HERE}.train_and_evaluate": "train_and_evaluate",
     f"{HERE}.exporters": "Exporter FinalExporter LatestExporter BestExporter",
-    f"{HERE}.canned.linear": "LinearClassifier LinearRegressor",
-    f"{HERE}.canned.dnn": "DNNClassifier DNNRegressor",
-    f"{HERE}.canned.combined": "DNNLinearCombinedClassifier DNNLinearCombinedRegressor",
-    f"{HERE}.canned.baseline": "BaselineClassifier BaselineRegressor",
+    f"{HERE}.canned.linear": "LinearClassifier LinearEstimator LinearRegressor",
+    f"{HERE}.canned.dnn": "DNNClassifier DNNEstimator DNNRegressor",
+    f"{HERE}.canned.combined": "DNNLinearCombinedClassifier DNNLinearCombinedEstimator DNNLinearCombinedRegressor",
+    f"{HERE}.canned.baseline": "BaselineClassifier BaselineEstimator BaselineRegressor",
+    f"{HERE}.heads.base": "Head",
+    f"{HERE}.heads.classes": "BinaryClassHead MultiClassHead MultiLabelHead",
+    f"{HERE}.heads.regression": "LogisticRegressionHead PoissonRegressionHead RegressionHead",
+    f"{HERE}.heads.multi": "MultiHead",
+    f"{HERE}.extenders": "add_metrics",
+    f"{HERE}.parse_specs": "classifier_parse_example_spec regressor_parse_example_spec",
     "penstock.train.warm_start": "VocabInfo",
     "penstock.train.session_run_hook": "SessionRunHook SessionRunArgs SessionRunContext SessionRunValues",
     "penstock.train.hook_timers": "SecondOrStepTimer",
@@ -25,10 +31,6 @@ TABLE: dict[str, str] = {
     "penstock.train.file_hooks": "CheckpointSaverHook CheckpointSaverListener SummarySaverHook StepCounterHook",
     "penstock.debug.profiler_hook": "ProfilerHook",
 }
-SUBMODULES = "export inputs"
-MISSING = (
-    "BaselineEstimator BinaryClassHead BoostedTreesClassifier BoostedTreesEstimator BoostedTreesRegressor DNNEstimator DNNLinearCombinedEstimator "
-    "Head LinearEstimator LogisticRegressionHead MultiClassHead MultiHead MultiLabelHead PoissonRegressionHead RegressionHead add_metrics "
-    "classifier_parse_example_spec experimental regressor_parse_example_spec tpu"
-)
+SUBMODULES = "experimental export inputs"
+MISSING = "BoostedTreesClassifier BoostedTreesEstimator BoostedTreesRegressor tpu"
 publish(__name__, TABLE, SUBMODULES, MISSING)

@@ -4,8 +4,9 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.checkpoint.new_checkpoints import checkpoints_iterator, wait_for_new_checkpoint
-from penstock.contrib.training import evaluation
+from penstock.contrib.training.evaluation import SummaryAtEndHook, evaluate_repeatedly
 from penstock.summary import summary
+from penstock.train import evaluation
 from penstock.train.saver import Saver
 from penstock.train.scaffold import Scaffold
 
@@ -19,7 +20,7 @@ def _hooks(num_evals: int, logdir: str | None, summary_op: Any, summary_op_feed_
         summary_op = summary.merge_all()
     made: list[Any] = [evaluation.StopAfterNEvalsHook(num_evals)]
     if summary_op is not None:
-        made.append(evaluation.SummaryAtEndHook(log_dir=logdir, summary_op=summary_op, feed_dict=summary_op_feed_dict))
+        made.append(SummaryAtEndHook(log_dir=logdir, summary_op=summary_op, feed_dict=summary_op_feed_dict))
     return [*made, *(hooks or [])]
 
 
@@ -44,7 +45,7 @@ def evaluation_loop(master: str, checkpoint_dir: str, logdir: str | None, num_ev
                     variables_to_restore: Any = None, eval_interval_secs: float = 60, max_number_of_evaluations: int | None = None,
                     session_config: Any = None, timeout: float | None = None, timeout_fn: Any = None, hooks: Any = None) -> Any:
     """The same for each new checkpoint in a folder, until enough are done or none comes in time."""
-    return evaluation.evaluate_repeatedly(
+    return evaluate_repeatedly(
         checkpoint_dir, master=master,
         scaffold=_scaffold(variables_to_restore, init_op=initial_op, init_feed_dict=initial_op_feed_dict, init_fn=init_fn),
         eval_ops=eval_op, feed_dict=eval_op_feed_dict, final_ops=final_op, final_ops_feed_dict=final_op_feed_dict,

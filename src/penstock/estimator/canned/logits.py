@@ -5,8 +5,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from penstock.estimator.columns.building import input_layer, linear_model
+from penstock.estimator.input_results import call_with
 from penstock.estimator.mode_keys import ModeKeys
 from penstock.graph.convert import to_tensor
+from penstock.graph.node import Tensor
 from penstock.layers.scoped_layers import batch_normalization, dense, dropout
 from penstock.ops.array.fill import ones
 from penstock.ops.array.pack import concat
@@ -78,3 +80,26 @@ def baseline_logits(features: Any, units: int) -> Any:
     with variable_scope("baseline"):
         bias = get_variable("bias", shape=[units], initializer=Zeros())
         return multiply(bias, ones([shape(values[0])[0], units]))
+
+
+def dnn_logit_fn_builder(units: int, hidden_units: Sequence[int], feature_columns: Any, activation_fn: Callable[..., Any], dropout: Any,
+                         input_layer_partitioner: Any, batch_norm: bool) -> Callable[..., Any]:
+    """``tf.contrib.estimator.dnn_logit_fn_builder``: a function from features and a mode to the logits of a network."""
+    if not isinstance(units, int):
+        raise ValueError(f"units must be an int.  Given type: {type(units)}")
+    return lambda features, mode: dnn_logits(features, mode, units, hidden_units, feature_columns, activation_fn, dropout, batch_norm,
+                                             input_layer_partitioner)
+
+
+def linear_logit_fn_builder(units: int, feature_columns: Any, sparse_combiner: str = "sum") -> Callable[..., Any]:
+    """``tf.contrib.estimator.linear_logit_fn_builder``: a function from features to the logits of a linear model."""
+    return lambda features: linear_logits(features, units, feature_columns, sparse_combiner)
+
+
+def call_logit_fn(logit_fn: Callable[..., Any], features: Any, mode: str, params: Any, config: Any) -> Any:
+    """``tf.contrib.estimator.call_logit_fn``: the logits that a function gives, which is called with those of the arguments that it names."""
+    logits = call_with(logit_fn, features=features, mode=mode, params=params, config=config)
+    tensors = logits.values() if isinstance(logits, dict) else [logits]
+    if not all(isinstance(tensor, Tensor) for tensor in tensors) or (isinstance(logits, dict) and not all(isinstance(key, str) for key in logits)):
+        raise ValueError(f"logit_fn should return a Tensor or a dictionary mapping strings to Tensors.  logit_fn returned: {logits}")
+    return logits

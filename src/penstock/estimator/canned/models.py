@@ -4,9 +4,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from penstock.estimator.canned.head import CannedHead
 from penstock.estimator.canned.logits import baseline_logits, check_features, dnn_logits, linear_logits, network_partitioner, table_partitioner
 from penstock.estimator.canned.optimizers import optimizer_instance
+from penstock.estimator.heads.base import Head
 from penstock.estimator.spec import ModelFn
 from penstock.graph.keys import GraphKeys
 from penstock.graph.scopes import control_dependencies, get_collection
@@ -22,17 +22,17 @@ def _minimize(optimizer: Any, learning_rate: float) -> Any:
     return lambda loss: optimizer_instance(optimizer, learning_rate).minimize(loss, global_step=get_global_step())
 
 
-def linear_model_fn(head: CannedHead, columns: Any, optimizer: Any, partitioner: Any, combiner: str) -> ModelFn:
+def linear_model_fn(head: Head, columns: Any, optimizer: Any, partitioner: Any, combiner: str) -> ModelFn:
     """A linear model."""
     def model_fn(features: Any, labels: Any, mode: str, config: Any) -> Any:
         check_features(features)
         with variable_scope("linear", values=tuple(features.values()), partitioner=table_partitioner(partitioner, config)):
             logits = linear_logits(features, head.logits_dimension, columns, combiner)
-            return head.spec(features, mode, logits, labels, _minimize(optimizer, min(0.2, 1 / math.sqrt(len(columns)))))
+            return head.create_estimator_spec(features, mode, logits, labels, train_op_fn=_minimize(optimizer, min(0.2, 1 / math.sqrt(len(columns)))))
     return model_fn
 
 
-def dnn_model_fn(head: CannedHead, hidden_units: Any, columns: Any, optimizer: Any, activation: Any, dropout: Any, partitioner: Any,
+def dnn_model_fn(head: Head, hidden_units: Any, columns: Any, optimizer: Any, activation: Any, dropout: Any, partitioner: Any,
                  batch_norm: bool) -> ModelFn:
     """A network."""
     def model_fn(features: Any, labels: Any, mode: str, config: Any) -> Any:
@@ -40,18 +40,19 @@ def dnn_model_fn(head: CannedHead, hidden_units: Any, columns: Any, optimizer: A
         with variable_scope("dnn", values=tuple(features.values()), partitioner=network_partitioner(config)):
             logits = dnn_logits(features, mode, head.logits_dimension, hidden_units, columns, activation, dropout, batch_norm,
                                 table_partitioner(partitioner, config))
-            return head.spec(features, mode, logits, labels, _minimize(optimizer, 0.05))
+            return head.create_estimator_spec(features, mode, logits, labels, train_op_fn=_minimize(optimizer, 0.05))
     return model_fn
 
 
-def baseline_model_fn(head: CannedHead, optimizer: Any) -> ModelFn:
+def baseline_model_fn(head: Head, optimizer: Any) -> ModelFn:
     """A bias."""
     def model_fn(features: Any, labels: Any, mode: str, config: Any) -> Any:
-        return head.spec(features, mode, baseline_logits(features, head.logits_dimension), labels, _minimize(optimizer, 0.3))
+        logits = baseline_logits(features, head.logits_dimension)
+        return head.create_estimator_spec(features, mode, logits, labels, train_op_fn=_minimize(optimizer, 0.3))
     return model_fn
 
 
-def combined_model_fn(head: CannedHead, linear_columns: Any, linear_optimizer: Any, dnn_columns: Any, dnn_optimizer: Any, hidden_units: Any,
+def combined_model_fn(head: Head, linear_columns: Any, linear_optimizer: Any, dnn_columns: Any, dnn_optimizer: Any, hidden_units: Any,
                       activation: Any, dropout: Any, partitioner: Any, batch_norm: bool, combiner: str) -> ModelFn:
     """A network and a linear model, whose logits are added. Each part has an optimizer for its own variables."""
     linear_columns, dnn_columns = tuple(linear_columns or ()), tuple(dnn_columns or ())
@@ -80,5 +81,5 @@ def combined_model_fn(head: CannedHead, linear_columns: Any, linear_optimizer: A
             with control_dependencies([group(*steps)]):
                 return assign_add(get_global_step(), 1).op
         total = parts[0][0] if len(parts) == 1 else parts[0][0] + parts[1][0]
-        return head.spec(features, mode, total, labels, train_op_fn)
+        return head.create_estimator_spec(features, mode, total, labels, train_op_fn=train_op_fn)
     return model_fn

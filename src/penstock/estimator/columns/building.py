@@ -6,9 +6,11 @@ from typing import Any
 
 from penstock.estimator.columns.base import CategoricalColumn, DenseColumn, FeatureCache, FeatureColumn
 from penstock.graph.keys import GraphKeys
-from penstock.graph.scopes import get_collection
+from penstock.graph.scopes import control_dependencies, get_collection
 from penstock.ops.array.pack import concat
 from penstock.ops.array.shape_ops import reshape, shape
+from penstock.ops.constant import identity
+from penstock.ops.flow.checks import assert_equal
 from penstock.ops.linalg.matmul import matmul
 from penstock.ops.math.add_n import add_n
 from penstock.ops.nn.bias import bias_add
@@ -64,6 +66,29 @@ def linear_model(features: dict[str, Any], feature_columns: Any, units: int = 1,
         bias = get_variable("bias_weights", [units], initializer=Zeros(), trainable=trainable, collections=collections)
         variables["bias"] = _listed(bias)
         return bias_add(add_n(sums, name="weighted_sum_no_bias"), bias, name="weighted_sum")
+
+
+def sequence_input_layer(features: dict[str, Any], feature_columns: Any, weight_collections: Any = None, trainable: bool = True) -> tuple[Any, Any]:
+    """``tf.contrib.feature_column.sequence_input_layer``: ([batch, steps, numbers], [batch] lengths) of columns of sequences."""
+    columns = sorted_columns(feature_columns)
+    for column in columns:
+        if not hasattr(column, "get_sequence_dense_tensor"):
+            raise ValueError("All feature_columns must be of type _SequenceDenseColumn. You can wrap a sequence_categorical_column with an "
+                             f"embedding_column or indicator_column. Given (type {type(column)}): {column}")
+    outputs, lengths = [], []
+    with variable_scope(None, default_name="sequence_input_layer", values=list(features.values())):
+        cache = FeatureCache(features)
+        for column in columns:
+            with variable_scope(None, default_name=column.var_scope_name):
+                dense, length = column.get_sequence_dense_tensor(cache, weight_collections=weight_collections, trainable=trainable)
+                extents = shape(dense)
+                outputs.append(reshape(dense, [extents[0], extents[1], column.variable_shape.num_elements()]))
+                lengths.append(length)
+        _check_batch_sizes(outputs, columns)
+        checks = [assert_equal(lengths[0], length, message=f"the sequences of the columns {columns[0].name!r} and {column.name!r} differ in length")
+                  for length, column in zip(lengths[1:], columns[1:])]
+        with control_dependencies(checks):
+            return concat(outputs, -1), identity(lengths[0])
 
 
 def make_parse_example_spec(feature_columns: Iterable[FeatureColumn]) -> dict[str, Any]:

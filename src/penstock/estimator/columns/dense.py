@@ -6,6 +6,7 @@ from collections import namedtuple
 from typing import Any
 
 from penstock.estimator.columns.base import CategoricalColumn, DenseColumn, FeatureCache, IdsAndWeights
+from penstock.estimator.columns.sequence import Sequence, SequenceCategoricalColumn, sequence_lengths
 from penstock.graph import dtypes
 from penstock.graph.scopes import add_to_collection, get_collection, name_scope
 from penstock.graph.shape import TensorShape, as_shape
@@ -25,6 +26,32 @@ class _OfCategorical(DenseColumn):
 
     categorical_column: Any
     suffix: str
+    maker: str
+
+    def _check_sequence(self, wanted: bool) -> None:
+        """ValueError for ids of sequences in a layer that knows none, and the reverse."""
+        if isinstance(self.categorical_column, SequenceCategoricalColumn) == wanted:
+            return
+        how = ("must be of type _SequenceCategoricalColumn to use sequence_input_layer. Suggested fix: Use one of "
+               "sequence_categorical_column_with_*.") if wanted else (
+            "must not be of type _SequenceCategoricalColumn. Suggested fix A: If you wish to use input_layer, use a non-sequence "
+            "categorical_column_with_*. Suggested fix B: If you wish to create sequence input, use sequence_input_layer instead of input_layer.")
+        raise ValueError(f"In {self.maker}: {self.name}. categorical_column {how} Given (type {type(self.categorical_column)}): "
+                         f"{self.categorical_column}")
+
+    def get_sequence_dense_tensor(self, cache: FeatureCache, weight_collections: Any = None, trainable: bool = True) -> Sequence:
+        """Its numbers for a batch of sequences: [batch, steps, ...], and their lengths."""
+        self._check_sequence(True)
+        dense = self._numbers(cache, weight_collections, trainable)
+        return Sequence(dense, sequence_lengths(self.categorical_column.get_sparse_tensors(cache).id_tensor))
+
+    def get_dense_tensor(self, cache: FeatureCache, weight_collections: Any = None, trainable: bool = True) -> Any:
+        """Its numbers for a batch: [batch, ...]."""
+        self._check_sequence(False)
+        return self._numbers(cache, weight_collections, trainable)
+
+    def _numbers(self, cache: FeatureCache, weight_collections: Any, trainable: bool) -> Any:
+        raise NotImplementedError(f"{type(self).__name__}._numbers")
 
     @property
     def name(self) -> str:
@@ -40,7 +67,7 @@ class _OfCategorical(DenseColumn):
 class IndicatorColumn(_OfCategorical, namedtuple("IndicatorColumn", ["categorical_column"])):
     """What ``indicator_column`` returns."""
 
-    suffix = "indicator"
+    suffix, maker = "indicator", "indicator_column"
 
     @property
     def variable_shape(self) -> TensorShape:
@@ -58,8 +85,7 @@ class IndicatorColumn(_OfCategorical, namedtuple("IndicatorColumn", ["categorica
         dense = sparse_tensor_to_dense(ids, default_value=-1)
         return reduce_sum(one_hot(dense, number, 1.0, 0.0), axis=[-2])
 
-    def get_dense_tensor(self, cache: FeatureCache, weight_collections: Any = None, trainable: bool = True) -> Any:
-        """The counts."""
+    def _numbers(self, cache: FeatureCache, weight_collections: Any, trainable: bool) -> Any:
         return cache.get(self)
 
 
@@ -108,9 +134,9 @@ class EmbeddingColumn(_Embedding, namedtuple("EmbeddingColumn", [
         "categorical_column", "dimension", "combiner", "initializer", "ckpt_to_load_from", "tensor_name_in_ckpt", "max_norm", "trainable"])):
     """What ``embedding_column`` returns."""
 
-    suffix = "embedding"
+    suffix, maker = "embedding", "embedding_column"
 
-    def get_dense_tensor(self, cache: FeatureCache, weight_collections: Any = None, trainable: bool = True) -> Any:
+    def _numbers(self, cache: FeatureCache, weight_collections: Any, trainable: bool) -> Any:
         """The combined embeddings of an example's ids; zeros if it has none."""
         return self._look_up(self._new_table(weight_collections, trainable), cache)
 
@@ -120,14 +146,14 @@ class SharedEmbeddingColumn(_Embedding, namedtuple("SharedEmbeddingColumn", [
         "tensor_name_in_ckpt", "max_norm", "trainable"])):
     """One of those that ``shared_embedding_columns`` returns. The table is in a collection of the graph."""
 
-    suffix = "shared_embedding"
+    suffix, maker = "shared_embedding", "shared_embedding_columns"
 
     @property
     def var_scope_name(self) -> str:
         """The name of the shared table."""
         return self.shared_embedding_collection_name
 
-    def get_dense_tensor(self, cache: FeatureCache, weight_collections: Any = None, trainable: bool = True) -> Any:
+    def _numbers(self, cache: FeatureCache, weight_collections: Any, trainable: bool) -> Any:
         """The combined embeddings of an example's ids."""
         with name_scope(None, default_name=self.name):
             tables = get_collection(self.shared_embedding_collection_name)

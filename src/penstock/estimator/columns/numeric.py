@@ -56,13 +56,18 @@ def numeric_column(key: str, shape: Any = (1,), default_value: Any = None, dtype
                    normalizer_fn: Callable[[Any], Any] | None = None) -> NumericColumn:
     """``tf.feature_column.numeric_column``: real numbers, ``shape`` of them per example."""
     check_key(key)
-    extents = _checked_shape(shape, key)
-    dtype = dtypes.as_dtype(dtype)
+    extents, dtype = checked_number_column(shape, dtype, normalizer_fn, key)
+    return NumericColumn(key, extents, _checked_default(default_value, extents, dtype, key), dtype, normalizer_fn)
+
+
+def checked_number_column(shape: Any, dtype: Any, normalizer_fn: Any, key: str) -> tuple[tuple[int, ...], dtypes.DType]:
+    """(shape, type) of a column of numbers."""
+    extents, dtype = _checked_shape(shape, key), dtypes.as_dtype(dtype)
     if not (dtype.is_integer or dtype.is_floating):
         raise ValueError(f"dtype must be convertible to float. dtype: {dtype}, key: {key}")
     if normalizer_fn is not None and not callable(normalizer_fn):
         raise TypeError(f"normalizer_fn must be a callable. Given: {normalizer_fn}")
-    return NumericColumn(key, extents, _checked_default(default_value, extents, dtype, key), dtype, normalizer_fn)
+    return extents, dtype
 
 
 def _checked_shape(shape: Any, key: str) -> tuple[int, ...]:

@@ -1,0 +1,83 @@
+"""What people see on a terminal: a bar while a model trains, and a line for each evaluation. Where stderr is no terminal, the log lines suffice."""
+from __future__ import annotations
+
+import logging as standard_logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tqdm import tqdm
+
+from penstock.graph.keys import GraphKeys
+from penstock.platform import logging
+from penstock.train.global_step import global_step_read
+from penstock.train.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
+
+
+class _Bar(SessionRunHook):
+    """Draws the steps, the loss, steps per second and the time left."""
+
+    def __init__(self, loss: Any, steps: int | None, last_step: int | None) -> None:
+        self._loss, self._steps, self._last_step = loss, steps, last_step
+        self.bar: Any = None
+
+    def begin(self) -> None:
+        """Finds the global step."""
+        self._step = global_step_read("progress")
+
+    def after_create_session(self, session: Any, coord: Any) -> None:
+        """Starts at the step that was restored, which may be an earlier one than that of a lost session."""
+        step = int(session.run(self._step))
+        if self.bar is None:
+            last = self._last_step if self._steps is None else step + self._steps
+            self.bar = tqdm(desc="training", initial=step, total=last, unit=" steps", file=sys.stderr, dynamic_ncols=True, mininterval=0.2)
+        self.bar.n = step
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        """Fetches step and loss."""
+        return SessionRunArgs([self._step, self._loss])
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        """Moves on. The step that was fetched may be the one before the update."""
+        step, loss = run_values.results
+        self.bar.postfix = f"loss={float(loss):.4g}"
+        self.bar.update(int(step) - self.bar.n)
+
+    def end(self, session: Any) -> None:
+        """Draws the last step."""
+        self.bar.update(int(session.run(self._step)) - self.bar.n)
+
+
+@contextmanager
+def progress_hooks(loss: Any, steps: int | None, last_step: int | None) -> Iterator[list[SessionRunHook]]:
+    """The hook that draws, on a terminal; none elsewhere. Log lines and the bar do not disturb each other."""
+    if not sys.stderr.isatty():
+        yield []
+        return
+    hook = _Bar(loss, steps, last_step)
+
+    def clear(record: standard_logging.LogRecord) -> bool:
+        if hook.bar is not None:
+            hook.bar.clear()
+        return True
+    logger = logging.get_logger()
+    logger.addFilter(clear)
+    try:
+        yield [hook]
+    finally:
+        logger.removeFilter(clear)
+        if hook.bar is not None:
+            hook.bar.close()
+
+
+def show_evaluation(results: dict[str, Any]) -> None:
+    """A line with the metrics of an evaluation, on a terminal."""
+    if sys.stderr.isatty():
+        metrics = ", ".join(f"{name} {float(value):.4g}" for name, value in sorted(results.items())
+                            if name != GraphKeys.GLOBAL_STEP and _is_number(value))
+        tqdm.write(f"evaluation at step {int(results[GraphKeys.GLOBAL_STEP])}: {metrics}", file=sys.stderr)
+
+
+def _is_number(value: Any) -> bool:
+    return getattr(value, "ndim", 0) == 0 and not isinstance(value, (bytes, str))
