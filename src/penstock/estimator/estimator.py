@@ -22,6 +22,7 @@ from penstock.estimator.training_loop import device_setter, train_spec
 from penstock.estimator.warm_start_settings import WarmStartSettings, apply_settings, as_settings
 from penstock.graph.graph import Graph
 from penstock.graph.keys import GraphKeys
+from penstock.graph.scopes import device
 from penstock.graph.seeds import set_random_seed
 from penstock.platform import logging
 from penstock.platform.inspection import fn_args, has_kwargs
@@ -136,7 +137,7 @@ class Estimator:
             set_random_seed(self._config.tf_random_seed)
             create_global_step(graph)
             global_step_read("Estimator", graph)
-            features, labels, input_hooks = features_and_labels(input_fn, ModeKeys.TRAIN, self.params, self.config)
+            features, labels, input_hooks = features_and_labels(self.call_input_fn(input_fn, ModeKeys.TRAIN))
             spec = self._call_model_fn(features, labels, ModeKeys.TRAIN, self.config)
             apply_settings(self._warm_start_settings)
             return train_spec(spec, self._config, self._model_dir, self._session_config, [*input_hooks, *hooks], listeners,
@@ -157,7 +158,7 @@ class Estimator:
         """Builds an evaluation in the default graph; one without the ``path`` of a checkpoint may be warm-started."""
         set_random_seed(self._config.tf_random_seed)
         create_global_step()
-        features, labels, input_hooks = features_and_labels(input_fn, ModeKeys.EVAL, self.params, self.config)
+        features, labels, input_hooks = features_and_labels(self.call_input_fn(input_fn, ModeKeys.EVAL))
         spec = self._call_model_fn(features, labels, ModeKeys.EVAL, self.config)
         values, update_op = metric_ops(spec.eval_metric_ops, spec.loss)
         values[GraphKeys.GLOBAL_STEP] = get_global_step()
@@ -173,7 +174,7 @@ class Estimator:
         with Graph().as_default() as graph, graph.device(self._device_fn):
             set_random_seed(self._config.tf_random_seed)
             create_global_step(graph)
-            features, input_hooks = features_alone(input_fn, ModeKeys.PREDICT, self.params, self.config)
+            features, input_hooks = features_alone(self.call_input_fn(input_fn, ModeKeys.PREDICT))
             spec = self._call_model_fn(features, None, ModeKeys.PREDICT, self.config)
             if not path:
                 apply_settings(self._warm_start_settings)
@@ -215,8 +216,17 @@ class Estimator:
 
     # --- the model function ------------------------------------------------------------------------------------------
 
+    def params_for(self, mode: str) -> Any:
+        """What input and model functions get as ``params``."""
+        return self.params
+
+    def call_input_fn(self, input_fn: Callable[..., Any], mode: str) -> Any:
+        """What an input function returns. Its operations are on the CPU of this task."""
+        with device("/cpu:0"):
+            return call_with(input_fn, mode=mode, params=self.params_for(mode), config=self.config)
+
     def _call_model_fn(self, features: Any, labels: Any, mode: str, config: Any) -> EstimatorSpec:
-        available = {"mode": mode, "params": self.params, "config": config}
+        available = {"mode": mode, "params": self.params_for(mode), "config": config}
         if "labels" in fn_args(self._model_fn):
             available["labels"] = labels
         elif labels is not None:

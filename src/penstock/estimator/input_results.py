@@ -7,7 +7,6 @@ from typing import Any
 from penstock.data.dataset import Dataset
 from penstock.graph.graph import default_graph
 from penstock.graph.keys import GraphKeys
-from penstock.graph.scopes import device
 from penstock.platform import logging
 from penstock.platform.inspection import fn_args
 from penstock.train.session_run_hook import SessionRunHook
@@ -34,10 +33,8 @@ def call_with(function: Callable[..., Any], **available: Any) -> Any:
     return function(**{name: value for name, value in available.items() if name in names})
 
 
-def features_and_labels(input_fn: Callable[..., Any], mode: str, params: Any, config: Any) -> tuple[Any, Any, list[SessionRunHook]]:
-    """(features, labels or None, hooks) of an input function. Its operations are on the CPU of this task."""
-    with device("/cpu:0"):
-        result = call_with(input_fn, mode=mode, params=params, config=config)
+def features_and_labels(result: Any) -> tuple[Any, Any, list[SessionRunHook]]:
+    """(features, labels or None, hooks) of what an input function returned."""
     hooks: list[SessionRunHook] = []
     if isinstance(result, Dataset):
         iterator = result.make_initializable_iterator()
@@ -49,9 +46,9 @@ def features_and_labels(input_fn: Callable[..., Any], mode: str, params: Any, co
     return result, None, hooks
 
 
-def features_alone(input_fn: Callable[..., Any], mode: str, params: Any, config: Any) -> tuple[Any, list[SessionRunHook]]:
+def features_alone(result: Any) -> tuple[Any, list[SessionRunHook]]:
     """Features and hooks of an input function for predictions, whose labels nobody needs."""
-    features, _, hooks = features_and_labels(input_fn, mode, params, config)
+    features, _, hooks = features_and_labels(result)
     graph = default_graph()
     if not graph.get_collection(GraphKeys.QUEUE_RUNNERS) and not any("Iterator" in op.type for op in graph.get_operations()):
         logging.warning("Input graph does not use tf.data.Dataset or contain a QueueRunner. That means predict yields forever. This is probably a "

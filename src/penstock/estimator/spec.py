@@ -43,7 +43,7 @@ class EstimatorSpec(_Fields):
         predictions = _checked_predictions(predictions, mode)
         if mode == ModeKeys.PREDICT:
             export_outputs = checked_export_outputs(export_outputs, predictions)
-        hooks = [_checked_hooks(each) for each in (training_hooks, evaluation_hooks, prediction_hooks, training_chief_hooks)]
+        hooks = [checked_hooks(each) for each in (training_hooks, evaluation_hooks, prediction_hooks, training_chief_hooks)]
         metrics = _checked_metrics(eval_metric_ops)
         return super().__new__(cls, mode, predictions, loss, train_op, metrics, export_outputs, hooks[3], hooks[0], _checked_scaffold(scaffold),
                                hooks[1], hooks[2])
@@ -103,7 +103,8 @@ def _checked_predictions(predictions: Any, mode: str) -> Any:
     return {key: _in_default_graph(_checked_tensor(value, f"predictions[{key}]"), f"prediction values {key}") for key, value in predictions.items()}
 
 
-def _checked_hooks(hooks: Any) -> tuple[Any, ...]:
+def checked_hooks(hooks: Any) -> tuple[Any, ...]:
+    """Hooks that are some."""
     hooks = tuple(hooks or ())
     for hook in hooks:
         if not isinstance(hook, SessionRunHook):

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from penstock.estimator.exporters import Exporter
+from penstock.estimator.spec import checked_hooks
 from penstock.train.session_run_hook import SessionRunHook
 
 
@@ -22,7 +23,7 @@ class TrainSpec(_TrainFields):
         _check_input_fn(input_fn)
         if max_steps is not None and max_steps <= 0:
             raise ValueError(f"Must specify max_steps > 0, given: {max_steps}")
-        return super().__new__(cls, input_fn, max_steps, _checked_hooks(hooks))
+        return super().__new__(cls, input_fn, max_steps, checked_hooks(hooks))
 
 
 class _EvalFields(NamedTuple):
@@ -50,20 +51,12 @@ class EvalSpec(_EvalFields):
             raise ValueError(f"Must specify start_delay_secs >= 0, given: {start_delay_secs}")
         if throttle_secs < 0:
             raise ValueError(f"Must specify throttle_secs >= 0, given: {throttle_secs}")
-        return super().__new__(cls, input_fn, steps, name, _checked_hooks(hooks), _checked_exporters(exporters), start_delay_secs, throttle_secs)
+        return super().__new__(cls, input_fn, steps, name, checked_hooks(hooks), _checked_exporters(exporters), start_delay_secs, throttle_secs)
 
 
 def _check_input_fn(input_fn: Any) -> None:
     if not callable(input_fn):
         raise TypeError(f"`input_fn` must be callable, given: {input_fn}")
-
-
-def _checked_hooks(hooks: Any) -> tuple[SessionRunHook, ...]:
-    hooks = tuple(hooks or ())
-    for hook in hooks:
-        if not isinstance(hook, SessionRunHook):
-            raise TypeError(f"All hooks must be `SessionRunHook` instances, given: {hook}")
-    return hooks
 
 
 def _checked_exporters(exporters: Any) -> tuple[Exporter, ...]:

@@ -31,6 +31,6 @@ TABLE: dict[str, str] = {
     "penstock.train.file_hooks": "CheckpointSaverHook CheckpointSaverListener SummarySaverHook StepCounterHook",
     "penstock.debug.profiler_hook": "ProfilerHook",
 }
-SUBMODULES = "experimental export inputs"
-MISSING = "BoostedTreesClassifier BoostedTreesEstimator BoostedTreesRegressor tpu"
+SUBMODULES = "experimental export inputs tpu"
+MISSING = "BoostedTreesClassifier BoostedTreesEstimator BoostedTreesRegressor"
 publish(__name__, TABLE, SUBMODULES, MISSING)

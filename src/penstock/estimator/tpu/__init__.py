@@ -1,0 +1,1 @@
+"""``tf.contrib.tpu``: programs for TPUs, which run on the CPUs of the machine or cluster."""

@@ -1,0 +1,86 @@
+"""What programs for TPUs call beside the estimator: sums over shards, computations, loops, variables for bfloat16. There is one shard."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from penstock.graph import dtypes
+from penstock.layers.losses import Reduction
+from penstock.ops.array.cast import cast
+from penstock.ops.constant import constant, identity
+from penstock.ops.flow.control_flow import while_loop as graph_while_loop
+from penstock.ops.flow.misc import no_op
+from penstock.train.optimizer import Optimizer
+from penstock.train.optimizer_wrapper import OptimizerWrapper
+from penstock.variables.scope import variable_scope
+
+
+class CrossShardOptimizer(OptimizerWrapper):
+    """``tf.contrib.tpu.CrossShardOptimizer``: averages gradients over shards. Those of the one shard are applied as they are."""
+
+    def __init__(self, opt: Optimizer, reduction: str = Reduction.MEAN, name: str = "CrossShardOptimizer", group_assignment: Any = None) -> None:
+        if reduction not in (Reduction.SUM, Reduction.MEAN):
+            raise ValueError(f"Unsupported reduction: {reduction}.")
+        if not isinstance(opt, Optimizer):
+            raise TypeError(f"CrossShardOptimizer does not work with OptimizerV2, but with optimizers of tf.train. Given: {opt}")
+        super().__init__(opt, False, name)
+
+    def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> Any:
+        """Applies them."""
+        return self._opt.apply_gradients(grads_and_vars, global_step, name)
+
+
+def cross_replica_sum(x: Any, group_assignment: Any = None, name: str | None = None) -> Any:
+    """``tf.contrib.tpu.cross_replica_sum``: of the one shard."""
+    return identity(x, name=name)
+
+
+def initialize_system(embedding_config: Any = None, job: str | None = None) -> Any:
+    """``tf.contrib.tpu.initialize_system``: an empty topology."""
+    return constant(b"", name="ConfigureDistributedTPU")
+
+
+def shutdown_system(job: str | None = None) -> Any:
+    """``tf.contrib.tpu.shutdown_system``: nothing to do."""
+    return no_op(name="ShutdownDistributedTPU")
+
+
+def rewrite(computation: Callable[..., Any], inputs: Any = None, infeed_queue: Any = None, device_assignment: Any = None,
+            name: str | None = None) -> Any:
+    """``tf.contrib.tpu.rewrite``: the outputs of a computation, as a list, if it has any."""
+    outputs = computation(*(inputs or ()))
+    return outputs if outputs is None or isinstance(outputs, (list, tuple)) else [outputs]
+
+
+def batch_parallel(computation: Callable[..., Any], inputs: Any = None, num_shards: int = 1, infeed_queue: Any = None, device_assignment: Any = None,
+                   name: str | None = None) -> Any:
+    """``tf.contrib.tpu.batch_parallel``: a computation of the whole batch, in one shard."""
+    return rewrite(computation, inputs)
+
+
+def while_loop(condition: Callable[..., Any], body: Callable[..., Any], inputs: Any = None, infeed_queue: Any = None, name: Any = None) -> Any:
+    """``tf.contrib.tpu.while_loop``: a loop in the graph."""
+    return graph_while_loop(condition, body, list(inputs or ()), name=name)
+
+
+def repeat(n: int, body: Callable[..., Any], inputs: Any = None, infeed_queue: Any = None, name: Any = None) -> Any:
+    """``tf.contrib.tpu.repeat``: runs ``body`` n times, each time on its last outputs."""
+    def counted(number: Any, *values: Any) -> list[Any]:
+        results = body(*values)
+        results = [] if results is None else results if isinstance(results, (list, tuple)) else [results]
+        return [number + 1, *results]
+    outputs = graph_while_loop(lambda number, *_: number < n, counted, [constant(0), *(inputs or ())], name=name)
+    outputs = outputs[1:] if isinstance(outputs, (list, tuple)) else []
+    return outputs[0] if len(outputs) == 1 else outputs
+
+
+@contextmanager
+def bfloat16_scope(name: str | None = None) -> Iterator[Any]:
+    """``tf.contrib.tpu.bfloat16_scope``: variables that are asked for as bfloat16 are kept as float32, and cast when they are read."""
+    def getter(inner: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        if dtypes.as_dtype(kwargs.get("dtype") or dtypes.float32) != dtypes.bfloat16:
+            return inner(*args, **kwargs)
+        return cast(inner(*args, **{**kwargs, "dtype": dtypes.float32}), dtypes.bfloat16)
+    with variable_scope("" if name is None else name, custom_getter=getter) as scope:
+        yield scope
