@@ -52,6 +52,7 @@ def test_evaluator_is_in_no_cluster(monkeypatch):
     ({"cluster": CLUSTER, "task": {"type": "ps", "index": 2}}, "2 is not a valid task_id for task_type ps"),
     ({"cluster": CLUSTER, "task": {"type": "cook", "index": 0}}, "cook is not a valid task_type"),
     ({"task": {"type": "ps", "index": 0}}, "task type must be WORKER"),
+    ({"cluster": {"chief": ["a:1"], "ps": ["b:1", "a:1"]}, "task": {"type": "chief", "index": 0}}, "chief.*ps.*same address: a:1"),
     ({"cluster": {**CLUSTER, "master": ["m:1"]}, "task": {"type": "chief", "index": 0}}, "job `chief` is not supported")])
 def test_a_contradiction_is_named(monkeypatch, tf_config, message):
     with pytest.raises(ValueError, match=message):

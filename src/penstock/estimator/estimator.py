@@ -42,7 +42,7 @@ class Estimator:
 
     def __init__(self, model_fn: Callable[..., EstimatorSpec], model_dir: Any = None, config: Any = None, params: dict[str, Any] | None = None,
                  warm_start_from: Any = None) -> None:
-        self._config = _config_with_folder(config, model_dir)
+        self._config = config_with_folder(config, model_dir)
         logging.info("Using config: %s", vars(self._config))
         self._model_dir = str(self._config.model_dir)
         self._session_config = self._config.session_config if self._config.session_config is not None else default_session_config()
@@ -239,7 +239,7 @@ class Estimator:
         return spec
 
 
-def _config_with_folder(config: Any, model_dir: Any) -> RunConfig:
+def config_with_folder(config: Any, model_dir: Any) -> RunConfig:
     """The configuration, whose folder is the given one, its own, or a new temporary one."""
     if config is None:
         config = RunConfig()

@@ -74,6 +74,7 @@ def _checked_task(cluster: ClusterSpec, task: dict[str, Any], chief: str) -> tup
     index = int(index)
     if index < 0:
         raise ValueError("Task index must be non-negative number.")
+    _check_addresses(cluster)
     if job == TaskType.EVALUATOR:
         return job, index
     hint = f"in the cluster_spec:\n{cluster}\n\nNote that these values may be coming from the TF_CONFIG environment variable."
@@ -82,6 +83,15 @@ def _checked_task(cluster: ClusterSpec, task: dict[str, Any], chief: str) -> tup
     if index >= len(cluster.job_tasks(job)):
         raise ValueError(f"{index} is not a valid task_id for task_type {job} {hint}")
     return job, index
+
+
+def _check_addresses(cluster: ClusterSpec) -> None:
+    """ValueError for two tasks with one address."""
+    tasks: dict[str, str] = {}
+    for task, address in cluster.addresses().items():
+        if address in tasks:
+            raise ValueError(f'The tasks {tasks[address]} and {task} of the "cluster" in TF_CONFIG have the same address: {address}')
+        tasks[address] = task
 
 
 def _master(cluster: ClusterSpec, job: str, index: int, tf_config: dict[str, Any]) -> str:

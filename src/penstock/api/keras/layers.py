@@ -17,9 +17,10 @@ _ALIASES = {
     "penstock.keras.engine.input_layer": "Input",
     "penstock.keras.layer_classes": "deserialize serialize",
     "penstock.layers.base": "Layer",
+    "penstock.estimator.columns.features_layer": "DenseFeatures",
     "penstock.layers.input_spec": "InputSpec",
 }
 _HIDDEN = frozenset(["PeepholeLSTMCell"])  # of tf.keras.experimental
 TABLE: dict[str, str] = {module: " ".join([*(name for name in MODULES.get(module, "").split() if name not in _HIDDEN), _ALIASES.get(module, "")])
                          for module in dict.fromkeys([*MODULES, *_ALIASES])}
-publish(__name__, TABLE, missing="DenseFeatures")
+publish(__name__, TABLE)

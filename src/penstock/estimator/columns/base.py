@@ -25,6 +25,7 @@ class FeatureCache:
 
     def __init__(self, features: dict[Any, Any]) -> None:
         self._features, self._made = dict(features), {}
+        self._asking: list[str] = []  # the columns that are being transformed, each asked for by the one before
 
     def get(self, key: Any) -> Any:
         """A feature by its name, or what a column transforms its features into. TensorFlow's rule: a vector is a column of a matrix."""
@@ -33,8 +34,10 @@ class FeatureCache:
         if isinstance(key, str):
             result = self._raw(key)
         elif isinstance(key, FeatureColumn):
+            self._asking.append(key.name)
             with name_scope(None, default_name=key.name):
                 result = key.transform_feature(self)
+            self._asking.pop()
             if result is None:
                 raise ValueError(f"Column {key.name} is not supported.")
         else:
@@ -44,7 +47,8 @@ class FeatureCache:
 
     def _raw(self, key: str) -> Any:
         if key not in self._features:
-            raise ValueError(f"Feature {key} is not in features dictionary. It has {sorted(map(str, self._features))}.")
+            needed = f" The column {self._asking[0]!r} needs it;" if self._asking else ""
+            raise ValueError(f"Feature {key} is not in features dictionary.{needed} features are {sorted(map(str, self._features))}.")
         feature = self._features[key]
         tensor = feature if isinstance(feature, SparseTensor) else to_tensor(feature)
         ndims = tensor.shape.ndims if not isinstance(tensor, SparseTensor) else tensor.dense_shape.shape.extents[0]

@@ -35,7 +35,7 @@ def input_layer(features: dict[str, Any], feature_columns: Any, weight_collectio
         outputs = []
         for column in columns:
             with variable_scope(None, default_name=column.var_scope_name):
-                output = _flat(column, cache, collections, trainable)
+                output = flat_numbers(column, cache, collections, trainable)
                 outputs.append(output)
                 if cols_to_vars is not None:
                     cols_to_vars[column] = get_collection(GraphKeys.GLOBAL_VARIABLES, scope=get_variable_scope().name)
@@ -132,7 +132,7 @@ def _listed(variable: Any) -> list[Any]:
     return list(variable) if isinstance(variable, PartitionedVariable) else [variable]
 
 
-def _flat(column: DenseColumn, cache: FeatureCache, collections: Any, trainable: bool) -> Any:
+def flat_numbers(column: DenseColumn, cache: FeatureCache, collections: Any = None, trainable: bool = True) -> Any:
     """The numbers of a column, a row per example."""
     tensor = column.get_dense_tensor(cache, weight_collections=collections, trainable=trainable)
     return reshape(tensor, shape=(shape(tensor)[0], column.variable_shape.num_elements()))
@@ -144,7 +144,7 @@ def _weighted_sum(column: Any, cache: FeatureCache, units: int, combiner: str, c
     rows = column.num_buckets if categorical else column.variable_shape.num_elements()
     weights = get_variable("weights", [rows, units], initializer=Zeros(), trainable=trainable, collections=collections)
     if not categorical:
-        return weights, matmul(_flat(column, cache, collections, trainable), weights, name="weighted_sum")
+        return weights, matmul(flat_numbers(column, cache, collections, trainable), weights, name="weighted_sum")
     ids, id_weights = column.get_sparse_tensors(cache)
     batch = shape(ids)[0]
     ids = sparse_reshape(ids, [batch, -1])

@@ -96,7 +96,7 @@ def indicator_column(categorical_column: CategoricalColumn) -> IndicatorColumn:
     return IndicatorColumn(categorical_column)
 
 
-class _Embedding(_OfCategorical):
+class EmbeddingBase(_OfCategorical):
     """What both kinds of embeddings share."""
 
     dimension: int
@@ -124,13 +124,14 @@ class _Embedding(_OfCategorical):
             init_from_checkpoint(self.ckpt_to_load_from, {self.tensor_name_in_ckpt: source})
         return table
 
-    def _look_up(self, table: Any, cache: FeatureCache) -> Any:
+    def look_up(self, table: Any, cache: FeatureCache) -> Any:
+        """The combined embeddings of each example's ids in a table."""
         ids, weights = cache.get(self)
         parts = list(table) if isinstance(table, PartitionedVariable) else [table]
         return safe_embedding_lookup_sparse(parts, ids, weights, combiner=self.combiner, name=f"{self.name}_weights", max_norm=self.max_norm)
 
 
-class EmbeddingColumn(_Embedding, namedtuple("EmbeddingColumn", [
+class EmbeddingColumn(EmbeddingBase, namedtuple("EmbeddingColumn", [
         "categorical_column", "dimension", "combiner", "initializer", "ckpt_to_load_from", "tensor_name_in_ckpt", "max_norm", "trainable"])):
     """What ``embedding_column`` returns."""
 
@@ -138,10 +139,10 @@ class EmbeddingColumn(_Embedding, namedtuple("EmbeddingColumn", [
 
     def _numbers(self, cache: FeatureCache, weight_collections: Any, trainable: bool) -> Any:
         """The combined embeddings of an example's ids; zeros if it has none."""
-        return self._look_up(self._new_table(weight_collections, trainable), cache)
+        return self.look_up(self._new_table(weight_collections, trainable), cache)
 
 
-class SharedEmbeddingColumn(_Embedding, namedtuple("SharedEmbeddingColumn", [
+class SharedEmbeddingColumn(EmbeddingBase, namedtuple("SharedEmbeddingColumn", [
         "categorical_column", "dimension", "combiner", "initializer", "shared_embedding_collection_name", "ckpt_to_load_from",
         "tensor_name_in_ckpt", "max_norm", "trainable"])):
     """One of those that ``shared_embedding_columns`` returns. The table is in a collection of the graph."""
@@ -167,7 +168,7 @@ class SharedEmbeddingColumn(_Embedding, namedtuple("SharedEmbeddingColumn", [
             if table.shape.as_list() != wanted:
                 raise ValueError(f"Shared embedding collection {self.shared_embedding_collection_name} contains variable {table.name} of unexpected "
                                  f"shape {table.shape}. Expected shape is {wanted}.")
-            return self._look_up(table, cache)
+            return self.look_up(table, cache)
 
 
 def embedding_column(categorical_column: CategoricalColumn, dimension: int, combiner: str = "mean", initializer: Any = None,

@@ -1,0 +1,115 @@
+"""Keras models as estimators: the model function clones the model on the features, and compiles the clone on the labels."""
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from penstock.checkpoint.checkpoint_state import latest_checkpoint
+from penstock.estimator.estimator import Estimator, config_with_folder
+from penstock.estimator.export_outputs import PredictOutput
+from penstock.estimator.mode_keys import ModeKeys
+from penstock.estimator.spec import EstimatorSpec
+from penstock.graph.graph import Graph
+from penstock.graph.keys import GraphKeys
+from penstock.graph.scopes import add_to_collection
+from penstock.keras.engine.model import Model
+from penstock.keras.metrics.base import Metric
+from penstock.keras.models import clone_model
+from penstock.keras.optimizers.registry import TFOptimizer
+from penstock.keras.saving.entry import load_model
+from penstock.layers.branching import set_learning_phase
+from penstock.ops.flow.misc import group
+from penstock.saved_model.signature_constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY
+from penstock.session.session import Session
+from penstock.train.global_step import get_or_create_global_step
+from penstock.train.saver import Saver
+
+
+def model_to_estimator(keras_model: Any = None, keras_model_path: str | None = None, custom_objects: Any = None, model_dir: Any = None,
+                       config: Any = None, checkpoint_format: str = "saver") -> Estimator:
+    """``tf.keras.estimator.model_to_estimator``: an estimator of a compiled model, which starts from the model's weights."""
+    if (keras_model is None) == (keras_model_path is None):
+        raise ValueError("Either `keras_model` or `keras_model_path` needs to be provided, but not both.")
+    if checkpoint_format != "saver":
+        raise NotImplementedError(f'model_to_estimator: checkpoints are of the format "saver". Got {checkpoint_format!r}')
+    model = load_model(keras_model_path, custom_objects) if keras_model is None else keras_model
+    if not isinstance(model, Model) or not model._is_graph_network:
+        raise NotImplementedError("model_to_estimator: the model must be Sequential or functional, and built (its inputs known), since it is cloned.")
+    if not model.optimizer:
+        raise ValueError("The given keras model has not been compiled yet. Please compile the model with `model.compile()` before calling "
+                         "`model_to_estimator()`.")
+    config = config_with_folder(config, model_dir)
+    return Estimator(_model_fn(model), config=config, warm_start_from=_first_checkpoint(model, str(config.model_dir)))
+
+
+def _first_checkpoint(model: Any, folder: str) -> str:
+    """The checkpoint of the model's own weights."""
+    path = latest_checkpoint(os.path.join(folder, "keras"))
+    if path:
+        return path
+    values = model.get_weights()
+    os.makedirs(os.path.join(folder, "keras"), exist_ok=True)
+    with Graph().as_default(), Session() as session:
+        weights = clone_model(model).weights
+        for variable, value in zip(weights, values):
+            variable.load(value, session)
+        return Saver(weights).save(session, os.path.join(folder, "keras", "keras_model.ckpt"))
+
+
+def _model_fn(model: Any) -> Any:
+    def model_fn(features: Any, labels: Any, mode: str) -> EstimatorSpec:
+        set_learning_phase(mode == ModeKeys.TRAIN)
+        clone = clone_model(model, _in_order(features, model.input_names, "features", "inputs"))
+        predictions = dict(zip(clone.output_names, clone.outputs))
+        if mode == ModeKeys.PREDICT:
+            return EstimatorSpec(mode, predictions, export_outputs={DEFAULT_SERVING_SIGNATURE_DEF_KEY: PredictOutput(predictions)})
+        loss, metrics, weighted_metrics, loss_weights, _, _ = model._compile_arguments
+        clone.compile(_optimizer(model), loss, _copies(metrics), loss_weights, weighted_metrics=_copies(weighted_metrics),
+                      target_tensors=_in_order(labels, model.output_names, "labels", "outputs"))
+        compiled, plain = clone._compile_now(), clone._unweighted()
+        total = compiled.total_loss(plain)
+        if mode == ModeKeys.EVAL:
+            return EstimatorSpec(mode, predictions, total, eval_metric_ops={metric.name: _metric_ops(metric) for metric in compiled.metrics})
+        trained = clone.optimizer.get_updates(params=compiled.trained, loss=total)
+        updates = [*trained, *clone.get_updates_for(None), *clone.get_updates_for(clone.inputs)]
+        return EstimatorSpec(mode, predictions, total, group(*updates))
+    return model_fn
+
+
+def _in_order(given: Any, names: list[str], what: str, whose: str) -> list[Any]:
+    """Tensors in the order of the model's; in a dict they have its names."""
+    if isinstance(given, dict):
+        if set(given) == {"features", "sample_weights"}:
+            raise NotImplementedError("model_to_estimator: sample_weights among the features are not supported.")
+        if set(given) != set(names):
+            raise KeyError(f"The dictionary passed into {what} does not have the expected {whose} keys defined in the keras model.\n"
+                           f"\tExpected keys: {set(names)}\n\t{what} keys: {set(given)}\n\tDifference: {set(given) ^ set(names)}")
+        return [given[name] for name in names]
+    return list(given) if isinstance(given, (list, tuple)) else [given]
+
+
+def _optimizer(model: Any) -> Any:
+    """An optimizer like that of the model, whose steps are the global step."""
+    step = get_or_create_global_step()
+    if isinstance(model.optimizer, TFOptimizer):
+        return TFOptimizer(model.optimizer.optimizer, step)
+    optimizer = type(model.optimizer).from_config(model.optimizer.get_config())
+    optimizer.iterations = step
+    return optimizer
+
+
+def _copies(metrics: Any) -> Any:
+    """Metrics with variables of their own."""
+    if isinstance(metrics, dict):
+        return {key: _copies(each) for key, each in metrics.items()}
+    if isinstance(metrics, (list, tuple)):
+        return [_copies(each) for each in metrics]
+    return type(metrics).from_config(metrics.get_config()) if isinstance(metrics, Metric) else metrics
+
+
+def _metric_ops(metric: Metric) -> tuple[Any, Any]:
+    """(value, update); the variables of the metric are local ones."""
+    for variable in metric.variables:
+        add_to_collection(GraphKeys.LOCAL_VARIABLES, variable)
+    update = metric._call_result
+    return metric.result(), update

@@ -1,0 +1,83 @@
+"""An estimator's training for tests: the known way of ``support.training``, as a program that is one task of TF_CONFIG, or all there is.
+
+    python -m support.estimator_job FOLDER LAST_STEP
+
+It prints ``from STEP`` for each session that trains, ``step STEP`` after each run, ``evaluated STEP`` after each evaluation, and ``done STEP`` at the
+end.
+"""
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import penstock as tf
+from support.process import environment
+from support.training import RATE, SAVE_EVERY, TARGET, Program, Watch
+
+
+def _say(*words):
+    print(*words, flush=True)
+
+
+class _Slow(Watch):
+    """Leaves time for a signal between two steps."""
+
+    def after_run(self, run_context, run_values):
+        super().after_run(run_context, run_values)
+        time.sleep(0.005)
+
+
+class _Told(tf.train.SessionRunHook):
+    """Says which step was evaluated."""
+
+    def begin(self):
+        self._step = tf.train.get_global_step()
+
+    def end(self, session):
+        _say("evaluated", int(session.run(self._step)))
+
+
+def model_fn(features, labels, mode):
+    """|w - target|^2."""
+    w = tf.get_variable("w0", [2], initializer=tf.zeros_initializer())
+    loss = tf.reduce_sum(tf.square(w - TARGET)) + 0.0 * tf.reduce_sum(features["x"])
+    train = tf.train.GradientDescentOptimizer(RATE).minimize(loss, global_step=tf.train.get_global_step())
+    return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train)
+
+
+def input_fn():
+    return tf.data.Dataset.from_tensors({"x": [1.0]}).repeat()
+
+
+def main(folder, last_step):
+    """The body of the program."""
+    config = tf.estimator.RunConfig(folder, save_checkpoints_steps=SAVE_EVERY, save_summary_steps=None, log_step_count_steps=None,
+                                    experimental_max_worker_delay_secs=0)
+    estimator = tf.estimator.Estimator(model_fn, config=config)
+    watch = _Slow(say=_say)
+    tf.estimator.train_and_evaluate(
+        estimator, tf.estimator.TrainSpec(input_fn, max_steps=int(last_step), hooks=[watch]),
+        tf.estimator.EvalSpec(input_fn, steps=1, hooks=[_Told()], start_delay_secs=0, throttle_secs=0))
+    _say("done", watch.step)
+
+
+class Job(Program):
+    """The program above in a process of its own: the ``task`` (job, index) of a cluster, or alone."""
+
+    def __init__(self, folder, last_step, cluster=None, task=None):
+        variables = environment()
+        variables["PYTHONPATH"] = os.pathsep.join([variables["PYTHONPATH"], str(Path(__file__).parents[1])])
+        variables.pop("TF_CONFIG", None)
+        if cluster is not None:
+            variables["TF_CONFIG"] = json.dumps({"cluster": cluster, "task": {"type": task[0], "index": task[1]}})
+        words = [sys.executable, "-m", "support.estimator_job", str(folder), str(last_step)]
+        self.process = subprocess.Popen(words, env=variables, text=True, stdout=subprocess.PIPE)
+        self.lines = []
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
