@@ -15,7 +15,13 @@ from penstock.train.global_step import global_step_read
 from penstock.train.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
 
 
-class _Bar(SessionRunHook):
+class _Bar(tqdm):
+    """A bar that needs no thread to watch it."""
+
+    monitor_interval = 0
+
+
+class _ProgressHook(SessionRunHook):
     """Draws the steps, the loss, steps per second and the time left."""
 
     def __init__(self, loss: Any, steps: int | None, last_step: int | None) -> None:
@@ -31,7 +37,7 @@ class _Bar(SessionRunHook):
         step = int(session.run(self._step))
         if self.bar is None:
             last = self._last_step if self._steps is None else step + self._steps
-            self.bar = tqdm(desc="training", initial=step, total=last, unit=" steps", file=sys.stderr, dynamic_ncols=True, mininterval=0.2)
+            self.bar = _Bar(desc="training", initial=step, total=last, unit=" steps", file=sys.stderr, dynamic_ncols=True, mininterval=0.2)
         self.bar.n = step
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
@@ -55,7 +61,7 @@ def progress_hooks(loss: Any, steps: int | None, last_step: int | None) -> Itera
     if not sys.stderr.isatty():
         yield []
         return
-    hook = _Bar(loss, steps, last_step)
+    hook = _ProgressHook(loss, steps, last_step)
 
     def clear(record: standard_logging.LogRecord) -> bool:
         if hook.bar is not None:

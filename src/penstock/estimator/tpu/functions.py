@@ -78,9 +78,9 @@ def repeat(n: int, body: Callable[..., Any], inputs: Any = None, infeed_queue: A
 @contextmanager
 def bfloat16_scope(name: str | None = None) -> Iterator[Any]:
     """``tf.contrib.tpu.bfloat16_scope``: variables that are asked for as bfloat16 are kept as float32, and cast when they are read."""
-    def getter(inner: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def wide(getter: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         if dtypes.as_dtype(kwargs.get("dtype") or dtypes.float32) != dtypes.bfloat16:
-            return inner(*args, **kwargs)
-        return cast(inner(*args, **{**kwargs, "dtype": dtypes.float32}), dtypes.bfloat16)
-    with variable_scope("" if name is None else name, custom_getter=getter) as scope:
+            return getter(*args, **kwargs)
+        return cast(getter(*args, **{**kwargs, "dtype": dtypes.float32}), dtypes.bfloat16)
+    with variable_scope("" if name is None else name, custom_getter=wide) as scope:
         yield scope
