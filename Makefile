@@ -53,6 +53,7 @@ lint: $(INSTALLED)  ## style (ruff) and types (mypy)
 bench: $(INSTALLED) $(VENV)/.plot  ## the benchmarks, beside TensorFlow, PyTorch and JAX; ARGS=--quick takes five minutes
 	$(BIN)/python benchmarks/run.py $(ARGS)
 	$(if $(findstring --quick,$(ARGS)),,$(BIN)/python benchmarks/input.py --rounds 2)
+	$(if $(findstring --quick,$(ARGS)),,$(BIN)/python benchmarks/estimator.py)
 	$(if $(findstring --quick,$(ARGS)),,$(BIN)/python benchmarks/cluster.py --rounds 1 --seconds 2 --plot build/cluster.png)
 
 $(VENV)/.plot: $(INSTALLED)

@@ -12,7 +12,8 @@ import os
 
 NAMESPACES = """
 app bitwise config data data.experimental debugging dtypes flags gfile graph_util image initializers io io.gfile
-estimator estimator.export estimator.inputs feature_column
+estimator estimator.experimental estimator.export estimator.inputs estimator.tpu feature_column keras.estimator
+contrib.cluster_resolver contrib.estimator contrib.feature_column contrib.tpu
 keras keras.activations keras.backend keras.callbacks keras.constraints keras.initializers keras.layers keras.losses keras.metrics keras.models
 keras.optimizers keras.optimizers.schedules keras.regularizers keras.utils layers layers.experimental linalg logging losses metrics
 lookup lookup.experimental manip math nest nn nn.rnn_cell profiler python_io quantization queue random resource_loader saved_model sets signal sparse

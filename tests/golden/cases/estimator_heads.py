@@ -79,7 +79,8 @@ def _sequences(tf, np):
     words = tf.SparseTensor([[0, 0], [0, 1], [1, 0], [3, 0], [3, 1], [3, 2]], ["a", "b", "c", "a", "a", "z"], [4, 3])
     numbers = tf.SparseTensor([[0, 0], [0, 1], [1, 0], [3, 0], [3, 1], [3, 2]], [0.5, 1.0, -1.0, 2.0, 0.0, 3.0], [4, 3])
     pairs = tf.SparseTensor([[0, 0], [0, 1], [0, 2], [0, 3], [1, 0], [1, 1], [3, 0], [3, 5]], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0], [4, 6])
-    return {"word": words, "number": numbers, "pair": pairs, "context": tf.constant([[1.0], [2.0], [3.0], [4.0]])}
+    short = tf.SparseTensor([[0, 0], [1, 1]], [1.0, 2.0], [4, 3])
+    return {"word": words, "number": numbers, "pair": pairs, "short": short, "context": tf.constant([[1.0], [2.0], [3.0], [4.0]])}
 
 
 def _initializer(tf, np):
@@ -100,7 +101,7 @@ def sequence_columns(tf, np):
         "indicator": lambda: [fc.indicator_column(words())],
         "hash": lambda: [fc.indicator_column(columns.sequence_categorical_column_with_hash_bucket("word", 5))],
         "together": lambda: [fc.indicator_column(words()), columns.sequence_numeric_column("number")],
-        "lengths differ": lambda: [fc.indicator_column(words()), columns.sequence_numeric_column("pair")],
+        "lengths differ": lambda: [fc.indicator_column(words()), columns.sequence_numeric_column("short")],
         "no sequence": lambda: [fc.numeric_column("context")],
         "ids of no sequence": lambda: [fc.indicator_column(fc.categorical_column_with_vocabulary_list("word", ["a"]))],
     }
@@ -135,7 +136,7 @@ def _extended(tf, np):
         model.train(inputs(num_epochs=None), steps=3)
         metrics, predictions = model.evaluate(inputs()), list(model.predict(inputs()))
         return [tf.constant(metrics[key], name="output") for key in sorted(metrics)] + [
-            tf.constant([each["predictions"] for each in predictions], name="output"),
+            tf.constant(np.array([each["predictions"] for each in predictions]), name="output"),
             tf.constant([each["key"] for each in predictions], name="output"),
             tf.constant(sorted(metrics), name="names")]
     finally:
