@@ -39,9 +39,10 @@ def has_contrib() -> bool:
     return done.returncode == 0
 
 
+@pytest.mark.parametrize("script", ["exchange_models.py", "exchange_estimators.py"])
 @pytest.mark.parametrize(("writer", "reader"), [("penstock", "tensorflow"), ("tensorflow", "penstock")])
-def test_exchange_of_models(tmp_path, writer, reader, has_contrib):
+def test_exchange_of_models(tmp_path, writer, reader, has_contrib, script):
     if not has_contrib:
-        pytest.skip("TensorFlow 2 has neither slim nor tf.contrib")
-    run(writer, "write", tmp_path, "exchange_models.py")
-    run(reader, "read", tmp_path, "exchange_models.py")
+        pytest.skip("TensorFlow 2 has neither slim nor tf.contrib, and other optimizers in its estimators")
+    run(writer, "write", tmp_path, script)
+    run(reader, "read", tmp_path, script)
