@@ -1,4 +1,4 @@
-"""One side of an exchange of estimators: `exchange_estimators.py penstock|tensorflow write|read FOLDER`. It runs in either system, from Python 3.7 on.
+"""One side of an exchange of estimators: `exchange_estimators.py penstock|tensorflow write|read FOLDER`. It runs in either system.
 
 The writer trains each canned estimator, exports it, and notes what it predicts and what it would predict after two more steps. The reader serves the
 export, goes on training in the model's folder, and must predict the same.
