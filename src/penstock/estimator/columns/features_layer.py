@@ -47,6 +47,15 @@ class DenseFeatures(Layer):
                     outputs.append(flat_numbers(column, cache))
         return concat(outputs, -1)
 
+    def get_config(self) -> dict[str, Any]:
+        """Refused: columns are Python objects, of functions among other things."""
+        raise NotImplementedError("DenseFeatures: feature columns have no configuration. Make the layer anew, and load its weights.")
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> DenseFeatures:
+        """Refused, as ``get_config`` is."""
+        raise NotImplementedError("DenseFeatures: feature columns have no configuration. Make the layer anew, and load its weights.")
+
     def compute_output_shape(self, input_shape: Any) -> tuple[Any, int]:
         """[batch, numbers]."""
         first = next(iter(input_shape.values())) if isinstance(input_shape, dict) else input_shape

@@ -26,6 +26,10 @@ class CrossShardOptimizer(OptimizerWrapper):
             raise TypeError(f"CrossShardOptimizer does not work with OptimizerV2, but with optimizers of tf.train. Given: {opt}")
         super().__init__(opt, False, name)
 
+    def compute_gradients(self, loss: Any, var_list: Any = None, **kwargs: Any) -> list[tuple[Any, Any]]:  # type: ignore[override]
+        """What the wrapped optimizer computes."""
+        return self._opt.compute_gradients(loss, var_list=var_list, **kwargs)
+
     def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> Any:
         """Applies them."""
         return self._opt.apply_gradients(grads_and_vars, global_step, name)
