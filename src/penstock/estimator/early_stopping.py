@@ -14,7 +14,7 @@ from penstock.estimator.estimator import Estimator
 from penstock.graph import dtypes
 from penstock.graph.keys import GraphKeys
 from penstock.platform import gfile, logging
-from penstock.summary.reading import summary_iterator
+from penstock.summary.reading import scalar_results
 from penstock.train.global_step import get_global_step
 from penstock.train.hook_timers import SecondOrStepTimer
 from penstock.train.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
@@ -96,10 +96,8 @@ def read_eval_metrics(eval_dir: str) -> OrderedDict[int, dict[str, float]]:
     """``tf.contrib.estimator.read_eval_metrics``: {step: {metric: value}} of the event files in a folder, in the order of steps."""
     found: dict[int, dict[str, float]] = {}
     for path in gfile.Glob(os.path.join(eval_dir, "events.out.tfevents.*")):
-        for event in summary_iterator(path):
-            metrics = {value.tag: value.simple_value for value in event.summary.value if value.WhichOneof("value") == "simple_value"}
-            if metrics:
-                found.setdefault(event.step, {}).update(metrics)
+        for step, metrics in scalar_results(path):
+            found.setdefault(step, {}).update(metrics)
     return OrderedDict(sorted(found.items()))
 
 

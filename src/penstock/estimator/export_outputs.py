@@ -6,6 +6,7 @@ from typing import Any
 from penstock.graph import dtypes
 from penstock.graph.node import Operation, Tensor
 from penstock.ops.constant import constant
+from penstock.platform import logging
 from penstock.saved_model.signature_constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY
 from penstock.saved_model.signatures import classification_signature_def, predict_signature_def, regression_signature_def
 from penstock.variables.variable import Variable
@@ -140,21 +141,35 @@ def checked_export_outputs(export_outputs: Any, predictions: Any) -> dict[str, E
     return export_outputs
 
 
+_METHODS = {"tensorflow/serving/classify": "Classify", "tensorflow/serving/regress": "Regress", "tensorflow/serving/predict": "Predict",
+            "tensorflow/supervised/training": "Train", "tensorflow/supervised/eval": "Eval"}
+
+
 def build_all_signature_defs(receiver_tensors: Any, export_outputs: dict[str, ExportOutput], alternatives: Any = None,
                              serving_only: bool = True) -> dict[str, Any]:
-    """{name: SignatureDef} of all outputs. Those that do not fit the inputs are left out; a server could not use them."""
-    receivers = receiver_tensors if isinstance(receiver_tensors, dict) else {"input": receiver_tensors}
-    signatures = {key or DEFAULT_SERVING_SIGNATURE_DEF_KEY: _signature_or_none(output, receivers) for key, output in export_outputs.items()}
-    for name, tensors in (alternatives or {}).items():
-        tensors = tensors if isinstance(tensors, dict) else {"input": tensors}
-        signatures.update({f"{name}:{key or 'None'}": _signature_or_none(output, tensors) for key, output in export_outputs.items()})
-    usable = {key: signature for key, signature in signatures.items() if signature is not None}
-    supervised = ("tensorflow/supervised/training", "tensorflow/supervised/eval")
-    return {key: each for key, each in usable.items() if not serving_only or each.method_name not in supervised}
+    """{name: SignatureDef} of all outputs. Those that do not fit the inputs are left out, and logged with the reason: a server could not use them."""
+    signatures, excluded = {}, {}
+    for prefix, tensors in {"": receiver_tensors, **(alternatives or {})}.items():
+        receivers = tensors if isinstance(tensors, dict) else {"input": tensors}
+        for key, output in export_outputs.items():
+            name = f"{prefix}:{key or 'None'}" if prefix else key or DEFAULT_SERVING_SIGNATURE_DEF_KEY
+            try:
+                signatures[name] = output.as_signature_def(receivers)
+            except ValueError as error:  # a classification of something else than serialized examples
+                excluded[name] = str(error)
+    _log_report(signatures, excluded)
+    return {name: each for name, each in signatures.items() if not serving_only or "supervised" not in each.method_name}
 
 
-def _signature_or_none(output: ExportOutput, receiver_tensors: dict[str, Any]) -> Any:
-    try:
-        return output.as_signature_def(receiver_tensors)
-    except ValueError:  # a classification of something else than serialized examples
-        return None
+def _log_report(signatures: dict[str, Any], excluded: dict[str, str]) -> None:
+    for method, label in _METHODS.items():
+        names = [name for name, each in signatures.items() if each.method_name == method]
+        logging.info("Signatures INCLUDED in export for %s: %s", label, names or None)
+    if excluded:
+        logging.info("Signatures EXCLUDED from export because they cannot be be served via TensorFlow Serving APIs:")
+    for name, reason in excluded.items():
+        logging.info("'%s' : %s", name, reason)
+    if not signatures:
+        logging.warning("Export includes no signatures!")
+    elif DEFAULT_SERVING_SIGNATURE_DEF_KEY not in signatures and not any("supervised" in each.method_name for each in signatures.values()):
+        logging.warning("Export includes no default signature!")

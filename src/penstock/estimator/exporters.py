@@ -9,7 +9,7 @@ from typing import Any
 
 from penstock.graph.keys import GraphKeys
 from penstock.platform import logging
-from penstock.summary.reading import summary_iterator
+from penstock.summary.reading import scalar_results
 
 
 class Exporter:
@@ -85,30 +85,28 @@ class BestExporter(_SavedModelExporter):
         self._compare_fn, self._pattern = compare_fn, event_file_pattern
         self._exports_to_keep = _checked_number(exports_to_keep)
         self._best: dict[str, Any] | None = None
-        self._has_exported = False
+        self._model_dir: str | None = None  # whose event files were read
 
     def export(self, estimator: Any, export_path: str, checkpoint_path: str, eval_result: dict[str, Any], is_the_final_export: bool) -> Any:
         """Exports if there is no better result."""
-        if self._best is None and self._pattern:
+        if self._pattern and self._model_dir != estimator.model_dir:
+            logging.info("Loading best metric from event files.")
+            self._model_dir = estimator.model_dir
             self._best = self._best_of_earlier_runs(os.path.join(estimator.model_dir, self._pattern), eval_result)
-        if self._best is not None and self._has_exported and not self._compare_fn(best_eval_result=self._best, current_eval_result=eval_result):
+        if self._best is not None and not self._compare_fn(best_eval_result=self._best, current_eval_result=eval_result):
             return None
-        if self._best is None or self._compare_fn(best_eval_result=self._best, current_eval_result=eval_result):
-            logging.info("Performing best model export.")
-            self._best = eval_result
-            path = self._export(estimator, export_path, checkpoint_path)
-            _remove_old_exports(export_path, self._exports_to_keep)
-            self._has_exported = True
-            return path
-        return None
+        logging.info("Performing best model export.")
+        self._best = eval_result
+        path = self._export(estimator, export_path, checkpoint_path)
+        _remove_old_exports(export_path, self._exports_to_keep)
+        return path
 
     def _best_of_earlier_runs(self, pattern: str, current: dict[str, Any]) -> dict[str, Any] | None:
         """The best result in the event files, but for the one that was just written."""
         best: dict[str, Any] | None = None
         for path in sorted(glob.glob(pattern)):
-            for event in summary_iterator(path):
-                result = {value.tag: value.simple_value for value in event.summary.value if value.WhichOneof("value") == "simple_value"}
-                if result and event.step != current.get(GraphKeys.GLOBAL_STEP) and (best is None or self._compare_fn(best, result)):
+            for step, result in scalar_results(path):
+                if step != current.get(GraphKeys.GLOBAL_STEP) and (best is None or self._compare_fn(best, result)):
                     best = result
         return best
 

@@ -61,7 +61,6 @@ def _add_mode(estimator: Any, builder: SavedModelBuilder, mode: str, receiver_fn
         spec = estimator._call_model_fn(receiver.features, getattr(receiver, "labels", None), mode, estimator.config)
         signatures = build_all_signature_defs(receiver.receiver_tensors, _outputs(spec, mode),
                                               getattr(receiver, "receiver_tensors_alternatives", None), mode == ModeKeys.PREDICT)
-        logging.info("Signatures INCLUDED in export for %s: %s", mode, sorted(signatures))
         with Session(config=estimator._session_config) as session:
             local_init = spec.scaffold.local_init_op
             local_init = Scaffold.default_local_init_op() if local_init is None else local_init
@@ -105,10 +104,10 @@ def export_all_saved_models(estimator: Any, export_dir_base: str, input_receiver
 
 def timestamped_folder(base: str) -> str:
     """The path of a folder below ``base`` that is not there yet, named by the seconds since 1970."""
-    for _ in range(_ATTEMPTS):
+    for attempt in range(_ATTEMPTS):
         folder = os.path.join(base, str(int(time.time())))
         if not os.path.exists(folder):
             return folder
         time.sleep(1)
-        logging.warning("Directory %s already exists; retrying (attempt %s)", folder, _ATTEMPTS)
+        logging.warning("Directory %s already exists; retrying (attempt %s/%s)", folder, attempt + 1, _ATTEMPTS)
     raise RuntimeError(f"Failed to obtain a unique export directory name after {_ATTEMPTS} attempts.")

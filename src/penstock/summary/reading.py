@@ -19,3 +19,11 @@ def summary_iterator(path: str) -> Iterator[Event]:
                 yield Event.FromString(record)
             except DecodeError as error:
                 raise DataLossError(None, None, f"{path}: the record before byte {reader.offset} holds no event ({error})") from None
+
+
+def scalar_results(path: str) -> Iterator[tuple[int, dict[str, float]]]:
+    """(step, {tag: number}) of each event in a file that has numbers."""
+    for event in summary_iterator(path):
+        numbers = {value.tag: value.simple_value for value in event.summary.value if value.WhichOneof("value") == "simple_value"}
+        if numbers:
+            yield event.step, numbers
