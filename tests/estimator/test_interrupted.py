@@ -18,51 +18,58 @@ LAST, KILL_AT = 60, 25
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
 def test_a_run_that_is_interrupted(number, tmp_path):
-    with Job(tmp_path, LAST) as job:
+    folder, limit = tmp_path / "model", tmp_path / "limit"
+    limit.write_text(str(KILL_AT))
+    with Job(folder, LAST) as job:
         assert job.until("from") == 0
         job.until("step", KILL_AT)
         job.process.send_signal(number)
         assert job.process.wait(PATIENCE) != 0
-    saved = tf.train.load_variable(str(tmp_path), "global_step")
-    assert saved >= KILL_AT - SAVE_EVERY and saved % SAVE_EVERY == 0
-    with Job(tmp_path, LAST) as job:
-        assert job.until("from") == saved
+    assert tf.train.load_variable(str(folder), "global_step") == KILL_AT // SAVE_EVERY * SAVE_EVERY
+    limit.unlink()
+    with Job(folder, LAST) as job:
+        assert job.until("from") == KILL_AT // SAVE_EVERY * SAVE_EVERY
         assert job.until("evaluated", LAST) == job.until("done") == LAST and job.process.wait(PATIENCE) == 0
-    assert tf.train.load_variable(str(tmp_path), "global_step") == LAST
-    np.testing.assert_array_equal(tf.train.load_variable(str(tmp_path), "w0"), weights_after(LAST))
+    assert tf.train.load_variable(str(folder), "global_step") == LAST
+    np.testing.assert_array_equal(tf.train.load_variable(str(folder), "w0"), weights_after(LAST))
 
 
 def test_every_task_of_a_cluster_is_killed(tmp_path):
     """Evaluator, worker, ps and chief are killed in turn. When the worker is gone for good, the chief ends at the exact step."""
+    folder, limit = tmp_path / "model", tmp_path / "limit"
     ports = iter(free_ports(3))
     cluster = {job: [f"127.0.0.1:{next(ports)}"] for job in ("chief", "worker", "ps")}
     with contextlib.ExitStack() as stack:
         running: dict[str, Job] = {}
 
         def start(job):
-            running[job] = stack.enter_context(Job(tmp_path, LAST, cluster, (job, 0)))
+            running[job] = stack.enter_context(Job(folder, LAST, cluster, (job, 0)))
 
+        limit.write_text("8")
         for job in ("ps", "chief", "evaluator"):
             start(job)
         running["chief"].until("step", 5)
         running["evaluator"].until("evaluated")
         running["evaluator"].kill()
         start("worker")
-        running["worker"].until("step")
+        running["worker"].until("step", 8)
         running["worker"].kill()
         start("evaluator")
-        running["chief"].until("step", SAVE_EVERY + 1)
+        limit.write_text("15")
+        running["chief"].until("step", 15)
         running["ps"].kill()
         start("ps")
-        assert running["chief"].until("from") % SAVE_EVERY == 0
+        limit.write_text("30")
+        assert 0 < running["chief"].until("from") < 15, "all variables are restored from the last checkpoint"
+        running["chief"].until("step", 30)
         start("worker")
-        running["worker"].until("step")
+        running["worker"].until("step", 30)
         running["worker"].kill()
-        running["chief"].until("step", KILL_AT)
         running["chief"].kill()
         start("chief")
-        assert running["chief"].until("from") % SAVE_EVERY == 0
+        assert 15 < running["chief"].until("from") <= 31
+        limit.unlink()
         assert running["chief"].until("done") == LAST and running["chief"].process.wait(PATIENCE) == 0
         assert running["evaluator"].until("evaluated", LAST) == LAST and running["evaluator"].process.wait(PATIENCE) == 0
-    assert tf.train.load_variable(str(tmp_path), "global_step") == LAST
-    np.testing.assert_allclose(tf.train.load_variable(str(tmp_path), "w0"), TARGET, atol=0.05)  # two workers: some gradients were stale
+    assert tf.train.load_variable(str(folder), "global_step") == LAST
+    np.testing.assert_allclose(tf.train.load_variable(str(folder), "w0"), TARGET, atol=0.05)  # two workers: some gradients were stale

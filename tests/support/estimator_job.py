@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -23,12 +24,17 @@ def _say(*words):
     print(*words, flush=True)
 
 
-class _Slow(Watch):
-    """Leaves time for a signal between two steps."""
+class _Gate(Watch):
+    """Waits after each step until the file ``limit`` beside the model's folder allows more steps; without that file, it goes on."""
+
+    def __init__(self, folder):
+        super().__init__(say=_say)
+        self._limit = Path(folder).parent / "limit"
 
     def after_run(self, run_context, run_values):
         super().after_run(run_context, run_values)
-        time.sleep(0.005)
+        while self._limit.exists() and self.step >= int(self._limit.read_text() or 0):
+            time.sleep(0.01)
 
 
 class _Told(tf.train.SessionRunHook):
@@ -55,10 +61,11 @@ def input_fn():
 
 def main(folder, last_step):
     """The body of the program."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs inherit that it is ignored
     config = tf.estimator.RunConfig(folder, save_checkpoints_steps=SAVE_EVERY, save_summary_steps=None, log_step_count_steps=None,
                                     experimental_max_worker_delay_secs=0)
     estimator = tf.estimator.Estimator(model_fn, config=config)
-    watch = _Slow(say=_say)
+    watch = _Gate(folder)
     tf.estimator.train_and_evaluate(
         estimator, tf.estimator.TrainSpec(input_fn, max_steps=int(last_step), hooks=[watch]),
         tf.estimator.EvalSpec(input_fn, steps=1, hooks=[_Told()], start_delay_secs=0, throttle_secs=0))

@@ -61,7 +61,8 @@ def run_evaluation(evaluation: Evaluation, checkpoint_path: str | None, folder: 
 def _write_results(folder: str, results: dict[str, Any], checkpoint_path: str | None) -> None:
     """Logs the results and adds them to the event file of ``folder``, with the checkpoint that they belong to."""
     step = int(results[GraphKeys.GLOBAL_STEP])
-    logging.info("Saving dict for global step %d: %s", step, ", ".join(f"{name} = {results[name]}" for name in sorted(results)))
+    shown = [f"{name} = {value!s}" for name, value in sorted(results.items()) if not isinstance(value, bytes)]
+    logging.info("Saving dict for global step %d: %s", step, ", ".join(shown))
     summary = Summary()
     for name in sorted(results):
         if name != GraphKeys.GLOBAL_STEP:

@@ -152,7 +152,9 @@ class SessionManager:
             return None
         missing = not_ready(self._ready_for_local_init_op, sess)
         if missing is None:
+            logging.info("Running local_init_op.")
             sess.run(self._local_init_op, feed_dict=self._local_init_feed_dict, options=self._local_init_run_options)
+            logging.info("Done running local_init_op.")
         return missing
 
     def _model_ready(self, sess: Session) -> str | None:
