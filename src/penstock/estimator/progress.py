@@ -58,7 +58,7 @@ class _ProgressHook(SessionRunHook):
 @contextmanager
 def progress_hooks(loss: Any, steps: int | None, last_step: int | None) -> Iterator[list[SessionRunHook]]:
     """The hook that draws, on a terminal; none elsewhere. Log lines and the bar do not disturb each other."""
-    if not sys.stderr.isatty():
+    if not _on_terminal():
         yield []
         return
     hook = _ProgressHook(loss, steps, last_step)
@@ -77,9 +77,14 @@ def progress_hooks(loss: Any, steps: int | None, last_step: int | None) -> Itera
             hook.bar.close()
 
 
+def _on_terminal() -> bool:
+    isatty = getattr(sys.stderr, "isatty", None)  # programs put objects of their own there
+    return isatty is not None and bool(isatty())
+
+
 def show_evaluation(results: dict[str, Any]) -> None:
     """A line with the metrics of an evaluation, on a terminal."""
-    if sys.stderr.isatty():
+    if _on_terminal():
         metrics = ", ".join(f"{name} {float(value):.4g}" for name, value in sorted(results.items())
                             if name != GraphKeys.GLOBAL_STEP and _is_number(value))
         tqdm.write(f"evaluation at step {int(results[GraphKeys.GLOBAL_STEP])}: {metrics}", file=sys.stderr)

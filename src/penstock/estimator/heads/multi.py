@@ -31,6 +31,7 @@ class MultiHead(Head):
             if not head.name:
                 raise ValueError(f"All given heads must have name specified. Given: {head}")
         super().__init__(name="_".join(head.name for head in heads))
+        self.loss_reduction = heads[0].loss_reduction
         self._heads, self._weights = tuple(heads), tuple(head_weights or ())
         self.logits_dimension = sum(head.logits_dimension for head in heads)
 
