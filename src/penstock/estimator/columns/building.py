@@ -4,7 +4,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from penstock.estimator.columns.base import CategoricalColumn, DenseColumn, FeatureCache, FeatureColumn
+from penstock.estimator.columns.base import CategoricalColumn, DenseColumn, FeatureCache, FeatureColumn, IdsAndWeights
+from penstock.estimator.columns.lookup import combined_rows
 from penstock.graph.keys import GraphKeys
 from penstock.graph.scopes import control_dependencies, get_collection
 from penstock.ops.array.pack import concat
@@ -14,7 +15,6 @@ from penstock.ops.flow.checks import assert_equal
 from penstock.ops.linalg.matmul import matmul
 from penstock.ops.math.add_n import add_n
 from penstock.ops.nn.bias import bias_add
-from penstock.ops.sparse.embedding import safe_embedding_lookup_sparse
 from penstock.ops.sparse.sparse_functions import sparse_reshape
 from penstock.variables.initializers import Zeros
 from penstock.variables.partitioned import PartitionedVariable
@@ -149,7 +149,7 @@ def _weighted_sum(column: Any, cache: FeatureCache, units: int, combiner: str, c
     batch = shape(ids)[0]
     ids = sparse_reshape(ids, [batch, -1])
     id_weights = None if id_weights is None else sparse_reshape(id_weights, [batch, -1])
-    return weights, safe_embedding_lookup_sparse(_listed(weights), ids, id_weights, combiner=combiner, name="weighted_sum")
+    return weights, combined_rows(weights, column, IdsAndWeights(ids, id_weights), combiner, "weighted_sum")
 
 
 def _check_batch_sizes(tensors: list[Any], columns: list[Any]) -> None:
