@@ -26,9 +26,10 @@ class CrossShardOptimizer(OptimizerWrapper):
             raise TypeError(f"CrossShardOptimizer does not work with OptimizerV2, but with optimizers of tf.train. Given: {opt}")
         super().__init__(opt, False, name)
 
-    def compute_gradients(self, loss: Any, var_list: Any = None, **kwargs: Any) -> list[tuple[Any, Any]]:  # type: ignore[override]
+    def compute_gradients(self, loss: Any, var_list: Any = None, gate_gradients: int = Optimizer.GATE_OP, aggregation_method: Any = None,
+                          colocate_gradients_with_ops: bool = False, grad_loss: Any = None) -> list[tuple[Any, Any]]:
         """What the wrapped optimizer computes."""
-        return self._opt.compute_gradients(loss, var_list=var_list, **kwargs)
+        return self._opt.compute_gradients(loss, var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops, grad_loss)
 
     def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> Any:
         """Applies them."""
