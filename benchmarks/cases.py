@@ -12,13 +12,15 @@ class Case(NamedTuple):
     aim: float | None = None
     stretch: float | None = None
     absolute: bool = False
-    # all; convnet: also channels-last; tf: the TensorFlow 1 API only; plain: one TensorFlow; numpy: NumPy itself; hand: without layers; alone: none
+    # all; convnet: also channels-last; tf: the TensorFlow 1 API only; plain: one TensorFlow; numpy: NumPy itself; hand: without layers;
+    # fit: those that train a Keras model, or in a loop; alone: none
     peers: str = "all"
     script: str = ""  # measured in fresh processes by this file, instead of steps of one process
     unit: str = "s"  # s, B (bytes), or x (times)
 
 
 _MODELS = {"mlp": "MLP", "lstm": "LSTM", "transformer": "Transformer", "resnet": "ResNet b4", "googlenet": "GoogLeNet b8", "alexnet": "AlexNet b16"}
+_FITS = {"mlp": "MLP", "lstm": "LSTM LM", "resnet": "ResNet b4", "small": "MLP of 32 units, batch 32"}
 CASES = {case.name: case for case in (
     Case("alexnet_16", "AlexNet, batch 16", 1.0, 0.7, peers="convnet"),
     Case("overfeat_8", "Overfeat, batch 8", 1.0, 0.7, peers="convnet"),
@@ -42,6 +44,9 @@ CASES = {case.name: case for case in (
     *(Case(f"{name}_{style}{batch}", f"{label}, of {of}", 1.03, peers="hand") for name, batch, label in (
         ("mlp", "", "MLP"), ("lstm", "", "LSTM LM"), ("resnet", "_4", "ResNet-18-like, batch 4"), ("alexnet", "_16", "AlexNet, batch 16"))
       for style, of in (("layers", "tf.layers"), ("slim", "slim"))),
+    *(Case(f"{name}_fit", f"model.fit of the {label}, per batch", 0.9, peers="fit") for name, label in _FITS.items()),
+    *(Case(f"{name}_fit_by_hand", f"model.fit of the {label}, beside a loop by hand", None if name == "small" else 1.03, peers="hand")
+      for name, label in _FITS.items()),
     Case("matmul", "matmul 2048 x 2048, beside NumPy's BLAS", 1 / 0.95, peers="numpy"),
     Case("import", "import, in a fresh process", peers="plain", script="core.py"),
     Case("build", "build a graph of 10,000 operations", peers="plain", script="core.py"),

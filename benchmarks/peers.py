@@ -6,6 +6,7 @@ A variable of the environment can name a Python that has a framework already; ot
     PENSTOCK_TF1_PYTHON     TensorFlow 1.15: only if it is named, as it needs a Python 3.7
     PENSTOCK_TORCH_PYTHON   PyTorch 2.13
     PENSTOCK_JAX_PYTHON     JAX 0.10
+    PENSTOCK_KERAS_PYTHON   Keras 3 with JAX 0.10
 
 pip's own settings hold (PIP_EXTRA_INDEX_URL, ...): where they lead to a build of PyTorch for CPUs only, that is the one which is installed.
 """
@@ -44,6 +45,8 @@ PEERS = {peer.name: peer for peer in (
     Peer("torch", "PyTorch", "torch_models", "eager", *_TORCH),
     Peer("nhwc", "PyTorch NHWC", "torch_models", "channels_last", *_TORCH),
     Peer("jax", "JAX", "jax_models", "jit", "PENSTOCK_JAX_PYTHON", ("jax[cpu]==0.10.*",), (("JAX_PLATFORMS", "cpu"),)),
+    Peer("keras", "Keras 3+JAX", "keras_fits", "jax", "PENSTOCK_KERAS_PYTHON", ("keras==3.*", "jax[cpu]==0.10.*"),
+         (("KERAS_BACKEND", "jax"), ("JAX_PLATFORMS", "cpu"))),
     Peer("numpy", "NumPy", "numpy_models", "blas"),
     Peer("tf1", "TF 1.15", "tf_models", "tensorflow", "PENSTOCK_TF1_PYTHON"),
     Peer("xla", "TF+XLA", "tf_models", "tensorflow", *_TENSORFLOW, settings=(("TF_XLA_FLAGS", "--tf_xla_auto_jit=2 --tf_xla_cpu_global_jit"),)),
@@ -57,6 +60,7 @@ KINDS = {  # which peers a case has
     "plain": ("penstock", "onednn"),
     "alone": ("penstock",),
     "hand": ("penstock", "hand"),  # the same model without layers
+    "fit": ("penstock", "tf", "onednn", "torch", "keras"),  # an epoch of training
     "numpy": ("penstock", "numpy", "tf", "onednn", "torch", "jax"),
 }
 

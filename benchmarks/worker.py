@@ -3,7 +3,8 @@
 Usage: python worker.py MODULE VARIANT CASE      (python worker.py tf_models penstock mlp)
 
 It answers with a line of JSON when it is ready (version, parameters), and one for each line that it reads: that line says for how many seconds
-to run steps, the answer has the time of the fastest one. Between two questions it is idle, so that the frameworks can take turns.
+to run steps, the answer has the time of the fastest one (per batch, if a step goes through several). Between two questions it is idle, so that the
+frameworks can take turns.
 """
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ def main(module, variant, case):
     framework = variant if variant in sys.modules else module.partition("_")[0]
     answer(version=sys.modules[framework].__version__, parameters=step.parameters)
     for line in sys.stdin:
-        answer(seconds=fastest(step.run, float(line)))
+        answer(seconds=fastest(step.run, float(line)) / step.batches)
     if step.close is not None:
         step.close()
 

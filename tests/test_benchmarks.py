@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
+from penstock.layers.sessions import forget_session
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
 SMALL = ("softmax", "mlp", "dependent", "null", "queue")
@@ -32,10 +33,11 @@ def load(name):
 @pytest.mark.graph
 def test_cases_are_sound():
     cases, peers, models = load("cases").CASES, load("peers"), load("models.tf_models")
-    nets = load("models.architectures").NETS
+    sizes = load("models.architectures")
+    nets = sizes.NETS
     for case in cases.values():
         assert case.peers in peers.KINDS
-        is_model = case.name in models.MODELS or case.name.partition("_")[0] in {*models.MODELS, *nets}
+        is_model = case.name in models.MODELS or case.name.partition("_")[0] in {*models.MODELS, *nets, *sizes.FITS}
         assert (FOLDER / case.script).is_file() if case.script else is_model
     assert all(name in peers.PEERS for names in peers.KINDS.values() for name in names)
 
@@ -52,6 +54,22 @@ def test_step_runs(case):
     assert np.all(np.isfinite(first[-1] if isinstance(first, list) else first))
     if case in ("softmax", "mlp"):
         assert second[-1] < first[-1]  # it learns
+
+
+@pytest.mark.process
+def test_epochs_run(monkeypatch):
+    monkeypatch.setitem(load("models.architectures").FITS, "small", (8, 4))
+    parameters = []
+    for module in ("tf_models", "hand_models"):
+        with tf.Graph().as_default() as graph:
+            step = load(f"models.{module}").make("small_fit", "penstock")
+            step.run()
+            parameters.append(step.parameters)
+            assert step.batches == 4
+            if step.close is not None:
+                step.close()
+            forget_session(graph)
+    assert parameters[0] == parameters[1] == 784 * 32 + 32 + 32 * 10 + 10
 
 
 @pytest.mark.process

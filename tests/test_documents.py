@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import penstock as tf
+from penstock.layers.sessions import forget_session
 from support.process import python
 
 ROOT = Path(__file__).parent.parent
@@ -33,6 +35,17 @@ def test_an_operation_of_your_own(capsys):
     (program,) = re.findall(r"```python\n(import penstock as tf\n\n@tf.op.*?)```", (ROOT / "README.md").read_text(), re.S)
     exec(compile(program, "README.md", "exec"), {})
     assert "3., 12." in capsys.readouterr().out
+
+
+def test_keras_page():
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "keras.md").read_text(), re.S)
+    assert len(blocks) == 5
+    names: dict[str, object] = {}
+    with tf.Graph().as_default() as graph:
+        tf.set_random_seed(0)
+        for number, block in enumerate(blocks):
+            exec(compile(block, f"docs/keras.md, block {number + 1}", "exec"), names)
+        forget_session(graph)
 
 
 @pytest.mark.filterwarnings("ignore:Converting sparse IndexedSlices")

@@ -100,6 +100,8 @@ LOOP_TURNS, LOOP_SIZE = 1000, 32
 RNN_STEPS, RNN_UNITS, RNN_BATCH = 50, 128, 32
 QUEUE_BATCH, QUEUE_SIZE, QUEUE_CAPACITY = 64, 512, 4  # a queue so short that its filling counts
 MATMUL = 2048
+SMALL_MLP = (784, 32, 10)
+FITS = {"mlp": (128, 32), "lstm": (LSTM_BATCH, 8), "resnet": (4, 8), "small": (32, 256)}  # {model: (batch, batches of an epoch)}
 
 
 class Step(NamedTuple):
@@ -108,8 +110,20 @@ class Step(NamedTuple):
     run: object  # called without arguments: one step
     parameters: int = 0  # numbers that are trained: must be equal in all frameworks
     close: object = None
+    batches: int = 1  # those that a run goes through; times are per batch
 
 
 def batch_of(case: str) -> int:
     """The images of a step: ``alexnet_16`` has 16."""
     return int(case.rpartition("_")[2])
+
+
+def is_fit(case: str) -> bool:
+    """Whether a case is an epoch of training: ``mlp_fit``, or ``mlp_fit_by_hand``, which is compared with a loop around a session."""
+    return "fit" in case.split("_")
+
+
+def fit_of(case: str) -> tuple[str, tuple[int, int]]:
+    """(the model of a case, (batch, batches))."""
+    name = case.partition("_")[0]
+    return name, FITS[name]

@@ -33,3 +33,11 @@ def normal(*shape: int, seed: int = 0) -> np.ndarray:
 def ids() -> np.ndarray:
     """The rows of the embedding that a step touches."""
     return np.random.RandomState(0).randint(0, sizes.ROWS, sizes.IDS).astype(np.int32)
+
+
+def epoch(model: str) -> tuple[np.ndarray, np.ndarray]:
+    """All samples of an epoch and their labels, for a model of ``architectures.FITS``."""
+    batch, batches = sizes.FITS[model]
+    if model == "resnet":
+        return images(f"resnet_{batch * batches}")
+    return words(batch * batches, sizes.LSTM_STEPS, sizes.LSTM_WORDS) if model == "lstm" else digits(batch * batches)

@@ -4,8 +4,8 @@ from __future__ import annotations
 import importlib
 
 from models import architectures as sizes
-from models import data, tf_convnets, tf_layered
-from models.architectures import RATE, Step
+from models import data, keras_fits, tf_convnets, tf_layered
+from models.architectures import RATE, Step, is_fit
 
 
 def dense(tf, name, x, units):
@@ -46,11 +46,10 @@ def mlp(tf):
     return trained(tf, [tf.train.AdamOptimizer(RATE).minimize(loss), loss], {x: digits, y: numbers})
 
 
-def lstm(tf):
-    """A language model of unrolled LSTM cells; the norm of the gradient is clipped."""
-    units, uniform = sizes.LSTM_UNITS, tf.random_uniform_initializer(-0.1, 0.1, seed=1)
-    words, following = data.words(sizes.LSTM_BATCH, sizes.LSTM_STEPS, sizes.LSTM_WORDS)
-    x, y = tf.placeholder(tf.int32, words.shape), tf.placeholder(tf.int32, words.shape)
+def language_model(tf):
+    """(words, following words, logits) of unrolled LSTM cells."""
+    units, uniform, shape = sizes.LSTM_UNITS, tf.random_uniform_initializer(-0.1, 0.1, seed=1), [sizes.LSTM_BATCH, sizes.LSTM_STEPS]
+    x, y = tf.placeholder(tf.int32, shape), tf.placeholder(tf.int32, shape)
     inputs = tf.unstack(tf.nn.embedding_lookup(tf.get_variable("embedding", [sizes.LSTM_WORDS, units], initializer=uniform), x), axis=1)
     for layer in range(sizes.LSTM_LAYERS):
         kernel = tf.get_variable("kernel%d" % layer, [2 * units, 4 * units], initializer=uniform)
@@ -64,8 +63,14 @@ def lstm(tf):
             output = tf.sigmoid(leave) * tf.tanh(state)
             outputs.append(output)
         inputs = outputs
-    hidden = tf.reshape(tf.stack(inputs, 1), [-1, units])
-    loss = cross_entropy(tf, dense(tf, "out", hidden, sizes.LSTM_WORDS), tf.reshape(y, [-1]))
+    return x, y, dense(tf, "out", tf.reshape(tf.stack(inputs, 1), [-1, units]), sizes.LSTM_WORDS)
+
+
+def lstm(tf):
+    """The language model; the norm of the gradient is clipped."""
+    words, following = data.words(sizes.LSTM_BATCH, sizes.LSTM_STEPS, sizes.LSTM_WORDS)
+    x, y, logits = language_model(tf)
+    loss = cross_entropy(tf, logits, tf.reshape(y, [-1]))
     variables = tf.trainable_variables()
     gradients, _ = tf.clip_by_global_norm(tf.gradients(loss, variables), 5.0)
     update = tf.train.GradientDescentOptimizer(RATE).apply_gradients(zip(gradients, variables))
@@ -237,6 +242,8 @@ def load(framework):
 
 def make(case, framework):
     """The step of a case under ``penstock`` or ``tensorflow``."""
+    if is_fit(case):
+        return keras_fits.make(case, framework)
     tf = load(framework)
     style = next((style for style in tf_layered.STYLES if style in case.split("_")), None)
     if style is not None:

@@ -7,7 +7,7 @@ from torch.nn import functional
 
 from models import architectures as sizes
 from models import data, torch_convnets
-from models.architectures import RATE, Step
+from models.architectures import NETS, RATE, Step, is_fit
 
 COMPILED = []  # something, if modules are to be compiled
 
@@ -44,13 +44,17 @@ def softmax():
     return trained(model, torch.optim.Adagrad(model.parameters(), RATE), loss)
 
 
-def mlp():
-    """Two hidden layers."""
-    arrays, (first, *hidden, last) = data.digits(128), sizes.MLP
+def perceptron(first, *hidden, last):
+    """Fully connected layers."""
     layers = []
     for before, after in zip([first, *hidden], hidden):
         layers += [nn.Linear(before, after), nn.ReLU()]
-    model = nn.Sequential(*layers, nn.Linear(hidden[-1], last))
+    return nn.Sequential(*layers, nn.Linear(hidden[-1], last))
+
+
+def mlp():
+    """Two hidden layers."""
+    arrays, model = data.digits(128), perceptron(*sizes.MLP[:-1], last=sizes.MLP[-1])
 
     def loss():
         x, y = fed(arrays)
@@ -184,10 +188,38 @@ def loop_gradient():
     return Step(lambda: torch.autograd.grad(_loop(w, array), w)[0].numpy(), w.numel())
 
 
+def fit(case):
+    """An epoch as a plain loop: samples in random order; the loss and the accuracy of each batch are looked at."""
+    name, (batch, batches) = sizes.fit_of(case)
+    net, widths = NETS["resnet"], sizes.SMALL_MLP if name == "small" else sizes.MLP
+    model = LanguageModel() if name == "lstm" else torch_convnets.stack(net.layers, 3, net.size)[0] if name == "resnet" else \
+        perceptron(*widths[:-1], last=widths[-1])
+    x, y = fed(data.epoch(name))
+    if name == "resnet":
+        x = x.permute(0, 3, 1, 2).contiguous()
+    optimizer = (torch.optim.Adam if name == "mlp" else torch.optim.SGD)(model.parameters(), RATE)
+
+    def run():
+        losses, hits = [], []
+        for rows in torch.randperm(len(x)).split(batch):
+            optimizer.zero_grad(set_to_none=True)
+            logits, labels = model(x[rows]), y[rows].flatten()
+            loss = functional.cross_entropy(logits, labels)
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+            hits.append((logits.argmax(-1) == labels).float().mean().item())
+        return sum(losses) / batches, sum(hits) / batches
+    extra = sizes.LSTM_LAYERS * 4 * sizes.LSTM_UNITS if name == "lstm" else 0  # as above
+    return Step(run, sum(parameter.numel() for parameter in model.parameters()) - extra, batches=batches)
+
+
 MODELS = {function.__name__: function for function in (
     softmax, mlp, lstm, transformer, elementwise, dependent, embedding, null, matmul, loop, loop_gradient)}
 
 
 def make(case, variant):
     """The step of a case; the variant ``channels_last`` keeps images in NHWC."""
+    if is_fit(case):
+        return fit(case)
     return MODELS[case]() if case in MODELS else torch_convnets.make(case, variant == "channels_last")

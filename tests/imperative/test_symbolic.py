@@ -82,3 +82,53 @@ def test_layers_optimizers_and_metrics_with_values():
         dense(tf.ones([1, 3]))
         dense.set_weights([np.ones((3, 2)), np.zeros(2)])
         assert dense(tf.ones([1, 3])).numpy().tolist() == [[3.0, 3.0]] and dense.get_weights()[0].sum() == 6
+
+
+class Counting(tf.keras.Model):
+    """Branches in Python on the values that it gets, and has a loss of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.dense, self.calls = tf.keras.layers.Dense(2, kernel_regularizer="l2"), []
+
+    def call(self, x, training=False):
+        self.calls.append(bool(training) if float(tf.reduce_sum(x)) < 1e9 else None)
+        y = self.dense(x)
+        self.add_loss(0.01 * tf.reduce_sum(y * y))
+        return tf.nn.softmax(y)
+
+
+def test_run_eagerly():
+    with imperative():
+        model = Counting()
+        model.compile(tf.keras.optimizers.SGD(0.5), "sparse_categorical_crossentropy", metrics=["accuracy"], run_eagerly=True)
+        assert model.run_eagerly
+        history = model.fit(X, Y, batch_size=16, epochs=6, verbose=0, shuffle=False).history
+        assert history["loss"][-1] < history["loss"][0] and history["acc"][-1] > 0.8
+        assert model.calls.count(True) == 6 * 4 and len(model.losses) == 2
+        loss, accuracy = model.evaluate(X, Y, verbose=0)
+        np.testing.assert_allclose(model.predict(X).argmax(1) == Y, model(tf.constant(X)).numpy().argmax(1) == Y)
+        assert accuracy == pytest.approx(np.mean(model.predict(X).argmax(1) == Y)) and loss > 0
+
+
+def test_run_eagerly_computes_what_a_step_of_a_session_does():
+    with imperative():
+        results = []
+        for eagerly in (False, True):
+            inputs = tf.keras.Input([4])
+            heads = [tf.keras.layers.Dense(2, kernel_initializer="ones", activation=name, name=name)(inputs) for name in ("softmax", "tanh")]
+            model = tf.keras.Model(inputs, heads)
+            model.compile(tf.keras.optimizers.Adam(0.1), ["sparse_categorical_crossentropy", "mse"], metrics=[["accuracy"], ["mae"]],
+                          loss_weights=[1.0, 0.5], run_eagerly=eagerly)
+            weights = [np.linspace(0, 1, 64), np.linspace(1, 2, 64)]
+            results.append([model.train_on_batch(X, [Y, X[:, :2]], sample_weight=weights) for _ in range(3)])
+            names = model.metrics_names
+        assert names == ["loss", "softmax_loss", "tanh_loss", "softmax_acc", "tanh_mean_absolute_error"]
+        np.testing.assert_allclose(results[1], results[0], rtol=1e-5)
+
+
+def test_run_eagerly_needs_imperative_style():
+    with tf.Graph().as_default():
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(2,))])
+        with pytest.raises(ValueError, match="if eager execution is enabled"):
+            model.compile("sgd", "mse", run_eagerly=True)

@@ -1,4 +1,8 @@
-"""Checkpoints, MetaGraphs and SavedModels go to real TensorFlow and come back: `make interop`, which sets PENSTOCK_TF_PYTHON."""
+"""Checkpoints, MetaGraphs, SavedModels and Keras models go to real TensorFlow and come back: `make interop`, which sets PENSTOCK_TF_PYTHON.
+
+PENSTOCK_KERAS_PATH may name a folder with the multi-backend Keras: `pip install --target FOLDER --no-deps keras==2.2.5 keras-applications==1.0.8
+keras-preprocessing==1.1.2 pyyaml six`. It then takes part, on TensorFlow and on Penstock.
+"""
 from __future__ import annotations
 
 import os
@@ -12,14 +16,19 @@ from support.process import environment
 
 FOLDER = Path(__file__).parent
 TENSORFLOW = os.environ.get("PENSTOCK_TF_PYTHON")
+KERAS = os.environ.get("PENSTOCK_KERAS_PATH", "")
 
 pytestmark = pytest.mark.skipif(not TENSORFLOW, reason="PENSTOCK_TF_PYTHON names no Python with TensorFlow")
 
 
 def run(system: str, action: str, folder: Path, script: str = "exchange.py") -> None:
-    ours = system == "penstock"
+    """Has one side of an exchange write or read. ``keras/penstock`` is Keras on Penstock."""
+    front, _, back = system.rpartition("/")
+    ours, extra = back == "penstock", KERAS if front else ""
     variables = environment() if ours else {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": ""}
-    command = [sys.executable if ours else str(TENSORFLOW), str(FOLDER / script), system, action, str(folder)]
+    variables["PYTHONPATH"] = os.pathsep.join(filter(None, [variables["PYTHONPATH"], extra]))
+    python = [sys.executable, *(["-m", "penstock", "run"] if front else [])] if ours else [str(TENSORFLOW)]
+    command = [*python, str(FOLDER / script), front or back, action, str(folder)]
     done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=250)
     assert done.returncode == 0, f"{system} cannot {action}:\n{done.stderr[-3000:]}"
 
@@ -46,3 +55,16 @@ def test_exchange_of_models(tmp_path, writer, reader, has_contrib, script):
         pytest.skip("TensorFlow 2 has neither slim nor tf.contrib, and other optimizers in its estimators")
     run(writer, "write", tmp_path, script)
     run(reader, "read", tmp_path, script)
+
+
+@pytest.mark.parametrize(("writer", "reader"), [
+    ("penstock", "tensorflow"), ("tensorflow", "penstock"), ("penstock", "keras/tensorflow"), ("keras/tensorflow", "penstock"),
+    ("keras/penstock", "keras/tensorflow"), ("keras/tensorflow", "keras/penstock"), ("keras/penstock", "penstock")])
+def test_exchange_of_keras_models(tmp_path, writer, reader, has_contrib):
+    pytest.importorskip("h5py")
+    if not has_contrib:
+        pytest.skip("TensorFlow 2 has another Keras")
+    if "/" in writer + reader and not KERAS:
+        pytest.skip("PENSTOCK_KERAS_PATH names no folder with Keras 2.2.5")
+    run(writer, "write", tmp_path, "exchange_keras.py")
+    run(reader, "read", tmp_path, "exchange_keras.py")

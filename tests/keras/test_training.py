@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 import re
+import threading
 
 import numpy as np
 import pytest
 
 import penstock as tf
+from penstock.keras.engine import batches
 
 pytestmark = pytest.mark.process
 keras = tf.keras
@@ -199,3 +201,15 @@ def test_data_that_does_not_fit_is_refused():
         keras.Sequential([keras.layers.Dense(1, input_shape=(2,))]).fit(X, Y)
     with pytest.raises(ValueError, match=r"Error when checking target: expected line to have shape \(1,\) but got array with shape \(3,\)"):
         model.fit(X, np.zeros((6, 3)), verbose=0)
+
+
+def test_large_batches_come_ahead_in_the_same_order(monkeypatch):
+    weights = []
+    for large in (1 << 40, 1):
+        monkeypatch.setattr(batches, "_LARGE", large)
+        np.random.seed(0)
+        model = line_model()
+        model.fit(X, Y, batch_size=2, epochs=3, verbose=0)
+        weights.append(model.get_weights())
+    np.testing.assert_array_equal(weights[0][0], weights[1][0])
+    assert not [thread for thread in threading.enumerate() if thread.name == "keras-prefetch"]

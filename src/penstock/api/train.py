@@ -45,11 +45,11 @@ TABLE: dict[str, str] = {
     "penstock.train.monitored_training": "MonitoredTrainingSession",
     "penstock.train.supervisor": "Supervisor",
     "penstock.train.sync_replicas": "SyncReplicasOptimizer",
+    "penstock.api.train_experimental:": "experimental",
     "penstock.distributed.cluster_spec": "ClusterSpec",
     "penstock.distributed.server": "Server",
     "penstock.distributed.server_def": "ServerDef",
     "tensorboard.compat.proto.cluster_pb2": "ClusterDef JobDef",
     "tensorboard.compat.proto.saver_pb2": "SaverDef",
 }
-MISSING = "experimental"
-publish(__name__, TABLE, missing=MISSING)
+publish(__name__, TABLE)

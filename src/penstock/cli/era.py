@@ -1,7 +1,7 @@
 """The names that programs of 2016-2019 expect from NumPy and the standard library, and that have gone since.
 
 ``penstock run`` activates them; nothing else does. A name is only added where it is missing, to the module that had it. Modules that have gone
-(``imp``, ``xml.etree.cElementTree``) are found when they are imported.
+(``imp``, ``xml.etree.cElementTree``) are found when they are imported; modules that behave differently now (``h5py``) are changed back then.
 """
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import collections
 import collections.abc
 import errno
 import importlib
+import importlib.util
 import inspect
 import math
 import os
@@ -80,8 +81,34 @@ class _ModuleAliases:
         sys.modules[module.__name__] = importlib.import_module(self.modules[module.__name__])
 
 
+class _ChangedModules:
+    """Changes modules when they are imported: {its name: the module that has a function ``restore`` for it}."""
+
+    def __init__(self, modules: dict[str, str]) -> None:
+        self.modules = modules
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if fullname not in self.modules:
+            return None
+        restore = importlib.import_module(self.modules.pop(fullname)).restore
+        spec = importlib.util.find_spec(fullname)
+        if spec is None or spec.loader is None:
+            return None
+        load = spec.loader.exec_module
+
+        def load_and_restore(module: ModuleType) -> None:
+            load(module)
+            restore(module)
+
+        spec.loader.exec_module = load_and_restore  # type: ignore[method-assign]
+        return spec
+
+
 _GONE = _ModuleAliases({"imp": "penstock.cli.old_imp", "xml.etree.cElementTree": "xml.etree.ElementTree"})
 _EMPTIED = _ModuleAliases({"scipy.misc": "penstock.cli.old_scipy_misc"})  # SciPy still has it, without the functions
+
+
+_CHANGED = _ChangedModules({"h5py": "penstock.cli.old_h5py"})
 
 
 def activate() -> list[str]:
@@ -94,7 +121,7 @@ def activate() -> list[str]:
                 added.append(f"{getattr(owner, '__qualname__', owner.__name__)}.{name}")
     if _GONE not in sys.meta_path:
         sys.meta_path.append(_GONE)  # last: a module that is there wins
-        sys.meta_path.insert(0, _EMPTIED)
+        sys.meta_path[:0] = [_EMPTIED, _CHANGED]
     if not sys.warnoptions:  # an old program would get a warning at every step; `python -W default` brings them back
         for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning, SyntaxWarning):
             warnings.simplefilter("ignore", category)

@@ -33,6 +33,11 @@ def current_call() -> LayerCall | None:
     return _calls.stack[-1] if _calls.stack else None
 
 
+def outermost_call() -> LayerCall | None:
+    """The call around all calls of layers that are under way."""
+    return _calls.stack[0] if _calls.stack else None
+
+
 @contextmanager
 def enter_call(layer: Any, inputs: Any, training: Any) -> Iterator[None]:
     """Inside, ``layer`` is being called."""

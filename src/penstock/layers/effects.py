@@ -9,7 +9,7 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.graph import Graph, default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.layers import settings
-from penstock.layers.calls import current_call
+from penstock.layers.calls import current_call, outermost_call
 
 
 class Effect(NamedTuple):
@@ -24,7 +24,7 @@ metric_adders: list[Callable[..., None]] = []
 
 
 class DeferredLoss:
-    """A loss that a function without arguments makes: once per graph, when it is asked for."""
+    """A loss that a function without arguments makes: once per graph, when it is asked for; in imperative style, each time."""
 
     def __init__(self, function: Any, unconditional: bool) -> None:
         self._function, self._unconditional = function, unconditional
@@ -33,7 +33,7 @@ class DeferredLoss:
     def effect(self) -> Effect | None:
         """The loss in the default graph; None if the function made none."""
         graph = default_graph()
-        if graph not in self._made:
+        if graph not in self._made or graph.imperative:  # there, the loss of this moment is meant
             value = self._function()
             self._made[graph] = None if value is None else Effect(as_loss(value), self._unconditional)
         return self._made[graph]
@@ -52,6 +52,7 @@ class Effects:
 
     def __init__(self) -> None:
         self._losses: list[Effect] = []
+        self._call_of_losses: Any = None  # the call with values that has left losses
         self._callable_losses: list[DeferredLoss] = []
         self._updates: list[Effect] = []
 
@@ -66,7 +67,17 @@ class Effects:
             if callable(loss):
                 self._callable_losses.append(DeferredLoss(loss, inputs is None))
             elif loss is not None:
-                self._losses.append(Effect(as_loss(loss), inputs is None))
+                value = as_loss(loss)
+                if value.op.graph.imperative:
+                    self._forget_values()
+                self._losses.append(Effect(value, inputs is None))
+
+    def _forget_values(self) -> None:
+        """Drops the losses that an earlier call with values has left; those of graphs stay."""
+        call = outermost_call()
+        if call is not None and call is not self._call_of_losses:
+            self._losses = [effect for effect in self._losses if not effect.value.op.graph.imperative]
+            self._call_of_losses = call
 
     def _loss_effects(self) -> list[Effect]:
         deferred = [each.effect() for each in self._callable_losses]
@@ -98,6 +109,8 @@ class Effects:
         relevant = call.inputs if call is not None else [node.input_tensors for node in getattr(self, "_inbound_nodes", ())]
         for update in updates if isinstance(updates, (list, tuple)) else [updates]:
             operation = _operation(update() if callable(update) else update)
+            if operation.graph.imperative:  # it is run anyway
+                continue
             self._updates.append(Effect(operation, not reachable(nest.flatten(relevant), [operation])))
 
     def _update_effects(self) -> list[Effect]:

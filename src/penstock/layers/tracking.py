@@ -21,7 +21,7 @@ def contained(value: Any) -> Iterator[Any]:
 
 def _is_layer(value: Any) -> bool:
     """Whether ``value`` has variables of its own and can be part of a layer."""
-    return hasattr(value, "trainable_weights") and hasattr(value, "non_trainable_weights") and not isinstance(value, type)
+    return hasattr(type(value), "trainable_weights") and hasattr(type(value), "non_trainable_weights")  # of a model they may not be known yet
 
 
 class Tracking:

@@ -26,6 +26,9 @@ distributions contrib.crf contrib.distributions contrib.distributions.bijectors 
 contrib.losses contrib.losses.metric_learning contrib.memory_stats contrib.metrics contrib.mixed_precision contrib.opt
 contrib.summary contrib.cudnn_rnn contrib.nn contrib.deprecated
 contrib.recurrent contrib.signal contrib.solvers contrib.sparsemax contrib.stateless contrib.util
+keras.datasets.boston_housing keras.datasets.cifar10 keras.datasets.cifar100 keras.datasets.fashion_mnist keras.datasets.imdb keras.datasets.mnist
+keras.datasets.reuters keras.experimental keras.mixed_precision.experimental keras.preprocessing.image keras.preprocessing.sequence
+keras.preprocessing.text keras.wrappers.scikit_learn train.experimental
 """
 
 LAYERS = ("build", "call")  # methods that others call, and whose arguments TensorFlow's own cells name differently

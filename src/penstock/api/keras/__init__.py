@@ -7,6 +7,5 @@ TABLE: dict[str, str] = {
     "penstock.keras.engine.input_layer": "Input",
     "penstock.keras.models": "Model Sequential",
 }
-publish(__name__, TABLE, "activations backend callbacks constraints datasets estimator experimental initializers layers losses metrics models "
-        "optimizers preprocessing regularizers utils wrappers",
-        "applications mixed_precision")
+publish(__name__, TABLE, "activations applications backend callbacks constraints datasets estimator experimental initializers layers losses metrics "
+        "mixed_precision models optimizers preprocessing regularizers utils wrappers")

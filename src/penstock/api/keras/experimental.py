@@ -7,5 +7,7 @@ TABLE: dict[str, str] = {
     "penstock.keras.optimizers.schedules": "CosineDecay CosineDecayRestarts LinearCosineDecay NoisyLinearCosineDecay",
     "penstock.keras.layers.cells": "PeepholeLSTMCell",
     "penstock.keras.saving.saved_model": "export_saved_model load_from_saved_model",
+    "penstock.keras.premade": "LinearModel WideDeepModel",
+    "penstock.keras.utils.data": "terminate_keras_multiprocessing_pools",
 }
-publish(__name__, TABLE, missing="LinearModel SequenceFeatures WideDeepModel terminate_keras_multiprocessing_pools")
+publish(__name__, TABLE, missing="SequenceFeatures")

@@ -59,7 +59,7 @@ def tanh(x: Any) -> Any:
 
 def dropout(x: Any, level: Any, noise_shape: Any = None, seed: int | None = None) -> Any:
     """``tf.keras.backend.dropout``."""
-    return dropouts.dropout(x, noise_shape=noise_shape, seed=int(np.random.randint(10e6)) if seed is None else seed, rate=level)
+    return dropouts.dropout(x, noise_shape=noise_shape, seed=int(np.random.randint(10_000_000)) if seed is None else seed, rate=level)
 
 
 def in_top_k(predictions: Any, targets: Any, k: int) -> Any:

@@ -115,7 +115,7 @@ def ones_like(x: Any, dtype: Any = None, name: str | None = None) -> Any:
 
 
 def _seed(seed: int | None) -> int:
-    return int(np.random.randint(10e8)) if seed is None else seed
+    return int(np.random.randint(1_000_000_000)) if seed is None else seed
 
 
 def random_uniform_variable(shape: Any, low: float, high: float, dtype: Any = None, name: str | None = None, seed: int | None = None) -> Any:

@@ -1,6 +1,7 @@
 """Callbacks that watch a value: checkpoints, early stopping, learning rates."""
 from __future__ import annotations
 
+import inspect
 import os
 import re
 from collections.abc import Callable
@@ -28,6 +29,15 @@ def _learning_rate(model: Any) -> float:
     return values_of([model.optimizer.lr])[0]
 
 
+def _takes_two(schedule: Callable[..., Any]) -> bool:
+    """Whether a schedule is a function of the epoch and the rate, not of the epoch alone."""
+    try:
+        inspect.signature(schedule).bind(0, 0.0)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 class TerminateOnNaN(Callback):
     """``tf.keras.callbacks.TerminateOnNaN``."""
 
@@ -46,7 +56,8 @@ class EarlyStopping(Callback):
                  baseline: float | None = None, restore_best_weights: bool = False) -> None:
         super().__init__()
         self.monitor, self.patience, self.verbose, self.baseline = monitor, patience, verbose, baseline
-        self.restore_best_weights, self.best_weights = restore_best_weights, None
+        self.restore_best_weights = restore_best_weights
+        self.best_weights: list[Any] | None = None
         larger = _direction(mode, monitor, "EarlyStopping")
         self.monitor_op: Callable[..., Any] = np.greater if larger else np.less
         self.min_delta = abs(min_delta) * (1 if larger else -1)
@@ -179,10 +190,7 @@ class LearningRateScheduler(Callback):
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """Sets the learning rate."""
         now = float(_learning_rate(self.model))
-        try:
-            rate = self.schedule(epoch, now)
-        except TypeError:  # functions of the epoch alone
-            rate = self.schedule(epoch)
+        rate = self.schedule(epoch, now) if _takes_two(self.schedule) else self.schedule(epoch)
         if not isinstance(rate, (float, np.float32, np.float64)):
             raise ValueError('The output of the "schedule" function should be float.')
         assign_values([(self.model.optimizer.lr, rate)])

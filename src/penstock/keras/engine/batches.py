@@ -10,11 +10,12 @@ import numpy as np
 
 from penstock.errors import OutOfRangeError
 from penstock.graph import nest
-from penstock.keras.utils.data import GeneratorEnqueuer, OrderedEnqueuer
+from penstock.keras.utils.data import GeneratorEnqueuer, OrderedEnqueuer, SequenceEnqueuer
 from penstock.keras.utils.data import Sequence as KerasSequence
 from penstock.layers.sessions import initialized_session
 
-_AHEAD = 2  # batches of a dataset that are computed while the model trains
+_AHEAD = 2  # batches that are made ready while the model trains
+_LARGE = 1 << 20  # bytes of a batch that is worth a thread
 
 
 class Batch(NamedTuple):
@@ -51,7 +52,14 @@ class ArraySource(Source):
         self.steps = -(-self.samples // batch_size)
 
     def epoch(self) -> Iterator[Batch]:
-        """The batches of one epoch."""
+        """The batches of one epoch. Large ones are gathered in a thread, ahead of the step that needs them; a thread costs more than small ones."""
+        batches = self._batches()
+        return _ahead(batches.__next__, self.steps) if self._shuffle and self._bytes_of_batch() >= _LARGE else batches
+
+    def _bytes_of_batch(self) -> int:
+        return sum(getattr(array, "nbytes", 0) for array in self._arrays if array is not None) // max(1, self.steps or 1)
+
+    def _batches(self) -> Iterator[Batch]:
         assert self.samples is not None
         size, arrays = self._batch_size, self._arrays
         order = self._order()
@@ -211,7 +219,8 @@ class GeneratorSource(Source):
             if not self._sequence:
                 raise ValueError("When passing an infinite generator, please specify the number of steps per epoch.")
             self.steps = len(generator)
-        self._generator, self._enqueuer = generator, None
+        self._generator = generator
+        self._enqueuer: SequenceEnqueuer | None = None
         if self._sequence and workers > 0:
             self._enqueuer = OrderedEnqueuer(generator, use_multiprocessing=use_multiprocessing, shuffle=shuffle)
         elif workers > 0:

@@ -152,8 +152,7 @@ class Compiled:
         updates: Sequence[Any] = model.state_updates
         if mode == "train":
             with name_scope("training"):
-                updates = [*model.optimizer.get_updates(params=self.trained, loss=loss), *model.get_updates_for(None),
-                           *model.get_updates_for(model.inputs)]
+                updates = [*model._training_updates(self.trained, loss), *model.get_updates_for(None), *model.get_updates_for(model.inputs)]
         fetches = [loss, *(metric._call_result for metric in self.reported)]
         return Step(feeds, fetches, updates, fixed_phase(mode == "train"))
 

@@ -55,14 +55,18 @@ class Endpoint:
 
     def loss_tensor(self, weighted: bool) -> Any:
         """The loss of this output: weighted, masked, reduced."""
-        weights, mask = self.sample_weight if weighted else None, getattr(self.output, "_keras_mask", None)
+        return self.loss_of(self.target, self.output, self.sample_weight if weighted else None)
+
+    def loss_of(self, target: Any, output: Any, weights: Any) -> Any:
+        """The loss of an output and its target; where the output has a mask, samples that it hides weigh nothing."""
+        mask = getattr(output, "_keras_mask", None)
         with name_scope(self.loss_name):
             if mask is not None:
-                mask = cast(mask, self.output.dtype)
+                mask = cast(mask, output.dtype)
                 weights = mask if weights is None else with_rank_of(cast(weights, mask.dtype), mask) * mask
             if not hasattr(self.loss, "reduction"):
-                return self.loss(self.target, self.output, sample_weight=weights)
-            losses_ = compute_weighted_loss(self.loss.call(self.target, self.output), weights, Reduction.NONE)
+                return self.loss(target, output, sample_weight=weights)
+            losses_ = compute_weighted_loss(self.loss.call(target, output), weights, Reduction.NONE)
             mean = self.loss.reduction in (Reduction.AUTO, Reduction.SUM_OVER_BATCH_SIZE)
             return reduce_weighted_loss(losses_, Reduction.SUM_OVER_BATCH_SIZE if mean else self.loss.reduction)
 
@@ -160,7 +164,7 @@ def _metric_name(metric: Any, function: Any) -> str:
         return "acc"
     if metric in _CROSSENTROPY:
         return "ce"
-    return getattr(function, "name", None) or getattr(function, "__name__", type(function).__name__)
+    return str(getattr(function, "name", None) or getattr(function, "__name__", type(function).__name__))
 
 
 def _metric_function(metric: Any, endpoint: Endpoint) -> Any:

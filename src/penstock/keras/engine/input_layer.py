@@ -44,7 +44,7 @@ class InputLayer(Layer):
             input_tensor = _placeholder(shape, self._dtype, self.name, sparse)
         elif not isinstance(input_tensor, Tensor) and not hasattr(input_tensor, "dense_shape"):
             raise ValueError(f"You can only build an InputLayer on a tensor, not on {input_tensor!r}")
-        self._batch_input_shape = tuple(shape) if shape is not None else _tuple(input_tensor)
+        self._batch_input_shape: Any = tuple(shape) if shape is not None else _tuple(input_tensor)
         input_tensor._keras_mask = None
         Node(self, [], [], [], [input_tensor], [input_tensor])
         input_tensor._keras_history = KerasHistory(self, 0, 0)

@@ -32,7 +32,8 @@ class _MeanLoss:
     """The mean of the loss over batches, and the last value of each metric."""
 
     def __init__(self) -> None:
-        self._loss, self._weight, self._metrics = 0.0, 0, []
+        self._loss, self._weight = 0.0, 0
+        self._metrics: list[Any] = []
 
     def add(self, outputs: list[Any], weight: int) -> None:
         """Adds a batch."""

@@ -7,12 +7,17 @@ from typing import Any
 import numpy as np
 
 from penstock.graph import dtypes, nest
+from penstock.graph.convert import to_tensor
+from penstock.graph.function import init_scope, outermost
+from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
+from penstock.imperative.recording import EagerGraph
 from penstock.imperative.symbolic import graph_for_symbols, in_symbolic_graph
 from penstock.keras.backend.steps import Step
 from penstock.keras.engine import standardize
-from penstock.keras.engine.batches import ArraySource, GeneratorSource, Source, dataset_source, tensor_source
+from penstock.keras.engine.batches import ArraySource, CallSource, GeneratorSource, Source, dataset_source, tensor_source
 from penstock.keras.engine.compiled import Compiled, fixed_phase
+from penstock.keras.engine.eager_steps import EagerCompiled, predict_step
 from penstock.keras.engine.loop import Run, Validation, iterate, train
 from penstock.keras.engine.network import Network
 from penstock.keras.optimizers import registry as optimizers
@@ -29,12 +34,14 @@ class Model(Network):
     """``tf.keras.Model``: of inputs and outputs, or a subclass that defines ``call``."""
 
     _untracked = Network._untracked | {"_compiled", "_compile_arguments", "optimizer", "history", "loss", "_feed_inputs", "_predict_step",
-                                       "_collected_trainable_weights", "_nested_inputs", "_nested_outputs", "_extra_outputs", "callback_model"}
+                                       "_run_eagerly", "_collected_trainable_weights", "_nested_inputs", "_nested_outputs", "_extra_outputs",
+                                       "callback_model"}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._compiled: Compiled | None = None
         self._compile_arguments: tuple[Any, ...] | None = None
-        self._predict_step: Step | None = None
+        self._predict_step: Any = None
+        self._run_eagerly: bool | None = None
         self.stop_training = False
         self.optimizer: Any = None
         self.loss: Any = None
@@ -58,7 +65,7 @@ class Model(Network):
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         """The outputs for ``inputs``; a subclassed model learns its inputs and outputs from the first call."""
         outputs = super().__call__(inputs, *args, **kwargs)
-        if not self._is_graph_network and not self.inputs and all(isinstance(tensor, Tensor) for tensor in nest.flatten(inputs)):
+        if not self._is_graph_network and not self.inputs and all(_is_symbolic(tensor) for tensor in nest.flatten(inputs)):
             self._set_ends(inputs, outputs)
         return outputs
 
@@ -71,6 +78,9 @@ class Model(Network):
         """Gives a model without inputs placeholders that fit the data, and calls it on them."""
         if self.inputs:
             return
+        if self.run_eagerly:
+            self._ensure_ends_of_values(x)
+            return
         arrays = x if isinstance(x, (list, tuple, dict)) else [x]
         named = arrays if isinstance(arrays, dict) else {f"input_{index + 1}": array for index, array in enumerate(arrays)}
         made = {name: _placeholder_for(np.asarray(value) if not isinstance(value, Tensor) else value, name) for name, value in named.items()}
@@ -78,14 +88,20 @@ class Model(Network):
         takes = inspect.signature(self.call).parameters
         self(inputs, **({"training": learning_phase()} if "training" in takes and not self._is_graph_network else {}))
 
+    def _ensure_ends_of_values(self, x: Any) -> None:
+        """Calls the model with the first sample: its inputs and outputs are values, of which only shapes and types count."""
+        with init_scope():
+            first = nest.map_structure(lambda array: to_tensor(array[:1]), x)
+            self._takes_names = isinstance(x, dict)
+            self._set_ends(first, self(first))
+
     # --- compile -----------------------------------------------------------------------------------------------------
 
     @in_symbolic_graph
     def compile(self, optimizer: Any = "rmsprop", loss: Any = None, metrics: Any = None, loss_weights: Any = None, sample_weight_mode: Any = None,
                 weighted_metrics: Any = None, target_tensors: Any = None, distribute: Any = None, **kwargs: Any) -> None:
         """Says how the model is trained and what is reported."""
-        if kwargs.pop("run_eagerly", None):
-            raise ValueError("You can only set `run_eagerly=True` if eager execution is enabled.")
+        self.run_eagerly = kwargs.pop("run_eagerly", None)
         if distribute is not None:
             raise NotImplementedError("`distribute` is not supported; train through an estimator, or call the model in a graph of your own.")
         kwargs.pop("experimental_run_tf_function", None)
@@ -103,9 +119,22 @@ class Model(Network):
             raise RuntimeError("You must compile your model before training/testing. Use `model.compile(optimizer, loss)`.")
         if self._compiled is None:
             with graph_for_symbols().as_default():
-                self._compiled = Compiled(self, *self._compile_arguments)
+                self._compiled = (EagerCompiled if self.run_eagerly else Compiled)(self, *self._compile_arguments)
             self._collected_trainable_weights = self._compiled.trained
         return self._compiled
+
+    @property
+    def run_eagerly(self) -> bool:
+        """Whether each batch calls the model with values, in imperative style."""
+        return bool(self._run_eagerly)
+
+    @run_eagerly.setter
+    def run_eagerly(self, value: bool | None) -> None:
+        if value and not isinstance(outermost(default_graph()), EagerGraph):
+            raise ValueError("You can only set `run_eagerly=True` if eager execution is enabled.")
+        if bool(value) != self.run_eagerly:
+            self._compiled = self._predict_step = None
+        self._run_eagerly = value
 
     @property
     def _is_compiled(self) -> bool:
@@ -118,7 +147,7 @@ class Model(Network):
         return (False,) * len(self._compile_now().trained_endpoints)
 
     @property
-    def metrics(self) -> list[Any]:  # type: ignore[override]
+    def metrics(self) -> list[Any]:
         """The metrics that are reported."""
         own = self._compiled.metrics if self._compiled is not None else []
         return own + self._metrics + [metric for layer in self._sublayers() for metric in getattr(layer, "metrics", ())]
@@ -172,6 +201,10 @@ class Model(Network):
     def _step_for(self, mode: str, weights: list[Any]) -> Step:
         return self._compile_now().step(mode, tuple(weight is not None for weight in weights))
 
+    def _training_updates(self, trained: list[Any], loss: Any) -> list[Any]:
+        """The operations of a step of the optimizer."""
+        return self.optimizer.get_updates(params=trained, loss=loss)
+
     def _make_train_function(self) -> Step:
         """The step of training; it makes the variables of the optimizer."""
         return self._compile_now().step("train", self._unweighted())
@@ -180,8 +213,10 @@ class Model(Network):
         """The step of an evaluation."""
         return self._compile_now().step("test", self._unweighted())
 
-    def _predict_function(self) -> Step:
-        if self._predict_step is None:
+    def _predict_function(self) -> Any:
+        if self._predict_step is None and self.run_eagerly:
+            self._predict_step = predict_step(self)
+        elif self._predict_step is None:
             self._predict_step = Step(self._feed_inputs, self.outputs, self.state_updates, fixed_phase(False))
         return self._predict_step
 
@@ -220,8 +255,12 @@ class Model(Network):
             return Run(self, mode, source, lambda arrays: self._run_batch(mode, arrays[0], class_weight), batch_size, verbose)
         xs, ys, weights = self._standardized(x, y, sample_weight, class_weight, training=mode != "predict")
         arrays = [*xs, *ys, *(weight for weight in weights if weight is not None)]
-        size = batch_size or (-(-len(arrays[0]) // steps) if steps else 32)
         step = self._predict_function() if mode == "predict" else self._step_for(mode, weights)
+        if not arrays:  # all that the model needs are tensors of the user's
+            if steps is None:
+                raise ValueError("If your model has no inputs that are fed, you should specify the number of steps.")
+            return Run(self, mode, CallSource(list, list, steps, None), step, batch_size, verbose)
+        size = batch_size or (-(-len(arrays[0]) // steps) if steps else 32)
         return Run(self, mode, ArraySource(arrays, size, shuffle), step, size, verbose)
 
     # --- training ----------------------------------------------------------------------------------------------------
@@ -238,7 +277,7 @@ class Model(Network):
         if kwargs:
             raise TypeError(f"Unrecognized keyword arguments: {kwargs}")
         self._assert_compiled()
-        feeding = {"workers": workers, "use_multiprocessing": use_multiprocessing, "max_queue_size": max_queue_size}
+        feeding: dict[str, Any] = {"workers": workers, "use_multiprocessing": use_multiprocessing, "max_queue_size": max_queue_size}
         held_out = None
         if validation_data is None and validation_split and 0.0 < validation_split < 1.0:
             (x, y, sample_weight), held_out = self._split(x, y, sample_weight, class_weight, validation_split)
@@ -388,6 +427,11 @@ class Model(Network):
         return saving.to_yaml(self, **kwargs)
 
 
+def _is_symbolic(value: Any) -> bool:
+    """Whether a value is a tensor of a graph, not one that has a value."""
+    return isinstance(value, Tensor) and not isinstance(value.op.graph, EagerGraph)
+
+
 def _placeholder_for(value: Any, name: str) -> Any:
     """A placeholder for batches like this one; floats get the default type."""
     kind = dtypes.as_dtype(value.dtype)
@@ -406,7 +450,7 @@ def _unpacked(element: Any, mode: str) -> tuple[Any, Any, Any]:
     if len(element) not in (1, 2, 3):
         raise ValueError(f"Output of generator should be a tuple of 1 or 2 or 3 elements: (input,) or (input, target) or (input, target, "
                          f"sample_weights). Found: {len(element)} elements.")
-    return (*element, *[None] * (3 - len(element)))  # type: ignore[return-value]
+    return (*element, *[None] * (3 - len(element)))
 
 
 def _unpacked_validation(data: Any) -> tuple[Any, Any, Any]:
@@ -416,7 +460,7 @@ def _unpacked_validation(data: Any) -> tuple[Any, Any, Any]:
         raise ValueError("When passing a `validation_data` argument, it must contain either 2 items (x_val, y_val), or 3 items (x_val, y_val, "
                          "val_sample_weights), or alternatively it could be a dataset or a dataset or a dataset iterator. However we received "
                          f"`validation_data={data}`")
-    return (*data, *[None] * (3 - len(data)))  # type: ignore[return-value]
+    return (*data, *[None] * (3 - len(data)))
 
 
 def _one_or_all(values: list[Any]) -> Any:

@@ -160,7 +160,7 @@ class Network(Layer):
                              "inputs or `build()` is called with an `input_shape`.")
 
     @property
-    def stateful(self) -> bool:  # type: ignore[override]
+    def stateful(self) -> bool:
         """Whether a layer keeps its state from batch to batch."""
         return any(getattr(layer, "stateful", False) for layer in self._sublayers())
 
@@ -181,7 +181,7 @@ class Network(Layer):
         return [update for layer in stateful for update in getattr(layer, "updates", [])]
 
     @property
-    def dynamic(self) -> bool:  # type: ignore[override]
+    def dynamic(self) -> bool:
         """Whether a layer is to be run imperatively only."""
         return self._dynamic or any(layer.dynamic for layer in self._sublayers() if hasattr(layer, "dynamic"))
 
@@ -202,7 +202,7 @@ class Network(Layer):
             self.built = True  # `call` makes the variables
         super()._maybe_build(inputs)
 
-    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:  # type: ignore[override]
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
         """The outputs for other inputs."""
         if not self._is_graph_network:
             raise NotImplementedError("When subclassing the `Model` class, you should implement a `call` method.")

@@ -100,7 +100,7 @@ class Sequential(Model):
             self.built = True  # `call` makes the variables
         super()._maybe_build(inputs)
 
-    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:  # type: ignore[override]
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
         """The outputs of the last layer."""
         if self._is_graph_network:
             return super().call(inputs, training=training, mask=mask)
@@ -158,7 +158,7 @@ class Sequential(Model):
         return model
 
     @property
-    def input_spec(self) -> Any:  # type: ignore[override]
+    def input_spec(self) -> Any:
         """That of the first layer."""
         layers = self.layers if "_layers" in self.__dict__ else []
         return getattr(layers[0], "input_spec", None) if layers else None

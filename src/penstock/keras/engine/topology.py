@@ -106,7 +106,8 @@ def _depths(order: list[Node]) -> tuple[dict[Node, int], dict[Any, int]]:
 
 
 def _check_connected(found: Topology, inputs: Sequence[Any]) -> None:
-    computable, reached = {id(tensor) for tensor in inputs}, []
+    computable = {id(tensor) for tensor in inputs}
+    reached: list[Any] = []
     for node in found.nodes:
         for tensor in nest.flatten(node.input_tensors):
             if id(tensor) not in computable:

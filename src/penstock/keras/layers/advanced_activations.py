@@ -58,7 +58,7 @@ class PReLU(_Elementwise):
         """The slopes."""
         extents = TensorShape(input_shape).as_list()
         shared = self.shared_axes or []
-        self.alpha = add_weight(self, "alpha", [1 if axis in shared else extent for axis, extent in enumerate(extents)][1:])
+        self.alpha = add_weight(self, "alpha", [1 if axis in shared else extent for axis, extent in enumerate(extents)][1:])  # type: ignore[arg-type]
         axes = {axis: extents[axis] for axis in range(1, len(extents)) if axis not in shared} if shared else {}
         self.input_spec = InputSpec(ndim=len(extents), axes=axes)
         self.built = True

@@ -33,16 +33,17 @@ class Bidirectional(Wrapper):
             raise ValueError('Invalid merge mode. Merge mode should be one of {"sum", "mul", "ave", "concat", None}')
         super().__init__(layer, **kwargs)
         self._backward_layer_config = None if backward_layer is None else backward_layer.get_config()
-        self.forward_layer = _copy(layer)
-        self.backward_layer = _copy(layer, turned=True) if backward_layer is None else backward_layer
+        self.forward_layer: Any = _copy(layer)
+        self.backward_layer: Any = _copy(layer, turned=True) if backward_layer is None else backward_layer
         self.forward_layer._name = f"forward_{self.forward_layer.name}"
         self.backward_layer._name = f"backward_{self.backward_layer.name}"
         self._check_layers()
         for each in (self.forward_layer, self.backward_layer):
             if getattr(each, "zero_output_for_mask", None) is not None:
-                each.zero_output_for_mask = each.return_sequences
+                each.zero_output_for_mask = each.return_sequences  # type: ignore[union-attr]
         self.merge_mode, self.supports_masking, self._num_constants = merge_mode, True, 0
-        self.stateful, self.return_sequences, self.return_state = layer.stateful, layer.return_sequences, layer.return_state
+        self.stateful = self.forward_layer.stateful
+        self.return_sequences, self.return_state = self.forward_layer.return_sequences, self.forward_layer.return_state
         if weights:
             half = len(weights) // 2
             self.forward_layer._initial_weights, self.backward_layer._initial_weights = weights[:half], weights[half:]
@@ -71,7 +72,7 @@ class Bidirectional(Wrapper):
         output, states = (shapes[0], list(shapes[1:])) if self.return_state else (shapes, [])
         extents = TensorShape(output).as_list()
         if self.merge_mode == "concat":
-            extents[-1] *= 2
+            extents[-1] = None if extents[-1] is None else 2 * extents[-1]
         outputs = [TensorShape(extents)] * (2 if self.merge_mode is None else 1)
         return [*outputs, *states, *states] if self.return_state or self.merge_mode is None else outputs[0]
 

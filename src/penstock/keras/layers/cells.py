@@ -66,6 +66,10 @@ class Cell(Layer):
     """What the cells share: options of their weights, and the masks of dropout, which all steps of a sequence share."""
 
     gates = 1
+    kernel_initializer: Any
+    bias_initializer: Any
+    bias_regularizer: Any
+    bias_constraint: Any
 
     def __init__(self, units: int, activation: Any, recurrent_activation: Any, use_bias: bool, kernel: tuple[Any, ...], recurrent: tuple[Any, ...],
                  bias: tuple[Any, ...], dropout: float, recurrent_dropout: float, **kwargs: Any) -> None:
@@ -80,7 +84,7 @@ class Cell(Layer):
 
     def build(self, input_shape: Any) -> None:
         """Kernels and bias of all gates."""
-        self.kernel = add_weight(self, "kernel", (TensorShape(input_shape).as_list()[-1], self.units * self.gates))
+        self.kernel = add_weight(self, "kernel", (TensorShape(input_shape).as_list()[-1], self.units * self.gates))  # type: ignore[arg-type]
         self.recurrent_kernel = add_weight(self, "recurrent_kernel", (self.units, self.units * self.gates), "recurrent")
         self.bias = self._add_bias() if self.use_bias else None
         self.built = True

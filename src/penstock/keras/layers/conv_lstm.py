@@ -39,7 +39,8 @@ class ConvLSTM2DCell(LSTMCell):
         super().__init__(filters, **kwargs)
         self.filters, self.kernel_size, self.strides = filters, normalize_tuple(kernel_size, 2, "kernel_size"), normalize_tuple(strides, 2, "strides")
         self.padding, self.data_format = normalize_padding(padding), normalize_data_format(data_format)
-        self.dilation_rate, self.state_size = normalize_tuple(dilation_rate, 2, "dilation_rate"), (filters, filters)
+        self.dilation_rate = normalize_tuple(dilation_rate, 2, "dilation_rate")
+        self.state_size: Any = (filters, filters)
 
     def build(self, input_shape: Any) -> None:
         """The kernels of all gates, and the bias."""
@@ -134,7 +135,7 @@ class ConvLSTM2D(RNN):
         """Sets the states of a stateful layer, to zeros if no others are given."""
         if not self.stateful:
             raise AttributeError("Layer must be stateful.")
-        image = self._image_shape(self.input_spec[0].shape).as_list()
+        image: Any = self._image_shape(self.input_spec[0].shape).as_list()
         if None in image:
             raise ValueError("If a RNN is stateful, it needs to know its batch size. Specify the batch size of your input tensors, and the number of "
                              "rows and columns.")

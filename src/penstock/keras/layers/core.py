@@ -90,7 +90,7 @@ class Reshape(Layer):
         first, *rest = TensorShape(input_shape).as_list()
         if None in rest:
             return TensorShape([first, *(None if extent == -1 else extent for extent in self.target_shape)])
-        return TensorShape([first, *self._fixed(rest)])
+        return TensorShape([first, *self._fixed([extent for extent in rest if extent is not None])])
 
     def call(self, inputs: Any) -> Any:
         """The reshaped inputs."""

@@ -30,7 +30,8 @@ class DepthwiseConv2D(Conv2D):
                  activation: Any = None, use_bias: bool = True, depthwise_initializer: Any = "glorot_uniform", bias_initializer: Any = "zeros",
                  depthwise_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None, depthwise_constraint: Any = None,
                  bias_constraint: Any = None, **kwargs: Any) -> None:
-        super().__init__(None, kernel_size, strides=strides, padding=padding, data_format=normalize_data_format(data_format), activation=activation,
+        super().__init__(None, kernel_size,  # type: ignore[operator]
+                         strides=strides, padding=padding, data_format=normalize_data_format(data_format), activation=activation,
                          use_bias=use_bias, bias_initializer=bias_initializer, bias_regularizer=bias_regularizer,
                          activity_regularizer=activity_regularizer, bias_constraint=bias_constraint, **kwargs)
         self.depth_multiplier = depth_multiplier
@@ -38,7 +39,7 @@ class DepthwiseConv2D(Conv2D):
 
     def build(self, input_shape: Any) -> None:
         """The kernel and the bias."""
-        if TensorShape(input_shape).ndims is None or TensorShape(input_shape).ndims < 4:
+        if (TensorShape(input_shape).ndims or 0) < 4:
             raise ValueError("Inputs to `DepthwiseConv2D` should have rank 4. Received input shape:", str(input_shape))
         channels = input_channels(self, input_shape)
         self.depthwise_kernel = add_weight(self, "depthwise_kernel", (*self.kernel_size, channels, self.depth_multiplier), "depthwise")

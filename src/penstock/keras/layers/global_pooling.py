@@ -53,7 +53,7 @@ class GlobalAveragePooling1D(_Average):
         super().__init__(data_format, **kwargs)
         self.supports_masking = True
 
-    def call(self, inputs: Any, mask: Any = None) -> Any:  # type: ignore[override]
+    def call(self, inputs: Any, mask: Any = None) -> Any:
         """The means over the steps."""
         if mask is None:
             return reduce_mean(inputs, axis=self._axes())

@@ -55,10 +55,11 @@ class _LocallyConnected(Layer):
     def _lengths(self, input_shape: Any) -> tuple[int, ...]:
         extents = TensorShape(input_shape).as_list()
         inner = extents[2:] if self.data_format == "channels_first" else extents[1:-1]
-        if None in inner:
+        lengths = tuple(extent for extent in inner if extent is not None)
+        if len(lengths) < len(inner):
             raise ValueError(f"The spatial dimensions of the inputs to {type(self).__name__} should be fully-defined, but layer received the inputs "
                              f"shape {tuple(extents)}")
-        return tuple(inner)
+        return lengths
 
     def build(self, input_shape: Any) -> None:
         """The kernel of each place, and the bias."""
@@ -95,7 +96,7 @@ class _LocallyConnected(Layer):
     def _mask(self, lengths: tuple[int, ...]) -> np.ndarray:
         mask = np.zeros((*lengths, *self.output_lengths), bool)
         for place, source in self._connected(lengths):
-            mask[(*source, *place)] = True
+            mask[source + place] = True
         if self.data_format == "channels_first":
             return np.expand_dims(np.expand_dims(mask, 0), -self.rank - 1)
         return np.expand_dims(np.expand_dims(mask, self.rank), -1)

@@ -19,7 +19,7 @@ def _pairs(value: Any, rank: int, name: str) -> Pairs:
         return ((value, value),) * rank
     if not hasattr(value, "__len__") or len(value) != rank:
         raise ValueError(f"`{name}` should have {rank} elements. Found: {value}")
-    return tuple(normalize_tuple(each, 2, f"{index + 1}. entry of {name}") for index, each in enumerate(value))  # type: ignore[return-value]
+    return tuple(normalize_tuple(each, 2, f"{index + 1}. entry of {name}") for index, each in enumerate(value))  # type: ignore[misc]
 
 
 class _Spatial(Layer):
@@ -197,4 +197,5 @@ class UpSampling3D(_UpSampling):
 
     def call(self, inputs: Any) -> Any:
         """The larger volumes."""
-        return resize_volumes(inputs, *self.size, self.data_format)
+        depth, height, width = self.size
+        return resize_volumes(inputs, depth, height, width, self.data_format)

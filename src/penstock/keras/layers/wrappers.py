@@ -28,7 +28,7 @@ class Wrapper(Layer):
             self.layer.built = True
         self.built = True
 
-    @property
+    @property  # type: ignore[misc]
     def activity_regularizer(self) -> Any:
         """That of the layer."""
         return getattr(self.layer, "activity_regularizer", None) if "layer" in self.__dict__ else None

@@ -48,7 +48,12 @@ def _spread(count: int) -> list[float]:
 
 
 class Confusion(Metric):
-    """A metric whose variables count decisions: one number per threshold."""
+    """A metric whose variables count decisions: one number per threshold. Each has those of these that it needs."""
+
+    true_positives: Any
+    true_negatives: Any
+    false_positives: Any
+    false_negatives: Any
 
     def _add_counts(self, thresholds: Sequence[float], *conditions: str) -> None:
         self.thresholds, self._conditions = list(thresholds), conditions
@@ -59,7 +64,7 @@ class Confusion(Metric):
         """{condition: the variable that counts it}."""
         return {condition: getattr(self, condition) for condition in self._conditions}
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:  # type: ignore[override]
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
         """Counts the decisions of a batch."""
         return update_counts(self._counts(), y_true, y_pred, self.thresholds, getattr(self, "top_k", None), getattr(self, "class_id", None),
                              sample_weight)
@@ -110,7 +115,7 @@ class _Count(Metric):
         self.init_thresholds, self.thresholds = thresholds, _thresholds(thresholds)
         self.accumulator = self.add_weight("accumulator", shape=(len(self.thresholds),), initializer=Zeros)
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:  # type: ignore[override]
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
         """Counts the decisions of a batch."""
         return update_counts({self.condition: self.accumulator}, y_true, y_pred, self.thresholds, sample_weight=sample_weight)
 

@@ -23,7 +23,7 @@ class MeanIoU(Metric):
         self.num_classes = num_classes
         self.total_cm = self.add_weight("total_confusion_matrix", shape=(num_classes, num_classes), initializer=Zeros, dtype=dtypes.float64)
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:  # type: ignore[override]
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
         """Counts the pairs of a batch."""
         def flat(tensor: Any) -> Any:
             return reshape(tensor, [-1]) if tensor.shape.ndims > 1 else tensor

@@ -43,7 +43,7 @@ class Reduce(Metric):
         if reduction != _SUM:
             self.count = self.add_weight("count", initializer=Zeros)
 
-    def update_state(self, values: Any, sample_weight: Any = None) -> Any:  # type: ignore[override]
+    def update_state(self, values: Any, sample_weight: Any = None) -> Any:
         """Adds values."""
         values = cast(values, self._dtype)
         if sample_weight is not None:
@@ -138,7 +138,7 @@ class MeanTensor(Metric):
     total = property(lambda self: self._total, doc="The sum; None before the first update.")
     count = property(lambda self: self._count, doc="The sum of the weights; None before the first update.")
 
-    def update_state(self, values: Any, sample_weight: Any = None) -> Any:  # type: ignore[override]
+    def update_state(self, values: Any, sample_weight: Any = None) -> Any:
         """Adds a tensor, of the same shape every time."""
         values = cast(values, self._dtype)
         if self._total is None:

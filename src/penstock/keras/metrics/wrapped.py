@@ -9,28 +9,28 @@ from penstock.keras.metrics import functions
 from penstock.keras.metrics.means import MeanMetricWrapper
 
 
-def _mean_of(cls_name: str, function: Callable[..., Any], name: str) -> type[MeanMetricWrapper]:
-    """A metric class whose constructor takes a name and a type."""
-    def __init__(self: Any, name: str | None = name, dtype: Any = None) -> None:
+def _mean_of(cls_name: str, function: Callable[..., Any]) -> type[MeanMetricWrapper]:
+    """A metric class whose constructor takes a name, by default the function's, and a type."""
+    def __init__(self: Any, name: str | None = function.__name__, dtype: Any = None) -> None:
         MeanMetricWrapper.__init__(self, function, name, dtype=dtype)
 
     members = {"__init__": __init__, "__module__": __name__, "__doc__": f"``tf.keras.metrics.{cls_name}``: the mean of ``{function.__name__}``."}
     return type(cls_name, (MeanMetricWrapper,), members)
 
 
-Accuracy = _mean_of("Accuracy", functions.accuracy, "accuracy")
-CategoricalAccuracy = _mean_of("CategoricalAccuracy", functions.categorical_accuracy, "categorical_accuracy")
-SparseCategoricalAccuracy = _mean_of("SparseCategoricalAccuracy", functions.sparse_categorical_accuracy, "sparse_categorical_accuracy")
-MeanAbsoluteError = _mean_of("MeanAbsoluteError", losses.mean_absolute_error, "mean_absolute_error")
-MeanAbsolutePercentageError = _mean_of("MeanAbsolutePercentageError", losses.mean_absolute_percentage_error, "mean_absolute_percentage_error")
-MeanSquaredError = _mean_of("MeanSquaredError", losses.mean_squared_error, "mean_squared_error")
-MeanSquaredLogarithmicError = _mean_of("MeanSquaredLogarithmicError", losses.mean_squared_logarithmic_error, "mean_squared_logarithmic_error")
-Hinge = _mean_of("Hinge", losses.hinge, "hinge")
-SquaredHinge = _mean_of("SquaredHinge", losses.squared_hinge, "squared_hinge")
-CategoricalHinge = _mean_of("CategoricalHinge", losses.categorical_hinge, "categorical_hinge")
-LogCoshError = _mean_of("LogCoshError", losses.logcosh, "logcosh")
-Poisson = _mean_of("Poisson", losses.poisson, "poisson")
-KLDivergence = _mean_of("KLDivergence", losses.kullback_leibler_divergence, "kullback_leibler_divergence")
+Accuracy = _mean_of("Accuracy", functions.accuracy)
+CategoricalAccuracy = _mean_of("CategoricalAccuracy", functions.categorical_accuracy)
+SparseCategoricalAccuracy = _mean_of("SparseCategoricalAccuracy", functions.sparse_categorical_accuracy)
+MeanAbsoluteError = _mean_of("MeanAbsoluteError", losses.mean_absolute_error)
+MeanAbsolutePercentageError = _mean_of("MeanAbsolutePercentageError", losses.mean_absolute_percentage_error)
+MeanSquaredError = _mean_of("MeanSquaredError", losses.mean_squared_error)
+MeanSquaredLogarithmicError = _mean_of("MeanSquaredLogarithmicError", losses.mean_squared_logarithmic_error)
+Hinge = _mean_of("Hinge", losses.hinge)
+SquaredHinge = _mean_of("SquaredHinge", losses.squared_hinge)
+CategoricalHinge = _mean_of("CategoricalHinge", losses.categorical_hinge)
+LogCoshError = _mean_of("LogCoshError", losses.logcosh)
+Poisson = _mean_of("Poisson", losses.poisson)
+KLDivergence = _mean_of("KLDivergence", losses.kullback_leibler_divergence)
 
 
 class BinaryAccuracy(MeanMetricWrapper):

@@ -103,11 +103,7 @@ class OptimizerV2:
         pairs = _with_gradients(list(grads_and_vars))
         variables = [variable for _, variable in pairs]
         with name_scope(self._name):
-            with control_dependencies(None):
-                _ = self.iterations
-                self._create_hypers()
-                self._create_slots(variables)
-                restoring.retry()
+            self._create_variables(variables)
             state = self._prepare(variables)
             with name_scope(name or self._name):
                 updates = []
@@ -116,6 +112,14 @@ class OptimizerV2:
                         updates.append(self._update(grad, variable, state))
                 with control_dependencies(updates):
                     return self.iterations.assign_add(1).op
+
+    def _create_variables(self, variables: Sequence[Any]) -> None:
+        """Makes the counter of steps, the hyperparameters and the slots, where they are missing."""
+        with control_dependencies(None):
+            _ = self.iterations
+            self._create_hypers()
+            self._create_slots(variables)
+            restoring.retry()
 
     def _update(self, grad: Any, variable: Any, state: State) -> Any:
         """The op that moves one variable, and then brings it back to where its constraint allows."""

@@ -33,7 +33,7 @@ class ImageDataGenerator:
         if validation_split and not 0 < validation_split < 1:
             raise ValueError(f"`validation_split` must be strictly between 0 and 1.  Received: {validation_split}")
         self._validation_split = validation_split
-        self.zoom_range = [1 - zoom_range, 1 + zoom_range] if np.isscalar(zoom_range) else list(zoom_range)
+        self.zoom_range = [1 - zoom_range, 1 + zoom_range] if np.ndim(zoom_range) == 0 else list(zoom_range)
         self.channel_axis, self.row_axis, self.col_axis = (0, 1, 2) if self.data_format == "channels_first" else (2, 0, 1)
         self.mean: Any = None
         self.std: Any = None
@@ -79,12 +79,12 @@ class ImageDataGenerator:
         return statistics is not None
 
     def _shift(self, shift_range: Any, length: int) -> float:
-        if not np.isscalar(shift_range):
+        if np.ndim(shift_range):
             return np.random.choice(shift_range) * np.random.choice([-1, 1])
         if not shift_range:
             return 0
         shift = np.random.uniform(-shift_range, shift_range)
-        return shift * length if np.max(shift_range) < 1 else shift
+        return shift * length if shift_range < 1 else shift
 
     def get_random_transform(self, img_shape: Any, seed: int | None = None) -> dict[str, Any]:
         """How an image is to be changed."""
@@ -94,7 +94,8 @@ class ImageDataGenerator:
         tx = self._shift(self.height_shift_range, img_shape[self.row_axis])
         ty = self._shift(self.width_shift_range, img_shape[self.col_axis])
         shear = np.random.uniform(-self.shear_range, self.shear_range) if self.shear_range else 0
-        zx, zy = (1, 1) if self.zoom_range[0] == 1 and self.zoom_range[1] == 1 else np.random.uniform(*self.zoom_range, 2)
+        smallest, largest = self.zoom_range
+        zx, zy = (1, 1) if smallest == 1 and largest == 1 else np.random.uniform(smallest, largest, 2)
         flips = [(np.random.random() < 0.5) * wanted for wanted in (self.horizontal_flip, self.vertical_flip)]
         shift = np.random.uniform(-self.channel_shift_range, self.channel_shift_range) if self.channel_shift_range else None
         return {"theta": theta, "tx": tx, "ty": ty, "shear": shear, "zx": zx, "zy": zy, "flip_horizontal": flips[0], "flip_vertical": flips[1],

@@ -66,7 +66,7 @@ def load_img(path: Any, grayscale: bool = False, color_mode: str = "rgb", target
     if color_mode not in _MODES:
         raise ValueError('color_mode must be "grayscale", "rgb", or "rgba"')
     with open(path, "rb") as file:
-        image = Image.open(io.BytesIO(file.read()))
+        image: Image.Image = Image.open(io.BytesIO(file.read()))
     if image.mode not in _MODES[color_mode]:
         image = image.convert(_MODES[color_mode][0])
     if target_size is not None and image.size != (target_size[1], target_size[0]):

@@ -47,7 +47,7 @@ class Iterator(Sequence):
         """Begins again."""
         self.batch_index = 0
 
-    def __iter__(self) -> Iterator:  # type: ignore[override]
+    def __iter__(self) -> Iterator:
         return self
 
     def __next__(self) -> Any:
@@ -70,7 +70,7 @@ class Iterator(Sequence):
 def _save(batch: Any, folder: str | None, prefix: str, file_format: str, data_format: str, rows: Any) -> None:
     if folder:
         for index, image in zip(rows, batch):
-            array_to_img(image, data_format, scale=True).save(os.path.join(folder, f"{prefix}_{index}_{np.random.randint(1e4)}.{file_format}"))
+            array_to_img(image, data_format, scale=True).save(os.path.join(folder, f"{prefix}_{index}_{np.random.randint(10_000)}.{file_format}"))
 
 
 class NumpyArrayIterator(Iterator):

@@ -15,7 +15,7 @@ FILTERS = '!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\t\n'
 def text_to_word_sequence(text: str, filters: str = FILTERS, lower: bool = True, split: str = " ") -> list[str]:
     """``tf.keras.preprocessing.text.text_to_word_sequence``."""
     text = text.lower() if lower else text
-    return [word for word in text.translate(str.maketrans({sign: split for sign in filters})).split(split) if word]
+    return [word for word in text.translate({ord(sign): split for sign in filters}).split(split) if word]
 
 
 def one_hot(text: str, n: int, filters: str = FILTERS, lower: bool = True, split: str = " ") -> list[int]:
@@ -133,9 +133,14 @@ class Tokenizer:
                 if index < len(row):
                     counts[index] += 1
             for index, count in counts.items():
-                row[index] = {"count": lambda: count, "freq": lambda: count / len(sequence), "binary": lambda: 1,  # noqa: B023 (called at once)
-                              "tfidf": lambda: (1 + np.log(count)) * np.log(1 + self.document_count / (1 + self.index_docs.get(index, 0)))}[mode]()  # noqa: B023
+                row[index] = self._weight(mode, index, count, len(sequence))
         return matrix
+
+    def _weight(self, mode: str, index: int, count: int, length: int) -> float:
+        """The entry of a word that occurs ``count`` times in a sequence."""
+        if mode == "tfidf":
+            return float((1 + np.log(count)) * np.log(1 + self.document_count / (1 + self.index_docs.get(index, 0))))
+        return 1 if mode == "binary" else count / length if mode == "freq" else count
 
     def get_config(self) -> dict[str, Any]:
         """The settings, with the words as JSON."""

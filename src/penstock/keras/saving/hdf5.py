@@ -201,5 +201,6 @@ def _compile(model: Any, file: Any, custom_objects: Any) -> None:
     values = [np.asarray(group[name]) for name in _read_names(group, "weight_names")]
     try:
         model.optimizer.set_weights(values)
-    except ValueError:
-        logging.warning("Error in loading the saved optimizer state. As a result, your model is starting with a freshly initialized optimizer.")
+    except ValueError as error:
+        logging.warning("Error in loading the saved optimizer state. As a result, your model is starting with a freshly initialized optimizer "
+                        "(%s)", error)

@@ -90,7 +90,7 @@ def svg(model: Any, show_shapes: bool = False, show_layer_names: bool = True, ra
     for layer in layers:
         level[layer] = max((level[before] + 1 for before, after in edges if after is layer and before in level), default=0)
     texts = {layer: _rows(layer, show_shapes, show_layer_names) for layer in layers}
-    sizes = {layer: (max(len(text) for text in texts[layer]) * _WIDTH + 20, len(texts[layer]) * _HEIGHT) for layer in layers}
+    sizes: dict[Any, tuple[float, float]] = {layer: (max(map(len, texts[layer])) * _WIDTH + 20, len(texts[layer]) * _HEIGHT) for layer in layers}
     rows = [[layer for layer in layers if level[layer] == number] for number in range(max(level.values(), default=-1) + 1)]
     places, width, height = _places(rows, sizes, sideways=rankdir in ("LR", "RL"))
     lines = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" font-family="sans-serif" font-size="12">',

@@ -3,9 +3,12 @@ from __future__ import annotations
 
 import itertools
 import multiprocessing
+import os
 import queue
 import random
 import threading
+import time
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from typing import Any
@@ -32,6 +35,7 @@ class Sequence:
 
 _shared: dict[int, Any] = {}  # {number of an enqueuer: its sequence}, inherited by worker processes
 _numbers = itertools.count()
+_pools: weakref.WeakSet[ProcessPoolExecutor] = weakref.WeakSet()  # those that may still run
 
 
 def _item(number: int, index: int) -> Any:
@@ -48,7 +52,21 @@ def _next_item(number: int) -> Any:
 def _begin_worker(sequences: dict[int, Any], seed: int | None) -> None:
     _shared.update(sequences)
     if seed is not None:
-        np.random.seed(seed + multiprocessing.current_process().ident)
+        np.random.seed(seed + os.getpid())
+
+
+def terminate_keras_multiprocessing_pools(grace_period: float = 0.1, use_sigkill: bool = False) -> list[str]:
+    """``tf.keras.experimental.terminate_keras_multiprocessing_pools``: ends all worker processes. Returns what went wrong, as sentences."""
+    processes = [process for pool in list(_pools) for process in list((pool._processes or {}).values())]
+    for process in processes:
+        process.terminate()
+    deadline = time.monotonic() + grace_period
+    for process in processes:
+        process.join(max(0.0, deadline - time.monotonic()))
+        if process.is_alive() and use_sigkill:
+            process.kill()
+            process.join(grace_period)
+    return [f"Failed to clean up process {process.pid}" for process in processes if process.is_alive()]
 
 
 class SequenceEnqueuer:
@@ -93,7 +111,9 @@ class SequenceEnqueuer:
         if not self.use_multiprocessing:
             return ThreadPoolExecutor(self.workers)
         fork = multiprocessing.get_context("fork")  # a generator cannot be sent; workers inherit it
-        return ProcessPoolExecutor(self.workers, mp_context=fork, initializer=_begin_worker, initargs=({self.uid: self.sequence}, self._seed))
+        pool = ProcessPoolExecutor(self.workers, mp_context=fork, initializer=_begin_worker, initargs=({self.uid: self.sequence}, self._seed))
+        _pools.add(pool)
+        return pool
 
     def _put(self, future: Any) -> bool:
         """Puts a future into the queue; False if the enqueuer was stopped meanwhile."""

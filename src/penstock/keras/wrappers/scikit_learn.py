@@ -24,7 +24,7 @@ class BaseWrapper:
         self.check_params(sk_params)
 
     def _builder(self) -> Callable[..., Any]:
-        return self.__call__ if self.build_fn is None else self.build_fn  # type: ignore[attr-defined]
+        return self.__call__ if self.build_fn is None else self.build_fn  # type: ignore[operator]
 
     def check_params(self, params: dict[str, Any]) -> None:
         """ValueError if nothing takes one of the arguments."""

@@ -1,0 +1,10 @@
+"""``tf.keras.applications.mobilenet``."""
+from __future__ import annotations
+
+from penstock.api._table import publish
+
+TABLE: dict[str, str] = {
+    "penstock.keras.applications.mobilenet": "MobileNet",
+    "penstock.keras.applications.imagenet": "decode_predictions preprocess_input=preprocess_tf",
+}
+publish(__name__, TABLE)

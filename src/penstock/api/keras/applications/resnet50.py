@@ -1,0 +1,10 @@
+"""``tf.keras.applications.resnet50``."""
+from __future__ import annotations
+
+from penstock.api._table import publish
+
+TABLE: dict[str, str] = {
+    "penstock.keras.applications.resnet": "ResNet50",
+    "penstock.keras.applications.imagenet": "decode_predictions preprocess_input=preprocess_caffe",
+}
+publish(__name__, TABLE)
