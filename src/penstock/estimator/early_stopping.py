@@ -20,7 +20,8 @@ from penstock.train.hook_timers import SecondOrStepTimer
 from penstock.train.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
 from penstock.variables.assign import assign
 from penstock.variables.initializers import Constant
-from penstock.variables.scope import AUTO_REUSE, get_variable, variable_scope
+from penstock.variables.scope import get_variable, variable_scope
+from penstock.variables.store import AUTO_REUSE
 
 
 def make_early_stopping_hook(estimator: Estimator, should_stop_fn: Callable[[], bool], run_every_secs: float | None = 60,

@@ -28,10 +28,12 @@ class Evaluator:
         """(metrics, results of the exporters) of the latest checkpoint; None if there is none that is new."""
         path = self._estimator.latest_checkpoint()
         if not path:
-            return self._warn("Estimator is not trained yet. Will start an evaluation when a checkpoint is ready.")
+            self._warn("Estimator is not trained yet. Will start an evaluation when a checkpoint is ready.")
+            return None
         if path == self._previous:
-            return self._warn("No new checkpoint ready for evaluation. Skip the current evaluation pass as evaluation results are expected to be "
-                              "same for the same checkpoint.")
+            self._warn("No new checkpoint ready for evaluation. Skip the current evaluation pass as evaluation results are expected to be same for "
+                       "the same checkpoint.")
+            return None
         spec = self._spec
         metrics = self._estimator.evaluate(spec.input_fn, steps=spec.steps, name=spec.name, checkpoint_path=path, hooks=spec.hooks)
         final = bool(self._last_step and metrics[GraphKeys.GLOBAL_STEP] >= self._last_step)

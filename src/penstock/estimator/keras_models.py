@@ -53,7 +53,9 @@ def _first_checkpoint(model: Any, folder: str) -> str:
         weights = clone_model(model).weights
         for variable, value in zip(weights, values):
             variable.load(value, session)
-        return Saver(weights).save(session, os.path.join(folder, "keras", "keras_model.ckpt"))
+        path = os.path.join(folder, "keras", "keras_model.ckpt")
+        Saver(weights).save(session, path)
+        return path
 
 
 def _model_fn(model: Any) -> Any:

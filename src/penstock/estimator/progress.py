@@ -15,7 +15,7 @@ from penstock.train.global_step import global_step_read
 from penstock.train.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
 
 
-class _Bar(tqdm):
+class _Bar(tqdm):  # type: ignore[misc]  # tqdm has no types
     """A bar that needs no thread to watch it."""
 
     monitor_interval = 0

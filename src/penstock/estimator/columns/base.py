@@ -24,7 +24,8 @@ class FeatureCache:
     """The features of a batch, and what columns have made of them so far."""
 
     def __init__(self, features: dict[Any, Any]) -> None:
-        self._features, self._made = dict(features), {}
+        self._features = dict(features)
+        self._made: dict[Any, Any] = {}
         self._asking: list[str] = []  # the columns that are being transformed, each asked for by the one before
 
     def get(self, key: Any) -> Any:
@@ -51,7 +52,7 @@ class FeatureCache:
             raise ValueError(f"Feature {key} is not in features dictionary.{needed} features are {sorted(map(str, self._features))}.")
         feature = self._features[key]
         tensor = feature if isinstance(feature, SparseTensor) else to_tensor(feature)
-        ndims = tensor.shape.ndims if not isinstance(tensor, SparseTensor) else tensor.dense_shape.shape.extents[0]
+        ndims = tensor.shape.ndims if not isinstance(tensor, SparseTensor) else (tensor.dense_shape.shape.extents or (None,))[0]
         if ndims is None:
             if isinstance(tensor, SparseTensor):
                 return tensor

@@ -33,7 +33,7 @@ class DenseFeatures(Layer):
                     column.initializer, trainable=self.trainable and column.trainable)
         super().build(input_shape)
 
-    def call(self, features: Any) -> Any:  # type: ignore[override]
+    def call(self, features: Any) -> Any:
         """The numbers of a batch."""
         if not isinstance(features, dict):
             raise ValueError("We expected a dictionary here. Instead we got: ", features)

@@ -1,6 +1,7 @@
 """Columns of sequences: a value, or several, for each step of an example. Features are sparse: [batch, steps] or [batch, steps, values]."""
 from __future__ import annotations
 
+import math
 from collections import namedtuple
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -43,6 +44,11 @@ def sequence_lengths(sparse: SparseTensor, values_per_step: int = 1) -> Any:
         return concat([lengths, zeros(missing, dtype=lengths.dtype)], axis=0)
 
 
+def _by_steps(sparse: SparseTensor) -> SparseTensor:
+    """[batch, steps, values of a step]."""
+    return sparse_reshape(sparse, [shape(sparse)[0], shape(sparse)[1], -1])
+
+
 class SequenceCategoricalColumn(CategoricalColumn, namedtuple("SequenceCategoricalColumn", ["categorical_column"])):
     """What the ``sequence_categorical_column_with_*`` functions return: a categorical column, whose ids belong to steps."""
 
@@ -67,8 +73,8 @@ class SequenceCategoricalColumn(CategoricalColumn, namedtuple("SequenceCategoric
 
     def get_sparse_tensors(self, cache: FeatureCache) -> IdsAndWeights:
         """Ids as [batch, steps, ids of a step]: those of different steps are not combined."""
-        pair = self.categorical_column.get_sparse_tensors(cache)
-        return IdsAndWeights(*[None if each is None else sparse_reshape(each, [shape(each)[0], shape(each)[1], -1]) for each in pair])
+        ids, weights = self.categorical_column.get_sparse_tensors(cache)
+        return IdsAndWeights(_by_steps(ids), None if weights is None else _by_steps(weights))
 
 
 class SequenceNumericColumn(DenseColumn, namedtuple("SequenceNumericColumn", ["key", "shape", "default_value", "dtype", "normalizer_fn"])):
@@ -106,7 +112,7 @@ class SequenceNumericColumn(DenseColumn, namedtuple("SequenceNumericColumn", ["k
         dense = sparse_tensor_to_dense(sparse, default_value=self.default_value)
         dense = cast(reshape(dense, concat([shape(dense)[:1], [-1], self.shape], axis=0)), dtypes.float32)
         flat = sparse.dense_shape.shape.extents == (2,)
-        return Sequence(dense, sequence_lengths(sparse, self.variable_shape.num_elements() if flat else 1))
+        return Sequence(dense, sequence_lengths(sparse, math.prod(self.shape) if flat else 1))
 
 
 def sequence_numeric_column(key: str, shape: Any = (1,), default_value: float = 0.0, dtype: Any = dtypes.float32,

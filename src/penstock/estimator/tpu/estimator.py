@@ -73,10 +73,10 @@ class TPUEstimator(Estimator):
         return super().call_input_fn(input_fn, mode)
 
 
-def _returning_estimator_specs(model_fn: Callable[..., Any] | None) -> Callable[..., EstimatorSpec] | None:
+def _returning_estimator_specs(model_fn: Callable[..., Any] | None) -> Callable[..., EstimatorSpec]:
     """The model function, with specs for TPUs as those of an Estimator."""
     if model_fn is None:
-        return None
+        raise ValueError("model_fn must be provided to TPUEstimator.")
     names = fn_args(model_fn)
     for name in ("params", "features"):
         if name not in names:
