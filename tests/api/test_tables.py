@@ -83,8 +83,12 @@ def test_versions():
 def test_raw_ops_take_keywords():
     assert tf.raw_ops.Identity(input=tf.constant(1.0)).op.type == "Identity"
     assert "MatMul" in dir(tf.raw_ops)
-    with pytest.raises(TypeError):
-        tf.raw_ops.Identity(tf.constant(1.0))
+    with pytest.raises(TypeError, match=r"Sum only takes keyword args \(possible keys: \['input', 'axis', 'keep_dims', 'name'\]\)"):
+        tf.raw_ops.Sum([1.0], 0)
+    with pytest.raises(TypeError, match=r"Sum\(\) missing a required argument: 'axis'"):
+        tf.raw_ops.Sum(input=[1.0])
+    assert tf.raw_ops.TopKV2(input=[1.0, 3.0], k=1).indices.name == "TopKV2:1"
+    assert tf.raw_ops.Any(input=[True], axis=0).op.type == "Any"
     with pytest.raises(AttributeError, match="no operation of this type"):
         tf.raw_ops.NoSuchOp  # noqa: B018
 

@@ -17,6 +17,8 @@ from typing import Any
 
 from penstock.api import paths, root
 from penstock.api._table import resolve
+from penstock.api.generated import function_of
+from penstock.graph.opdef import REGISTRY
 
 NAME = "tensorflow"
 _PACKAGES = frozenset(["python", "core"]) | {
@@ -198,6 +200,6 @@ def _look_up(path: str, name: str) -> Any:
 
 
 def _generated(name: str) -> Any:
-    """The operation behind a generated function: ``max_pool_grad`` is MaxPoolGrad."""
+    """A generated function: ``max_pool_grad`` adds a MaxPoolGrad."""
     wanted = name.strip("_").replace("_", "").lower()
-    return next((definition for op_type, definition in root.raw_ops.REGISTRY.items() if op_type.lower() == wanted), None)
+    return next((function_of(definition, name) for op_type, definition in REGISTRY.items() if op_type.lower() == wanted), None)

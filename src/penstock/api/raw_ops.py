@@ -1,25 +1,22 @@
-"""``tf.raw_ops``: every registered operation by its type, called with keyword arguments only."""
+"""``tf.raw_ops``: every registered operation by its type, called with keyword arguments only.
+
+Nothing else here may have a name that begins with a capital: ``Any`` is an operation.
+"""
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import typing
 
-from penstock.graph.opdef import REGISTRY
+from penstock.api import generated
+from penstock.graph import opdef
 
 
-def __getattr__(name: str) -> Callable[..., Any]:
-    definition = REGISTRY.get(name)
+def __getattr__(name: str) -> typing.Callable[..., typing.Any]:
+    definition = opdef.REGISTRY.get(name)
     if definition is None:
         raise AttributeError(f"module 'tensorflow.raw_ops' has no attribute '{name}': Penstock has no operation of this type")
-
-    def raw_op(**arguments: Any) -> Any:
-        return definition(**arguments)
-
-    raw_op.__name__ = raw_op.__qualname__ = name
-    raw_op.__doc__ = definition.__doc__
-    globals()[name] = raw_op
-    return raw_op
+    globals()[name] = function = generated.function_of(definition, name, keywords_only=True)
+    return function
 
 
 def __dir__() -> list[str]:
-    return sorted(REGISTRY)
+    return sorted(opdef.REGISTRY)

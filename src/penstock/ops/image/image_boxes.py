@@ -191,7 +191,7 @@ def _objects(boxes: np.ndarray, width: int, height: int, whole_image: bool) -> l
 
 
 @op("SampleDistortedBoundingBox", "image_size: T, bounding_boxes: float32 -> begin: T, size: T, bboxes: float32", T=_SIZES,
-    min_object_covered=0.10000000149011612, **_SAMPLING)
+    **{"seed": 0, "seed2": 0, "min_object_covered": 0.10000000149011612, **_SAMPLING})
 class SampleDistortedBoundingBox:
     """A random crop that keeps enough of one of the boxes in view."""
 

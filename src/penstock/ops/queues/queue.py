@@ -17,7 +17,8 @@ from penstock.ops.queues.handles import SHARING, made, plain, two_forms
 from penstock.ops.random.philox import Philox
 from penstock.state import queue_kinds, queues
 
-CREATION = {"component_types": type_list(1), "shapes": Attr("list(shape)", ()), "capacity": -1, **SHARING}
+_CONTENTS = {"component_types": type_list(1), "shapes": Attr("list(shape)", ()), "capacity": -1}
+CREATION = {**_CONTENTS, **SHARING}
 _BLOCKS = 16  # of four random words, computed at once
 _TYPES, _TIMEOUT = {"component_types": type_list(1)}, {"timeout_ms": -1}
 
@@ -94,8 +95,8 @@ def _words(generator: Philox) -> Callable[[], int]:
 
 FIFOQueue, FIFOQueueV2 = two_forms("FIFOQueue", "-> handle: HANDLE", _Fifo, **CREATION)
 PaddingFIFOQueue, PaddingFIFOQueueV2 = two_forms("PaddingFIFOQueue", "-> handle: HANDLE", _Padding, **CREATION)
-RandomShuffleQueue, RandomShuffleQueueV2 = two_forms("RandomShuffleQueue", "-> handle: HANDLE", _Shuffle, **CREATION, min_after_dequeue=0, seed=0,
-                                                     seed2=0)
+RandomShuffleQueue, RandomShuffleQueueV2 = two_forms("RandomShuffleQueue", "-> handle: HANDLE", _Shuffle, **_CONTENTS, min_after_dequeue=0, seed=0,
+                                                     seed2=0, **SHARING)
 PriorityQueue, PriorityQueueV2 = two_forms("PriorityQueue", "-> handle: HANDLE", _Priority,
                                            **{**CREATION, "component_types": Attr("list(type)", ()), "shapes": Attr("list(shape)")})
 

@@ -59,7 +59,7 @@ class _TFRecordReader(_Creating):
 _, IdentityReaderV2 = two_forms("IdentityReader", _READER, _IdentityReader, **SHARING)
 _, WholeFileReaderV2 = two_forms("WholeFileReader", _READER, _WholeFileReader, **SHARING)
 _, TextLineReaderV2 = two_forms("TextLineReader", _READER, _TextLineReader, skip_header_lines=0, **SHARING)
-_, TFRecordReaderV2 = two_forms("TFRecordReader", _READER, _TFRecordReader, compression_type="", **SHARING)
+_, TFRecordReaderV2 = two_forms("TFRecordReader", _READER, _TFRecordReader, **SHARING, compression_type="")
 
 
 def _fixed_length(ctx: Any, sharing: tuple[str, str], sizes: tuple[int, int, int, int], encoding: str) -> Any:
