@@ -1,4 +1,4 @@
-"""Operations as functions, as TensorFlow generates them: ``max_pool_grad(orig_input, orig_output, grad, ksize, strides, padding, data_format="NHWC")``.
+"""Operations as functions, as TensorFlow generates them: ``lrn_grad(input_grads, input_image, output_image, depth_radius=5, bias=1, ...)``.
 
 They take the inputs, then the attributes that do not follow from these, first those without a default; then the name. Several results come as a
 named tuple. ``tf.raw_ops`` and the modules ``tensorflow.python.ops.gen_*_ops`` are made of them.

@@ -16,7 +16,8 @@ estimator estimator.experimental estimator.export estimator.inputs estimator.tpu
 contrib.cluster_resolver contrib.estimator contrib.feature_column contrib.tpu
 keras keras.activations keras.backend keras.callbacks keras.constraints keras.initializers keras.layers keras.losses keras.metrics keras.models
 keras.optimizers keras.optimizers.schedules keras.regularizers keras.utils layers layers.experimental linalg logging losses metrics
-lookup lookup.experimental manip math nest nn nn.rnn_cell profiler python_io quantization queue random raw_ops resource_loader saved_model sets signal sparse
+raw_ops
+lookup lookup.experimental manip math nest nn nn.rnn_cell profiler python_io quantization queue random resource_loader saved_model sets signal sparse
 spectral strings summary sysconfig test train contrib.data contrib.legacy_seq2seq contrib.lookup contrib.rnn contrib.seq2seq contrib.staging
 contrib.tfprof contrib.training
 contrib.framework contrib.framework.nest contrib.layers contrib.slim contrib.slim.utils contrib.slim.learning contrib.slim.evaluation
