@@ -33,6 +33,7 @@ LAYERS = [
     "execute",
     "distributed",
     "session",
+    "autograph",        # Python control flow as operations: functions of imperative style are converted
     "imperative",       # values at once, by the same plans
     "layers",           # the one Layer: recurrent cells are layers, too
     "data train rnn summary saved_model",

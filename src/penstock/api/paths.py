@@ -252,7 +252,7 @@ FUNCTIONS = {"contrib.framework.python.ops.arg_scope": "penstock.contrib.framewo
 
 # Prefixes below tensorflow.python whose modules belong to parts of the API that Penstock does not have: {prefix: the public name of the part}.
 PARTS = {"keras": "keras", "layers": "layers", "estimator": "estimator", "feature_column": "feature_column", "data": "data",
-         "distribute": "distribute", "autograph": "autograph",
+         "distribute": "distribute",
          "tools": "python.tools", "ops.losses": "losses", "ops.metrics": "metrics",
          "ops.distributions": "distributions", "ops.ragged": "ragged", "tpu": "tpu", "lite": "lite"}
 

@@ -25,7 +25,9 @@ from penstock.ops.array.shape_ops import shape
 from penstock.ops.constant import identity
 from penstock.ops.data import dataset_batch, dataset_cache, dataset_functions, dataset_order, dataset_parallel, dataset_shuffle, dataset_sources
 from penstock.ops.data.iterator import IteratorV2, MakeIterator, OneShotIterator
+from penstock.ops.flow.control_flow import cond
 from penstock.ops.flow.misc import Assert
+from penstock.ops.math.compare import logical_not
 from penstock.ops.math.elementwise import maximum
 from penstock.ops.text.files import matching_files
 
@@ -288,6 +290,20 @@ class Dataset(structure.Structured):
             outputs = dataset_functions.ReduceDataset(self._variant_tensor, structure.encode(traced.state, state), traced.captures, f=traced.graph,
                                                       **structure.output_attrs(traced.state))
         return structure.decode(traced.state, outputs)
+
+    def _autograph_for_loop(self, start: list[Any], step: Callable[..., Any], stop: Callable[..., Any] | None) -> Any:
+        """A loop over the dataset in a converted function: the values after ``step(values, element)`` for each element, until ``stop(values)``."""
+        if stop is None:
+            return self.reduce(tuple(start), lambda values, element: tuple(step(values, element)))
+        from penstock.data.transformations import scan, take_while  # they are made of datasets
+
+        def turn(values: Any, element: Any) -> Any:
+            more = logical_not(stop(values))
+            after = cond(more, lambda: tuple(step(values, element)), lambda: tuple(values), strict=True)
+            return after, (after, more)
+
+        turns = self.apply(scan(tuple(start), turn)).apply(take_while(lambda values, more: more))
+        return turns.reduce(tuple(start), lambda values, element: element[0])
 
     def apply(self, transformation_func: Callable[[Dataset], Any]) -> Dataset:
         """``transformation_func(self)``, which must be a dataset."""

@@ -15,18 +15,19 @@ from typing import Any
 
 import numpy as np
 
+from penstock.autograph.conversion import converted_form
+from penstock.autograph.features import ConversionOptions
 from penstock.gradients import gradients
 from penstock.graph import dtypes, nest
 from penstock.graph.convert import to_tensor
+from penstock.graph.effects import after_effects, wait_for_effects
 from penstock.graph.function import FuncGraph
 from penstock.graph.graph import default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.shape import as_shape
 from penstock.graph.tensor_spec import TensorSpec
 from penstock.imperative.recording import EagerGraph, EagerOperation
-from penstock.imperative.segments import Order
 from penstock.imperative.tensor import EagerTensor
-from penstock.ops.constant import identity
 from penstock.ops.flow.call_function import CallFunction
 from penstock.ops.flow.control_flow import leaf_of, parts_of
 from penstock.program.ir import functions_of
@@ -38,8 +39,8 @@ _VALUES = (int, float, bool, complex, str, bytes, type(None))
 class Function:
     """A Python function that is traced: what ``tf.function`` and ``tf.contrib.eager.defun`` return."""
 
-    def __init__(self, python_function: Callable[..., Any], input_signature: Any = None, autograph: bool = True) -> None:
-        self._function, self._autograph = python_function, autograph
+    def __init__(self, python_function: Callable[..., Any], input_signature: Any = None, autograph: bool = True, features: Any = None) -> None:
+        self._function, self._autograph, self._features = python_function, autograph, features
         self._input_signature = None if input_signature is None else tuple(input_signature)
         self._traces: dict[Any, Trace] = {}
         self._methods: weakref.WeakKeyDictionary[Any, Function] = weakref.WeakKeyDictionary()
@@ -56,13 +57,21 @@ class Function:
             return self
         bound = self._methods.get(instance)
         if bound is None:
-            bound = self._methods[instance] = Function(_bind(self._function, weakref.ref(instance)), self._input_signature, self._autograph)
+            bound = self._methods[instance] = Function(_bind(self._traced, weakref.ref(instance)), self._input_signature, False)
         return bound
+
+    @functools.cached_property
+    def _traced(self) -> Callable[..., Any]:
+        """The function that is traced: with ``autograph``, one whose control flow follows tensors."""
+        if not self._autograph:
+            return self._function
+        return converted_form(self._function, ConversionOptions(True, True, optional_features=self._features))  # type: ignore[no-any-return]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         graph = default_graph()
         if not isinstance(graph, EagerGraph):  # inside of a graph its operations are built in place
-            return self._function(*args, **kwargs)
+            first = len(graph._ops)
+            return after_effects(graph, first, self._traced(*args, **kwargs))
         trace, tensors = self._trace(args, kwargs)
         return trace.call(graph, tensors)
 
@@ -81,7 +90,7 @@ class Function:
             key = (key[0], self._input_signature)
         trace = self._traces.get(key)
         if trace is None:
-            trace = self._traces[key] = Trace(self._function, (args, kwargs), leaves, self._input_signature)
+            trace = self._traces[key] = Trace(self._traced, (args, kwargs), leaves, self._input_signature)
         return trace, [part for leaf in leaves if _is_tensor(leaf) for part in parts_of(leaf)]
 
     def _with_defaults(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
@@ -129,7 +138,7 @@ class Trace:
         self._captured = list(self.graph.captures)
         self._replay = _Replay(self.graph)
         if self._replay.has_functions:
-            _order_effects(self.graph)
+            wait_for_effects(self.graph)
             self._replay = _Replay(self.graph)
         self._whole = _View(self.graph, list(self.graph.inputs), list(self.graph.outputs))
 
@@ -206,15 +215,6 @@ class _Replay:
             for tensor, result in zip(each.outputs, made.outputs):
                 values[tensor] = result
         return [values[tensor] for tensor in self._outputs]
-
-
-def _order_effects(graph: FuncGraph) -> None:
-    """Has the effects of a function happen, in the order of the program, when it is called as a whole: its outputs wait for them."""
-    order, effects = Order(), [each for each in graph._ops if each.definition.stateful]
-    for each in effects:
-        order.place(each)
-    with graph.as_default(), graph.control_dependencies(effects):
-        graph.outputs = [identity(tensor) for tensor in graph.outputs]
 
 
 class _View(FuncGraph):
@@ -294,7 +294,7 @@ def function(func: Callable[..., Any] | None = None, input_signature: Any = None
              experimental_relax_shapes: bool = False, experimental_compile: bool | None = None) -> Any:
     """``tf.function``: traces a Python function once per signature of its arguments, and calls the graph from then on."""
     def decorate(inner: Callable[..., Any]) -> Function:
-        return Function(inner, input_signature, autograph)
+        return Function(inner, input_signature, autograph, experimental_autograph_options)
 
     return decorate if func is None else decorate(func)
 
@@ -302,4 +302,4 @@ def function(func: Callable[..., Any] | None = None, input_signature: Any = None
 def defun(func: Callable[..., Any] | None = None, input_signature: Any = None, autograph: bool = True, experimental_autograph_options: Any = None,
           experimental_relax_shapes: bool = False) -> Any:
     """``tf.contrib.eager.defun``: ``tf.function`` by its older name."""
-    return function(func, input_signature, autograph)
+    return function(func, input_signature, autograph, experimental_autograph_options)

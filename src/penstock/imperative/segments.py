@@ -23,6 +23,7 @@ from penstock.execute.kernels import kernel_of
 from penstock.execute.pipeline import Pipeline, PlannedStep
 from penstock.execute.step import Step
 from penstock.graph import dtypes
+from penstock.graph.effects import Order
 from penstock.graph.graph import Graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.shape import TensorShape
@@ -277,32 +278,3 @@ class _Segment:
         handle._handle_data = producer.output(index)._handle_data
         self._tensors[edge] = handle
         return handle
-
-
-class Order:
-    """Has reads and writes of a variable run in the order of the program."""
-
-    def __init__(self) -> None:
-        self._written: dict[Tensor, Operation] = {}  # the last write of a variable, by its handle
-        self._read: dict[Tensor, list[Operation]] = {}  # what has read it since
-
-    def place(self, node: Operation) -> None:
-        """Makes a node wait for what stands before it in the program."""
-        if not node.definition.stateful:
-            return
-        before: dict[Operation, None] = {}
-        for arg, tensors in node.definition.group(node._inputs, node.attrs):
-            for handle in tensors:
-                if handle.dtype is not dtypes.resource:
-                    continue
-                written = self._written.get(handle)
-                if written is not None:
-                    before[written] = None
-                if arg.name in node.definition.updates or not node.definition.outputs:
-                    before.update((reader, None) for reader in self._read.pop(handle, ()))
-                    self._written[handle] = node
-                else:
-                    self._read.setdefault(handle, []).append(node)
-        node._control_inputs += [other for other in before if other is not node and other not in node._control_inputs]
-
-

@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from penstock.autograph.conversion import converted_form
 from penstock.graph import dtypes, nest
 from penstock.graph.convert import to_tensor
 from penstock.graph.dtypes import DType
+from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.imperative.symbolic import symbolic_graph_of
@@ -114,7 +116,8 @@ class Layer(Tracking, Weights, Effects, Connected, Masking):
             assert_input_compatibility(self.input_spec, inputs, self.name)
             with self._call_scope():
                 self._maybe_build(inputs)
-                outputs = self.call(inputs, *args, **kwargs, **injected)
+                call = self.call if default_graph().imperative else converted_form(self.call)
+                outputs = call(inputs, *args, **kwargs, **injected)
                 if outputs is None:
                     raise ValueError("A layer's `call` method should return a Tensor or a list of Tensors, not None "
                                      f"(layer: {self.name}).")

@@ -27,6 +27,10 @@ example("TensorListPopBack", lambda: TensorListPushBack(EmptyTensorList([2], -1,
 example("TensorListConcatV2", lambda: TensorListPushBack(EmptyTensorList([2], -1, element_dtype=dtypes.float64), normal(2)),
         np.array([2], np.int32), np.zeros(0, np.int64), element_dtype=dtypes.float64, run=False)
 example("TensorListSplit", normal(3, 2), np.array([-1, 2], np.int32), np.array([1, 2]), run=False)
+example("TensorListStack", lambda: TensorListPushBack(EmptyTensorList([2], -1, element_dtype=dtypes.float64), normal(2)), np.array([2], np.int32),
+        element_dtype=dtypes.float64, run=False)
+example("TensorListFromTensor", normal(3, 2), np.array([2], np.int32), run=False)
+example("TensorListLength", lambda: TensorListPushBack(EmptyTensorList([2], -1, element_dtype=dtypes.float64), normal(2)), run=False)
 
 # Their meaning is in how they are scheduled: see tests/execute/test_frames.py.
 example("Switch", normal(2), np.array(True), run=False)

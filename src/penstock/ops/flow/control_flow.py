@@ -96,7 +96,7 @@ def cond(pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Callable
             raise TypeError(f"pred must be a bool tensor, not {pred.dtype.name}: {pred!r}")
         branches = [_Branch("cond_true", "true_fn", true_fn), _Branch("cond_false", "false_fn", false_fn)]
         _check_same(*branches)
-        outputs = _if(pred, branches[0].graph, branches[1].graph)
+        outputs = add_if(pred, branches[0].graph, branches[1].graph)
         result = _pack(branches[0].result, branches[0].leaves, [identity(tensor, name="Merge") for tensor in outputs])
     return result if strict else _only_item(result)
 
@@ -138,7 +138,8 @@ def _check_same(one: _Branch, other: _Branch) -> None:
         raise TypeError("Incompatible return types of true_fn and false_fn: a different number of tensors")
 
 
-def _if(pred: Tensor, then_branch: FuncGraph, else_branch: FuncGraph) -> list[Tensor]:
+def add_if(pred: Tensor, then_branch: FuncGraph, else_branch: FuncGraph) -> list[Tensor]:
+    """The results of one of two functions without arguments, by one op."""
     captured = share_inputs([then_branch, else_branch], 0)
     with control_dependencies(control_inputs_of([then_branch, else_branch])):
         op = If.node([pred, captured], {"then_branch": then_branch, "else_branch": else_branch,

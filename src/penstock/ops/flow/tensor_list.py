@@ -170,6 +170,69 @@ class TensorListSplit:
         return [dtensor, None, None]
 
 
+@op("TensorListStack", "input_handle: variant, element_shape: int32 -> tensor: element_dtype", element_dtype=TYPE, num_elements=-1)
+class TensorListStack:
+    """The elements of a list, stacked along a new first axis."""
+
+    ranks = {"element_shape": at_most(1)}
+
+    def shape(element_shape, num_elements):
+        element = constant_value_as_shape(element_shape) if element_shape.shape.ndims == 1 else TensorShape(None)
+        return TensorShape([None if num_elements < 0 else num_elements]).concatenate(element)
+
+    def kernel(input_handle, element_shape, element_dtype, num_elements):
+        elements = _elements(input_handle)
+        if num_elements >= 0 and len(elements) != num_elements:
+            raise invalid_argument(f"Operation expected a list with {num_elements} elements but got a list with {len(elements)} elements.")
+        for element in elements:
+            _check_type(element, element_dtype)
+        if not elements:
+            if not np.ndim(element_shape) or (element_shape < 0).any():
+                raise invalid_argument(f"Tried to stack elements of an empty list with non-fully-defined element_shape: {element_shape}")
+            return np.zeros((0, *element_shape), element_dtype.np)
+        if len({np.shape(element) for element in elements}) > 1:
+            raise invalid_argument(f"Tried to stack tensors with unequal shapes: {[list(np.shape(element)) for element in elements]}")
+        return np.stack(elements)
+
+    def gradient(op, dtensor):
+        if dtensor is None or not _has_gradient(op.outputs[0]):
+            return [None, None]
+        return [TensorListFromTensor(dtensor, op.inputs[1]), None]
+
+
+@op("TensorListFromTensor", "tensor: element_dtype, element_shape: shape_type -> output_handle: variant", element_dtype=TYPE, shape_type=INDEX)
+class TensorListFromTensor:
+    """A list of the rows of a tensor."""
+
+    ranks = {"element_shape": at_most(1)}
+    shape = fixed()
+
+    def kernel(tensor):
+        if np.ndim(tensor) < 1:
+            raise invalid_argument(f"Tensor must be at least a vector, but saw shape: {list(np.shape(tensor))}")
+        handle: Any = ()
+        for row in tensor:
+            handle = (handle, row)
+        return handle
+
+    def gradient(op, dlist):
+        tensor = op.inputs[0]
+        return [TensorListStack(dlist, element_shape_tensor(tensor.shape[1:]), element_dtype=tensor.dtype.base_dtype,
+                                num_elements=-1 if tensor.shape[0].value is None else tensor.shape[0].value), None]
+
+
+@op("TensorListLength", "input_handle: variant -> length: int32")
+class TensorListLength:
+    """The number of elements of a list."""
+
+    shape = fixed()
+
+    def kernel(input_handle):
+        return np.int32(len(_elements(input_handle)))
+
+    gradient = None
+
+
 def empty_list(element_dtype: DType, element_shape: TensorShape) -> Tensor:
     """A list without elements that knows, as a tensor, what its elements will be."""
     made = EmptyTensorList(element_shape_tensor(element_shape), -1, element_dtype=element_dtype)
