@@ -98,7 +98,7 @@ def test_lambdas_of_one_line():
 
 def test_tracebacks_point_at_the_source():
     def broken(x):
-        for i in tf.range(3):
+        for _ in tf.range(3):
             if x > 0:
                 x = tf.matmul(x, x)  # the line
         return x
@@ -106,7 +106,7 @@ def test_tracebacks_point_at_the_source():
     with tf.Graph().as_default(), pytest.raises(ValueError, match="rank") as raised:
         tf.autograph.to_graph(broken)(tf.placeholder(tf.float32, []))
     frames = [frame for frame in traceback.extract_tb(raised.value.__traceback__) if frame.filename == __file__]
-    assert [frame.line.split("#")[0].strip() for frame in frames][-3:] == ["for i in tf.range(3):", "if x > 0:", "x = tf.matmul(x, x)"]
+    assert [frame.line.split("#")[0].strip() for frame in frames][-3:] == ["for _ in tf.range(3):", "if x > 0:", "x = tf.matmul(x, x)"]
     with tf.Graph().as_default(), tf.Session() as sess, pytest.raises(tf.errors.InvalidArgumentError, match=r"test_conversion.py:\d+.*reshape"):
         sess.run(tf.autograph.to_graph(lambda x: tf.reshape(x, [3]) if x > 0 else tf.zeros([3]))(tf.placeholder_with_default(1.0, None)))
 
@@ -136,7 +136,7 @@ def test_effects_happen_in_order(capsys):
             if x > 0:
                 v.assign_add(x)
                 print("added", x)
-            for i in tf.range(2):
+            for _ in tf.range(2):
                 v.assign(v * 2.0)
                 print("doubled", v.read_value())
             return v + 0.0

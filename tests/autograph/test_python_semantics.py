@@ -142,7 +142,7 @@ def logic(n):
         calls.append(value)
         return value
 
-    return note(n) and note(0) or note("x"), not note(n), (note(1) if n else note(2)), calls, 0 < n < 3
+    return (note(n) and note(0)) or note("x"), not note(n), (note(1) if n else note(2)), calls, 0 < n < 3
 
 
 def unpacks(n):

@@ -76,8 +76,8 @@ class _Outcome:
             raise TypeError(f'"{name}" does not have the same nested structure in the TRUE and FALSE branches: {one}, {other}')
         for first, second in zip(mine, theirs):
             if first.dtype.base_dtype is not second.dtype.base_dtype:
-                raise TypeError(f'"{name}" has dtype {first.dtype.base_dtype.name} in the TRUE branch, but dtype={second.dtype.base_dtype.name} in the '
-                                "FALSE branch. TensorFlow control flow requires that they are the same.")
+                raise TypeError(f'"{name}" has dtype {first.dtype.base_dtype.name} in the TRUE branch, but dtype={second.dtype.base_dtype.name} in '
+                                "the FALSE branch. TensorFlow control flow requires that they are the same.")
         self.tensors[0].extend(mine)
         self.tensors[1].extend(theirs)
         return one
@@ -116,8 +116,8 @@ def _check_returns(one: Sequence[Any], other: Sequence[Any]) -> None:
     for mine, theirs in zip(one, other):
         if (mine is NO_RETURN) != (theirs is NO_RETURN):
             branch = "if" if mine is NO_RETURN else "else"
-            raise ValueError(f"A value must also be returned from the {branch} branch. If a value is returned from one branch of a conditional a value "
-                             "must be returned from all branches.")
+            raise ValueError(f"A value must also be returned from the {branch} branch. If a value is returned from one branch of a conditional "
+                             "a value must be returned from all branches.")
 
 
 def if_exp(test: Any, body: Callable[[], Any], orelse: Callable[[], Any]) -> Any:

@@ -1,7 +1,7 @@
 """From a function to its converted form: compiled once per code object and options, and bound to the function's own globals and cells."""
 from __future__ import annotations
-
 import __future__
+
 import ast
 import functools
 import sys
@@ -64,7 +64,7 @@ def mark_done(function: Any) -> Any:
 
 
 def converted_form(function: Any, options: ConversionOptions = STANDARD) -> Any:
-    """A callable like ``function`` in which control flow follows tensors; ``function`` itself if it is not the program's own, or cannot be converted."""
+    """A callable like ``function`` in which control flow follows tensors; ``function`` itself if it is of a library, or cannot be converted."""
     if isinstance(function, functools.partial):
         return functools.partial(converted_form(function.func, options), *function.args, **function.keywords)
     if isinstance(function, MethodType):
@@ -72,7 +72,8 @@ def converted_form(function: Any, options: ConversionOptions = STANDARD) -> Any:
             return function
         return MethodType(converted_form(function.__func__, options), function.__self__)
     if isinstance(function, FunctionType):
-        return function if hasattr(function, _DONE) or (not options.user_requested and _is_of_library(function)) else _converted_or_same(function, options)
+        done = hasattr(function, _DONE) or (not options.user_requested and _is_of_library(function))
+        return function if done else _converted_or_same(function, options)
     call = getattr(type(function), "__call__", None)  # noqa: B004 (its own __call__, to be converted)
     if isinstance(function, type) or not isinstance(call, FunctionType) or hasattr(call, _DONE) or _is_of_library(call):
         return function

@@ -41,8 +41,9 @@ def definition_of(function: FunctionType) -> ast.FunctionDef:
     if len(matching) > 1:
         matching = _at_column(matching, code)
     if len(matching) != 1:
-        raise ConversionError(f"{place_of(function)}: " + ("several functions with these arguments begin on this line. Write each of them on a line of "
-                              "its own." if matching else "no such function stands on this line: has the file been changed since it was loaded?"))
+        why = "several functions with these arguments begin on this line. Write each of them on a line of its own." if matching else \
+            "no such function stands on this line: has the file been changed since it was loaded?"
+        raise ConversionError(f"{place_of(function)}: {why}")
     return _as_def(copy.deepcopy(matching[0]))
 
 

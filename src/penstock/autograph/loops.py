@@ -16,7 +16,7 @@ from penstock.graph.node import Tensor
 from penstock.graph.static import constant_value
 from penstock.ops.array.shape_ops import shape as shape_of
 from penstock.ops.constant import constant
-from penstock.ops.flow.control_flow import cond, while_loop
+from penstock.ops.flow.control_flow import cond, contains, while_loop
 from penstock.ops.flow.tensor_array_class import TensorArray
 from penstock.ops.math.compare import logical_and, logical_or
 
@@ -188,7 +188,6 @@ def _check_same(name: str, before: Any, after: Any) -> None:
     if before.dtype.base_dtype is not after.dtype.base_dtype:
         raise TypeError(f'"{name}" has dtype {before.dtype.base_dtype.name} before the loop, but dtype {after.dtype.base_dtype.name} after one '
                         "iteration. TensorFlow control flow requires it stays the same.")
-    mine, theirs = before.shape, after.shape
-    if mine.ndims is not None and (mine.ndims != theirs.ndims or any(extent not in (None, its) for extent, its in zip(mine.as_list(), theirs.as_list()))):
-        raise ValueError(f'"{name}" has shape {mine} before the loop, but shape {theirs} after one iteration. TensorFlow control flow requires it stays '
-                         "the same or be more specific.")
+    if not contains(before.shape, after.shape):
+        raise ValueError(f'"{name}" has shape {before.shape} before the loop, but shape {after.shape} after one iteration. TensorFlow control flow '
+                         "requires it stays the same or be more specific.")

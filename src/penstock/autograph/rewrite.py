@@ -152,7 +152,8 @@ class _Scope(ast.NodeTransformer):
         stops = getattr(node, "ag_stops", None)
         stop = constant(None, node) if stops is None else self.visit(expression(f"lambda: {stops}", node)).args[0]
         parts = self._parts(node, node.target, *node.body)
-        return statements(_FOR, node, ITER=self.visit(node.iter), TARGET=node.target, BODY=self._block(node.body), OPTIONS=options, STOP=stop, **parts)
+        items = self.visit(node.iter)
+        return statements(_FOR, node, ITER=items, TARGET=node.target, BODY=self._block(node.body), OPTIONS=options, STOP=stop, **parts)
 
     def visit_Assert(self, node: ast.Assert) -> Any:
         self.generic_visit(node)

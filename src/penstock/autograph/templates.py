@@ -7,7 +7,7 @@ from typing import Any
 
 
 def statements(text: str, at: ast.AST, **parts: Any) -> list[Any]:
-    """The statements of ``text``, on the line of ``at``. A name that is a key of ``parts`` stands for an expression, or, alone on a line, for statements."""
+    """The statements of ``text``, on the line of ``at``. A key of ``parts`` stands for an expression, or, alone on a line, for statements."""
     tree = ast.parse(text)
     for node in ast.walk(tree):
         if hasattr(node, "lineno"):  # the first line alone: tracebacks of a call name the last line of what is called

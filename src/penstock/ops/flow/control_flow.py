@@ -264,7 +264,7 @@ class _Loop:
             result.extend([shape] if len(parts) == 1 and isinstance(leaf, Tensor) else [TensorShape(None) if not isinstance(leaf, Tensor) and
                           part.shape.ndims is None else _with_open_extents(part.shape) for part in parts])
         for tensor, shape in zip(self._start, result):
-            if not _contains(shape, tensor.shape):
+            if not contains(shape, tensor.shape):
                 raise ValueError(f"The shape invariant specified for {tensor.name} is not compatible with the initial shape of the loop variable. "
                                  f"It enters the loop with shape {tensor.shape}, but the specified shape invariant is {shape}.")
         return result
@@ -340,7 +340,7 @@ def _with_open_extents(shape: TensorShape) -> TensorShape:
     return shape if shape.ndims in (0, None) else TensorShape([None] * shape.ndims)  # type: ignore[operator]
 
 
-def _contains(general: TensorShape, special: TensorShape) -> bool:
+def contains(general: TensorShape, special: TensorShape) -> bool:
     """True if every shape that ``special`` may be is one that ``general`` may be."""
     if general.ndims is None:
         return True
@@ -353,7 +353,7 @@ def _check_invariant(start: Tensor, shape: TensorShape, after: Tensor) -> None:
     if start.dtype.base_dtype is not after.dtype.base_dtype:
         raise TypeError(f"The loop variable {start.name} enters the loop with type {start.dtype.base_dtype.name}, but has type "
                         f"{after.dtype.base_dtype.name} after one iteration.")
-    if not _contains(shape, after.shape):
+    if not contains(shape, after.shape):
         raise ValueError(f"The shape for {start.name} is not an invariant for the loop. It enters the loop with shape {shape}, but has shape "
                          f"{after.shape} after one iteration. Provide shape invariants using either the `shape_invariants` argument of tf.while_loop "
                          "or set_shape() on the loop variables.")
