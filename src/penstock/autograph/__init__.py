@@ -1,8 +1,8 @@
 """AutoGraph: Python control flow over tensors becomes graph control flow.
 
 ``converted_form(f)`` is a function like ``f`` in which ``if``, ``while``, ``for`` and so on ask, when they run, whether what they depend on is a
-tensor of a graph. If it is, both branches (or the body of the loop) are traced and become one ``If`` or ``While`` operation; otherwise Python goes on as
-written.
+tensor of a graph. If it is, both branches (or the body of the loop) are traced and become one ``If`` or ``While`` operation; otherwise Python goes on
+as written.
 
 The way of a function: ``definitions.py`` finds its syntax tree; ``jumps.py`` turns break, continue and return into plain assignments and ifs;
 ``liveness.py`` tells which variables matter after each statement; ``rewrite.py`` makes functions of blocks and calls of statements, which

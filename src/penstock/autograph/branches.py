@@ -12,7 +12,7 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.effects import wait_for_effects
 from penstock.graph.function import FuncGraph, trace
 from penstock.graph.node import Tensor
-from penstock.ops.constant import constant
+from penstock.ops.constant import constant, identity
 from penstock.ops.flow.control_flow import add_if, cond, leaf_of, parts_of
 from penstock.ops.flow.misc import Assert
 from penstock.ops.math.compare import equal, logical_not
@@ -46,7 +46,7 @@ def if_(test: Any, body: Callable[[], None], orelse: Callable[[], None], names: 
             tensors = [tensor for outcome in outcomes for tensor in outcome.tensors[index]]
             graph.outputs = [graph.capture(tensor) for tensor in tensors or [constant(True)]]  # something has to wait for the effects
             wait_for_effects(graph)
-    tensors = add_if(to_tensor(test), then, otherwise)
+    tensors = [identity(tensor) for tensor in add_if(to_tensor(test), then, otherwise)]
     state.set_live(before, [outcome.take(tensors) for outcome in outcomes])
 
 

@@ -128,13 +128,15 @@ def _compile(function: FunctionType, node: ast.FunctionDef) -> CodeType:
     args.defaults = [constant(None, node) for _ in args.defaults]  # those of the function itself are used
     args.kw_defaults = [each and constant(None, node) for each in args.kw_defaults]
     names = ", ".join(["ag__", *[name for name in function.__code__.co_freevars if name != "ag__"]])
+    name, node.name = node.name, "ag__function"  # a name that hides nothing: the function may call itself
     tree = ast.Module(statements(f"def ag__around({names}):\n    BODY", node, BODY=[node]), [])
     filename = function.__code__.co_filename
     try:
         around = compile(ast.fix_missing_locations(tree), filename, "exec", function.__code__.co_flags & _FUTURE, dont_inherit=True).co_consts[0]
     except SyntaxError as error:
         raise ConversionError(f"{place_of(function)}: {error}") from None
-    return next(each for each in around.co_consts if isinstance(each, CodeType) and each.co_name == node.name)  # type: ignore[no-any-return]
+    code: CodeType = next(each for each in around.co_consts if isinstance(each, CodeType) and each.co_name == node.name)
+    return code.replace(co_name=name)
 
 
 def _with_scopes(function: Callable[..., Any], options: ConversionOptions) -> Callable[..., Any]:

@@ -291,18 +291,38 @@ class Dataset(structure.Structured):
                                                       **structure.output_attrs(traced.state))
         return structure.decode(traced.state, outputs)
 
+    def _take_while(self, predicate: Callable[..., Any]) -> Dataset:
+        """``tf.data.experimental.take_while``."""
+        traced = TracedFunction(predicate, "tf.data.experimental.take_while()", self._structure)
+        traced.expect_scalar(dt.bool_, "`predicate`")
+        with traced.after_control_captures():
+            return self._derive(dataset_functions.TakeWhileDataset, traced.captures, predicate=traced.graph)
+
+    def _scan(self, initial_state: Any, scan_func: Callable[..., Any]) -> Dataset:
+        """``tf.data.experimental.scan``."""
+        state = structure.normalize(initial_state)
+
+        def new_state(result: Any) -> Any:
+            if not isinstance(result, tuple) or len(result) != 2:
+                raise TypeError("The scan function must return a pair comprising the new state and the output value.")
+            return result[0]
+
+        traced = trace_with_state(scan_func, "tf.data.experimental.scan()", structure.structure_of(state), self._structure, new_state)
+        with traced.after_control_captures():
+            return self._derive(dataset_functions.ScanDataset, structure.encode(traced.state, state), traced.captures, specs=traced.output[1],
+                                f=traced.graph)
+
     def _autograph_for_loop(self, start: list[Any], step: Callable[..., Any], stop: Callable[..., Any] | None) -> Any:
         """A loop over the dataset in a converted function: the values after ``step(values, element)`` for each element, until ``stop(values)``."""
         if stop is None:
             return self.reduce(tuple(start), lambda values, element: tuple(step(values, element)))
-        from penstock.data.transformations import scan, take_while  # they are made of datasets
 
         def turn(values: Any, element: Any) -> Any:
             more = logical_not(stop(values))
             after = cond(more, lambda: tuple(step(values, element)), lambda: tuple(values), strict=True)
             return after, (after, more)
 
-        turns = self.apply(scan(tuple(start), turn)).apply(take_while(lambda values, more: more))
+        turns = self._scan(tuple(start), turn)._take_while(lambda values, more: more)
         return turns.reduce(tuple(start), lambda values, element: element[0])
 
     def apply(self, transformation_func: Callable[[Dataset], Any]) -> Dataset:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.data import element_nest, structure
-from penstock.data.dataset import AUTOTUNE, Dataset, batch_length, int64, trace_with_state
+from penstock.data.dataset import AUTOTUNE, Dataset, batch_length, int64
 from penstock.data.dataset_options import Options
 from penstock.data.interleave import Transformation
 from penstock.data.seed_tensors import seed_tensors
@@ -96,29 +96,12 @@ def unique() -> Transformation:
 
 def take_while(predicate: Callable[..., Any]) -> Transformation:
     """The elements up to the first one for which a function is false."""
-    def transform(dataset: Dataset) -> Dataset:
-        traced = TracedFunction(predicate, "tf.data.experimental.take_while()", dataset._structure)
-        traced.expect_scalar(dt.bool_, "`predicate`")
-        with traced.after_control_captures():
-            return dataset._derive(dataset_functions.TakeWhileDataset, traced.captures, predicate=traced.graph)
-    return transform
+    return lambda dataset: dataset._take_while(predicate)
 
 
 def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Transformation:
     """The outputs of ``scan_func(state, element) -> (state, output)``."""
-    def transform(dataset: Dataset) -> Dataset:
-        state = structure.normalize(initial_state)
-
-        def new_state(result: Any) -> Any:
-            if not isinstance(result, tuple) or len(result) != 2:
-                raise TypeError("The scan function must return a pair comprising the new state and the output value.")
-            return result[0]
-
-        traced = trace_with_state(scan_func, "tf.data.experimental.scan()", structure.structure_of(state), dataset._structure, new_state)
-        with traced.after_control_captures():
-            return dataset._derive(dataset_functions.ScanDataset, structure.encode(traced.state, state), traced.captures, specs=traced.output[1],
-                                   f=traced.graph)
-    return transform
+    return lambda dataset: dataset._scan(initial_state, scan_func)
 
 
 def Counter(start: Any = 0, step: Any = 1, dtype: Any = dt.int64) -> Dataset:

@@ -32,6 +32,7 @@ class FuncGraph(Graph):
         self.captures: dict[Tensor, Tensor] = {}
         self.control_captures: dict[Operation, None] = {}
         self._reduced: dict[Any, FuncGraph] = {}
+        self.inlined = False  # imperative style: a segment that calls it has its operations in place
         self._names, self._collections, self._name_stack = outer._names, outer._collections, outer._name_stack
         self._container, self._gradient_overrides, self._functions = outer._container, outer._gradient_overrides, outer._functions
         self._state.devices = [device for device in outer._state.devices]

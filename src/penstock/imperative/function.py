@@ -26,6 +26,7 @@ from penstock.graph.graph import default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.shape import as_shape
 from penstock.graph.tensor_spec import TensorSpec
+from penstock.imperative.blocks import as_block, call_block
 from penstock.imperative.recording import EagerGraph, EagerOperation
 from penstock.imperative.tensor import EagerTensor
 from penstock.ops.flow.call_function import CallFunction
@@ -65,7 +66,7 @@ class Function:
         """The function that is traced: with ``autograph``, one whose control flow follows tensors."""
         if not self._autograph:
             return self._function
-        return converted_form(self._function, ConversionOptions(True, True, optional_features=self._features))  # type: ignore[no-any-return]
+        return converted_form(self._function, ConversionOptions(True, True, optional_features=self._features))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         graph = default_graph()
@@ -137,9 +138,10 @@ class Trace:
             self.graph.outputs = [self.graph.capture(part) for leaf in self._leaves if _is_tensor(leaf) for part in parts_of(leaf)]
         self._captured = list(self.graph.captures)
         self._replay = _Replay(self.graph)
+        self._is_block = not self._replay.has_functions and as_block(self.graph)
         if self._replay.has_functions:
             wait_for_effects(self.graph)
-            self._replay = _Replay(self.graph)
+        self._replay = _Replay(self.graph)
         self._whole = _View(self.graph, list(self.graph.inputs), list(self.graph.outputs))
 
     def _input(self, leaf: Any, spec: Any) -> Any:
@@ -175,6 +177,8 @@ class Trace:
         inputs = [*tensors, *[_eager(tensor) for tensor in self._captured]]
         if self._replay.has_functions:
             outputs = _call_whole(self._whole, inputs)
+        elif self._is_block and not graph.thread.tapes:
+            outputs = call_block(graph, self._whole, inputs)
         else:
             outputs = self._replay.run(graph, inputs)
         rest = list(outputs)

@@ -190,6 +190,7 @@ class EagerGraph(Graph):
         self.thread = _ThreadState(runner)
         self._inferred: dict[Any, list[tuple[DType, TensorShape]]] = {}  # types and shapes of results, by op, attributes and inputs
         self._numbers: dict[Any, EagerTensor] = {}
+        self.walks: Any = None  # what tapes have done before: see ``backward.py``
         self.trainable: weakref.WeakKeyDictionary[EagerOperation, Any] = weakref.WeakKeyDictionary()  # handles of variables that tapes watch
 
     # --- recording ---------------------------------------------------------------------------------------------------

@@ -24,11 +24,14 @@ from penstock.execute.pipeline import Pipeline, PlannedStep
 from penstock.execute.step import Step
 from penstock.graph import dtypes
 from penstock.graph.effects import Order
+from penstock.graph.function import FuncGraph
 from penstock.graph.graph import Graph
-from penstock.graph.node import Operation, Tensor
+from penstock.graph.node import Tensor
 from penstock.graph.shape import TensorShape
+from penstock.imperative.blocks import operations_of
 from penstock.imperative.recording import UNSET, EagerOperation, Edge, hashable
 from penstock.ops.constant import Const, Placeholder
+from penstock.ops.flow.call_function import CallFunction
 from penstock.ops.transfer import Arg
 from penstock.program.devices import local_devices
 from penstock.program.ir import Node, functions_of
@@ -161,15 +164,22 @@ def _delete(runner: weakref.ref[Runner], resource: Any) -> None:
 
 def _is_deferrable(op: EagerOperation) -> bool:
     """True for what native code may take: no effects but those on variables, no functions, no handles of other resources."""
-    if not op.edges or any(not shape.is_fully_defined() or dtype in (dtypes.resource, dtypes.variant) for dtype, shape in op.expected):
+    definition = op.definition
+    if not op.edges or definition.blocking:
         return False
+    for dtype, shape in op.expected:
+        if dtype is dtypes.resource or dtype is dtypes.variant or not shape.is_fully_defined():
+            return False
     on_variables = False
     for producer, index in op.edges:
-        if producer.expected[index][0] in (dtypes.resource, dtypes.variant):
+        dtype = producer.expected[index][0]
+        if dtype is dtypes.resource or dtype is dtypes.variant:
             if producer.results is None or not isinstance(producer.results[index], Ref):
                 return False
             on_variables = True
-    return (not op.definition.stateful or on_variables) and not op.definition.blocking and not functions_of(op)
+    if definition is CallFunction:
+        return op.attrs["f"].inlined
+    return (not definition.stateful or on_variables) and not functions_of(op)
 
 
 def _is_small(op: EagerOperation) -> bool:
@@ -249,9 +259,13 @@ class _Segment:
             self._tensors[edge] = Const.add_node(self._graph, self._graph.unique_name(edge[0].name), (),
                                                  {"value": np.asarray(edge[0].value(edge[1])), "dtype": edge[0].expected[edge[1]][0]}).outputs[0]
         order = Order()
-        added = [self._add(op, order) for op in operations]
-        fetches = [added[number].outputs[index] for number, index in outline.fetches]
-        targets = [op for op in added if op.definition.stateful]
+        for op in operations:
+            if op.definition is CallFunction:
+                self._inline(op, order)
+            else:
+                self._add(op, order)
+        fetches = [self._tensors[operations[number], index] for number, index in outline.fetches]
+        targets = [op for op in self._graph.get_operations() if op.definition.stateful and op._inputs]
         program = pipeline.place(pipeline.prune(fetches, targets, feeds), pipeline.environment.devices)
         self.planned = PlannedStep(pipeline, program, ran=True)
 
@@ -262,14 +276,25 @@ class _Segment:
         self._tensors[edge] = tensor
         return tensor
 
-    def _add(self, op: EagerOperation, order: Order) -> Operation:
+    def _add(self, op: EagerOperation, order: Order) -> None:
         inputs = tuple(self._tensors[edge] if edge in self._tensors else self._handle(edge) for edge in op.edges)
         node = op.definition.add_node(self._graph, self._graph.unique_name(op.name), inputs, op.attrs)
         node._source, node._device = op._source, op._device
         order.place(node)
         for index, tensor in enumerate(node.outputs):
             self._tensors[op, index] = tensor
-        return node
+
+    def _inline(self, call: EagerOperation, order: Order) -> None:
+        """Adds the operations of a block."""
+        block: FuncGraph = call.attrs["f"]
+        inner = {tensor: self._tensors[edge] if edge in self._tensors else self._handle(edge) for tensor, edge in zip(block.inputs, call.edges)}
+        for op in operations_of(block):
+            node = op.definition.add_node(self._graph, self._graph.unique_name(op.name), tuple(inner[tensor] for tensor in op._inputs), op.attrs)
+            node._source, node._device = op._source or call._source, op._device
+            order.place(node)
+            inner.update(zip(op.outputs, node.outputs))
+        for index, tensor in enumerate(block.outputs):
+            self._tensors[call, index] = inner[tensor]
 
     def _handle(self, edge: Edge) -> Tensor:
         """The handle of a variable, by the name of its resource."""

@@ -15,6 +15,7 @@ from penstock.graph.composite import IndexedSlices
 from penstock.graph.function import FuncGraph, outermost
 from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
+from penstock.imperative.backward import Memory
 from penstock.imperative.recording import EagerGraph, EagerOperation, Edge
 from penstock.ops.array.pack import stack
 from penstock.ops.array.shape_ops import reshape
@@ -134,7 +135,15 @@ class GradientTape:
         flat = nest.flatten(sources)
         within = self._operations if self._graph is not None and all(isinstance(item.op, EagerOperation) for item in targets) else None
         inside = [default_graph().capture(_source(item)) if within is None else _source(item) for item in flat]
-        results = gradients(targets, inside, given, unconnected_gradients=unconnected_gradients, within=within)
+        def walk() -> list[Any]:
+            return gradients(targets, inside, given, unconnected_gradients=unconnected_gradients, within=within)
+
+        graph = self._graph
+        if within is None or graph is None or given is not None or graph.thread.tapes or unconnected_gradients is not UnconnectedGradients.NONE:
+            results = walk()
+        else:
+            graph.walks = graph.walks or Memory()
+            results = graph.walks.gradients(graph, within, targets, inside, walk)
         if not self._persistent:
             self._forget()
         return nest.pack_sequence_as(sources, results)
