@@ -13,7 +13,7 @@ class Case(NamedTuple):
     stretch: float | None = None
     absolute: bool = False
     # all; convnet: also channels-last; tf: the TensorFlow 1 API only; plain: one TensorFlow; numpy: NumPy itself; hand: without layers;
-    # fit: those that train a Keras model, or in a loop; alone: none
+    # fit: those that train a Keras model, or in a loop; eager: imperative style, beside PyTorch (eager_tf: without it); alone: none
     peers: str = "all"
     script: str = ""  # measured in fresh processes by this file, instead of steps of one process
     unit: str = "s"  # s, B (bytes), or x (times)
@@ -47,6 +47,12 @@ CASES = {case.name: case for case in (
     *(Case(f"{name}_fit", f"model.fit of the {label}, per batch", 0.9, peers="fit") for name, label in _FITS.items()),
     *(Case(f"{name}_fit_by_hand", f"model.fit of the {label}, beside a loop by hand", None if name == "small" else 1.03, peers="hand")
       for name, label in _FITS.items()),
+    Case("eager_mlp", "imperative: MLP 784-512-512-10, batch 128, Adam", 0.9, peers="eager"),
+    Case("eager_lstm", "imperative: LSTM LM 2x200, 20 steps, batch 20", 0.8, peers="eager"),
+    Case("eager_resnet_4", "imperative: ResNet-18-like, batch 4", 0.6, peers="eager"),
+    Case("eager_dependent", "imperative: 500 dependent ops on 16 floats, with gradient", 0.3, peers="eager"),
+    Case("eager_null", "imperative: one small op, looked at", 1.0, peers="eager_tf"),
+    Case("eager_mlp_function", "imperative: the MLP's step as tf.function, beside a session", 1.05, peers="hand"),
     Case("matmul", "matmul 2048 x 2048, beside NumPy's BLAS", 1 / 0.95, peers="numpy"),
     Case("import", "import, in a fresh process", peers="plain", script="core.py"),
     Case("build", "build a graph of 10,000 operations", peers="plain", script="core.py"),

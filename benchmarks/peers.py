@@ -57,6 +57,8 @@ KINDS = {  # which peers a case has
     "all": ("penstock", "tf", "onednn", "torch", "jax"),
     "convnet": ("penstock", "tf", "onednn", "torch", "nhwc", "jax"),
     "tf": ("penstock", "tf", "onednn"),
+    "eager": ("penstock", "tf", "onednn", "torch"),
+    "eager_tf": ("penstock", "tf", "onednn"),
     "plain": ("penstock", "onednn"),
     "alone": ("penstock",),
     "hand": ("penstock", "hand"),  # the same model without layers

@@ -10,6 +10,7 @@ import pytest
 
 import penstock as tf
 from penstock.layers.sessions import forget_session
+from support.imperative import imperative
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
 SMALL = ("softmax", "mlp", "dependent", "null", "queue")
@@ -37,7 +38,8 @@ def test_cases_are_sound():
     nets = sizes.NETS
     for case in cases.values():
         assert case.peers in peers.KINDS
-        is_model = case.name in models.MODELS or case.name.partition("_")[0] in {*models.MODELS, *nets, *sizes.FITS}
+        eager = case.name.removeprefix("eager_") in load("models.eager_models").MODELS
+        is_model = eager or case.name in models.MODELS or case.name.partition("_")[0] in {*models.MODELS, *nets, *sizes.FITS}
         assert (FOLDER / case.script).is_file() if case.script else is_model
     assert all(name in peers.PEERS for names in peers.KINDS.values() for name in names)
 
@@ -70,6 +72,15 @@ def test_epochs_run(monkeypatch):
                 step.close()
             forget_session(graph)
     assert parameters[0] == parameters[1] == 784 * 32 + 32 + 32 * 10 + 10
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("case", ["mlp", "mlp_function", "dependent", "null"])
+def test_imperative_step_runs(case):
+    with imperative():
+        step = load("models.eager_models").MODELS[case](tf)
+        results = [np.ravel(step.run())[0] for _ in range(4)]
+    assert np.all(np.isfinite(results)) and (results == sorted(results, reverse=True) if "mlp" in case else len({*results}) == 1)
 
 
 @pytest.mark.process

@@ -138,7 +138,8 @@ def dependent(tf):
             y = x
             for index in range(sizes.CHAIN_OPS):
                 y = tf.tanh(y) if index % 2 else y * 1.25
-        return y.numpy(), tape.gradient(y, x).numpy()
+        gradient = tape.gradient(y, x)
+        return y.numpy(), gradient.numpy()
 
     return Step(run)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import importlib
 
 from models import architectures as sizes
-from models import data, keras_fits, tf_convnets, tf_layered
+from models import data, eager_models, keras_fits, tf_convnets, tf_layered
 from models.architectures import RATE, Step, is_fit
 
 
@@ -244,6 +244,8 @@ def make(case, framework):
     """The step of a case under ``penstock`` or ``tensorflow``."""
     if is_fit(case):
         return keras_fits.make(case, framework)
+    if case.startswith("eager_"):
+        return eager_models.make(case, framework)
     tf = load(framework)
     style = next((style for style in tf_layered.STYLES if style in case.split("_")), None)
     if style is not None:

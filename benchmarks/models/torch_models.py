@@ -220,6 +220,7 @@ MODELS = {function.__name__: function for function in (
 
 def make(case, variant):
     """The step of a case; the variant ``channels_last`` keeps images in NHWC."""
+    case = case.removeprefix("eager_")
     if is_fit(case):
         return fit(case)
     return MODELS[case]() if case in MODELS else torch_convnets.make(case, variant == "channels_last")

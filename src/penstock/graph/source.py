@@ -13,8 +13,8 @@ _inside: dict[CodeType, bool] = {}  # code object -> is it Penstock's own?
 Source = tuple[tuple[CodeType, int], ...]
 
 
-def user_frames() -> Source:
-    """The innermost frames outside Penstock, as (code, line) pairs, innermost first."""
+def user_frames(depth: int = _DEPTH) -> Source:
+    """The innermost frames outside Penstock, as (code, line) pairs, innermost first; at most ``depth`` of them."""
     frame = sys._getframe(1)
     frames: list[tuple[CodeType, int]] = []
     while frame is not None:
@@ -24,7 +24,7 @@ def user_frames() -> Source:
             inside = _inside[code] = code.co_filename.startswith(_PACKAGE)
         if not inside:
             frames.append((code, frame.f_lineno))
-            if len(frames) == _DEPTH:
+            if len(frames) == depth:
                 break
         frame = frame.f_back  # type: ignore[assignment]
     return tuple(frames)

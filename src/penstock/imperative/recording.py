@@ -6,6 +6,7 @@ stay in memory.
 """
 from __future__ import annotations
 
+import itertools
 import math
 import random
 import threading
@@ -51,7 +52,7 @@ class EagerOperation(Operation):
         self._extra = {}
         self._saved = None
         self._id = graph._next_id()
-        self._source = source.user_frames()
+        self._source = source.user_frames(1)  # a value may be an operation away from the next: what it costs to note its line counts
         self.edges, self.expected = edges, expected
         self.results: list[Any] | None = None
         self.error: Exception | None = None
@@ -190,6 +191,8 @@ class EagerGraph(Graph):
         self.thread = _ThreadState(runner)
         self._inferred: dict[Any, list[tuple[DType, TensorShape]]] = {}  # types and shapes of results, by op, attributes and inputs
         self._numbers: dict[Any, EagerTensor] = {}
+        self._kinds: dict[Any, int] = {}  # ops with their attributes, numbered: quick to compare
+        self._numbering = itertools.count()
         self.walks: Any = None  # what tapes have done before: see ``backward.py``
         self.trainable: weakref.WeakKeyDictionary[EagerOperation, Any] = weakref.WeakKeyDictionary()  # handles of variables that tapes watch
 
@@ -198,8 +201,11 @@ class EagerGraph(Graph):
     def record(self, definition: Any, name: str, inputs: tuple[Tensor, ...], attributes: dict[str, Any]) -> EagerOperation:
         """One call of an op, whose inputs are tensors of this graph and whose attributes are complete."""
         thread = self.thread
-        key: Any = (definition, tuple([hashable(value) for value in attributes.values()]))
-        signature = (key, tuple([(tensor._dtype, tensor._shape.extents, tensor._handle_data) for tensor in inputs]))
+        described = (definition, *[id(value) if type(value) is DType else hashable(value) for value in attributes.values()])  # types are singletons
+        key = self._kinds.get(described)
+        if key is None:
+            key = self._kinds[described] = next(self._numbering)
+        signature = (key, *[(id(tensor._dtype), tensor._shape.extents, tensor._handle_data) for tensor in inputs])
         expected, asked = self._inferred.get(signature), _NOTHING
         if expected is None:
             expected, asked = self._infer(definition, name, inputs, attributes)
@@ -238,6 +244,7 @@ class EagerGraph(Graph):
     def _remember(self, signature: Any, expected: list[Any]) -> None:
         if len(self._inferred) >= _MOST_SIGNATURES:
             self._inferred.clear()
+            self._kinds.clear()  # their numbers do not come again
         self._inferred[signature] = expected
 
     def _infer(self, definition: Any, name: str, inputs: tuple[Tensor, ...], attributes: dict[str, Any]) -> tuple[list[Any], frozenset[Edge]]:

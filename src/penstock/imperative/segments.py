@@ -217,11 +217,16 @@ class _Outline:
         self.fetches: list[tuple[int, int]] = []
         position: dict[EagerOperation, int] = {}
         parts: list[Any] = []
+        taped: list[tuple[int, int]] = []
         for number, op in enumerate(operations):
             inputs = [self._input(edge, position, constants, op) for edge in op.edges]
             parts.append((op.key, op._device, tuple(inputs)))
             position[op] = number
             self.fetches += [(number, index) for index in op.wanted()]
+            if op.tapes:
+                taped += [(position[producer], index) for producer, index in op.edges if producer in position]
+        if taped:  # gradient functions look at inputs, too
+            self.fetches = sorted({*self.fetches, *taped})
         fed = tuple([(producer.expected[index][0], producer.expected[index][1].extents) for producer, index in self.feeds])
         self.key = (tuple(parts), tuple(self.fetches), fed)
 

@@ -257,8 +257,22 @@ class AdamOptimizer(RuleOptimizer):
 
     def _input(self, name: str, var: Any, given: dict[str, Any], resource: bool) -> Any:
         if name in ("beta1_power", "beta2_power"):
-            return cast(self._get_non_slot_variable(name, default_graph()), var.dtype.base_dtype)
+            return cast(self._power(name), var.dtype.base_dtype)
         return super()._input(name, var, given, resource)
+
+    def _prepare(self) -> None:
+        super()._prepare()
+        self._powers: dict[str, Any] = {}
+
+    def _power(self, name: str) -> Any:
+        """A power; in imperative style it is read once for all variables."""
+        graph = default_graph()
+        power = self._powers.get(name)
+        if power is None:
+            power = self._get_non_slot_variable(name, graph)
+            if graph.imperative:
+                power = self._powers[name] = power.value()
+        return power
 
     def _apply_sparse(self, grad: IndexedSlices, var: Any) -> Operation:
         return self._update_rows(grad.values, var, grad.indices)
