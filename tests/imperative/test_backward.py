@@ -99,6 +99,13 @@ def test_memory_forgets_old_structures(monkeypatch):
         assert len(walks(graph)) == 3
 
 
+def test_data_in_constants_is_not_remembered():
+    with imperative() as graph:
+        for value in range(20):
+            assert tf.reduce_sum(tf.constant(np.full([4, 4], value, np.float32))).numpy() == 16 * value
+        assert len(graph._kinds) < 5 and len(graph._inferred) < 5
+
+
 def test_functions_are_one_operation():
     with imperative() as graph:
         v = tf.Variable(1.0)

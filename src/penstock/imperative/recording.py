@@ -201,9 +201,13 @@ class EagerGraph(Graph):
     def record(self, definition: Any, name: str, inputs: tuple[Tensor, ...], attributes: dict[str, Any]) -> EagerOperation:
         """One call of an op, whose inputs are tensors of this graph and whose attributes are complete."""
         thread = self.thread
+        if definition is Const:
+            return self._constant(name, attributes)
         described = (definition, *[id(value) if type(value) is DType else hashable(value) for value in attributes.values()])  # types are singletons
         key = self._kinds.get(described)
         if key is None:
+            if len(self._kinds) >= _MOST_SIGNATURES:
+                self._kinds.clear()  # their numbers do not come again
             key = self._kinds[described] = next(self._numbering)
         signature = (key, *[(id(tensor._dtype), tensor._shape.extents, tensor._handle_data) for tensor in inputs])
         expected, asked = self._inferred.get(signature), _NOTHING
@@ -228,6 +232,17 @@ class EagerGraph(Graph):
             self.runner.delete_with(op)
         return op
 
+    def _constant(self, name: str, attributes: dict[str, Any]) -> EagerOperation:
+        """A constant has its value. It is no part of a key: a program that feeds its data as constants would have all of it remembered."""
+        shape = Const.infer_shapes(name, (), attributes, 1)
+        op = EagerOperation(self, Const, name, (), attributes, [(attributes["dtype"], shape[0])])
+        if self._state.devices:
+            self._apply_devices(op)
+        op.finish([attributes["value"]])
+        for tape in self.thread.tapes:
+            tape.note(op)
+        return op
+
     def number(self, value: Any, dtype: DType | None) -> EagerTensor | None:
         """The tensor of a Python number, if there is one already and its type is known; programs use few of them again and again."""
         if dtype is None or type(value) not in (int, float, bool):
@@ -244,7 +259,6 @@ class EagerGraph(Graph):
     def _remember(self, signature: Any, expected: list[Any]) -> None:
         if len(self._inferred) >= _MOST_SIGNATURES:
             self._inferred.clear()
-            self._kinds.clear()  # their numbers do not come again
         self._inferred[signature] = expected
 
     def _infer(self, definition: Any, name: str, inputs: tuple[Tensor, ...], attributes: dict[str, Any]) -> tuple[list[Any], frozenset[Edge]]:
