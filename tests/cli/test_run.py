@@ -150,6 +150,18 @@ def test_names_of_the_era(run):
     assert len(result.stderr.splitlines()) == 1 and "numpy" in result.stderr and "--no-era" in result.stderr
 
 
+def test_attributes_of_hdf5_files_are_bytes_again(run):
+    pytest.importorskip("h5py")
+    program = """
+import h5py
+with h5py.File("file.h5", "w") as file:
+    file.attrs["bytes"], file.attrs["text"], file.attrs["several"] = b"abc", "abc", [b"a", b"bc"]
+with h5py.File("file.h5", "r") as file:
+    print(file.attrs["bytes"].decode(), file.attrs["text"], [each.decode() for each in file.attrs["several"]])
+"""
+    assert run("run", "prog.py", program=program).stdout == "abc abc ['a', 'bc']\n"
+
+
 def test_names_of_the_era_can_be_left_out(run):
     result = run("run", "--no-era", "prog.py", program="import numpy as np\nprint(hasattr(np, 'float'))", quiet=False)
     assert (result.stdout, result.stderr) == ("False\n", "")
