@@ -53,6 +53,8 @@ def test_modules_inside_tensorflow():
         assert errors.OutOfRangeError is errors_impl.OutOfRangeError is tf.errors.OutOfRangeError
         assert array_ops.identity is tf.identity and math_ops.add is tf.add
         assert gen_nn_ops.relu(tf.constant(1.0)).op.type == "Relu"
+        from tensorflow.python.layers import utils
+        assert utils.smart_cond(True, lambda: 1, lambda: 2) == 1 and utils.normalize_tuple(3, 2, "strides") == (3, 3)
         assert gen_nn_ops._top_kv2([1.0, 2.0], 1, False).values.op.get_attr("sorted") is False
         assert gfile.Exists is tf.gfile.Exists and flags.FLAGS is tf.flags.FLAGS and app.run is tf.app.run and tf_logging.info is tf.logging.info
         assert test.TestCase is googletest.TestCase is tf.test.TestCase

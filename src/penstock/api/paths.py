@@ -154,6 +154,7 @@ MODULES = {
     "layers.layers": "penstock.api.layers",
     "layers.normalization": "penstock.layers.scoped_layers",
     "layers.pooling": "penstock.layers.scoped_layers",
+    "layers.utils": "penstock.layers.branching penstock.layers.options",
     "keras.activations": "penstock.layers.activations",
     "keras.backend": "penstock.api.keras.backend penstock.keras.engine.input_layer penstock.keras.backend.convolutions penstock.layers.sessions",
     "keras.callbacks": "penstock.api.keras.callbacks penstock.keras.callbacks.base",
