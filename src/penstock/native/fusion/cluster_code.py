@@ -1,13 +1,14 @@
 """From a group of items to calls: one loop nest, and a second small one where threads have parts of a reduction to put together."""
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from penstock.graph.dtypes import DType, as_dtype
-from penstock.native.calls import Array, Code
+from penstock.native.calls import Array, Code, row_major
 from penstock.native.fusion.accumulators import wide_dtype
 from penstock.native.fusion.loop_nest import Fold, Nest, NestInput, NestOutput, OpStep
 from penstock.native.fusion.nest_kernel import module_for
@@ -18,6 +19,8 @@ from penstock.native.kernels.axes import Strides
 if TYPE_CHECKING:
     from penstock.native.emitter import Emitter
 
+_SHORT, _LONG = 8, 256  # elements of an inner loop: too few, and enough,
+_MANY = 1024  # in loops over that many
 Ref = tuple[str, int, int]  # ("input", which, 0) or ("step", which, which of its results)
 
 
@@ -55,12 +58,31 @@ class Loop:
             self._emit_apart(b, label)
             return
         nest, layout = self._nest()
+        if layout.form == "map" and layout.inner.extent < _SHORT and layout.elements >= _MANY and self._straighten(b):
+            nest, layout = self._nest()
         work = layout.elements * max(sum(step_cost(step, nest) for step in nest.steps), 8) // 8
         parts, partial = layout.parts(b.threads, work, nest.loops > 1)
         if partial:
             self._emit_partial(b, label, len(parts))
         elif parts:
             self._call(b, nest, layout, parts, label, [[0] * len(self.outputs) for _ in parts])
+
+    def _straighten(self, b: Emitter) -> bool:
+        """Copies inputs that make the inner loop a short one, such as a mirrored picture or a number per channel, so that the last axes become one."""
+        last = next(axis for axis in reversed(range(len(self.shape))) if axis == 0 or math.prod(self.shape[axis:]) >= _LONG)
+
+        def is_straight(array: Array, strides: Strides) -> bool:
+            return strides[last:] == row_major(self.shape[last:], array.dtype.itemsize) or not any(strides[last:])
+
+        if not all(is_straight(array, strides) for _, array, strides, _ in self.outputs):
+            return False
+        for index, (array, strides) in enumerate(self.inputs):
+            if not is_straight(array, strides):
+                axes = [axis for axis, stride in enumerate(strides) if stride or axis >= last]
+                copy = b.move.copy_of(b.view(array, [self.shape[axis] for axis in axes], [strides[axis] for axis in axes]))
+                place = dict(zip(axes, copy.strides))
+                self.inputs[index] = copy, tuple(place.get(axis, 0) for axis in range(len(strides)))
+        return True
 
     def _emit_apart(self, b: Emitter, label: str) -> None:
         """The reductions are not needed: what is stored per element and what is kept are loops of their own."""

@@ -5,12 +5,15 @@ import math
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 
 from penstock.native.calls import Array, Code
 from penstock.native.kernels.axes import split_work
 from penstock.native.vector.pieces import number
-from penstock.native.vector.vectors import I64, IR
+from penstock.native.vector.vectors import I32, I64, IR, LANES
 from penstock.native.vector.writer import FLOAT, Writer, of
+
+_TAPS = 16  # of an element: with more of them, few elements have as many
 
 
 class Resampling:
@@ -34,14 +37,55 @@ class Resampling:
     def _along(self, array: Array, axis: int, matrix: np.ndarray) -> Array:
         outer, inner = math.prod(array.shape[:axis]), math.prod(array.shape[axis + 1:])
         result = self.emit.empty([*array.shape[:axis], len(matrix), *array.shape[axis + 1:]], array.dtype)
+        if not result.size:
+            return result
         lines, indices = np.nonzero(matrix)
         starts = np.searchsorted(lines, np.arange(len(matrix) + 1)).astype(np.int64)
-        tables = [starts, indices.astype(np.int64), matrix[lines, indices].astype(np.float32)]
-        if result.size:
+        weights, taps = matrix[lines, indices].astype(np.float32), np.diff(starts)
+        if inner < LANES and 0 < taps.min() and taps.max() <= _TAPS:
+            tables, code = _picks(starts, indices, weights, inner), Code.of("resample short", _build_short)
+            parts = [[*part, matrix.shape[1] * inner, len(matrix) * inner, int(taps.max())]
+                     for part in split_work(outer, self.emit.threads, result.size)]
+        else:
+            tables, code = [starts, indices.astype(np.int64), weights], Code.of("resample", _build)
             parts = [[*part, matrix.shape[1], len(matrix), inner] for part in split_work(outer * len(matrix), self.emit.threads, result.size)]
-            self.emit.call(Code.of("resample", _build), [self.emit.contiguous(array), *map(self.emit.constant, tables), result], parts, "resample",
-                           flops=2 * outer * inner * len(indices))
+        self.emit.call(code, [self.emit.contiguous(array), *map(self.emit.constant, tables), result], parts, "resample",
+                       flops=2 * outer * inner * len(indices))
         return result
+
+
+def _picks(starts: np.ndarray, indices: np.ndarray, weights: np.ndarray, inner: int) -> list[np.ndarray]:
+    """For each tap, what every element of a row of results takes: the element of the source row, and its weight, 0 where there are fewer taps."""
+    taps = np.diff(starts)
+    places = starts[:-1] + np.minimum(np.arange(taps.max())[:, None], taps - 1)  # [taps, outputs]
+    shares = np.where(np.arange(taps.max())[:, None] < taps, weights[places], np.float32(0))
+    elements = indices[places][:, :, None] * inner + np.arange(inner)
+    return [elements.astype(np.int64), np.repeat(shares[:, :, None], inner, axis=2)]
+
+
+def _build_short() -> str:
+    """Where few elements lie behind each place, such as the channels of a picture: elements of a whole row at a time, picked one by one."""
+    w = Writer(["source", "elements", "weights", "result"], ["first", "last", "inputs", "outputs", "taps"])
+    b = w.b
+    with w.range(w.last, w.first) as line:
+        row, target = w.item(w.source, b.mul(line, w.inputs), FLOAT), w.item(w.result, b.mul(line, w.outputs), FLOAT)
+
+        def strip(at: IR, lanes: int) -> None:
+            total = w.variable(of(FLOAT, lanes), w.splat(FLOAT, 0.0, lanes))
+            with w.range(w.taps) as tap:
+                place = b.add(b.mul(tap, w.outputs), at)
+                values = [w.load(w.item(row, w.load(w.item(w.elements, b.add(place, number(k)), I64), I64), FLOAT), FLOAT) for k in range(lanes)]
+                value = values[0]
+                if lanes > 1:
+                    value = w.splat(FLOAT, 0.0, lanes)
+                    for k, each in enumerate(values):
+                        value = b.insert_element(value, each, ir.Constant(I32, k))
+                weight = w.load(w.item(w.weights, place, FLOAT), FLOAT, lanes)
+                b.store(b.fadd(b.load(total, typ=of(FLOAT, lanes)), b.fmul(weight, value)), total)
+            w.store(b.load(total, typ=of(FLOAT, lanes)), w.item(target, at, FLOAT), FLOAT)
+
+        w.strips(w.outputs, strip)
+    return w.finish()
 
 
 def _build() -> str:
