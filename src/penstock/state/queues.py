@@ -24,6 +24,14 @@ from penstock.state.waiting import NeedsThread, Suspended, this_thread, wait_for
 Element = tuple[Any, ...]
 
 
+class _Place(threading.Condition):
+    """A kernel's place in a line; ``missing()`` tells how many elements it still waits for."""
+
+    def __init__(self, lock: threading.Lock, missing: Callable[[], int]) -> None:
+        super().__init__(lock)
+        self.missing = missing
+
+
 class Queue:
     """First in, first out, up to ``capacity`` elements (any number, if it is negative). Other orders (``queue_kinds.py``) override some methods."""
 
@@ -79,7 +87,7 @@ class Queue:
                 return False
             while waiting and (self.capacity < 0 or len(self._items) < self.capacity):
                 self._put(waiting.popleft())
-                self._wake(self._dequeuing)
+            self._wake_dequeuing()
             return not waiting
 
         waiting = deque(elements)
@@ -103,7 +111,7 @@ class Queue:
         def advance() -> bool:
             while len(taken) < wanted and self._available() > 0:
                 taken.append(self._take())
-                self._wake(self._enqueuing)
+            self._wake(self._enqueuing)
             if len(taken) < wanted and self._closed and not self._enqueuing:
                 if len(taken) >= max(least, 1) and least < wanted:
                     return True
@@ -112,7 +120,7 @@ class Queue:
             return len(taken) == wanted
 
         try:
-            self._wait(step, self._dequeuing, advance, resumable=wanted == 1)
+            self._wait(step, self._dequeuing, advance, resumable=wanted == 1, missing=lambda: wanted - len(taken))
         except BaseException:
             if taken:
                 with self._lock:
@@ -121,7 +129,8 @@ class Queue:
             raise
         return taken
 
-    def _wait(self, step: Any, line: deque[Any], advance: Callable[[], bool], resumable: bool = False) -> None:
+    def _wait(self, step: Any, line: deque[Any], advance: Callable[[], bool], resumable: bool = False,
+              missing: Callable[[], int] = lambda: 1) -> None:
         """Calls ``advance`` when it is this caller's turn and whenever the queue changes, until it says that it is done."""
         if this_thread.resumption is not None:
             self._attempt(step, line, advance, this_thread.resumption if resumable else None)
@@ -129,7 +138,7 @@ class Queue:
         with self._lock:
             if not line and step.cancelled is None and advance():  # the usual case, in which no kernel waits
                 return
-            place = threading.Condition(self._lock)
+            place = _Place(self._lock, missing)
             line.append(place)
         try:
             wait_for(place, step, lambda: line[0] is place and advance())
@@ -162,6 +171,13 @@ class Queue:
     def _wake(line: deque[Any]) -> None:
         if line:
             line[0].notify()
+
+    def _wake_dequeuing(self) -> None:
+        """Wakes the first that dequeues if there is as much as it wants, or no room for more: a batch is not waited for element by element."""
+        if self._dequeuing:
+            missing = getattr(self._dequeuing[0], "missing", None)
+            if missing is None or self._available() >= missing() or 0 <= self.capacity <= len(self._items):
+                self._dequeuing[0].notify()
 
     def close(self, cancel_pending_enqueues: bool = False) -> None:
         """Forbids further enqueues; those that wait are cancelled if it is asked for."""

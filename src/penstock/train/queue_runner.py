@@ -13,6 +13,7 @@ from penstock.graph.node import Operation
 from penstock.graph.stacks import default_session
 from penstock.platform import logging
 from penstock.session.session import BaseSession
+from penstock.train.bulk_enqueue import bulk_enqueue
 from penstock.train.coordinator import Coordinator
 from penstock.variables.naming import prepend_name_scope, strip_name_scope
 
@@ -114,7 +115,7 @@ class QueueRunner:
         """The body of a thread that fills the queue."""
         at_the_end = False
         try:
-            enqueue = sess.make_callable(enqueue_op)
+            enqueue = bulk_enqueue(sess, enqueue_op) or sess.make_callable(enqueue_op)
             while coord is None or not coord.should_stop():
                 enqueue()
         except self._closed_types:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,15 +44,20 @@ def vectorised(function: FuncGraph, captures: int) -> Vectorised | None:
     with _lock:
         forms = _known.setdefault(function, {})
         if captures not in forms:
-            forms[captures] = _Form(function, captures).make()
+            forms[captures] = _Form(function.inputs, len(function.inputs) - captures, function.outputs).make()
         return forms[captures]
 
 
-class _Form:
-    """A function while its form for many elements is made."""
+def form_for_many(inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> Vectorised | None:
+    """What is computed of ``inputs``, in any graph, as a function of many of them."""
+    return _Form(inputs, len(inputs), outputs).make()
 
-    def __init__(self, function: FuncGraph, captures: int) -> None:
-        self._function, self._arguments = function, len(function.inputs) - captures
+
+class _Form:
+    """A function while its form for many elements is made; inputs behind the first ``arguments`` are the same for all."""
+
+    def __init__(self, inputs: Sequence[Tensor], arguments: int, outputs: Sequence[Tensor]) -> None:
+        self._inputs, self._arguments, self._outputs = inputs, arguments, outputs
         self._graph = FuncGraph("vectorised", Graph())
         self._copies: dict[Tensor, Tensor] = {}
         self._stacked: set[Tensor] = set()  # tensors of the new graph with an axis for the elements
@@ -59,11 +65,11 @@ class _Form:
 
     def make(self) -> Vectorised | None:
         """The new function."""
-        inputs = self._function.inputs
+        inputs = self._inputs
         if not all(tensor.shape.is_fully_defined() and not tensor.dtype.is_ref for tensor in inputs[:self._arguments]) or any(
                 tensor.dtype.is_ref for tensor in inputs):
             return None
-        operations = needed(self._function.outputs, (), inputs)
+        operations = needed(self._outputs, (), inputs)
         with self._graph.as_default():
             for index, tensor in enumerate(inputs):
                 self._copies[tensor] = copy = self._graph.add_input(
@@ -73,7 +79,7 @@ class _Form:
                     self._stacked.add(copy)
             if not all(map(self._translate, operations)):
                 return None
-        outputs = [self._copies.get(tensor) for tensor in self._function.outputs]
+        outputs = [self._copies.get(tensor) for tensor in self._outputs]
         if any(output not in self._stacked and output not in self._lengths for output in outputs):
             return None
         self._graph.outputs = [part for output in outputs for part in ([output, self._lengths[output]] if output in self._lengths else [output])]
@@ -81,7 +87,7 @@ class _Form:
 
     def _translate(self, op: Operation) -> bool:
         """Adds what stands for an operation; False if nothing can."""
-        if op in (tensor.op for tensor in self._function.inputs):
+        if op in (tensor.op for tensor in self._inputs):
             return True
         if op._control_inputs or op.definition.blocking:
             return False
