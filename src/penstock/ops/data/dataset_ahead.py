@@ -12,6 +12,7 @@ a queue, or for another Ahead further up.
 """
 from __future__ import annotations
 
+import itertools
 import threading
 import weakref
 from collections import deque
@@ -47,6 +48,7 @@ class _Line:
         self._changed = threading.Condition()
         self._places: deque[_Place] = deque()
         self._stopped = self._ended = False
+        self._wanted = 1  # results that the consumer waits for
 
     # for the threads
 
@@ -70,19 +72,22 @@ class _Line:
         with self._changed:
             place.result, place.error = result, error
             self._ended = self._ended or result is _END
-            self._changed.notify_all()
+            if self._ended or self._are_enough():
+                self._changed.notify_all()
 
     # for the consumer
 
-    def take(self, step: Any) -> Element:
-        """Waits for the first result in the line."""
+    def take(self, step: Any, count: int = 1) -> Element:
+        """Waits for the first result in the line; if there is none, until there are ``count`` of them, or as many as there is room for."""
         with self._changed:
             if self._is_ready():
                 return self._first()
+            self._wanted = min(count, self._limit)
         unregister = step.on_cancel(self._wake)
         try:
             with self._changed:
-                self._changed.wait_for(lambda: self._stopped or step.cancelled is not None or self._is_ready(), step.remaining())
+                self._changed.wait_for(lambda: self._stopped or step.cancelled is not None or self._are_enough(), step.remaining())
+                self._wanted = 1
                 if self._is_ready():
                     return self._first()
                 if self._stopped or step.cancelled is not None:
@@ -90,6 +95,15 @@ class _Line:
                 raise KernelError(DeadlineExceededError, "Timed out waiting for an element that is made in the background.")
         finally:
             unregister()
+
+    def _are_enough(self) -> bool:
+        """Are the first results there that the consumer waits for, or those before an error or the end?"""
+        for place in itertools.islice(self._places, self._wanted):
+            if not place.done:
+                return False
+            if place.result is _END or place.error is not None:
+                return True
+        return len(self._places) >= self._wanted
 
     def _is_ready(self) -> bool:
         return bool(self._places) and self._places[0].done
@@ -194,8 +208,22 @@ class Ahead:
         return self
 
     def __next__(self) -> Element:
+        self._start()
+        return self._line.take(self._ctx.step)
+
+    def next_elements(self, size: int) -> list[Element]:
+        """The next elements: the consumer is woken when there are several."""
+        self._start()
+        elements: list[Element] = []
+        while len(elements) < size:
+            try:
+                elements.append(self._line.take(self._ctx.step, size - len(elements)))
+            except StopIteration:
+                break
+        return elements
+
+    def _start(self) -> None:
         if not self._started:
             self._started = True
             for _ in range(self._threads):
                 threading.Thread(target=_thread, args=(self._line, weakref.ref(self._work)), name="penstock-data", daemon=True).start()
-        return self._line.take(self._ctx.step)

@@ -46,8 +46,14 @@ def take_batch(elements: Elements, size: int) -> Element | None:
     next_batch = getattr(elements, "next_batch", None)
     if next_batch is not None:
         return next_batch(size)
-    group = list(itertools.islice(elements, size))
+    group = take_elements(elements, size)
     return stacked(group) if group else None
+
+
+def take_elements(elements: Elements, size: int) -> list[Element]:
+    """The next elements, at most ``size``."""
+    next_elements = getattr(elements, "next_elements", None)
+    return list(itertools.islice(elements, size)) if next_elements is None else next_elements(size)
 
 
 def joined(parts: list[Element]) -> Element | None:
@@ -106,8 +112,7 @@ class _PaddedBatch(Batch):
         self._shapes, self._padding = shapes, padding
 
     def _take(self) -> Element | None:
-        next_elements = getattr(self._elements, "next_elements", None)
-        group = list(itertools.islice(self._elements, self._size)) if next_elements is None else next_elements(self._size)
+        group = take_elements(self._elements, self._size)
         components = zip(zip(*group), self._shapes, self._padding)
         return tuple([_stack_padded(index, [_array(value) for value in values], shape, fill)
                       for index, (values, shape, fill) in enumerate(components)]) if group else None

@@ -5,13 +5,14 @@ import os
 from typing import Any
 
 import numpy as np
-from tensorboard.compat.proto.tensor_pb2 import TensorProto
 
 from penstock.errors import AlreadyExistsError, KernelError
-from penstock.graph.tensor_proto import array_to_proto, proto_to_array
-from penstock.ops.data.dataset_core import OUTPUTS, Element, Elements, Source, dataset_op, text
+from penstock.ops.data.cache_file import read_blocks, write_block
+from penstock.ops.data.dataset_batch import joined, stacked, take_batch
+from penstock.ops.data.dataset_core import OUTPUTS, Element, Elements, Source, dataset_op, rows, text
 from penstock.ops.text.files import file_error
-from penstock.platform.records import RecordReader, frame
+
+_BLOCK = 256  # elements that are written together
 
 
 class _Remembering:
@@ -45,6 +46,7 @@ class _Writing:
 
     def __init__(self, elements: Elements, path: str) -> None:
         self._elements, self._path, self._lock = elements, path, path + ".lockfile"
+        self._block: list[Element] = []  # elements of the same shapes that are not written yet
         try:
             os.close(os.open(self._lock, os.O_CREAT | os.O_EXCL))
             self._file: Any = open(path + ".partial", "wb")  # noqa: SIM115 (closed at the end of the data)
@@ -66,12 +68,28 @@ class _Writing:
         except StopIteration:
             self._complete()
             raise
-        self._file.write(frame(len(element).to_bytes(4, "little")))
-        for component in element:
-            self._file.write(frame(array_to_proto(np.asarray(component)).SerializeToString()))
+        if self._block and (len(self._block) == _BLOCK or list(map(np.shape, element)) != list(map(np.shape, self._block[0]))):
+            self._flush()
+        self._block.append(element)
         return element
 
+    def next_batch(self, size: int) -> Element | None:
+        """The next elements, which are a block of the file."""
+        batch = None if self._file is None else take_batch(self._elements, size)
+        if batch is not None:
+            self._flush()
+            write_block(self._file, batch)
+        elif self._file is not None:
+            self._complete()
+        return batch
+
+    def _flush(self) -> None:
+        if self._block:
+            write_block(self._file, stacked(self._block))
+            self._block = []
+
     def _complete(self) -> None:
+        self._flush()
         self._file.close()
         self._file = None
         os.replace(self._path + ".partial", self._path)
@@ -84,11 +102,44 @@ class _Writing:
             os.remove(self._lock)
 
 
-def _read(path: str) -> Elements:
-    with open(path, "rb") as file:
-        records = iter(RecordReader(file))
-        for header in records:
-            yield tuple([proto_to_array(TensorProto.FromString(next(records))) for _ in range(int.from_bytes(header, "little"))])
+class _Reading:
+    """The elements of a file."""
+
+    def __init__(self, path: str) -> None:
+        self._blocks = read_blocks(path)
+        self._block: Element = ()
+        self._left: Elements = iter(())  # of the block, if elements are asked for one by one
+        self._start, self._stop = 0, 0  # what is left of it otherwise
+
+    def __iter__(self) -> _Reading:
+        return self
+
+    def __next__(self) -> Element:
+        for element in self._left:
+            self._start += 1
+            return element
+        if self._start == self._stop:
+            self._load(next(self._blocks))
+        self._left = rows([component[self._start:] for component in self._block])
+        return next(self)
+
+    def _load(self, block: Element) -> None:
+        self._block, self._start, self._stop = block, 0, len(block[0])
+
+    def next_batch(self, size: int) -> Element | None:
+        """The next elements, stacked: parts of blocks."""
+        parts: list[Element] = []
+        self._left = iter(())
+        while size:
+            if self._start == self._stop:
+                block = next(self._blocks, None)
+                if block is None:
+                    break
+                self._load(block)
+            stop = min(self._start + size, self._stop)
+            parts.append(tuple([component[self._start:stop] for component in self._block]))
+            size, self._start = size - (stop - self._start), stop
+        return joined(parts)
 
 
 @dataset_op("CacheDataset", "input_dataset: variant, filename: string", **OUTPUTS)
@@ -96,8 +147,9 @@ class CacheDataset:
     """The dataset; from its second epoch on, or from the second program on if there is a file, its elements come from the cache."""
 
     touches = "files"
+
     def kernel(input_dataset, filename):
         path = text(filename)
         if not path:
             return _MemoryCache(input_dataset)
-        return Source(lambda: _read(path) if os.path.exists(path) else _Writing(iter(input_dataset), path))
+        return Source(lambda: _Reading(path) if os.path.exists(path) else _Writing(iter(input_dataset), path))

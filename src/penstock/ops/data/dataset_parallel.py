@@ -14,6 +14,7 @@ from penstock.platform.cpus import available_cpus
 PROCESSORS = available_cpus()
 _AUTOTUNE = -1
 _AUTOMATIC_BUFFER = 8
+_BUFFERED = 4  # results of a parallel map, for each of its calls, before the calls wait
 _INPUT = "input_dataset: variant"
 _CALLS = f"{_INPUT}, other_arguments: Targuments"
 _FUNCTION = {"f": FUNC, **ARGUMENTS, **OUTPUTS}
@@ -44,7 +45,7 @@ class ParallelMapDataset:
 
     def kernel(input_dataset, other_arguments, num_parallel_calls, ctx, f):
         function, calls = Caller(ctx, f, other_arguments), _calls(num_parallel_calls)
-        return mapped(input_dataset, function, lambda elements: Ahead(ctx, elements, function, calls, calls))
+        return mapped(input_dataset, function, lambda elements: Ahead(ctx, elements, function, calls, _BUFFERED * calls))
 
 
 @dataset_op("MapAndBatchDataset", f"{_CALLS}, batch_size: int64, num_parallel_calls: int64, drop_remainder: bool", **_FUNCTION,
