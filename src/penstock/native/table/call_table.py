@@ -14,6 +14,8 @@ from penstock.native.machine.background import background
 from penstock.native.table.arena import plan_arena
 from penstock.native.table.instance import Failure, Instance
 
+_CALL, _BRIEF = 1000, 100_000  # operations and bytes that a call stands for, and those of a run of some 10 us
+
 
 def _help(code: Code) -> None:
     """Compiles a kernel for another thread, which meets an error again, and tells."""
@@ -32,6 +34,8 @@ class CallTable:
         self.inputs, self.outputs = list(inputs), list(outputs)
         self.parallel = any(len(call.parts) > 1 for call in self.calls)
         self.offsets, self.arena_bytes = plan_arena(self.calls, self.status.buffer, emitter.loops)
+        work = sum(call.flops + call.traffic for call in self.calls)
+        self.brief = not self.parallel and not self.loops and work + _CALL * len(self.calls) <= _BRIEF
         self._idle: list[Instance] = []
 
     def compile(self) -> None:

@@ -54,7 +54,8 @@ class Instance:
         self._pack = struct.Struct(f"{arrays}n").pack_into
         self._binding_table = np.array(self._bindings or [0], np.int64)
         self._call_table = self._table_of(table.calls)
-        self._run = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(native_driver().addresses["run"])
+        kind = ctypes.PYFUNCTYPE if table.brief else ctypes.CFUNCTYPE  # giving up Python's lock takes time, and getting it back longer
+        self._run = kind(ctypes.c_int64, ctypes.c_void_p)(native_driver().addresses["run"])
         self._header = np.zeros(len(HEADER), np.int64)
         self._header[:] = (len(self._bindings) // len(BINDING), _address(self._binding_table), ctypes.addressof(self._ids), self._cells_at,
                            len(table.calls), _address(self._call_table), self._base + table.offsets[table.status.buffer], team.board, 0)
