@@ -42,7 +42,7 @@ class Resampling:
         lines, indices = np.nonzero(matrix)
         starts = np.searchsorted(lines, np.arange(len(matrix) + 1)).astype(np.int64)
         weights, taps = matrix[lines, indices].astype(np.float32), np.diff(starts)
-        if inner < LANES and 0 < taps.min() and taps.max() <= _TAPS:
+        if inner < LANES and taps.min() > 0 and taps.max() <= _TAPS:
             tables, code = _picks(starts, indices, weights, inner), Code.of("resample short", _build_short)
             parts = [[*part, matrix.shape[1] * inner, len(matrix) * inner, int(taps.max())]
                      for part in split_work(outer, self.emit.threads, result.size)]

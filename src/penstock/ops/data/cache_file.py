@@ -48,7 +48,7 @@ def read_blocks(path: str) -> Iterator[Block]:
 def _component(description: bytes, data: bytes) -> np.ndarray:
     name, shape = json.loads(description)
     dtype = as_dtype(name).np
-    return _strings(data, tuple(shape)) if dtype == object else np.frombuffer(bytearray(data), dtype).reshape(shape)
+    return _strings(data, tuple(shape)) if dtype.hasobject else np.frombuffer(bytearray(data), dtype).reshape(shape)
 
 
 def _strings(data: bytes, shape: tuple[int, ...]) -> np.ndarray:
