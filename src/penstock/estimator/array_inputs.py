@@ -104,9 +104,13 @@ def _batches(arrays: dict[str, np.ndarray], batch_size: int, epochs: int | None,
     def generate() -> Iterator[dict[str, np.ndarray]]:
         for places in _places(rows, batch_size, epochs, np.random.RandomState(seed) if shuffle else None):
             yield {key: array[places] for key, array in arrays.items()}
-    known = batch_size if epochs is None else None
-    types = {key: dtypes.string if array.dtype.kind in "OSU" else dtypes.as_dtype(array.dtype) for key, array in arrays.items()}
-    dataset = Dataset.from_generator(generate, types, {key: [known, *array.shape[1:]] for key, array in arrays.items()})
+    return next_batch(generate, arrays, batch_size if epochs is None else None)
+
+
+def next_batch(generate: Callable[[], Iterator[dict[str, np.ndarray]]], examples: dict[str, np.ndarray], size: int | None) -> dict[str, Any]:
+    """A tensor for each array that ``generate`` yields; types and shapes, but for the first axis, are those of ``examples``."""
+    types = {key: dtypes.string if array.dtype.kind in "OSU" else dtypes.as_dtype(array.dtype) for key, array in examples.items()}
+    dataset = Dataset.from_generator(generate, types, {key: [size, *array.shape[1:]] for key, array in examples.items()})
     return dict(dataset.prefetch(2).make_one_shot_iterator().get_next())
 
 

@@ -61,11 +61,11 @@ class LatestExporter(_SavedModelExporter):
     def export(self, estimator: Any, export_path: str, checkpoint_path: str, eval_result: dict[str, Any], is_the_final_export: bool) -> Any:
         """Exports, and removes old exports."""
         path = self._export(estimator, export_path, checkpoint_path)
-        _remove_old_exports(export_path, self._exports_to_keep)
+        remove_old_exports(export_path, self._exports_to_keep)
         return path
 
 
-def _loss_smaller(best_eval_result: dict[str, Any], current_eval_result: dict[str, Any]) -> bool:
+def loss_smaller(best_eval_result: dict[str, Any], current_eval_result: dict[str, Any]) -> bool:
     """Whether the loss of the second result is smaller than that of the first."""
     for what, result in (("best_eval_result", best_eval_result), ("current_eval_result", current_eval_result)):
         if not result or "loss" not in result:
@@ -77,7 +77,7 @@ class BestExporter(_SavedModelExporter):
     """``tf.estimator.BestExporter``: exports when an evaluation is better than all before; also those of an earlier run, from its event files."""
 
     def __init__(self, name: str = "best_exporter", serving_input_receiver_fn: Any = None, event_file_pattern: str | None = "eval/*.tfevents.*",
-                 compare_fn: Callable[..., bool] = _loss_smaller, assets_extra: Any = None, as_text: bool = False,
+                 compare_fn: Callable[..., bool] = loss_smaller, assets_extra: Any = None, as_text: bool = False,
                  exports_to_keep: int | None = 5) -> None:
         super().__init__(name, serving_input_receiver_fn, assets_extra, as_text)
         if compare_fn is None:
@@ -98,7 +98,7 @@ class BestExporter(_SavedModelExporter):
         logging.info("Performing best model export.")
         self._best = eval_result
         path = self._export(estimator, export_path, checkpoint_path)
-        _remove_old_exports(export_path, self._exports_to_keep)
+        remove_old_exports(export_path, self._exports_to_keep)
         return path
 
     def _best_of_earlier_runs(self, pattern: str, current: dict[str, Any]) -> dict[str, Any] | None:
@@ -117,7 +117,7 @@ def _checked_number(exports_to_keep: int | None) -> int | None:
     return exports_to_keep
 
 
-def _remove_old_exports(folder: str, keep: int | None) -> None:
+def remove_old_exports(folder: str, keep: int | None) -> None:
     """Removes all but the newest exports: folders whose names are numbers."""
     if keep is None or not os.path.isdir(folder):
         return

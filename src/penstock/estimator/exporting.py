@@ -31,8 +31,11 @@ _ATTEMPTS = 10
 
 
 def export_all(estimator: Any, export_dir_base: str, receiver_fns: dict[str, Callable[[], Any]], assets_extra: dict[str, str] | None, as_text: bool,
-               checkpoint_path: str | None, strip_default_attrs: bool) -> bytes:
-    """Exports a graph for each mode that has an input receiver function; returns the path of the new folder."""
+               checkpoint_path: str | None, strip_default_attrs: bool, signatures_of: Callable[..., dict[str, Any]] | None = None) -> bytes:
+    """Exports a graph for each mode that has an input receiver function; returns the path of the new folder.
+
+    ``signatures_of(receiver, spec, mode)`` names the inputs and outputs of the graph; by default they are those of receiver and spec.
+    """
     path = checkpoint_path or estimator.latest_checkpoint()
     if not path:
         raise ValueError(f"Couldn't find trained model at {estimator.model_dir}.")
@@ -43,7 +46,7 @@ def export_all(estimator: Any, export_dir_base: str, receiver_fns: dict[str, Cal
     if not modes:
         raise ValueError("No valid modes for exporting found. Got {}.".format(list(receiver_fns)))
     for number, mode in enumerate(modes):
-        _add_mode(estimator, builder, mode, receiver_fns[mode], path, number == 0, strip_default_attrs)
+        _add_mode(estimator, builder, mode, receiver_fns[mode], path, number == 0, strip_default_attrs, signatures_of or _signatures)
     builder.save(as_text)
     for name, source in (assets_extra or {}).items():
         target = os.path.join(temporary, "assets.extra", name)
@@ -53,14 +56,19 @@ def export_all(estimator: Any, export_dir_base: str, receiver_fns: dict[str, Cal
     return final.encode()
 
 
-def _add_mode(estimator: Any, builder: SavedModelBuilder, mode: str, receiver_fn: Callable[[], Any], path: str, first: bool, strip: bool) -> None:
+def _signatures(receiver: Any, spec: EstimatorSpec, mode: str) -> dict[str, Any]:
+    return build_all_signature_defs(receiver.receiver_tensors, _outputs(spec, mode), getattr(receiver, "receiver_tensors_alternatives", None),
+                                    mode == ModeKeys.PREDICT)
+
+
+def _add_mode(estimator: Any, builder: SavedModelBuilder, mode: str, receiver_fn: Callable[[], Any], path: str, first: bool, strip: bool,
+              signatures_of: Callable[..., dict[str, Any]]) -> None:
     with Graph().as_default() as graph:
         create_global_step(graph)
         set_random_seed(estimator.config.tf_random_seed)
         receiver = receiver_fn()
         spec = estimator._call_model_fn(receiver.features, getattr(receiver, "labels", None), mode, estimator.config)
-        signatures = build_all_signature_defs(receiver.receiver_tensors, _outputs(spec, mode),
-                                              getattr(receiver, "receiver_tensors_alternatives", None), mode == ModeKeys.PREDICT)
+        signatures = signatures_of(receiver, spec, mode)
         with Session(config=estimator._session_config) as session:
             local_init = spec.scaffold.local_init_op
             local_init = Scaffold.default_local_init_op() if local_init is None else local_init

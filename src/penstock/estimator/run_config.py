@@ -82,9 +82,9 @@ class RunConfig:
             save_checkpoints_secs = 600
         elif USE_DEFAULT not in (save_checkpoints_steps, save_checkpoints_secs) and None not in (save_checkpoints_steps, save_checkpoints_secs):
             raise ValueError(_BOTH_SET)
-        tf_config = _environment()
+        tf_config = environment()
         self._set(
-            model_dir=_chosen_model_dir(tf_config, None if model_dir is None else os.fspath(model_dir)), tf_random_seed=tf_random_seed,
+            model_dir=chosen_model_dir(tf_config, None if model_dir is None else os.fspath(model_dir)), tf_random_seed=tf_random_seed,
             save_summary_steps=save_summary_steps, save_checkpoints_steps=_given(save_checkpoints_steps),
             save_checkpoints_secs=_given(save_checkpoints_secs), session_config=session_config, keep_checkpoint_max=keep_checkpoint_max,
             keep_checkpoint_every_n_hours=keep_checkpoint_every_n_hours, log_step_count_steps=log_step_count_steps,
@@ -134,7 +134,8 @@ def _given(value: Any) -> Any:
     return None if value is USE_DEFAULT else value
 
 
-def _environment() -> dict[str, Any]:
+def environment() -> dict[str, Any]:
+    """What the TF_CONFIG variable says."""
     text = os.environ.get("TF_CONFIG") or "{}"
     try:
         tf_config = json.loads(text)
@@ -151,7 +152,7 @@ def _checked_service(service: Any) -> Any:
     return service
 
 
-def _chosen_model_dir(tf_config: dict[str, Any], model_dir: str | None) -> str | None:
+def chosen_model_dir(tf_config: dict[str, Any], model_dir: str | None) -> str | None:
     """The folder of the model, which the program or TF_CONFIG names."""
     named = tf_config.get("model_dir")
     if model_dir == "":

@@ -1,7 +1,7 @@
-"""``tf.contrib.predictor``: a SavedModel as a function."""
+"""``tf.contrib.predictor``: a SavedModel, or the model of an estimator, as a function."""
 from __future__ import annotations
 
 from penstock.api._table import publish
 
-TABLE: dict[str, str] = {"penstock.contrib.predictor": "from_saved_model"}
-publish(__name__, TABLE, missing="from_contrib_estimator from_estimator")
+TABLE: dict[str, str] = {"penstock.contrib.predictor": "from_contrib_estimator from_estimator from_saved_model"}
+publish(__name__, TABLE)

@@ -21,11 +21,11 @@ from penstock.ops.sparse.sparse_functions import sparse_reshape
 
 
 class FeatureCache:
-    """The features of a batch, and what columns have made of them so far."""
+    """The features of a batch, and what columns have made of them so far; what stands behind a column among the features is such a thing."""
 
     def __init__(self, features: dict[Any, Any]) -> None:
         self._features = dict(features)
-        self._made: dict[Any, Any] = {}
+        self._made: dict[Any, Any] = {key: value for key, value in features.items() if isinstance(key, FeatureColumn)}
         self._asking: list[str] = []  # the columns that are being transformed, each asked for by the one before
 
     def get(self, key: Any) -> Any:

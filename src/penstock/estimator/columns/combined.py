@@ -50,16 +50,19 @@ class CrossedColumn(CategoricalColumn, namedtuple("CrossedColumn", ["keys", "has
                 raise ValueError(f"crossed_column does not support weight_tensor, but the given column populates weight_tensor. Given column: "
                                  f"{key.name}")
             features.append(ids.id_tensor)
-        crosses = sparse_cross_hashed(features, num_buckets=self.hash_bucket_size, hash_key=self.hash_key)
-        batch = next((each.shape.extents[0] for each in features if not isinstance(each, SparseTensor) and each.shape.ndims), None)
-        if batch is None:
-            return crosses
-        shape = stack([to_tensor(batch, dtypes.int64), crosses.dense_shape[1]])  # a known size stays known
-        return SparseTensor(crosses.indices, crosses.values, shape)
+        return with_known_batch(sparse_cross_hashed(features, num_buckets=self.hash_bucket_size, hash_key=self.hash_key), features)
 
     def _leaves(self) -> list[Any]:
         """What is crossed, with the parts of crosses in place of these."""
         return [leaf for key in self.keys for leaf in (key._leaves() if isinstance(key, CrossedColumn) else [key])]
+
+
+def with_known_batch(crosses: SparseTensor, features: list[Any]) -> SparseTensor:
+    """The crosses of ``features``: a batch whose size is known keeps it."""
+    batch = next((each.shape.extents[0] for each in features if not isinstance(each, SparseTensor) and each.shape.ndims), None)
+    if batch is None:
+        return crosses
+    return SparseTensor(crosses.indices, crosses.values, stack([to_tensor(batch, dtypes.int64), crosses.dense_shape[1]]))
 
 
 def crossed_column(keys: Any, hash_bucket_size: int, hash_key: int | None = None) -> CrossedColumn:

@@ -64,6 +64,16 @@ class _OfCategorical(DenseColumn):
         return dict(self.categorical_column.parse_example_spec)
 
 
+def counts(ids: Any, weights: Any, number: int) -> Any:
+    """How often each id below ``number`` occurs in an example; with weights, their sums."""
+    if weights is not None:
+        weighted = sparse_merge(sp_ids=ids, sp_values=weights, vocab_size=int(number))
+        weighted = sparse_slice(weighted, [0, 0], weighted.dense_shape)  # without the id -1
+        return scatter_nd(weighted.indices, weighted.values, weighted.dense_shape)
+    dense = sparse_tensor_to_dense(ids, default_value=-1)
+    return reduce_sum(one_hot(dense, number, 1.0, 0.0), axis=[-2])
+
+
 class IndicatorColumn(_OfCategorical, namedtuple("IndicatorColumn", ["categorical_column"])):
     """What ``indicator_column`` returns."""
 
@@ -76,14 +86,7 @@ class IndicatorColumn(_OfCategorical, namedtuple("IndicatorColumn", ["categorica
 
     def transform_feature(self, cache: FeatureCache) -> Any:
         """How often each id occurs; with weights, their sums."""
-        ids, weights = self.categorical_column.get_sparse_tensors(cache)
-        number = self.categorical_column.num_buckets
-        if weights is not None:
-            weighted = sparse_merge(sp_ids=ids, sp_values=weights, vocab_size=int(number))
-            weighted = sparse_slice(weighted, [0, 0], weighted.dense_shape)  # without the id -1
-            return scatter_nd(weighted.indices, weighted.values, weighted.dense_shape)
-        dense = sparse_tensor_to_dense(ids, default_value=-1)
-        return reduce_sum(one_hot(dense, number, 1.0, 0.0), axis=[-2])
+        return counts(*self.categorical_column.get_sparse_tensors(cache), self.categorical_column.num_buckets)
 
     def _numbers(self, cache: FeatureCache, weight_collections: Any, trainable: bool) -> Any:
         return cache.get(self)

@@ -131,13 +131,17 @@ class BucketizedColumn(DenseColumn, CategoricalColumn, namedtuple("BucketizedCol
 
     def get_sparse_tensors(self, cache: FeatureCache) -> IdsAndWeights:
         """A bucket id per number; each of an example's numbers has buckets of its own."""
-        buckets = cache.get(self)
-        batch, count = shape(buckets)[0], self.source_column.shape[0]
-        rows = reshape(tile(expand_dims(range_op(0, batch), 1), [1, count]), (-1,))
-        places = tile(range_op(0, count), [batch])
-        ids = reshape(buckets, (-1,)) + (len(self.boundaries) + 1) * places
-        indices = cast(transpose(stack((rows, places))), dtypes.int64)
-        return IdsAndWeights(SparseTensor(indices, ids, cast(stack([batch, count]), dtypes.int64)))
+        return IdsAndWeights(bucket_ids(cache.get(self), self.source_column.shape[0], len(self.boundaries) + 1))
+
+
+def bucket_ids(buckets: Any, count: int, number: int) -> SparseTensor:
+    """The ids of buckets: of ``count`` numbers per example, each has ids for ``number`` buckets of its own."""
+    batch = shape(buckets)[0]
+    rows = reshape(tile(expand_dims(range_op(0, batch), 1), [1, count]), (-1,))
+    places = tile(range_op(0, count), [batch])
+    ids = reshape(buckets, (-1,)) + number * places
+    indices = cast(transpose(stack((rows, places))), dtypes.int64)
+    return SparseTensor(indices, ids, cast(stack([batch, count]), dtypes.int64))
 
 
 def bucketized_column(source_column: NumericColumn, boundaries: Any) -> BucketizedColumn:

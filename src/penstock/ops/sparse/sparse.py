@@ -292,7 +292,7 @@ class SparseFillEmptyRows:
         together = np.concatenate([indices, added])
         order = np.argsort(together[:, 0], kind="stable")
         filler = np.empty(len(added), values.dtype)
-        filler.fill(default_value)
+        filler[...] = default_value  # not fill(), which would put the array of a string into each place
         back = np.empty(len(order), np.int64)
         back[order] = np.arange(len(order))
         return together[order], np.concatenate([values, filler])[order], empty, back[:len(indices)]

@@ -1,4 +1,4 @@
-"""``tf.contrib.layers``: layers, initializers, regularizers, summaries, embeddings, ``optimize_loss``."""
+"""``tf.contrib.layers``: layers, feature columns, initializers, regularizers, summaries, embeddings, ``optimize_loss``."""
 from __future__ import annotations
 
 from penstock.api._table import publish
@@ -24,8 +24,17 @@ TABLE: dict[str, str] = {
     f"{HERE}.optimizers": "OPTIMIZER_CLS_NAMES OPTIMIZER_SUMMARIES adaptive_clipping_fn optimize_loss",
     f"{HERE}.summaries": "summarize_activation summarize_activations summarize_biases summarize_collection summarize_tensor summarize_tensors "
                          "summarize_variables summarize_weights",
+    f"{HERE}.columns.dense": "bucketized_column embedding_column one_hot_column real_valued_column scattered_embedding_column "
+                             "shared_embedding_columns",
+    f"{HERE}.columns.sparse": "crossed_column sparse_column_with_hash_bucket sparse_column_with_integerized_feature sparse_column_with_keys "
+                              "sparse_column_with_vocabulary_file weighted_sparse_column",
+    f"{HERE}.columns.building": "check_feature_columns create_feature_spec_for_parsing infer_real_valued_columns input_from_feature_columns "
+                                "joint_weighted_sum_from_feature_columns make_place_holder_tensors_for_base_features "
+                                "parse_feature_columns_from_examples parse_feature_columns_from_sequence_examples "
+                                "sequence_input_from_feature_columns transform_features weighted_sum_from_feature_columns",
     # Modules inside, which programs reach through: most of their names are here.
-    "penstock.api.contrib.layers:": "python layers ops normalization encoders embedding_ops rev_block_lib",
+    "penstock.api.contrib.layers:": "python layers ops normalization encoders embedding_ops feature_column "
+                                    "feature_column_ops rev_block_lib",
     f"{HERE}.utils:": "utils",
     f"{HERE}.initializers:": "initializers",
     f"{HERE}.regularizers:": "regularizers",
@@ -33,12 +42,5 @@ TABLE: dict[str, str] = {
     f"{HERE}.summaries:": "summaries",
     f"{HERE}.sparse_features:": "sparse_ops sparse_feature_cross_op bucketization_op",
 }
-MISSING = (
-    "bucketized_column check_feature_columns create_feature_spec_for_parsing crossed_column embedding_column feature_column "
-    "infer_real_valued_columns input_from_feature_columns joint_weighted_sum_from_feature_columns "
-    "make_place_holder_tensors_for_base_features multi_class_target one_hot_column parse_feature_columns_from_examples "
-    "parse_feature_columns_from_sequence_examples real_valued_column regression_target scattered_embedding_column "
-    "sequence_input_from_feature_columns shared_embedding_columns sparse_column_with_hash_bucket sparse_column_with_integerized_feature "
-    "sparse_column_with_keys sparse_column_with_vocabulary_file transform_features weighted_sparse_column weighted_sum_from_feature_columns"
-)
+MISSING = "multi_class_target regression_target"
 publish(__name__, TABLE, missing=MISSING)

@@ -1,0 +1,1 @@
+"""The feature columns of ``tf.contrib.layers``, from before ``tf.feature_column``."""

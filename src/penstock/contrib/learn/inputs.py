@@ -1,0 +1,159 @@
+"""Arrays, data frames and iterators as inputs of estimators, and what estimators remember of their inputs."""
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from penstock.contrib.learn.io.pandas_io import extract_pandas_data, extract_pandas_labels
+from penstock.estimator.array_inputs import next_batch
+from penstock.graph.composite import SparseTensor
+from penstock.graph.node import Tensor
+from penstock.graph.shape import TensorShape
+from penstock.ops.constant import placeholder
+from penstock.ops.sparse.sparse_functions import sparse_placeholder
+
+InputFn = Callable[[], Any]
+_SHUFFLE_SEED = 42  # TensorFlow's: arrays are always shuffled in the same way
+_X, _Y = "x", "y"
+
+
+def check_inputs(x: Any, y: Any, input_fn: Any, feed_fn: Any, batch_size: Any) -> None:
+    """ValueError unless there are either arrays or an input function."""
+    if input_fn is not None:
+        if x is not None or y is not None:
+            raise ValueError("Can not provide both input_fn and x or y.")
+        if batch_size is not None:
+            raise ValueError("Can not provide both input_fn and batch_size.")
+        return
+    if x is None:
+        raise ValueError("Either x or input_fn must be provided.")
+    if any(isinstance(each, (Tensor, SparseTensor)) for each in (x, y)):
+        raise ValueError("Inputs cannot be tensors. Please provide input_fn.")
+    if feed_fn is not None:
+        raise ValueError("Can not provide both feed_fn and x or y.")
+
+
+def array_input_fn(x: Any, y: Any, batch_size: int | None, shuffle: bool, epochs: int | None) -> InputFn:
+    """An input function for arrays, or dicts of arrays, or iterators of examples; without a size, all of an array is one batch.
+
+    Each epoch ends with a smaller batch, if need be. Features have at least two axes, labels none of extent 1 behind the first.
+    """
+    if batch_size is not None and batch_size <= 0:
+        raise ValueError(f"Invalid batch_size {batch_size}.")
+    if hasattr(x, "__next__"):
+        if y is not None and not hasattr(y, "__next__"):
+            raise ValueError("Both x and y should be iterators for streaming learning to work.")
+        return _streaming_input_fn(x, y, batch_size or 1)
+    features = {key: _feature(value) for key, value in _named(_X, extract_pandas_data(x)).items()}
+    labels = {key: _label(value) for key, value in _named(_Y, extract_pandas_labels(y)).items()}
+    rows = len(next(iter(features.values())))
+    for key, array in {**features, **labels}.items():
+        if len(array) != rows:
+            raise ValueError(f"Features and labels must have the same length; {key} has {len(array)} rows, others have {rows}.")
+
+    def generate() -> Iterator[dict[str, np.ndarray]]:
+        for places in _places(rows, batch_size or rows, shuffle, epochs):
+            yield {key: array[places] for key, array in {**features, **labels}.items()}
+    return lambda: _chosen(next_batch(generate, {**features, **labels}, None), x, y)
+
+
+def _places(rows: int, size: int, shuffle: bool, epochs: int | None) -> Iterator[np.ndarray]:
+    """Which rows each batch has."""
+    random = np.random.RandomState(_SHUFFLE_SEED)
+    for _ in itertools.count() if epochs is None else range(epochs):
+        order = random.permutation(rows) if shuffle else np.arange(rows)
+        yield from (order[start:start + size] for start in range(0, rows, size))
+
+
+def _named(name: str, arrays: Any) -> dict[str, Any]:
+    """{name: array}: the keys of a dict, with a prefix that keeps features and labels apart."""
+    if arrays is None:
+        return {}
+    return {f"{name}/{key}": value for key, value in arrays.items()} if isinstance(arrays, dict) else {name: arrays}
+
+
+def _chosen(batch: dict[str, Any], x: Any, y: Any) -> tuple[Any, Any]:
+    """(features, labels) as the user has named them."""
+    return _as_given(batch, _X, x), _as_given(batch, _Y, y)
+
+
+def _as_given(batch: dict[str, Any], name: str, given: Any) -> Any:
+    return {key: batch[f"{name}/{key}"] for key in given} if isinstance(given, dict) else batch.get(name)
+
+
+def _feature(value: Any) -> np.ndarray:
+    array = np.asarray(value)
+    return array[:, None] if array.ndim == 1 else array
+
+
+def _label(value: Any) -> np.ndarray:
+    array = np.asarray(value)
+    return array[:, 0] if array.ndim > 1 and array.shape[1] == 1 else array
+
+
+def _streaming_input_fn(x: Iterator[Any], y: Iterator[Any] | None, batch_size: int) -> InputFn:
+    first_x, first_y = next(x), None if y is None else next(y)
+    rows = zip(itertools.chain([first_x], x), itertools.repeat(None) if y is None else itertools.chain([first_y], y))
+
+    def batch(pairs: list[tuple[Any, Any]]) -> dict[str, np.ndarray]:
+        features = {key: _feature([_named(_X, each)[key] for each, _ in pairs]) for key in _named(_X, first_x)}
+        labels = {key: _label([_named(_Y, each)[key] for _, each in pairs]) for key in _named(_Y, first_y)}
+        return {**features, **labels}
+
+    def generate() -> Iterator[dict[str, np.ndarray]]:
+        while pairs := list(itertools.islice(rows, batch_size)):
+            yield batch(pairs)
+    return lambda: _chosen(next_batch(generate, batch([(first_x, first_y)]), None), first_x, first_y)
+
+
+# --- what estimators remember ----------------------------------------------------------------------------------------
+
+class Signature(NamedTuple):
+    """Type and shape of an input. The sizes of batches may differ."""
+
+    dtype: Any
+    shape: TensorShape | None
+    is_sparse: bool
+
+    def placeholder(self) -> Any:
+        """A placeholder for such inputs."""
+        if self.is_sparse or self.shape is None:
+            return sparse_placeholder(self.dtype)
+        return placeholder(self.dtype, [None, *self.shape[1:].as_list()])
+
+    def fits(self, other: Signature) -> bool:
+        """Whether ``other`` may come in its place."""
+        if self.is_sparse != other.is_sparse or self.dtype != other.dtype:
+            return False
+        if self.shape is None or other.shape is None or self.shape.ndims is None or other.shape.ndims is None:
+            return True
+        return self.shape.ndims == other.shape.ndims and self.shape[1:].is_compatible_with(other.shape[1:])
+
+
+def signatures(tensors: Any) -> Any:
+    """The signature of a tensor, or those of a dict of them."""
+    if tensors is None:
+        return None
+    if isinstance(tensors, dict):
+        return {key: signatures(tensor) for key, tensor in tensors.items()}
+    return Signature(tensors.dtype, None, True) if isinstance(tensors, SparseTensor) else Signature(tensors.dtype, tensors.shape, False)
+
+
+def check_signatures(what: str, tensors: Any, required: Any) -> None:
+    """ValueError if inputs are others than before."""
+    given = signatures(tensors)
+    if isinstance(required, dict):
+        wrong = [key for key in required if not isinstance(given, dict) or key not in given or not required[key].fits(given[key])]
+    else:
+        wrong = [] if isinstance(given, Signature) and required.fits(given) else [what.lower()]
+    if wrong:
+        raise ValueError(f"{what} are incompatible with given information: {', '.join(map(str, wrong))}. Given {what.lower()}: {tensors}, required "
+                         f"signatures: {required}.")
+
+
+def placeholders(required: Any) -> Any:
+    """A placeholder for each signature."""
+    return {key: each.placeholder() for key, each in required.items()} if isinstance(required, dict) else required and required.placeholder()

@@ -1,0 +1,1 @@
+"""Inputs of ``tf.contrib.learn``: data frames, files of records."""

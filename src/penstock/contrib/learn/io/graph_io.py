@@ -1,0 +1,132 @@
+"""Examples and features from files of records, in batches, through queues: from before ``tf.data``."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock import errors
+from penstock.contrib import prelude as tf
+from penstock.ops.queues.queue_classes import FIFOQueue
+from penstock.ops.queues.reader_classes import TFRecordReader
+from penstock.ops.text.parsing import parse_example
+from penstock.platform import gfile
+from penstock.summary import summary
+from penstock.train.batching import batch_join, shuffle_batch_join
+from penstock.train.input import string_input_producer
+from penstock.train.queue_runner import QueueRunner, add_queue_runner
+
+_KEY = "__key__"
+
+
+def read_batch_examples(file_pattern: Any, batch_size: int, reader: Callable[[], Any], randomize_input: bool = True, num_epochs: int | None = None,
+                        queue_capacity: int = 10000, num_threads: int = 1, read_batch_size: int = 1, parse_fn: Any = None, name: str | None = None,
+                        seed: int | None = None) -> Any:
+    """``tf.contrib.learn.read_batch_examples``: serialized examples of the files that a pattern names."""
+    return read_keyed_batch_examples(file_pattern, batch_size, reader, randomize_input, num_epochs, queue_capacity, num_threads, read_batch_size,
+                                     parse_fn, name, seed)[1]
+
+
+def read_keyed_batch_examples(file_pattern: Any, batch_size: int, reader: Callable[[], Any], randomize_input: bool = True,
+                              num_epochs: int | None = None, queue_capacity: int = 10000, num_threads: int = 1, read_batch_size: int = 1,
+                              parse_fn: Any = None, name: str | None = None, seed: int | None = None) -> Any:
+    """``tf.contrib.learn.read_keyed_batch_examples``: (keys, examples)."""
+    names = _file_names(file_pattern, randomize_input)
+    _check(batch_size, queue_capacity, num_threads, read_batch_size, num_epochs)
+    with tf.name_scope(name, "read_batch_examples", [file_pattern]) as scope:
+        with tf.name_scope("file_name_queue") as queue_scope:
+            files = string_input_producer(tf.constant(names, name="input"), num_epochs=num_epochs, shuffle=randomize_input, seed=seed,
+                                          name=queue_scope)
+        with tf.name_scope("read"):
+            examples = [_read(reader(), files, read_batch_size, parse_fn) for _ in range(num_threads)]
+        options: dict[str, Any] = {"capacity": queue_capacity, "enqueue_many": read_batch_size > 1, "name": scope,
+                                   "allow_smaller_final_batch": num_epochs is not None}
+        if randomize_input:
+            batch = shuffle_batch_join(examples, batch_size, min_after_dequeue=max(queue_capacity - 3 * batch_size, batch_size), seed=seed, **options)
+        else:
+            batch = batch_join(examples, batch_size, **options)
+        return (batch.pop(_KEY), batch) if isinstance(batch, dict) else batch
+
+
+def _file_names(file_pattern: Any, randomize_input: bool) -> list[str]:
+    patterns = file_pattern if isinstance(file_pattern, list) else [file_pattern]
+    if not patterns:
+        raise ValueError("No files given to dequeue_examples.")
+    names = [name for pattern in patterns for name in gfile.Glob(pattern)]
+    if not names:
+        raise ValueError(f"No files match {file_pattern}.")
+    return names if randomize_input else sorted(names)
+
+
+def _check(batch_size: Any, queue_capacity: Any, num_threads: Any, read_batch_size: Any, num_epochs: Any) -> None:
+    if not queue_capacity or queue_capacity <= 0:
+        raise ValueError(f"Invalid queue_capacity {queue_capacity}.")
+    if batch_size is None or not 0 < batch_size < queue_capacity:
+        raise ValueError(f"Invalid batch_size {batch_size}, with queue_capacity {queue_capacity}.")
+    if read_batch_size is None or read_batch_size <= 0:
+        raise ValueError(f"Invalid read_batch_size {read_batch_size}.")
+    if not num_threads or num_threads <= 0:
+        raise ValueError(f"Invalid num_threads {num_threads}.")
+    if num_epochs is not None and num_epochs <= 0:
+        raise ValueError(f"Invalid num_epochs {num_epochs}.")
+
+
+def _read(reader: Any, files: Any, number: int, parse_fn: Any) -> Any:
+    """(keys, examples), or the parsed features with their key."""
+    keys, examples = reader.read_up_to(files, number) if number > 1 else reader.read(files)
+    if parse_fn is None:
+        return keys, examples
+    parsed = parse_fn(examples)
+    return {**parsed, _KEY: keys} if isinstance(parsed, dict) else (keys, parsed)
+
+
+def read_batch_features(file_pattern: Any, batch_size: int, features: dict[str, Any], reader: Callable[[], Any], randomize_input: bool = True,
+                        num_epochs: int | None = None, queue_capacity: int = 10000, feature_queue_capacity: int = 100, reader_num_threads: int = 1,
+                        num_enqueue_threads: int = 2, parse_fn: Any = None, name: str | None = None,
+                        read_batch_size: int | None = None) -> dict[str, Any]:
+    """``tf.contrib.learn.read_batch_features``: the features of the examples in files."""
+    return read_keyed_batch_features(file_pattern, batch_size, features, reader, randomize_input, num_epochs, queue_capacity, reader_num_threads,
+                                     feature_queue_capacity, num_enqueue_threads, parse_fn, name, read_batch_size)[1]
+
+
+def read_keyed_batch_features(file_pattern: Any, batch_size: int, features: dict[str, Any], reader: Callable[[], Any], randomize_input: bool = True,
+                              num_epochs: int | None = None, queue_capacity: int = 10000, reader_num_threads: int = 1,
+                              feature_queue_capacity: int = 100, num_enqueue_threads: int = 2, parse_fn: Any = None, name: str | None = None,
+                              read_batch_size: int | None = None) -> tuple[Any, dict[str, Any]]:
+    """``tf.contrib.learn.read_keyed_batch_features``: (keys, features)."""
+    with tf.name_scope(name, "read_batch_features", [file_pattern]) as scope:
+        keys, examples = read_keyed_batch_examples(file_pattern, batch_size, reader, randomize_input, num_epochs, queue_capacity, reader_num_threads,
+                                                   batch_size if read_batch_size is None else read_batch_size, parse_fn, scope)
+        return queue_parsed_features(parse_example(examples, features), keys, feature_queue_capacity, num_enqueue_threads, scope)
+
+
+def read_batch_record_features(file_pattern: Any, batch_size: int, features: dict[str, Any], randomize_input: bool = True,
+                               num_epochs: int | None = None, queue_capacity: int = 10000, reader_num_threads: int = 1,
+                               name: str | None = "dequeue_record_examples") -> dict[str, Any]:
+    """``tf.contrib.learn.read_batch_record_features``: the features of the examples in files of TFRecords."""
+    return read_batch_features(file_pattern, batch_size, features, TFRecordReader, randomize_input, num_epochs, queue_capacity,
+                               reader_num_threads=reader_num_threads, name=name)
+
+
+def queue_parsed_features(parsed_features: dict[str, Any], keys: Any = None, feature_queue_capacity: int = 100, num_enqueue_threads: int = 2,
+                          name: str | None = None) -> tuple[Any, dict[str, Any]]:
+    """``tf.contrib.learn.queue_parsed_features``: (keys, features) through a queue, which threads fill."""
+    with tf.name_scope(name, "queue_parsed_features"):
+        names = sorted(parsed_features)
+        given = [part for each in names for part in _parts(parsed_features[each])] + ([] if keys is None else [keys])
+        queue = FIFOQueue(feature_queue_capacity, [tensor.dtype for tensor in given])
+        summary.scalar(f"queue/parsed_features/{queue.name}/fraction_of_{feature_queue_capacity}_full",
+                       tf.cast(queue.size(), tf.float32) * (1.0 / feature_queue_capacity))
+        add_queue_runner(QueueRunner(queue, [queue.enqueue(given) for _ in range(num_enqueue_threads)],
+                                     queue_closed_exception_types=(errors.OutOfRangeError, errors.CancelledError)))
+        taken = queue.dequeue()
+        taken = list(taken) if isinstance(taken, (list, tuple)) else [taken]
+        for tensor, original in zip(taken, given):
+            tensor.set_shape(original.shape)
+        rest = iter(taken)
+        features = {each: tf.SparseTensor(next(rest), next(rest), next(rest)) if isinstance(parsed_features[each], tf.SparseTensor) else next(rest)
+                    for each in names}
+        return None if keys is None else next(rest), features
+
+
+def _parts(feature: Any) -> list[Any]:
+    return [feature.indices, feature.values, feature.dense_shape] if isinstance(feature, tf.SparseTensor) else [feature]

@@ -1,0 +1,1 @@
+"""``tf.contrib.learn.monitors``: what looks at training, from before hooks."""

@@ -1,0 +1,1 @@
+"""Texts and categories as numbers, for estimators that want arrays."""

@@ -1,0 +1,89 @@
+"""DynamicRnnEstimator: predictions for sequences and for their steps, lengths, states, bad arguments."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import penstock as tf
+
+pytestmark = pytest.mark.process
+learn, layers = tf.contrib.learn, tf.contrib.layers
+CLASSES, NUMBERS = learn.ProblemType.CLASSIFICATION, learn.ProblemType.LINEAR_REGRESSION
+SINGLE, MULTIPLE = learn.PredictionType.SINGLE_VALUE, learn.PredictionType.MULTIPLE_VALUE
+
+
+def inputs(labels):
+    def input_fn():
+        x = np.sin(np.arange(24)).reshape(4, 3, 2).astype(np.float32)
+        lengths, context = tf.constant([3, 2, 1, 3]), tf.constant([[1.0], [2.0], [3.0], [4.0]])
+        return {"x": tf.constant(x), "sequence_length": lengths, "c": context}, tf.constant(labels)
+    return input_fn
+
+
+def model(problem, prediction, folder, **options):
+    columns = [layers.real_valued_column("x", dimension=2)]
+    return learn.DynamicRnnEstimator(problem, prediction, columns, num_units=4, model_dir=str(folder), learning_rate=0.1,
+                                     config=learn.RunConfig(tf_random_seed=1), **options)
+
+
+def test_a_class_per_sequence(tmp_path):
+    data = inputs([0, 2, 1, 1])
+    tried = model(CLASSES, SINGLE, tmp_path, num_classes=3, cell_type="lstm", predict_probabilities=True, optimizer="Adam",
+                  context_feature_columns=[layers.real_valued_column("c")])
+    tried.fit(input_fn=data, steps=60)
+    assert tried.evaluate(input_fn=data, steps=1)["accuracy"] == 1.0
+    found = tried.predict(input_fn=data, as_iterable=False)
+    assert found["classes"].tolist() == [0, 2, 1, 1] and found["probabilities"].shape == (4, 3)
+    assert found["rnn_cell_state_0"].shape == found["rnn_cell_state_1"].shape == (4, 4)
+    assert {"rnn/lstm_cell/kernel", "fully_connected/weights", "OptimizeLoss/learning_rate"} <= set(tried.get_variable_names())
+
+
+def test_two_classes_per_step(tmp_path):
+    data = inputs([[0, 1, 1], [1, 0, 0], [0, 0, 0], [1, 1, 0]])
+    tried = model(CLASSES, MULTIPLE, tmp_path, num_classes=2, cell_type="gru", predict_probabilities=True, optimizer="Momentum", momentum=0.9,
+                  dropout_keep_probabilities=[1.0, 1.0]).fit(input_fn=data, steps=2)
+    assert set(tried.evaluate(input_fn=data, steps=1)) == {"accuracy", "loss", "global_step"}
+    found = tried.predict(input_fn=data, as_iterable=False)
+    assert found["classes"].shape == (4, 3) and found["probabilities"].shape == (4, 3, 2)
+
+
+def test_numbers(tmp_path):
+    data = inputs([[0.5], [1.0], [-1.0], [0.0]])
+    single = model(NUMBERS, SINGLE, tmp_path / "single").fit(input_fn=data, steps=40)
+    loss = single.evaluate(input_fn=data, steps=1)["loss"]
+    scores = single.predict(input_fn=data, as_iterable=False)["scores"]
+    np.testing.assert_allclose(np.mean((scores - [0.5, 1.0, -1.0, 0.0]) ** 2), loss, rtol=1e-4)
+    steps = model(NUMBERS, MULTIPLE, tmp_path / "steps").fit(input_fn=inputs(np.ones([4, 3], np.float32)), steps=2)
+    found = steps.predict(input_fn=inputs(np.ones([4, 3], np.float32)), as_iterable=False)["scores"]
+    mask = np.arange(3) < np.array([[3], [2], [1], [3]])
+    np.testing.assert_allclose(np.mean((found[mask] - 1) ** 2), steps.evaluate(input_fn=inputs(np.ones([4, 3], np.float32)), steps=1)["loss"],
+                               rtol=1e-5)
+
+
+def test_the_state_goes_on(tmp_path):
+    data = inputs([[0.5], [1.0], [-1.0], [0.0]])
+    tried = model(NUMBERS, SINGLE, tmp_path).fit(input_fn=data, steps=2)
+
+    def part(start, stop, state=None):
+        features = {"x": tf.constant(np.sin(np.arange(24)).reshape(4, 3, 2).astype(np.float32)[:, start:stop])}
+        return {**features, **({} if state is None else {"rnn_cell_state_0": tf.constant(state)})}
+    whole = tried.predict(input_fn=lambda: part(0, 3), as_iterable=False)
+    first = tried.predict(input_fn=lambda: part(0, 1), as_iterable=False)
+    second = tried.predict(input_fn=lambda: part(1, 3, first["rnn_cell_state_0"]), as_iterable=False)
+    np.testing.assert_allclose(second["scores"], whole["scores"], rtol=1e-5)
+    with pytest.raises(ValueError, match="'rnn_cell_state_0' must have the shape"):
+        tried.predict(input_fn=lambda: part(1, 3, np.zeros([4, 9], np.float32)), as_iterable=False)
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    ((7, SINGLE), "problem_type must be"), ((CLASSES, 7), "prediction_type must be"), ((CLASSES, SINGLE), "num_classes must be specified")])
+def test_bad_arguments(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        model(*arguments, "unused")
+
+
+def test_bad_cells(tmp_path):
+    with pytest.raises(ValueError, match="The supported cell types are"):
+        model(NUMBERS, SINGLE, tmp_path, cell_type="cloud").fit(input_fn=inputs([[0.0]] * 4), steps=1)
+    with pytest.raises(ValueError, match="Got 1 cells and 3 dropout probabilities"):
+        model(NUMBERS, SINGLE, tmp_path, dropout_keep_probabilities=[1.0, 1.0, 1.0]).fit(input_fn=inputs([[0.0]] * 4), steps=1)
