@@ -86,7 +86,8 @@ class IndicatorColumn(_OfCategorical, namedtuple("IndicatorColumn", ["categorica
 
     def transform_feature(self, cache: FeatureCache) -> Any:
         """How often each id occurs; with weights, their sums."""
-        return counts(*self.categorical_column.get_sparse_tensors(cache), self.categorical_column.num_buckets)
+        ids, weights = self.categorical_column.get_sparse_tensors(cache)
+        return counts(ids, weights, self.categorical_column.num_buckets)
 
     def _numbers(self, cache: FeatureCache, weight_collections: Any, trainable: bool) -> Any:
         return cache.get(self)
