@@ -303,6 +303,10 @@ class SKCompat(SklearnInterface):
     def __init__(self, estimator: BaseEstimator) -> None:
         self._estimator = estimator
 
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether there is a checkpoint: what pipelines of scikit-learn ask."""
+        return self._estimator.latest_checkpoint() is not None
+
     def fit(self, x: Any, y: Any, batch_size: int | None = 128, steps: int | None = None, max_steps: int | None = None,
             monitors: Any = None) -> SKCompat:
         """Trains on shuffled batches. Without a number of steps it does not end."""
