@@ -62,6 +62,7 @@ MODULES = {
     "ops.nn_impl": "penstock.api.nn",
     "ops.nn_ops": "penstock.api.nn",
     "ops.partitioned_variables": "penstock.variables.partitioned",
+    "ops.resources": "penstock.train.resources",
     "ops.resource_variable_ops": "penstock.variables.resource_variable",
     "ops.rnn": "penstock.rnn.dynamic penstock.rnn.static penstock.rnn.raw penstock.rnn.steps",
     "ops.rnn_cell": "penstock.api.contrib.rnn",
@@ -152,6 +153,7 @@ MODULES = {
     "layers.core": "penstock.layers.scoped_layers",
     "layers.convolutional": "penstock.layers.scoped_layers",
     "layers.layers": "penstock.api.layers",
+    "layers.utils": "penstock.layers.branching penstock.layers.options",
     "layers.normalization": "penstock.layers.scoped_layers",
     "layers.pooling": "penstock.layers.scoped_layers",
     "layers.utils": "penstock.layers.branching penstock.layers.options",
@@ -214,6 +216,9 @@ MODULES = {
     "summary.writer.writer": "penstock.api.summary",
     "eager.context": "penstock.imperative.context",
     "tf2": "",
+    "tools.freeze_graph": "penstock.saved_model.freeze_graph",
+    "compiler.xla.xla": "penstock.contrib.compiler",
+    "compiler.xla.jit": "penstock.contrib.compiler",
     "pywrap_tensorflow": "penstock.api.train",
 }
 
@@ -241,6 +246,7 @@ NAMES = {
                 "_best_effort_input_batch_size": "penstock.rnn.steps:best_effort_input_batch_size"},
     "ops.rnn_cell_impl": {"_concat": "penstock.rnn.cell:concat_sizes", "_zero_state_tensors": "penstock.rnn.cell:zero_state_tensors"},
     "ops.variable_scope": {"_get_default_variable_store": "penstock.variables.store:variable_store"},
+    "layers.utils": {"constant_value": "penstock.layers.branching:static_truth"},
     "layers.core": {"fully_connected": "penstock.layers.scoped_layers:dense", "FullyConnected": "penstock.layers.scoped_layers:Dense"},
     "layers.normalization": {"batch_norm": "penstock.layers.scoped_layers:batch_normalization",
                              "BatchNorm": "penstock.layers.scoped_layers:BatchNormalization"},
@@ -253,8 +259,7 @@ FUNCTIONS = {"contrib.framework.python.ops.arg_scope": "penstock.contrib.framewo
 
 # Prefixes below tensorflow.python whose modules belong to parts of the API that Penstock does not have: {prefix: the public name of the part}.
 PARTS = {"keras": "keras", "layers": "layers", "estimator": "estimator", "feature_column": "feature_column", "data": "data",
-         "distribute": "distribute",
-         "tools": "python.tools", "ops.losses": "losses", "ops.metrics": "metrics",
+         "distribute": "distribute", "ops.losses": "losses", "ops.metrics": "metrics",
          "ops.distributions": "distributions", "ops.ragged": "ragged", "tpu": "tpu", "lite": "lite"}
 
 # Protocol buffers that lie in another module here: {name of TensorFlow's module: module}.

@@ -179,12 +179,13 @@ TABLE = {
                              "load_file_system_library",
 }
 SUBMODULES = (
-    "app autograph bitwise compat config contrib data debugging distributions dtypes estimator examples feature_column flags gfile graph_util image "
+    "app autograph bitwise compat config contrib data debugging distribute distributions dtypes estimator examples feature_column flags gfile "
+    "graph_util image "
     "initializers io keras layers linalg logging lookup losses manip math metrics nest nn profiler python_io quantization queue random raw_ops "
     "resource_loader saved_model sets signal sparse spectral strings summary sysconfig test train user_ops version"
 )
 # Built later: a new namespace module moves its name from here to SUBMODULES.
 MISSING = (
-    "audio distribute experimental lite ragged tpu xla"
+    "audio experimental lite ragged tpu xla"
 )
 publish(__name__, TABLE, SUBMODULES, MISSING)

@@ -14,7 +14,7 @@ from penstock.checkpoint.checkpoint_state import latest_checkpoint
 from penstock.checkpoint.contents import list_variables, load_variable
 from penstock.estimator.evaluating import Evaluation, metric_ops, prepare, run_evaluation
 from penstock.estimator.exporting import export_all
-from penstock.estimator.input_results import call_with, features_alone, features_and_labels
+from penstock.estimator.input_results import DatasetInitializerHook, call_with, features_alone, features_and_labels, features_and_labels_of
 from penstock.estimator.mode_keys import ModeKeys
 from penstock.estimator.run_config import RunConfig, default_session_config
 from penstock.estimator.spec import EstimatorSpec
@@ -33,6 +33,7 @@ from penstock.train.global_step import create_global_step, get_global_step, glob
 from penstock.train.monitored_session import MonitoredSession
 from penstock.train.scaffold import ChiefSessionCreator
 from penstock.train.session_run_hook import SessionRunHook
+from penstock.train.strategies import Strategy
 
 _MODEL_FN_ARGUMENTS = {"features", "labels", "mode", "params", "self", "config"}
 
@@ -133,6 +134,9 @@ class Estimator:
 
     def _train_model(self, input_fn: Callable[..., Any], hooks: list[SessionRunHook], listeners: list[CheckpointSaverListener], steps: int | None,
                      max_steps: int | None) -> Any:
+        strategy = self._config.train_distribute
+        if strategy is not None and strategy.num_replicas_in_sync > 1:
+            return self._train_replicas(strategy, input_fn, hooks, listeners, steps, max_steps)
         with Graph().as_default() as graph, graph.device(self._device_fn):
             set_random_seed(self._config.tf_random_seed)
             create_global_step(graph)
@@ -143,12 +147,35 @@ class Estimator:
             return train_spec(spec, self._config, self._model_dir, self._session_config, [*input_hooks, *hooks], listeners,
                               steps, max_steps)
 
+    def _train_replicas(self, strategy: Strategy, input_fn: Callable[..., Any], hooks: list[SessionRunHook],
+                        listeners: list[CheckpointSaverListener], steps: int | None, max_steps: int | None) -> Any:
+        """Trains a model per replica of the strategy; each gets batches of its own."""
+        with Graph().as_default() as graph, strategy.scope(), strategy.scaling_losses():
+            set_random_seed(self._config.tf_random_seed)
+            create_global_step(graph)
+            global_step_read("Estimator", graph)
+            iterator = strategy.make_input_fn_iterator(lambda context: call_with(
+                input_fn, mode=ModeKeys.TRAIN, params=self.params_for(ModeKeys.TRAIN), config=self.config, input_context=context))
+            specs: list[EstimatorSpec] = []
+
+            def build(batch: Any) -> Any:
+                features, labels = features_and_labels_of(batch)
+                specs.append(self._call_model_fn(features, labels, ModeKeys.TRAIN, self.config))
+                return specs[-1].loss
+
+            losses = strategy.extended.call_for_each_replica(build, (iterator.get_next(),))
+            loss = strategy.reduce("MEAN" if strategy.loss_is_mean() else "SUM", losses)
+            apply_settings(self._warm_start_settings)
+            return train_spec(specs[0]._replace(loss=loss), self._config, self._model_dir, self._session_config,
+                              [DatasetInitializerHook(iterator), *hooks], listeners, steps, max_steps)
+
     # --- evaluation and predictions ----------------------------------------------------------------------------------
 
     def evaluate(self, input_fn: Callable[..., Any], steps: int | None = None, hooks: Iterable[SessionRunHook] | None = None,
                  checkpoint_path: str | None = None, name: str | None = None) -> dict[str, Any]:
         """The metrics over ``steps`` batches, or the whole input; with the loss and the global step. Also written to an event file."""
-        all_hooks = evaluation_hooks(hooks, steps)
+        replicas = 1 if self._config.eval_distribute is None else self._config.eval_distribute.num_replicas_in_sync
+        all_hooks = evaluation_hooks(hooks, None if steps is None else steps * replicas)  # a batch per replica and step
         path = self._checkpoint_or_initialization(checkpoint_path, "evaluate")
         with Graph().as_default() as graph, graph.device(self._device_fn):
             evaluation = self.build_evaluation(input_fn, all_hooks, path)

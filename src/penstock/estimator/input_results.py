@@ -39,11 +39,16 @@ def features_and_labels(result: Any) -> tuple[Any, Any, list[SessionRunHook]]:
     if isinstance(result, Dataset):
         iterator = result.make_initializable_iterator()
         hooks, result = [DatasetInitializerHook(iterator)], iterator.get_next()
-    if isinstance(result, (list, tuple)):
-        if len(result) != 2:
-            raise ValueError("input_fn should return (features, labels) as a len 2 tuple.")
-        return result[0], result[1], hooks
-    return result, None, hooks
+    return (*features_and_labels_of(result), hooks)
+
+
+def features_and_labels_of(result: Any) -> tuple[Any, Any]:
+    """Features and labels of what an input function returns; no labels are None."""
+    if not isinstance(result, (list, tuple)):
+        return result, None
+    if len(result) != 2:
+        raise ValueError("input_fn should return (features, labels) as a len 2 tuple.")
+    return result[0], result[1]
 
 
 def features_alone(result: Any) -> tuple[Any, list[SessionRunHook]]:

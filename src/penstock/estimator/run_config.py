@@ -75,9 +75,9 @@ class RunConfig:
                  train_distribute: Any = None, device_fn: Any = None, protocol: str | None = None, eval_distribute: Any = None,
                  experimental_distribute: Any = None, experimental_max_worker_delay_secs: int | None = None,
                  session_creation_timeout_secs: float = 7200) -> None:
-        if train_distribute is not None or eval_distribute is not None or experimental_distribute is not None:
-            raise NotImplementedError("RunConfig: Penstock has no distribution strategies. Leave train_distribute, eval_distribute and "
-                                      "experimental_distribute out; a cluster in TF_CONFIG trains with parameter servers.")
+        if experimental_distribute is not None:
+            train_distribute = train_distribute or experimental_distribute.train_distribute
+            eval_distribute = eval_distribute or experimental_distribute.eval_distribute
         if save_checkpoints_steps is USE_DEFAULT and save_checkpoints_secs is USE_DEFAULT:
             save_checkpoints_secs = 600
         elif USE_DEFAULT not in (save_checkpoints_steps, save_checkpoints_secs) and None not in (save_checkpoints_steps, save_checkpoints_secs):
@@ -88,7 +88,8 @@ class RunConfig:
             save_summary_steps=save_summary_steps, save_checkpoints_steps=_given(save_checkpoints_steps),
             save_checkpoints_secs=_given(save_checkpoints_secs), session_config=session_config, keep_checkpoint_max=keep_checkpoint_max,
             keep_checkpoint_every_n_hours=keep_checkpoint_every_n_hours, log_step_count_steps=log_step_count_steps,
-            train_distribute=None, device_fn=device_fn, protocol=protocol, eval_distribute=None, experimental_distribute=None,
+            train_distribute=train_distribute, device_fn=device_fn, protocol=protocol, eval_distribute=eval_distribute,
+            experimental_distribute=experimental_distribute,
             experimental_max_worker_delay_secs=experimental_max_worker_delay_secs, session_creation_timeout_secs=session_creation_timeout_secs)
         self._set(service=_checked_service(tf_config.get("service")), **task_from(tf_config)._asdict())
         if self.session_config is None and self.cluster_spec:

@@ -24,6 +24,7 @@ from penstock.ops.nn.activations import relu
 from penstock.ops.nn.normalization import batch_normalization, fused_batch_norm, moments
 from penstock.variables.assign import assign, assign_sub
 from penstock.variables.modes import VariableAggregation, VariableSynchronization
+from penstock.variables.replicas import update_with_mean
 
 _CLIPPINGS = ["rmax", "rmin", "dmax"]
 
@@ -159,7 +160,8 @@ class BatchNormalization(Layer):
             decay = to_tensor(1.0 - momentum, name="decay")
             if decay.dtype != variable.dtype.base_dtype:
                 decay = cast(decay, variable.dtype.base_dtype)
-            return assign_sub(variable, (variable - cast(value, variable.dtype.base_dtype)) * decay, name=scope)
+            return update_with_mean(
+                lambda value: assign_sub(variable, (variable - cast(value, variable.dtype.base_dtype)) * decay, name=scope), value)
 
     def _update_variance(self, variance: Any, momentum: Any) -> Any:
         if not self.renorm:

@@ -5,6 +5,7 @@ from typing import Any
 
 from penstock.graph import dtypes
 from penstock.graph.convert import to_tensor
+from penstock.graph.graph import default_graph
 from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import add_to_collection, control_dependencies, get_collection, name_scope
@@ -55,6 +56,7 @@ class Reduction:
 
 
 _DEFAULT = Reduction.SUM_BY_NONZERO_WEIGHTS
+_LAST_REDUCTION = ("last loss reduction",)  # a collection that belongs to the graph but is not exported
 
 # --- reduction -------------------------------------------------------------------------------------------------------
 
@@ -77,8 +79,15 @@ def compute_weighted_loss(losses: Any, weights: Any = 1.0, scope: str | None = N
         elif reduction == Reduction.SUM_OVER_BATCH_SIZE:
             loss = _safe_mean(loss, _num_elements(losses))
         loss = cast(loss, dtype)
+        default_graph().get_collection_ref(_LAST_REDUCTION)[:] = [reduction]
         add_loss(loss, loss_collection)
         return loss
+
+
+def last_reduction() -> str | None:
+    """How the last loss of the graph was reduced; None before the first."""
+    kept = default_graph().get_collection_ref(_LAST_REDUCTION)
+    return kept[0] if kept else None
 
 
 def _safe_mean(losses: Tensor, count: Tensor) -> Tensor:

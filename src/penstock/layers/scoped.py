@@ -150,7 +150,8 @@ class Layer(base.Layer):
                 synchronization=synchronization, aggregation=aggregation, getter=get_variable)
             if regularizer and not any(id(part) in existing for part in _parts(variable)):
                 self._handle_weight_regularization(name, variable, regularizer)
-        if trainable and not all(part.trainable for part in _parts(variable)):  # a custom getter decided otherwise
+        # A custom getter may have decided otherwise; it may also give a tensor, made of a variable.
+        if trainable and not all(getattr(part, "trainable", True) for part in _parts(variable)):
             self._non_trainable_weights.append(self._trainable_weights.pop())
         return variable
 

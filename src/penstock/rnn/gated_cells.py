@@ -75,7 +75,7 @@ class CoupledInputForgetGateLSTMCell(_MemoryCell):
         """One step."""
         c, h = state if self._state_is_tuple else split(state, [self._num_units, self.output_size], axis=1)
         dtype, units = inputs.dtype.base_dtype, self._num_units
-        kernel = _sharded("W", [input_depth(inputs.shape.with_rank(2)) + self.output_size, 3 * units], dtype, self._num_unit_shards)
+        kernel = sharded("W", [input_depth(inputs.shape.with_rank(2)) + self.output_size, 3 * units], dtype, self._num_unit_shards)
         bias = get_variable("B", shape=[3 * units], initializer=Zeros(), dtype=dtype)
         gates = matmul(concat([inputs, h], 1), kernel)
         if not self._layer_norm:
@@ -91,13 +91,13 @@ class CoupledInputForgetGateLSTMCell(_MemoryCell):
         new_c = self._norm(f * c + (1 - f) * self._activation(j), "state")
         new_h = sigmoid(o + output_diagonal * new_c if self._use_peepholes else o) * self._activation(new_c)
         if self._num_proj is not None:
-            new_h = matmul(new_h, _sharded("W_P", [units, self._num_proj], dtype, self._num_proj_shards))
+            new_h = matmul(new_h, sharded("W_P", [units, self._num_proj], dtype, self._num_proj_shards))
             if self._proj_clip is not None:
                 new_h = clip_by_value(new_h, -self._proj_clip, self._proj_clip)
         return new_h, LSTMStateTuple(new_c, new_h) if self._state_is_tuple else concat([new_c, new_h], 1)
 
 
-def _sharded(name: str, shape: list[int], dtype: Any, shards: int) -> Any:
+def sharded(name: str, shape: list[int], dtype: Any, shards: int) -> Any:
     """A matrix made of variables that hold some of its rows each: name_0, name_1, ..."""
     if shards > shape[0]:
         raise ValueError(f"Too many shards: shape={shape}, num_shards={shards}")

@@ -15,6 +15,7 @@ from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.ops.summaries import AudioSummaryV2, HistogramSummary, ImageSummary, MergeSummary, ScalarSummary, TensorSummaryV2
+from penstock.variables.replicas import current_context
 
 
 @contextmanager
@@ -27,6 +28,10 @@ def tag_and_scope(name: str, family: str | None, values: Any) -> Iterator[tuple[
 
 
 def _collect(summary: Tensor, collections: Any) -> Tensor:
+    """Adds the summary to collections; of several replicas, that of the first."""
+    context = current_context()
+    if context is not None and context.replica_id_in_sync_group > 0:
+        return summary
     for key in [GraphKeys.SUMMARIES] if collections is None else collections:
         default_graph().add_to_collection(key, summary)
     return summary

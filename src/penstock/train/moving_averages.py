@@ -17,6 +17,7 @@ from penstock.train import slots
 from penstock.variables.assign import assign, assign_add, assign_sub
 from penstock.variables.initialization import moving_average_variables, trainable_variables
 from penstock.variables.initializers import Zeros
+from penstock.variables.replicas import update_with_mean
 from penstock.variables.scope import get_variable, variable_scope
 from penstock.variables.variable import Variable
 
@@ -28,8 +29,8 @@ def assign_moving_average(variable: Any, value: Any, decay: Any, zero_debias: bo
         if weight.dtype.base_dtype is not variable.dtype.base_dtype:
             weight = cast(weight, variable.dtype.base_dtype)
         if zero_debias:
-            return assign(variable, _debiased(variable, value, weight), name=scope)
-        return assign_sub(variable, (variable - value) * weight, name=scope)
+            return update_with_mean(lambda value: assign(variable, _debiased(variable, value, weight), name=scope), value)
+        return update_with_mean(lambda value: assign_sub(variable, (variable - value) * weight, name=scope), value)
 
 
 def _debiased(variable: Any, value: Any, weight: Tensor) -> Tensor:

@@ -21,6 +21,7 @@ from penstock.ops.math.segment import unsorted_segment_sum
 from penstock.train import slots
 from penstock.variables.assign import assign_add
 from penstock.variables.initialization import trainable_variables
+from penstock.variables.replicas import current_context
 from penstock.variables.resource_variable import ResourceVariable
 from penstock.variables.variable import Variable
 
@@ -79,6 +80,9 @@ class Optimizer:
         if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
             raise ValueError(f"gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH. Not {gate_gradients}")
         self._assert_valid_dtypes([loss])
+        context = current_context()
+        if context is not None:
+            loss = context.strategy._scaled_loss(loss)
         if grad_loss is not None:
             self._assert_valid_dtypes([grad_loss])
         graph = default_graph()
@@ -106,6 +110,9 @@ class Optimizer:
         variables = [variable for grad, variable in pairs if grad is not None]
         if not variables:
             raise ValueError(f"No gradients provided for any variable: {[str(variable) for _, variable in pairs]}.")
+        context = current_context()
+        if context is not None:
+            return context.merge_call(self._apply_from_replicas, (pairs, global_step, name))
         with control_dependencies(None):
             self._create_slots(variables)
             restoring.retry()
@@ -122,6 +129,11 @@ class Optimizer:
         if result not in train_ops and not default_graph().imperative:
             train_ops.append(result)
         return result
+
+    def _apply_from_replicas(self, strategy: Any, pairs: list[tuple[Any, Any]], global_step: Any, name: str | None) -> Operation:
+        """Applies the sums of all replicas' gradients."""
+        sums = strategy.extended.batch_reduce_to("SUM", pairs)
+        return self.apply_gradients(zip(sums, [variable for _, variable in pairs]), global_step, name)
 
     def _count(self, updates: list[Any], global_step: Any, scope: str) -> Operation:
         if global_step is None:

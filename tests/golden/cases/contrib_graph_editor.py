@@ -96,6 +96,63 @@ def edits(tf, np):
     yield "add_control_inputs of a tensor", case(lambda t: editor.add_control_inputs(t["d"], [t["x"].op]))
 
 
+def copies(tf, np):
+    """Views, and copies of parts of the graph."""
+    editor = tf.contrib.graph_editor
+
+    def listing(graph):
+        return ["{} {} {} {}".format(op.name, op.type, [t.name for t in op.inputs], sorted(c.name for c in op.control_inputs))
+                for op in graph.get_operations()]
+
+    def case(change):
+        def build():
+            t = _graph(tf)
+            t["x"] = tf.constant(7.0, name="x")
+            tf.add_to_collection("mine", t["d"])
+            tf.add_to_collection(tf.GraphKeys.LOSSES, t["d"])
+            graph = tf.get_default_graph()
+            found = change(t)
+            kept = [key + " " + each.name for key in ("mine", "copied/mine", "losses") for each in graph.get_collection(key)]
+            return [tf.constant(listing(graph), name="ops"), tf.constant(kept), found if found is not None else t["e"]]
+        return build
+
+    def parts(view):
+        return tf.constant(["|".join(each.name for each in part) for part in
+                            (view.ops, view.inputs, view.outputs, view.connected_inputs, view.connected_outputs, view.passthroughs)])
+
+    yield "view", case(lambda t: parts(editor.sgv(t["b"].op, t["d"].op)))
+    yield "view with tensors", case(lambda t: parts(editor.sgv(t["d"].op, t["x"])))
+    yield "view by name", case(lambda t: parts(editor.sgv("scope/.*", graph=tf.get_default_graph())))
+    yield "view of scope", case(lambda t: parts(editor.sgv_scope("scope", graph=tf.get_default_graph())))
+    yield "view remapped", case(lambda t: parts(editor.sgv(t["b"].op, t["c"].op, t["d"].op).remap(None, [0, 0])))
+    yield "view remapped by tensors", case(lambda t: parts(editor.sgv(t["d"].op).remap_inputs([t["c"], t["b"]])))
+    yield "view remapped wrongly", case(lambda t: parts(editor.sgv(t["d"].op).remap_inputs([0, 0])))
+    yield "view beyond", case(lambda t: parts(editor.sgv(t["d"].op).remap_outputs([5])))
+    yield "view to consumers", case(lambda t: parts(editor.sgv(t["a"].op).remap_outputs_to_consumers()))
+    yield "view unused", case(lambda t: parts(editor.sgv(t["d"].op, t["x"].op).remap(None, [0]).remove_unused_ops()))
+    yield "copy", case(lambda t: parts(editor.copy(editor.sgv(t["b"].op, t["d"].op), dst_scope="copied")[0]))
+    yield "copy from scope", case(lambda t: parts(editor.copy(editor.sgv_scope("scope", tf.get_default_graph()), None, "copied", "scope")[0]))
+    yield "copy from other scope", case(lambda t: parts(editor.copy([t["d"].op], None, "copied", "scope")[0]))
+    yield "copy replaced", case(lambda t: parts(editor.copy_with_input_replacements(
+        [t["d"].op, t["e"].op], {t["b"]: t["x"]}, dst_scope="copied")[0]))
+    yield "replace", case(lambda t: editor.graph_replace(t["e"], {t["a"]: t["x"]}, dst_scope="copied"))
+    yield "replace inside", case(lambda t: editor.graph_replace([t["e"], t["d"]], {t["b"]: t["x"]}, dst_scope="copied")[0])
+    yield "replace nothing", case(lambda t: editor.graph_replace(t["e"], {t["x"]: t["a"]}))
+
+    def looked_up(t):
+        _, info = editor.copy_with_input_replacements([t["d"].op, t["e"].op], {t["b"]: t["x"]}, dst_scope="copied")
+        copied = info.transformed(t["e"])
+        return tf.constant([copied.name, info.transformed(t["d"].op).name, info.original(copied).name, str(info.transformed(t["a"]))])
+    yield "copy looked up", case(looked_up)
+
+    def other_graph():
+        t = _graph(tf)
+        graph = tf.Graph()
+        view, _ = editor.copy([t["b"].op, t["d"].op], graph, dst_scope="there")
+        return tf.constant(listing(graph) + [each.name for each in view.outputs])
+    yield "copy to other graph", other_graph
+
+
 def cases(tf, np):
-    for family in (selections, edits):
+    for family in (selections, edits, copies):
         yield from family(tf, np)

@@ -1,4 +1,4 @@
-"""tf.contrib.crf, sparsemax, integrate and stateless: values, gradients, names of variables, errors."""
+"""tf.contrib.crf, sparsemax, integrate, stateless and solvers: values, gradients, names of variables, errors."""
 
 
 def crf(tf, np):
@@ -125,6 +125,38 @@ def flipped(tf, np):
     yield "deprecated summaries", summaries
 
 
+def solvers(tf, np):
+    module = tf.contrib.solvers
+    matrix = (np.cos(np.arange(20)).reshape(5, 4) + np.eye(5, 4)).astype(np.float64)
+    square = matrix.T.dot(matrix) + np.eye(4)
+    rhs = np.sin(np.arange(5.0))
+
+    def results(state):
+        return [tf.identity(each, name="result") for each in state]
+
+    def solution(state):
+        """Without what is nearly 0 at the end."""
+        return results([state.i, state.x])
+
+    def operator(values):
+        return module.util.create_operator(tf.constant(values))
+
+    yield "conjugate_gradient", lambda: solution(module.linear_equations.conjugate_gradient(operator(square), tf.constant(rhs[:4])))
+    yield "conjugate_gradient from x", lambda: solution(module.linear_equations.conjugate_gradient(
+        operator(square), tf.constant(rhs[:4]), x=tf.ones([4], tf.float64), tol=1e-2))
+    yield "conjugate_gradient preconditioned", lambda: solution(module.linear_equations.conjugate_gradient(
+        operator(square), tf.constant(rhs[:4]), preconditioner=operator(np.diag(1 / np.diag(square))), max_iter=3))
+    yield "conjugate_gradient identity", lambda: solution(module.linear_equations.conjugate_gradient(
+        operator(square), tf.constant(rhs[:4]), preconditioner=module.util.identity_operator(tf.constant(square))))
+    yield "cgls", lambda: solution(module.least_squares.cgls(operator(matrix), tf.constant(rhs)))
+    yield "cgls two steps", lambda: solution(module.least_squares.cgls(operator(matrix), tf.constant(rhs), max_iter=2))
+    for orthogonalize in (True, False):
+        yield "lanczos {}".format(orthogonalize), lambda orthogonalize=orthogonalize: results(module.lanczos.lanczos_bidiag(
+            operator(matrix), 3, orthogonalize, starting_vector=tf.constant(rhs + 1)))
+    yield "bidiag_matmul", lambda: [module.lanczos.bidiag_matmul(tf.constant(matrix), tf.constant(rhs[:3]), tf.constant(rhs[1:4])),
+                                    module.lanczos.bidiag_matmul(tf.constant(matrix), tf.constant(rhs[:4]), tf.constant(rhs[1:]), adjoint_b=True)]
+
+
 def cases(tf, np):
-    for family in (crf, sparsemax, integrate, flipped):
+    for family in (crf, sparsemax, integrate, flipped, solvers):
         yield from family(tf, np)

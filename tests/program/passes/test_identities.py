@@ -5,7 +5,7 @@ import pytest
 
 import penstock as tf
 from penstock.program.passes import NONE
-from support.programs import types_after
+from support.programs import nodes_after, types_after
 
 pytestmark = pytest.mark.process
 
@@ -74,3 +74,26 @@ def test_groups_of_one_are_no_detour():
         y = tf.constant(2.0) * tf.placeholder_with_default(1.0, [])
     assert "NoOp" not in types_after([y])
     assert "NoOp" in types_after([y], options=NONE)
+
+
+def test_users_of_a_constant_wait_in_its_place():
+    x = tf.placeholder(tf.float32, [None])
+    v = tf.Variable(1.0)
+    with tf.control_dependencies([v.assign_add(1.0)]):
+        shape = tf.constant([2, 3]) * 1
+    y = tf.reshape(tf.exp(x), shape)
+    nodes = {node.definition.type: node for node in nodes_after([y], [x])}
+    assert not nodes["Const"].control and nodes["Reshape"].control
+    with tf.Session() as session:
+        session.run(v.initializer)
+        for number in (2.0, 3.0, 4.0):
+            assert session.run(y, {x: [0.0] * 6}).tolist() == [[1.0] * 3] * 2 and session.run(v) == number
+
+
+def test_shapes_are_known_in_gradients_that_wait_for_updates():
+    x = tf.placeholder(tf.float32, [4, 6, 6, 2])
+    y = tf.layers.batch_normalization(tf.layers.conv2d(x, 3, 3), training=True)
+    loss = tf.reduce_mean(tf.square(tf.layers.flatten(y)))
+    with tf.control_dependencies(tf.get_collection(tf.GraphKeys.UPDATE_OPS)):
+        train = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+    assert [node.name for node in nodes_after([], [x], targets=[train]) if node.definition.type == "Const" and node.control] == []

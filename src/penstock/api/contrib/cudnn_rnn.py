@@ -1,11 +1,12 @@
-"""``tf.contrib.cudnn_rnn``: of it, the cells that run networks trained with cuDNN."""
+"""``tf.contrib.cudnn_rnn``: the networks of cuDNN, and cells that compute the same."""
 from __future__ import annotations
 
 from penstock.api._table import publish
 
 TABLE: dict[str, str] = {
     "penstock.rnn.cudnn_cells": "CudnnCompatibleGRUCell CudnnCompatibleLSTMCell",
+    "penstock.rnn.cudnn": "CudnnGRU CudnnLSTM CudnnRNNRelu CudnnRNNTanh",
+    "penstock.rnn.cudnn_params": "CudnnGRUSaveable CudnnLSTMSaveable CudnnParamsFormatConverterGRU CudnnParamsFormatConverterLSTM "
+                                 "CudnnParamsFormatConverterRelu CudnnParamsFormatConverterTanh CudnnRNNReluSaveable CudnnRNNTanhSaveable",
 }
-publish(__name__, TABLE,
-        missing="CudnnGRU CudnnGRUSaveable CudnnLSTM CudnnLSTMSaveable CudnnParamsFormatConverterGRU CudnnParamsFormatConverterLSTM "
-                "CudnnParamsFormatConverterRelu CudnnParamsFormatConverterTanh CudnnRNNRelu CudnnRNNReluSaveable CudnnRNNTanh CudnnRNNTanhSaveable")
+publish(__name__, TABLE)

@@ -1,4 +1,4 @@
-"""``tf.contrib.graph_editor``: operations and tensors that are chosen, and inputs that are moved."""
+"""``tf.contrib.graph_editor``: operations and tensors that are chosen, inputs that are moved, parts that are copied."""
 from __future__ import annotations
 
 from penstock.api._table import publish
@@ -12,13 +12,15 @@ TABLE: dict[str, str] = {
                                             "get_walks_intersection_ops get_walks_union_ops get_within_boundary_ops make_regex select_ops "
                                             "select_ops_and_ts select_ts",
     "penstock.contrib.graph_editor.reroute": "add_control_inputs remove_control_inputs reroute_ts swap_ts",
+    "penstock.contrib.graph_editor.views": "SubGraphView make_view make_view_from_scope sgv=make_view sgv_scope=make_view_from_scope",
+    "penstock.contrib.graph_editor.transform": "Transformer TransformerInfo assign_renamed_collections_handler copy copy_op_handler "
+                                               "copy_with_input_replacements graph_replace keep_t_if_possible_handler "
+                                               "replace_t_with_placeholder_handler transform_op_if_inside_handler",
     # Modules inside, which programs reach through: all names of them are here.
-    "penstock.api.contrib.graph_editor:": "select util reroute",
+    "penstock.api.contrib.graph_editor:": "select util reroute subgraph transform",
 }
 MISSING = (
-    "SubGraphView Transformer TransformerInfo assign_renamed_collections_handler bypass connect copy copy_op_handler copy_with_input_replacements "
-    "detach detach_control_inputs detach_control_outputs detach_inputs detach_outputs edit graph_replace keep_t_if_possible_handler make_view "
-    "make_view_from_scope replace_t_with_placeholder_handler reroute_inputs reroute_ios reroute_outputs sgv sgv_scope subgraph swap_inputs "
-    "swap_ios swap_outputs transform transform_op_if_inside_handler"
+    "bypass connect detach detach_control_inputs detach_control_outputs detach_inputs detach_outputs edit reroute_inputs reroute_ios "
+    "reroute_outputs swap_inputs swap_ios swap_outputs"
 )
 publish(__name__, TABLE, missing=MISSING)

@@ -13,6 +13,7 @@ TABLE = {
     "penstock.rnn.contrib_cells": "LayerNormBasicLSTMCell LSTMBlockCell GRUBlockCell GRUBlockCellV2 NASCell",
     "penstock.rnn.more_cells": "ConvLSTMCell Conv1DLSTMCell Conv2DLSTMCell Conv3DLSTMCell UGRNNCell IndRNNCell HighwayWrapper",
     "penstock.rnn.gated_cells": "CoupledInputForgetGateLSTMCell GLSTMCell IndyGRUCell IndyLSTMCell IntersectionRNNCell PhasedLSTMCell SRUCell",
+    "penstock.rnn.grid_cells": "BidirectionalGridLSTMCell GridLSTMCell TimeFreqLSTMCell",
     "penstock.rnn.fused": "FusedRNNCell FusedRNNCellAdaptor LSTMBlockFusedCell LSTMBlockWrapper TimeReversedFusedRNN",
     "penstock.rnn.attention_cell": "AttentionCellWrapper",
     "penstock.rnn.static": "static_rnn static_state_saving_rnn static_bidirectional_rnn",
@@ -22,5 +23,5 @@ TABLE = {
     "penstock.api.contrib.rnn:": "python ops core_rnn rnn_cell rnn",
     "penstock.rnn.core_rnn_cell:": "core_rnn_cell",
 }
-MISSING = "BidirectionalGridLSTMCell CompiledWrapper GridLSTMCell TimeFreqLSTMCell"
+MISSING = "CompiledWrapper"
 publish(__name__, TABLE, missing=MISSING)

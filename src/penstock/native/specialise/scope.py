@@ -200,6 +200,10 @@ class Scope:
         return [value.array for value in self.outputs]  # type: ignore[misc]
 
     def _emit(self, group: list[Item]) -> None:
+        views = self._views_of_written(group)
+        if views:  # before the write, like all others
+            self._emit(views)
+            group = [item for item in group if item not in views]
         emitter = self.emitter.for_items(reported_items(group))
         for item in group:
             for variable in written_variables(item):
@@ -240,6 +244,18 @@ class Scope:
                 shared = array is not None and array.buffer in homes and arg.name not in definition.updates
                 arrays.append(emitter.move.copy_of(array) if array is not None and shared else array)
         return arrays
+
+    def _views_of_written(self, group: list[Item]) -> list[Item]:
+        """Items that only see a variable in another shape, stand in one group with a write of it, and are needed by others, too."""
+        homes = {variable.array.buffer for item in group for variable in written_variables(item) if variable.array is not None}
+        views: list[Item] = []
+        for item in group if homes else ():
+            sees = any(value.item in views or (value.array is not None and value.array.buffer in homes) for value in item.inputs)
+            if sees and item.node.definition.aliases:
+                views.append(item)
+        inside = set(group)
+        needed = any(value.wanted or any(user not in inside for user in value.users) for item in views for value in item.outputs)
+        return views if needed and len(views) < len(group) else []
 
     def _keep_snapshots(self, emitter: Emitter, variable: Value, group: list[Item]) -> None:
         """Values that are views of a variable's buffer are copied before it is written, if they are still needed."""

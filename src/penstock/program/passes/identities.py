@@ -5,6 +5,7 @@ An Identity of a reference may go too: it hands the reference on, and what uses 
 """
 from __future__ import annotations
 
+from penstock.ops.constant import Const
 from penstock.program.ir import Edge, Node, Program
 from penstock.program.passes.walk import Walk
 
@@ -33,15 +34,30 @@ def _forwards(node: Node) -> bool:
 
 def remove_waits(program: Program) -> Program:
     """Without control edges from nodes that run before anyway: inputs, constants, and nodes that only gather one or two others (``tf.group``)."""
-    waiting = [node for node in program.nodes if node.control]
-    if not waiting:
+    if not any(node.control for node in program.nodes):
         return program
     walk = Walk(program)
-    for node in waiting:
+    _pass_waits_on(program, walk)
+    for node in [node for node in program.nodes if node.control]:
         inputs = {producer for producer, _ in node.inputs}
         waits = dict.fromkeys(new for other in node.control for new in _waits(other))
         node.control = [other for other in waits if other not in inputs]
     return walk.sweep(program)
+
+
+def _pass_waits_on(program: Program, walk: Walk) -> None:
+    """Constants wait for nothing; what uses them waits instead. A shape that is a constant is known then, whatever the step has to do before.
+
+    Gradients that are made under ``tf.control_dependencies(updates)`` are full of such constants.
+    """
+    waits: dict[Node, list[Node]] = {}  # of the constants so far
+    for node in program.nodes:
+        control = [new for other in node.control for new in waits.get(other, (other,))]
+        control += [new for producer, _ in node.inputs for new in waits.get(producer, ())]
+        if control:
+            node.control = list(dict.fromkeys(control))
+        if node.definition is Const and node.control and not walk.stays(node):
+            waits[node], node.control = node.control, []
 
 
 def _waits(node: Node) -> list[Node]:

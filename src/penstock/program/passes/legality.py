@@ -3,13 +3,14 @@
 - Feeds are the same; there are as many fetches as before, of the same types.
 - Every input has the type that the signature of the op asks for.
 - What has effects still runs, and so does what nothing uses: the targets of the step. What only watches may go (``debugging.py``).
-- Who waits for a node with effects, directly or through nodes that only gather waits, still runs after it.
+- Who waits for a node with effects, directly or through nodes that only gather waits, still runs after it; but for constants, whose users wait.
 """
 from __future__ import annotations
 
 from typing import Any
 
 from penstock.graph.dtypes import DType
+from penstock.ops.constant import Const
 from penstock.program.ir import Node, Program, check
 
 
@@ -22,7 +23,8 @@ class Promises:
         self._args = list(program.args)
         self._fetched = [node.output_dtypes[index].base_dtype for node, index in program.fetches]
         self._running = {node.name for node in program.nodes if _has_effects(node) or not (node in used or node in fetched or node in program.args)}
-        self._waits = {node.name: waits for node in program.nodes if node.control and (waits := {other.name for other in _effects_before(node)})}
+        self._waits = {node.name: waits for node in program.nodes if not (_is_free(node) and node in used and node not in fetched)
+                       and (waits := {other.name for other in _effects_before(node)})}
 
     def check(self, program: Program) -> None:
         """Raises AssertionError if a program does not do what the one before it did."""
@@ -56,9 +58,17 @@ def _has_effects(node: Node) -> bool:
     return node.definition.stateful and not node.definition.watches
 
 
+def _is_free(node: Node) -> bool:
+    """True for constants, which may come at any time: what uses them waits for what they waited for."""
+    return node.definition is Const
+
+
 def _effects_before(node: Node) -> set[Node]:
-    """Nodes with effects that a node waits for; through those that have no inputs, and so no results but their waiting."""
-    effects, seen, left = set(), set(node.control), list(node.control)
+    """Nodes with effects that a node waits for; through those without inputs, which have no results but their waiting, and constants that it uses."""
+    left = [*node.control, *(other for producer, _ in node.inputs if _is_free(producer) for other in producer.control)]
+    if not left:
+        return set()
+    effects, seen = set(), set(left)
     while left:
         other = left.pop()
         if _has_effects(other):

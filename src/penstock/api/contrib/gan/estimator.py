@@ -1,0 +1,10 @@
+"""``tf.contrib.gan.estimator``: an estimator that trains both networks."""
+from __future__ import annotations
+
+from penstock.api._table import publish
+
+TABLE: dict[str, str] = {
+    "penstock.estimator.gan": "GANEstimator SummaryType",
+    "penstock.api.contrib.gan.estimator:": "gan_estimator",
+}
+publish(__name__, TABLE, missing="GANHead LatentGANEstimator StarGANEstimator TPUGANEstimator gan_head")

@@ -1,0 +1,1 @@
+"""``tf.contrib.factorization``: clusters of points."""

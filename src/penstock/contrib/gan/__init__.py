@@ -1,0 +1,1 @@
+"""``tf.contrib.gan``: generative adversarial networks as tuples of tensors, their losses, and what trains both networks in turn."""

@@ -1,0 +1,96 @@
+"""``tf.contrib.gan.estimator``: an estimator that trains a generator and a discriminator in turn."""
+from __future__ import annotations
+
+import enum
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from penstock.contrib.framework.variables import get_trainable_variables
+from penstock.contrib.gan import summaries
+from penstock.contrib.gan.models import GANLoss, GANModel, as_tensors, gan_model
+from penstock.contrib.gan.training import gan_train_ops, get_sequential_train_hooks
+from penstock.estimator.estimator import Estimator
+from penstock.estimator.mode_keys import ModeKeys
+from penstock.estimator.spec import EstimatorSpec
+from penstock.graph.scopes import name_scope
+from penstock.layers.metrics.streaming import mean
+from penstock.variables.scope import variable_scope
+
+
+class SummaryType(enum.IntEnum):
+    """``tf.contrib.gan.estimator.SummaryType``: what to show of a model."""
+
+    NONE = 0
+    VARIABLES = 1
+    IMAGES = 2
+    IMAGE_COMPARISON = 3
+
+
+_SUMMARIES: dict[int, Callable[[Any], None]] = {
+    SummaryType.VARIABLES: summaries.add_gan_model_summaries,
+    SummaryType.IMAGES: summaries.add_gan_model_image_summaries,
+    SummaryType.IMAGE_COMPARISON: summaries.add_image_comparison_summaries,
+}
+
+
+class GANEstimator(Estimator):
+    """``tf.contrib.gan.estimator.GANEstimator``: features are the generator's inputs, labels the real data."""
+
+    def __init__(self, model_dir: Any = None, generator_fn: Callable[..., Any] | None = None, discriminator_fn: Callable[..., Any] | None = None,
+                 generator_loss_fn: Callable[..., Any] | None = None, discriminator_loss_fn: Callable[..., Any] | None = None,
+                 generator_optimizer: Any = None, discriminator_optimizer: Any = None, get_hooks_fn: Callable[..., Any] | None = None,
+                 get_eval_metric_ops_fn: Callable[..., Any] | None = None, add_summaries: Any = None, use_loss_summaries: bool | None = True,
+                 config: Any = None, warm_start_from: Any = None) -> None:
+        for name, function in (("generator_loss_fn", generator_loss_fn), ("discriminator_loss_fn", discriminator_loss_fn)):
+            if not callable(function):
+                raise ValueError(f"{name} must be callable.")
+        if use_loss_summaries not in (True, False, None):
+            raise ValueError("use_loss_summaries must be True, False or None.")
+        if get_hooks_fn is not None and not callable(get_hooks_fn):
+            raise TypeError("get_hooks_fn must be callable.")
+        get_hooks = get_hooks_fn or get_sequential_train_hooks()
+
+        def model_fn(features: Any, labels: Any, mode: str) -> EstimatorSpec:
+            if mode == ModeKeys.PREDICT:
+                if labels is not None:
+                    raise ValueError(f"`labels` must be `None` when mode is `predict`. Instead, found {labels}")
+                return EstimatorSpec(mode=mode, predictions=_generator(_with_mode(generator_fn, mode), features).generated_data)
+            model = gan_model(_with_mode(generator_fn, mode), _with_mode(discriminator_fn, mode), labels, features, check_shapes=False)
+            with name_scope(None):
+                for kind in add_summaries if isinstance(add_summaries, (tuple, list)) else filter(None, [add_summaries]):
+                    _SUMMARIES[kind](model)
+            loss = GANLoss(*(loss_fn(model, add_summaries=use_loss_summaries) for loss_fn in (generator_loss_fn, discriminator_loss_fn)))
+            if mode == ModeKeys.EVAL:
+                return _evaluation(model, loss, get_eval_metric_ops_fn)
+            optimizers = [made() if callable(made) else made for made in (generator_optimizer, discriminator_optimizer)]
+            train_ops = gan_train_ops(model, loss, *optimizers)
+            return EstimatorSpec(mode=mode, loss=sum(loss), train_op=train_ops.global_step_inc_op, training_hooks=get_hooks(train_ops))
+
+        super().__init__(model_fn, model_dir, config, warm_start_from=warm_start_from)
+
+
+def _with_mode(function: Any, mode: str) -> Callable[..., Any]:
+    """``function`` of a network; one that has an argument ``mode`` is told it."""
+    return functools.partial(function, mode=mode) if "mode" in inspect.signature(function).parameters else function
+
+
+def _generator(generator_fn: Callable[..., Any], inputs: Any) -> GANModel:
+    """A model without its discriminator."""
+    with variable_scope("Generator") as scope:
+        inputs = as_tensors(inputs)
+        generated = generator_fn(inputs)
+    return GANModel(inputs, generated, get_trainable_variables(scope), scope, generator_fn, *[None] * 6)
+
+
+def _evaluation(model: GANModel, loss: GANLoss, get_eval_metric_ops_fn: Callable[..., Any] | None) -> EstimatorSpec:
+    total = loss.generator_loss + loss.discriminator_loss
+    with name_scope(None, "metrics", list(loss)):
+        metrics = {name: mean(value) for name, value in loss._asdict().items()}
+        if get_eval_metric_ops_fn is not None:
+            more = get_eval_metric_ops_fn(model)
+            if not isinstance(more, dict):
+                raise TypeError(f"get_eval_metric_ops_fn must return a dict, received: {more}")
+            metrics.update(more)
+    return EstimatorSpec(mode=ModeKeys.EVAL, predictions=model.generated_data, loss=total, eval_metric_ops=metrics)
