@@ -84,6 +84,7 @@ def test_bad_values(options, message):
         tf.estimator.RunConfig(**options)
 
 
-def test_strategies_are_refused():
-    with pytest.raises(NotImplementedError, match="distribution strategies"):
-        tf.estimator.RunConfig(train_distribute=object())
+def test_strategies_are_shared_by_copies():
+    strategy = tf.distribute.OneDeviceStrategy("/cpu:0")
+    config = tf.estimator.RunConfig(experimental_distribute=tf.contrib.distribute.DistributeConfig(train_distribute=strategy))
+    assert config.train_distribute is config.replace(model_dir="/n").train_distribute is strategy and config.eval_distribute is None

@@ -61,7 +61,8 @@ class GANEstimator(Estimator):
             with name_scope(None):
                 for kind in add_summaries if isinstance(add_summaries, (tuple, list)) else filter(None, [add_summaries]):
                     _SUMMARIES[kind](model)
-            loss = GANLoss(*(loss_fn(model, add_summaries=use_loss_summaries) for loss_fn in (generator_loss_fn, discriminator_loss_fn)))
+            loss_fns: tuple[Any, Any] = (generator_loss_fn, discriminator_loss_fn)
+            loss = GANLoss(*(loss_fn(model, add_summaries=use_loss_summaries) for loss_fn in loss_fns))
             if mode == ModeKeys.EVAL:
                 return _evaluation(model, loss, get_eval_metric_ops_fn)
             optimizers = [made() if callable(made) else made for made in (generator_optimizer, discriminator_optimizer)]
