@@ -153,7 +153,6 @@ MODULES = {
     "layers.core": "penstock.layers.scoped_layers",
     "layers.convolutional": "penstock.layers.scoped_layers",
     "layers.layers": "penstock.api.layers",
-    "layers.utils": "penstock.layers.branching penstock.layers.options",
     "layers.normalization": "penstock.layers.scoped_layers",
     "layers.pooling": "penstock.layers.scoped_layers",
     "layers.utils": "penstock.layers.branching penstock.layers.options",
