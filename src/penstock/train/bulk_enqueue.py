@@ -29,10 +29,12 @@ _SHARE = 4  # but not more than this part of what the queue holds
 _ENDED = (AbortedError, CancelledError, DeadlineExceededError)  # the step, not a record, was the reason
 
 
-def bulk_enqueue(session: Any, enqueue: Operation) -> Callable[[], None] | None:
+def bulk_enqueue(session: Any, enqueue: Operation | Tensor) -> Callable[[], None] | None:
     """A function that reads some records and enqueues what ``enqueue`` would of each; None if there is no such form of it."""
     backend = getattr(session, "_backend", None)
-    if not isinstance(backend, LocalBackend) or enqueue.definition is not QueueEnqueueV2 or enqueue._control_inputs:
+    if not isinstance(backend, LocalBackend) or not isinstance(enqueue, Operation):
+        return None
+    if enqueue.definition is not QueueEnqueueV2 or enqueue._control_inputs:
         return None
     queue, *components = enqueue._inputs
     read = _reading(components)

@@ -37,7 +37,7 @@ def graphs(tf, np):
     for retries in (0, -1):
         yield "retries {}".format(retries), case(initial_clusters="kmeans_plus_plus", kmeans_plus_plus_num_retries=retries)
     yield "too few points", case(initial_clusters="kmeans_plus_plus", num_clusters=41)
-    yield "kmc2", case(initial_clusters="kmc2", kmc2_chain_length=10, random_seed=2)
+    yield "chains", case(initial_clusters="kmc2", kmc2_chain_length=10, random_seed=2)
     yield "given", case(initial_clusters=_points(np)[:3])
     yield "function", case(initial_clusters=lambda inputs, count: inputs[0][:count])
     yield "unknown start", case(initial_clusters="guess")
@@ -55,7 +55,7 @@ def estimators(tf, np):
                     tf.constant(list(model.predict_cluster_index(inputs))), tf.constant(np.array(list(model.transform(inputs))))]
         return build
 
-    yield "random", case(use_mini_batch=False)
+    yield "at random", case(use_mini_batch=False)
     yield "plus plus", case(initial_clusters="kmeans_plus_plus", use_mini_batch=False, random_seed=7)
     yield "tolerance", case(initial_clusters="kmeans_plus_plus", use_mini_batch=False, relative_tolerance=0.5)
     yield "unknown", case(initial_clusters="kmc2")

@@ -190,7 +190,7 @@ class _Beginning:
             return tf.concat([self._clusters, unit(tf.reshape(stretch[index], [1, -1]))], 0)
 
         def body(number: Any, _: Any) -> tuple[Any, Any]:
-            centers = tf.cond(tf.equal(tf.shape(self._clusters)[0], 0), lambda: unit(tf.reshape(points[0], [1, -1])), lambda: end_of_chain(number))
+            centers = tf.cond(tf.equal(self._chosen, 0), lambda: unit(tf.reshape(points[0], [1, -1])), lambda: end_of_chain(number))
             return number + 1, self._assigned(centers)
 
         return tf.while_loop(lambda number, _: tf.less(number, wanted), body, [0, 0])[1]

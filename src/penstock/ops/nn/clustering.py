@@ -47,6 +47,8 @@ def _check_matrix(name: str, matrix: np.ndarray) -> None:
 class NearestNeighbors:
     """The k nearest centers of each point, the nearest first, and their squared distances."""
 
+    gradient = None
+
     def shape(points, centers, k):
         return [[points.shape.with_rank(2).as_list()[0] if points.shape.ndims is not None else None, None]] * 2
 
@@ -66,6 +68,8 @@ class NearestNeighbors:
 @op("KmeansPlusPlusInitialization", "points: float, num_to_sample: int64, seed: int64, num_retries_per_sample: int64 -> samples: float")
 class KmeansPlusPlusInitialization:
     """Points that lie far apart: each is drawn in proportion to its squared distance from those chosen so far, the best of several draws."""
+
+    gradient = None
 
     def shape(points, num_to_sample, seed, num_retries_per_sample):
         return [None, points.shape.with_rank(2).as_list()[1] if points.shape.ndims is not None else None]
@@ -105,6 +109,8 @@ class KmeansPlusPlusInitialization:
 @op("KMC2ChainInitialization", "distances: float, seed: int64 -> index: int64")
 class KMC2ChainInitialization:
     """The end of a chain over the points: each is gone on to with a probability in proportion to its distance."""
+
+    gradient = None
 
     def shape(distances, seed):
         return []
