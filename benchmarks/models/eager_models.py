@@ -11,6 +11,7 @@ from models import architectures as sizes
 from models import data
 from models.architectures import NETS, RATE, Step
 from models.tf_convnets import Builder
+from models.tf_lstm import lstm_layer
 
 
 class Parameters:
@@ -100,15 +101,7 @@ def lstm(tf):
         inputs = tf.unstack(tf.nn.embedding_lookup(parameters([sizes.LSTM_WORDS, units], 0.1), tf.constant(words)), axis=1)
         for _ in range(sizes.LSTM_LAYERS):
             kernel, bias = parameters([2 * units, 4 * units], 0.1), parameters([4 * units], 0)
-            state = output = tf.zeros([sizes.LSTM_BATCH, units])
-            outputs = []
-            for value in inputs:
-                gates = tf.nn.bias_add(tf.matmul(tf.concat([value, output], 1), kernel), bias)
-                enter, new, forget, leave = tf.split(gates, 4, 1)
-                state = tf.sigmoid(forget + 1.0) * state + tf.sigmoid(enter) * tf.tanh(new)
-                output = tf.sigmoid(leave) * tf.tanh(state)
-                outputs.append(output)
-            inputs = outputs
+            inputs = lstm_layer(tf, inputs, kernel, bias)
         hidden = tf.reshape(tf.stack(inputs, 1), [-1, units])
         logits = tf.matmul(hidden, parameters([units, sizes.LSTM_WORDS])) + parameters([sizes.LSTM_WORDS], 0)
         return cross_entropy(tf, logits, tf.constant(following.reshape(-1)))

@@ -6,6 +6,7 @@ import importlib
 from models import architectures as sizes
 from models import data, eager_models, keras_fits, tf_convnets, tf_layered
 from models.architectures import RATE, Step, is_fit
+from models.tf_lstm import lstm_layer
 
 
 def dense(tf, name, x, units):
@@ -54,15 +55,7 @@ def language_model(tf):
     for layer in range(sizes.LSTM_LAYERS):
         kernel = tf.get_variable("kernel%d" % layer, [2 * units, 4 * units], initializer=uniform)
         bias = tf.get_variable("bias%d" % layer, [4 * units], initializer=tf.zeros_initializer())
-        state = output = tf.zeros([sizes.LSTM_BATCH, units])
-        outputs = []
-        for value in inputs:
-            gates = tf.nn.bias_add(tf.matmul(tf.concat([value, output], 1), kernel), bias)
-            enter, new, forget, leave = tf.split(gates, 4, 1)
-            state = tf.sigmoid(forget + 1.0) * state + tf.sigmoid(enter) * tf.tanh(new)
-            output = tf.sigmoid(leave) * tf.tanh(state)
-            outputs.append(output)
-        inputs = outputs
+        inputs = lstm_layer(tf, inputs, kernel, bias)
     return x, y, dense(tf, "out", tf.reshape(tf.stack(inputs, 1), [-1, units]), sizes.LSTM_WORDS)
 
 
