@@ -8,11 +8,11 @@ is one compare-and-swap that cannot succeed for a call that has ended. If anothe
 A thread of the team looks at the board as long as a run is under way, and a little longer; then it returns, to be parked by Python. One that has
 found nothing to do for 100 us, as the caller does something alone or has lost its CPU, naps between two looks: others need what it spins away.
 
-In a crowd a thread may lose its CPU in the midst of a part, for milliseconds. The caller, which waits for it, notices: the thread takes longer than
-such parts ever took the caller. It then sleeps, for a CPU that idles takes over a thread that waits for another CPU. The caller may lose its own as
-well. After both, for a multiple of the time that was lost, it runs all parts itself, and the threads of the team sleep: the longer, the more
-often that has happened of late. So the process takes no more CPUs than it gets, and a step is hardly slower than with one thread. Which thread
-runs a part does not change a bit of the result.
+In a crowd a thread may lose its CPU in the midst of a part, for milliseconds. The caller, which waits for it, notices: the thread takes twice as long
+as such parts ever took the caller. It then sleeps, for a CPU that idles takes over a thread that waits for another CPU. The caller may lose its own
+as well. Once is an accident. When it happens again before some timely calls have passed, then for a multiple of the time that was lost the caller
+runs all parts itself, and the threads of the team sleep: the longer, the more often that has happened of late. So the process takes no more CPUs than
+it gets, and a step is hardly slower than with one thread. Which thread runs a part does not change a bit of the result.
 """
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ lost:
   %waited = sub i64 %end, %after
   %off = select i1 %was_off, i64 %longest, i64 0
   %cost = add i64 %waited, %off
-  %product = mul i64 %cost, %eighths
+  %product = mul i64 %cost, %factor ; 0 the first time: once is no crowd
   %pause = ashr i64 %product, 3
   %then = add i64 %end, %pause
   store atomic i64 %then, ptr %at_until monotonic, align 8
@@ -267,7 +267,8 @@ out:
 define internal i1 @late(i64 %since, i64 %usual) {{
   %now = call i64 @clock()
   %waited = sub i64 %now, %since
-  %limit = add i64 %usual, {margin}
+  %double = shl i64 %usual, 1 ; parts differ, and so do caches
+  %limit = add i64 %double, {margin}
   %late = icmp sgt i64 %waited, %limit
   ret i1 %late
 }}
