@@ -29,6 +29,8 @@ _SERVER_OPTIONS = [
     ("grpc.max_send_message_length", _UNLIMITED), ("grpc.max_concurrent_streams", _STREAMS), ("grpc.max_connection_idle_ms", _IDLE_MS),
     ("grpc.compression_enabled_algorithms_bitset", 1)]  # none: a small piece must not become a large one
 
+_READ_WHEN_ASKED = [("grpc.http2.bdp_probe", 0), ("grpc.http2.lookahead_bytes", 1 << 16)]  # otherwise gRPC holds megabytes of requests that wait
+
 
 def server_options(tasks: int, open_files: int) -> list[tuple[str, int]]:
     """For the port of a task in a cluster of so many, in a process that may have so many files open.
@@ -42,5 +44,5 @@ def server_options(tasks: int, open_files: int) -> list[tuple[str, int]]:
 
 def foreign_options(open_files: int) -> list[tuple[str, int]]:
     """For a port at which only TensorFlow's clients are served."""
-    return [*_SERVER_OPTIONS, ("grpc.max_receive_message_length", _FOREIGN_LARGEST),
+    return [*_SERVER_OPTIONS, *_READ_WHEN_ASKED, ("grpc.max_receive_message_length", _FOREIGN_LARGEST),
             ("grpc.max_allowed_incoming_connections", min(_CONNECTIONS, open_files // 4))]

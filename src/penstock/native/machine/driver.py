@@ -10,9 +10,9 @@ found nothing to do for 100 us, as the caller does something alone or has lost i
 
 In a crowd a thread may lose its CPU in the midst of a part, for milliseconds. The caller, which waits for it, notices: the thread takes twice as long
 as such parts ever took the caller. It then sleeps, for a CPU that idles takes over a thread that waits for another CPU. The caller may lose its own
-as well. Once is an accident. When it happens again before some timely calls have passed, then for a multiple of the time that was lost the caller
-runs all parts itself, and the threads of the team sleep: the longer, the more often that has happened of late. So the process takes no more CPUs than
-it gets, and a step is hardly slower than with one thread. Which thread runs a part does not change a bit of the result.
+as well. That is an accident, unless it comes soon after the last time; then the caller runs all parts itself for a multiple of the time that was
+lost, and the threads of the team sleep: the longer, the more often in a row that has happened. So the process takes no more CPUs than it gets, and a
+step is hardly slower than with one thread. Which thread runs a part does not change a bit of the result.
 """
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ BOARD = ("ticket", "function", "words", "stride", "done", "busy", "runs", "stop"
 UNKNOWN = 1 << 60  # a time that is not known yet; three times that is a number still
 MOST_PARTS = (1 << 20) - 1
 _PATIENCE = 20_000  # looks at an idle board before a thread goes to sleep: some 200 us
-_MOST_REST = 8 * 64  # eighths of the time that was lost: how long the team rests, at most
+_SOON = 10  # times what was lost: if it comes after less, there is a crowd
+_MOST_REST = 64  # times what was lost: how long the team rests, at most
 _DRY = 4_000  # looks at a board without work before a thread naps between them: some 100 us
 _NAPS = 2_000  # looks at the board that a nap stands for
 _LINE = 64  # bytes between the words of the board: each on a cache line of its own
@@ -218,35 +219,34 @@ nap:
   call void @sleep(i32 50)
   br label %wait
 joined:
-  %factor = load atomic i64, ptr %at_factor monotonic, align 8 ; in eighths
   %is_late = call i1 @late(i64 %after, i64 %usual)
   %thrice = mul i64 %usual, 3
   %plausible = add i64 %thrice, {large_margin}
   %was_off = icmp sgt i64 %longest, %plausible ; this thread has lost its own CPU
   %is_crowd = or i1 %is_late, %was_off
-  br i1 %is_crowd, label %lost, label %timely
+  br i1 %is_crowd, label %lost, label %free
 lost:
-  %twice = shl i64 %factor, 1
-  %sum = add i64 %twice, 16
-  %too_much = icmp sgt i64 %sum, {most_rest}
-  %eighths = select i1 %too_much, i64 {most_rest}, i64 %sum
-  store atomic i64 %eighths, ptr %at_factor monotonic, align 8
   %end = call i64 @clock()
   %waited = sub i64 %end, %after
   %off = select i1 %was_off, i64 %longest, i64 0
   %cost = add i64 %waited, %off
-  %product = mul i64 %cost, %factor ; 0 the first time: once is no crowd
-  %pause = ashr i64 %product, 3
+  %last = load atomic i64, ptr %at_until monotonic, align 8
+  %gap = sub i64 %begin, %last
+  %soon = mul i64 %cost, {soon}
+  %is_rare = icmp sgt i64 %gap, %soon
+  %factor = load atomic i64, ptr %at_factor monotonic, align 8
+  %twice = shl i64 %factor, 1
+  %more_rest = add i64 %twice, 2
+  %too_much = icmp sgt i64 %more_rest, {most_rest}
+  %grown = select i1 %too_much, i64 {most_rest}, i64 %more_rest
+  %times = select i1 %is_rare, i64 0, i64 %grown
+  store atomic i64 %times, ptr %at_factor monotonic, align 8
+  %pause = mul i64 %cost, %times
   %then = add i64 %end, %pause
   store atomic i64 %then, ptr %at_until monotonic, align 8
-  store atomic i64 1, ptr %at_resting monotonic, align 8
-  br label %free
-timely:
-  %is_cautious = icmp sgt i64 %factor, 0
-  br i1 %is_cautious, label %forgive, label %free
-forgive:
-  %less = sub i64 %factor, 1
-  store atomic i64 %less, ptr %at_factor monotonic, align 8
+  %rests_now = icmp ne i64 %times, 0
+  %flag = zext i1 %rests_now to i64
+  store atomic i64 %flag, ptr %at_resting monotonic, align 8
   br label %free
 free:
   store atomic i64 0, ptr %at_busy release, align 8
@@ -467,7 +467,7 @@ def text() -> str:
     is_windows = "windows" in triple
     words: dict[str, object] = {name: _offset(name) for name in BOARD}
     words |= {"header": _header(), "binding_bytes": 8 * len(BINDING), "call_bytes": 8 * len(CALL), "array_data": ARRAY_DATA, "patience": _PATIENCE}
-    words |= {"margin": margin, "large_margin": 4 * margin, "most_rest": _MOST_REST, "naps": _NAPS, "dry": _DRY}
+    words |= {"margin": margin, "large_margin": 4 * margin, "most_rest": _MOST_REST, "soon": _SOON, "naps": _NAPS, "dry": _DRY}
     words["sleep"] = _WINDOWS_SLEEP if is_windows else _POSIX_SLEEP
     words["clock"] = "declare i64 @llvm.readcyclecounter()\n" + clock
     words["yield"] = "SwitchToThread" if is_windows else "sched_yield"
