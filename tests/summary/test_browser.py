@@ -1,21 +1,14 @@
-"""TensorBoard in a real browser shows scalars, histograms, images, the graph with devices, and run statistics: `make browser`.
-
-The browser is the one that PENSTOCK_BROWSER names, a chromium or chrome that is installed, or the one that `playwright install chromium` has fetched.
-Each page leaves a screenshot in the folder that PENSTOCK_SCREENSHOTS names, else in the test's own.
-"""
+"""TensorBoard in a real browser shows scalars, histograms, images, the graph with devices, and run statistics: `make browser`."""
 from __future__ import annotations
 
-import os
 import re
-import shutil
-from pathlib import Path
 
 import pytest
 
 from support.board import tensorboard, write_log
+from support.browser import SLOW, chromium, open_page
 
 pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings("ignore")]
-_SLOW = 60_000  # milliseconds: a page with a graph takes its time on a busy machine
 
 
 @pytest.fixture(autouse=True)
@@ -25,15 +18,8 @@ def no_thread_left():
 
 @pytest.fixture(scope="module")
 def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make browser")
-    path = os.environ.get("PENSTOCK_BROWSER") or next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    with playwright.sync_playwright() as running:
-        try:
-            chromium = running.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
-        except playwright.Error as error:
-            pytest.skip(f"no browser: {str(error).splitlines()[0]}; install chromium, or name one with PENSTOCK_BROWSER")
-        yield chromium
-        chromium.close()
+    with chromium() as browser:
+        yield browser
 
 
 @pytest.fixture(scope="module")
@@ -46,16 +32,8 @@ def address(tmp_path_factory):
 
 @pytest.fixture
 def page(browser, tmp_path, request):
-    context = browser.new_context(viewport={"width": 1400, "height": 1000})
-    page = context.new_page()
-    page.set_default_timeout(_SLOW)
-    yield page
-    folder = Path(os.environ.get("PENSTOCK_SCREENSHOTS") or tmp_path)
-    folder.mkdir(parents=True, exist_ok=True)
-    picture = folder / f"{request.node.name}.png"
-    page.screenshot(path=str(picture))
-    context.close()
-    assert picture.stat().st_size > 10_000  # an empty page is smaller
+    with open_page(browser, tmp_path, request.node.name) as page:
+        yield page
 
 
 def test_scalars(page, address):
@@ -89,7 +67,7 @@ def test_run_statistics(page, address):
     for kind, longest in (("Memory", r"^\s*[1-9][\d.]* \wB\s*$"), ("Compute time", r"^\s*[1-9][\d.]* [µm]?s\s*$")):
         legend.locator("paper-radio-button").get_by_text(kind).click()
         legend.get_by_text(re.compile(longest)).first.wait_for()
-    for _ in range(_SLOW // 100):
+    for _ in range(SLOW // 100):
         if _colour(page) != plain:
             return
         page.wait_for_timeout(100)

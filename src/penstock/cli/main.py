@@ -10,15 +10,16 @@ from penstock import VERSION, __version__
 
 USAGE = """\
 commands:
-  run       run a TensorFlow 1 program: penstock run prog.py --its --own --flags
-  launch    run one as a cluster of tasks: penstock launch --ps 1 --workers 2 prog.py
-  status    what a running cluster does: penstock status grpc://localhost:2222
-  demo      learn to read handwritten digits, in less than a minute
-  explain   run a program, then tell where its steps spent their time: penstock explain prog.py --its --own --flags
-  inspect   what is in a checkpoint, a SavedModel or a graph: penstock inspect model.ckpt
-  graph     draw a graph, and print it at each stage of a step: penstock graph model.pb, penstock graph prog.py
-  cache     show or clear the compiled kernels that are kept on disk
-  version   print the version
+  run         run a TensorFlow 1 program: penstock run prog.py --its --own --flags
+  launch      run one as a cluster of tasks: penstock launch --ps 1 --workers 2 prog.py
+  status      what a running cluster does: penstock status grpc://localhost:2222
+  demo        learn to read handwritten digits, in less than a minute
+  playground  train small networks on a page of your browser
+  explain     run a program, then tell where its steps spent their time: penstock explain prog.py --its --own --flags
+  inspect     what is in a checkpoint, a SavedModel or a graph: penstock inspect model.ckpt
+  graph       draw a graph, and print it at each stage of a step: penstock graph model.pb, penstock graph prog.py
+  cache       show or clear the compiled kernels that are kept on disk
+  version     print the version
 
 `penstock COMMAND --help` tells more about one of them."""
 
@@ -37,7 +38,7 @@ def _command(name: str) -> Callable[[list[str]], int]:
     return call
 
 
-COMMANDS = {**{name: _command(name) for name in ("run", "launch", "status", "demo", "explain", "inspect", "graph", "cache")}, "version": _version}
+COMMANDS = {**{name: _command(name) for name in ("run", "launch", "status", "demo", "playground", "explain", "inspect", "graph", "cache")}, "version": _version}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

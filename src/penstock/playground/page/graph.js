@@ -1,0 +1,82 @@
+// The graph of the step: scopes as boxes, operations coloured by the part of the step that they belong to.
+import {byId, element, svg} from "./elements.js";
+
+const PHASES = {forward: "Forward", gradient: "Gradients", update: "Updates"};
+const LEAST = 0.05, MOST = 3;
+
+// choose(name) is called with the operation that a person has chosen.
+export function drawGraph(graph, choose) {
+  const nodes = graph.nodes.map(node => svg("g", {class: `op ${node.phase}`, "data-name": node.name, tabindex: 0, role: "button", "aria-label": `${node.op} ${node.name}`,
+    onclick: () => choose(node.name), onkeydown: event => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(node.name); } }},
+    svg("rect", {x: node.x, y: node.y, width: node.width, height: node.height, rx: 7}),
+    svg("text", {x: node.x + node.width / 2, y: node.y + 15}, node.op),
+    svg("text", {x: node.x + node.width / 2, y: node.y + 27, class: "name"}, node.label)));
+  const scopes = graph.scopes.map(box => svg("g", {class: "scope"}, svg("rect", {x: box.x, y: box.y, width: box.width, height: box.height, rx: 12}),
+    svg("text", {x: box.x + 12, y: box.upwards ? box.y + box.height - 8 : box.y + 16}, box.label)));
+  const edges = graph.edges.map(([from, to, control]) => svg("path", {class: `edge${control ? " control" : ""}${graph.nodes[from].phase === graph.nodes[to].phase ? "" : " across"}`, d: curve(graph.nodes[from], graph.nodes[to]),
+    "data-from": graph.nodes[from].name, "data-to": graph.nodes[to].name}));
+  const picture = svg("svg", {class: "picture", role: "group", "aria-label": "Operations of the step"}, svg("g", {}, ...scopes, ...edges, ...nodes));
+  const legend = element("div", {class: "phases"}, ...Object.entries(PHASES).map(([phase, name]) =>
+    element("span", {class: phase}, `${name} ${graph.nodes.filter(node => node.phase === phase).length}`)));
+  const view = movable(picture, graph);
+  const button = (text, label, act) => element("button", {class: "quiet", "aria-label": label, title: label, onclick: act}, text);
+  byId("graph").replaceChildren(picture, legend, element("div", {class: "zoom"}, button("+", "Larger", () => view.zoom(1.3)), button("−", "Smaller", () => view.zoom(1 / 1.3)),
+                                                         button("⤢", "Show all", () => view.fit())));
+  view.begin();
+  return view;
+}
+
+export function markOperation(name, related = []) {
+  for (const node of document.querySelectorAll("#graph .op")) {
+    node.classList.toggle("chosen", node.dataset.name === name);
+    node.classList.toggle("related", related.includes(node.dataset.name));
+  }
+  for (const edge of document.querySelectorAll("#graph .edge")) edge.classList.toggle("chosen", edge.dataset.from === name || edge.dataset.to === name);
+}
+
+// From the end where data leave to the one where they arrive; between two columns from side to side.
+function curve(from, to) {
+  if (from.phase !== to.phase) {
+    const right = from.x < to.x, x0 = from.x + (right ? from.width : 0), x1 = to.x + (right ? 0 : to.width), middle = (x0 + x1) / 2;
+    const [y0, y1] = [from, to].map(node => node.y + node.height / 2);
+    return `M${x0} ${y0}C${middle} ${y0} ${middle} ${y1} ${x1} ${y1}`;
+  }
+  const x0 = from.x + from.width / 2, x1 = to.x + to.width / 2, up = from.upwards;
+  const y0 = from.y + (up ? 0 : from.height), y1 = to.y + (up ? to.height : 0), bend = Math.max(18, Math.abs(y1 - y0) / 2) * (up ? -1 : 1);
+  return `M${x0} ${y0}C${x0} ${y0 + bend} ${x1} ${y1 - bend} ${x1} ${y1}`;
+}
+
+// Moves a picture by dragging, and zooms it by the wheel (with ctrl, as pages do) or by buttons.
+function movable(picture, size) {
+  const inner = picture.firstChild;
+  let scale = 1, left = 0, top = 0, held = null;
+  const show = () => inner.setAttribute("transform", `translate(${left} ${top}) scale(${scale})`);
+  const zoomAt = (factor, x, y) => {
+    const wanted = Math.min(MOST, Math.max(LEAST, scale * factor)), ratio = wanted / scale;
+    [left, top, scale] = [x - (x - left) * ratio, y - (y - top) * ratio, wanted];
+    show();
+  };
+  const fit = () => {
+    scale = Math.min(1.2, picture.clientWidth / (size.width + 24), picture.clientHeight / (size.height + 24)) || 1;
+    [left, top] = [(picture.clientWidth - size.width * scale) / 2, (picture.clientHeight - size.height * scale) / 2];
+    show();
+  };
+  const begin = () => {  // readable: the width of the panel, at the lower end, where the loss is
+    scale = Math.min(1, Math.max(0.55, picture.clientWidth / (size.width + 24)));
+    [left, top] = [Math.max(8, (picture.clientWidth - size.width * scale) / 2), picture.clientHeight - (size.height + 40) * scale];
+    show();
+  };
+  picture.addEventListener("wheel", event => {
+    event.preventDefault();
+    const box = picture.getBoundingClientRect();
+    zoomAt(Math.exp(-event.deltaY / 400), event.clientX - box.left, event.clientY - box.top);
+  }, {passive: false});
+  picture.addEventListener("pointerdown", event => { held = {x: event.clientX - left, y: event.clientY - top}; });
+  picture.addEventListener("pointermove", event => {
+    if (!held || !event.buttons) return;
+    [left, top] = [event.clientX - held.x, event.clientY - held.y];
+    show();
+  });
+  picture.addEventListener("pointerup", () => { held = null; });
+  return {fit, begin, zoom: factor => zoomAt(factor, picture.clientWidth / 2, picture.clientHeight / 2)};
+}

@@ -1,0 +1,130 @@
+"""The step that trains a board, seen from below: its graph, any of its operations with its value, and the kernels that it becomes."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penstock.debug.explain import Explainer
+from penstock.debug.layout import Box, lay_out, tree
+from penstock.debug.views import NodeView, of_program
+from penstock.graph.keys import GraphKeys
+from penstock.graph.node import Operation
+from penstock.playground.board import Board
+from penstock.playground.program import FILE
+from penstock.playground.settings import BadSettings
+from penstock.program.ir import Node, Program
+from penstock.session.session import Session
+
+_RUNS = 50  # of a step whose kernels are timed
+_SHOWN = 8  # rows and columns of a value
+_ALL = 99  # levels of scopes
+_GAP = 90  # between the columns of the graph
+_PHASES = ("forward", "gradient", "update")
+
+
+def graph(board: Board) -> dict[str, Any]:
+    """The operations of a step with their places on a page, the scopes around them, and the edges between them.
+
+    Three columns: forward, down to the loss; gradients, from the loss back up; the updates of the variables.
+    """
+    views = of_program(_placed(board).nodes)
+    columns = [_column([view for view in views if phase(view.name) == name], upwards=name == "gradient") for name in _PHASES]
+    height, left = max(column["height"] for column in columns), 0.0
+    for column in columns:
+        for place in (*column["scopes"], *column["nodes"]):
+            place["x"] += left
+            place["y"] += height - column["height"]  # the loss stands at the lower end of the first two
+        left += column["width"] + _GAP
+    nodes = [node for column in columns for node in column["nodes"]]
+    index = {node["name"]: number for number, node in enumerate(nodes)}
+    edges = {(index[source], index[view.name], control)
+             for view in views for source, control in [*((name, False) for name, _ in view.inputs), *((name, True) for name in view.control)]}
+    return {"width": left - _GAP, "height": height, "scopes": [scope for column in columns for scope in column["scopes"]], "nodes": nodes,
+            "edges": sorted(edges)}
+
+
+def _column(views: list[NodeView], upwards: bool) -> dict[str, Any]:
+    """One phase of the step, from its upper left corner; ``upwards``: its data flow from the bottom to the top."""
+    root = tree(views, _ALL)
+    owner = lay_out(root, views)
+
+    def place(box: Box) -> dict[str, Any]:
+        return {"name": box.name, "label": box.label, "x": box.x, "y": root.height - box.y - box.height if upwards else box.y, "width": box.width,
+                "height": box.height, "upwards": upwards}
+
+    return {"width": root.width, "height": root.height, "scopes": [place(box) for box in _scopes(root)],
+            "nodes": [{**place(owner[view.name]), "op": view.op, "phase": phase(view.name)} for view in views]}
+
+
+def _scopes(box: Box) -> list[Box]:
+    return [each for child in box.children.values() if child.children for each in [child, *_scopes(child)]]
+
+
+def phase(name: str) -> str:
+    """Which part of a step an operation belongs to; the program names its optimizer ``train``."""
+    return {"gradients": "gradient", "train": "update"}.get(name.split("/")[0], "forward")
+
+
+def _placed(board: Board) -> Program:
+    """The step with all of its operations, placeholders too, and the devices that they run on."""
+    pipeline = board.session._backend.pipeline
+    return pipeline.place(pipeline.prune([], [board.names.train], []), pipeline.environment.devices)
+
+
+# --- one operation ---------------------------------------------------------------------------------------------------
+
+def operation(board: Board, name: Any) -> dict[str, Any]:
+    """What there is to know of an operation: its type, inputs, shapes, device, attributes, line, and its value for the last batch."""
+    program = _placed(board)
+    node = next((node for node in program.nodes if node.name == name), None)
+    if node is None:
+        raise BadSettings(f"the step has no operation {name!r}")
+    (view,) = of_program([node])
+    consumers = [each.name for each in program.nodes if node in each.before]
+    return {"name": view.name, "type": view.op, "phase": phase(view.name), "device": view.device, "outputs": view.outputs, "attrs": view.attrs,
+            "inputs": [*dict.fromkeys(source for source, _ in view.inputs)], "consumers": consumers, **_line(board, node), **_value(board, node)}
+
+
+def _line(board: Board, node: Node) -> dict[str, Any]:
+    """The innermost line of the program that made the operation; a gradient has that of ``minimize``."""
+    lines = [line for file, line, _, _ in (node.origin.traceback if node.origin is not None else ()) if file == FILE]
+    return {"line": lines[-1], "code": board.text.splitlines()[lines[-1] - 1].strip()} if lines else {"line": None, "code": ""}
+
+
+def _value(board: Board, node: Node) -> dict[str, Any]:
+    op = board.graph.get_operation_by_name(node.name)
+    if phase(op.name) != "update":
+        return _described(board, op, "for the last batch" if board.step else "for all training points") if op.outputs else {"note": "has no output"}
+    variables = {variable.op for variable in board.graph.get_collection(GraphKeys.GLOBAL_VARIABLES)}
+    updated = next((tensor.op for tensor in op.inputs if tensor.op in variables), None)
+    if updated is None:
+        return {"note": "to compute it would be to train: press Step"}
+    return _described(board, updated, f"of {updated.name}, which it updates")
+
+
+def _described(board: Board, op: Operation, note: str) -> dict[str, Any]:
+    value = np.asarray(board.session.run(op.outputs[0], board.step_feeds()))
+    if value.dtype.kind not in "fiu":
+        return {"note": f"{value.dtype}"}
+    rows = np.atleast_2d(value.reshape(value.shape[0], -1) if value.ndim > 2 else value)
+    finite = value[np.isfinite(value)]
+    return {"note": note, "shape": list(value.shape), "broken": int(value.size - finite.size),
+            "range": [float(finite.min()), float(finite.mean()), float(finite.max())] if finite.size else None,
+            "rows": [[f"{number:.4g}" for number in row[:_SHOWN]] for row in rows[:_SHOWN]],
+            "more": bool(rows.shape[0] > _SHOWN or rows.shape[1] > _SHOWN)}
+
+
+# --- kernels ---------------------------------------------------------------------------------------------------------
+
+def kernels(board: Board) -> dict[str, Any]:
+    """What the step becomes: each kernel with the operations that were fused into it, and its time; measured in a session of its own."""
+    with Session(graph=board.graph) as session, Explainer() as explainer:
+        session.run(board.initializer)
+        for _ in range(_RUNS):
+            session.run(board.names.train, board.step_feeds())
+    report = max(explainer.reports(), key=lambda each: each.runs)
+    why = {name: reason for name, _, reason in report.fallbacks}
+    return {"runs": report.runs, "seconds": report.seconds, "arena": report.arena_bytes,
+            "kernels": [{"name": each.name, "nodes": each.nodes, "seconds": each.seconds, "flops": each.flops, "bytes": each.bytes,
+                         "why": why.get(each.nodes[0], "")} for each in report.kernels]}

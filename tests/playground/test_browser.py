@@ -1,0 +1,214 @@
+"""The playground in a real browser: `make browser`."""
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from support.browser import SLOW, chromium, open_page
+
+pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings("ignore")]
+
+
+@pytest.fixture(autouse=True)
+def no_thread_left():
+    """Playwright's threads stay from one test to the next."""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def address():
+    """Of a playground in a process of its own, with the compiler as users have it."""
+    environment = {key: value for key, value in os.environ.items() if key != "PENSTOCK_COMPILE"}
+    command = [sys.executable, "-c", "import sys; from penstock.cli.main import main; sys.exit(main(sys.argv[1:]))", "playground", "--no-open"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        yield process.stdout.readline().split()[-1]
+        process.terminate()
+
+
+@pytest.fixture
+def page(browser, tmp_path, request):
+    with open_page(browser, tmp_path, f"playground_{request.node.name}", **getattr(request, "param", {})) as page:
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page.elsewhere = []
+        page.on("request", lambda each: page.elsewhere.append(each.url))
+        errors = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+        yield page
+        assert not errors
+
+
+def open_board(page, address, state=""):
+    page.goto("about:blank")
+    page.goto(f"{address}#{state}")
+    page.wait_for_function("document.querySelectorAll('.neuron').length > 0 && !document.body.classList.contains('busy')")
+
+
+def loss(page, which="train"):
+    return float(page.locator(f"#{which}-loss").inner_text())
+
+
+def steps(page):
+    return int(page.locator("#count").inner_text().replace(",", ""))
+
+
+def wait_idle(page):
+    page.wait_for_function("!document.body.classList.contains('busy')")
+
+
+def test_the_spiral_is_learned(page, address):
+    """A network that is built by hand learns the spiral, at 30 frames per second, and no request leaves the machine."""
+    open_board(page, address)
+    page.get_by_label("Spiral").check()
+    wait_idle(page)
+    for name in ("sin x", "sin y"):
+        page.get_by_label(f"Feature {name}").click()
+        wait_idle(page)
+    for _ in range(4):
+        page.get_by_label("More neurons in layer 1").click()
+        wait_idle(page)
+    for _ in range(4):
+        page.get_by_label("More neurons in layer 2").click()
+        wait_idle(page)
+    assert page.locator(".neuron").count() == 8 + 6 + 1
+    page.get_by_label("Optimizer").select_option("adam")
+    wait_idle(page)
+    page.get_by_label("Learning rate").select_option("0.003")
+    wait_idle(page)
+    page.get_by_label("Play", exact=True).click()
+    page.wait_for_function("Number(document.getElementById('train-loss').textContent) < 0.05 && Number(document.getElementById('test-loss').textContent) < 0.05")
+    page.wait_for_function("Number(document.body.dataset.frames) >= 30")
+    page.get_by_label("Pause").click()
+    assert all(url.startswith(address) for url in page.elsewhere)
+
+
+def test_a_weight_is_edited_and_the_address_gives_the_same_board(page, address, browser, tmp_path):
+    open_board(page, address, "data=xor&layers=3&seed=5")
+    page.get_by_label("One step").click()
+    page.wait_for_function("document.getElementById('count').textContent === '1'")
+    before = loss(page)
+    page.locator("[data-neuron='0.1']").click()
+    field = page.get_by_label("from x", exact=True)
+    field.fill("2.5")
+    field.press("Enter")
+    page.wait_for_function(f"Number(document.getElementById('train-loss').textContent) !== {before}")
+    field.press("Escape")
+    for _ in range(3):
+        page.get_by_label("One step").click()
+    page.wait_for_function("document.getElementById('count').textContent === '4'")
+    page.locator("#share").click()
+    page.get_by_text("Copied").wait_for()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert "changes=1:w0.0.1:2.5" in copied and "step=4" in copied
+    with open_page(browser, tmp_path, "playground_shared") as other:
+        other.goto(copied)
+        other.wait_for_function("document.getElementById('count').textContent === '4'")
+        assert [loss(other, which) for which in ("train", "test")] == [loss(page, which) for which in ("train", "test")]
+        assert weights(other) == weights(page)
+
+
+def weights(page):
+    page.locator("[data-neuron='0.1']").click()
+    return page.locator("#editor input").evaluate_all("inputs => inputs.map(input => input.value)")
+
+
+def test_a_line_tells_its_weight(page, address):
+    open_board(page, address, "layers=2")
+    line = page.locator("[data-weight='w1.0.0']")
+    box = line.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    assert re.search(r"neuron 1 → the output: -?\d", page.locator("#tip").inner_text())
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    assert page.locator("#editor input:focus").get_attribute("name") == "w1.0.0"
+
+
+def test_graph_kernels_and_program(page, address):
+    open_board(page, address, "layers=3&data=gauss")
+    page.locator("#graph .op[data-name='layer_1/MatMul']").click()
+    told = page.locator("#operation")
+    told.get_by_text("float32[?,3]").wait_for()
+    assert "hidden_1 = tf.tanh(tf.matmul(inputs, w1) + b1)" in told.inner_text() and "MatMul" in told.inner_text()
+    page.get_by_role("tab", name="Kernels").click()
+    page.get_by_text(re.compile(r"operations became \d+ kernels")).wait_for()
+    page.locator("#kernels .link").get_by_text("loss/Mean", exact=True).first.click()
+    told.get_by_text("reduce_mean", exact=False).first.wait_for()
+    page.get_by_role("tab", name="Python").click()
+    page.get_by_role("button", name="Copy", exact=True).click()
+    page.get_by_role("button", name="Copied").wait_for()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith('"""The board "gauss"') and "GradientDescentOptimizer" in copied
+    assert page.locator("#program li.chosen").inner_text().strip() == "loss = 0.5 * tf.reduce_mean(tf.square(output - target))"
+
+
+def test_by_keyboard_alone(page, address):
+    open_board(page, address)
+    page.keyboard.press("s")
+    page.wait_for_function("document.getElementById('count').textContent === '1'")
+    page.keyboard.press("Space")
+    page.wait_for_function("Number(document.getElementById('count').textContent.replace(',', '')) > 100")
+    page.keyboard.press("Space")
+    page.wait_for_function("!document.body.classList.contains('playing')")
+    page.keyboard.press("r")
+    page.wait_for_function("document.getElementById('count').textContent === '0'")
+    page.locator("[data-neuron='0.0']").focus()
+    page.keyboard.press("Enter")
+    assert page.locator("#editor input:focus").get_attribute("name") == "b0.0"
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.dataset.neuron") == "0.0"
+    page.locator("#tab-graph").focus()
+    page.keyboard.press("ArrowRight")
+    assert page.get_by_role("tab", name="Kernels").get_attribute("aria-selected") == "true"
+
+
+def test_everything_has_a_name(page, address):
+    """No control without a name for screen readers."""
+    open_board(page, address)
+    page.locator("#graph .op").first.wait_for()
+    nameless = page.evaluate("""[...document.querySelectorAll('button, input, select, [role=button], canvas[role=img]')].filter(each =>
+        !(each.getAttribute('aria-label') || each.textContent.trim() || each.closest('label')?.textContent.trim())).map(each => each.outerHTML)""")
+    assert nameless == []
+
+
+@pytest.mark.parametrize("page", [{"width": 390, "height": 844, "device_scale_factor": 2, "has_touch": True}], indirect=True, ids=["phone"])
+def test_on_a_phone(page, address):
+    open_board(page, address, "data=spiral&features=x,y,sinx,siny&layers=8,8&optimizer=adam&step=600")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert steps(page) == 600
+    page.get_by_label("One step").tap()
+    page.wait_for_function("document.getElementById('count').textContent === '601'")
+
+
+@pytest.mark.parametrize("page", [{"color_scheme": "dark"}], indirect=True, ids=["dark"])
+def test_dark_and_light(page, address):
+    open_board(page, address, "data=circle&step=400")
+    look = "getComputedStyle(document.body).backgroundColor"
+    dark = page.evaluate(look)
+    page.get_by_label("Dark or light look").click()
+    light = page.evaluate(look)
+    assert dark != light
+    page.get_by_label("Dark or light look").click()
+    assert page.evaluate(look) == dark
+
+
+def test_the_first_paint_comes_soon(page, address):
+    open_board(page, address)
+    paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+    assert paint < 1000
+
+
+def test_an_address_that_says_nonsense(browser, address, tmp_path):
+    with open_page(browser, tmp_path, "playground_nonsense") as page:
+        page.goto(f"{address}#layers=99&data=moon")
+        page.get_by_text(re.compile("is not")).wait_for()
+        page.goto("about:blank")
+        page.goto(f"{address}#")
+        page.locator(".neuron").first.wait_for(timeout=SLOW)

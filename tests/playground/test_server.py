@@ -1,0 +1,117 @@
+"""Who gets an answer from the server of a page, and who does not."""
+from __future__ import annotations
+
+import http.client
+import json
+import logging
+import socket
+import threading
+from pathlib import Path
+
+import pytest
+
+from penstock.cli import playground as command
+from penstock.playground.server import MOST_BYTES, PageServer
+
+pytestmark = pytest.mark.process
+
+
+class BadMessage(ValueError):
+    """What messages raise."""
+
+
+def echo(body):
+    if "bad" in body:
+        raise BadMessage("that is bad")
+    return body
+
+
+@pytest.fixture
+def server():
+    server = PageServer(command.PAGE, {"echo": echo, "frame": lambda body: b"\0\1"}, BadMessage)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def ask(server, path=None, method="GET", body=None, host=None, token=None, **headers):
+    """Status, headers and content."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=20)
+    try:
+        connection.putrequest(method, f"/{server.token if token is None else token}/{path or ''}", skip_host=True)
+        fields = {"Host": host or f"127.0.0.1:{server.server_port}", "Content-Type": "application/json", **headers}
+        if body is not None:
+            fields.setdefault("Content-Length", str(len(body)))
+        for name, value in fields.items():
+            connection.putheader(name.replace("_", "-"), value)
+        connection.endheaders(body)
+        answer = connection.getresponse()
+        return answer.status, answer.headers, answer.read()
+    finally:
+        connection.close()
+
+
+def test_the_page_and_its_files(server):
+    status, headers, content = ask(server)
+    assert status == 200 and headers["Content-Type"].startswith("text/html") and b"<!doctype html>" in content
+    assert "default-src 'none'" in headers["Content-Security-Policy"]
+    for name in sorted(path.name for path in command.PAGE.iterdir()):
+        status, _, content = ask(server, name)
+        assert status == 200 and content == (command.PAGE / name).read_bytes()
+    assert ask(server, "main.js?v=1")[0] == 200
+
+
+def test_nothing_comes_from_elsewhere():
+    for path in command.PAGE.iterdir():
+        text = path.read_text().replace("http://www.w3.org/2000/svg", "")
+        assert "http:" not in text and "https:" not in text and "//cdn" not in text, path.name
+
+
+def test_messages(server):
+    assert ask(server, "echo", "POST", b'{"a": 1}')[::2] == (200, b'{"a": 1}')
+    assert ask(server, "frame", "POST", b"{}")[::2] == (200, b"\0\1")
+    assert ask(server, "echo", "POST", b"{}", host=f"localhost:{server.server_port}", Origin=f"http://localhost:{server.server_port}")[0] == 200
+
+
+@pytest.mark.parametrize("status, request_", [
+    (403, {"token": "x" * 32}), (403, {"token": ""}), (403, {"token": "..", "path": "server.py"}),
+    (403, {"host": "evil.example"}), (403, {"host": "127.0.0.1"}), (403, {"Origin": "http://evil.example"}), (403, {"Origin": "null"}),
+    (404, {"path": "../server.py"}), (404, {"path": "%2e%2e/server.py"}), (404, {"path": "/etc/passwd"}), (404, {"path": "nothing.js"}),
+    (404, {"path": "nothing", "method": "POST", "body": b"{}"}), (404, {"path": "echo"}), (415, {"path": "echo", "method": "POST", "body": b"{}", "Content_Type": "text/plain"}),
+    (411, {"path": "echo", "method": "POST"}), (411, {"path": "echo", "method": "POST", "Content_Length": "-1"}),
+    (413, {"path": "echo", "method": "POST", "Content_Length": str(MOST_BYTES + 1)}), (413, {"path": "echo", "method": "POST", "Content_Length": "9" * 40}),
+    (400, {"path": "echo", "method": "POST", "body": b"{"}), (400, {"path": "echo", "method": "POST", "body": b"[]"}),
+    (400, {"path": "echo", "method": "POST", "body": b"[" * 60_000}), (400, {"path": "echo", "method": "POST", "body": b"\xff"}),
+    (400, {"path": "echo", "method": "POST", "body": b'{"bad": 1}'}), (501, {"method": "PUT"})], ids=str)
+def test_refusals(server, caplog, status, request_):
+    with caplog.at_level(logging.WARNING, "penstock"):
+        got, _, content = ask(server, **request_)
+    assert got == status
+    if status != 501:  # the standard library's own answer
+        assert "error" in json.loads(content)
+        assert "refused" in caplog.text and server.token not in json.loads(content)["error"]
+    assert ask(server)[0] == 200  # it goes on
+
+
+def test_a_connection_that_breaks_off_is_no_trouble(server, capsys):
+    for content in (b"", b"GET /", "GET /é/ HTTP/1.1\r\n\r\n".encode(), b"\x16\x03\x01\x02\x00", f"POST /{server.token}/echo HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\n"
+                    "Content-Type: application/json\r\nContent-Length: 50\r\n\r\n{".encode()):
+        with socket.create_connection(("127.0.0.1", server.server_port), timeout=20) as connection:
+            connection.sendall(content)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # a reset instead of an orderly end
+    assert ask(server)[0] == 200
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_it_listens_on_loopback_alone(server):
+    assert server.server_address[0] == "127.0.0.1"
+    assert len(server.token) >= 32
+
+
+def test_each_server_has_another_token(server):
+    other = PageServer(Path(command.PAGE), {}, BadMessage)
+    other.server_close()
+    assert other.token != server.token

@@ -1,0 +1,46 @@
+"""A real browser for tests, and what each of its pages leaves: a screenshot.
+
+The browser is the one that PENSTOCK_BROWSER names, a chromium or chrome that is installed, or the one that `playwright install chromium` has fetched.
+Screenshots go to the folder that PENSTOCK_SCREENSHOTS names, else to the test's own.
+"""
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+SLOW = 60_000  # milliseconds: a page takes its time on a busy machine
+_EMPTY = 10_000  # bytes: the screenshot of an empty page is smaller
+
+
+@contextmanager
+def chromium() -> Iterator[object]:
+    """A headless browser; skips the test if there is none."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make browser")
+    path = os.environ.get("PENSTOCK_BROWSER") or next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    with playwright.sync_playwright() as running:
+        try:
+            browser = running.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        except playwright.Error as error:
+            pytest.skip(f"no browser: {str(error).splitlines()[0]}; install chromium, or name one with PENSTOCK_BROWSER")
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def open_page(browser, folder: Path, name: str, width: int = 1400, height: int = 1000, **options) -> Iterator[object]:
+    """A page of its own; at the end its screenshot is taken."""
+    context = browser.new_context(viewport={"width": width, "height": height}, **options)
+    page = context.new_page()
+    page.set_default_timeout(SLOW)
+    yield page
+    folder = Path(os.environ.get("PENSTOCK_SCREENSHOTS") or folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    picture = folder / f"{name}.png"
+    page.screenshot(path=str(picture))
+    context.close()
+    assert picture.stat().st_size > _EMPTY
