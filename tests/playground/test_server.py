@@ -42,11 +42,11 @@ def ask(server, path=None, method="GET", body=None, host=None, token=None, **hea
     connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=20)
     try:
         connection.putrequest(method, f"/{server.token if token is None else token}/{path or ''}", skip_host=True)
-        fields = {"Host": host or f"127.0.0.1:{server.server_port}", "Content-Type": "application/json", **headers}
+        fields = {"Host": host or f"127.0.0.1:{server.server_port}", "Content-Type": "application/json", **{name.replace("_", "-"): value for name, value in headers.items()}}
         if body is not None:
             fields.setdefault("Content-Length", str(len(body)))
         for name, value in fields.items():
-            connection.putheader(name.replace("_", "-"), value)
+            connection.putheader(name, value)
         connection.endheaders(body)
         answer = connection.getresponse()
         return answer.status, answer.headers, answer.read()

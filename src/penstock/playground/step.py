@@ -10,6 +10,7 @@ from penstock.debug.layout import Box, lay_out, tree
 from penstock.debug.views import NodeView, of_program
 from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Operation
+from penstock.native import config
 from penstock.playground.board import Board
 from penstock.playground.program import FILE
 from penstock.playground.settings import BadSettings
@@ -118,13 +119,21 @@ def _described(board: Board, op: Operation, note: str) -> dict[str, Any]:
 # --- kernels ---------------------------------------------------------------------------------------------------------
 
 def kernels(board: Board) -> dict[str, Any]:
-    """What the step becomes: each kernel with the operations that were fused into it, and its time; measured in a session of its own."""
-    with Session(graph=board.graph) as session, Explainer() as explainer:
-        session.run(board.initializer)
-        for _ in range(_RUNS):
-            session.run(board.names.train, board.step_feeds())
+    """What the step becomes in the long run: each kernel with the operations that were fused into it, and its time, the slowest first.
+
+    Measured in a session of its own, which waits for native code as ``penstock explain`` does. What only hands over a variable is left out.
+    """
+    mode = config.get_compiler()
+    config.set_compiler("off" if mode == "off" else "eager")
+    try:
+        with Session(graph=board.graph) as session, Explainer() as explainer:
+            session.run(board.initializer)
+            for _ in range(_RUNS):
+                session.run(board.names.train, board.step_feeds())
+    finally:
+        config.set_compiler(mode)
     report = max(explainer.reports(), key=lambda each: each.runs)
     why = {name: reason for name, _, reason in report.fallbacks}
-    return {"runs": report.runs, "seconds": report.seconds, "arena": report.arena_bytes,
-            "kernels": [{"name": each.name, "nodes": each.nodes, "seconds": each.seconds, "flops": each.flops, "bytes": each.bytes,
-                         "why": why.get(each.nodes[0], "")} for each in report.kernels]}
+    shown = sorted((each for each in report.kernels if each.bytes or each.flops), key=lambda each: -each.seconds)
+    return {"runs": report.runs, "seconds": sum(each.seconds for each in shown), "arena": report.arena_bytes,
+            "kernels": [{"name": each.name, "nodes": each.nodes, "seconds": each.seconds, "why": why.get(each.nodes[0], "")} for each in shown]}

@@ -43,6 +43,7 @@ export function setBoard(number, text) {
 
 async function show(name) {
   if (shown[name] || name === "program") return;
+  if (name === "kernels") byId(name).replaceChildren(element("p", {class: "hint"}, "Measuring …"));
   const number = board;
   try {
     const answer = await ask(name, {board});
@@ -64,6 +65,7 @@ export async function choose(name) {
     if (chosen !== name) return;
     drawOperation(operation);
     markOperation(name, [...operation.inputs, ...operation.consumers]);
+    view?.reveal(name);
     markLine(operation.line);
     say(`${operation.type} ${operation.name}`);
   } catch (error) {
@@ -97,7 +99,7 @@ function value({note, range, rows, more, shape, broken}) {
 // --- kernels ---
 
 function drawKernels({kernels, seconds, arena, runs}) {
-  const operations = kernels.reduce((sum, kernel) => sum + kernel.nodes.length, 0), longest = Math.max(...kernels.map(kernel => kernel.seconds));
+  const operations = new Set(kernels.flatMap(kernel => kernel.nodes)).size, longest = Math.max(...kernels.map(kernel => kernel.seconds));
   byId("kernels").replaceChildren(
     element("p", {}, element("strong", {}, `${operations} operations became ${kernels.length} kernels; they take ${micros(seconds)} of a step.`),
             ` The mean of ${runs} steps. ${arena ? `What is between the kernels lies in ${(arena / 1024).toFixed(1)} kB of memory.` : ""}`),

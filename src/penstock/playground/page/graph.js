@@ -78,5 +78,14 @@ function movable(picture, size) {
     show();
   });
   picture.addEventListener("pointerup", () => { held = null; });
-  return {fit, begin, zoom: factor => zoomAt(factor, picture.clientWidth / 2, picture.clientHeight / 2)};
+  // Moves an operation that is out of sight into the middle.
+  const reveal = name => {
+    const node = size.nodes.find(each => each.name === name);
+    if (!node) return;
+    const x = left + (node.x + node.width / 2) * scale, y = top + (node.y + node.height / 2) * scale;
+    if (x > 0 && x < picture.clientWidth && y > 0 && y < picture.clientHeight) return;
+    [left, top] = [left + picture.clientWidth / 2 - x, top + picture.clientHeight / 2 - y];
+    show();
+  };
+  return {fit, begin, reveal, zoom: factor => zoomAt(factor, picture.clientWidth / 2, picture.clientHeight / 2)};
 }
