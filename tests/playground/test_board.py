@@ -157,7 +157,7 @@ def test_the_graph_of_the_step(boards):
     assert {"layer_1", "loss", "gradients", "train"} <= {scope["name"] for scope in graph["scopes"]}
     assert [names.index("layer_1/MatMul"), names.index("layer_1/add"), False] in [list(edge) for edge in graph["edges"]]
     for node in graph["nodes"]:
-        assert 0 <= node["x"] and node["x"] + node["width"] <= graph["width"] and node["y"] + node["height"] <= graph["height"]
+        assert node["x"] >= 0 and node["x"] + node["width"] <= graph["width"] and node["y"] + node["height"] <= graph["height"]
 
 
 def test_an_operation(boards):

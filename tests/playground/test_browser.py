@@ -86,7 +86,7 @@ def test_the_spiral_is_learned(page, address):
     page.get_by_label("Learning rate").select_option("0.003")
     wait_idle(page)
     page.get_by_label("Play", exact=True).click()
-    page.wait_for_function("Number(document.getElementById('train-loss').textContent) < 0.05 && Number(document.getElementById('test-loss').textContent) < 0.05")
+    page.wait_for_function("['train-loss', 'test-loss'].every(id => Number(document.getElementById(id).textContent) < 0.05)")
     page.wait_for_function("Number(document.body.dataset.frames) > 3")
     page.get_by_label("Pause").click()
     assert all(url.startswith(address) for url in page.elsewhere)

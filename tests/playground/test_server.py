@@ -42,7 +42,8 @@ def ask(server, path=None, method="GET", body=None, host=None, token=None, **hea
     connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=20)
     try:
         connection.putrequest(method, f"/{server.token if token is None else token}/{path or ''}", skip_host=True)
-        fields = {"Host": host or f"127.0.0.1:{server.server_port}", "Content-Type": "application/json", **{name.replace("_", "-"): value for name, value in headers.items()}}
+        fields = {"Host": host or f"127.0.0.1:{server.server_port}", "Content-Type": "application/json"}
+        fields.update((name.replace("_", "-"), value) for name, value in headers.items())
         if body is not None:
             fields.setdefault("Content-Length", str(len(body)))
         for name, value in fields.items():
@@ -80,9 +81,11 @@ def test_messages(server):
     (403, {"token": "x" * 32}), (403, {"token": ""}), (403, {"token": "..", "path": "server.py"}),
     (403, {"host": "evil.example"}), (403, {"host": "127.0.0.1"}), (403, {"Origin": "http://evil.example"}), (403, {"Origin": "null"}),
     (404, {"path": "../server.py"}), (404, {"path": "%2e%2e/server.py"}), (404, {"path": "/etc/passwd"}), (404, {"path": "nothing.js"}),
-    (404, {"path": "nothing", "method": "POST", "body": b"{}"}), (404, {"path": "echo"}), (415, {"path": "echo", "method": "POST", "body": b"{}", "Content_Type": "text/plain"}),
+    (404, {"path": "nothing", "method": "POST", "body": b"{}"}), (404, {"path": "echo"}),
+    (415, {"path": "echo", "method": "POST", "body": b"{}", "Content_Type": "text/plain"}),
     (411, {"path": "echo", "method": "POST"}), (411, {"path": "echo", "method": "POST", "Content_Length": "-1"}),
-    (413, {"path": "echo", "method": "POST", "Content_Length": str(MOST_BYTES + 1)}), (413, {"path": "echo", "method": "POST", "Content_Length": "9" * 40}),
+    (413, {"path": "echo", "method": "POST", "Content_Length": str(MOST_BYTES + 1)}),
+    (413, {"path": "echo", "method": "POST", "Content_Length": "9" * 40}),
     (400, {"path": "echo", "method": "POST", "body": b"{"}), (400, {"path": "echo", "method": "POST", "body": b"[]"}),
     (400, {"path": "echo", "method": "POST", "body": b"[" * 60_000}), (400, {"path": "echo", "method": "POST", "body": b"\xff"}),
     (400, {"path": "echo", "method": "POST", "body": b'{"bad": 1}'}), (501, {"method": "PUT"})], ids=str)

@@ -19,7 +19,8 @@ def test_features_have_the_order_of_the_page():
 
 
 @pytest.mark.parametrize("message", [
-    [], None, {"data": "moon"}, {"data": ["circle"]}, {"noise": 51}, {"noise": 1.5}, {"noise": True}, {"layers": [0]}, {"layers": [1] * 7}, {"layers": "4"},
+    [], None, {"data": "moon"}, {"data": ["circle"]}, {"noise": 51}, {"noise": 1.5}, {"noise": True}, {"layers": [0]},
+    {"layers": [1] * 7}, {"layers": "4"},
     {"features": []}, {"features": ["z"]}, {"features": [["x"]]}, {"learning_rate": 0.5}, {"seed": -1}, {"color": 1}, {"problem": "regression"},
     {"problem": "regression", "data": "circle"}, {"optimizer": None}, {"activation": "import os"}])
 def test_bad_settings(message):
@@ -31,7 +32,8 @@ def test_changes():
     assert read_changes([[7, "w0.0.1", 2], [3, "batch", 5]]) == [Change(3, "batch", 5), Change(7, "w0.0.1", 2)]
 
 
-@pytest.mark.parametrize("message", [{}, [[1, "w"]], [[1, 2, 3]], [[-1, "w", 1]], [[0, "w", float("nan")]], [[0, "w", "1"]], [[0, "w", 1e9]], [[0, "w", 1]] * 201])
+@pytest.mark.parametrize("message", [{}, [[1, "w"]], [[1, 2, 3]], [[-1, "w", 1]], [[0, "w", float("nan")]], [[0, "w", "1"]], [[0, "w", 1e9]],
+                                     [[0, "w", 1]] * 201])
 def test_bad_changes(message):
     with pytest.raises(BadSettings):
         read_changes(message)

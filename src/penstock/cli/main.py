@@ -38,7 +38,8 @@ def _command(name: str) -> Callable[[list[str]], int]:
     return call
 
 
-COMMANDS = {**{name: _command(name) for name in ("run", "launch", "status", "demo", "playground", "explain", "inspect", "graph", "cache")}, "version": _version}
+_MODULES = "run launch status demo playground explain inspect graph cache"
+COMMANDS = {**{name: _command(name) for name in _MODULES.split()}, "version": _version}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -40,8 +40,11 @@ class Board:
             self.initializer = global_variables_initializer()
         self.session = Session(graph=self.graph)
         self.session.run(self.initializer)
+        self.settings = settings
+        self._batches = self.names.batches(settings.batch)
         self._set_live(settings)
-        self.step, self.curve = 0, []  # [step, training loss, test loss], those that no frame has had yet
+        self.step = 0
+        self.curve: list[list[Any]] = []  # [step, training loss, test loss], those that no frame has had yet
         self.batch: Any = None  # the indices of the last one
         self._grid = _grid()
         self._note_losses()
@@ -84,7 +87,7 @@ class Board:
             self._note_losses()
 
     def _set_live(self, settings: Settings) -> None:
-        if not hasattr(self, "settings") or settings.batch != self.settings.batch:
+        if settings.batch != self.settings.batch:
             self._batches = self.names.batches(settings.batch)
         self.settings = settings
         self._rates = {self.names.learning_rate: settings.learning_rate}
@@ -150,4 +153,6 @@ def _planes(values: Any) -> bytes:
 
 def _finite(values: Any) -> Any:
     """Nested lists; JSON has no infinity and no NaN, which become null."""
-    return np.where(np.isfinite(values), values.astype(float), None).tolist()
+    numbers = values.astype(object)
+    numbers[~np.isfinite(values)] = None
+    return numbers.tolist()

@@ -3,6 +3,7 @@
 Each function takes a ``RandomState``, the number of points and the noise (0 to 0.5), and uses nothing but NumPy: its source becomes a part of the
 program that the page shows. Labels are 1 and -1 in problems of classification, and between the two in those of regression.
 """
+# mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False
 import numpy as np
 
 

@@ -1,7 +1,7 @@
 """The program of a board: what the page shows is what the board runs, and what a person can copy and run without it.
 
-Its module level builds the graph. A board takes the names of ``Names`` from there and trains by itself; run as a program, it trains in the loop at its
-end, with the same batches in the same order.
+Its module level builds the graph. A board takes the names of ``Names`` from there and trains by itself; run as a program, it trains in the loop at
+its end, with the same batches in the same order.
 """
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ function drawProgram(text) {
     copy.textContent = "Copied";
     setTimeout(() => { copy.textContent = "Copy"; }, 1500);
   }}, "Copy");
-  byId("program").replaceChildren(element("p", {}, "This program is what trains above. It runs by itself, too, and gives the same numbers: ", element("code", {}, "python playground.py"), " ", copy),
+  byId("program").replaceChildren(element("p", {}, "This program is what trains above. It runs by itself, too, and gives the same numbers as long as nothing is changed on the way: ", element("code", {}, "python playground.py"), " ", copy),
                                   element("ol", {class: "code", "aria-label": "The program"}, ...lines));
 }
 

@@ -120,7 +120,7 @@ export class Network {
 
   openEditor(layer, index, row) {
     const editor = byId("editor"), opener = this.neurons[layer][index], name = this.nameOf(layer, index);
-    const field = (key, label) => element("label", {}, element("span", {}, label), element("input", {type: "number", step: "0.1", name: key,
+    const field = (key, label) => element("label", {}, element("span", {}, label), element("input", {type: "number", step: "any", name: key,
       onchange: event => event.target.value !== "" && this.actions.edit(key, Number(event.target.value))}));
     const rows = this.frame.weights[layer].map((_, from) => field(`w${layer}.${from}.${index}`, `from ${this.sourceOf(layer, from)}`));
     const close = () => { editor.hidden = true; opener.focus(); };
