@@ -100,8 +100,9 @@ def test_refusals(server, caplog, status, request_):
 
 
 def test_a_connection_that_breaks_off_is_no_trouble(server, capsys):
-    for content in (b"", b"GET /", "GET /é/ HTTP/1.1\r\n\r\n".encode(), b"\x16\x03\x01\x02\x00", f"POST /{server.token}/echo HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\n"
-                    "Content-Type: application/json\r\nContent-Length: 50\r\n\r\n{".encode()):
+    broken = ("POST /{}/echo HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{{"
+              .format(server.token, server.server_port))
+    for content in (b"", b"GET /", "GET /é/ HTTP/1.1\r\n\r\n".encode(), b"\x16\x03\x01\x02\x00", broken.encode()):
         with socket.create_connection(("127.0.0.1", server.server_port), timeout=20) as connection:
             connection.sendall(content)
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # a reset instead of an orderly end
