@@ -73,8 +73,9 @@ def test_devices(session):
         session.partial_run(handle, first, {x: 1.0})
 
 
-@pytest.mark.parametrize("fetch, feed, message", [("second", "y", "can't be computed from the feeds"), ("first", "w", "was not declared as a feed"),
-                                                  ("other", "x", "was not declared as a fetch")])
+@pytest.mark.parametrize("fetch, feed, message", [("second", "y", "can't be computed from the feeds"), 
+                                                  ("first", "w", r"The feed w:0 was not specified in partial_run_setup\.$"),
+                                                  ("other", "x", r"The fetch other:0 was not specified in partial_run_setup\.$")])
 def test_mistakes(session, fetch, feed, message):
     x, y, w = (tf.placeholder(tf.float32, [], name=name) for name in "xyw")
     first = tf.add(x, 1.0, name="first")
@@ -83,6 +84,12 @@ def test_mistakes(session, fetch, feed, message):
     handle = session.partial_run_setup([first, second], [x, y])
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):
         session.partial_run(handle, f"{fetch}:0", {f"{feed}:0": 1.0})
+
+
+def test_a_step_without_goals(session):
+    x = tf.placeholder(tf.float32, [])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Must specify at least one target to fetch or execute."):
+        session.partial_run_setup([], [x])
 
 
 def test_parts_one_after_the_other(session):

@@ -5,9 +5,12 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+from tensorboard.compat.proto.attr_value_pb2 import AttrValue
+from tensorboard.compat.proto.node_def_pb2 import NodeDef
 from tensorboard.compat.proto.op_def_pb2 import OpDef as OpDefProto
 
 from penstock.graph.composite import IndexedSlices, SparseTensor
+from penstock.graph.device import canonical_name
 from penstock.graph.node import Tensor
 from penstock.graph.opdef import REGISTRY
 
@@ -47,3 +50,11 @@ class RegisterShape:
 def get_registered_ops() -> dict[str, OpDefProto]:
     """{type: OpDef proto} of every operation."""
     return {op_type: definition.proto for op_type, definition in REGISTRY.items()}
+
+
+def new_node_def(op_type: str, name: str, device: Any = None, attrs: dict[str, AttrValue] | None = None) -> NodeDef:
+    """A NodeDef without inputs."""
+    node = NodeDef(op=op_type, name=name, device="" if callable(device) else canonical_name(device))
+    for key, value in (attrs or {}).items():
+        node.attr[key].CopyFrom(value)
+    return node

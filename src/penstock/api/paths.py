@@ -20,7 +20,7 @@ PLAIN = {
            "embedding_ops functional_ops gradient_checker gradients gradients_impl histogram_ops image_grad image_ops "
            "image_ops_impl init_ops inplace_ops io_ops linalg_grad linalg_ops linalg_ops_impl logging_ops lookup_ops manip_ops "
            "map_fn math_grad math_ops nn nn_grad nn_impl nn_ops numerics parsing_ops partitioned_variables random_grad random_ops "
-           "resource_variable_ops resources rnn rnn_cell rnn_cell_impl script_ops seq2seq session_ops sets sets_impl sort_ops "
+           "resource_variable_ops resources rnn rnn_cell rnn_cell_impl script_ops seq2seq sets sets_impl sort_ops "
            "sparse_grad sparse_ops special_math_ops spectral_ops standard_ops state_grad state_ops stateless_random_ops string_ops "
            "summary_op_util template tensor_array_grad tensor_array_ops unconnected_gradients variable_scope variables "
            "weights_broadcast_ops",
@@ -68,6 +68,7 @@ MODULES = {
     "ops.rnn_cell": "penstock.api.contrib.rnn",
     "ops.rnn_cell_impl": "penstock.api.contrib.rnn penstock.rnn.cell",
     "ops.seq2seq": "penstock.api.contrib.legacy_seq2seq",
+    "ops.session_ops": "penstock.session.handles",
     "ops.sets": "penstock.api.sets",
     "ops.sparse_ops": "penstock.api.root penstock.api.sparse",
     "ops.string_ops": "penstock.api.root penstock.api.strings",
@@ -237,14 +238,18 @@ NAMES = {
         "is_dense_tensor_like": "penstock.api.inside:is_dense_tensor_like",
         "_TensorLike": "penstock.api.inside:TensorLike",
         "uid": "penstock.api.inside:uid",
+        "_NodeDef": "penstock.api.inside:new_node_def",
     },
-    "framework.op_def_registry": {"get_registered_ops": "penstock.api.inside:get_registered_ops"},
+    "framework.op_def_registry": {"get_registered_ops": "penstock.api.inside:get_registered_ops",
+                                  "register_op_list": "penstock.graph.declared_ops:register_op_list"},
     "framework.test_util": {"TensorFlowTestCase": "penstock.testing.case:TestCase"},
     "framework.common_shapes": {"unknown_shape": "penstock.graph.shape:unknown_shape"},
     "ops.rnn": {"_transpose_batch_time": "penstock.rnn.steps:transpose_batch_time", "rnn_cell_impl": "penstock.rnn.cell:",
                 "_best_effort_input_batch_size": "penstock.rnn.steps:best_effort_input_batch_size"},
     "ops.rnn_cell_impl": {"_concat": "penstock.rnn.cell:concat_sizes", "_zero_state_tensors": "penstock.rnn.cell:zero_state_tensors"},
     "ops.variable_scope": {"_get_default_variable_store": "penstock.variables.store:variable_store"},
+    "training.monitored_session": {f"_{name}": f"penstock.train.wrapped_sessions:{name}"
+                                   for name in ("WrappedSession", "RecoverableSession", "CoordinatedSession", "HookedSession")},
     "layers.utils": {"constant_value": "penstock.layers.branching:static_truth"},
     "layers.core": {"fully_connected": "penstock.layers.scoped_layers:dense", "FullyConnected": "penstock.layers.scoped_layers:Dense"},
     "layers.normalization": {"batch_norm": "penstock.layers.scoped_layers:batch_normalization",

@@ -38,6 +38,7 @@ TABLE = {
                           "UnconnectedGradients",
     "penstock.custom_gradient": "custom_gradient hessians",
     "penstock.session.session": "Session InteractiveSession",
+    "penstock.session.handles": "get_session_handle get_session_tensor delete_session_tensor",
     # protocol buffers
     "tensorboard.compat.proto.graph_pb2": "GraphDef",
     "tensorboard.compat.proto.node_def_pb2": "NodeDef",

@@ -34,7 +34,8 @@ class FuncGraph(Graph):
         self._reduced: dict[Any, FuncGraph] = {}
         self.inlined = False  # imperative style: a segment that calls it has its operations in place
         self._names, self._collections, self._name_stack = outer._names, outer._collections, outer._name_stack
-        self._container, self._gradient_overrides, self._functions = outer._container, outer._gradient_overrides, outer._functions
+        self._container, self._functions = outer._container, outer._functions
+        self._gradient_overrides, self._kernel_labels = outer._gradient_overrides, outer._kernel_labels
         self._state.devices = [device for device in outer._state.devices]
 
     @property

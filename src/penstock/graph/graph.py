@@ -16,7 +16,7 @@ from tensorboard.compat.proto.graph_pb2 import GraphDef
 from tensorboard.compat.proto.versions_pb2 import VersionDef
 
 from penstock.graph.device import canonical_name, merge
-from penstock.graph.dtypes import DType
+from penstock.graph.dtypes import DType, as_dtype
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opnames import VALID_OP_NAME, VALID_SCOPE_NAME
 from penstock.graph.shape import TensorShape
@@ -65,16 +65,18 @@ class Graph:
         self._state = _ThreadState()
         self._collections: dict[Any, list[Any]] = {}
         self._finalized = False
-        self._version = 0
         self._mutations = 0
-        self._ids = 0
+        self._ids = 0  # of operations
         self._seed: int | None = None
         self._gradient_overrides: dict[str, str] = {}
+        self._kernel_labels: dict[str, str] = {}
         self._extra_attrs: dict[str, Any] = {}
         self._container = ""
         self._unfeedable: set[Tensor] = set()
         self._unfetchable: set[Any] = set()
         self._functions: dict[str, Any] = {}
+        self._handle_feeders: dict[str, DType] = {}  # placeholders for handles of tensors, and the types of those: see ``session/handles.py``
+        self._handle_nodes: dict[Any, Any] = {}  # what sessions added to read, move and delete tensors behind handles
 
     # --- adding operations -------------------------------------------------------------------------------------------
 
@@ -100,15 +102,15 @@ class Graph:
                 self._apply_colocation(op, colocate)
             if self._gradient_overrides and definition.type in self._gradient_overrides:
                 op._extra["_gradient_op_type"] = AttrValue(s=self._gradient_overrides[definition.type].encode())
+            if self._kernel_labels and definition.type in self._kernel_labels:
+                op._extra["_kernel"] = AttrValue(s=self._kernel_labels[definition.type].encode())
             self._ops.append(op)
             self._by_name[name] = op
-            self._version += 1
             return op
 
     def _changed(self) -> None:
         if self._finalized:
             raise RuntimeError("Graph is finalized and cannot be modified.")
-        self._version += 1
         self._mutations += 1  # an existing op changed: plans made before are void
 
     def _control_inputs_for(self, op: Operation) -> list[Operation]:
@@ -317,15 +319,26 @@ class Graph:
     @contextmanager
     def gradient_override_map(self, op_type_map: dict[str, str]) -> Iterator[None]:
         """Ops of these types made inside take the gradient registered under another name."""
-        if not isinstance(op_type_map, dict) or not all(
-                isinstance(text, str) for pair in op_type_map.items() for text in pair):
-            raise TypeError("op_type_map must be a dictionary mapping strings to strings")
-        outer = self._gradient_overrides
-        self._gradient_overrides = {**outer, **op_type_map}
+        with self._with_types("_gradient_overrides", "op_type_map", op_type_map):
+            yield
+
+    @contextmanager
+    def _kernel_label_map(self, op_to_kernel_label_map: dict[str, str]) -> Iterator[None]:
+        """Ops of these types made inside carry a label for one of several kernels; Penstock's ops have one each, which they keep."""
+        with self._with_types("_kernel_labels", "op_to_kernel_label_map", op_to_kernel_label_map):
+            yield
+
+    @contextmanager
+    def _with_types(self, field: str, argument: str, new: dict[str, str]) -> Iterator[None]:
+        """Adds entries to a dictionary by op types, inside the block."""
+        if not isinstance(new, dict) or not all(isinstance(text, str) for pair in new.items() for text in pair):
+            raise TypeError(f"{argument} must be a dictionary mapping strings to strings")
+        outer = getattr(self, field)
+        setattr(self, field, {**outer, **new})
         try:
             yield
         finally:
-            self._gradient_overrides = outer
+            setattr(self, field, outer)
 
     @contextmanager
     def _attr_scope(self, attrs: dict[str, Any]) -> Iterator[None]:
@@ -400,8 +413,10 @@ class Graph:
 
     @property
     def version(self) -> int:
-        """A number that grows with every change."""
-        return self._version
+        """A number that grows with every operation: that of the newest, in the order in which they were made."""
+        return self._ids
+
+    _last_id = version
 
     @property
     def graph_def_versions(self) -> VersionDef:
@@ -424,6 +439,9 @@ class Graph:
 
     def _unsafe_unfinalize(self) -> None:
         self._finalized = False
+
+    def _get_control_flow_context(self) -> None:
+        """None: see ``Operation._get_control_flow_context``."""
 
     def can_capture(self, graph: Graph) -> bool:
         """True if tensors of another graph may be used here: only the graphs of functions can."""
@@ -464,8 +482,12 @@ class Graph:
     def create_op(self, op_type: str, inputs: Any, dtypes: Any = None, input_types: Any = None, name: str | None = None,
                   attrs: dict[str, Any] | None = None, op_def: Any = None, compute_shapes: bool = True,
                   compute_device: bool = True) -> Operation:
-        """Adds an op by its type name: what generated TensorFlow code calls. ``attrs`` are AttrValue protos or plain values."""
-        return _Later.create_op(self, op_type, list(inputs), name, attrs or {})
+        """Adds an op by its type name: what generated TensorFlow code calls. ``attrs`` are AttrValue protos or plain values.
+
+        ``dtypes`` are the types of its outputs. A type that Penstock does not have can be in a graph, but not run.
+        """
+        outputs, taken_as = (None if types is None else [as_dtype(each) for each in types] for types in (dtypes, input_types))
+        return _Later.create_op(self, op_type, list(inputs), outputs, taken_as, name, attrs or {})
 
 
 class _Later:

@@ -1,6 +1,7 @@
 """Operation and Tensor: a node of the graph and one of its outputs."""
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -79,6 +80,22 @@ class Operation:
     def values(self) -> tuple[Tensor, ...]:
         """The outputs."""
         return tuple(self.outputs)
+
+    @property
+    def _input_types(self) -> list[DType]:
+        """The types that the inputs are taken as: a variable's value has the plain type, where no reference is needed."""
+        return [tensor.dtype if arg.is_ref else tensor.dtype.base_dtype
+                for arg, tensors in self.definition.group(self._inputs, self.attrs) for tensor in tensors]
+
+    _input_dtypes = _input_types
+
+    @property
+    def _output_types(self) -> list[int]:
+        """The types of the outputs, as numbers of the enum DataType."""
+        return [tensor.dtype.as_datatype_enum for tensor in self.outputs]
+
+    def _get_control_flow_context(self) -> None:
+        """None: the operations of branches and bodies are in graphs of functions, not in contexts."""
 
     @property
     def traceback(self) -> list[tuple[str, int, str, str]]:
@@ -186,6 +203,9 @@ def _public(value: Any, kind: str) -> Any:
         attr_module.to_proto(kind, value).func if kind == "func" else value.as_proto() if kind == "shape" else value
 
 
+_tensor_ids = itertools.count(1)
+
+
 class Tensor:
     """A symbolic value: one output of an Operation. Operators (``+``, ``[...]``, ...) are added by ``penstock.ops``."""
 
@@ -209,7 +229,7 @@ class Tensor:
         self.op, self.value_index, self._dtype, self._shape = op, value_index, dtype, shape
         self._consumers: list[Operation] = []
         self._handle_data: Any = None  # of a resource: (dtype, shape) of what it refers to
-        self._id = op.graph._next_id()
+        self._id = next(_tensor_ids)
 
     @property
     def dtype(self) -> DType:

@@ -44,14 +44,16 @@ from typing import Any
 from tensorboard.compat.proto.attr_value_pb2 import AttrValue
 from tensorboard.compat.proto.op_def_pb2 import OpDef as OpDefProto
 
+from penstock.errors import KernelError, NotFoundError
 from penstock.graph import attrs as attr_module
 from penstock.graph import graph
 from penstock.graph.convert import graph_for
+from penstock.graph.dtypes import DType
 from penstock.graph.members import parameters_of, specialize
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opcall import InputConversion, with_keywords
 from penstock.graph.properties import PROPERTIES, Properties
-from penstock.graph.shape import TensorShape, as_shape, brackets
+from penstock.graph.shape import TensorShape, as_shape, brackets, unknown_shape
 from penstock.graph.signature import Signature
 
 OPTIONS = ("epilogue", "into")  # that ``native`` of a product may take: what to do to it before it is stored, and where
@@ -276,8 +278,29 @@ def lookup(op_type: str) -> OpDef:
     return definition
 
 
-def _create_by_type(target: Any, op_type: str, inputs: list[Any], name: str | None, given: dict[str, Any]) -> Operation:
-    definition = lookup(op_type)
+class DeclaredOp(OpDef):
+    """An op with a signature and nothing else: graphs can hold it, sessions cannot run it, and nothing is known of its shapes."""
+
+    def __init__(self, op_type: str, signature: str, declared: dict[str, Any], stateful: bool = False) -> None:
+        def kernel() -> Any:
+            raise KernelError(NotFoundError, f"Op type not registered '{op_type}': it is declared, and has no kernel")
+
+        super().__init__(op_type, signature, declared, type(op_type, (), {
+            "__doc__": "Declared, not implemented.", "shape": lambda: None, "kernel": kernel, "stateful": stateful}))
+
+    def infer_shapes(self, name: str, inputs: tuple[Tensor, ...], attributes: dict[str, Any], outputs: int) -> list[TensorShape]:
+        """Nothing is known."""
+        return [unknown_shape() for _ in range(outputs)]
+
+
+def _create_by_type(target: Any, op_type: str, inputs: list[Any], outputs: list[DType] | None, taken_as: list[DType] | None,
+                    name: str | None, given: dict[str, Any]) -> Operation:
+    """A node of any type; ``outputs`` and ``taken_as``, the types of its outputs and inputs, are its signature if the type is not registered."""
+    definition = REGISTRY.get(op_type)
+    if definition is None:
+        if outputs is None:
+            raise LookupError(f"Op type not registered '{op_type}'.")
+        definition = _declared_for(op_type, taken_as or [tensor.dtype.base_dtype for tensor in inputs], outputs)
     plain = {key: attr_module.from_proto(definition.attrs[key].kind, value) if isinstance(value, AttrValue) else value
              for key, value in given.items() if key in definition.attrs}
     values: list[Any] = []
@@ -295,6 +318,12 @@ def _create_by_type(target: Any, op_type: str, inputs: list[Any], name: str | No
         if key not in definition.attrs:
             node._set_attr(key, value)
     return node
+
+
+def _declared_for(op_type: str, inputs: Sequence[DType], outputs: Sequence[DType]) -> DeclaredOp:
+    sides = (", ".join(f"{side}_{number}: {'Ref({})' if dtype.is_ref else '{}'}".format(dtype.base_dtype.name) for number, dtype in enumerate(types))
+             for side, types in (("input", inputs), ("output", outputs)))
+    return DeclaredOp(op_type, " -> ".join(sides), {}, stateful=True)
 
 
 graph._Later.create_op = staticmethod(_create_by_type)

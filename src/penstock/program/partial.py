@@ -30,6 +30,8 @@ class PartialSteps:
 
     def setup(self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]) -> str:
         """Prepares a step; returns its handle."""
+        if not fetches and not targets:
+            raise InvalidArgumentError(None, None, "Must specify at least one target to fetch or execute.")
         handle = f"partial_run_{next(self._numbers)}"
         self._steps[handle] = PartialStep(feeds, fetches, targets)
         return handle
@@ -76,12 +78,12 @@ class PartialStep:
     def _check(self, feeds: dict[Tensor, Any], asked: list[Any]) -> None:
         for tensor in feeds:
             if tensor not in self._feeds:
-                raise InvalidArgumentError(None, tensor.op, f"{tensor.name} was not declared as a feed in partial_run_setup")
+                raise InvalidArgumentError(None, None, f"The feed {tensor.name} was not specified in partial_run_setup.")
             if tensor in self._known:
-                raise InvalidArgumentError(None, tensor.op, f"The feed {tensor.name} has already been fed.")
+                raise InvalidArgumentError(None, None, f"The feed {tensor.name} has already been fed.")
         for element in asked:
             if element not in self._declared:
-                raise InvalidArgumentError(None, None, f"{element.name} was not declared as a fetch in partial_run_setup")
+                raise InvalidArgumentError(None, None, f"The fetch {element.name} was not specified in partial_run_setup.")
             if element not in self._left:
                 raise InvalidArgumentError(None, None, f"The fetch {element.name} has already been fetched.")
 

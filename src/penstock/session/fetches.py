@@ -11,6 +11,8 @@ from penstock.graph import dtypes
 from penstock.graph.composite import IndexedSlices, IndexedSlicesValue, SparseTensor, SparseTensorValue
 from penstock.graph.graph import Graph
 from penstock.graph.node import Operation, Tensor
+from penstock.ops.state.session_tensors import GetSessionHandle
+from penstock.session.handles import TensorHandle, handed_out
 
 Values = dict[Any, Any]  # element -> its result
 Rebuild = Callable[[Values], Any]
@@ -31,14 +33,18 @@ def register_session_run_conversion_functions(tensor_type: type, fetch_function:
 class Fetches:
     """A nest of fetches, taken apart once: the distinct ``tensors`` and ``targets`` in it, and how to put the results together."""
 
-    def __init__(self, graph: Graph, fetches: Any) -> None:
-        self._graph = graph
+    def __init__(self, graph: Graph, fetches: Any, session: Any = None) -> None:
+        self._graph, self._session = graph, session
+        self._handles = False  # does it fetch handles of tensors?
         self._elements: dict[Operation | Tensor, None] = {}
         self._rebuild = self._visit(fetches)
         self.tensors = [element for element in self._elements if isinstance(element, Tensor)]
         self.targets = [element for element in self._elements if isinstance(element, Operation)]
-        self._single = fetches if isinstance(fetches, Tensor) else None
-        self._in_order = type(fetches) is list and len(fetches) == len(self.tensors) and all(map(operator.is_, fetches, self.tensors))
+        self._single = fetches if isinstance(fetches, Tensor) and not self._handles else None
+        self._in_order = (type(fetches) is list and len(fetches) == len(self.tensors) and not self._handles
+                          and all(map(operator.is_, fetches, self.tensors)))
+        if not self._handles:
+            self._session = None
         self.last: Any = None  # (mutations of the graph, feeds, what the back end planned for them), for the next run
 
     def build(self, results: list[Any]) -> Any:
@@ -95,6 +101,9 @@ class Fetches:
         if not self._graph.is_fetchable(element):
             raise ValueError(f"{element!r} may not be fetched.")
         self._elements[element] = None
+        if isinstance(element, Tensor) and element.op.definition is GetSessionHandle and self._session is not None:
+            self._handles, dtype, session = True, element.op._inputs[0].dtype.base_dtype, self._session
+            return lambda values: handed_out(values[element], dtype, session)
         return lambda values: values.get(element)
 
 
@@ -158,6 +167,8 @@ def feed_value(graph: Graph, tensor: Tensor, value: Any) -> Any:
                         f"{tensor}.")
     if tensor in graph._unfeedable:
         raise ValueError(f"Tensor {tensor} may not be fed.")
+    if isinstance(value, TensorHandle):
+        value = value.eval()
     dtype = tensor._dtype.base_dtype
     if dtype is dtypes.resource or dtype is dtypes.variant:
         return value

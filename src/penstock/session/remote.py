@@ -52,7 +52,7 @@ class RemoteBackend:
         self._link, self._graph, self._config = link, graph, config
         self._lock = threading.Lock()
         self._session: str | None = None
-        self._version = -1
+        self._version = (-1, -1)
         self._sent: dict[str, bytes] = {}  # node -> digest of its proto
         self._name_of: Callable[[Operation | Tensor], str] = lambda element: element.name
 
@@ -120,7 +120,7 @@ class RemoteBackend:
     def _up_to_date(self) -> tuple[str, Callable[[Operation | Tensor], str]]:
         with self._lock:
             session = self._open()
-            version = self._graph.version
+            version = (self._graph.version, self._graph._mutations)
             if version != self._version:
                 graph_def, self._name_of = export_with_names(self._graph)
                 session = self._send(graph_def)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
+import numpy as np
 from tensorboard.compat.proto.config_pb2 import ConfigProto, RunMetadata
 
 from penstock.execute.trace import Recorder
@@ -18,6 +19,7 @@ from penstock.program.devices import Device
 from penstock.session import backends
 from penstock.session.backend import PLAIN, step_options
 from penstock.session.fetches import Fetches, expand_feeds, feed_value
+from penstock.session.handles import moved
 from penstock.session.observers import SessionRun, run_observers
 
 _ELEMENTS = frozenset((Tensor, Operation))
@@ -38,6 +40,7 @@ class BaseSession:
         self._target = target.decode() if isinstance(target, bytes) else target
         self._backend = backends.connect(self._target, self._graph, self._config)
         self._fetches: dict[Any, Fetches] = {}
+        self._dead_handles: list[str] = []  # of tensors that it keeps and nothing can ask for any more
         self._closed = False
         self._before_close: dict[Callable[[], None], None] = {}
 
@@ -58,16 +61,24 @@ class BaseSession:
             self._check_open()
         wanted = (self._fetches.get(fetches) if type(fetches) is Tensor else None) or self._take_apart(fetches)
         feeds = expand_feeds(self._graph, feed_dict) if feed_dict else {}
+        if feeds and self._graph._handle_feeders:
+            return self._run_with_handles(wanted, feeds, options, run_metadata)
         if not wanted.tensors and not wanted.targets:
             return wanted.build([])
         if options is None and run_metadata is None and not run_observers:
             return wanted.build(self._backend.run(wanted, feeds, PLAIN)[0])
         return wanted.build(self._run(wanted, feeds, options, run_metadata))
 
+    def _run_with_handles(self, wanted: Fetches, feeds: dict[Tensor, Any], options: Any, run_metadata: Any) -> Any:
+        """``run``, where handles of tensors may be among the feeds."""
+        copies = moved(self, feeds)  # alive until the step has run
+        feeds.update((holder, np.array(copy.handle.encode(), object)) for holder, copy in copies.items())
+        return wanted.build(self._run(wanted, feeds, options, run_metadata))
+
     def run_recorded(self, fetches: Any, record: Recorder, feed_dict: Any = None) -> Any:
         """``run``, with ``record(device, node, start, end, outputs)`` called for each node that has run: for debuggers."""
         self._check_open()
-        wanted = Fetches(self._graph, fetches)
+        wanted = Fetches(self._graph, fetches, self)
         return wanted.build(self._backend.run_recorded(wanted, expand_feeds(self._graph, feed_dict or {}), record))
 
     def _run(self, wanted: Fetches, feeds: dict[Tensor, Any], options: Any, run_metadata: Any) -> list[Any]:
@@ -98,10 +109,10 @@ class BaseSession:
         elif type(fetches) is list and _ELEMENTS.issuperset(map(type, fetches)):
             key = tuple(fetches)  # type: ignore[assignment]
         else:
-            return Fetches(self._graph, fetches)
+            return Fetches(self._graph, fetches, self)
         wanted = self._fetches.get(key)
         if wanted is None:
-            wanted = self._fetches[key] = Fetches(self._graph, fetches)
+            wanted = self._fetches[key] = Fetches(self._graph, fetches, self)
         return wanted
 
     def make_callable(self, fetches: Any, feed_list: Any = None, accept_options: bool = False) -> Callable[..., Any]:
@@ -109,7 +120,7 @@ class BaseSession:
         self._check_open()
         if feed_list is not None and not isinstance(feed_list, (list, tuple)):
             raise TypeError("`feed_list` must be a list or tuple.")
-        wanted = Fetches(self._graph, fetches)
+        wanted = Fetches(self._graph, fetches, self)
         tensors = [self._graph.as_graph_element(item, allow_operation=False) for item in feed_list or ()]
 
         def call(*values: Any, options: Any = None, run_metadata: Any = None) -> Any:
@@ -124,14 +135,14 @@ class BaseSession:
     def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
         """Prepares a step that is run in parts; returns the handle for ``partial_run``."""
         self._check_open()
-        wanted = Fetches(self._graph, fetches)
+        wanted = Fetches(self._graph, fetches, self)
         tensors: list[Any] = [self._graph.as_graph_element(item, allow_operation=False) for item in feeds or ()]
         return self._backend.partial_run_setup(wanted, tensors)
 
     def partial_run(self, handle: str, fetches: Any, feed_dict: Any = None) -> Any:
         """Goes on with a step that ``partial_run_setup`` prepared: what earlier parts computed is not computed again."""
         self._check_open()
-        wanted = Fetches(self._graph, fetches)
+        wanted = Fetches(self._graph, fetches, self)
         return wanted.build(self._backend.partial_run(handle, wanted, expand_feeds(self._graph, feed_dict or {})))
 
     # --- life --------------------------------------------------------------------------------------------------------

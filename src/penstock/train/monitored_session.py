@@ -10,18 +10,17 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tensorboard.compat.proto.config_pb2 import RunMetadata, RunOptions
-
 from penstock import errors
 from penstock.graph.graph import Graph, default_graph
 from penstock.graph.keys import GraphKeys
 from penstock.platform import logging
 from penstock.platform.inspection import fn_args
 from penstock.train.coordinator import Coordinator
+from penstock.train.hooked_run import run_with_hooks
 from penstock.train.queue_runner import start_queue_runners
 from penstock.train.scaffold import ChiefSessionCreator, Scaffold, SessionCreator
 from penstock.train.session_manager import not_ready
-from penstock.train.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
+from penstock.train.session_run_hook import SessionRunHook
 
 LOST = (errors.AbortedError, errors.UnavailableError)  # a task went away: a new session can go on
 _WITHOUT_VALUE = (errors.FailedPreconditionError, errors.NotFoundError)  # what reading and updating a variable that has none raise, as in TensorFlow
@@ -115,43 +114,15 @@ class _MonitoredSession:
     def _run_with_hooks(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
         if self._stop_requested:
             raise RuntimeError("Run called even after should_stop requested.")
-        context = SessionRunContext(SessionRunArgs(fetches, feed_dict), self._sess)
         try:
-            wanted, feeds, merged = self._ask_hooks(context, fetches, feed_dict, options)
-            metadata = RunMetadata() if run_metadata is None else run_metadata
-            values = self._sess.run(wanted, feed_dict=feeds, options=merged, run_metadata=metadata)
-            for hook in self._hooks:
-                hook.after_run(context, SessionRunValues(values.get(hook), merged, metadata))
+            values, stop = run_with_hooks(self._sess, self._hooks, fetches, feed_dict, options, run_metadata)
         except Exception as error:
             cause = self._root_cause(error)
             if cause is error:
                 raise
             raise cause from error
-        self._stop_requested = self._stop_requested or context.stop_requested
-        return values["caller"]
-
-    def _ask_hooks(self, context: SessionRunContext, fetches: Any, feed_dict: Any, options: Any) -> tuple[dict[Any, Any], Any, Any]:
-        """What the caller and all hooks want together: fetches by hook, feeds, options."""
-        wanted: dict[Any, Any] = {"caller": fetches}
-        feeds: dict[Any, Any] = {}
-        merged = RunOptions()
-        if options is not None:
-            merged.CopyFrom(options)
-        for hook in self._hooks:
-            request = hook.before_run(context)
-            if request is None:
-                continue
-            if request.fetches is not None:
-                wanted[hook] = request.fetches
-            if request.feed_dict:
-                _check_disjoint(feeds, request.feed_dict, "Same tensor is fed by two hooks.")
-                feeds.update(request.feed_dict)
-            if request.options is not None:
-                _merge_options(merged, request.options)
-        if feed_dict:
-            _check_disjoint(feeds, feed_dict, "Same tensor is fed by a SessionRunHook and user.")
-            feeds.update(feed_dict)
-        return wanted, feeds or None, merged
+        self._stop_requested = self._stop_requested or stop
+        return values
 
     def _root_cause(self, error: Exception) -> Exception:
         """A run can fail because of something that happened elsewhere: a thread met the loss of a task first, or variables were lost with one."""
@@ -301,22 +272,6 @@ class SingularMonitoredSession(_MonitoredSession):
                  checkpoint_dir: str | None = None, stop_grace_period_secs: float = 120, checkpoint_filename_with_path: str | None = None) -> None:
         creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path)
         super().__init__(creator, hooks, False, stop_grace_period_secs)
-
-
-def _check_disjoint(first: Any, second: Any, message: str) -> None:
-    both = [tensor for tensor in first if tensor in second]
-    if both:
-        raise RuntimeError(f"{message} Conflict(s): {both}")
-
-
-def _merge_options(options: Any, more: Any) -> None:
-    """Adds the wishes of a hook: the higher trace level, the longer timeout, all watches."""
-    options.trace_level = max(options.trace_level, more.trace_level)
-    options.timeout_in_ms = max(options.timeout_in_ms, more.timeout_in_ms)
-    options.inter_op_thread_pool = max(options.inter_op_thread_pool, more.inter_op_thread_pool)
-    options.output_partition_graphs = options.output_partition_graphs or more.output_partition_graphs
-    options.report_tensor_allocations_upon_oom = options.report_tensor_allocations_upon_oom or more.report_tensor_allocations_upon_oom
-    options.debug_options.debug_tensor_watch_opts.extend(more.debug_options.debug_tensor_watch_opts)
 
 
 def _close_quietly(sess: Any) -> None:

@@ -173,3 +173,12 @@ def locked():
 example("MutexV2")
 example("MutexLock", fresh("MutexV2"), run=False)  # nobody would give the lock back
 example("ConsumeMutexLock", locked)
+
+
+def kept_handle():
+    return REGISTRY["GetSessionHandle"](constant(np.ones(3)))
+
+
+example("GetSessionHandle", normal(3), types=(), exact=False)
+example("GetSessionTensor", kept_handle, dtype=dt.float64, dynamic=True)
+example("DeleteSessionTensor", kept_handle)
