@@ -73,7 +73,7 @@ def test_devices(session):
         session.partial_run(handle, first, {x: 1.0})
 
 
-@pytest.mark.parametrize("fetch, feed, message", [("second", "y", "can't be computed from the feeds"), 
+@pytest.mark.parametrize("fetch, feed, message", [("second", "y", "can't be computed from the feeds"),
                                                   ("first", "w", r"The feed w:0 was not specified in partial_run_setup\.$"),
                                                   ("other", "x", r"The fetch other:0 was not specified in partial_run_setup\.$")])
 def test_mistakes(session, fetch, feed, message):
@@ -88,7 +88,7 @@ def test_mistakes(session, fetch, feed, message):
 
 def test_a_step_without_goals(session):
     x = tf.placeholder(tf.float32, [])
-    with pytest.raises(tf.errors.InvalidArgumentError, match="Must specify at least one target to fetch or execute."):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Must specify at least one target to fetch or execute"):
         session.partial_run_setup([], [x])
 
 

@@ -24,7 +24,8 @@ def _with_functions(exporter: Exporter, source: Graph, from_version: int | None 
     graph_def = GraphDef(versions=source.graph_def_versions)
     graph_def.node.extend(exporter.nodes)
     functions = called_functions(op for op in source._ops if from_version is None or op._id > from_version)
-    graph_def.library.function.extend(to_function_def(function) for function in functions)
+    if functions:
+        graph_def.library.function.extend(to_function_def(function) for function in functions)
     return graph_def
 
 

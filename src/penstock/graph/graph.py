@@ -66,6 +66,7 @@ class Graph:
         self._collections: dict[Any, list[Any]] = {}
         self._finalized = False
         self._mutations = 0
+        self._versions = VersionDef(producer=PRODUCER_VERSION)
         self._ids = 0  # of operations
         self._seed: int | None = None
         self._gradient_overrides: dict[str, str] = {}
@@ -421,7 +422,19 @@ class Graph:
     @property
     def graph_def_versions(self) -> VersionDef:
         """The versions of the GraphDef format."""
-        return VersionDef(producer=PRODUCER_VERSION)
+        return self._versions
+
+    def _take_versions(self, versions: VersionDef) -> None:
+        """Nodes of a GraphDef are about to be added: ValueError if it cannot be read; the graph is then as old as it."""
+        if versions.producer < 0:
+            raise ValueError(f"GraphDef producer version {versions.producer} below min producer 0 supported by Penstock.  "
+                             "Please regenerate your graph.")
+        if versions.min_consumer > PRODUCER_VERSION:
+            raise ValueError(f"GraphDef min consumer version {versions.min_consumer} above current version {PRODUCER_VERSION} for Penstock.  "
+                             "Please upgrade Penstock.")
+        known = self._versions
+        known.producer, known.min_consumer = min(known.producer, versions.producer), max(known.min_consumer, versions.min_consumer)
+        known.bad_consumers.extend(number for number in versions.bad_consumers if number not in known.bad_consumers)
 
     @property
     def finalized(self) -> bool:

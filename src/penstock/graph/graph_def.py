@@ -5,6 +5,7 @@ All of it is checked before anything is added: unknown op types are reported tog
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import nullcontext
 from typing import Any
 
 from tensorboard.compat.proto.graph_pb2 import GraphDef
@@ -32,7 +33,7 @@ def import_graph_def(graph_def: Any, input_map: dict[Any, Any] | None = None, re
     ('copy/y:0', np.float32(9.0))
     """
     if not isinstance(graph_def, GraphDef):
-        raise TypeError(f"graph_def must be a GraphDef proto, not {type(graph_def).__name__}.")
+        raise TypeError("graph_def must be a GraphDef proto.")
     if input_map is not None and not (isinstance(input_map, dict) and all(isinstance(key, (str, bytes)) for key in input_map)):
         raise TypeError("input_map must be a dictionary mapping strings to Tensor objects.")
     wanted = None if return_elements is None else [text.decode() if isinstance(text, bytes) else text for text in return_elements]
@@ -40,11 +41,21 @@ def import_graph_def(graph_def: Any, input_map: dict[Any, Any] | None = None, re
         raise TypeError("return_elements must be a list of strings.")
     check_types(graph_def)
     graph = default_graph()
+    graph._take_versions(graph_def.versions)
     with name_scope("import" if name is None else name) as scope:
-        mapped = {(key.decode() if isinstance(key, bytes) else key): to_tensor(value, name="input") for key, value in (input_map or {}).items()}
+        mapped = _mapped(input_map or {}, scope)
         importer = Importer(graph, graph_def, scope, mapped, library=Library(graph_def, graph))
         importer.run()
     return None if wanted is None else [importer.element(text) for text in wanted]
+
+
+def _mapped(input_map: dict[Any, Any], scope: str) -> dict[str, Tensor]:
+    """The tensors of ``input_map``; values that are none become constants in a scope of their own."""
+    if not scope and not all(isinstance(value, Tensor) for value in input_map.values()):
+        raise ValueError("tf.import_graph_def() requires a non-empty `name` if `input_map` contains non-Tensor values. Try calling "
+                         "tf.convert_to_tensor() on `input_map` values before calling tf.import_graph_def().")
+    with name_scope("_inputs") if not all(isinstance(value, Tensor) for value in input_map.values()) else nullcontext():
+        return {(key.decode() if isinstance(key, bytes) else key): to_tensor(value) for key, value in input_map.items()}
 
 
 def extend_graph(graph: Graph, graph_def: GraphDef, runtime_names: bool = False) -> list[Operation]:

@@ -32,9 +32,10 @@ def _by_name(graph_def: GraphDef) -> dict[str, NodeDef]:
 
 
 def _subset(graph_def: GraphDef, nodes: Iterable[NodeDef]) -> GraphDef:
-    result = GraphDef(versions=graph_def.versions)
-    result.node.extend(nodes)
-    result.library.CopyFrom(graph_def.library)
+    result = GraphDef(node=nodes)
+    for part in ("versions", "library"):
+        if graph_def.HasField(part):
+            getattr(result, part).CopyFrom(getattr(graph_def, part))
     return result
 
 
@@ -131,22 +132,28 @@ def _rewritten(node: NodeDef, op: str, inputs: list[str], **attrs: Any) -> NodeD
 def remove_training_nodes(input_graph: GraphDef, protected_nodes: Iterable[str] | None = None) -> GraphDef:
     """``tf.graph_util.remove_training_nodes``: the graph without Identity and CheckNumerics nodes, as far as nothing else needs them."""
     protected = set(protected_nodes or ())
-    controls = {node_name(name) for node in input_graph.node for name in node.input if name.startswith("^")}
-    nodes = _by_name(input_graph)
+    checks = {node.name for node in input_graph.node if node.op == "CheckNumerics" and node.name not in protected}
+    left = [_without_controls(node, checks) for node in input_graph.node]
+    controls = {node_name(name) for node in left for name in node.input if name.startswith("^")}
+    nodes = {node.name: node for node in left}
     spliced: dict[str, str] = {}
-    for node in input_graph.node:
+    for node in left:
         has_control_input = any(name.startswith("^") for name in node.input)
-        if node.op in ("Identity", "CheckNumerics") and node.name not in protected | controls and not has_control_input and \
-                nodes[node_name(node.input[0])].op not in ("Switch", "RefSwitch"):  # its other output would have no consumer
+        if node.name in checks or (node.op == "Identity" and node.name not in protected | controls and not has_control_input and \
+                nodes[node_name(node.input[0])].op not in ("Switch", "RefSwitch")):  # its other output would have no consumer
             spliced[node.name] = node.input[0]
-    result = []
-    for node in input_graph.node:
-        if node.name not in spliced:
-            copy = NodeDef()
-            copy.CopyFrom(node)
-            copy.input[:] = [_through(name, spliced) for name in node.input]
-            result.append(copy)
+    result = [node for node in left if node.name not in spliced]
+    for node in result:
+        node.input[:] = [_through(name, spliced) for name in node.input]
     return _subset(input_graph, result)
+
+
+def _without_controls(node: NodeDef, removed: set[str]) -> NodeDef:
+    """A copy of a node that does not wait for nodes that are removed."""
+    copy = NodeDef()
+    copy.CopyFrom(node)
+    copy.input[:] = [name for name in node.input if not (name.startswith("^") and name[1:] in removed)]
+    return copy
 
 
 def _through(name: str, spliced: dict[str, str]) -> str:

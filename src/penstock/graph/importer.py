@@ -1,6 +1,7 @@
 """NodeDefs as operations. What is wrong with a node is reported with its name; nothing in it is trusted."""
 from __future__ import annotations
 
+import re
 from collections import Counter
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from tensorboard.compat.proto.node_def_pb2 import NodeDef
 from penstock.errors import NotFoundError
 from penstock.graph import attrs as attr_module
 from penstock.graph.attrs import REQUIRED
+from penstock.graph.dtypes import DType
 from penstock.graph.graph import Graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import REGISTRY, OpDef
@@ -45,18 +47,35 @@ class Importer:
             if not VALID_OP_NAME.match(node.name.lstrip("_") if runtime_names else node.name):
                 raise ValueError(f"Node {node.name!r} has no valid name")
             if node.name in self._nodes:
-                raise ValueError(f"Node {node.name!r} is not unique in the graph_def")
+                raise ValueError(f"Duplicate name {node.name!r} in GraphDef.")
             self._nodes[node.name] = node
         self._ops: dict[str, Operation] = dict(known or {})
+        self._full_names: dict[str, str] = {}
 
     def run(self) -> None:
         """Adds all nodes."""
         for node in self._in_order():
             self._ops[node.name] = self._add(node)
         self._close_loops()
-        unused = [key for key in self._mapped if key not in self._used and key.partition(":")[0].lstrip("^") not in self._nodes]
+        if not self._exact:
+            self._take_devices_of_colocated()
+        unused = [key for key in self._mapped if key not in self._used and not self._has(key)]
         if unused:
             raise ValueError(f"Attempted to map inputs that were not found in graph_def: [{', '.join(unused)}]")
+
+    def _has(self, text: str) -> bool:
+        """Whether the GraphDef has the node, or the output of a node, that a name means."""
+        op_name, _, index = text.lstrip("^").partition(":")
+        return op_name in self._nodes and (not index or (index.isdigit() and int(index) < len(self._ops[op_name].outputs)))
+
+    def _take_devices_of_colocated(self) -> None:
+        """A node that shares the device of others has the name of that from the first that has one, whatever it says itself."""
+        for name in self._nodes:
+            op = self._ops[name]
+            others = [self._graph._by_name[text] for group in op._colocation
+                      if (text := group.decode().removeprefix("loc:@")) != op.name and text in self._graph._by_name]
+            if others:
+                op._device = next((other._device for other in others if other._device), "")
 
     def _close_loops(self) -> None:
         for name, node in self._nodes.items():
@@ -69,14 +88,15 @@ class Importer:
         op_name, colon, index = text.partition(":")
         if text in self._mapped:
             return self._mapped[text]
+        missing = f"Requested return_element {text!r} not found in graph_def."
+        if colon and not index.isdigit():
+            raise ValueError(f"Cannot convert {text!r} to a tensor name. {missing}")
         if op_name not in self._ops:
-            raise ValueError(f"Requested return_element {text!r} not found in graph_def.")
+            raise ValueError(missing)
         op = self._ops[op_name]
-        if not colon:
-            return op
-        if not index.isdigit() or int(index) >= len(op.outputs):
-            raise ValueError(f"Requested return_element {text!r}: the operation has {len(op.outputs)} outputs.")
-        return op.outputs[int(index)]
+        if colon and int(index) >= len(op.outputs):
+            raise ValueError(f"Invalid return output {index} of node '{op_name}', which has {len(op.outputs)} output(s). {missing}")
+        return op.outputs[int(index)] if colon else op
 
     def _source(self, text: str) -> str:
         return text.lstrip("^").partition(":")[0]
@@ -120,7 +140,10 @@ class Importer:
             if source not in self._nodes and source in self._ops:
                 continue
             if source not in self._nodes:
-                raise ValueError(f"Input {text!r} of node {node.name!r} ({node.op}) was not found in graph_def.")
+                if not re.fullmatch(r"\^?[^:]+(:\d+)?", text):
+                    raise ValueError(f"Cannot convert {text!r} to a tensor name.")
+                what = "Control input" if text.startswith("^") else "Input tensor"
+                raise ValueError(f"Node {node.name!r}: Unknown input node {text!r}. {what} {text!r} not found in graph_def.")
             sources.append(source)
         return sources
 
@@ -132,10 +155,11 @@ class Importer:
                 self._used.add(key)
                 return self._mapped[key]
         if not number.isdigit():
-            raise ValueError(f"Input {text!r} of node {node.name!r} is not a tensor name")
+            raise ValueError(f"Cannot convert {text!r} to a tensor name.")
         op = self._ops[name]
         if int(number) >= len(op.outputs):
-            raise ValueError(f"Input {text!r} of node {node.name!r}: {op.type} '{name}' has {len(op.outputs)} outputs.")
+            raise ValueError(f"Node {node.name!r}: Connecting to invalid output {number} of source node {name} which has {len(op.outputs)} outputs. "
+                             f"Input tensor {text!r} not found in graph_def.")
         return op.outputs[int(number)]
 
     def _add(self, node: NodeDef) -> Operation:
@@ -149,12 +173,8 @@ class Importer:
         attributes = _attributes(definition, node)
         attributes.update((name, self._library.get(value)) for name, value in attributes.items() if definition.attrs[name].kind == "func")
         self._library.count_outputs(node, sum(attributes[arg.number_attr] for arg in definition.outputs if arg.number_attr is not None))
-        _check_inputs(definition, node, inputs, attributes)
-        if self._scope or self._exact:
-            full_name = self._graph._name_for(self._scope + node.name + "/")
-            self._graph._names[full_name.lower()] = self._graph._names.get(full_name.lower(), 0) + 1
-        else:
-            full_name = self._graph.unique_name(node.name)
+        _check_inputs(definition, node, self._full_name(node.name), inputs, attributes)
+        full_name = self._full_name(node.name)
         with self._graph.device(node.device) if node.device else nullcontext():
             op = definition.add_node(self._graph, full_name, inputs, attributes)
         if len(forward) < len(texts):
@@ -163,6 +183,19 @@ class Importer:
         op._control_inputs.extend(self._waited_for(node, text) for text in node.input if text.startswith("^") and not self._is_mapped(text))
         self._set_extras(op, node)
         return op
+
+    def _full_name(self, name: str) -> str:
+        """What a node of the GraphDef is called here."""
+        if name not in self._full_names:
+            if name not in self._nodes:
+                return name
+            if self._scope or self._exact:
+                full_name = self._graph._name_for(self._scope + name + "/")
+                self._graph._names[full_name.lower()] = self._graph._names.get(full_name.lower(), 0) + 1
+            else:
+                full_name = self._graph.unique_name(name)
+            self._full_names[name] = full_name
+        return self._full_names[name]
 
     def _waited_for(self, node: NodeDef, text: str) -> Operation:
         op = self._ops.get(self._source(text))
@@ -173,8 +206,7 @@ class Importer:
     def _set_extras(self, op: Operation, node: NodeDef) -> None:
         for key, value in node.attr.items():
             if key == "_class":
-                prefix = self._scope.encode()
-                op._colocation = tuple(b"loc:@" + prefix + group.removeprefix(b"loc:@") for group in value.list.s)
+                op._colocation = tuple(self._group(node, group) for group in value.list.s)
             elif key == "_output_shapes":
                 for tensor, shape in zip(op.outputs, value.list.shape):
                     try:
@@ -183,6 +215,14 @@ class Importer:
                         raise ValueError(f"Attribute '_output_shapes' of node {node.name!r} ({node.op}): {error}") from None
             elif key not in op.definition.attrs:
                 op._extra[key] = value
+
+
+    def _group(self, node: NodeDef, group: bytes) -> bytes:
+        """The name of a colocation group here: its operation may be called otherwise than in the GraphDef, and may come later than the node."""
+        name = group.decode().removeprefix("loc:@")
+        if name not in self._nodes and not self._exact:
+            raise ValueError(f"Node {node.name!r} expects to be colocated with unknown node {name!r}: it does not exist during import")
+        return b"loc:@" + self._full_name(name).encode()
 
 
 def _attributes(definition: OpDef, node: NodeDef) -> dict[str, Any]:
@@ -200,25 +240,37 @@ def _attributes(definition: OpDef, node: NodeDef) -> dict[str, Any]:
     return attributes
 
 
-def _check_inputs(definition: OpDef, node: NodeDef, inputs: tuple[Tensor, ...], attributes: dict[str, Any]) -> None:
+def _check_inputs(definition: OpDef, node: NodeDef, name: str, inputs: tuple[Tensor, ...], attributes: dict[str, Any]) -> None:
     """Number and types of a node's inputs must be what its attributes say."""
-    start = 0
+    wanted: list[DType] = []
     for arg in definition.inputs:
         if arg.type_list_attr is not None:
-            wanted = list(attributes[arg.type_list_attr])
+            types = list(attributes[arg.type_list_attr])
         else:
-            wanted = [attributes[arg.type_attr] if arg.type_attr is not None else arg.dtype]
             number = 1 if arg.number_attr is None else attributes[arg.number_attr]
-            if number > len(inputs):  # before a list of that length is made
+            if arg.number_attr is not None and number > len(inputs):  # before a list of that length is made
                 raise ValueError(f"Node {node.name!r} ({node.op}) has {len(inputs)} inputs; '{arg.name}' needs {number}.")
-            wanted *= number
-        given = inputs[start:start + len(wanted)]
-        start += len(wanted)
-        if len(given) != len(wanted):
-            raise ValueError(f"Node {node.name!r} ({node.op}) has {len(inputs)} inputs; '{arg.name}' needs {len(wanted)}.")
-        for tensor, dtype in zip(given, wanted):
-            if tensor.dtype.base_dtype is not dtype or (arg.is_ref and not tensor.dtype.is_ref):
-                raise ValueError(f"Input '{arg.name}' of node {node.name!r} ({node.op}) is {tensor.name} of type {tensor.dtype.name}, "
-                                 f"expected {dtype.name if dtype else '?'}{'_ref' if arg.is_ref else ''}.")
-    if start != len(inputs):
-        raise ValueError(f"Node {node.name!r} ({node.op}) has {len(inputs)} inputs, expected {start}.")
+            types = [attributes[arg.type_attr] if arg.type_attr is not None else arg.dtype] * number
+        wanted += [dtype._as_ref for dtype in types] if arg.is_ref else types
+    if len(wanted) != len(inputs):
+        raise _wrong_number(node, name, inputs, wanted)
+    for index, (tensor, dtype) in enumerate(zip(inputs, wanted)):
+        if tensor.dtype.base_dtype is not dtype.base_dtype or (dtype.is_ref and not tensor.dtype.is_ref):
+            raise ValueError(f"Input {index} of node {name} was passed {_text(tensor.dtype)} from {tensor.name} incompatible with expected "
+                             f"{_text(dtype)}. Cannot convert a tensor of type {tensor.dtype.name} to an input of type {dtype.name}.")
+
+
+def _wrong_number(node: NodeDef, name: str, inputs: tuple[Tensor, ...], wanted: list[DType]) -> ValueError:
+    if len(inputs) > len(wanted):
+        extra = ", ".join(repr(text) for text in node.input[len(wanted):len(inputs)])
+        what = f"More inputs specified ({extra}) than the op expects"
+    else:
+        expected, given = (", ".join(dtype.name for dtype in types) for types in (wanted, [tensor.dtype.base_dtype for tensor in inputs]))
+        what = f"Input types mismatch (expected '{expected}' but got '{given}')"
+    return ValueError(f"NodeDef expected inputs '{', '.join(map(_text, wanted))}' do not match {len(inputs)} inputs specified; {what}; "
+                      f"NodeDef: {{{{node {name}}}}}")
+
+
+def _text(dtype: DType) -> str:
+    """A type as TensorFlow's runtime calls it."""
+    return dtype.name.replace("float32", "float").replace("float64", "double").replace("float16", "half")

@@ -275,8 +275,8 @@ class Tensor:
         self._shape = self._shape.merge_with(as_shape(shape))
 
     def consumers(self) -> list[Operation]:
-        """The operations that take this tensor as an input."""
-        return list(dict.fromkeys(self._consumers))
+        """The operations that take this tensor as an input; one that takes it twice comes twice."""
+        return list(self._consumers)
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
         """Runs what it takes to compute this tensor, in ``session`` or the default session."""

@@ -267,8 +267,8 @@ def _fill(array: np.ndarray, shape: TensorShape) -> np.ndarray:
     """``tf.constant(value, shape=...)``: too few values repeat the last one."""
     dims = shape.as_list()
     size = math.prod(dims)  # type: ignore[arg-type]
-    if size == array.size:
-        return array.reshape(dims)
+    if size in (0, array.size):  # of no elements, none are needed
+        return array.reshape(dims) if size else np.empty(dims, array.dtype)  # type: ignore[arg-type]
     if array.size > size or array.size == 0:
         raise ValueError(f"Too many elements provided. Needed at most {size}, but received {array.size}")
     result = np.full(size, array.reshape(-1)[-1], array.dtype)

@@ -194,24 +194,21 @@ def one_hot(indices: Any, depth: Any, on_value: Any = None, off_value: Any = Non
             name: str | None = None) -> Tensor:
     """``tf.one_hot``: a new axis of extent ``depth`` that is ``on_value`` at the index and ``off_value`` elsewhere."""
     with name_scope(name, "one_hot", [indices, depth, on_value, off_value, axis, dtype]) as scope:
-        wanted = _one_hot_dtype(on_value, off_value, dtype)
-        on = to_tensor(1 if on_value is None else on_value, wanted, "on_value")
-        off = to_tensor(0 if off_value is None else off_value, wanted, "off_value")
+        given = {name: None if value is None else _dtype_of(value) for name, value in (("on_value", on_value), ("off_value", off_value))}
+        wanted = None if dtype is None else dt.as_dtype(dtype).base_dtype
+        for argument, own in given.items():
+            if own is not None and wanted is not None and own is not wanted:
+                raise TypeError(f"dtype {own} of {argument} does not match dtype parameter {dtype}")
+        if wanted is None:
+            wanted = next((own for own in given.values() if own is not None), dt.float32)
+        on = to_tensor(1 if on_value is None else on_value, wanted if on_value is None else None, "on_value")
+        off = to_tensor(0 if off_value is None else off_value, wanted if off_value is None else None, "off_value")
         if on.dtype.base_dtype is not off.dtype.base_dtype:
             raise TypeError(f"dtype {on.dtype.base_dtype} of on_value does not match dtype {off.dtype.base_dtype} of off_value")
         return OneHot(indices, depth, on, off, axis=-1 if axis is None else axis, name=scope)
 
 
-def _one_hot_dtype(on_value: Any, off_value: Any, dtype: Any) -> DType:
-    """The type of a one_hot: the one asked for, else that of the values, else float32."""
-    wanted = None if dtype is None else dt.as_dtype(dtype).base_dtype
-    for name, value in (("on_value", on_value), ("off_value", off_value)):
-        if value is None:
-            continue
-        given = value.dtype.base_dtype if isinstance(getattr(value, "dtype", None), DType) else None
-        if given is None and dtype is None:
-            given = dt.as_dtype(to_array(value).dtype)
-        if given is not None and wanted is not None and given is not wanted:
-            raise TypeError(f"dtype {given.name} of {name} does not match dtype parameter {wanted.name}")
-        wanted = wanted or given
-    return wanted or dt.float32
+def _dtype_of(value: Any) -> DType:
+    """The type that a tensor has, or that a constant of another value would have."""
+    own = getattr(value, "dtype", None)
+    return own.base_dtype if isinstance(own, DType) else dt.as_dtype(to_array(value).dtype)

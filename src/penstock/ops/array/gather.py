@@ -23,7 +23,7 @@ from penstock.ops.array.scatter_nd import ScatterNd, checked_positions, nd_shape
 from penstock.ops.array.select import Where
 from penstock.ops.array.sequences import range as range_
 from penstock.ops.array.shape_ops import INDEX_32, as_array, expand_dims, known_elements, rank, reshape, shape, size, squeeze
-from penstock.ops.common import INDEX, canonical_axis
+from penstock.ops.common import INDEX, canonical_axis, shape_text
 
 
 def check_indices(indices: np.ndarray, limit: int) -> None:
@@ -205,7 +205,9 @@ class GatherNd:
         params, indices = as_array(params), as_array(indices)
         if not indices.shape[-1]:  # no coordinates: every position is the whole
             return np.broadcast_to(params, (*indices.shape[:-1], *params.shape)).copy()
-        return params[checked_positions(indices, params.shape)]
+        if not params.size and indices.size:
+            raise invalid_argument(f"Requested more than 0 entries, but params is empty.  Params shape: {shape_text(params)}")
+        return params[checked_positions(indices, params.shape, "param shape")]
 
     def native(emit, params, indices):
         return emit.index.gather_nd(params, indices)

@@ -447,13 +447,15 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = 
 
 # --- lists that hold tensors -----------------------------------------------------------------------------------------
 
-def _pack_nested(value: Any, dtype: DType, name: str | None) -> Any:
-    """A nested list with tensors in it as one Tensor; a list without is left as it is."""
+def _pack_nested(value: Any, dtype: DType, name: str | None, strict: bool = False) -> Any:
+    """A nested list with tensors in it as one Tensor; a list without is left as it is. ``strict``: tensors of other types are not cast."""
     items, holds_tensor = [], False
     for index, item in enumerate(value):
-        packed = _pack_nested(item, dtype, str(index)) if isinstance(item, (list, tuple)) else \
+        packed = _pack_nested(item, dtype, str(index), strict) if isinstance(item, (list, tuple)) else \
             to_tensor(item) if hasattr(item, "_as_graph_element") else item
         holds_tensor = holds_tensor or isinstance(packed, Tensor)
+        if strict and isinstance(packed, Tensor) and packed.dtype.base_dtype is not dtype:
+            raise TypeError(f"Cannot convert a list containing a tensor of dtype {packed.dtype.base_dtype} to {dtype} (Tensor is: {packed!r})")
         items.append(cast(packed, dtype) if isinstance(packed, Tensor) else packed)
     if not holds_tensor:
         return value
@@ -473,7 +475,7 @@ def _convert_list(value: Any, dtype: DType | None = None, name: str | None = Non
     first = None if as_ref else _first_dtype(value)
     if first is None:
         return NotImplemented
-    return _pack_nested(value, first if dtype is None else dtype.base_dtype, name or "packed")
+    return _pack_nested(value, first if dtype is None else dtype.base_dtype, name or "packed", strict=dtype is None)
 
 
 register_tensor_conversion_function((list, tuple), _convert_list, 99)

@@ -19,6 +19,39 @@ from penstock.ops.array.shape_ops import as_array, known_shape
 from penstock.ops.common import INDEX, NUMERIC, at_least, shape_text
 
 
+def merge(a: TensorShape, b: TensorShape) -> TensorShape:
+    """What is known of two shapes that must be the same one; ValueError in TensorFlow's words if they cannot be."""
+    x, y = a.extents, b.extents
+    if x is None or y is None:
+        return b if x is None else a
+    if len(x) != len(y):
+        raise ValueError(f"Shapes must be equal rank, but are {len(x)} and {len(y)}")
+    for axis, (p, q) in enumerate(zip(x, y)):
+        if p is not None and q is not None and p != q:
+            raise ValueError(f"Dimension {axis} in both shapes must be equal, but are {p} and {q}. Shapes are {brackets(x)} and {brackets(y)}.")
+    return a.merge_with(b)
+
+
+def check_scatter_nd(target: TensorShape, indices: TensorShape, updates: TensorShape, what: str = "input") -> TensorShape:
+    """The shape of the target of a ``ScatterNd*``; ValueError if the updates can never fit."""
+    if target.ndims is None or indices.ndims is None or updates.ndims is None or not indices.ndims:
+        return target
+    outer, depth = indices.ndims - 1, indices.extents[-1]  # type: ignore[index]
+    try:
+        merge(indices[:outer], updates[:outer])
+    except ValueError as error:
+        raise ValueError(f"The outer {outer} dimensions of indices.shape={brackets(indices.extents)} must match the outer "  # type: ignore[arg-type]
+                         f"{outer} dimensions of updates.shape={brackets(updates.extents)}: {error}") from None  # type: ignore[arg-type]
+    if depth is not None:
+        try:
+            merge(target[depth:], updates[outer:])
+        except ValueError as error:
+            inner = len(target[depth:].extents or ())
+            raise ValueError(f"The inner {inner} dimensions of {what}.shape={brackets(target.extents)} must match the inner "  # type: ignore[arg-type]
+                             f"{updates.ndims - outer} dimensions of updates.shape={brackets(updates.extents)}: {error}") from None  # type: ignore[arg-type]
+    return target
+
+
 def nd_shape(indices: TensorShape, target: TensorShape) -> TensorShape:
     """The shape of what ``indices`` pick of ``target``: the last axis of the indices names coordinates in the first axes."""
     indices.with_rank_at_least(1)
@@ -30,7 +63,7 @@ def nd_shape(indices: TensorShape, target: TensorShape) -> TensorShape:
     return indices[:-1].concatenate(target[depth:])
 
 
-def checked_positions(indices: np.ndarray, extents: Sequence[int]) -> tuple[np.ndarray, ...]:
+def checked_positions(indices: np.ndarray, extents: Sequence[int], what: str = "shape") -> tuple[np.ndarray, ...]:
     """The coordinates in ``indices`` as a NumPy index; raises for the first that is outside ``extents``."""
     depth = indices.shape[-1]
     if depth > len(extents):
@@ -39,8 +72,7 @@ def checked_positions(indices: np.ndarray, extents: Sequence[int]) -> tuple[np.n
     outside = ((indices < 0) | (indices >= limits)).any(-1)
     if outside.any():
         place = tuple(np.argwhere(outside)[0].tolist())
-        raise invalid_argument(f"indices{brackets(place)} = {indices[place].tolist()} does not index into param shape "
-                               f"{brackets(extents)}")
+        raise invalid_argument(f"indices{brackets(place)} = {indices[place].tolist()} does not index into {what} {brackets(extents)}")
     return (*(indices[..., axis] for axis in range(depth)), ...)
 
 
@@ -88,12 +120,17 @@ class ScatterNd:
 
     def shape(indices, updates, shape):
         result = known_shape(shape)
+        if 0 in (result.extents or ()) and all(tensor.shape.num_elements() for tensor in (indices, updates)):
+            raise ValueError("Indices and updates specified for empty output shape")
         if None not in (indices.shape.ndims, updates.shape.ndims, result.ndims) and indices.shape.extents[-1] is not None:
-            nd_shape(indices.shape, result).assert_is_compatible_with(updates.shape)
+            nd_shape(indices.shape, result)
+            check_scatter_nd(result, indices.shape, updates.shape, "output")
         return result
 
     def kernel(indices, updates, shape):
         updates, indices = as_array(updates), as_array(indices)
+        if 0 in shape.tolist() and indices.size and updates.size:
+            raise invalid_argument(f"Indices and updates specified for empty output.  indices shape: {shape_text(indices)}")
         return _add_at(np.zeros(tuple(shape.tolist()), updates.dtype), indices, updates)
 
     def native(emit, indices, updates, shape):

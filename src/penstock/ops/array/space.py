@@ -128,6 +128,8 @@ def _check_static_blocks(blocks: list[Extent] | None, margins: list[Extent] | No
         raise ValueError(f"block_shape must be positive, not {blocks}")
     if blocks is not None and margins is not None and len(margins) != 2 * len(blocks):
         raise ValueError(f"paddings or crops must have the shape [{len(blocks)}, 2]")
+    if margins is not None and any(margin is not None and margin < 0 for margin in margins):
+        raise ValueError("paddings cannot be negative")
 
 
 def _to_batch_shape(input: Tensor, blocks: list[Extent] | None, paddings: list[Extent] | None) -> Any:

@@ -151,7 +151,7 @@ def add_check_numerics_ops() -> Operation:
     for op in default_graph().get_operations():
         if op.definition.type in _CONTROL_FLOW:
             raise ValueError("`tf.add_check_numerics_ops() is not compatible with TensorFlow control flow operations such as "
-                             f"`tf.cond()` or `tf.while_loop()`: {op.name}")
+                             f"`tf.cond()` or `tf.while_loop()`. Found: {op.name}")
         for output in op.outputs:
             if output.dtype in (dt.float16, dt.float32, dt.float64):
                 with control_dependencies(checks):

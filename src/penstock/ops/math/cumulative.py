@@ -23,9 +23,8 @@ from penstock.ops.array.select import where
 from penstock.ops.array.sequences import range as range_
 from penstock.ops.array.shape_ops import Rank, Shape, reshape
 from penstock.ops.array.unique import setdiff1d
-from penstock.ops.common import NUMERIC
+from penstock.ops.common import NUMERIC, like, shape_text
 from penstock.ops.constant import constant
-from penstock.ops.demands import check_rank, want_rank
 from penstock.ops.math.compare import Greater, Less
 from penstock.ops.math.complex import conj
 from penstock.ops.math.division import FloorMod
@@ -36,14 +35,10 @@ from penstock.ops.precision import NARROW, widen
 _AXIS = types(int32, int64, default=int32)
 
 
-def _scan_shape(x, axis):
-    want_rank(0, axis=axis)
-    return x.shape
-
-
 def _scan(accumulate, x, axis, exclusive, reverse, neutral):
     """``accumulate(x, axis)`` from either end; with ``exclusive`` moved by one place, starting at ``neutral``."""
-    check_rank(0, axis=axis)
+    if np.ndim(axis):
+        raise invalid_argument(f"ScanOp: axis must be a scalar, not {shape_text(axis)}")
     x = np.asarray(x)
     if not -x.ndim <= axis < x.ndim:
         raise invalid_argument(f"ScanOp: Expected scan axis in the range [{-x.ndim}, {x.ndim}), but got {axis}")
@@ -65,7 +60,7 @@ def _again(definition, op, x):
 class Cumsum:
     """The sums of all elements up to each one."""
 
-    shape = _scan_shape
+    shape = like("x")
 
     def kernel(x, axis, exclusive, reverse):
         return _scan(lambda a: np.cumsum(a, 0, a.dtype), x, axis, exclusive, reverse, 0)
@@ -81,7 +76,7 @@ class Cumsum:
 class Cumprod:
     """The products of all elements up to each one."""
 
-    shape = _scan_shape
+    shape = like("x")
 
     def kernel(x, axis, exclusive, reverse):
         return _scan(lambda a: np.cumprod(a, 0, a.dtype), x, axis, exclusive, reverse, 1)
@@ -99,7 +94,7 @@ class Cumprod:
 class CumulativeLogsumexp:
     """log(sum(exp(...))) of all elements up to each one."""
 
-    shape = _scan_shape
+    shape = like("x")
 
     def kernel(x, axis, exclusive, reverse):
         lowest = -np.inf if np.asarray(x).dtype in NARROW else np.finfo(np.asarray(x).dtype).min

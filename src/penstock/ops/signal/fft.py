@@ -40,7 +40,7 @@ class _Transform:
     shape = like("input")
 
     def kernel(input, _rank):
-        return np.fft.fftn(input, axes=_axes(_rank)).astype(input.dtype, copy=False)
+        return np.fft.fftn(input, axes=_axes(_rank)).astype(input.dtype, copy=False) if input.size else input
 
 
 class _InverseTransform:
@@ -49,7 +49,7 @@ class _InverseTransform:
     shape = like("input")
 
     def kernel(input, _rank):
-        return np.fft.ifftn(input, axes=_axes(_rank)).astype(input.dtype, copy=False)
+        return np.fft.ifftn(input, axes=_axes(_rank)).astype(input.dtype, copy=False) if input.size else input
 
 
 def _back(inverse: str, count: int, grows: bool) -> Callable[..., Any]:

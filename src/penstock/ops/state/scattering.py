@@ -13,6 +13,7 @@ import numpy as np
 from penstock.errors import invalid_argument
 from penstock.graph.shape import TensorShape, brackets
 from penstock.ops.array.gather import check_indices
+from penstock.ops.array.scatter_nd import merge
 
 
 def _divide(a: Any, b: Any, out: np.ndarray) -> None:
@@ -119,37 +120,9 @@ def flat_rows(indices: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 # --- shape rules -----------------------------------------------------------------------------------------------------
 
-def merge(a: TensorShape, b: TensorShape) -> TensorShape:
-    """What is known of two shapes that must be the same one; ValueError in TensorFlow's words if they cannot be."""
-    x, y = a.extents, b.extents
-    if x is None or y is None:
-        return b if x is None else a
-    if len(x) != len(y):
-        raise ValueError(f"Shapes must be equal rank, but are {len(x)} and {len(y)}")
-    for axis, (p, q) in enumerate(zip(x, y)):
-        if p is not None and q is not None and p != q:
-            raise ValueError(f"Dimension {axis} in both shapes must be equal, but are {p} and {q}. Shapes are {brackets(x)} and {brackets(y)}.")
-    return a.merge_with(b)
-
-
 def check_scatter(target: TensorShape, indices: TensorShape, updates: TensorShape) -> TensorShape:
     """The shape of the target of a ``Scatter*``; ValueError if the updates can never fit."""
     if target.ndims is not None and indices.ndims is not None and updates.ndims not in (None, 0):
         target = target.with_rank_at_least(1)
         merge(updates, indices.concatenate(target[1:]))
-    return target
-
-
-def check_scatter_nd(target: TensorShape, indices: TensorShape, updates: TensorShape) -> TensorShape:
-    """The shape of the target of a ``ScatterNd*``; ValueError if the updates can never fit."""
-    if target.ndims is None or indices.ndims is None or updates.ndims is None or not indices.ndims:
-        return target
-    outer, depth = indices.ndims - 1, indices.extents[-1]  # type: ignore[index]
-    try:
-        merge(indices[:outer], updates[:outer])
-    except ValueError as error:
-        raise ValueError(f"The outer {outer} dimensions of indices.shape={brackets(indices.extents)} must match the outer "  # type: ignore[arg-type]
-                         f"{outer} dimensions of updates.shape={brackets(updates.extents)}: {error}") from None  # type: ignore[arg-type]
-    if depth is not None:
-        merge(target[depth:], updates[outer:])
     return target
