@@ -113,9 +113,9 @@ def test_stopping_with_threads(session):
     coord = tf.train.Coordinator()
     coordinated = CoordinatedSession(session, coord)
     ended = []
-    coord.register_thread(threading.Thread(target=lambda: (coord.wait_for_stop(), ended.append(True))))
-    for thread in coord._registered_threads:
-        thread.start()
+    thread = threading.Thread(target=lambda: (coord.wait_for_stop(), ended.append(True)))
+    coord.register_thread(thread)
+    thread.start()
     assert coordinated.run(tf.constant(4)) == 4 and not coordinated.should_stop()
     coordinated.close()
     assert ended == [True] and coordinated.should_stop()

@@ -164,8 +164,9 @@ def to_array(value: Any, dtype: DType | None = None, shape: Any = None) -> np.nd
     if dtype is not None:
         dtype = dtypes.as_dtype(dtype).base_dtype
     full_shape = None if shape is None else as_shape(shape)
-    if dtype is not None and full_shape is not None and full_shape.num_elements() == 0 and not isinstance(value, np.ndarray):
-        return np.empty(full_shape.as_list(), dtype.np)  # type: ignore[arg-type]  # whatever the value: there is no element to hold it
+    if full_shape is not None and full_shape.num_elements() == 0 and not isinstance(value, np.ndarray):
+        kind = dtype.np if dtype is not None else _from_python(value, None).dtype
+        return np.empty(full_shape.as_list(), kind)  # type: ignore[arg-type]  # whatever the value: there is no element to hold it
     array = value if isinstance(value, (np.ndarray, np.generic)) else None
     array = _from_python(value, dtype) if array is None else _from_numpy(np.asarray(array), dtype)
     return array if full_shape is None else _fill(array, full_shape)
@@ -267,9 +268,11 @@ def _fill(array: np.ndarray, shape: TensorShape) -> np.ndarray:
     """``tf.constant(value, shape=...)``: too few values repeat the last one."""
     dims = shape.as_list()
     size = math.prod(dims)  # type: ignore[arg-type]
-    if size in (0, array.size):  # of no elements, none are needed
-        return array.reshape(dims) if size else np.empty(dims, array.dtype)  # type: ignore[arg-type]
-    if array.size > size or array.size == 0:
+    if size == array.size:
+        return array.reshape(dims)
+    if array.size == 0:
+        return np.zeros(dims, array.dtype)  # type: ignore[arg-type]
+    if array.size > size:
         raise ValueError(f"Too many elements provided. Needed at most {size}, but received {array.size}")
     result = np.full(size, array.reshape(-1)[-1], array.dtype)
     result[:array.size] = array.reshape(-1)

@@ -74,11 +74,16 @@ def open_file(path: Any, mode: str) -> IO[bytes]:
 
 
 class GFile:
-    """A file. Modes are Python's, with ``b`` for bytes; it is opened when it is first used, as TensorFlow does, so a missing file shows then."""
+    """A file. Modes are Python's, with ``b`` for bytes; it is opened when it is first used, as TensorFlow does, so a missing file shows then.
+
+    One that is read and written has a place of its own for either, as TensorFlow's have: reading begins at the start, and shows what was written
+    when that has been flushed. The first write in the mode ``r+`` makes the file anew.
+    """
 
     def __init__(self, name: Any, mode: str = "r") -> None:
         self._name, self._mode, self._binary = path_to_str(name), mode.replace("b", ""), "b" in mode
-        self._file: IO[bytes] | None = None
+        self._reader: IO[bytes] | None = None
+        self._writer: IO[bytes] | None = None
         if self._mode not in _MODES:
             raise InvalidArgumentError(None, None, f"mode {mode!r} is not one of {', '.join(map(repr, _MODES))}, with or without 'b'")
 
@@ -92,25 +97,38 @@ class GFile:
         """The mode it was made with, without ``b``."""
         return self._mode
 
-    def _open(self, purpose: str = "") -> IO[bytes]:
-        allowed = {"reading": self._mode == "r" or "+" in self._mode, "writing": self._mode != "r"}
-        if not allowed.get(purpose, True):
-            raise PermissionDeniedError(None, None, f"File isn't open for {purpose}")
-        if self._file is None:
-            # Bytes underneath in every mode: TensorFlow neither translates line ends nor counts characters.
-            self._file = open_file(self._name, self._mode.replace("+", "b+") if "+" in self._mode else self._mode + "b")
-        return self._file
+    @property
+    def _readable(self) -> bool:
+        return self._mode == "r" or "+" in self._mode
+
+    def _for_reading(self) -> IO[bytes]:
+        if not self._readable:
+            raise PermissionDeniedError(None, None, "File isn't open for reading")
+        if self._reader is None:
+            self._reader = open_file(self._name, "rb")
+        return self._reader
+
+    def _for_writing(self) -> IO[bytes]:
+        if self._mode == "r":
+            raise PermissionDeniedError(None, None, "File isn't open for writing")
+        if self._writer is None:
+            self._writer = open_file(self._name, "ab" if "a" in self._mode else "wb")
+        return self._writer
+
+    def _placed(self) -> IO[bytes]:
+        """What ``seek`` and ``tell`` are about."""
+        return self._for_reading() if self._readable else self._for_writing()
 
     def _value(self, data: bytes) -> Any:
         return data if self._binary else data.decode("utf-8")
 
     def read(self, n: int = -1) -> Any:
         """The rest of the file, or at most ``n`` bytes of it."""
-        return self._value(self._open("reading").read(n))
+        return self._value(self._for_reading().read(n))
 
     def readline(self) -> Any:
         """The next line, with its line end; empty at the end of the file."""
-        return self._value(self._open("reading").readline())
+        return self._value(self._for_reading().readline())
 
     def readlines(self) -> list[Any]:
         """The lines that are left."""
@@ -118,7 +136,7 @@ class GFile:
 
     def write(self, file_content: Any) -> None:
         """Writes text (as UTF-8) or bytes."""
-        self._open("writing").write(as_bytes(file_content))
+        self._for_writing().write(as_bytes(file_content))
 
     def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> None:
         """Goes to a place in the file; ``position`` is the old name of ``offset``."""
@@ -127,13 +145,13 @@ class GFile:
             raise TypeError("seek(): offset argument required")
         if whence == 0 and target < 0:
             raise InvalidArgumentError(None, None, f"Seeking to a negative position: {target}")
-        file = self._open()
+        file = self._placed()
         with _translate_errors(as_str_any(self._name)):
             file.seek(target, whence)
 
     def tell(self) -> int:
         """The place in the file."""
-        return self._open().tell()
+        return self._placed().tell()
 
     def seekable(self) -> bool:
         """Always: files are local."""
@@ -146,14 +164,15 @@ class GFile:
 
     def flush(self) -> None:
         """Hands what was written to the operating system."""
-        if self._file is not None:
-            self._file.flush()
+        if self._writer is not None:
+            self._writer.flush()
 
     def close(self) -> None:
         """Closes the file; using it again opens it again."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        files, self._reader, self._writer = (self._reader, self._writer), None, None
+        for file in files:
+            if file is not None:
+                file.close()
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.readline, self._value(b""))
