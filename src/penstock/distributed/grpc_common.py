@@ -16,7 +16,9 @@ _UNLIMITED = -1
 _STREAMS = 100  # of one connection; tasks have one each
 _IDLE_MS = 10_000  # that a connection without a call is kept: those of tasks always have one
 _CONNECTIONS, _CONNECTIONS_PER_TASK = 256, 8  # to one server
+_WINDOW = 1 << 20  # bytes on their way that were not asked for: a ping waits behind them
 _SHARED_OPTIONS = [
+    ("grpc.http2.bdp_probe", 0), ("grpc.http2.lookahead_bytes", _WINDOW),
     ("grpc.keepalive_time_ms", 3000), ("grpc.keepalive_timeout_ms", 4000), ("grpc.http2.ping_timeout_ms", 4000),
     ("grpc.keepalive_permit_without_calls", 1), ("grpc.http2.max_pings_without_data", 0)]
 CLIENT_OPTIONS = [
@@ -28,8 +30,6 @@ _SERVER_OPTIONS = [
     *_SHARED_OPTIONS, ("grpc.http2.min_ping_interval_without_data_ms", 500), ("grpc.http2.max_ping_strikes", 0), ("grpc.so_reuseport", 0),
     ("grpc.max_send_message_length", _UNLIMITED), ("grpc.max_concurrent_streams", _STREAMS), ("grpc.max_connection_idle_ms", _IDLE_MS),
     ("grpc.compression_enabled_algorithms_bitset", 1)]  # none: a small piece must not become a large one
-
-_READ_WHEN_ASKED = [("grpc.http2.bdp_probe", 0), ("grpc.http2.lookahead_bytes", 1 << 16)]  # otherwise gRPC holds megabytes of requests that wait
 
 
 def server_options(tasks: int, open_files: int) -> list[tuple[str, int]]:
@@ -44,5 +44,5 @@ def server_options(tasks: int, open_files: int) -> list[tuple[str, int]]:
 
 def foreign_options(open_files: int) -> list[tuple[str, int]]:
     """For a port at which only TensorFlow's clients are served."""
-    return [*_SERVER_OPTIONS, *_READ_WHEN_ASKED, ("grpc.max_receive_message_length", _FOREIGN_LARGEST),
+    return [*_SERVER_OPTIONS, ("grpc.max_receive_message_length", _FOREIGN_LARGEST),
             ("grpc.max_allowed_incoming_connections", min(_CONNECTIONS, open_files // 4))]
