@@ -2,7 +2,8 @@
 
 The policy of the first run lives here, in ``PlannedStep``: many steps run once (initializers, a look at the loss) and need no compiler. So the first
 run of a step has a plan without regions, in which NumPy runs every node of the user's; when the step comes again, the final plan is made. A step
-that trains comes again: it has its final plan from the beginning. What NumPy still runs then is settled by ``native/table/patience.py``.
+that trains comes again, and one that draws a million random numbers takes longer than the compiler: these have their final plan from the beginning.
+What NumPy still runs then is settled by ``native/table/patience.py``.
 """
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ from penstock.execute.device_plan import RegionKernel
 from penstock.execute.environment import Environment
 from penstock.execute.frames import FramePlan
 from penstock.execute.plan import PackedPlan, Plan
+from penstock.execute.region import draws_many
 from penstock.execute.step import Step, count_kernels, kernels_in_functions, works_alone
 from penstock.execute.trace import Trace, fill_partition_graphs
 from penstock.graph.function import FuncGraph
@@ -131,7 +133,7 @@ class PlannedStep:
             self._upcoming()
 
     def _upcoming(self) -> Plan:
-        if config.mode == "background" and not self._begun and not _trains(self._program):
+        if config.mode == "background" and not self._begun and not (_trains(self._program) or draws_many(self._program.nodes)):
             return self._plain_plan()
         if self.final is None:
             self.final = self._pack(native=True)

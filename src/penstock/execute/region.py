@@ -12,7 +12,7 @@ import math
 import operator
 import threading
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -41,6 +41,7 @@ from penstock.program.ir import Node, RegionBody
 
 _log = logging.getLogger(__name__)
 _MOST = 32  # specialisations that a region keeps
+_MANY = 1 << 20  # random numbers: NumPy draws them in 0.1 to 0.2 s
 Made = TypeVar("Made")
 _RELIED_ON = operator.attrgetter("__class__", "dtype", "shape", "strides")  # of an array: what native code takes for granted
 
@@ -61,6 +62,12 @@ class Interpreted(Protocol):
 Interpret = Callable[[RegionBody, Environment, Collection[str]], Interpreted]
 
 
+def draws_many(nodes: Iterable[Node]) -> bool:
+    """Are so many random numbers drawn, as the graph tells, that even one run is worth native code? (Large tables of embeddings begin so.)"""
+    drawing = {node.origin for node in nodes if node.origin is not None and node.origin.definition.draws}
+    return sum(op.outputs[0].shape.num_elements() or 0 for op in drawing) >= _MANY
+
+
 class RegionRun:
     """A region of one plan."""
 
@@ -78,6 +85,7 @@ class RegionRun:
         self._looped: int | None = None  # how many kernels loops ran when NumPy last ran it; None: not yet
         self._longer = 1  # times the usual patience
         self._mismatch = ""  # what came in that native code cannot take
+        self._begins = False  # does it give variables their first values, which are many?
         self.fallbacks: dict[str, str] = {}  # names of nodes that NumPy runs, and why
 
     def run(self, *inputs: Any) -> list[Any]:
@@ -94,7 +102,7 @@ class RegionRun:
         if outputs is not None:
             return outputs
         start, before = time.perf_counter(), kernels_in_functions()
-        outputs = self._by_nodes(inputs)
+        outputs = self._beginning(inputs) if self._begins else self._by_nodes(inputs)
         self._looped = kernels_in_functions() - before
         if watch.on and not self.fallbacks:
             self._unready = self._unready[0] + 1, self._unready[1] + time.perf_counter() - start
@@ -118,7 +126,7 @@ class RegionRun:
                     borrowed.append(inputs[position])
                 signature = tuple(map(_RELIED_ON, values))
             except KernelError:  # the node that wants it says so
-                self._mismatch = "a variable had no value yet"
+                self._mismatch, self._begins = "a variable had no value yet", draws_many(self.body.nodes)
                 return None
             except AttributeError as error:
                 self._mismatch = f"one of its inputs is neither an array nor a variable ({error})"
@@ -226,6 +234,12 @@ class RegionRun:
         self._interpretation = None
 
     # --- NumPy ---------------------------------------------------------------------------------------------------------------------------
+
+    def _beginning(self, inputs: Sequence[Any]) -> list[Any]:
+        """A run in which only those nodes are NumPy's that give variables their first values."""
+        self._begins = False
+        names = {node.name for node in self.body.nodes if node.definition.updates and node.definition.allows_uninitialized}
+        return self._interpret(self.body, self._environment, names).run(inputs)
 
     def _by_nodes(self, inputs: Sequence[Any]) -> list[Any]:
         inside = self._interpretation
