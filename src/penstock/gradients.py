@@ -152,7 +152,8 @@ def _source(x: Any) -> Tensor:
 
 
 def _target(y: Any, name: str) -> Tensor:
-    return y.values if isinstance(y, IndexedSlices) else to_tensor(y, as_ref=True, name=name)
+    """The tensor of a y; a sequence of tensors, such as the output and the state of a cell, is packed into one."""
+    return y.values if isinstance(y, IndexedSlices) else to_tensor(y, as_ref=not isinstance(y, (list, tuple)), name=name)
 
 
 class _BackwardWalk:

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-from penstock.api import paths, root
+from penstock.api import library_modules, paths, root
 from penstock.api._table import resolve
 from penstock.api.generated import function_of
 from penstock.graph.opdef import REGISTRY
@@ -60,13 +60,17 @@ class _Finder:
 
 def _below(fullname: str) -> str:
     """``nn`` for ``tensorflow.nn`` and ``tensorflow.compat.v1.nn``."""
-    return fullname.removeprefix(NAME + ".").removeprefix("compat.v1.")
+    path = fullname.removeprefix(NAME + ".").removeprefix("compat.v1.")
+    return re.sub(r"^python\.keras\._impl(\.keras)?", "python.keras", path)  # where Keras was up to TensorFlow 1.8
 
 
 def _exists(path: str) -> bool:
     """Whether Penstock has the module. Raises ModuleNotFoundError with the reason if it belongs to a part that Penstock does not have."""
     if path == "compat.v1" or path in _PACKAGES or path in paths.FUNCTIONS:
         return True
+    libraries = library_modules.namespaces(path)
+    if libraries and library_modules.is_module(path):
+        return all(_namespace(space) is not None for space in libraries)
     package, _, rest = path.partition(".")
     if package == "python":
         _check_part(rest)
@@ -74,7 +78,7 @@ def _exists(path: str) -> bool:
     if package == "core":
         return _proto(path) is not None or not path.endswith("_pb2")
     missing = _missing(path)
-    if missing is not None:
+    if missing is not None and not libraries:
         raise _not_here(path, missing)
     return _namespace(path) is not None
 
@@ -130,15 +134,18 @@ def _namespace(path: str) -> ModuleType | None:
 def _module(path: str, fullname: str) -> ModuleType:
     if path == "compat.v1":
         return root
+    if path in paths.FUNCTIONS:
+        return _FunctionModule(fullname, paths.FUNCTIONS[path])
     if path == "python" or path.startswith("python."):
         return _Inside(fullname, path.removeprefix("python").removeprefix("."))
+    if library_modules.is_module(path):
+        return _Inside(fullname, path)
     if path == "core" or path.startswith("core."):
         proto = _proto(path)
         return _Inside(fullname, None) if proto is None else importlib.import_module(proto)
-    if path in paths.FUNCTIONS:
-        return _FunctionModule(fullname, paths.FUNCTIONS[path])
     namespace = _namespace(path)
     assert namespace is not None, f"{fullname} was found, but is not there"
+    namespace.__path__ = getattr(namespace, "__path__", [])  # a package: there may be modules inside it
     return namespace
 
 
@@ -157,7 +164,9 @@ class _FunctionModule(ModuleType):
 
 
 class _Inside(ModuleType):
-    """A module inside TensorFlow. ``path`` is its place below ``tensorflow.python``; None for a package that has nothing but modules."""
+    """A module inside TensorFlow. ``path`` is its place below ``tensorflow.python``, or that of a library below ``tensorflow`` (it begins with
+    ``contrib``); None for a package that has nothing but modules.
+    """
 
     def __init__(self, fullname: str, path: str | None) -> None:
         super().__init__(fullname, f"Penstock's stand-in for TensorFlow's private module {fullname}.")
@@ -165,6 +174,8 @@ class _Inside(ModuleType):
         self._inside = path
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__all__" and self._inside:
+            return _public_names(self._inside)
         if name.startswith("__"):
             raise AttributeError(name)
         try:
@@ -193,10 +204,50 @@ def _look_up(path: str, name: str) -> Any:
         module = importlib.import_module(source)
         if hasattr(module, name):
             return getattr(module, name)
-    operation = _generated(name) if path.endswith("_ops") else None
-    if operation is not None:
-        return operation
-    raise AttributeError(f"module '{NAME}.python.{path}' has no attribute '{name}' in Penstock")
+    full = path if path.startswith("contrib.") else f"python.{path}"
+    for candidate in (_library_value(full, name), _generated(name) if path.endswith("_ops") else None):
+        if candidate is not None:
+            return candidate
+    raise AttributeError(f"module '{NAME}.{full}' has no attribute '{name}' in Penstock")
+
+
+def _library_value(path: str, name: str) -> Any:
+    """What a module inside a library calls ``name``, by the rules of `library_modules`; None if there is nothing of that name."""
+    origin = library_modules.NAMES.get(path, {}).get(name)
+    if origin is not None:
+        return resolve(origin)
+    spaces = [space for public in library_modules.namespaces(path) for space in _with_namespaces_below(f"penstock.api.{public}")]
+    leaf = path.rpartition(".")[2]
+    modules = [space.ORIGINS[leaf][:-1] for space in spaces if space.ORIGINS.get(leaf, "").endswith(":")]
+    for source in [*library_modules.SOURCES.get(path, "").split(), *modules]:
+        for candidate in (name, name.removeprefix("_")):  # what is private in TensorFlow has a public name here
+            if hasattr(importlib.import_module(source), candidate):
+                return getattr(importlib.import_module(source), candidate)
+    public = next((space for space in spaces if name in space.ORIGINS), None)
+    if public is not None:
+        return getattr(public, name)
+    for source in dict.fromkeys(origin.partition(":")[0] for space in spaces for origin in space.ORIGINS.values()):
+        members = vars(importlib.import_module(source))
+        for candidate in dict.fromkeys([name, name.removeprefix("_")]):
+            value = members.get(candidate)
+            if candidate in members and getattr(value, "__module__", source) == source and not isinstance(value, ModuleType):
+                return value
+    return None
+
+
+def _public_names(path: str) -> list[str]:
+    """The public names that a module inside a library defines. AttributeError if that is not known."""
+    sources = library_modules.SOURCES.get(path, "").split()
+    if not sources:
+        raise AttributeError("__all__")
+    spaces = [space for public in library_modules.namespaces(path) for space in _with_namespaces_below(f"penstock.api.{public}")]
+    return sorted({name for space in spaces for name, origin in space.ORIGINS.items() if origin.partition(":")[0] in sources and origin[-1] != ":"})
+
+
+def _with_namespaces_below(space: str) -> list[Any]:
+    module = importlib.import_module(space)
+    below = [origin[:-1] for origin in module.ORIGINS.values() if origin.endswith(":") and origin.startswith(space + ".")]
+    return [module, *(namespace for child in dict.fromkeys(below) for namespace in _with_namespaces_below(child))]
 
 
 def _generated(name: str) -> Any:

@@ -250,6 +250,13 @@ NAMES = {
     "ops.variable_scope": {"_get_default_variable_store": "penstock.variables.store:variable_store"},
     "training.monitored_session": {f"_{name}": f"penstock.train.wrapped_sessions:{name}"
                                    for name in ("WrappedSession", "RecoverableSession", "CoordinatedSession", "HookedSession")},
+    "ops.gen_dataset_ops": {"save_iterator": "penstock.data.iterator_saveable:save_iterator",
+                            "restore_iterator": "penstock.data.iterator_saveable:restore_iterator"},
+    "keras.backend": {"variables_module": "penstock.variables.variable:", "array_ops": "penstock.api.root:", "math_ops": "penstock.api.root:"},
+    "keras.utils.generic_utils": {"has_arg": "penstock.platform.inspection:has_arg", "slice_arrays": "penstock.keras.utils.arrays:slice_arrays"},
+    "keras.engine.training": {"_check_array_lengths": "penstock.keras.engine.standardize:check_lengths",
+                              "_slice_arrays": "penstock.keras.utils.arrays:slice_arrays"},
+    "keras.models": {"_clone_functional_model": "penstock.keras.models:clone_model", "_clone_sequential_model": "penstock.keras.models:clone_model"},
     "layers.utils": {"constant_value": "penstock.layers.branching:static_truth"},
     "layers.core": {"fully_connected": "penstock.layers.scoped_layers:dense", "FullyConnected": "penstock.layers.scoped_layers:Dense"},
     "layers.normalization": {"batch_norm": "penstock.layers.scoped_layers:batch_normalization",

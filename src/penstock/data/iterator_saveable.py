@@ -4,8 +4,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from penstock.graph.dtypes import int64
 from penstock.graph.node import Tensor
 from penstock.ops.data.iterator import IteratorPlace, MoveIterator
+from penstock.ops.state.save_restore import RestoreV2, SaveV2
 from penstock.train.saveable import SaveableObject, SaveSpec
 
 
@@ -25,3 +27,14 @@ class IteratorSaveable(SaveableObject):
     def restore(self, restored_tensors: list[Tensor], restored_shapes: Sequence[Any] | None) -> Any:
         """Moves the iterator to its place."""
         return MoveIterator(self.op, restored_tensors[0], name="MoveIterator")
+
+
+def save_iterator(iterator: Tensor, path: Any, name: str | None = None) -> Any:
+    """The operation SaveIterator of TensorFlow before 1.5: writes the place of the iterator, a resource, to the files ``path``."""
+    return SaveV2(path, ["iterator"], [""], [IteratorPlace(iterator, name="IteratorPlace")], name=name)
+
+
+def restore_iterator(iterator: Tensor, path: Any, name: str | None = None) -> Any:
+    """The operation RestoreIterator: moves the iterator to the place in the files ``path``."""
+    place, = RestoreV2(path, ["iterator"], [""], dtypes=[int64])
+    return MoveIterator(iterator, place, name=name or "RestoreIterator")

@@ -4,7 +4,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.data import element_nest
 from penstock.data.dataset import Dataset
 from penstock.data.interleave import Transformation
 from penstock.data.transformations import scan
@@ -30,24 +29,22 @@ def rejection_resample(class_func: Callable[..., Any], target_dist: Any, initial
 
 
 def _resample(dataset: Dataset, class_func: Callable[..., Any], target_dist: Any, initial_dist: Any, seed: int | None) -> Dataset:
-    target = to_tensor(target_dist, name="target_dist")
-    target = cast(target, dt.float32)
-    classes = dataset.map(class_func)
+    target = cast(to_tensor(target_dist, name="target_dist"), dt.float32)
     if initial_dist is not None:
         initial = cast(to_tensor(initial_dist, name="initial_dist"), dt.float32)
         distributions = Dataset.from_tensors(initial).repeat()
     else:
-        distributions = classes.apply(scan(ones_like(target) * _PRIOR, lambda seen, label: _count(seen, label, target)))
+        distributions = dataset.map(class_func).apply(scan(ones_like(target) * _PRIOR, lambda seen, label: _count(seen, label, target)))
 
-    def keep(label: Tensor, distribution: Tensor, element: Any) -> Tensor:
+    def with_class(distribution: Tensor, element: Any) -> tuple[Any, ...]:
+        """The class is that of the element itself: another pass over the data may see it in another order."""
+        return class_func(*(element if type(dataset._structure) is tuple else (element,))), distribution, element
+
+    def keep(label: Tensor, distribution: Tensor, *_: Any) -> Tensor:
         return random_uniform([], seed=seed) < gather(_acceptance(distribution, target), label)
 
-    joined = Dataset.zip((classes, distributions, dataset.map(lambda *parts: _whole_element(dataset, parts))))
-    return joined.filter(lambda label, distribution, *rest: keep(label, distribution, rest)).map(lambda label, _, *rest: (label, *rest))
-
-
-def _whole_element(dataset: Dataset, parts: tuple[Any, ...]) -> Any:
-    return parts if type(dataset._structure) is tuple else element_nest.flatten(parts)[0] if not element_nest.is_sequence(parts[0]) else parts[0]
+    joined = Dataset.zip((distributions, dataset)).map(with_class)
+    return joined.filter(keep).map(lambda label, _, element: (label, element))
 
 
 def _count(seen: Tensor, label: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:

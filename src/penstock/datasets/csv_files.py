@@ -7,6 +7,7 @@ import random
 import time
 import urllib.request
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,23 +56,13 @@ def shrink_csv(filename: str, ratio: int) -> None:
 
 
 def load_iris(data_path: str | None = None) -> Dataset:
-    """Fisher's irises: from a CSV file with a header, or from scikit-learn, if it is installed."""
-    if data_path is not None:
-        return load_csv_with_header(data_path, target_dtype=int, features_dtype=float)
-    try:
-        from sklearn.datasets import load_iris as load  # an optional library, which ships them
-    except ImportError as error:
-        raise FileNotFoundError("Penstock does not ship the irises. Install scikit-learn, which does, or give load_iris the data_path of a CSV file: "
-                                "a first line `150,4,...`, then four numbers and a class per line.") from error
-    return Dataset(*load(return_X_y=True))
+    """Fisher's irises, or another table with numbers as features and a class in the last column, from a CSV file with a header."""
+    return load_csv_with_header(data_path or str(Path(__file__).with_name("iris.csv")), target_dtype=int, features_dtype=float)
 
 
 def load_boston(data_path: str | None = None) -> Dataset:
-    """Prices of houses in Boston: from a CSV file with a header."""
-    if data_path is None:
-        raise FileNotFoundError("Penstock does not ship the prices of houses in Boston. Give load_boston the data_path of a CSV file: a first line "
-                                "`506,13,...`, then 13 numbers and a price per line.")
-    return load_csv_with_header(data_path, target_dtype=float, features_dtype=float)
+    """Prices of houses in Boston, or another table of numbers from a CSV file with a header."""
+    return load_csv_with_header(data_path or str(Path(__file__).with_name("boston.csv")), target_dtype=float, features_dtype=float)
 
 
 def retry(initial_delay: float, max_delay: float, factor: float = 2.0, jitter: float = 0.25,

@@ -38,8 +38,11 @@ def add_metrics(estimator: Estimator, metric_fn: Callable[..., dict[str, Any]]) 
 def forward_features(estimator: Estimator, keys: Any = None, sparse_default_values: dict[str, Any] | None = None) -> Estimator:
     """``tf.contrib.estimator.forward_features``: an estimator whose predictions also have some features, or all."""
     keys = [keys] if isinstance(keys, str) else keys
-    if keys is not None and (not isinstance(keys, (list, tuple)) or not all(isinstance(key, str) for key in keys)):
-        raise TypeError(f"keys should be either a string or a list of strings. Given: {keys}")
+    if keys is not None and not isinstance(keys, (list, tuple)):
+        raise TypeError(f"keys should be either a string or a list of strings. Given: {type(keys)}")
+    for key in keys or ():
+        if not isinstance(key, str):
+            raise TypeError(f"All items in the given keys list should be a string. There exist an item with type: {type(key)}")
 
     def model_fn(features: Any, labels: Any, mode: str, config: Any) -> EstimatorSpec:
         spec = estimator.model_fn(features, labels, mode, config)

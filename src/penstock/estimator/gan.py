@@ -35,6 +35,49 @@ _SUMMARIES: dict[int, Callable[[Any], None]] = {
 }
 
 
+class GANHead:
+    """``tf.contrib.gan.estimator.GANHead``: the losses of a GANModel, its metrics, and how it is trained. The model stands for the logits."""
+
+    def __init__(self, generator_loss_fn: Callable[..., Any] | None, discriminator_loss_fn: Callable[..., Any] | None, generator_optimizer: Any,
+                 discriminator_optimizer: Any, use_loss_summaries: bool | None = True, get_hooks_fn: Callable[..., Any] | None = None,
+                 get_eval_metric_ops_fn: Callable[..., Any] | None = None, name: str | None = None) -> None:
+        for what, function in (("generator_loss_fn", generator_loss_fn), ("discriminator_loss_fn", discriminator_loss_fn)):
+            if not callable(function):
+                raise ValueError(f"{what} must be callable.")
+        if use_loss_summaries not in (True, False, None):
+            raise ValueError("use_loss_summaries must be True, False or None.")
+        if get_hooks_fn is not None and not callable(get_hooks_fn):
+            raise TypeError("get_hooks_fn must be callable.")
+        self._loss_fns: tuple[Any, Any] = (generator_loss_fn, discriminator_loss_fn)
+        self._optimizers, self._use_loss_summaries = (generator_optimizer, discriminator_optimizer), use_loss_summaries
+        self._get_hooks, self._get_metrics, self.name = get_hooks_fn or get_sequential_train_hooks(), get_eval_metric_ops_fn, name
+
+    def create_loss(self, features: Any, mode: str, logits: GANModel, labels: Any = None) -> GANLoss:
+        """The losses of generator and discriminator."""
+        return GANLoss(*(loss_fn(logits, add_summaries=self._use_loss_summaries) for loss_fn in self._loss_fns))
+
+    def create_estimator_spec(self, features: Any, mode: str, logits: GANModel, labels: Any = None,
+                              train_op_fn: Callable[..., Any] = gan_train_ops) -> EstimatorSpec:
+        """What an estimator does in a mode with the model."""
+        if mode == ModeKeys.PREDICT:
+            return EstimatorSpec(mode=mode, predictions=logits.generated_data)
+        loss = self.create_loss(features, mode, logits, labels)
+        if mode == ModeKeys.EVAL:
+            return _evaluation(logits, loss, self._get_metrics)
+        if mode != ModeKeys.TRAIN:
+            raise ValueError(f"Mode not recognized: {mode}")
+        train_ops = train_op_fn(logits, loss, *(made() if callable(made) else made for made in self._optimizers))
+        return EstimatorSpec(mode=mode, loss=sum(loss), train_op=train_ops.global_step_inc_op, training_hooks=self._get_hooks(train_ops))
+
+
+def gan_head(generator_loss_fn: Callable[..., Any], discriminator_loss_fn: Callable[..., Any], generator_optimizer: Any, discriminator_optimizer: Any,
+             use_loss_summaries: bool = True, get_hooks_fn: Callable[..., Any] | None = None,
+             get_eval_metric_ops_fn: Callable[..., Any] | None = None, name: str | None = None) -> GANHead:
+    """``tf.contrib.gan.estimator.gan_head``."""
+    return GANHead(generator_loss_fn, discriminator_loss_fn, generator_optimizer, discriminator_optimizer, use_loss_summaries, get_hooks_fn,
+                   get_eval_metric_ops_fn, name)
+
+
 class GANEstimator(Estimator):
     """``tf.contrib.gan.estimator.GANEstimator``: features are the generator's inputs, labels the real data."""
 
@@ -43,31 +86,19 @@ class GANEstimator(Estimator):
                  generator_optimizer: Any = None, discriminator_optimizer: Any = None, get_hooks_fn: Callable[..., Any] | None = None,
                  get_eval_metric_ops_fn: Callable[..., Any] | None = None, add_summaries: Any = None, use_loss_summaries: bool | None = True,
                  config: Any = None, warm_start_from: Any = None) -> None:
-        for name, function in (("generator_loss_fn", generator_loss_fn), ("discriminator_loss_fn", discriminator_loss_fn)):
-            if not callable(function):
-                raise ValueError(f"{name} must be callable.")
-        if use_loss_summaries not in (True, False, None):
-            raise ValueError("use_loss_summaries must be True, False or None.")
-        if get_hooks_fn is not None and not callable(get_hooks_fn):
-            raise TypeError("get_hooks_fn must be callable.")
-        get_hooks = get_hooks_fn or get_sequential_train_hooks()
+        head = GANHead(generator_loss_fn, discriminator_loss_fn, generator_optimizer, discriminator_optimizer, use_loss_summaries, get_hooks_fn,
+                       get_eval_metric_ops_fn)
 
         def model_fn(features: Any, labels: Any, mode: str) -> EstimatorSpec:
             if mode == ModeKeys.PREDICT:
                 if labels is not None:
                     raise ValueError(f"`labels` must be `None` when mode is `predict`. Instead, found {labels}")
-                return EstimatorSpec(mode=mode, predictions=_generator(_with_mode(generator_fn, mode), features).generated_data)
+                return head.create_estimator_spec(features, mode, _generator(_with_mode(generator_fn, mode), features))
             model = gan_model(_with_mode(generator_fn, mode), _with_mode(discriminator_fn, mode), labels, features, check_shapes=False)
             with name_scope(None):
                 for kind in add_summaries if isinstance(add_summaries, (tuple, list)) else filter(None, [add_summaries]):
                     _SUMMARIES[kind](model)
-            loss_fns: tuple[Any, Any] = (generator_loss_fn, discriminator_loss_fn)
-            loss = GANLoss(*(loss_fn(model, add_summaries=use_loss_summaries) for loss_fn in loss_fns))
-            if mode == ModeKeys.EVAL:
-                return _evaluation(model, loss, get_eval_metric_ops_fn)
-            optimizers = [made() if callable(made) else made for made in (generator_optimizer, discriminator_optimizer)]
-            train_ops = gan_train_ops(model, loss, *optimizers)
-            return EstimatorSpec(mode=mode, loss=sum(loss), train_op=train_ops.global_step_inc_op, training_hooks=get_hooks(train_ops))
+            return head.create_estimator_spec(features, mode, model)
 
         super().__init__(model_fn, model_dir, config, warm_start_from=warm_start_from)
 

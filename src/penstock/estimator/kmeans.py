@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from penstock.contrib.factorization import clustering
 from penstock.estimator.columns.building import input_layer
@@ -54,6 +54,27 @@ class _ToleranceHook(SessionRunHook):
         self._before = loss
 
 
+class KMeansModel(NamedTuple):
+    """What an estimator needs of k-means."""
+
+    distances: Any
+    indices: Any
+    loss: Any
+    train_op: Any
+    hooks: list[SessionRunHook]
+
+
+def kmeans_model(points: Any, is_chief: bool, relative_tolerance: float | None, *arguments: Any, loss_name: str | None = None) -> KMeansModel:
+    """The graph of k-means with these ``arguments`` of `clustering.KMeans`, and the hooks that it is trained with."""
+    distances, indices, losses, initialized, init_op, train = clustering.KMeans(points, *arguments).training_graph()
+    loss = reduce_sum(losses, name=loss_name)
+    summary.scalar("loss/raw", loss)
+    hooks: list[SessionRunHook] = [_BeginningHook(init_op, initialized, is_chief)]
+    if relative_tolerance is not None:
+        hooks.append(_ToleranceHook(loss, relative_tolerance))
+    return KMeansModel(distances[0], indices[0], loss, with_dependencies([train, assign_add(get_global_step(), 1)], loss), hooks)
+
+
 class KMeansClustering(Estimator):
     """``tf.contrib.factorization.KMeansClustering``: features are points, or columns of them."""
 
@@ -72,20 +93,13 @@ class KMeansClustering(Estimator):
             raise ValueError(f"Unsupported distance metric '{distance_metric}'")
 
         def model_fn(features: Any, mode: str, config: Any) -> EstimatorSpec:
-            distances, indices, losses, initialized, init_op, train = clustering.KMeans(
-                _points(features, feature_columns), num_clusters, initial_clusters, distance_metric, use_mini_batch, mini_batch_steps_per_iteration,
-                random_seed, kmeans_plus_plus_num_retries).training_graph()
-            loss = reduce_sum(losses)
-            summary.scalar("loss/raw", loss)
-            train_op = with_dependencies([train, assign_add(get_global_step(), 1)], loss)
-            hooks: list[SessionRunHook] = [_BeginningHook(init_op, initialized, config.is_chief)]
-            if relative_tolerance is not None:
-                hooks.append(_ToleranceHook(loss, relative_tolerance))
-            predictions = {self.ALL_DISTANCES: distances[0], self.CLUSTER_INDEX: indices[0]}
+            model = kmeans_model(points_of(features, feature_columns), config.is_chief, relative_tolerance, num_clusters, initial_clusters,
+                                 distance_metric, use_mini_batch, mini_batch_steps_per_iteration, random_seed, kmeans_plus_plus_num_retries)
+            predictions = {self.ALL_DISTANCES: model.distances, self.CLUSTER_INDEX: model.indices}
             outputs = {key: PredictOutput(value) for key, value in predictions.items()}
-            outputs[DEFAULT_SERVING_SIGNATURE_DEF_KEY] = PredictOutput(indices[0])
-            return EstimatorSpec(mode=mode, predictions=predictions, loss=loss, train_op=train_op, eval_metric_ops={self.SCORE: mean(loss)},
-                                 training_hooks=hooks, export_outputs=outputs)
+            outputs[DEFAULT_SERVING_SIGNATURE_DEF_KEY] = PredictOutput(model.indices)
+            return EstimatorSpec(mode=mode, predictions=predictions, loss=model.loss, train_op=model.train_op, training_hooks=model.hooks,
+                                 eval_metric_ops={self.SCORE: mean(model.loss)}, export_outputs=outputs)
 
         super().__init__(model_fn, model_dir, config)
 
@@ -110,7 +124,8 @@ class KMeansClustering(Estimator):
         return self.get_variable_value(self.CLUSTER_CENTERS_VAR_NAME)
 
 
-def _points(features: Any, feature_columns: Any) -> Any:
+def points_of(features: Any, feature_columns: Any = None) -> Any:
+    """Points: features themselves, or side by side, or what columns make of them."""
     if not isinstance(features, dict):
         return features
     if feature_columns:

@@ -76,6 +76,10 @@ class Layer(Tracking, Weights, Effects, Connected, Masking):
         """The shapes of the outputs, from those of the inputs."""
         raise NotImplementedError(f"{type(self).__name__} does not define `compute_output_shape`.")
 
+    def _compute_output_shape(self, input_shape: Any) -> Any:
+        """The name of ``compute_output_shape`` in TensorFlow 1.4."""
+        return self.compute_output_shape(input_shape)
+
     def get_config(self) -> dict[str, Any]:
         """What it takes to make the layer again."""
         config: dict[str, Any] = {"name": self.name, "trainable": self.trainable}

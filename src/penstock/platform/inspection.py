@@ -33,3 +33,9 @@ def has_kwargs(fn: Callable[..., Any]) -> bool:
     """Whether ``fn`` takes any keyword."""
     inner = fn.func if isinstance(fn, functools.partial) else fn
     return inspect.getfullargspec(inner).varkw is not None
+
+
+def has_arg(fn: Callable[..., Any], name: str, accept_all: bool = False) -> bool:
+    """Whether a call of ``fn`` can give the argument ``name``; ``accept_all``: also as one of ``**kwargs``."""
+    spec = inspect.getfullargspec(fn)
+    return name in spec.args or name in spec.kwonlyargs or (accept_all and spec.varkw is not None)

@@ -32,7 +32,7 @@ from penstock.ops.nn.softmax import log_softmax
 from penstock.rnn.attention_wrapper import AttentionWrapperState
 
 BeamSearchDecoderState = namedtuple(
-    "BeamSearchDecoderState", ("cell_state", "log_probs", "finished", "lengths", "accumulated_attention_probs"))
+    "BeamSearchDecoderState", ("cell_state", "log_probs", "finished", "lengths", "accumulated_attention_probs"), defaults=((),))
 BeamSearchDecoderOutput = namedtuple("BeamSearchDecoderOutput", ("scores", "predicted_ids", "parent_ids"))
 
 
@@ -50,7 +50,7 @@ class BeamStep:
         known_words = logits.shape.as_list()[-1]
         words = shape(logits)[-1] if known_words is None else known_words
         running = logical_not(before.finished)
-        total = expand_dims(before.log_probs, 2) + _finished_say_end(log_softmax(logits), self._end, before.finished)
+        total = expand_dims(before.log_probs, 2) + mask_probs(log_softmax(logits), self._end, before.finished)
         attention = self._accumulated_attention(next_cell_state, before, running)
         scores = self._scores(total, self._candidate_lengths(words, running, before.lengths), before.finished, attention)
         best, chosen = top_k(reshape(scores, [self._batch, -1]), k=to_tensor(self._width, dtype=dt.int32))
@@ -117,6 +117,13 @@ class BeamStep:
             return result
 
 
+def beam_search_step(time: Any, logits: Any, next_cell_state: Any, beam_state: BeamSearchDecoderState, batch_size: Any, beam_width: int,
+                     end_token: Any, length_penalty_weight: Any, coverage_penalty_weight: Any = 0.0) -> tuple[Any, Any]:
+    """TensorFlow's private function for a step: (what it gives, the state after it)."""
+    step = BeamStep(to_tensor(batch_size), beam_width, to_tensor(end_token, dtype=dt.int32), length_penalty_weight, coverage_penalty_weight)
+    return step(to_tensor(logits), next_cell_state, beam_state)
+
+
 def attention_probs(cell_state: Any, coverage_penalty_weight: Any) -> Any:
     """The mean of the alignments in a cell's state; None if they are not asked for."""
     if isinstance(coverage_penalty_weight, (int, float)) and coverage_penalty_weight == 0.0:
@@ -135,12 +142,12 @@ def _mean_alignments(state: AttentionWrapperState) -> Any:
     return reduce_mean(concat([expand_dims(part, -1) for part in state.alignments], -1), -1)
 
 
-def _finished_say_end(log_probs: Tensor, end_token: Tensor, finished: Tensor) -> Tensor:
-    """A finished beam continues with the end token, for certain."""
-    words = shape(log_probs)[2]
-    row = one_hot(end_token, words, dtype=log_probs.dtype, on_value=to_tensor(0.0, dtype=log_probs.dtype), off_value=log_probs.dtype.min)
+def mask_probs(probs: Tensor, eos_token: Tensor, finished: Tensor) -> Tensor:
+    """Log probabilities after which a finished beam continues with the end token, for certain."""
+    words = shape(probs)[2]
+    row = one_hot(eos_token, words, dtype=probs.dtype, on_value=to_tensor(0.0, dtype=probs.dtype), off_value=probs.dtype.min)
     rows = tile(reshape(row, [1, 1, -1]), concat([shape(finished), [1]], 0))
-    return where(tile(expand_dims(finished, 2), [1, 1, words]), rows, log_probs)
+    return where(tile(expand_dims(cast(finished, dt.bool_), 2), [1, 1, words]), rows, probs)
 
 
 def length_penalty(lengths: Tensor, weight: Any) -> Any:

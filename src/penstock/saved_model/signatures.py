@@ -9,6 +9,7 @@ from penstock.graph import dtypes
 from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import to_tensor
 from penstock.graph.graph import Graph, default_graph
+from penstock.graph.shape import TensorShape
 from penstock.saved_model import signature_constants as names
 from penstock.variables.naming import prepend_name_scope
 
@@ -122,3 +123,38 @@ def is_valid_signature(signature_def: SignatureDef | None) -> bool:
 
 def _match(infos: Any, wanted: dict[str, dtypes.DType]) -> bool:
     return set(infos) == set(wanted) and all(infos[name].dtype == dtype.as_datatype_enum for name, dtype in wanted.items())
+
+
+def _shapes(infos: Any) -> dict[str, TensorShape]:
+    return {name: TensorShape(info.tensor_shape) for name, info in infos.items()}
+
+
+def _types(infos: Any) -> dict[str, dtypes.DType]:
+    return {name: dtypes.as_dtype(info.dtype) for name, info in infos.items()}
+
+
+def get_signature_def_input_shapes(signature: SignatureDef) -> dict[str, TensorShape]:
+    """The shapes of a signature's inputs by name."""
+    return _shapes(signature.inputs)
+
+
+def get_signature_def_input_types(signature: SignatureDef) -> dict[str, dtypes.DType]:
+    """The types of a signature's inputs by name."""
+    return _types(signature.inputs)
+
+
+def get_signature_def_output_shapes(signature: SignatureDef) -> dict[str, TensorShape]:
+    """The shapes of a signature's outputs by name."""
+    return _shapes(signature.outputs)
+
+
+def get_signature_def_output_types(signature: SignatureDef) -> dict[str, dtypes.DType]:
+    """The types of a signature's outputs by name."""
+    return _types(signature.outputs)
+
+
+def get_signature_def_by_key(meta_graph_def: Any, signature_def_key: str) -> SignatureDef:
+    """``tf.contrib.saved_model.get_signature_def_by_key``. ValueError if the graph has no such signature."""
+    if signature_def_key not in meta_graph_def.signature_def:
+        raise ValueError(f"No SignatureDef with key '{signature_def_key}' found in MetaGraphDef.")
+    return meta_graph_def.signature_def[signature_def_key]

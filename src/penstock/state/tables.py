@@ -115,6 +115,8 @@ class StaticTable(LookupTable):
         """Fills the table. Doing it again with the same entries is allowed."""
         if np.shape(keys) != np.shape(values):
             raise invalid_argument(f"Number of elements in keys and values must match: {brackets(np.shape(keys))}, {brackets(np.shape(values))}")
+        if not np.size(keys):
+            raise invalid_argument("keys and values cannot be empty tensors.")
         entries: dict[Any, Any] = {}
         for key, value in zip(self._keys(keys), self._values(keys, values)):
             if entries.setdefault(key, value) != value:

@@ -98,7 +98,7 @@ class Coordinator:
         while any(thread.is_alive() for thread in waited) and not self._stop.wait(pause):
             pause = min(2 * pause, _LONGEST_PAUSE)
         deadline = time.monotonic() + stop_grace_period_secs
-        for thread in waited:
+        for thread in (thread for thread in waited if thread.is_alive()):  # one that was never started cannot be waited for
             thread.join(max(0.0, deadline - time.monotonic()))
         left = sorted(thread.name for thread in waited if thread.is_alive())
         with self._lock:

@@ -4,6 +4,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from penstock.graph import dtypes as dt
 from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import to_tensor
@@ -334,11 +336,15 @@ class MutableHashTable(MutableTable):
 class MutableDenseHashTable(MutableTable):
     """``tf.contrib.lookup.MutableDenseHashTable``: a table that steps change; keys and values are tensors, two keys are reserved."""
 
-    def __init__(self, key_dtype: Any, value_dtype: Any, default_value: Any, empty_key: Any, deleted_key: Any, initial_num_buckets: int | None = None,
-                 name: str = "MutableDenseHashTable", checkpoint: bool = True) -> None:
+    def __init__(self, key_dtype: Any, value_dtype: Any, default_value: Any, empty_key: Any, deleted_key: Any = None,
+                 initial_num_buckets: int | None = None, name: str = "MutableDenseHashTable", checkpoint: bool = True) -> None:
         super().__init__(key_dtype, value_dtype)
         self._default_value = to_tensor(default_value, self._value_dtype, name="default_value")
-        empty, deleted = (to_tensor(key, self._key_dtype, name=what) for key, what in ((empty_key, "empty_key"), (deleted_key, "deleted_key")))
+        empty = to_tensor(empty_key, self._key_dtype, name="empty_key")
+        if deleted_key is None:  # as before TensorFlow 1.12: a key that programs are unlikely to use
+            deleted_key = np.full(empty.shape.as_list(), "\0deleted" if self._key_dtype == dt.string else self._key_dtype.min,
+                                  self._key_dtype.as_numpy_dtype)
+        deleted = to_tensor(deleted_key, self._key_dtype, name="deleted_key")
         handle = ops.MutableDenseHashTableV2(empty, deleted, value_dtype=self._value_dtype, value_shape=self._default_value.shape,
                                              initial_num_buckets=initial_num_buckets, use_node_name_sharing=checkpoint, name=name)
         self._set_handle(handle, checkpoint)

@@ -36,6 +36,8 @@ class RuleOptimizer(Optimizer):
         super().__init__(use_locking, name)
         self._hyper, self._options = hyper, options
         self._tensors: dict[str, Tensor] = {}
+        for value, tensor_name in hyper.values():  # under TensorFlow's private names: programs read `_learning_rate`
+            setattr(self, f"_{tensor_name}", value)
 
     def _create_slots(self, var_list: list[Any]) -> None:
         for var in var_list:
@@ -100,7 +102,6 @@ class GradientDescentOptimizer(RuleOptimizer):
 
     def __init__(self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent") -> None:
         super().__init__(use_locking, name, {"alpha": (learning_rate, "learning_rate")})
-        self._learning_rate = learning_rate
 
     def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Any) -> Any:
         delta = grad.values * cast(self._tensors["alpha"], var.dtype.base_dtype)
@@ -118,7 +119,6 @@ class MomentumOptimizer(RuleOptimizer):
 
     def __init__(self, learning_rate: Any, momentum: Any, use_locking: bool = False, name: str = "Momentum", use_nesterov: bool = False) -> None:
         super().__init__(use_locking, name, {"lr": (learning_rate, "learning_rate"), "momentum": (momentum, "momentum")}, use_nesterov=use_nesterov)
-        self._learning_rate = learning_rate
 
 
 class AdagradOptimizer(RuleOptimizer):
@@ -131,7 +131,7 @@ class AdagradOptimizer(RuleOptimizer):
         if initial_accumulator_value <= 0.0:
             raise ValueError(f"initial_accumulator_value must be positive: {initial_accumulator_value}")
         super().__init__(use_locking, name, {"lr": (learning_rate, "learning_rate")})
-        self._initial, self._learning_rate = initial_accumulator_value, learning_rate
+        self._initial = initial_accumulator_value
 
 
 class AdagradDAOptimizer(RuleOptimizer):
@@ -243,7 +243,7 @@ class AdamOptimizer(RuleOptimizer):
                  name: str = "Adam") -> None:
         super().__init__(use_locking, name, {"lr": (learning_rate, "learning_rate"), "beta1": (beta1, "beta1"), "beta2": (beta2, "beta2"),
                                              "epsilon": (epsilon, "epsilon")})
-        self._lr, self._beta1, self._beta2, self._epsilon = learning_rate, beta1, beta2, epsilon
+        self._lr, self._beta1, self._beta2 = learning_rate, beta1, beta2
 
     def _create_slots(self, var_list: list[Any]) -> None:
         first = min(var_list, key=lambda var: var.name)  # the powers live where the first variable lives

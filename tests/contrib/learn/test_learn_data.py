@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 import numpy as np
 import pytest
@@ -55,11 +54,9 @@ def test_data_by_name(monkeypatch):
     assert learn.datasets.load_dataset("mnist").train.images.shape[1] == 784
     with pytest.raises(ValueError, match="Name of dataset is not found: lions"):
         learn.datasets.load_dataset("lions")
-    with pytest.raises(FileNotFoundError, match="data_path of a CSV file"):
-        learn.datasets.load_dataset("boston")
-    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
-    with pytest.raises(FileNotFoundError, match="Install scikit-learn"):
-        learn.datasets.load_iris()
+    houses, irises = learn.datasets.load_dataset("boston"), learn.datasets.load_iris()
+    assert houses.data.shape == (506, 13) and houses.target[0] == 24.0 and irises.data.shape == (150, 4) and irises.target.tolist() == sorted(
+        irises.target) and irises.data[0].tolist() == [5.1, 3.5, 1.4, 0.2]
 
 
 def test_downloads(tmp_path):
@@ -149,15 +146,18 @@ def test_generators():
     with tf.Graph().as_default():
         features, labels = learn.io.generator_input_fn(numbers, "b", batch_size=2, shuffle=False)()
         batches = run_all([features["a"], labels])
-    assert [batch[1].tolist() for batch in batches] == [[0, 1], [2, 3], [4]] and batches[0][0].shape == (2, 2)
+    assert [batch[1].tolist() for batch in batches] == [[0, 1], [2, 3], [4, 0]] and batches[0][0].shape == (2, 2)
     with tf.Graph().as_default():
         batches = run_all(learn.io.generator_input_fn(numbers, batch_size=2, num_epochs=2, queue_capacity=3)()["b"])
-    assert sorted(np.concatenate(batches)) == sorted([*range(5)] * 2)
+    assert sorted(np.concatenate(batches)) == sorted([*range(5)] * 2 + [0, 1])  # it ends with a batch: so there is another one
     for given, error in ((numbers(), TypeError), (lambda: 3, TypeError)):
         with pytest.raises(error):
             learn.io.generator_input_fn(given)
     with pytest.raises(KeyError, match="target_key not in yielded dict"):
         learn.io.generator_input_fn(numbers, "c")
+    for key in (np.arange(10), ["b", np.arange(10)]):
+        with pytest.raises(TypeError, match="target_key must be str or Container of str"):
+            learn.io.generator_input_fn(numbers, key)
 
 
 def test_runs_of_graphs(tmp_path):

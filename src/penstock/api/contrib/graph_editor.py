@@ -16,11 +16,9 @@ TABLE: dict[str, str] = {
     "penstock.contrib.graph_editor.transform": "Transformer TransformerInfo assign_renamed_collections_handler copy copy_op_handler "
                                                "copy_with_input_replacements graph_replace keep_t_if_possible_handler "
                                                "replace_t_with_placeholder_handler transform_op_if_inside_handler",
+    "penstock.contrib.graph_editor.edit": "bypass connect detach detach_control_inputs detach_control_outputs detach_inputs detach_outputs "
+                                          "reroute_inputs reroute_ios reroute_outputs swap_inputs swap_ios swap_outputs",
     # Modules inside, which programs reach through: all names of them are here.
-    "penstock.api.contrib.graph_editor:": "select util reroute subgraph transform",
+    "penstock.api.contrib.graph_editor:": "edit select util reroute subgraph transform",
 }
-MISSING = (
-    "bypass connect detach detach_control_inputs detach_control_outputs detach_inputs detach_outputs edit reroute_inputs reroute_ios "
-    "reroute_outputs swap_inputs swap_ios swap_outputs"
-)
-publish(__name__, TABLE, missing=MISSING)
+publish(__name__, TABLE)

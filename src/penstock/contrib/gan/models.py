@@ -12,7 +12,7 @@ GANModel = collections.namedtuple("GANModel", (
     "generator_inputs", "generated_data", "generator_variables", "generator_scope", "generator_fn", "real_data", "discriminator_real_outputs",
     "discriminator_gen_outputs", "discriminator_variables", "discriminator_scope", "discriminator_fn"))
 InfoGANModel = collections.namedtuple("InfoGANModel", (*GANModel._fields, "structured_generator_inputs", "predicted_distributions",
-                                                       "discriminator_and_aux_fn"))
+                                                       "discriminator_and_aux_fn"), defaults=(None,))
 ACGANModel = collections.namedtuple("ACGANModel", (*GANModel._fields, "one_hot_labels", "discriminator_real_classification_logits",
                                                    "discriminator_gen_classification_logits"))
 CycleGANModel = collections.namedtuple("CycleGANModel", ("model_x2y", "model_y2x", "reconstructed_x", "reconstructed_y"))

@@ -56,31 +56,37 @@ def _step(func: Derivative, y0: tf.Tensor, f0: tf.Tensor, t0: tf.Tensor, dt: tf.
 
 
 def _polynomial(y0: tf.Tensor, y1: tf.Tensor, stages: list[Any], dt: tf.Tensor) -> list[tf.Tensor]:
-    """The coefficients of order 4 to 0 of the polynomial through both ends, with their derivatives, and the middle."""
+    """The polynomial of a step."""
     dt = tf.cast(dt, y0.dtype)
-    middle, f0, f1 = y0 + _weighted(dt, _MIDDLE, stages), stages[0], stages[-1]
+    return interp_fit(y0, y1, y0 + _weighted(dt, _MIDDLE, stages), stages[0], stages[-1], dt)
 
+
+def interp_fit(y0: Any, y1: Any, middle: Any, f0: Any, f1: Any, dt: Any) -> list[Any]:
+    """The coefficients of order 4 to 0 of the polynomial through both ends, with their derivatives, and the middle."""
     def combined(*weights: Any) -> tf.Tensor:
         return tf.add_n([weight * value for weight, value in zip(weights, (f0, f1, y0, y1, middle))])
 
     return [combined(-2 * dt, 2 * dt, -8, -8, 16), combined(5 * dt, -3 * dt, 18, 14, -32), combined(-4 * dt, dt, -11, -5, 16), dt * f0, y0]
 
 
-def _evaluate(state: _State, t: tf.Tensor) -> tf.Tensor:
-    """The polynomial of the last step at t."""
-    is_inside = tf.Assert(tf.logical_and(state.t0 <= t, t <= state.t1), ["invalid interpolation, fails `t0 <= t <= t1`:", state.t0, t, state.t1])
+def interp_evaluate(coefficients: list[Any], t0: Any, t1: Any, t: Any) -> tf.Tensor:
+    """The polynomial of a step from t0 to t1 at t."""
+    t0, t1, t = tf.convert_to_tensor(t0), tf.convert_to_tensor(t1), tf.convert_to_tensor(t)
+    is_inside = tf.Assert(tf.logical_and(t0 <= t, t <= t1), ["invalid interpolation, fails `t0 <= t <= t1`:", t0, t, t1])
     with tf.control_dependencies([is_inside]):
-        x = tf.cast((t - state.t0) / (state.t1 - state.t0), state.coefficients[0].dtype)
+        x = tf.cast((t - t0) / (t1 - t0), tf.convert_to_tensor(coefficients[0]).dtype)
     powers = [tf.constant(1, x.dtype), x]
-    for _ in builtins.range(2, len(state.coefficients)):
+    for _ in builtins.range(2, len(coefficients)):
         powers.append(powers[-1] * x)
-    return tf.add_n([coefficient * power for coefficient, power in zip(state.coefficients, reversed(powers))])
+    return tf.add_n([coefficient * power for coefficient, power in zip(coefficients, reversed(powers))])
 
 
-def _next_size(last: tf.Tensor, ratio: tf.Tensor, safety: tf.Tensor, ifactor: tf.Tensor, dfactor: tf.Tensor, order: int = 5) -> tf.Tensor:
-    exponent = tf.cast(1 / order, last.dtype)
-    factor = tf.maximum(1 / ifactor, tf.minimum(tf.cast(ratio, last.dtype) ** exponent / safety, 1 / dfactor))
-    return tf.div(last, factor)
+def optimal_step_size(last_step: tf.Tensor, error_ratio: tf.Tensor, safety: Any = 0.9, ifactor: Any = 10.0, dfactor: Any = 0.2,
+                      order: int = 5) -> tf.Tensor:
+    """The size of the next step: larger by ``ifactor`` at most, or smaller by ``dfactor``."""
+    exponent = tf.cast(1 / order, last_step.dtype)
+    factor = tf.maximum(1 / ifactor, tf.minimum(tf.cast(error_ratio, last_step.dtype) ** exponent / safety, 1 / dfactor))
+    return tf.div(last_step, factor)
 
 
 def _abs_square(x: tf.Tensor) -> tf.Tensor:
@@ -125,12 +131,12 @@ def _integrate(func: Derivative, y0: tf.Tensor, t: tf.Tensor, rtol: tf.Tensor, a
         tolerance = atol + rtol * tf.maximum(abs(y0), abs(y1))
         ratio = tf.sqrt(tf.reduce_mean(_abs_square(error) / _abs_square(tolerance)))
         taken = tf.cond(ratio <= 1, lambda: [y1, f1, t0 + dt, *_polynomial(y0, y1, stages, dt)], lambda: [y0, f0, t0, *coefficients])
-        state = _State(taken[0], taken[1], t0, taken[2], _next_size(dt, ratio, *factors), list(taken[3:]))
+        state = _State(taken[0], taken[1], t0, taken[2], optimal_step_size(dt, ratio, *factors), list(taken[3:]))
         return state, _History(_append(history.points, t0 + dt), _append(history.ratios, ratio)), count + 1
 
     def solve_at(solution: Any, history: _History, state: _State, index: tf.Tensor) -> tuple[Any, _History, _State, tf.Tensor]:
         state, history, _ = tf.while_loop(lambda state, *_: t[index] > state.t1, adaptive_step, (state, history, 0))
-        return solution.write(index, _evaluate(state, t[index])), history, state, index + 1
+        return solution.write(index, interp_evaluate(state.coefficients, state.t0, state.t1, t[index])), history, state, index + 1
 
     with assert_increasing(t):
         times = tf.size(t)

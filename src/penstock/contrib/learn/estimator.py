@@ -278,6 +278,10 @@ class Estimator(BaseEstimator):
         result.eval_metric_ops.update(custom_metric_ops(metrics, features, labels, result.predictions))
         return result
 
+    def export(self, export_dir: str, *args: Any, **kwargs: Any) -> Any:
+        """Refused: it wrote the format of before TensorFlow 1.0, which nothing reads any more."""
+        raise NotImplementedError("Estimator.export: Penstock does not write session bundles. export_savedmodel writes a SavedModel.")
+
     def export_savedmodel(self, export_dir_base: str, serving_input_fn: Callable[[], Any], default_output_alternative_key: str | None = None,
                           assets_extra: dict[str, str] | None = None, as_text: bool = False, checkpoint_path: str | None = None,
                           graph_rewrite_specs: Any = _AS_IT_IS, strip_default_attrs: bool = False) -> bytes:

@@ -4,6 +4,8 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+import numpy as np
+
 
 class NotFittedError(ValueError, AttributeError):
     """An estimator is used before it was trained."""
@@ -62,3 +64,26 @@ class SklearnInterface:
         """The tags of scikit-learn: nothing special."""
         from sklearn.utils import Tags, TargetTags  # only scikit-learn asks for them, so it is there
         return Tags(estimator_type=None, target_tags=TargetTags(required=True))
+
+
+# --- what TensorFlow had for programs without scikit-learn -----------------------------------------------------------
+
+def accuracy_score(y_true: Any, y_pred: Any) -> float:
+    """The share of predictions that are right."""
+    return float(np.mean(np.equal(y_true, y_pred)))
+
+
+def mean_squared_error(y_true: Any, y_pred: Any) -> float:
+    """The mean of the squares of the errors."""
+    y_true, y_pred = np.asarray(y_true), np.asarray(y_pred)
+    if y_true.shape != y_pred.shape:
+        y_true, y_pred = np.squeeze(y_true), np.squeeze(y_pred)
+    return float(np.mean(np.square(y_true - y_pred)))
+
+
+def train_test_split(*args: Any, test_size: float = 0.25, train_size: float | None = None, random_state: int = 42) -> list[Any]:
+    """Each of the arrays in two parts: rows chosen at random for training, the others for tests."""
+    train = 1 - test_size if train_size is None else train_size
+    order = np.random.RandomState(random_state).permutation(args[0].shape[0])
+    cut = int(train * len(order))
+    return [part for array in args for part in (array[order[:cut]], array[order[cut:]])]

@@ -47,7 +47,7 @@ def _fixed_extents(values: Any, axis: int) -> tuple[int, int, list[int]]:
 def _append(array: Any, size: Any, rows: tf.Tensor, batch: tf.Tensor, fixed: list[int]) -> Any:
     """The op that writes ``rows`` behind the ``size`` rows of the array, in a larger one if they do not fit; its value is the new size."""
     def reallocate() -> Any:
-        larger = tf.zeros(tf.stack([_next_size(new_size), *fixed]), dtype=rows.dtype)
+        larger = tf.zeros(tf.stack([next_array_size(new_size), *fixed]), dtype=rows.dtype)
         old = array.value()
         with tf.control_dependencies([old]):
             assigned = tf.assign(array, larger, validate_shape=False)
@@ -65,9 +65,10 @@ def _append(array: Any, size: Any, rows: tf.Tensor, batch: tf.Tensor, fixed: lis
         return size.assign(new_size)
 
 
-def _next_size(required: tf.Tensor, growth: float = 1.5) -> tf.Tensor:
-    exponent = tf.ceil(tf.log(tf.cast(required, tf.float32)) / tf.log(tf.cast(growth, tf.float32)))
-    return tf.cast(tf.ceil(growth ** exponent), tf.int32)
+def next_array_size(required_size: Any, growth_factor: float = 1.5) -> tf.Tensor:
+    """The next power of ``growth_factor``, rounded up."""
+    exponent = tf.ceil(tf.log(tf.cast(required_size, tf.float32)) / tf.log(tf.cast(growth_factor, tf.float32)))
+    return tf.cast(tf.ceil(growth_factor ** exponent), tf.int32)
 
 
 # --- the area under all points ---------------------------------------------------------------------------------------

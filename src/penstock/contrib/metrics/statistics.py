@@ -151,6 +151,12 @@ def _checked(labels: Any, scores: Any, check_shape: bool) -> tuple[tf.Tensor, tf
         return labels, scores
 
 
+def strict_1d_cumsum(tensor: Any, len_tensor: int) -> tf.Tensor:
+    """The sums of the first 1, 2, ... ``len_tensor`` elements of a vector, which has that length."""
+    with tf.control_dependencies([tf.assert_rank(tensor, 1), tf.assert_equal(tf.size(tensor), len_tensor)]):
+        return tf.cumsum(tensor)
+
+
 def _area(true: Any, false: Any, nbins: int) -> tf.Tensor:
     """By trapezoids, from the bin of the highest scores down."""
     shares = [tf.truediv(each, tf.reduce_sum(each)) for each in (true, false)]

@@ -96,8 +96,9 @@ class VariableClippingOptimizer(OptimizerWrapper):
         return tf.colocate_with(var.op) if self._colocate else contextlib.nullcontext()
 
     def _clip_dense(self, var: Any) -> Any:
-        with self._place(var):
+        with tf.colocate_with(var.op):  # so that it is read after the step, wherever the rest is computed
             value = var.read_value()
+        with self._place(var):
             delta = value - tf.clip_by_norm(value, self._max_norm, self._clip_dims[var])
         with tf.colocate_with(var.op):
             return var.assign_sub(delta, use_locking=self._use_locking)

@@ -7,7 +7,32 @@ import re
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from penstock.errors import UnimplementedError
+from penstock.platform.compat import as_bytes, as_str
+from penstock.platform.proto import messages
+
+HParamDef, = messages("hparam.proto", """
+    message HParamDef {
+        message BytesList { repeated bytes value = 1; }
+        message FloatList { repeated float value = 1; }
+        message Int64List { repeated int64 value = 1; }
+        message BoolList { repeated bool value = 1; }
+        message HParamType {
+            oneof kind {
+                int64 int64_value = 1;
+                float float_value = 2;
+                bytes bytes_value = 3;
+                bool bool_value = 7;
+                Int64List int64_list = 4;
+                FloatList float_list = 5;
+                BytesList bytes_list = 6;
+                BoolList bool_list = 8;
+            }
+        }
+        map<string, HParamType> hparam = 1;
+    }
+""", "HParamDef")
+# The names of types in it.
+_KINDS: list[tuple[type, str]] = [(bool, "bool"), (int, "int64"), (str, "bytes"), (bytes, "bytes"), (float, "float")]
 
 _ASSIGNMENT = re.compile(r"""
     (?P<name>[a-zA-Z][\w\.]*)
@@ -91,6 +116,13 @@ def _as_type(name: str, kind: type, value: Any) -> Any:
     return kind(value)
 
 
+def _from_proto(value: Any) -> Any:
+    kind = value.WhichOneof("kind")
+    found = getattr(value, kind)
+    values = [as_str(each) if kind.startswith("bytes") else each for each in (found.value if kind.endswith("_list") else [found])]
+    return values if kind.endswith("_list") else values[0]
+
+
 # --- the object ------------------------------------------------------------------------------------------------------
 
 
@@ -102,8 +134,11 @@ class HParams:
     def __init__(self, hparam_def: Any = None, model_structure: Any = None, **kwargs: Any) -> None:
         self._hparam_types: dict[str, tuple[type, bool]] = {}  # of an element, and whether there is a list of them
         self._model_structure = model_structure
-        if hparam_def:
-            raise UnimplementedError(None, None, "HParams are not read from an HParamDef: use values() or to_json() to keep them")
+        if hparam_def is not None:
+            if not isinstance(hparam_def, HParamDef):
+                raise AssertionError(f"hparam_def must be an HParamDef, not {type(hparam_def).__name__}")
+            for name, value in hparam_def.hparam.items():
+                self.add_hparam(name, _from_proto(value))
         for name, value in kwargs.items():
             self.add_hparam(name, value)
 
@@ -190,12 +225,23 @@ class HParams:
             raise ValueError(f"{problem}. {error}") from error
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """Not here: use ``to_json``."""
-        raise UnimplementedError(None, None, "HParams are not written as an HParamDef: use values() or to_json() to keep them")
+        """The hyperparameters as an HParamDef."""
+        result = HParamDef()
+        for name, (kind, is_list) in self._hparam_types.items():
+            proto_kind = next((proto for python, proto in _KINDS if issubclass(kind, python)), None)
+            if proto_kind is None:
+                raise ValueError(f"Unsupported parameter type: {kind}")
+            value = getattr(self, name)
+            values = [as_bytes(each) if proto_kind == "bytes" else each for each in (value if is_list else [value])]
+            if is_list:
+                getattr(result.hparam[name], f"{proto_kind}_list").value.extend(values)
+            else:
+                setattr(result.hparam[name], f"{proto_kind}_value", values[0])
+        return result
 
     @staticmethod
     def from_proto(hparam_def: Any, import_scope: str | None = None) -> HParams:
-        """Not here: use ``parse_json``."""
+        """The hyperparameters of an HParamDef."""
         return HParams(hparam_def=hparam_def)
 
     def __contains__(self, key: str) -> bool:

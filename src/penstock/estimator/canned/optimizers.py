@@ -9,11 +9,13 @@ from penstock.train.rules import AdagradOptimizer, AdamOptimizer, FtrlOptimizer,
 _BY_NAME = {"Adagrad": AdagradOptimizer, "Adam": AdamOptimizer, "Ftrl": FtrlOptimizer, "RMSProp": RMSPropOptimizer, "SGD": GradientDescentOptimizer}
 
 
-def optimizer_instance(optimizer: Any, learning_rate: float) -> Optimizer:
+def optimizer_instance(optimizer: Any, learning_rate: float | None = None) -> Optimizer:
     """The optimizer that is meant; one that is named gets the ``learning_rate``."""
     if isinstance(optimizer, str):
         if optimizer not in _BY_NAME:
             raise ValueError(f"Unsupported optimizer name: {optimizer}. Supported names are: {tuple(sorted(_BY_NAME))}")
+        if not learning_rate:
+            raise ValueError("learning_rate must be specified when opt is string.")
         return _BY_NAME[optimizer](learning_rate=learning_rate)
     made = optimizer() if callable(optimizer) else optimizer
     if not isinstance(made, Optimizer):

@@ -13,6 +13,7 @@ from penstock.estimator.heads.labels import checked_logits, example_weights, has
 from penstock.estimator.input_results import call_with
 from penstock.estimator.mode_keys import ModeKeys
 from penstock.estimator.spec import EstimatorSpec
+from penstock.graph.convert import to_tensor
 from penstock.graph.keys import GraphKeys
 from penstock.graph.scopes import get_collection, name_scope
 from penstock.layers.losses import Reduction, compute_weighted_loss
@@ -99,6 +100,7 @@ class Head:
 
     def create_loss(self, features: Any, mode: Any, logits: Any, labels: Any) -> LossSpec:
         """The loss to train and what it is made of."""
+        logits = to_tensor(logits)
         labels = self.processed_labels(labels, logits)
         if self._loss_fn is None:
             unreduced = self.example_losses(labels, logits)

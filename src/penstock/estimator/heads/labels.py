@@ -24,9 +24,14 @@ _FIX = ("Suggested Fix: If your classifier expects one-hot encoding label, check
 def checked_logits(logits: Any, dimension: int) -> Any:
     """Logits as float32, whose last dimension is the head's."""
     logits = cast(to_tensor(logits), dtypes.float32)
-    if logits.shape.ndims is not None and (logits.shape.ndims < 2 or logits.shape.extents[-1] not in (None, dimension)):
-        raise ValueError(f"logits shape must be [D0, D1, ... DN, logits_dimension={dimension}], got {logits.shape}.")
-    return logits
+    message = f"logits shape must be [D0, D1, ... DN, logits_dimension={dimension}]"
+    if logits.shape.ndims is not None:
+        if logits.shape.ndims < 2 or logits.shape.extents[-1] not in (None, dimension):
+            raise ValueError(f"{message}, got {logits.shape}.")
+        if logits.shape.extents[-1] is not None:
+            return logits
+    with control_dependencies([assert_equal(dimension, shape(logits)[-1], data=[message, shape(logits)])]):
+        return identity(logits)
 
 
 def given_labels(labels: Any) -> Any:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from tensorboard.compat.proto.summary_pb2 import Summary
 
+from penstock.gradients import gradients
+from penstock.graph.composite import IndexedSlices
 from penstock.graph.node import Tensor
 from penstock.keras.callbacks.base import Callback
 from penstock.layers.sessions import initialized_session
@@ -25,12 +27,10 @@ class TensorBoard(Callback):
                  write_images: bool = False, embeddings_freq: int = 0, embeddings_layer_names: Any = None, embeddings_metadata: Any = None,
                  embeddings_data: Any = None, update_freq: Any = "epoch", profile_batch: int = 2) -> None:
         super().__init__()
-        if write_grads:
-            raise NotImplementedError("TensorBoard does not write gradients; write a summary of them in a callback of your own.")
         if embeddings_freq and embeddings_data is not None:
             raise NotImplementedError("TensorBoard writes the weights of Embedding layers, not what layers make of `embeddings_data`.")
         self.log_dir, self.histogram_freq, self.batch_size = log_dir, histogram_freq, batch_size
-        self.write_graph, self.write_images = write_graph, write_images
+        self.write_graph, self.write_images, self.write_grads = write_graph, write_images, write_grads
         self.embeddings_freq, self.embeddings_layer_names, self.embeddings_metadata = embeddings_freq, embeddings_layer_names, embeddings_metadata
         self.update_freq = 1 if update_freq == "batch" else update_freq
         self._samples_seen = self._samples_seen_at_last_write = 0
@@ -50,6 +50,8 @@ class TensorBoard(Callback):
             for weight in layer.weights:
                 name = weight.name.replace(":", "_")
                 made.append(histogram(name, weight))
+                if self.write_grads and any(weight is each for each in layer.trainable_weights):
+                    made.append(self._gradient_histogram(name, weight))
                 if self.write_images:
                     picture = _picture(weight)
                     if picture is not None:
@@ -59,6 +61,10 @@ class TensorBoard(Callback):
             made += [histogram(f"{layer.name}_out" if len(flat) == 1 else f"{layer.name}_out_{index}", tensor)
                      for index, tensor in enumerate(flat) if isinstance(tensor, Tensor)]
         return merge(made) if made else None
+
+    def _gradient_histogram(self, name: str, weight: Any) -> Any:
+        grad, = gradients(self.model.total_loss, [weight])
+        return histogram(f"{name}_grad", grad.values if isinstance(grad, IndexedSlices) else grad)
 
     def _step(self) -> Any:
         return self.model._make_test_function()

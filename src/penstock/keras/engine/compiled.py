@@ -43,6 +43,8 @@ class Compiled:
             for endpoint, made in zip(self.endpoints, self._plain):
                 for metric in made:
                     self._call_metric(metric, endpoint, None)
+        if not self.trained_endpoints and not model.losses:
+            raise ValueError("The model cannot be compiled because it has no loss to optimize.")
         self._total_losses: dict[Weighted, Any] = {}
         self._steps: dict[Any, Step] = {}
         self._reset_op: tuple[Any, Any] | None = None

@@ -28,7 +28,7 @@ class Endpoint:
         self.loss_metric: Any = None
         self.sample_weight_mode: str | None = None
         self._sample_weight: Any = None
-        self.feedable = loss is not None and target is None
+        self.feedable = loss is not None and (target is None or getattr(getattr(target, "op", None), "type", "") == "Placeholder")
         self.target = target if loss is None or target is not None else _target(output, name)
 
     loss_name = property(lambda self: f"{self.name}_loss", doc="The name under which the loss is reported.")

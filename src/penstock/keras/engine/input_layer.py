@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.graph import dtypes
+from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
 from penstock.imperative.symbolic import graph_for_symbols
 from penstock.layers import settings
@@ -42,6 +43,8 @@ class InputLayer(Layer):
         self.is_placeholder = input_tensor is None
         if input_tensor is None:
             input_tensor = _placeholder(shape, self._dtype, self.name, sparse)
+        elif hasattr(input_tensor, "initialized_value"):
+            input_tensor = to_tensor(input_tensor)  # a variable's value
         elif not isinstance(input_tensor, Tensor) and not hasattr(input_tensor, "dense_shape"):
             raise ValueError(f"You can only build an InputLayer on a tensor, not on {input_tensor!r}")
         self._batch_input_shape: Any = tuple(shape) if shape is not None else _tuple(input_tensor)

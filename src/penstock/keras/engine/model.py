@@ -191,10 +191,11 @@ class Model(Network):
         if names and y is None:
             raise ValueError(f"You must pass targets (`y`) for the outputs {names}.")
         standardize.check_losses(ys, endpoints)
-        given = standardize.weights_per_output(sample_weight, names, "sample_weight")
-        classes = standardize.weights_per_output(class_weight, names, "class_weight")
-        weights = [standardize.sample_weights(y_, weight, by_class, endpoint.sample_weight_mode)
-                   for y_, weight, by_class, endpoint in zip(ys, given, classes, endpoints)]
+        fed, trained = dict(zip(names, ys)), compiled.trained_endpoints
+        given = standardize.weights_per_output(sample_weight, [endpoint.name for endpoint in trained], "sample_weight")
+        classes = standardize.weights_per_output(class_weight, [endpoint.name for endpoint in trained], "class_weight")
+        weights = [standardize.sample_weights(fed.get(endpoint.name), weight, by_class, endpoint.sample_weight_mode)
+                   for weight, by_class, endpoint in zip(given, classes, trained)]
         standardize.check_lengths(xs, ys, [weight for weight in weights if weight is not None])
         return xs, ys, weights
 

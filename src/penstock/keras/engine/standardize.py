@@ -96,6 +96,8 @@ def sample_weights(y: Any, sample_weight: Any, class_weight: Any, mode: str | No
     sample_weight = sample_weight[0] if isinstance(sample_weight, tuple) else sample_weight
     if sample_weight is not None:
         sample_weight = np.asarray(_values(sample_weight))
+        if y is None:  # a target that is not fed: there is nothing to compare with
+            return sample_weight
         _check_weights(y, sample_weight, mode)
     if not isinstance(class_weight, Mapping):
         return sample_weight
@@ -134,14 +136,14 @@ def _class_weights(y: Any, class_weight: Mapping[Any, float]) -> np.ndarray:
 # --- checks ----------------------------------------------------------------------------------------------------------
 
 
-def check_lengths(inputs: Sequence[Any], targets: Sequence[Any], weights: Sequence[Any]) -> None:
+def check_lengths(inputs: Sequence[Any], targets: Sequence[Any], weights: Sequence[Any] | None = None) -> None:
     """ValueError unless all arrays have the same number of samples."""
-    def lengths(data: Sequence[Any]) -> set[int]:
-        return {array.shape[0] for array in data if isinstance(array, np.ndarray)}
+    def lengths(data: Sequence[Any] | None) -> set[int]:
+        return {array.shape[0] for array in (() if data is None else data) if isinstance(array, np.ndarray)}
 
     for data, what in ((inputs, "input arrays (x)"), (targets, "target arrays (y)"), (weights, "sample_weight arrays")):
         if len(lengths(data)) > 1:
-            raise ValueError(f"All {what} should have the same number of samples. Got array shapes: {[array.shape for array in data]}")
+            raise ValueError(f"All {what} should have the same number of samples. Got array shapes: {[array.shape for array in data or ()]}")
     x, y, w = lengths(inputs), lengths(targets), lengths(weights)
     if x and y and x != y:
         raise ValueError(f"Input arrays should have the same number of samples as target arrays. Found {x.pop()} input samples and {y.pop()} target "

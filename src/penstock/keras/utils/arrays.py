@@ -22,3 +22,16 @@ def normalize(x: Any, axis: int = -1, order: int = 2) -> np.ndarray:
     length = np.atleast_1d(np.linalg.norm(x, order, axis))
     length[length == 0] = 1
     return x / np.expand_dims(length, axis)
+
+
+def slice_arrays(arrays: Any, start: Any = None, stop: int | None = None) -> Any:
+    """The rows from ``start`` to ``stop`` of an array or of each in a list, or those that a list ``start`` names; None stays None."""
+    if arrays is None:
+        return [None]
+    if isinstance(start, list) and stop is not None:
+        raise ValueError("The stop argument has to be None if the value of start is a list.")
+    if isinstance(arrays, list):
+        return [None if array is None else slice_arrays(array if hasattr(array, "shape") else np.asarray(array), start, stop) for array in arrays]
+    if hasattr(start, "__len__"):
+        return arrays[start.tolist() if hasattr(start, "shape") else start]
+    return arrays[start:stop]

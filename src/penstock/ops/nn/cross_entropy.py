@@ -143,10 +143,11 @@ def softmax_cross_entropy_with_logits_v2(labels, logits, axis=None, name=None, d
     axis = -1 if axis is None else axis
     with name_scope(name, "softmax_cross_entropy_with_logits", [logits, labels]) as scope:
         logits = convert_to_tensor(logits, name="logits")
-        labels = convert_to_tensor(labels, dtype=logits.dtype, name="labels")
+        labels = convert_to_tensor(labels, name="labels")
         half = logits.dtype.base_dtype if logits.dtype.base_dtype in _HALF else None
         if half:
-            logits, labels = cast(logits, dtypes.float32), cast(labels, dtypes.float32)
+            logits = cast(logits, dtypes.float32)
+        labels = cast(labels, logits.dtype.base_dtype)
         rank, extents = shape_ops.rank(logits), logits.shape.extents
         if axis != -1:
             logits, labels = move_to_end(logits, axis), move_to_end(labels, axis)

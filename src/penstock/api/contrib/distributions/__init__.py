@@ -29,12 +29,14 @@ TABLE = {
     f"{HERE}.transformed": "ConditionalDistribution ConditionalTransformedDistribution TransformedDistribution",
     f"{HERE}.triangular": "fill_triangular fill_triangular_inverse matrix_diag_transform tridiag",
     f"{HERE}.uniform": "Uniform",
+    f"{HERE}.vectors": "SinhArcsinh VectorExponentialDiag VectorLaplaceDiag VectorSinhArcsinhDiag",
+    f"{HERE}.wishart": "WishartCholesky WishartFull",
     # Modules inside, which programs reach through: their names are here.
     "penstock.api.contrib.distributions:": "python ops",
 }
 MISSING = (
-    "Autoregressive BatchReshape PoissonLogNormalQuadratureCompound QuantizedDistribution SinhArcsinh VectorDiffeomixture VectorExponentialDiag "
-    "VectorLaplaceDiag VectorSinhArcsinhDiag WishartCholesky WishartFull assign_log_moving_mean_exp assign_moving_mean_variance auto_correlation "
+    "Autoregressive BatchReshape PoissonLogNormalQuadratureCompound QuantizedDistribution VectorDiffeomixture assign_log_moving_mean_exp "
+    "assign_moving_mean_variance auto_correlation "
     "estimator_head_distribution_regression moving_mean_variance percentile quadrature_scheme_lognormal_gauss_hermite "
     "quadrature_scheme_lognormal_quantiles quadrature_scheme_softmaxnormal_gauss_hermite quadrature_scheme_softmaxnormal_quantiles"
 )

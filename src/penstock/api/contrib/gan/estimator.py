@@ -4,7 +4,7 @@ from __future__ import annotations
 from penstock.api._table import publish
 
 TABLE: dict[str, str] = {
-    "penstock.estimator.gan": "GANEstimator SummaryType",
+    "penstock.estimator.gan": "GANEstimator GANHead SummaryType gan_head",
     "penstock.api.contrib.gan.estimator:": "gan_estimator",
 }
-publish(__name__, TABLE, missing="GANHead LatentGANEstimator StarGANEstimator TPUGANEstimator gan_head")
+publish(__name__, TABLE, missing="LatentGANEstimator StarGANEstimator TPUGANEstimator")

@@ -22,6 +22,7 @@ TABLE: dict[str, str] = {
     f"{HERE}.initializers": "variance_scaling_initializer xavier_initializer xavier_initializer_conv2d",
     f"{HERE}.regularizers": "apply_regularization l1_l2_regularizer l1_regularizer l2_regularizer sum_regularizer",
     f"{HERE}.optimizers": "OPTIMIZER_CLS_NAMES OPTIMIZER_SUMMARIES adaptive_clipping_fn optimize_loss",
+    "penstock.contrib.learn.target_columns": "multi_class_target regression_target",
     f"{HERE}.summaries": "summarize_activation summarize_activations summarize_biases summarize_collection summarize_tensor summarize_tensors "
                          "summarize_variables summarize_weights",
     f"{HERE}.columns.dense": "bucketized_column embedding_column one_hot_column real_valued_column scattered_embedding_column "
@@ -42,5 +43,4 @@ TABLE: dict[str, str] = {
     f"{HERE}.summaries:": "summaries",
     f"{HERE}.sparse_features:": "sparse_ops sparse_feature_cross_op bucketization_op",
 }
-MISSING = "multi_class_target regression_target"
-publish(__name__, TABLE, missing=MISSING)
+publish(__name__, TABLE)

@@ -20,6 +20,7 @@ TABLE: dict[str, str] = {
     f"{HERE}.canned.linear": "LinearClassifier LinearEstimator LinearRegressor LogisticRegressor",
     f"{HERE}.canned.dnn": "DNNClassifier DNNEstimator DNNRegressor",
     f"{HERE}.canned.combined": "DNNLinearCombinedClassifier DNNLinearCombinedEstimator DNNLinearCombinedRegressor",
+    f"{HERE}.canned.kmeans": "KMeansClustering",
     f"{HERE}.canned.dynamic_rnn": "DynamicRnnEstimator PredictionType",
     f"{HERE}.experiment": "Experiment",
     f"{HERE}.export_strategies": "ExportStrategy make_export_strategy",
@@ -44,9 +45,9 @@ TABLE: dict[str, str] = {
     "penstock.api.train:": "basic_session_run_hooks monitored_session session_run_hook",
 }
 SUBMODULES = "datasets io models monitors ops preprocessing utils"
-# What needs parts of contrib that are not there (k-means, dual coordinate ascent, state savers), loops of their own, or Dask.
+# What needs parts of contrib that are not there (dual coordinate ascent, state savers), loops of their own, or Dask.
 MISSING = (
-    "KMeansClustering SVM StateSavingRnnEstimator evaluate extract_dask_data extract_dask_labels read_keyed_batch_examples_shared_queue "
+    "SVM StateSavingRnnEstimator evaluate extract_dask_data extract_dask_labels read_keyed_batch_examples_shared_queue "
     "read_keyed_batch_features_shared_queue train"
 )
 publish(__name__, TABLE, SUBMODULES, MISSING)

@@ -57,7 +57,7 @@ class AffineLinearOperator(_ByOperator):
     """``bijectors.AffineLinearOperator``: ``scale`` is a LinearOperator."""
 
     def __init__(self, shift: Any = None, scale: LinearOperator | None = None, validate_args: bool = False,
-                 name: str = "affine_linear_operator") -> None:
+                 name: str = "affine_linear_operator", event_ndims: Any = None) -> None:
         parents: list[Any] = []
         with self._init_scope(name, shift):
             self._shift = None if shift is None else tf.convert_to_tensor(shift, name="shift")
@@ -79,7 +79,7 @@ class AffineLinearOperator(_ByOperator):
                     parents.append(batch_ndims)
             self._shaper = DistributionShape(batch_ndims=batch_ndims, event_ndims=1, validate_args=validate_args)
             super().__init__(forward_min_event_ndims=1, graph_parents=parents, is_constant_jacobian=True, dtype=dtype, validate_args=validate_args,
-                             name=name)
+                             name=name, event_ndims=event_ndims)
 
     def _forward(self, x: tf.Tensor) -> tf.Tensor:
         y = x if self.scale is None else self._multiply(x)
@@ -100,7 +100,8 @@ class Affine(_ByOperator):
     """``bijectors.Affine``: A is the sum of a multiple of the identity, a diagonal, a lower triangle, and U D U'."""
 
     def __init__(self, shift: Any = None, scale_identity_multiplier: Any = None, scale_diag: Any = None, scale_tril: Any = None,
-                 scale_perturb_factor: Any = None, scale_perturb_diag: Any = None, validate_args: bool = False, name: str = "affine") -> None:
+                 scale_perturb_factor: Any = None, scale_perturb_diag: Any = None, validate_args: bool = False, name: str = "affine",
+                 event_ndims: Any = None) -> None:
         if scale_perturb_diag is not None and scale_perturb_factor is None:
             raise ValueError("When scale_perturb_diag is specified, scale_perturb_factor must be specified.")
         self._is_multiple = scale_tril is None and scale_diag is None and scale_perturb_factor is None
@@ -117,7 +118,7 @@ class Affine(_ByOperator):
                 batch_ndims = self._scale.tensor_rank_tensor() - 2 if rank is None else rank - 2
             self._shaper = DistributionShape(batch_ndims=batch_ndims, event_ndims=1, validate_args=validate_args)
             super().__init__(forward_min_event_ndims=1, graph_parents=self._parents(), is_constant_jacobian=True,
-                             dtype=self._scale.dtype.base_dtype, validate_args=validate_args, name=name)
+                             dtype=self._scale.dtype.base_dtype, validate_args=validate_args, name=name, event_ndims=event_ndims)
 
     def _parents(self) -> list[Any]:
         scale = [self._scale] if self._is_multiple else self._scale.graph_parents

@@ -53,10 +53,17 @@ class Bijector:
 
     ``forward_min_event_ndims`` is the number of axes that the function works on; log-determinants are summed over further axes of an event.
     A function that is not injective (``_is_injective``) gives tuples for its inverse: one element per branch.
+
+    ``event_ndims`` is how bijectors were told the axes of an event up to TensorFlow 1.6. Log-determinants that are not told it use that one, or else
+    the least that is possible. A subclass that gives nothing but it works on all these axes.
     """
 
     def __init__(self, graph_parents: Any = None, is_constant_jacobian: bool = False, validate_args: bool = False, dtype: Any = None,
-                 forward_min_event_ndims: int | None = None, inverse_min_event_ndims: int | None = None, name: str | None = None) -> None:
+                 forward_min_event_ndims: int | None = None, inverse_min_event_ndims: int | None = None, name: str | None = None,
+                 event_ndims: int | None = None) -> None:
+        self.event_ndims = event_ndims
+        if forward_min_event_ndims is None and inverse_min_event_ndims is None:
+            forward_min_event_ndims = event_ndims
         if forward_min_event_ndims is None and inverse_min_event_ndims is None:
             raise ValueError("Must specify at least one of `forward_min_event_ndims` and `inverse_min_event_ndims`.")
         self._graph_parents = graph_parents or []
@@ -201,11 +208,12 @@ class Bijector:
     def _forward_log_det_jacobian(self, x: Any) -> Any:
         raise NotImplementedError("forward_log_det_jacobian not implemented.")
 
-    def inverse_log_det_jacobian(self, y: Any, event_ndims: Any, name: str = "inverse_log_det_jacobian") -> tf.Tensor:
+    def inverse_log_det_jacobian(self, y: Any, event_ndims: Any = None, name: str = "inverse_log_det_jacobian") -> tf.Tensor:
         """log(abs(det(dx/dy))), where the last ``event_ndims`` axes belong to one event."""
         return self._call_inverse_log_det_jacobian(y, event_ndims, name)
 
     def _call_inverse_log_det_jacobian(self, y: Any, event_ndims: Any, name: str, **given: Any) -> Any:
+        event_ndims = self._chosen_event_ndims(event_ndims, self.inverse_min_event_ndims)
         with self._name_scope(name, [y]):
             if event_ndims in self._constant_ildj:
                 return self._constant_ildj[event_ndims]
@@ -218,13 +226,14 @@ class Bijector:
                     self._remember(pair, event_ndims, given, self._ildj_by_inverse, self._ildj_by_forward)
                 return pair.ildj[event_ndims]
 
-    def forward_log_det_jacobian(self, x: Any, event_ndims: Any, name: str = "forward_log_det_jacobian") -> tf.Tensor:
+    def forward_log_det_jacobian(self, x: Any, event_ndims: Any = None, name: str = "forward_log_det_jacobian") -> tf.Tensor:
         """log(abs(det(dy/dx))), where the last ``event_ndims`` axes belong to one event."""
         return self._call_forward_log_det_jacobian(x, event_ndims, name)
 
     def _call_forward_log_det_jacobian(self, x: Any, event_ndims: Any, name: str, **given: Any) -> Any:
         if not self._is_injective:
             raise NotImplementedError("forward_log_det_jacobian cannot be implemented for non-injective transforms.")
+        event_ndims = self._chosen_event_ndims(event_ndims, self.forward_min_event_ndims)
         with self._name_scope(name, [x]):
             with tf.control_dependencies(self._event_checks(self.forward_min_event_ndims, event_ndims)):
                 if event_ndims in self._constant_ildj:
@@ -233,6 +242,11 @@ class Bijector:
                 if event_ndims not in pair.ildj:
                     self._remember(pair, event_ndims, given, self._ildj_by_forward, self._ildj_by_inverse)
                 return -pair.ildj[event_ndims]
+
+    def _chosen_event_ndims(self, event_ndims: Any, min_event_ndims: int) -> Any:
+        if event_ndims is not None:
+            return event_ndims
+        return min_event_ndims if self.event_ndims is None else self.event_ndims
 
     def _remember(self, pair: _Pair, event_ndims: Any, given: dict[str, Any], *ways: Callable[..., Any]) -> None:
         """Computes a log-determinant, by the first way that the subclass knows, and keeps it."""
@@ -346,10 +360,10 @@ class ConditionalBijector(Bijector):
         """The inverse, under conditions."""
         return self._call_inverse(y, name, **condition_kwargs)
 
-    def inverse_log_det_jacobian(self, y: Any, event_ndims: Any, name: str = "inverse_log_det_jacobian", **condition_kwargs: Any) -> tf.Tensor:
+    def inverse_log_det_jacobian(self, y: Any, event_ndims: Any = None, name: str = "inverse_log_det_jacobian", **condition_kwargs: Any) -> tf.Tensor:
         """The log-determinant of the inverse, under conditions."""
         return self._call_inverse_log_det_jacobian(y, event_ndims, name, **condition_kwargs)
 
-    def forward_log_det_jacobian(self, x: Any, event_ndims: Any, name: str = "forward_log_det_jacobian", **condition_kwargs: Any) -> tf.Tensor:
+    def forward_log_det_jacobian(self, x: Any, event_ndims: Any = None, name: str = "forward_log_det_jacobian", **condition_kwargs: Any) -> tf.Tensor:
         """The log-determinant, under conditions."""
         return self._call_forward_log_det_jacobian(x, event_ndims, name, **condition_kwargs)

@@ -98,14 +98,15 @@ class Kumaraswamy(Bijector):
 class Weibull(Bijector):
     """Weibull's distribution function, y = 1 - exp(-(x / scale)^concentration); TensorFlow has it inside ``bijectors``."""
 
-    def __init__(self, scale: Any = 1.0, concentration: Any = 1.0, validate_args: bool = False, name: str = "weibull") -> None:
+    def __init__(self, scale: Any = 1.0, concentration: Any = 1.0, validate_args: bool = False, name: str = "weibull",
+                 event_ndims: Any = None) -> None:
         with self._init_scope(name, scale, concentration):
             self._scale = tf.convert_to_tensor(scale, name="scale")
             self._concentration = tf.convert_to_tensor(concentration, name="concentration")
             tf.assert_same_float_dtype([self._scale, self._concentration])
             self._scale = _positive(self._scale, "Argument scale was not positive", validate_args)
             self._concentration = _positive(self._concentration, "Argument concentration was not positive", validate_args)
-        super().__init__(forward_min_event_ndims=0, validate_args=validate_args, name=name)
+        super().__init__(forward_min_event_ndims=0, validate_args=validate_args, name=name, event_ndims=event_ndims)
 
     @property
     def scale(self) -> tf.Tensor:

@@ -14,8 +14,8 @@ from penstock.contrib.distributions.numerics import softplus_inverse
 class Identity(Bijector):
     """``bijectors.Identity``: y = x."""
 
-    def __init__(self, validate_args: bool = False, name: str = "identity") -> None:
-        super().__init__(forward_min_event_ndims=0, is_constant_jacobian=True, validate_args=validate_args, name=name)
+    def __init__(self, validate_args: bool = False, name: str = "identity", event_ndims: Any = None) -> None:
+        super().__init__(forward_min_event_ndims=0, is_constant_jacobian=True, validate_args=validate_args, name=name, event_ndims=event_ndims)
 
     def _forward(self, x: tf.Tensor) -> tf.Tensor:
         return x
@@ -33,9 +33,9 @@ class Identity(Bijector):
 class AbsoluteValue(Bijector):
     """``bijectors.AbsoluteValue``: y = abs(x); two branches, x = -y and x = y."""
 
-    def __init__(self, validate_args: bool = False, name: str = "absolute_value") -> None:
+    def __init__(self, validate_args: bool = False, name: str = "absolute_value", event_ndims: Any = None) -> None:
         with self._init_scope(name):
-            super().__init__(forward_min_event_ndims=0, is_constant_jacobian=True, validate_args=validate_args, name=name)
+            super().__init__(forward_min_event_ndims=0, is_constant_jacobian=True, validate_args=validate_args, name=name, event_ndims=event_ndims)
 
     @property
     def _is_injective(self) -> bool:
@@ -98,13 +98,13 @@ class AffineScalar(Bijector):
 class PowerTransform(Bijector):
     """``bijectors.PowerTransform``: y = (1 + c x)^(1/c); exp(x) for c = 0."""
 
-    def __init__(self, power: Any = 0.0, validate_args: bool = False, name: str = "power_transform") -> None:
+    def __init__(self, power: Any = 0.0, validate_args: bool = False, name: str = "power_transform", event_ndims: Any = None) -> None:
         with self._init_scope(name, power):
             power = tf.constant_value(tf.convert_to_tensor(power, name="power"))
         if power is None or power < 0:
             raise ValueError("`power` must be a non-negative TF constant.")
         self._power = power
-        super().__init__(forward_min_event_ndims=0, validate_args=validate_args, name=name)
+        super().__init__(forward_min_event_ndims=0, validate_args=validate_args, name=name, event_ndims=event_ndims)
 
     @property
     def power(self) -> Any:
@@ -141,8 +141,8 @@ class PowerTransform(Bijector):
 class Exp(PowerTransform):
     """``bijectors.Exp``: y = exp(x)."""
 
-    def __init__(self, validate_args: bool = False, name: str = "exp") -> None:
-        super().__init__(validate_args=validate_args, name=name)
+    def __init__(self, validate_args: bool = False, name: str = "exp", event_ndims: Any = None) -> None:
+        super().__init__(validate_args=validate_args, name=name, event_ndims=event_ndims)
 
 
 class Sigmoid(Bijector):
@@ -167,14 +167,14 @@ class Sigmoid(Bijector):
 class Softplus(Bijector):
     """``bijectors.Softplus``: y = c log(1 + exp(x / c)); c is ``hinge_softness``, 1 if it is None."""
 
-    def __init__(self, hinge_softness: Any = None, validate_args: bool = False, name: str = "softplus") -> None:
+    def __init__(self, hinge_softness: Any = None, validate_args: bool = False, name: str = "softplus", event_ndims: Any = None) -> None:
         with tf.name_scope(name, values=[hinge_softness]):
             self._hinge_softness = None if hinge_softness is None else tf.convert_to_tensor(hinge_softness, name="hinge_softness")
             if validate_args and self._hinge_softness is not None:
                 zero = tf.convert_to_tensor(0, dtype=self._hinge_softness.dtype)
                 not_zero = tf.assert_none_equal(zero, self._hinge_softness, message="hinge_softness must be non-zero")
                 self._hinge_softness = checked(self._hinge_softness, not_zero)
-        super().__init__(forward_min_event_ndims=0, validate_args=validate_args, name=name)
+        super().__init__(forward_min_event_ndims=0, validate_args=validate_args, name=name, event_ndims=event_ndims)
 
     @property
     def hinge_softness(self) -> tf.Tensor | None:
@@ -252,7 +252,8 @@ class Square(Bijector):
 class SinhArcsinh(Bijector):
     """``bijectors.SinhArcsinh``: y = sinh((arcsinh(x) + skewness) tailweight)."""
 
-    def __init__(self, skewness: Any = None, tailweight: Any = None, validate_args: bool = False, name: str = "SinhArcsinh") -> None:
+    def __init__(self, skewness: Any = None, tailweight: Any = None, validate_args: bool = False, name: str = "SinhArcsinh",
+                 event_ndims: Any = None) -> None:
         with self._init_scope(name, skewness, tailweight):
             self._skewness = tf.convert_to_tensor(0.0 if skewness is None else skewness, name="skewness")
             self._tailweight = tf.convert_to_tensor(1.0 if tailweight is None else tailweight, name="tailweight", dtype=self._skewness.dtype)
@@ -260,7 +261,7 @@ class SinhArcsinh(Bijector):
             if validate_args:
                 positive = tf.assert_positive(self._tailweight, message="Argument tailweight was not positive")
                 self._tailweight = checked(self._tailweight, positive)
-        super().__init__(forward_min_event_ndims=0, validate_args=validate_args, name=name)
+        super().__init__(forward_min_event_ndims=0, validate_args=validate_args, name=name, event_ndims=event_ndims)
 
     @property
     def skewness(self) -> tf.Tensor:

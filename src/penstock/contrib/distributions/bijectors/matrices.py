@@ -75,8 +75,8 @@ def _rows_of_triangle(length: int) -> int:
 class CholeskyOuterProduct(Bijector):
     """``bijectors.CholeskyOuterProduct``: Y = X X', for lower triangular matrices with a positive diagonal."""
 
-    def __init__(self, validate_args: bool = False, name: str = "cholesky_outer_product") -> None:
-        super().__init__(forward_min_event_ndims=2, validate_args=validate_args, name=name)
+    def __init__(self, validate_args: bool = False, name: str = "cholesky_outer_product", event_ndims: Any = None) -> None:
+        super().__init__(forward_min_event_ndims=2, validate_args=validate_args, name=name, event_ndims=event_ndims)
 
     def _forward(self, x: tf.Tensor) -> tf.Tensor:
         if self.validate_args:

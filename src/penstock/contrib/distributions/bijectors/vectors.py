@@ -76,8 +76,8 @@ class SoftmaxCentered(_LastAxis):
 
     _growth = 1
 
-    def __init__(self, validate_args: bool = False, name: str = "softmax_centered") -> None:
-        super().__init__(forward_min_event_ndims=1, validate_args=validate_args, name=name)
+    def __init__(self, validate_args: bool = False, name: str = "softmax_centered", event_ndims: Any = None) -> None:
+        super().__init__(forward_min_event_ndims=1, validate_args=validate_args, name=name, event_ndims=event_ndims)
 
     def _forward(self, x: tf.Tensor) -> tf.Tensor:
         return tf.softmax(pad(x, axis=-1, back=True))

@@ -15,6 +15,7 @@ from penstock.contrib.layers.columns.dense import (
     real_valued_column,
 )
 from penstock.contrib.layers.columns.sparse import CrossedColumn
+from penstock.contrib.layers.columns.varying import RealValuedVarLenColumn
 from penstock.contrib.layers.embeddings import safe_embedding_lookup_sparse
 from penstock.estimator.columns.base import FeatureCache
 from penstock.graph import dtypes
@@ -32,8 +33,16 @@ from penstock.platform import logging
 from penstock.variables.initializers import Zeros
 from penstock.variables.scope import variable_scope
 
-_FOR_SEQUENCES = (OneHotColumn, EmbeddingColumn, RealValuedColumn)
+_FOR_SEQUENCES = (OneHotColumn, EmbeddingColumn, RealValuedColumn, RealValuedVarLenColumn)
 _NOT_FOR_SEQUENCES = (ScatteredEmbeddingColumn, BucketizedColumn, CrossedColumn)
+
+
+class Transformer(FeatureCache):
+    """TensorFlow's private class for what columns make of features, each once."""
+
+    def transform(self, feature_column: Any) -> Any:
+        """What the column makes of the features."""
+        return self.get(feature_column)
 
 
 def check_feature_columns(feature_columns: Any) -> None:
@@ -74,7 +83,7 @@ def sequence_input_from_feature_columns(columns_to_tensors: dict[Any, Any], feat
     """``tf.contrib.layers.sequence_input_from_feature_columns``: the same for sequences: [batch, time, numbers]."""
     for column in feature_columns:
         if not isinstance(column, _FOR_SEQUENCES):
-            raise ValueError(f"FeatureColumn type {type(column).__name__} is not currently supported for sequence data. Column: {column.name}")
+            raise ValueError(f"FeatureColumn type _{type(column).__name__} is not currently supported for sequence data. Column: {column.name}")
     for column in _with_sources(feature_columns):
         if isinstance(column, _NOT_FOR_SEQUENCES):
             raise ValueError(f"Column {column.name} is of type {type(column).__name__}, which is not currently supported for sequences.")

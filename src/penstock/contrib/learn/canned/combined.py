@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.contrib.learn.canned.kinds import Classifier, Regressor
-from penstock.contrib.learn.canned.models import combined_model_fn
+from penstock.contrib.learn.canned.models import combined_model_fn, table_partitioner
 from penstock.contrib.learn.estimator import Estimator
 from penstock.contrib.learn.heads.base import Head
 from penstock.contrib.learn.heads.classes import multi_class_head
@@ -40,7 +40,7 @@ class DNNLinearCombinedClassifier(Classifier):
         super().__init__(combined_model_fn, model_dir, config, _params(
             head, linear_feature_columns, linear_optimizer, _joint_linear_weights, dnn_feature_columns, dnn_optimizer, dnn_hidden_units,
             dnn_activation_fn, dnn_dropout, gradient_clip_norm, embedding_lr_multipliers, fix_global_step_increment_bug,
-            input_layer_min_slice_size=input_layer_min_slice_size), feature_engineering_fn)
+            table_partitioner(config, input_layer_min_slice_size), input_layer_min_slice_size), feature_engineering_fn)
 
 
 class DNNLinearCombinedRegressor(Regressor):
@@ -56,7 +56,7 @@ class DNNLinearCombinedRegressor(Regressor):
         super().__init__(combined_model_fn, model_dir, config, _params(
             head, linear_feature_columns, linear_optimizer, _joint_linear_weights, dnn_feature_columns, dnn_optimizer, dnn_hidden_units,
             dnn_activation_fn, dnn_dropout, gradient_clip_norm, embedding_lr_multipliers, fix_global_step_increment_bug,
-            input_layer_min_slice_size=input_layer_min_slice_size), feature_engineering_fn)
+            table_partitioner(config, input_layer_min_slice_size), input_layer_min_slice_size), feature_engineering_fn)
 
 
 class DNNLinearCombinedEstimator(Estimator):

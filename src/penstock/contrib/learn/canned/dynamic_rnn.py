@@ -148,7 +148,7 @@ def _model_ops(head: SingleHead, prediction_type: int, predict_probabilities: bo
     is_single = prediction_type == PredictionType.SINGLE_VALUE
     wanted = [PredictionKey.SCORES] if head.problem_type == ProblemType.LINEAR_REGRESSION else [PredictionKey.CLASSES]
     wanted += [PredictionKey.PROBABILITIES] if predict_probabilities else []
-    flat = _last(logits, lengths) if is_single else tf.reshape(logits, [-1, head.logits_dimension])
+    flat = select_last_activations(logits, lengths) if is_single else tf.reshape(logits, [-1, head.logits_dimension])
     predictions = {key: value for key, value in head.predictions(flat).items() if key in wanted}
     if not is_single:
         predictions = {key: tf.reshape(value, tf.concat([tf.shape(logits)[:2], tf.shape(value)[1:]], 0)) for key, value in predictions.items()}
@@ -156,7 +156,7 @@ def _model_ops(head: SingleHead, prediction_type: int, predict_probabilities: bo
     states = {_state_name(number): tf.identity(part) for number, part in enumerate(nest.flatten(final_state))}
     if mode == ModeKeys.INFER:
         return ModelFnOps(mode, {**predictions, **states}, output_alternatives=outputs)
-    masked, used = (flat, labels) if is_single else (_masked(logits, labels, lengths), _masked(labels, labels, lengths))
+    masked, used = (flat, labels) if is_single else mask_activations_and_labels(logits, labels, lengths)
     loss, _ = head.loss(head.used_labels(used), masked, None)
     metrics = None
     if PredictionKey.CLASSES in predictions:
@@ -169,14 +169,21 @@ def _problem(head: SingleHead) -> int:
     return head.problem_type if head.problem_type == ProblemType.LINEAR_REGRESSION else ProblemType.CLASSIFICATION
 
 
-def _last(logits: Any, lengths: Any) -> Any:
-    """The logits of the last step of each sequence."""
+def select_last_activations(activations: Any, sequence_lengths: Any) -> Any:
+    """The activations of the last step of each sequence."""
     with tf.name_scope("select_last_activations"):
-        batch, padded = tf.shape(logits)[0], tf.shape(logits)[1]
-        ends = padded if lengths is None else tf.cast(lengths, tf.int32)
-        last = tf.gather(tf.reshape(logits, [-1, logits.shape.as_list()[2]]), tf.range(batch) * padded + ends - 1)
-        last.set_shape([logits.shape.as_list()[0], logits.shape.as_list()[2]])
+        batch, padded, columns = (tf.shape(activations)[axis] if extent is None else extent
+                                  for axis, extent in enumerate(activations.shape.as_list()))
+        ends = padded if sequence_lengths is None else tf.cast(sequence_lengths, tf.int32)
+        last = tf.gather(tf.reshape(activations, [-1, columns]), tf.range(batch) * padded + ends - 1)
+        last.set_shape([activations.shape[0], activations.shape[2]])
         return last
+
+
+def mask_activations_and_labels(activations: Any, labels: Any, sequence_lengths: Any) -> tuple[Any, Any]:
+    """The activations and the labels of the steps that belong to a sequence, one after the other."""
+    with tf.name_scope("mask_activations_and_labels"):
+        return _masked(activations, labels, sequence_lengths), _masked(labels, labels, sequence_lengths)
 
 
 def _masked(values: Any, labels: Any, lengths: Any) -> Any:

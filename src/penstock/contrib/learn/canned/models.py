@@ -32,15 +32,22 @@ from penstock.variables.partitioned import min_max_variable_partitioner
 
 _ACTIVATIONS = {"relu": tf.relu, "tanh": tanh, "sigmoid": tf.sigmoid}
 _DNN_RATE, _LINEAR_RATE = 0.05, 0.2
+# What a model function takes for parameters that it is not given.
+_OPTIONAL: dict[str, Any] = {
+    **dict.fromkeys(["optimizer", "dropout", "gradient_clip_norm", "embedding_lr_multipliers", "input_layer_min_slice_size", "joint_weights",
+                     "linear_feature_columns", "linear_optimizer", "joint_linear_weights", "dnn_feature_columns", "dnn_optimizer",
+                     "dnn_hidden_units", "dnn_activation_fn", "dnn_dropout", "input_layer_partitioner"]),
+    "activation_fn": tf.relu, "fix_global_step_increment_bug": True}
 
 
 def dnn_model_fn(features: Any, labels: Any, mode: str, params: dict[str, Any], config: Any = None) -> ModelFnOps:
     """A network."""
+    params = {**_OPTIONAL, **params}
     features, head = _named(features), params["head"]
     with _dnn_scope(features, config):
         logits, input_scope = _dnn_logits(
             features, mode, head.logits_dimension, params["feature_columns"], params["hidden_units"], params["activation_fn"], params["dropout"],
-            _table_partitioner(config, params["input_layer_min_slice_size"]), "_")
+            table_partitioner(config, params["input_layer_min_slice_size"]), "_")
 
         def train_op_fn(loss: Any) -> Any:
             return optimize_loss(loss, get_global_step(), _DNN_RATE, _made(params["optimizer"] or "Adagrad"), name="dnn", summaries=[],
@@ -51,6 +58,7 @@ def dnn_model_fn(features: Any, labels: Any, mode: str, params: dict[str, Any], 
 
 def linear_model_fn(features: Any, labels: Any, mode: str, params: dict[str, Any], config: Any = None) -> ModelFnOps:
     """A linear model."""
+    params = {**_OPTIONAL, **params}
     features, head, columns = _named(features), params["head"], params["feature_columns"]
     with _linear_scope(features, config) as scope:
         logits = _linear_logits(features, head.logits_dimension, columns, params["joint_weights"], scope)
@@ -82,13 +90,14 @@ def combined_model_fn(features: Any, labels: Any, mode: str, params: dict[str, A
 
     Unless ``fix_global_step_increment_bug`` is set, each of them counts the step: TensorFlow's default.
     """
+    params = {**_OPTIONAL, **params}
     features, head, fixed = _named(features), params["head"], params["fix_global_step_increment_bug"]
     linear_columns, dnn_columns = params["linear_feature_columns"], params["dnn_feature_columns"]
     parts = []
     if dnn_columns:
         if not params["dnn_hidden_units"]:
             raise ValueError("dnn_hidden_units must be defined when dnn_feature_columns is specified.")
-        partitioner = params["input_layer_partitioner"] or _table_partitioner(config, params["input_layer_min_slice_size"])
+        partitioner = params["input_layer_partitioner"] or table_partitioner(config, params["input_layer_min_slice_size"])
         with _dnn_scope(features, config):
             logits, input_scope = _dnn_logits(features, mode, head.logits_dimension, dnn_columns, params["dnn_hidden_units"],
                                               params["dnn_activation_fn"] or tf.relu, params["dnn_dropout"], partitioner, "/")
@@ -121,10 +130,10 @@ def _dnn_scope(features: dict[str, Any], config: Any) -> Any:
 
 
 def _linear_scope(features: dict[str, Any], config: Any) -> Any:
-    return tf.variable_scope("linear", values=list(features.values()), partitioner=_table_partitioner(config))
+    return tf.variable_scope("linear", values=list(features.values()), partitioner=table_partitioner(config))
 
 
-def _table_partitioner(config: Any, min_slice_size: int | None = None) -> Any:
+def table_partitioner(config: Any, min_slice_size: int | None = None) -> Any:
     """How tables are split over parameter servers: into slices of at least 64 MB."""
     return min_max_variable_partitioner(_servers(config), min_slice_size=min_slice_size or 64 << 20)
 

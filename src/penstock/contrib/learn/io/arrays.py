@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -27,23 +27,19 @@ def generator_input_fn(x: Callable[[], Any], target_key: Any = None, batch_size:
                        queue_capacity: int = 1000, num_threads: int = 1, pad_value: Any = None) -> Callable[[], Any]:
     """``tf.contrib.learn.io.generator_input_fn``: what a generator yields, dicts with an array or number for each feature, in batches.
 
-    Shuffling goes through ``queue_capacity`` examples at a time. ``num_threads`` has no effect.
+    All batches are full: the generator begins again in the middle of a batch, and the epoch is over with that batch. So a generator that ends with
+    a batch gives one batch more, as in TensorFlow. Shuffling goes through ``queue_capacity`` examples at a time. ``num_threads`` has no effect.
     """
     if pad_value is not None:
         raise NotImplementedError("generator_input_fn: Penstock does not pad. Yield arrays of one shape, or use tf.data.Dataset.padded_batch.")
     first = _first_example(x)
-    targets = [target_key] if isinstance(target_key, str) else list(target_key or ())
-    for key in targets:
-        if key not in first:
-            raise KeyError(f"target_key not in yielded dict. Expected {sorted(first)} keys; got {key}")
+    targets = _checked_targets(target_key, first)
 
     def generate() -> Iterator[dict[str, np.ndarray]]:
-        random = np.random.RandomState() if shuffle else None
-        rows: Iterator[Any] = itertools.chain.from_iterable(x() for _ in (itertools.count() if num_epochs is None else range(num_epochs)))
-        rows = rows if random is None else _shuffled(rows, max(queue_capacity, 1), random)
+        rows = _rows(x, batch_size, num_epochs)
+        rows = _shuffled(rows, max(queue_capacity, 1), np.random.RandomState()) if shuffle else rows
         while batch := list(itertools.islice(rows, batch_size)):
-            if len(batch) == batch_size or num_epochs is not None:
-                yield {key: np.array([row[key] for row in batch]) for key in first}
+            yield {key: np.array([row[key] for row in batch]) for key in first}
 
     def input_fn() -> Any:
         batch = array_inputs.next_batch(generate, {key: np.array([value]) for key, value in first.items()}, None)
@@ -52,6 +48,31 @@ def generator_input_fn(x: Callable[[], Any], target_key: Any = None, batch_size:
             return batch
         return batch, labels if len(labels) > 1 else labels[targets[0]]
     return input_fn
+
+
+def _checked_targets(target_key: Any, first: dict[str, Any]) -> list[str]:
+    """The keys of the labels."""
+    if target_key is None:
+        return []
+    keys = [target_key] if isinstance(target_key, str) else target_key
+    for key in keys if isinstance(keys, Container) and isinstance(keys, Iterable) else [keys]:
+        if keys is target_key and (key is keys or not isinstance(key, str)):
+            raise TypeError(f"target_key must be str or Container of str; got {type(key).__name__}")
+        if key not in first:
+            raise KeyError(f"target_key not in yielded dict. Expected {sorted(first)} keys; got {key}")
+    return list(keys)
+
+
+def _rows(x: Callable[[], Any], batch_size: int, num_epochs: int | None) -> Iterator[Any]:
+    """What the generator yields, as many batches as belong to the epochs."""
+    iterator, epoch = x(), 0
+    while num_epochs is None or epoch < num_epochs:
+        for _ in range(batch_size):
+            row = next(iterator, None)
+            if row is None:
+                iterator, epoch = x(), epoch + 1
+                row = next(iterator)
+            yield row
 
 
 def _first_example(x: Any) -> dict[str, Any]:
