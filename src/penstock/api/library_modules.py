@@ -175,6 +175,7 @@ SOURCES: dict[str, str] = {
     "contrib.gan.python.losses.python.losses_wargs": "penstock.contrib.gan.losses",
     "contrib.gan.python.losses.python.tuple_losses": "penstock.contrib.gan.model_losses",
     "contrib.gan.python.losses.python.tuple_losses_impl": "penstock.contrib.gan.model_losses",
+    "contrib.image.python.ops.distort_image_ops": "penstock.contrib.image.color",
     "contrib.integrate.python.ops.odes": "penstock.contrib.integrate.adaptive penstock.contrib.integrate.fixed",
     "contrib.metrics.python.ops.histogram_ops": "penstock.contrib.metrics.statistics",
     "contrib.metrics.python.ops.metric_ops": "penstock.contrib.metrics.accumulated",

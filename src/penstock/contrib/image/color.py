@@ -1,4 +1,4 @@
-"""Colours of pictures, changed in YIQ space: ``tf.contrib.image.adjust_hsv_in_yiq`` and ``random_hsv_in_yiq``."""
+"""Colours of pictures, changed in YIQ space: ``tensorflow.contrib.image.python.ops.distort_image_ops``."""
 from __future__ import annotations
 
 from typing import Any
@@ -14,7 +14,7 @@ _YIQ = np.array([[0.299, 0.587, 0.114], [0.596, -0.274, -0.322], [0.211, -0.523,
 
 
 def adjust_hsv_in_yiq(image: Any, delta_hue: Any = 0, scale_saturation: Any = 1, scale_value: Any = 1, name: str | None = None) -> tf.Tensor:
-    """``tf.contrib.image.adjust_hsv_in_yiq``: turns the colours by ``delta_hue`` (radians), and scales how strong and how bright they are."""
+    """``adjust_hsv_in_yiq``: turns the colours by ``delta_hue`` (radians), and scales how strong and how bright they are."""
     with tf.name_scope(name, "adjust_hsv_in_yiq", [image]) as scope:
         image = tf.convert_to_tensor(image, name="image")
         _check_shape(image)
@@ -42,7 +42,7 @@ def _check_shape(image: tf.Tensor) -> None:
 
 def random_hsv_in_yiq(image: Any, max_delta_hue: float = 0, lower_saturation: float = 1, upper_saturation: float = 1, lower_value: float = 1,
                       upper_value: float = 1, seed: int | None = None) -> tf.Tensor:
-    """``tf.contrib.image.random_hsv_in_yiq``: the same, by numbers chosen at random."""
+    """``random_hsv_in_yiq``: the same, by numbers chosen at random."""
     if max_delta_hue < 0:
         raise ValueError("max_delta must be non-negative.")
     for what, lower, upper in (("saturation", lower_saturation, upper_saturation), ("value", lower_value, upper_value)):

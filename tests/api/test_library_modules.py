@@ -1,0 +1,87 @@
+"""The modules inside TensorFlow's libraries: each that is listed can be imported, and finds its names."""
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from penstock.api import library_modules as lib
+from penstock.api._table import resolve
+from support.process import python
+
+pytestmark = pytest.mark.graph
+
+
+def run(program: str) -> None:
+    python("import penstock\npenstock.install_as_tensorflow()\n" + textwrap.dedent(program))
+
+
+def test_all_can_be_imported():
+    run("""
+        import importlib
+        from penstock.api import alias, library_modules as lib
+        for package, names in lib.MODULES.items():
+            for name in names.split():
+                spaces = lib.namespaces(f"{package}.{name}")
+                if all(alias._namespace(space) is not None for space in spaces):
+                    importlib.import_module(f"tensorflow.{package}.{name}")
+    """)
+
+
+def test_names_are_found():
+    run("""
+        import tensorflow as tf
+        from tensorflow.contrib.layers.python.layers import feature_column, layers, target_column
+        from tensorflow.contrib.learn.python.learn.estimators import estimator, rnn_common, tensor_signature
+        from tensorflow.contrib.learn.python.learn.utils import gc
+        from tensorflow.contrib.distributions.python.ops.bijectors.exp import Exp
+        from tensorflow.contrib.gan.python.losses.python import losses_impl, tuple_losses_impl
+        from tensorflow.contrib.slim.python.slim.nets import resnet_v1
+        from tensorflow.python.estimator.canned import head, metric_keys, optimizers
+        from tensorflow.python.keras._impl import keras
+        from tensorflow.python.layers import maxout
+        from tensorflow.python.ops.distributions import normal
+        assert layers.conv2d is tf.contrib.layers.conv2d and feature_column.real_valued_column is tf.contrib.layers.real_valued_column
+        assert estimator.Estimator is tf.contrib.learn.Estimator and rnn_common.RNNKeys.STATE_PREFIX == "rnn_cell_state"
+        assert Exp is tf.contrib.distributions.bijectors.Exp and normal.Normal is tf.distributions.Normal
+        assert losses_impl.minimax_generator_loss is not tuple_losses_impl.minimax_generator_loss is tf.contrib.gan.losses.minimax_generator_loss
+        assert "minimax_generator_loss" in tuple_losses_impl.__all__ and tuple_losses_impl.losses_impl.__name__.endswith("gan.losses")
+        assert resnet_v1.resnet_v1_50 is tf.contrib.slim.nets.resnet_v1.resnet_v1_50
+        assert head._multi_class_head_with_softmax_cross_entropy_loss(3).loss_reduction == tf.losses.Reduction.SUM
+        assert metric_keys.MetricKeys.LOSS_MEAN == "average_loss" and keras.layers.Dense is tf.keras.layers.Dense
+        assert optimizers.get_optimizer_instance("SGD", 0.5)._learning_rate == 0.5
+        assert maxout.maxout(tf.zeros([2, 6]), 3).shape.as_list() == [2, 3]
+    """)
+
+
+@pytest.mark.parametrize("name", ["contrib.layers.python.no_such", "contrib.layers.python.layers.no_such", "python.estimator.no_such"])
+def test_unknown_modules(name):
+    run(f"""
+        try:
+            import tensorflow.{name}
+        except ModuleNotFoundError:
+            pass
+        else:
+            raise AssertionError("found")
+    """)
+
+
+def test_unknown_names():
+    run("""
+        from tensorflow.contrib.layers.python.layers import layers
+        try:
+            layers.no_such_name
+        except AttributeError as error:
+            assert "has no attribute 'no_such_name' in Penstock" in str(error)
+    """)
+
+
+@pytest.mark.parametrize("origin", sorted({origin for names in lib.NAMES.values() for origin in names.values()}
+                                          | {f"{source}:" for sources in lib.SOURCES.values() for source in sources.split()}))
+def test_listed_origins_exist(origin):
+    assert resolve(origin) is not None
+
+
+def test_the_tables_agree():
+    listed = {f"{package}.{name}" for package, names in lib.MODULES.items() for name in names.split()}
+    assert lib.SOURCES.keys() | lib.NAMES.keys() <= listed
