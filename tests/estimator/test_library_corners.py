@@ -77,7 +77,8 @@ def test_errors_of_tasks():
     made.estimator.config.task_type = "lion"
     with pytest.raises(ValueError, match="Task type lion is not supported. Supported task types are"):
         made.run()
-    made.estimator.config = mock.Mock(cluster_spec=tf.train.ClusterSpec({"chief": ["a:1"], "worker": ["b:2"]}), task_type="chief", task_id=0, master="")
+    cluster = tf.train.ClusterSpec({"chief": ["a:1"], "worker": ["b:2"]})
+    made.estimator.config = mock.Mock(cluster_spec=cluster, task_type="chief", task_id=0, master="")
     with pytest.raises(RuntimeError, match="Could not start server"):
         made.run()
     with pytest.raises(TypeError, match="`train_spec` must have type `tf.estimator.TrainSpec`"):

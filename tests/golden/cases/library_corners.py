@@ -26,7 +26,8 @@ def _wishart(tf, np, d):
     yield "wishart_error_df", lambda: d.WishartCholesky(1.5, factor)
     yield "wishart_error_stddev", lambda: d.WishartCholesky(4.0, factor, cholesky_input_output_matrices=True).stddev()
     yield "wishart_error_definite", lambda: d.WishartCholesky(4.0, -factor, validate_args=True).mean()
-    yield "wishart_shapes", lambda: _values(tf, [d.WishartCholesky(4.0, factor).batch_shape_tensor(), d.WishartCholesky(4.0, factor).event_shape_tensor()])
+    yield "wishart_shapes", lambda: _values(tf, [d.WishartCholesky(4.0, factor).batch_shape_tensor(),
+                                                 d.WishartCholesky(4.0, factor).event_shape_tensor()])
 
 
 def _vectors(tf, np, d):
@@ -98,7 +99,8 @@ def _others(tf, np):
     for name, arguments in [("hue", (0.7, 1.0, 1.0)), ("saturation", (0.0, 1.6, 1.0)), ("value", (0.0, 1.0, 0.6)), ("all", (-0.4, 0.5, 1.2))]:
         yield "adjust_hsv_in_yiq_" + name, lambda arguments=arguments: _values(tf, _distorting(tf).adjust_hsv_in_yiq(
             tf.constant(image, tf.float32), *arguments))
-    yield "adjust_hsv_in_yiq_bytes", lambda: _values(tf, _distorting(tf).adjust_hsv_in_yiq(tf.constant((image * 200).astype(np.uint8)), 0.3, 0.9, 0.8))
+    yield "adjust_hsv_in_yiq_bytes", lambda: _values(tf, _distorting(tf).adjust_hsv_in_yiq(
+        tf.constant((image * 200).astype(np.uint8)), 0.3, 0.9, 0.8))
     yield "adjust_hsv_in_yiq_rank", lambda: _distorting(tf).adjust_hsv_in_yiq(tf.zeros([3, 3]), 0.3, 0.9, 0.8)
     yield "random_hsv_in_yiq_error", lambda: _distorting(tf).random_hsv_in_yiq(tf.zeros([2, 2, 3]), -0.1)
 
