@@ -72,18 +72,18 @@ def test_servers_that_are_there_already():
 def test_errors_of_tasks():
     made, _ = executor("chief")
     made.estimator.config = mock.Mock(cluster_spec=tf.train.ClusterSpec({"chief": ["a:1"]}), task_type="local")
-    with pytest.raises(ValueError, match="`task.type` in TF_CONFIG cannot be `local`"):
+    with pytest.raises(ValueError, match=r"`task.type` in TF_CONFIG cannot be `local`"):
         made.run()
     made.estimator.config.task_type = "lion"
-    with pytest.raises(ValueError, match="Task type lion is not supported. Supported task types are"):
+    with pytest.raises(ValueError, match=r"Task type lion is not supported. Supported task types are"):
         made.run()
     cluster = tf.train.ClusterSpec({"chief": ["a:1"], "worker": ["b:2"]})
     made.estimator.config = mock.Mock(cluster_spec=cluster, task_type="chief", task_id=0, master="")
-    with pytest.raises(RuntimeError, match="Could not start server"):
+    with pytest.raises(RuntimeError, match=r"Could not start server"):
         made.run()
-    with pytest.raises(TypeError, match="`train_spec` must have type `tf.estimator.TrainSpec`"):
+    with pytest.raises(TypeError, match=r"`train_spec` must have type `tf.estimator.TrainSpec`"):
         train_and_evaluate.TrainingExecutor(made.estimator, 3, None)
-    with pytest.raises(TypeError, match="`eval_spec` must have type"):
+    with pytest.raises(TypeError, match=r"`eval_spec` must have type"):
         made.run_evaluator()
 
 
