@@ -1,10 +1,11 @@
-"""Hashes of byte strings, with TensorFlow's numbers: FarmHash's Fingerprint64, the older Murmur-like hash, and SipHash-2-4."""
+"""Hashes of byte strings, with TensorFlow's numbers: FarmHash's fingerprints, the older Murmur-like hash, and SipHash-2-4."""
 from __future__ import annotations
 
 import struct
 
 _MASK = 0xFFFFFFFFFFFFFFFF
 _K0, _K1, _K2 = 0xC3A5C85C97CB3127, 0xB492B66FBE98F273, 0x9AE16A3B2F90404F
+_K128 = 0x9DDFEA08EB382D69
 
 
 def _rotate(value: int, by: int) -> int:
@@ -112,6 +113,60 @@ def _long(text: bytes, length: int) -> int:
     w0 = (w0 + v0) & _MASK
     x, y, z, v0, v1, w0, w1 = _round(text, length - 64, (x, y, z, v0, v1, w0, w1), multiplier, 9)
     return _mix((_mix(v0, w0, multiplier) + _shift_mix(y) * _K0 + z) & _MASK, (_mix(v1, w1, multiplier) + x) & _MASK, multiplier)
+
+
+def fingerprint128(text: bytes) -> tuple[int, int]:
+    """FarmHash's 128-bit fingerprint: its low and its high word."""
+    if len(text) >= 16:
+        seed, text = (_word(text, 0), (_word(text, 8) + _K0) & _MASK), text[16:]
+    else:
+        seed = _K0, _K1
+    return _murmur128(text, *seed) if len(text) < 128 else _long128(text, *seed)
+
+
+def _murmur128(text: bytes, a: int, b: int) -> tuple[int, int]:
+    length = len(text)
+    if length <= 16:
+        a = (_shift_mix(a * _K1) * _K1) & _MASK
+        c = (b * _K1 + _up_to_16(text, length)) & _MASK
+        d = _shift_mix(a + (_word(text, 0) if length >= 8 else c))
+    else:
+        c = _mix((_word(text, length - 8) + _K1) & _MASK, a, _K128)
+        d = _mix((b + length) & _MASK, (c + _word(text, length - 16)) & _MASK, _K128)
+        a = (a + d) & _MASK
+        for at in range(0, length - 16, 16):
+            a = ((a ^ (_shift_mix(_word(text, at) * _K1) * _K1)) * _K1) & _MASK
+            b ^= a
+            c = ((c ^ (_shift_mix(_word(text, at + 8) * _K1) * _K1)) * _K1) & _MASK
+            d ^= c
+    a, b = _mix(a, c, _K128), _mix(d, b, _K128)
+    return a ^ b, _mix(b, a, _K128)
+
+
+def _long128(text: bytes, x: int, y: int) -> tuple[int, int]:
+    length = len(text)
+    z = (length * _K1) & _MASK
+    v0 = (_rotate(y ^ _K1, 49) * _K1 + _word(text, 0)) & _MASK
+    v1 = (_rotate(v0, 42) * _K1 + _word(text, 8)) & _MASK
+    w0 = (_rotate(y + z, 35) * _K1 + x) & _MASK
+    w1 = (_rotate(x + _word(text, 88), 53) * _K1) & _MASK
+    whole = length // 128 * 128
+    for at in range(0, whole, 64):
+        x, y, z, v0, v1, w0, w1 = _round(text, at, (x, y, z, v0, v1, w0, w1), _K1, 1)
+    x = (x + _rotate(v0 + z, 49) * _K0) & _MASK
+    y = (y * _K0 + _rotate(w1, 37)) & _MASK
+    z = (z * _K0 + _rotate(w0, 27)) & _MASK
+    w0, v0 = (w0 * 9) & _MASK, (v0 * _K0) & _MASK
+    for at in range(length - 32, whole - 32, -32):
+        y = (_rotate(x + y, 42) * _K0 + v1) & _MASK
+        w0 = (w0 + _word(text, at + 16)) & _MASK
+        x = (x * _K0 + w0) & _MASK
+        z = (z + w1 + _word(text, at)) & _MASK
+        w1 = (w1 + v0) & _MASK
+        v0, v1 = _weak(text, at, (v0 + z) & _MASK, v1)
+        v0 = (v0 * _K0) & _MASK
+    x, y = _mix(x, v0, _K128), _mix((y + z) & _MASK, w0, _K128)
+    return (_mix((x + v1) & _MASK, w1, _K128) + y) & _MASK, _mix((x + w1) & _MASK, (y + v1) & _MASK, _K128)
 
 
 def hash64(text: bytes, seed: int = 0xDECAFCAFFE) -> int:

@@ -7,9 +7,11 @@ from typing import Any
 from penstock.checkpoint.checkpoint_state import latest_checkpoint
 from penstock.graph.graph import default_graph
 from penstock.graph.keys import GraphKeys
+from penstock.ops.array.pack import concat
 from penstock.ops.flow.misc import group
 from penstock.platform import logging
 from penstock.summary.summary import merge_all
+from penstock.train.resources import local_resources, report_uninitialized_resources, shared_resources
 from penstock.train.saver import Saver
 from penstock.train.session_manager import SessionManager
 from penstock.train.training_ops import TrainingOps, collected_or_new, initialize_local_state
@@ -56,10 +58,11 @@ class Scaffold(TrainingOps):
         if self._init_op is None:
             self._init_op = self.get_or_default("init_op", GraphKeys.INIT_OP, self.default_init_op)
         if self._ready_op is None:
-            self._ready_op = self.get_or_default("ready_op", GraphKeys.READY_OP, report_uninitialized_variables)
+            self._ready_op = self.get_or_default(
+                "ready_op", GraphKeys.READY_OP, lambda: _what_is_missing(None, [*shared_resources(), *local_resources()]))
         if self._ready_for_local_init_op is None:
             self._ready_for_local_init_op = self.get_or_default(
-                "ready_for_local_init_op", GraphKeys.READY_FOR_LOCAL_INIT_OP, lambda: report_uninitialized_variables(global_variables()))
+                "ready_for_local_init_op", GraphKeys.READY_FOR_LOCAL_INIT_OP, lambda: _what_is_missing(global_variables(), shared_resources()))
         if self._local_init_op is None:
             self._local_init_op = self.get_or_default("local_init_op", GraphKeys.LOCAL_INIT_OP, self.default_local_init_op)
         if self._summary_op is None:
@@ -82,12 +85,13 @@ class Scaffold(TrainingOps):
 
     @staticmethod
     def default_init_op() -> Any:
-        """Initializes all global variables."""
-        return group(global_variables_initializer(), *default_graph().get_collection("saved_model_initializers"))
+        """Initializes all global variables, and creates the resources that tasks share."""
+        return group(global_variables_initializer(), *[each.create for each in shared_resources()],
+                     *default_graph().get_collection("saved_model_initializers"))
 
     @staticmethod
     def default_local_init_op() -> Any:
-        """Initializes all local variables and tables."""
+        """Initializes all local variables and tables, and creates the resources of this task."""
         return initialize_local_state()
 
     @property
@@ -99,6 +103,12 @@ class Scaffold(TrainingOps):
     def local_init_op(self) -> Any:
         """Initializes what belongs to this process."""
         return self._local_init_op
+
+
+def _what_is_missing(variables: list[Any] | None, resources: list[Any]) -> Any:
+    """The names of variables without a value (of all, if None) and of resources that do not exist."""
+    without_value = report_uninitialized_variables(variables)
+    return concat([without_value, report_uninitialized_resources(resources)], 0) if resources else without_value
 
 
 class SessionCreator:

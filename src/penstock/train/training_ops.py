@@ -7,6 +7,7 @@ from typing import Any
 from penstock.graph.graph import Graph
 from penstock.ops.flow.misc import group
 from penstock.train.lookup import tables_initializer
+from penstock.train.resources import local_resources
 from penstock.variables.initialization import local_variables_initializer
 
 
@@ -22,8 +23,8 @@ def collected_or_new(graph: Graph, collection: str, make: Callable[[], Any]) -> 
 
 
 def initialize_local_state() -> Any:
-    """An operation that initializes all local variables and tables."""
-    return group(local_variables_initializer(), tables_initializer())
+    """An operation that initializes all local variables and tables, and creates the resources of this task."""
+    return group(local_variables_initializer(), tables_initializer(), *[each.create for each in local_resources()])
 
 
 class TrainingOps:

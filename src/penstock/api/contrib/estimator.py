@@ -13,6 +13,7 @@ TABLE: dict[str, str] = {
                               "stop_if_no_increase_hook",
     f"{HERE}.canned.logits": "call_logit_fn dnn_logit_fn_builder linear_logit_fn_builder",
     f"{HERE}.canned.rnn": "RNNClassifier RNNEstimator",
+    f"{HERE}.trees.estimators": "boosted_trees_classifier_train_in_memory boosted_trees_regressor_train_in_memory",
     f"{HERE}.exporting": "export_all_saved_models export_saved_model_for_mode",
     f"{HERE}.serving": "build_raw_supervised_input_receiver_fn",
     # Canned estimators that take a head were here first.
@@ -22,7 +23,7 @@ TABLE: dict[str, str] = {
     f"{HERE}.canned.combined": "DNNLinearCombinedEstimator",
 }
 MISSING = (
-    "DNNClassifierWithLayerAnnotations DNNRegressorWithLayerAnnotations SavedModelEstimator TowerOptimizer boosted_trees_classifier_train_in_memory "
-    "boosted_trees_regressor_train_in_memory build_supervised_input_receiver_fn_from_input_fn replicate_model_fn"
+    "DNNClassifierWithLayerAnnotations DNNRegressorWithLayerAnnotations SavedModelEstimator TowerOptimizer "
+    "build_supervised_input_receiver_fn_from_input_fn replicate_model_fn"
 )
 publish(__name__, TABLE, missing=MISSING)

@@ -17,6 +17,7 @@ TABLE: dict[str, str] = {
     f"{HERE}.canned.dnn": "DNNClassifier DNNEstimator DNNRegressor",
     f"{HERE}.canned.combined": "DNNLinearCombinedClassifier DNNLinearCombinedEstimator DNNLinearCombinedRegressor",
     f"{HERE}.canned.baseline": "BaselineClassifier BaselineEstimator BaselineRegressor",
+    f"{HERE}.trees.estimators": "BoostedTreesClassifier BoostedTreesEstimator BoostedTreesRegressor",
     f"{HERE}.heads.base": "Head",
     f"{HERE}.heads.classes": "BinaryClassHead MultiClassHead MultiLabelHead",
     f"{HERE}.heads.regression": "LogisticRegressionHead PoissonRegressionHead RegressionHead",
@@ -32,5 +33,4 @@ TABLE: dict[str, str] = {
     "penstock.debug.profiler_hook": "ProfilerHook",
 }
 SUBMODULES = "experimental export inputs tpu"
-MISSING = "BoostedTreesClassifier BoostedTreesEstimator BoostedTreesRegressor"
-publish(__name__, TABLE, SUBMODULES, MISSING)
+publish(__name__, TABLE, SUBMODULES)

@@ -85,7 +85,9 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
 
     def take_grad(self, num_required: Any, name: str | None = None) -> Tensor:
         """The mean (or sum) of the gradients, when at least ``num_required`` have come."""
-        return ops.ResourceAccumulatorTakeGradient(self._accumulator_ref, num_required, dtype=self._dtype, name=name)
+        taken = ops.ResourceAccumulatorTakeGradient(self._accumulator_ref, num_required, dtype=self._dtype, name=name)
+        taken.set_shape(self._shape)
+        return taken
 
 
 class SparseConditionalAccumulator(ConditionalAccumulatorBase):

@@ -7,6 +7,7 @@ import numpy as np
 
 from penstock.errors import invalid_argument
 from penstock.graph.attrs import BOOL, SHAPE, one_of
+from penstock.graph.node import Tensor
 from penstock.graph.opdef import op
 from penstock.graph.shape import TensorShape, unknown_shape
 from penstock.ops.common import NUMERIC, fixed, nothing
@@ -21,6 +22,12 @@ def _accumulator(ctx: Any, make: Any, dtype: Any, shape: TensorShape, container:
     accumulator = made(ctx, make.kind, container, shared_name, lambda name: make(name, dtype, shape, reduction))
     accumulator.check_request(dtype, shape)
     return accumulator
+
+
+def _shape_of_gradients(handle: Tensor) -> TensorShape:
+    """The shape of the gradients, if the handle comes from the node that makes the accumulator: inside a function it does not."""
+    attrs = handle.op.attrs
+    return attrs["shape"] if "reduction_type" in attrs else unknown_shape()
 
 
 def _of_type(handle: Any, dtype: Any) -> Any:
@@ -80,7 +87,7 @@ class _Take:
     gradient = None
 
     def shape(handle):
-        return handle.op.attrs.get("shape", unknown_shape())
+        return _shape_of_gradients(handle)
 
     def kernel(handle, num_required, ctx, dtype):
         return _of_type(handle, dtype).take(ctx.step, int(num_required))
@@ -158,7 +165,7 @@ class SparseAccumulatorTakeGradient:
     gradient = None
 
     def shape(handle):
-        whole = handle.op.attrs.get("shape", unknown_shape())
+        whole = _shape_of_gradients(handle)
         values = TensorShape([None]).concatenate(whole[1:]) if whole.ndims else unknown_shape()
         return [[None], values, [whole.ndims or None]]
 
