@@ -48,7 +48,7 @@ def compressed(summary: np.ndarray, size: int, epsilon: float) -> np.ndarray:
     size, count = max(size, 2), len(summary)
     if count <= size:
         return summary
-    gap = float(summary[-1, GREATEST]) * max(1 / size, epsilon)
+    gap = np.float64(summary[-1, GREATEST]) * max(1 / size, epsilon)  # not a Python float, which a comparison would round to float32
     below, above = summary[:, GREATEST] - summary[:, WEIGHT], summary[:, LEAST] + summary[:, WEIGHT]
     chosen, place, credit = [0], 0, 0
     while place + 1 < count:

@@ -30,10 +30,11 @@ def _report(tf, np, model, batches, explain):
     found += [np.array(metrics[name], np.float32) for name in sorted(metrics)]
     found += [np.array([each[key] for each in predictions]) for key in ("logits", "predictions") if key in predictions[0]]
     importances = model.experimental_feature_importances()
-    found += [np.array(list(importances)), np.array(list(importances.values()))]
+    found += [np.array(list(importances)), np.array(list(importances.values()), np.float32)]
     if explain:
         explained = list(model.experimental_predict_with_explanations(once, predict_keys=["logits", "predictions"][-explain:]))
-        found += [np.array([each["bias"] for each in explained[:5]]), np.array([sorted(each["dfc"].items()) for each in explained[:5]])]
+        found += [np.array([each["bias"] for each in explained[:5]], np.float32), np.array([sorted(each["dfc"]) for each in explained[:5]]),
+                  np.array([[each["dfc"][key] for key in sorted(each["dfc"])] for each in explained[:5]], np.float32)]
     return [tf.constant(each) for each in found]
 
 

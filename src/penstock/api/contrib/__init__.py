@@ -6,13 +6,14 @@ from penstock.api._table import publish
 TABLE: dict[str, str] = {}
 SUBMODULES = (
     "autograph cluster_resolver compiler crf cudnn_rnn data deprecated distribute distributions eager estimator factorization feature_column "
-    "framework gan graph_editor image integrate layers learn legacy_seq2seq linalg lookup losses memory_stats metrics mixed_precision nn opt "
-    "predictor rnn saved_model seq2seq signal slim solvers sparsemax staging stateless summary tensorboard tfprof tpu training util"
+    "framework gan graph_editor image integrate layers learn legacy_seq2seq linalg linear_optimizer lookup losses memory_stats metrics "
+    "mixed_precision nn opt predictor rnn saved_model seq2seq signal slim solvers sparsemax staging stateless summary tensorboard tfprof tpu "
+    "training util"
 )
 # Built later, or never: a new namespace module moves its name from here to SUBMODULES.
 MISSING = (
     "batching bayesflow boosted_trees checkpoint cloud constrained_optimization copy_graph ffmpeg grid_rnn input_pipeline keras kernel_methods "
-    "labeled_tensor linear_optimizer lite model_pruning nccl optimizer_v2 periodic_resample proto quantization quantize receptive_field "
+    "labeled_tensor lite model_pruning nccl optimizer_v2 periodic_resample proto quantization quantize receptive_field "
     "recurrent reduce_slice_ops remote_fused_graph resampler rpc specs stat_summarizer tensor_forest testing timeseries"
 )
 publish(__name__, TABLE, SUBMODULES, MISSING)

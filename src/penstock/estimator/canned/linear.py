@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.estimator.canned.models import linear_model_fn
+from penstock.estimator.canned.sdca import LinearSDCA, sdca_model_fn
 from penstock.estimator.estimator import Estimator
 from penstock.estimator.heads.base import Head
 from penstock.estimator.heads.classes import class_head
@@ -16,8 +17,12 @@ class LinearEstimator(Estimator):
 
     def __init__(self, head: Head, feature_columns: Any, model_dir: Any = None, optimizer: Any = "Ftrl", config: Any = None,
                  partitioner: Any = None, sparse_combiner: str = "sum", warm_start_from: Any = None) -> None:
-        super().__init__(linear_model_fn(head, tuple(feature_columns or ()), optimizer, partitioner, sparse_combiner), model_dir, config,
-                         warm_start_from=warm_start_from)
+        columns = tuple(feature_columns or ())
+        if isinstance(optimizer, LinearSDCA):
+            model_fn = sdca_model_fn(head, columns, optimizer, sparse_combiner)
+        else:
+            model_fn = linear_model_fn(head, columns, optimizer, partitioner, sparse_combiner)
+        super().__init__(model_fn, model_dir, config, warm_start_from=warm_start_from)
 
 
 class LinearClassifier(LinearEstimator):

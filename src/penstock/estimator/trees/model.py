@@ -16,7 +16,7 @@ from penstock.estimator.spec import EstimatorSpec
 from penstock.estimator.trees import buckets
 from penstock.estimator.trees.growing import AccumulatingGrower, Grower, TreeParams
 from penstock.estimator.trees.resources import QuantileAccumulator, TreeEnsemble
-from penstock.gradients import gradients
+from penstock.gradients import gradients as differentiate
 from penstock.graph import dtypes
 from penstock.graph.scopes import control_dependencies, device, name_scope
 from penstock.ops.array.fill import ones, zeros
@@ -72,8 +72,8 @@ def tree_model_fn(head: Head, columns: Sequence[Any], params: TreeParams, n_batc
             weights = constant(1.0, shape=[1]) if weight_column is None else _weights(features, weight_column)
 
             def train_op_fn(loss: Any) -> Any:
-                return training.train_op(lambda logits: _derivatives(loss, logits) if closed_form is None else closed_form(logits, labels),
-                                         weights, step)
+                derivatives = closed_form(training.logits, labels) if closed_form else _derivatives(loss, training.logits)
+                return training.train_op(*derivatives, weights, step)
         spec = head.create_estimator_spec(features, mode, training.logits, labels, train_op_fn=train_op_fn)
         return spec._replace(training_hooks=(*spec.training_hooks, _StopHook(training.finished_trees, training.tried_layers, params)),
                              training_chief_hooks=(_InitializeHook(training.grower.initializer), *spec.training_chief_hooks))
@@ -108,6 +108,7 @@ class _Training:
             partial, self._tree_ids, self._node_ids = BoostedTreesTrainingPredict(
                 local.handle, places[0], places[1], inputs.features, logits_dimension=head.logits_dimension)
         self.logits = places[2] + partial
+        self.logits.set_shape(partial.shape)
         if in_memory:
             self.grower = Grower(inputs.ensemble, inputs.quantiles, params, self._groups)
         else:
@@ -124,29 +125,28 @@ class _Training:
             local = TreeEnsemble(f"{scope}_local", is_local=True)
         return local, local.restore(self._inputs.ensemble.serialize())
 
-    def train_op(self, derivatives: Callable[[Any], tuple[Any, Any]], weights: Any, step: Any) -> Any:
+    def train_op(self, gradients: Any, hessians: Any, weights: Any, step: Any) -> Any:
         """The operation of a step."""
         if not self._inputs.float_columns:
-            return self._grow(derivatives, step)
+            return self._grow(gradients, hessians, step)
 
         def add_quantiles() -> Any:
             with name_scope("UpdateQuantile"):
                 return self.grower.add_quantiles(self._inputs.numbers(), weights, self._boundaries_ready)
-        return cond(self._boundaries_ready, lambda: self._grow(derivatives, step), add_quantiles)
+        return cond(self._boundaries_ready, lambda: self._grow(gradients, hessians, step), add_quantiles)
 
-    def _grow(self, derivatives: Callable[[Any], tuple[Any, Any]], step: Any) -> Any:
+    def _grow(self, gradients: Any, hessians: Any, step: Any) -> Any:
         ops = []
         if self._cache:
             insert = self._cache.insert(self._tree_ids, self._node_ids, self.logits)
             ops.append(cond(self._centering, no_op, insert))
-        gradients_, hessians = derivatives(self.logits)
-        summaries = [[squeeze(BoostedTreesMakeStatsSummary(self._node_ids, gradients_, hessians, [self._inputs.features[feature]],
+        summaries = [[squeeze(BoostedTreesMakeStatsSummary(self._node_ids, gradients, hessians, [self._inputs.features[feature]],
                                                            max_splits=self._params.max_splits, num_buckets=number), axis=[0])
                       for feature in features] for number, features in self._groups.items()]
 
         def grow() -> Any:
             return self.grower.grow(summaries, self._last_layer)
-        update = cond(self._centering, lambda: self.grower.center(self._centering, gradients_, hessians),
+        update = cond(self._centering, lambda: self.grower.center(self._centering, gradients, hessians),
                       grow) if self._params.center_bias else grow()
         with control_dependencies([update]):
             return group(*ops, update, assign_add(step, 1).op, name="grow_op")
@@ -169,8 +169,8 @@ def _state(initial_value: Any, name: str) -> Variable:
 
 
 def _derivatives(loss: Any, logits: Any) -> tuple[Any, Any]:
-    first = gradients(loss, logits, name="Gradients")[0]
-    return first, gradients(first, logits, name="Hessians")[0]
+    first = differentiate(loss, logits, name="Gradients")[0]
+    return first, differentiate(first, logits, name="Hessians")[0]
 
 
 def _weights(features: Any, column: Any) -> Any:

@@ -18,6 +18,7 @@ TABLE: dict[str, str] = {
     f"{HERE}.heads.regression": "poisson_regression_head regression_head",
     f"{HERE}.heads.multi": "loss_only_head multi_head no_op_train_fn",
     f"{HERE}.canned.linear": "LinearClassifier LinearEstimator LinearRegressor LogisticRegressor",
+    f"{HERE}.canned.sdca": "SVM",
     f"{HERE}.canned.dnn": "DNNClassifier DNNEstimator DNNRegressor",
     f"{HERE}.canned.combined": "DNNLinearCombinedClassifier DNNLinearCombinedEstimator DNNLinearCombinedRegressor",
     f"{HERE}.canned.kmeans": "KMeansClustering",
@@ -45,9 +46,9 @@ TABLE: dict[str, str] = {
     "penstock.api.train:": "basic_session_run_hooks monitored_session session_run_hook",
 }
 SUBMODULES = "datasets io models monitors ops preprocessing utils"
-# What needs parts of contrib that are not there (dual coordinate ascent, state savers), loops of their own, or Dask.
+# What needs parts of contrib that are not there (state savers), loops of their own, or Dask.
 MISSING = (
-    "SVM StateSavingRnnEstimator evaluate extract_dask_data extract_dask_labels read_keyed_batch_examples_shared_queue "
+    "StateSavingRnnEstimator evaluate extract_dask_data extract_dask_labels read_keyed_batch_examples_shared_queue "
     "read_keyed_batch_features_shared_queue train"
 )
 publish(__name__, TABLE, SUBMODULES, MISSING)
