@@ -209,4 +209,5 @@ def _as_arrays(nodes: Any, dimension: int) -> TreeArrays:
         is_equality = kind == "categorical_split"
         integers[1:, index] = rule.feature_id, rule.value if is_equality else rule.threshold, rule.left_id, rule.right_id, is_equality
         values[index] = leaf_values(node.metadata.original_leaf, dimension)
-    return TreeArrays(integers[0].astype(bool), *integers[1:5], integers[5].astype(bool), values)
+    is_leaf, feature, threshold, left, right, equality = integers
+    return TreeArrays(is_leaf.astype(bool), feature, threshold, left, right, equality.astype(bool), values)

@@ -272,10 +272,11 @@ class MutableTable(LookupInterface):
     _default_value: Tensor
     _handle: Tensor
 
-    def _set_handle(self, handle: Tensor, checkpoint: bool) -> None:
+    def _set_handle(self, handle: Tensor, saved_as: str | None) -> None:
+        """``saved_as`` is the name in checkpoints: as in TensorFlow the one that was given, without scopes."""
         self._handle = handle
-        if checkpoint:
-            add_to_collection(GraphKeys.SAVEABLE_OBJECTS, _TableSaveable(self, handle.op.name))
+        if saved_as is not None:
+            add_to_collection(GraphKeys.SAVEABLE_OBJECTS, _TableSaveable(self, saved_as))
 
     @property
     def name(self) -> str:
@@ -328,9 +329,10 @@ class MutableHashTable(MutableTable):
         self._default_value = to_tensor(default_value, self._value_dtype)
         given: dict[str, Any] = {"key_dtype": self._key_dtype, "value_dtype": self._value_dtype, "use_node_name_sharing": checkpoint, "name": name}
         if self._default_value.shape.ndims == 0:
-            self._set_handle(ops.MutableHashTableV2(**given), checkpoint)
+            handle = ops.MutableHashTableV2(**given)
         else:
-            self._set_handle(ops.MutableHashTableOfTensorsV2(**given, value_shape=self._default_value.shape), checkpoint)
+            handle = ops.MutableHashTableOfTensorsV2(**given, value_shape=self._default_value.shape)
+        self._set_handle(handle, name if checkpoint else None)
 
 
 class MutableDenseHashTable(MutableTable):
@@ -347,7 +349,7 @@ class MutableDenseHashTable(MutableTable):
         deleted = to_tensor(deleted_key, self._key_dtype, name="deleted_key")
         handle = ops.MutableDenseHashTableV2(empty, deleted, value_dtype=self._value_dtype, value_shape=self._default_value.shape,
                                              initial_num_buckets=initial_num_buckets, use_node_name_sharing=checkpoint, name=name)
-        self._set_handle(handle, checkpoint)
+        self._set_handle(handle, name if checkpoint else None)
 
     insert_or_assign = MutableTable.insert
     erase = MutableTable.remove

@@ -1,7 +1,7 @@
 """``tf.contrib.linear_optimizer.SdcaModel``: a linear model whose examples have dual variables, which are kept in a table by the ids of examples.
 
-A step changes *unshrinked* weights; ``update_weights`` makes the model's weights of them, nearer to 0 by l1 / l2. A variable may be a list of its parts,
-one behind the other.
+A step changes *unshrinked* weights; ``update_weights`` makes the model's weights of them, nearer to 0 by l1 / l2. A variable may be a list of its
+parts, one behind the other.
 """
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class SdcaModel:
         self._examples, self._options, self._loss_type = examples, options, options["loss_type"]
         self._l1, self._l2 = options["symmetric_l1_regularization"], max(options["symmetric_l2_regularization"], 1.0)
         self._weights = {kind: [_parts(each) for each in variables[kind]] for kind in _KINDS}
-        self._unshrinked = {kind: [[_unshrinked(part) for part in parts] for parts in self._weights[kind]] for kind in _KINDS}
+        self._unshrinked = {kind: [[_unshrinked(part, options.get("slot_suffix", "_unshrinked/SDCAOptimizer")) for part in parts] for parts in self._weights[kind]] for kind in _KINDS}
         self._table = ShardedTable(options.get("num_table_shards") or 1)
         summary.scalar("approximate_duality_gap", self.approximate_duality_gap())
         summary.scalar("examples_seen", self._table.size())
@@ -205,9 +205,9 @@ def _parts(variable: Any) -> list[Any]:
     return list(variable) if isinstance(variable, (list, PartitionedVariable)) else [variable]
 
 
-def _unshrinked(part: Any) -> Any:
+def _unshrinked(part: Any, suffix: str) -> Any:
     with tf.colocate_with(part):
-        return Variable(tf.zeros_like(part.initialized_value(), tf.float32), name=f"{part.op.name}_unshrinked/SDCAOptimizer")
+        return Variable(tf.zeros_like(part.initialized_value(), tf.float32), name=part.op.name + suffix)
 
 
 def _whole(parts: list[Any]) -> Any:

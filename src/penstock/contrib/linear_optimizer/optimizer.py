@@ -12,6 +12,8 @@ from penstock.estimator.columns.base import CategoricalColumn, FeatureCache
 class SdcaSettings:
     """What both optimizers are told, and how they make a model of it."""
 
+    slot_suffix = "_unshrinked/SDCAOptimizer"  # of the names of unshrinked weights
+
     def __init__(self, example_id_column: str, num_loss_partitions: int, num_table_shards: int | None, symmetric_l1_regularization: float,
                  symmetric_l2_regularization: float, adaptive: bool) -> None:
         self.example_id_column, self.num_loss_partitions, self.num_table_shards = example_id_column, num_loss_partitions, num_table_shards
@@ -23,7 +25,7 @@ class SdcaSettings:
         model = SdcaModel(*data, {
             "symmetric_l1_regularization": self.symmetric_l1_regularization, "symmetric_l2_regularization": self.symmetric_l2_regularization,
             "adaptive": self.adaptive, "num_loss_partitions": self.num_loss_partitions, "num_table_shards": self.num_table_shards,
-            "loss_type": loss_type})
+            "loss_type": loss_type, "slot_suffix": self.slot_suffix})
         return model, model.minimize(global_step=global_step)
 
 

@@ -19,7 +19,7 @@ class LinearEstimator(Estimator):
                  partitioner: Any = None, sparse_combiner: str = "sum", warm_start_from: Any = None) -> None:
         columns = tuple(feature_columns or ())
         if isinstance(optimizer, LinearSDCA):
-            model_fn = sdca_model_fn(head, columns, optimizer, sparse_combiner)
+            model_fn = sdca_model_fn(head, columns, optimizer, partitioner, sparse_combiner)
         else:
             model_fn = linear_model_fn(head, columns, optimizer, partitioner, sparse_combiner)
         super().__init__(model_fn, model_dir, config, warm_start_from=warm_start_from)

@@ -6,6 +6,7 @@ from typing import Any
 from penstock.contrib.linear_optimizer.features import training_data
 from penstock.contrib.linear_optimizer.model import SdcaModel, UpdateWeightsHook
 from penstock.contrib.linear_optimizer.optimizer import SdcaSettings
+from penstock.estimator.canned.logits import table_partitioner
 from penstock.estimator.columns.base import DenseColumn, FeatureCache
 from penstock.estimator.columns.building import linear_model
 from penstock.estimator.heads.base import Head
@@ -17,10 +18,13 @@ from penstock.ops.array.fill import ones
 from penstock.ops.array.shape_ops import shape
 from penstock.summary import summary
 from penstock.train.global_step import get_global_step
+from penstock.variables.scope import variable_scope
 
 
 class LinearSDCA(SdcaSettings):
     """``tf.estimator.experimental.LinearSDCA``: the optimizer of a LinearClassifier or LinearRegressor."""
+
+    slot_suffix = "_unshrunk"
 
     def __init__(self, example_id_column: str, num_loss_partitions: int = 1, num_table_shards: int | None = None,
                  symmetric_l1_regularization: float = 0.0, symmetric_l2_regularization: float = 1.0, adaptive: bool = False) -> None:
@@ -46,7 +50,7 @@ def _numbers(column: Any, cache: FeatureCache) -> Any:
     return column.get_dense_tensor(cache)
 
 
-def sdca_model_fn(head: Head, columns: Any, optimizer: LinearSDCA, combiner: str) -> ModelFn:
+def sdca_model_fn(head: Head, columns: Any, optimizer: LinearSDCA, partitioner: Any, combiner: str) -> ModelFn:
     """A linear model of one logit."""
     if combiner != "sum":
         raise ValueError('sparse_combiner must be "sum" when optimizer is a LinearSDCA object.')
@@ -59,6 +63,10 @@ def sdca_model_fn(head: Head, columns: Any, optimizer: LinearSDCA, combiner: str
         raise ValueError(f"Unsupported head type: {head}")
 
     def model_fn(features: Any, labels: Any, mode: str, config: Any) -> Any:
+        with variable_scope("linear", values=tuple(features.values()), partitioner=table_partitioner(partitioner, config)):
+            return built(features, labels, mode)
+
+    def built(features: Any, labels: Any, mode: str) -> Any:
         variables: dict[Any, Any] = {}
         logits = linear_model(features, columns, cols_to_vars=variables)
         variables = {key: given[0] if isinstance(given, list) and len(given) == 1 else given for key, given in variables.items()}

@@ -37,7 +37,7 @@ def width(column: Any) -> int:
     if isinstance(column, CategoricalColumn):
         raise ValueError(f"CategoricalColumn must be wrapped by IndicatorColumn, got: {column}")
     if isinstance(column, DenseColumn):
-        return int((column.variable_shape.as_list() or [1])[0])
+        return (column.variable_shape.as_list() or [1])[0] or 1
     raise ValueError(f"Got unexpected feature column type: {column}")
 
 

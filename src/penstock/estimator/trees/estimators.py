@@ -35,7 +35,7 @@ class BoostedTrees(Estimator):
                  weight_column: Any = None, closed_form: ClosedForm | None = None, in_memory: bool = False) -> None:
         columns = sorted(feature_columns, key=lambda column: column.name)
         super().__init__(tree_model_fn(head, columns, params, n_batches_per_layer, closed_form, weight_column, in_memory), model_dir, config)
-        self._columns, self._head, self._params = columns, head, params
+        self._columns, self._head, self._tree_params = columns, head, params
         self._feature_names = feature_names(columns)
 
     def experimental_feature_importances(self, normalize: bool = False) -> OrderedDict[str, Any]:
@@ -60,12 +60,12 @@ class BoostedTrees(Estimator):
     def experimental_predict_with_explanations(self, input_fn: Any, predict_keys: Any = None, hooks: Any = None,
                                                checkpoint_path: Any = None) -> Iterator[dict[str, Any]]:
         """Predictions with ``bias``, what would be predicted without features, and ``dfc``, what each column adds to that."""
-        if not self._params.center_bias:
+        if not self._tree_params.center_bias:
             raise ValueError("center_bias must be enabled during estimator instantiation when using experimental_predict_with_explanations.")
         is_classifier = isinstance(self._head, (BinaryClassHead, MultiClassHead))
         if not is_classifier and getattr(self._head, "_inverse_link_fn", None) not in (None, identity):
             raise ValueError("For now only identity inverse_link_fn in regression_head is supported for experimental_predict_with_explanations.")
-        model = Estimator(explaining_model_fn(self._head, self._columns, self._params.quantile_sketch_epsilon), self.model_dir, self.config)
+        model = Estimator(explaining_model_fn(self._head, self._columns, self._tree_params.quantile_sketch_epsilon), self.model_dir, self.config)
         keys = None if predict_keys is None else [*dict.fromkeys([*predict_keys, DEBUG_KEY])]
         for prediction in model.predict(input_fn, predict_keys=keys, hooks=hooks, checkpoint_path=checkpoint_path):
             way = DebugOutput.FromString(prediction.pop(DEBUG_KEY))

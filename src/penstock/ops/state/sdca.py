@@ -61,8 +61,9 @@ _SIGNATURE = ("sparse_example_indices: num_sparse_features * int64, sparse_featu
               "example_labels: float, sparse_indices: num_sparse_features * int64, sparse_weights: num_sparse_features * float, "
               "dense_weights: num_dense_features * float, example_state_data: float -> out_example_state_data: float, "
               "out_delta_sparse_weights: num_sparse_features * float, out_delta_dense_weights: num_dense_features * float")
-_COUNTS: dict[str, Any] = {"num_sparse_features": count(), "num_sparse_features_with_values": count(), "num_dense_features": count(), "l1": Attr("float"),
-                           "l2": Attr("float"), "num_loss_partitions": Attr("int", minimum=1), "num_inner_iterations": Attr("int", minimum=1)}
+_COUNTS: dict[str, Any] = {"num_sparse_features": count(), "num_sparse_features_with_values": count(), "num_dense_features": count(),
+                           "l1": Attr("float"), "l2": Attr("float"), "num_loss_partitions": Attr("int", minimum=1),
+                           "num_inner_iterations": Attr("int", minimum=1)}
 
 
 class _Step:

@@ -1,6 +1,6 @@
 """The losses of stochastic dual coordinate ascent: how the dual variable of an example moves, and what an example costs, primal and dual.
 
-``weighted_norm`` below is the squared norm of an example by the strength of regularization, times its weight and the number of partitions of the loss.
+``weighted_norm`` below is the squared norm of an example by the strength of regularization, times its weight and the number of loss partitions.
 """
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from penstock.contrib.layers.columns.dense import real_valued_column
 from penstock.contrib.learn.canned.kinds import Classifier
 from penstock.contrib.learn.estimator import Estimator
 from penstock.contrib.learn.heads.base import Head
-from penstock.contrib.learn.heads.classes import BinaryHead, BinarySvmHead
+from penstock.contrib.learn.heads.classes import BinaryHead, BinarySvmHead, binary_svm_head
 from penstock.contrib.learn.heads.regression import RegressionHead
 from penstock.contrib.learn.model_fn import ModelFnOps
 from penstock.contrib.linear_optimizer.model import UpdateWeightsHook
@@ -61,7 +61,7 @@ class SVM(Classifier):
             raise ValueError("Kernel SVMs are not currently supported.")
         optimizer = SDCAOptimizer(example_id_column, num_loss_partitions, symmetric_l1_regularization=l1_regularization,
                                   symmetric_l2_regularization=l2_regularization)
-        head = BinarySvmHead(weight_column_name=weight_column_name, enable_centered_bias=False)
+        head = binary_svm_head(weight_column_name=weight_column_name)
         super().__init__(sdca_model_fn, model_dir, config, sdca_params(head, tuple(feature_columns), optimizer, weight_column_name),
                          feature_engineering_fn)
 
