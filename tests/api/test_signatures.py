@@ -29,6 +29,7 @@ OURS = {
     "tf.keras.layers.CuDNNGRU.get_losses_for": "has a default there, as nowhere else", "tf.keras.layers.CuDNNLSTM.get_losses_for": "the same",
     "tf.profiler.profile": "None instead of a default that means the same", "tf.profiler.advise": "the same",
     "tf.estimator.BestExporter": "the function that is its default has a public name",
+    "tf.raw_ops.SdcaOptimizer": "TensorFlow's function has another default than its operation", "tf.raw_ops.SdcaOptimizerV2": "the same",
     "tf.raw_ops.ImageSummary": "a colour as an array instead of a proto",
     "tf.sparse_split": "None instead of an object that nobody may give", "tf.sparse.split": "the same",
 }

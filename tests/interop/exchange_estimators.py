@@ -12,7 +12,7 @@ import numpy as np
 ROWS = np.arange(12)
 FEATURES = {"x": np.sin(ROWS * 1.7).astype(np.float32)[:, None], "word": np.array([[b"a"], [b"b"], [b"c"], [b"d"]] * 3)}
 NAMES = ["LinearClassifier", "LinearRegressor", "DNNClassifier", "DNNRegressor", "DNNLinearCombinedClassifier", "DNNLinearCombinedRegressor",
-         "BaselineClassifier", "BaselineRegressor"]
+         "BaselineClassifier", "BaselineRegressor", "BoostedTreesRegressor"]
 
 
 def system(name):
@@ -37,6 +37,8 @@ def make(tf, name, folder):
         options.update(linear_feature_columns=wide, dnn_feature_columns=deep, dnn_hidden_units=[4, 3])
     elif name.startswith("DNN"):
         options.update(hidden_units=[4, 3], feature_columns=deep, optimizer="Adam")
+    elif name.startswith("Boosted"):
+        options.update(feature_columns=[deep[0], deep[2]], n_batches_per_layer=2, max_depth=2)
     elif name.startswith("Linear"):
         options.update(feature_columns=wide)
     return getattr(tf.estimator, name)(config=config, **options)

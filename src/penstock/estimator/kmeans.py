@@ -124,6 +124,17 @@ class KMeansClustering(Estimator):
         return self.get_variable_value(self.CLUSTER_CENTERS_VAR_NAME)
 
 
+class KMeans(KMeansClustering):
+    """``tf.estimator.experimental.KMeans``: the same, with a seed of another name."""
+
+    def __init__(self, num_clusters: int, model_dir: Any = None, initial_clusters: Any = KMeansClustering.RANDOM_INIT,
+                 distance_metric: str = KMeansClustering.SQUARED_EUCLIDEAN_DISTANCE, seed: int | None = None, use_mini_batch: bool = True,
+                 mini_batch_steps_per_iteration: int = 1, kmeans_plus_plus_num_retries: int = 2, relative_tolerance: float | None = None,
+                 config: Any = None, feature_columns: Any = None) -> None:
+        super().__init__(num_clusters, model_dir, initial_clusters, distance_metric, 0 if seed is None else seed, use_mini_batch,
+                         mini_batch_steps_per_iteration, kmeans_plus_plus_num_retries, relative_tolerance, config, feature_columns)
+
+
 def points_of(features: Any, feature_columns: Any = None) -> Any:
     """Points: features themselves, or side by side, or what columns make of them."""
     if not isinstance(features, dict):

@@ -26,6 +26,8 @@ contrib.slim.dataset_data_provider contrib.slim.parallel_reader contrib.slim.pre
 distributions contrib.crf contrib.distributions contrib.distributions.bijectors contrib.graph_editor contrib.image contrib.integrate
 contrib.losses contrib.losses.metric_learning contrib.memory_stats contrib.metrics contrib.mixed_precision contrib.opt
 contrib.summary contrib.cudnn_rnn contrib.nn contrib.deprecated
+contrib.learn contrib.learn.io contrib.learn.models contrib.learn.monitors contrib.learn.preprocessing contrib.learn.utils
+contrib.checkpoint contrib.factorization contrib.linear_optimizer contrib.quantize
 contrib.recurrent contrib.signal contrib.solvers contrib.sparsemax contrib.stateless contrib.util
 keras.datasets.boston_housing keras.datasets.cifar10 keras.datasets.cifar100 keras.datasets.fashion_mnist keras.datasets.imdb keras.datasets.mnist
 keras.datasets.reuters keras.experimental keras.mixed_precision.experimental keras.preprocessing.image keras.preprocessing.sequence

@@ -9,7 +9,7 @@ TABLE: dict[str, str] = {
     f"{HERE}.evaluation_hooks": "InMemoryEvaluatorHook make_stop_at_checkpoint_step_hook",
     f"{HERE}.canned.logits": "call_logit_fn dnn_logit_fn_builder linear_logit_fn_builder",
     f"{HERE}.canned.sdca": "LinearSDCA",
-    f"{HERE}.kmeans": "KMeans=KMeansClustering",
+    f"{HERE}.kmeans": "KMeans",
     f"{HERE}.serving": "build_raw_supervised_input_receiver_fn",
 }
 publish(__name__, TABLE)

@@ -30,7 +30,7 @@ class LinearSDCA(SdcaSettings):
                  symmetric_l1_regularization: float = 0.0, symmetric_l2_regularization: float = 1.0, adaptive: bool = False) -> None:
         super().__init__(example_id_column, num_loss_partitions, num_table_shards, symmetric_l1_regularization, symmetric_l2_regularization, adaptive)
 
-    def get_train_step(self, variables: dict[Any, Any], weight_column: str | None, loss_type: str, columns: Any, features: dict[str, Any],
+    def train_step_of(self, variables: dict[Any, Any], weight_column: str | None, loss_type: str, columns: Any, features: dict[str, Any],
                        targets: Any, global_step: Any) -> tuple[SdcaModel, Any]:
         """(model, operation of a step). ``variables`` are those of ``linear_model``."""
         cache = FeatureCache(features)
@@ -73,7 +73,7 @@ def sdca_model_fn(head: Head, columns: Any, optimizer: LinearSDCA, partitioner: 
         summary.scalar("bias", variables["bias"][0])
         if mode != ModeKeys.TRAIN:
             return head.create_estimator_spec(features, mode, logits, labels)
-        model, train_op = optimizer.get_train_step(variables, head._weight_column, loss_type, columns, features, labels, get_global_step())
+        model, train_op = optimizer.train_step_of(variables, head._weight_column, loss_type, columns, features, labels, get_global_step())
         spec = head.create_estimator_spec(features, mode, logits, labels, train_op_fn=lambda loss: train_op)
         return spec._replace(training_chief_hooks=(*spec.training_chief_hooks, UpdateWeightsHook(model, train_op)))
     return model_fn

@@ -65,4 +65,9 @@ class SVM(Classifier):
         super().__init__(sdca_model_fn, model_dir, config, sdca_params(head, tuple(feature_columns), optimizer, weight_column_name),
                          feature_engineering_fn)
 
-    predict = Estimator.predict  # type: ignore[assignment]  # all outputs: an SVM is no classifier in TensorFlow, and has no probabilities
+    predict = Estimator.predict  # type: ignore[assignment]  # all outputs: in TensorFlow it is no classifier
+
+    def predict_proba(self, x: Any = None, input_fn: Any = None, batch_size: int | None = None, outputs: Any = None,  # type: ignore[override]
+                      as_iterable: bool = True) -> Any:
+        """Refused by the head, which has no probabilities."""
+        return super().predict_proba(x, input_fn, batch_size, as_iterable)

@@ -150,13 +150,13 @@ class StepCounter(EveryN):
         super().set_estimator(estimator)
         self._writer = FileWriterCache.get(estimator.model_dir) if self._writer is None else self._writer
 
-    def every_n_step_end(self, step: int, outputs: dict[Any, Any]) -> bool | None:
+    def every_n_step_end(self, current_step: int, outputs: dict[Any, Any]) -> bool | None:
         """Writes the speed since it was here before."""
         now = time.time()
         if self._reported is not None and self._writer:
-            speed = (step - self._reported[0]) / max(now - self._reported[1], 1e-9)
-            self._writer.add_summary(Summary(value=[Summary.Value(tag="global_step/sec", simple_value=speed)]), step)
-        self._reported = step, now
+            speed = (current_step - self._reported[0]) / max(now - self._reported[1], 1e-9)
+            self._writer.add_summary(Summary(value=[Summary.Value(tag="global_step/sec", simple_value=speed)]), current_step)
+        self._reported = current_step, now
         return False
 
 
