@@ -87,3 +87,15 @@ def test_early_stopping_on_a_metric_that_is_not_there(tmp_path):
     hook = tf.estimator.experimental.stop_if_higher_hook(model, "acuracy", 0.5, run_every_secs=None, run_every_steps=1)
     with pytest.raises(KeyError, match=r"no metric 'acuracy'.*average_loss"):
         model.train(inputs(), steps=2, hooks=[hook])
+
+
+@pytest.mark.parametrize("weights", [[[0.5], [1.0]], [[0.5, 0.2], [1.0, 0.1]]])
+@pytest.mark.parametrize("combiner", ["sum", "mean"])
+def test_another_number_of_weights_than_of_ids(weights, combiner):
+    fc = tf.feature_column
+    column = fc.weighted_categorical_column(fc.categorical_column_with_identity("ids", 3), "w")
+    with tf.Graph().as_default(), tf.Session() as sess, pytest.raises((tf.errors.InvalidArgumentError, ValueError)):
+        ids = tf.SparseTensor([[0, 0], [1, 0], [1, 1]], [0, 2, 1], [2, 2])
+        logits = fc.linear_model({"ids": ids, "w": tf.constant(weights)}, [column], sparse_combiner=combiner)
+        sess.run(tf.global_variables_initializer())
+        sess.run(logits)

@@ -9,8 +9,7 @@ from typing import Any
 
 from tensorboard.compat.proto.config_pb2 import ConfigProto
 
-from penstock.distributed.cluster_spec import ClusterSpec
-from penstock.estimator.tasks import TaskType, task_from
+from penstock.estimator.tasks import Task, TaskType, task_from
 from penstock.platform import logging
 from penstock.platform.inspection import fn_args
 from penstock.train.scaffold import USE_DEFAULT
@@ -40,7 +39,7 @@ _FILTERS = {TaskType.MASTER: ["/job:ps", "/job:master"], TaskType.CHIEF: ["/job:
             TaskType.PS: ["/job:ps", "/job:worker", "/job:chief", "/job:master"]}
 
 
-class RunConfig:
+class RunConfig(Task):
     """``tf.estimator.RunConfig``: the surroundings of an Estimator. The properties of the task come from the TF_CONFIG variable."""
 
     model_dir: str | None
@@ -58,15 +57,6 @@ class RunConfig:
     protocol: str | None
     experimental_max_worker_delay_secs: int | None
     session_creation_timeout_secs: float
-    cluster_spec: ClusterSpec
-    task_type: str
-    task_id: int
-    is_chief: bool
-    master: str
-    evaluation_master: str
-    num_ps_replicas: int
-    num_worker_replicas: int
-    global_id_in_cluster: int | None
     service: dict[str, Any] | None
 
     def __init__(self, model_dir: Any = None, tf_random_seed: int | None = None, save_summary_steps: int | None = 100,
@@ -91,7 +81,7 @@ class RunConfig:
             train_distribute=train_distribute, device_fn=device_fn, protocol=protocol, eval_distribute=eval_distribute,
             experimental_distribute=experimental_distribute,
             experimental_max_worker_delay_secs=experimental_max_worker_delay_secs, session_creation_timeout_secs=session_creation_timeout_secs)
-        self._set(service=_checked_service(tf_config.get("service")), **task_from(tf_config)._asdict())
+        self._set(service=_checked_service(tf_config.get("service")), **vars(task_from(tf_config)))
         if self.session_config is None and self.cluster_spec:
             self._set(session_config=_session_config(self.task_type, self.task_id))
 

@@ -5,7 +5,8 @@ it computes by itself, and knows the others by their checkpoints only.
 """
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from penstock.distributed.cluster_spec import ClusterSpec
 
@@ -20,8 +21,9 @@ class TaskType:
     EVALUATOR = "evaluator"
 
 
-class Task(NamedTuple):
-    """What a task knows of itself and its cluster."""
+@dataclass(eq=False, repr=False)
+class Task:
+    """What a task knows of itself and its cluster. A RunConfig is one, with more properties."""
 
     cluster_spec: ClusterSpec
     task_type: str

@@ -18,7 +18,7 @@ from penstock.graph.scopes import colocate_with, name_scope
 from penstock.graph.shape import TensorShape, as_shape, unknown_shape
 from penstock.graph.static import constant_value_as_shape
 from penstock.ops.array.cast import cast
-from penstock.ops.array.fill import zeros_like
+from penstock.ops.array.fill import ones_like, zeros_like
 from penstock.ops.array.gather import gather
 from penstock.ops.array.pack import concat, stack
 from penstock.ops.array.partition import dynamic_partition, parallel_stitch
@@ -205,6 +205,7 @@ def safe_embedding_lookup_sparse(embedding_weights: Any, sparse_ids: SparseTenso
 def _without_invalid_ids(ids: SparseTensor, weights: Any, combiner: str) -> tuple[SparseTensor, Any]:
     """Without the ids below 0, and without weights up to 0, which would spoil a mean."""
     valid = greater_equal(ids.values, 0)
-    if weights is not None and combiner != "sum":
-        valid = logical_and(valid, greater(weights.values, 0.0))
+    if weights is not None:  # also where all weights count: another number of them than of ids is an error
+        counts = ones_like(weights.values, dtype=dt.bool_) if combiner == "sum" else greater(weights.values, 0.0)
+        valid = logical_and(valid, counts)
     return sparse_retain(ids, valid), None if weights is None else sparse_retain(weights, valid)
