@@ -121,6 +121,8 @@ def cases(tf, np):
     yield "dnn rates", lambda: _report(tf, np, lambda folder: learn.DNNClassifier(
         [3], _deep(tf)[:1] + [_embedding], folder, embedding_lr_multipliers={_embedding: 0.5}, optimizer="SGD"), binary)
     _embedding = _deep(tf)[1]
+    yield "dnn adagrad", lambda: _report(tf, np, lambda folder: learn.DNNClassifier([3], _deep(tf), folder), binary)
+    yield "dnn adam", lambda: _report(tf, np, lambda folder: learn.DNNRegressor([3], _deep(tf), folder, optimizer="Adam"), real)
 
     def with_metrics():
         spec = learn.MetricSpec
