@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.debug import dump
+from penstock.debug.tfdbg import dump_dir, sessions
 from penstock.debug.timeline import Timeline
 
 
@@ -41,14 +41,14 @@ def test_dumps_find_the_first_bad_number(tmp_path):
         bad = tf.log(x, name="inner")
     result = tf.reduce_sum(bad * 2.0, name="outer")
     with tf.Session() as plain:
-        assert dump.DumpingDebugWrapperSession(plain, str(tmp_path)).run(result, {x: [1.0, 0.0]}) == -np.inf
+        assert sessions.DumpingDebugWrapperSession(plain, str(tmp_path)).run(result, {x: [1.0, 0.0]}) == -np.inf
     (run,) = tmp_path.iterdir()
-    found = dump.DebugDumpDir(str(run))
-    first = found.find(dump.has_inf_or_nan, first_n=1)[0]
+    found = dump_dir.DebugDumpDir(str(run))
+    first = found.find(dump_dir.has_inf_or_nan, first_n=1)[0]
     assert first.node_name == "scope/inner" and first.get_tensor().tolist() == [0.0, -np.inf]
     assert found.node_op_type("outer") == "Sum" and "scope/inner" in found.transitive_inputs("outer")
     assert found.devices() == ["/job:localhost/replica:0/task:0/device:CPU:0"]
-    assert [datum.node_name for datum in found.find(dump.has_inf_or_nan, exclude_node_names="scope/.*")] == ["mul", "outer"]
+    assert [datum.node_name for datum in found.find(dump_dir.has_inf_or_nan, exclude_node_names="scope/.*")] == ["mul", "outer"]
     values = found.get_tensors("outer", 0, "DebugIdentity", found.devices()[0])
     assert values == [-np.inf] and len(found.get_rel_timestamps("outer", 0, "DebugIdentity")) == 1
     with pytest.raises(ValueError, match='Watch key "outer:0:DebugIdentity" does not exist'):

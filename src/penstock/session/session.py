@@ -21,6 +21,7 @@ from penstock.session.backend import PLAIN, step_options
 from penstock.session.fetches import Fetches, expand_feeds, feed_value
 from penstock.session.handles import moved
 from penstock.session.observers import SessionRun, run_observers
+from penstock.session.watches import dumping
 
 _ELEMENTS = frozenset((Tensor, Operation))
 
@@ -84,7 +85,7 @@ class BaseSession:
     def _run(self, wanted: Fetches, feeds: dict[Tensor, Any], options: Any, run_metadata: Any) -> list[Any]:
         if run_observers:
             return self._run_observed(wanted, feeds, options, run_metadata)
-        values, metadata = self._backend.run(wanted, feeds, step_options(options, run_metadata is not None))
+        values, metadata = self._run_with(wanted, feeds, options, run_metadata is not None)
         if run_metadata is not None:
             run_metadata.CopyFrom(metadata if metadata is not None else RunMetadata())
         return values
@@ -94,13 +95,19 @@ class BaseSession:
         observers = list(run_observers)
         for observer in observers:
             observer.before(run)
-        values, metadata = self._backend.run(wanted, feeds, step_options(run.options, run.metadata is not None))
+        values, metadata = self._run_with(wanted, feeds, run.options, run.metadata is not None)
         for asked in (run_metadata, run.metadata):
             if asked is not None:
                 asked.CopyFrom(metadata if metadata is not None else RunMetadata())
         for observer in observers:
             observer.after(run)
         return values
+
+    def _run_with(self, wanted: Fetches, feeds: dict[Tensor, Any], options: Any, wants_metadata: bool) -> tuple[list[Any], RunMetadata | None]:
+        if options is not None and options.debug_options.debug_tensor_watch_opts:
+            with dumping(options.debug_options, wanted, feeds) as record:
+                return self._backend.run_recorded(wanted, feeds, record), None
+        return self._backend.run(wanted, feeds, step_options(options, wants_metadata))
 
     def _take_apart(self, fetches: Any) -> Fetches:
         """The Fetches of a nest, remembered for tensors and flat lists of them, which training loops fetch again and again."""

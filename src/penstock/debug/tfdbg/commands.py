@@ -1,0 +1,192 @@
+"""The debugger's command line: commands with arguments, aliases, help, redirection; read with readline where there is a terminal.
+
+A command is a function of parsed arguments that returns lines. One that raises ``Leave`` ends the command line with an answer for whoever asked.
+"""
+from __future__ import annotations
+
+import argparse
+import atexit
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+try:
+    import readline
+except ImportError:  # a Python without it reads plain lines
+    readline = None  # type: ignore[assignment]
+
+PROMPT = "tfdbg> "
+_HISTORY = os.path.join(os.path.expanduser("~"), ".tfdbg_history")
+_TOKEN = re.compile(r"""(?:"[^"]*"|'[^']*'|\[[^\]]*\]|`[^`]*`|[^\s"'\[`])+""")
+
+Handler = Callable[[argparse.Namespace], list[str]]
+
+
+class Leave(Exception):
+    """Ends the command line."""
+
+    def __init__(self, answer: Any) -> None:
+        super().__init__(answer)
+        self.answer = answer
+
+
+class BadCommand(Exception):
+    """What a person asked for is not there; the message is shown."""
+
+
+class Parser(argparse.ArgumentParser):
+    """Of one command: it says what is wrong instead of ending the program."""
+
+    def error(self, message: str) -> NoReturn:
+        """A syntax error."""
+        raise argparse.ArgumentError(None, message)
+
+
+@dataclass
+class _Command:
+    name: str
+    alias: str
+    parser: Parser
+    handler: Handler
+    completions: Callable[[], Iterable[str]]
+
+
+def tokens(line: str) -> list[str]:
+    """The words of a command line; quotes and brackets hold words together.
+
+    >>> tokens('pt "a b" x:0[1, :] > out.txt')
+    ['pt', 'a b', 'x:0[1, :]', '>', 'out.txt']
+    """
+    words = _TOKEN.findall(line)
+    return [word[1:-1] if word[0] in "\"'" and word[-1] == word[0] and len(word) > 1 else word for word in words]
+
+
+class CommandLine:
+    """Commands by name. ``introduction``: lines that the help begins with."""
+
+    def __init__(self, introduction: list[str] | None = None) -> None:
+        self._commands: dict[str, _Command] = {}
+        self._introduction = introduction or []
+        self.config = {"graph_recursion_depth": 20, "mouse_mode": True}
+        self.add("help", "h", "Print this help.", self._help).add_argument("command", nargs="?", help="the command to tell of")
+        config = self.add("config", "cfg", "Show or set how the command line behaves.", self._config)
+        config.add_argument("action", choices=("set", "show"), nargs="?", default="show")
+        config.add_argument("property_name", nargs="?")
+        config.add_argument("property_value", nargs="?")
+
+    def add(self, name: str, alias: str, description: str, handler: Handler, completions: Callable[[], Iterable[str]] = tuple) -> Parser:
+        """A new command; the arguments are added to what is returned."""
+        parser = Parser(prog=name, description=description, add_help=False)
+        self._commands[name] = _Command(name, alias, parser, handler, completions)
+        return parser
+
+    # --- dispatch ----------------------------------------------------------------------------------------------------
+
+    def dispatch(self, line: str) -> list[str]:
+        """Runs a command; ``> path`` behind it writes what it tells to a file, too."""
+        words = tokens(line)
+        if not words:
+            return []
+        if words[0] in ("exit", "quit"):
+            raise Leave(None)
+        command = self._find(words[0])
+        if command is None:
+            return [f'ERROR: Invalid command prefix "{words[0]}"']
+        path = words[-1] if len(words) > 2 and words[-2] == ">" else ""
+        lines = self._answer(command, words[0], words[1:-2] if path else words[1:])
+        if path:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("\n".join(lines) + "\n")
+        return lines
+
+    def _find(self, word: str) -> _Command | None:
+        return self._commands.get(word) or next((each for each in self._commands.values() if each.alias == word), None)
+
+    def _answer(self, command: _Command, word: str, arguments: list[str]) -> list[str]:
+        try:
+            parsed = command.parser.parse_args(arguments)
+        except argparse.ArgumentError:
+            return [f"Syntax error for command: {word}", f'For help, do "help {word}"']
+        try:
+            return command.handler(parsed)
+        except BadCommand as error:
+            return [f"ERROR: {error}"]
+        except Leave:
+            raise
+        except Exception as error:  # a person may ask for anything, and goes on asking
+            return [f"Error occurred during handling of command: {' '.join([command.name, *arguments])}:", f"{type(error)}: {error}"]
+
+    def _help(self, parsed: argparse.Namespace) -> list[str]:
+        if parsed.command is None:
+            return self._introduction + [line for name in sorted(self._commands) for line in [*self._help_of(self._commands[name]), "", ""]]
+        command = self._find(parsed.command)
+        if command is None:
+            raise BadCommand(f'Invalid command prefix "{parsed.command}"')
+        return self._help_of(command)
+
+    def _help_of(self, command: _Command) -> list[str]:
+        return [command.name, f"  Aliases: {command.alias}", "", *("  " + line for line in command.parser.format_help().rstrip().split("\n"))]
+
+    def _config(self, parsed: argparse.Namespace) -> list[str]:
+        if parsed.action == "set":
+            if parsed.property_name not in self.config or parsed.property_value is None:
+                raise BadCommand(f"{parsed.property_name} is not a valid property name, or has no value: there are {', '.join(self.config)}")
+            is_switch = isinstance(self.config[parsed.property_name], bool)
+            value = parsed.property_value
+            self.config[parsed.property_name] = value.lower() in ("true", "1", "on", "yes") if is_switch else int(value)
+        return ["Command-line configuration:", "", *(f"  {name}: {value}" for name, value in self.config.items())]
+
+    # --- the terminal ------------------------------------------------------------------------------------------------
+
+    def converse(self, title: str, first: str) -> Any:
+        """Prints a title, runs a first command, then reads commands until one ends it; None: the person left the debugger."""
+        _prepare_readline(self.complete)
+        print(title)
+        try:
+            self._print(self.dispatch(first))
+            while True:
+                self._print(self.dispatch(input(PROMPT)))
+        except Leave as end:
+            return end.answer
+        except (EOFError, KeyboardInterrupt):
+            print()
+            return None
+
+    @staticmethod
+    def _print(lines: list[str]) -> None:
+        print("\n".join([*lines, ""]), flush=True)
+
+    def complete(self, text: str, state: int) -> str | None:
+        """For readline: a command, or what the command of this line takes."""
+        line = readline.get_line_buffer() if readline is not None else text
+        words = line.split()
+        command = self._find(words[0]) if words and line[len(words[0]):len(words[0]) + 1].isspace() else None
+        choices = sorted(self._commands) if command is None else sorted(command.completions())
+        matches = [choice for choice in choices if choice.startswith(text)]
+        return matches[state] if state < len(matches) else None
+
+
+def _prepare_readline(complete: Callable[[str, int], str | None]) -> None:
+    if readline is None or not sys.stdin.isatty():
+        return
+    readline.set_completer(complete)
+    readline.set_completer_delims(" \t\n")
+    readline.parse_and_bind("tab: complete")
+    if not _history_loaded:
+        _history_loaded.append(True)
+        if os.path.exists(_HISTORY):
+            readline.read_history_file(_HISTORY)
+        atexit.register(_write_history)
+
+
+_history_loaded: list[bool] = []
+
+
+def _write_history() -> None:
+    try:
+        readline.write_history_file(_HISTORY)
+    except OSError as error:  # a home that cannot be written to
+        print(f"tfdbg: {_HISTORY}: {error.strerror}", file=sys.stderr)

@@ -1,0 +1,277 @@
+"""``DebugDumpDir``: the folder that one debugged run has left (``session/watches.py``), Penstock's own or TensorFlow's.
+
+The nodes are those that ran, from the graphs of the devices. The graph that the program built, which knows its lines, is given by
+``set_python_graph``.
+"""
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import defaultdict, namedtuple
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from tensorboard.compat.proto.event_pb2 import Event
+from tensorboard.compat.proto.graph_pb2 import GraphDef
+
+from penstock.graph.tensor_proto import proto_to_array
+from penstock.session.watches import CORE, DEVICE, GRAPH
+
+_METADATA = "_tfdbg_"
+_FETCHES, _FEEDS = "_tfdbg_fetches_info_", "_tfdbg_feed_keys_info_"
+_COPY = re.compile(r"__copy_(.+)_(\d+)")  # how TensorFlow's debugger renames the inputs of a node that it watches
+CoreMetadata = namedtuple("CoreMetadata", "global_step session_run_index executor_step_index input_names output_names target_nodes")
+
+
+def load_tensor_from_event(event: Any) -> Any:
+    """The value in an Event."""
+    return proto_to_array(event.summary.value[0].tensor)
+
+
+def load_tensor_from_event_file(event_file_path: str) -> Any:
+    """The value in the file of a dumped tensor."""
+    return load_tensor_from_event(_event(event_file_path))
+
+
+def has_inf_or_nan(datum: Any, tensor: Any) -> bool:
+    """A filter: is there an element that is infinite or not a number?"""
+    array = np.asarray(tensor)
+    return array.dtype.kind in "fc" and not bool(np.isfinite(array).all())
+
+
+def _event(path: str) -> Any:
+    with open(path, "rb") as file:
+        return Event.FromString(file.read())
+
+
+class DebugTensorDatum:
+    """One dumped tensor; its value is read when it is asked for."""
+
+    def __init__(self, dump_root: str, debug_dump_rel_path: str) -> None:
+        device, _, name = debug_dump_rel_path.replace(os.sep, "/").partition("/")
+        self.file_path = os.path.join(dump_root, debug_dump_rel_path)
+        self.device_name = "/".join(part.replace("device_", "device:").replace("_", ":", 1) for part in device.removeprefix(DEVICE).split(","))
+        self.node_name, slot, self.debug_op, stamp = name.rsplit("_", 3)
+        self.output_slot, self.timestamp = int(slot), int(stamp)
+        self.extended_timestamp = self.timestamp
+        self.dump_size_bytes = os.path.getsize(self.file_path)
+
+    @property
+    def tensor_name(self) -> str:
+        """``name:0``."""
+        return f"{self.node_name}:{self.output_slot}"
+
+    @property
+    def watch_key(self) -> str:
+        """``name:0:DebugIdentity``."""
+        return f"{self.tensor_name}:{self.debug_op}"
+
+    def get_tensor(self) -> Any:
+        """The value."""
+        return load_tensor_from_event_file(self.file_path)
+
+    def __repr__(self) -> str:
+        return f"{{DebugTensorDatum ({self.device_name}) {self.tensor_name} @ {self.debug_op} @ {self.timestamp}}}"
+
+
+class DebugDumpDir:
+    """``tf_debug.DebugDumpDir(folder)``: the tensors of one run, in the order of time, and the nodes that they come from."""
+
+    def __init__(self, dump_root: str, partition_graphs: Any = None, validate: bool = True) -> None:
+        if not os.path.isdir(dump_root):
+            raise OSError(f"Dump root directory {dump_root} does not exist")
+        self._root = dump_root
+        self._python_graph: Any = None
+        files = [os.path.relpath(os.path.join(folder, name), dump_root) for folder, _, names in os.walk(dump_root) for name in names]
+        self._data = sorted((DebugTensorDatum(dump_root, path) for path in files if _is_value(path)),
+                            key=lambda datum: (datum.timestamp, datum.node_name))
+        self._by_key: dict[str, list[DebugTensorDatum]] = defaultdict(list)
+        for datum in self._data:
+            self._by_key[datum.watch_key].append(datum)
+        graphs = [GraphDef.FromString(_event(os.path.join(dump_root, path)).graph_def) for path in sorted(files)
+                  if os.path.basename(path).startswith(GRAPH)]
+        self._graphs = list(partition_graphs or graphs)
+        self._nodes = {node.name: node for graph in self._graphs for node in graph.node if not node.name.startswith(("__copy_", "__dbg_"))}
+        self._recipients: dict[tuple[str, bool], list[str]] = defaultdict(list)
+        for name in self._nodes:
+            for control in (False, True):
+                for source in self.node_inputs(name, control):
+                    self._recipients[source, control].append(name)
+
+    # --- tensors -----------------------------------------------------------------------------------------------------
+
+    @property
+    def dumped_tensor_data(self) -> list[DebugTensorDatum]:
+        """All tensors, the first computed first."""
+        return list(self._data)
+
+    @property
+    def size(self) -> int:
+        """How many tensors there are."""
+        return len(self._data)
+
+    @property
+    def t0(self) -> int | None:
+        """The time of the first one, in microseconds since 1970."""
+        return self._data[0].timestamp if self._data else None
+
+    def find(self, predicate: Callable[[DebugTensorDatum, Any], bool], first_n: int = 0, device_name: str | None = None,
+             exclude_node_names: str | None = None) -> list[DebugTensorDatum]:
+        """The tensors for which ``predicate(datum, value)`` holds, in the order of time; with ``first_n`` at most that many.
+
+        Nodes whose names match the regular expression ``exclude_node_names`` are left out.
+        """
+        matches = []
+        for datum in self._data:
+            left_out = exclude_node_names is not None and re.match(exclude_node_names, datum.node_name)
+            if not left_out and device_name in (None, datum.device_name) and predicate(datum, datum.get_tensor()):
+                matches.append(datum)
+                if len(matches) == first_n:
+                    break
+        return matches
+
+    def watch_key_to_data(self, debug_watch_key: str, device_name: str | None = None) -> list[DebugTensorDatum]:
+        """The dumps of ``name:0:DebugIdentity``."""
+        return [datum for datum in self._by_key.get(debug_watch_key, []) if device_name in (None, datum.device_name)]
+
+    def debug_watch_keys(self, node_name: str, device_name: str | None = None) -> list[str]:
+        """The watch keys of a node."""
+        return [key for key, data in self._by_key.items() if data[0].node_name == node_name and device_name in (None, data[0].device_name)]
+
+    def get_tensors(self, node_name: str, output_slot: int, debug_op: str, device_name: str | None = None) -> list[Any]:
+        """The values of one output."""
+        return [datum.get_tensor() for datum in self._matching(node_name, output_slot, debug_op, device_name)]
+
+    def get_tensor_file_paths(self, node_name: str, output_slot: int, debug_op: str, device_name: str | None = None) -> list[str]:
+        """The files of one output."""
+        return [datum.file_path for datum in self._matching(node_name, output_slot, debug_op, device_name)]
+
+    def get_rel_timestamps(self, node_name: str, output_slot: int, debug_op: str, device_name: str | None = None) -> list[int]:
+        """When one output was computed, in microseconds since ``t0``."""
+        return [datum.timestamp - self._data[0].timestamp for datum in self._matching(node_name, output_slot, debug_op, device_name)]
+
+    def get_dump_sizes_bytes(self, node_name: str, output_slot: int, debug_op: str, device_name: str | None = None) -> list[int]:
+        """The sizes of the files of one output."""
+        return [datum.dump_size_bytes for datum in self._matching(node_name, output_slot, debug_op, device_name)]
+
+    def _matching(self, node_name: str, output_slot: int, debug_op: str, device_name: str | None) -> list[DebugTensorDatum]:
+        key = f"{node_name}:{output_slot}:{debug_op}"
+        matches = self.watch_key_to_data(key, device_name)
+        if not matches:
+            raise ValueError(f'Watch key "{key}" does not exist in the debug dump')
+        return matches
+
+    # --- the run -----------------------------------------------------------------------------------------------------
+
+    @property
+    def core_metadata(self) -> Any:
+        """What was fed and fetched; a list of them if several runs went into the folder."""
+        texts = [text for _, text in sorted(self._messages(CORE))]
+        found = [CoreMetadata(**json.loads(text)) for text in texts]
+        return found[0] if len(found) == 1 else found
+
+    @property
+    def run_fetches_info(self) -> str | None:
+        """The fetches of the run, as text."""
+        return next((text for _, text in self._messages(_FETCHES)), None)
+
+    @property
+    def run_feed_keys_info(self) -> str | None:
+        """The keys of the feeds, as text."""
+        return next((text for _, text in self._messages(_FEEDS)), None)
+
+    def _messages(self, prefix: str) -> Iterator[tuple[str, str]]:
+        for name in os.listdir(self._root):
+            if name.startswith(prefix):
+                yield name, _event(os.path.join(self._root, name)).log_message.message
+
+    # --- nodes -------------------------------------------------------------------------------------------------------
+
+    def partition_graphs(self) -> list[Any]:
+        """The nodes that ran, a GraphDef per device."""
+        if not self._graphs:
+            raise LookupError("No partition graphs have been loaded.")
+        return list(self._graphs)
+
+    def devices(self) -> list[str]:
+        """The devices that dumped something."""
+        return sorted({datum.device_name for datum in self._data})
+
+    def nodes(self, device_name: str | None = None) -> list[str]:
+        """The names of the nodes that ran."""
+        return [name for name, node in self._nodes.items() if device_name in (None, node.device)]
+
+    def node_exists(self, node_name: str, device_name: str | None = None) -> bool:
+        """Is there a node of this name?"""
+        return node_name in self._nodes
+
+    def node_op_type(self, node_name: str, device_name: str | None = None) -> str:
+        """The op type of a node."""
+        return str(self._node(node_name).op)
+
+    def node_device(self, node_name: str) -> str:
+        """The device of a node."""
+        return str(self._node(node_name).device)
+
+    def node_attributes(self, node_name: str, device_name: str | None = None) -> Any:
+        """The attributes of a node, as protos."""
+        return self._node(node_name).attr
+
+    def node_inputs(self, node_name: str, is_control: bool = False, device_name: str | None = None) -> list[str]:
+        """The nodes that feed a node."""
+        sources = [text.lstrip("^") for text in self._node(node_name).input if text.startswith("^") == is_control]
+        return [_source(text) for text in sources if not text.startswith("__dbg_")]
+
+    def node_recipients(self, node_name: str, is_control: bool = False, device_name: str | None = None) -> list[str]:
+        """The nodes that a node feeds."""
+        self._node(node_name)
+        return list(self._recipients.get((node_name, is_control), []))
+
+    def transitive_inputs(self, node_name: str, include_control: bool = True, device_name: str | None = None) -> list[str]:
+        """All nodes behind a node."""
+        reached: dict[str, None] = {}
+        waiting = [node_name]
+        while waiting:
+            name = waiting.pop()
+            sources = self.node_inputs(name) + (self.node_inputs(name, True) if include_control else [])
+            fresh = [source for source in sources if source not in reached and source in self._nodes]
+            reached.update(dict.fromkeys(fresh))
+            waiting += fresh
+        return list(reached)
+
+    def _node(self, name: str) -> Any:
+        if name not in self._nodes:
+            raise ValueError(f"None of the {len(self._graphs)} device(s) has a node named '{name}'.")
+        return self._nodes[name]
+
+    # --- the graph of the program ------------------------------------------------------------------------------------
+
+    def set_python_graph(self, python_graph: Any) -> None:
+        """Names the graph that the program built."""
+        self._python_graph = python_graph
+
+    @property
+    def python_graph(self) -> Any:
+        """The graph that the program built, or None."""
+        return self._python_graph
+
+    def node_traceback(self, element_name: str) -> list[tuple[str, int, str, str]]:
+        """The lines that made a node or tensor: (file, line, function, text), outermost first."""
+        if self._python_graph is None:
+            raise LookupError("Python graph is not available for traceback lookup")
+        name = element_name.partition(":")[0]
+        if name not in {op.name for op in self._python_graph.get_operations()}:
+            raise KeyError(f"Cannot find node '{name}' in Python graph")
+        return list(self._python_graph.get_operation_by_name(name).traceback)
+
+
+def _source(text: str) -> str:
+    """The node behind an input, ``name:1``, also as TensorFlow's debugger rewrites it."""
+    copy = _COPY.fullmatch(text.partition(":")[0])
+    return copy[1] if copy else text.partition(":")[0]
+
+
+def _is_value(path: str) -> bool:
+    return path.startswith(DEVICE) and not os.path.basename(path).startswith(_METADATA)

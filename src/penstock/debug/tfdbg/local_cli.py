@@ -1,0 +1,175 @@
+"""The debugger on a terminal: it stops before the first run, and after each run that is debugged.
+
+``Debugger`` decides, run for run, what is watched, and talks with the person; a wrapped session and a hook both drive it: ``before`` a run, ``after``
+it. Answers of the command ``run`` are ``Orders``: how many runs to let pass, until which filter, what to watch.
+"""
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from tensorboard.compat.proto.config_pb2 import RunOptions
+
+from penstock.debug.tfdbg.analyzer import Analyzer, Filters, add_value_arguments, value_lines
+from penstock.debug.tfdbg.commands import BadCommand, CommandLine, Leave
+from penstock.debug.tfdbg.dump_dir import DebugDumpDir, has_inf_or_nan
+from penstock.debug.tfdbg.tensor_text import split_slicing
+from penstock.debug.tfdbg.watching import watch_graph
+from penstock.errors import OpError
+
+_BAR = "=" * 38
+_UI_TYPES = ("curses", "readline")
+
+
+@dataclass
+class Orders:
+    """What a person wants of the runs to come."""
+
+    skip: int = 0  # runs that pass without the debugger
+    no_debug: bool = False
+    until: str = ""  # a filter
+    exclude: str | None = None
+    patterns: tuple[str | None, str | None, str | None] = (None, None, None)
+
+
+class Debugger:
+    """The state of one debugged session."""
+
+    def __init__(self, graph: Any, dump_root: str | None = None, ui_type: str = "curses") -> None:
+        if ui_type not in _UI_TYPES:
+            raise ValueError(f"Invalid ui_type: {ui_type!r}; there are {', '.join(_UI_TYPES)}")
+        if dump_root is not None and os.path.isfile(dump_root):
+            raise ValueError(f"dump_root path points to a file: {dump_root}")
+        if dump_root is not None and os.path.isdir(dump_root) and os.listdir(dump_root):
+            raise ValueError(f"dump_root path points to a non-empty directory: {dump_root}")
+        self._graph = graph
+        self._root = dump_root or tempfile.mkdtemp(prefix="tfdbg_")
+        self.filters: Filters = {"has_inf_or_nan": has_inf_or_nan}
+        self._orders: Orders | None = None
+        self._config: dict[str, Any] | None = None
+        self._count, self._debugged = 0, False
+        self._fetches: list[str] = []
+        self._feeds: dict[str, Any] = {}
+
+    def add_filter(self, name: str, function: Any) -> None:
+        """Names a filter."""
+        if not isinstance(name, str) or not name:
+            raise ValueError("Input argument filter_name cannot be empty, and is a string.")
+        if not callable(function):
+            raise TypeError(f"Input argument tensor_filter is expected to be callable, but is not: {function!r}")
+        self.filters[name] = function
+
+    # --- before and after a run --------------------------------------------------------------------------------------
+
+    def before(self, fetches: list[str], feeds: dict[str, Any]) -> Any:
+        """Called before a run, with names; returns the RunOptions to debug it with, or None."""
+        self._count += 1
+        self._fetches, self._feeds = fetches, feeds
+        if self._orders is None:
+            intro = [*(self._logo() if self._count == 1 else []), "Upcoming run:", *self._run_info()]
+            self._converse(CommandLine(intro), "run-start: ", "run_info")
+        assert self._orders is not None
+        self._debugged = not (self._orders.skip or self._orders.no_debug)
+        if not self._debugged:
+            return None
+        options = RunOptions()
+        os.makedirs(self._root, exist_ok=True)
+        watch_graph(options, self._graph, "DebugIdentity", f"file://{self._root}", *self._orders.patterns)
+        return options
+
+    def after(self, error: OpError | None = None) -> None:
+        """Called after the run."""
+        orders = self._orders
+        assert orders is not None
+        if not self._debugged:
+            orders.skip = max(0, orders.skip - 1)
+            self._orders = orders if not orders.no_debug else None
+            return
+        try:
+            dump = DebugDumpDir(self._root)
+            dump.set_python_graph(self._graph)
+            passed = bool(orders.until) and error is None
+            if passed and not dump.find(self.filters[orders.until], 1, exclude_node_names=orders.exclude):
+                return
+            line = CommandLine(_error_lines(error) if error else None)
+            Analyzer(dump, self.filters, line.config).register(line)
+            first = f"lt -f {orders.until}" + (f" -fenn {orders.exclude}" if orders.exclude else "") if passed else "lt"
+            self._converse(line, "run-end: ", "help" if error else first)
+        finally:
+            shutil.rmtree(self._root, ignore_errors=True)
+
+    def _converse(self, line: CommandLine, kind: str, first: str) -> None:
+        line.config = self._config = self._config if self._config is not None else line.config
+        self._add_commands(line)
+        self._orders = line.converse(kind + self._description(), first)
+        if self._orders is None:
+            shutil.rmtree(self._root, ignore_errors=True)
+            print("Note: user exited from debugger CLI: Calling sys.exit(1).", file=sys.stderr)
+            sys.exit(1)
+
+    # --- commands ----------------------------------------------------------------------------------------------------
+
+    def _add_commands(self, line: CommandLine) -> None:
+        parser = line.add("run", "r", "Let the program run, with or without watching its tensors.", self._run, lambda: self.filters)
+        parser.add_argument("-t", "--times", type=int, default=1, help="stop after this many runs; only the last is debugged")
+        parser.add_argument("-n", "--no_debug", action="store_true", help="the next run without the debugger")
+        parser.add_argument("-f", "--till_filter_pass", default="", help="until this filter holds for a tensor")
+        parser.add_argument("-fenn", "--filter_exclude_node_names", help="with -f: leave out nodes whose names match this regular expression")
+        parser.add_argument("--node_name_filter", help="watch only nodes whose names match this regular expression")
+        parser.add_argument("--op_type_filter", help="watch only ops whose types match this regular expression")
+        parser.add_argument("--tensor_dtype_filter", help="watch only tensors whose types match this regular expression")
+        line.add("run_info", "ri", "Tell of this Session.run() call.", lambda parsed: [*self._logo(), *self._run_info()])
+        parser = line.add("print_feed", "pf", "Print a value that is fed.", self._print_feed, lambda: self._feeds)
+        parser.add_argument("tensor_name", help="such as x:0, or a part of it: x:0[1, :]")
+        add_value_arguments(parser)
+
+    def _run(self, parsed: argparse.Namespace) -> list[str]:
+        if parsed.till_filter_pass and parsed.till_filter_pass not in self.filters:
+            raise BadCommand(f'tensor filter "{parsed.till_filter_pass}" does not exist.')
+        if parsed.filter_exclude_node_names and not parsed.till_filter_pass:
+            raise BadCommand("--filter_exclude_node_names goes with --till_filter_pass (-f)")
+        patterns = parsed.node_name_filter, parsed.op_type_filter, parsed.tensor_dtype_filter
+        raise Leave(Orders(max(0, parsed.times - 1), parsed.no_debug, parsed.till_filter_pass, parsed.filter_exclude_node_names, patterns))
+
+    def _print_feed(self, parsed: argparse.Namespace) -> list[str]:
+        name, slicing = split_slicing(parsed.tensor_name)
+        if name not in self._feeds:
+            raise BadCommand(f"The feed_dict of the current run does not contain the key {name}")
+        return value_lines(np.asarray(self._feeds[name]), f"{name} (feed)", slicing, parsed)
+
+    # --- texts -------------------------------------------------------------------------------------------------------
+
+    def _description(self) -> str:
+        one = f"1 fetch ({self._fetches[0]})" if len(self._fetches) == 1 else f"{len(self._fetches)} fetches"
+        feeds = f"1 feed ({next(iter(self._feeds))})" if len(self._feeds) == 1 else f"{len(self._feeds)} feeds"
+        return f"run #{self._count}: {one}; {feeds}"
+
+    @staticmethod
+    def _logo() -> list[str]:
+        return ["", "tfdbg: the debugger of sessions, in Penstock", ""]
+
+    def _run_info(self) -> list[str]:
+        lines = [_BAR, f"Session.run() call #{self._count}:", "", "Fetch(es):", *(f"  {name}" for name in self._fetches), "", "Feed dict:"]
+        lines += [*(f"  {name}" for name in self._feeds)] or ["  (Empty)"]
+        lines += [_BAR, "", "Select one of the following commands to proceed ---->"]
+        for command, text in (("run", "Execute the run() call with debug tensor-watching"), ("run -n", "Execute it without"),
+                              ("run -t <T>", "Let T - 1 runs pass, debug the one after them"),
+                              ("run -f <filter_name>", "Go on until a tensor passes a filter")):
+            lines += [f"  {command}:", f"    {text}"]
+        return [*lines, "    Registered filter(s):", *(f"        * {name}" for name in self.filters), "", "For more details, see help."]
+
+
+def _error_lines(error: OpError) -> list[str]:
+    name = error.op.name if error.op is not None else ""
+    bar = "-" * 38
+    tries = [(f"ni -a -d -t {name}", "Inspect information about the failing op."), (f"li -r {name}", "List inputs to the failing op, recursively.")]
+    tries = (tries if name else []) + [("lt", "List all tensors dumped during the failing run() call.")]
+    return [bar, "!!! An error occurred during the run !!!", "", "You may use the following commands to debug:",
+            *(line for command, text in tries for line in (f"  {command}:", f"    {text}")), "", f"Op name:    {name}", f"Error type: {type(error)}",
+            "", "Details:", *error.message.split("\n"), "", bar, ""]

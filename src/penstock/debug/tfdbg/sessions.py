@@ -1,0 +1,175 @@
+"""Sessions around sessions, whose runs are watched: on the terminal, or into folders that are looked at later.
+
+A run without the debugger is the wrapped session's own, and costs what it does. A debugged one runs node by node, by NumPy's kernels.
+"""
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import threading
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+from tensorboard.compat.proto.config_pb2 import RunOptions
+from tensorboard.compat.proto.event_pb2 import Event
+
+from penstock.debug.tfdbg.local_cli import Debugger
+from penstock.debug.tfdbg.watching import WatchOptions, watch_graph
+from penstock.errors import OpError
+from penstock.graph import stacks
+from penstock.session.fetches import Fetches, expand_feeds
+
+WatchFunction = Callable[[Any, Any], Any]  # (fetches, feeds) -> WatchOptions, or (debug_urls, debug_ops, ...) of old
+_numbers = itertools.count(1)
+
+
+class DebugWrapperSession:
+    """What the wrappers share: a session that does all but ``run`` as the wrapped one does it."""
+
+    def __init__(self, sess: Any, thread_name_filter: str | None = None) -> None:
+        if not callable(getattr(sess, "run", None)) or getattr(sess, "graph", None) is None:
+            raise TypeError(f"Expected a tf.Session or a MonitoredSession; got {type(sess)}")
+        self._sess, self._thread_filter = sess, threads_matching(thread_name_filter)
+        self.run_call_count = 0
+
+    @property
+    def session(self) -> Any:
+        """The wrapped session."""
+        return self._sess
+
+    def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
+        """``Session.run``, watched."""
+        if not self._thread_filter():
+            return self._sess.run(fetches, feed_dict, options, run_metadata)
+        self.run_call_count += 1
+        wanted = RunOptions()
+        if options is not None:
+            wanted.CopyFrom(options)
+        return self.run_watched(fetches, feed_dict, wanted, run_metadata)
+
+    def run_watched(self, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any) -> Any:
+        """A run whose ``options`` may be added to."""
+        raise NotImplementedError
+
+    def as_default(self) -> AbstractContextManager[Any]:
+        """Makes this the default session inside a ``with`` block."""
+        return stacks.sessions.using(self)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_sess":  # before it is set
+            raise AttributeError(name)
+        return getattr(self._sess, name)
+
+    def __enter__(self) -> Any:
+        self._sess.__enter__()
+        self._context = self.as_default()
+        self._context.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> Any:
+        self._context.__exit__(*error)
+        return self._sess.__exit__(*error)
+
+
+def threads_matching(pattern: str | None) -> Callable[[], bool]:
+    """Is the thread at hand one of those that are debugged?"""
+    return lambda: pattern is None or re.match(pattern, threading.current_thread().name) is not None
+
+
+def names_of(graph: Any, fetches: Any, feed_dict: Any) -> tuple[list[str], dict[str, Any]]:
+    """The names of what is fetched, and values by the names of what is fed."""
+    wanted = Fetches(graph, fetches)
+    names = [tensor.name for tensor in wanted.tensors] + [op.name for op in wanted.targets]
+    return names, {tensor.name: value for tensor, value in expand_feeds(graph, feed_dict or {}).items()}
+
+
+class LocalCLIDebugWrapperSession(DebugWrapperSession):
+    """``tf_debug.LocalCLIDebugWrapperSession(sess)``: stops at runs and reads commands from the terminal; `help` tells which.
+
+    ``ui_type``: "readline"; "curses" is read with readline, too.
+    """
+
+    def __init__(self, sess: Any, dump_root: str | None = None, log_usage: bool = True, ui_type: str = "curses",
+                 thread_name_filter: str | None = None, config_file_path: Any = False) -> None:
+        super().__init__(sess, thread_name_filter)
+        self._debugger = Debugger(sess.graph, dump_root, ui_type)
+
+    def add_tensor_filter(self, filter_name: str, tensor_filter: Callable[[Any, Any], bool]) -> None:
+        """Names a filter, ``tensor_filter(datum, value) -> bool``, for `run -f` and `lt -f`."""
+        self._debugger.add_filter(filter_name, tensor_filter)
+
+    def run_watched(self, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any) -> Any:
+        """Talks with the person before and after."""
+        more = self._debugger.before(*names_of(self._sess.graph, fetches, feed_dict))
+        options.MergeFrom(more or RunOptions())
+        try:
+            result = self._sess.run(fetches, feed_dict, options, run_metadata)
+        except OpError as error:
+            self._debugger.after(error)
+            raise
+        self._debugger.after()
+        return result
+
+
+class DumpingDebugWrapperSession(DebugWrapperSession):
+    """``tf_debug.DumpingDebugWrapperSession(sess, session_root)``: each run writes its tensors into a folder ``run_...`` of its own.
+
+    ``watch_fn(fetches, feeds)`` says what is watched, by a WatchOptions.
+    """
+
+    def __init__(self, sess: Any, session_root: str, watch_fn: WatchFunction | None = None, thread_name_filter: str | None = None,
+                 pass_through_operrors: bool | None = None, log_usage: bool = True) -> None:
+        super().__init__(sess, thread_name_filter)
+        self._folders = RunFolders(session_root, sess.graph, watch_fn)
+
+    def run_watched(self, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any) -> Any:
+        """Runs into a new folder."""
+        self._folders.watch(options, fetches, feed_dict)
+        return self._sess.run(fetches, feed_dict, options, run_metadata)
+
+
+class RunFolders:
+    """A folder per run below a root, which is made if need be."""
+
+    def __init__(self, session_root: str, graph: Any, watch_fn: WatchFunction | None) -> None:
+        self._root, self._graph, self._watch_fn = os.fspath(session_root), graph, watch_fn
+        if watch_fn is not None and not callable(watch_fn):
+            raise TypeError(f"watch_fn is not callable: {watch_fn!r}")
+        if os.path.isfile(self._root):
+            raise ValueError(f"session_root path points to a file: {self._root}")
+        os.makedirs(self._root, exist_ok=True)
+
+    def watch(self, options: Any, fetches: Any, feed_dict: Any) -> None:
+        """Makes the folder of a run, and has the run write into it."""
+        folder = os.path.join(self._root, f"run_{time.time_ns() // 1000}_{next(_numbers)}")
+        os.makedirs(folder)
+        for name, text in (("fetches", repr(fetches)), ("feed_keys", repr(list(feed_dict or [])))):
+            event = Event()
+            event.log_message.message = text
+            with open(os.path.join(folder, f"_tfdbg_{name}_info_"), "wb") as file:
+                file.write(event.SerializeToString())
+        chosen = self._watch_fn(fetches, feed_dict) if self._watch_fn is not None else WatchOptions()
+        if not isinstance(chosen, WatchOptions):
+            raise TypeError(f"watch_fn has to return a WatchOptions; it returned {chosen!r}")
+        watch_graph(options, self._graph, chosen.debug_ops, f"file://{folder}", chosen.node_name_regex_whitelist, chosen.op_type_regex_whitelist,
+                    chosen.tensor_dtype_regex_whitelist, chosen.tolerate_debug_op_creation_failures)
+
+
+class GrpcDebugWrapperSession(DebugWrapperSession):
+    """``tf_debug.GrpcDebugWrapperSession``: not in Penstock."""
+
+    def __init__(self, sess: Any, grpc_debug_server_addresses: Any, watch_fn: Any = None, thread_name_filter: str | None = None,
+                 log_usage: bool = True) -> None:
+        raise NotImplementedError("Watched tensors go to files, not to a gRPC debug server: use tf_debug.LocalCLIDebugWrapperSession or "
+                                  "tf_debug.DumpingDebugWrapperSession.")
+
+
+class TensorBoardDebugWrapperSession(GrpcDebugWrapperSession):
+    """``tf_debug.TensorBoardDebugWrapperSession``: not in Penstock."""
+
+    def __init__(self, sess: Any, grpc_debug_server_addresses: Any, thread_name_filter: str | None = None,
+                 send_traceback_and_source_code: bool = True, log_usage: bool = True) -> None:
+        super().__init__(sess, grpc_debug_server_addresses)

@@ -1,0 +1,205 @@
+"""Debugged sessions: in monitored sessions, on a real terminal, and from files afterwards."""
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import penstock as tf
+from penstock.debug.tfdbg import hooks, offline_analyzer, sessions
+from penstock.debug.tfdbg.dump_dir import DebugDumpDir
+from penstock.debug.tfdbg.watching import WatchOptions
+
+PROGRAM = """
+import sys
+import penstock as tf
+from penstock.debug.tfdbg import sessions
+x = tf.placeholder(tf.float32, [], name="x")
+y = tf.log(x, name="y")
+with sessions.LocalCLIDebugWrapperSession(tf.Session(), dump_root=sys.argv[1]) as sess:
+    for value in (3.0, 2.0, 1.0, 0.0, 5.0):
+        print("GOT", sess.run(y, {x: value}))
+"""
+
+
+class Terminal:
+    """A program on a pseudo-terminal."""
+
+    def __init__(self, program: str, folder) -> None:
+        self._terminal, inner = pty.openpty()
+        environment = {**os.environ, "HOME": str(folder), "TERM": "dumb", "PENSTOCK_QUIET": "1"}
+        self.process = subprocess.Popen([sys.executable, "-c", program, str(folder / "dump")], stdin=inner, stdout=inner, stderr=inner,
+                                        env=environment, close_fds=True)
+        os.close(inner)
+        self.text = ""
+
+    def type(self, keys: str) -> None:
+        os.write(self._terminal, keys.encode())
+
+    def wait_for(self, text: str) -> str:
+        """What came since the last call, up to ``text``."""
+        deadline = time.monotonic() + 120
+        while text not in self.text:
+            assert time.monotonic() < deadline, self.text
+            try:
+                self.text += os.read(self._terminal, 65536).decode()
+            except OSError:  # the program has ended
+                assert text in self.text, self.text
+        before, _, self.text = self.text.partition(text)
+        return (before + text).replace("\r\n", "\n")
+
+    def close(self) -> int:
+        os.close(self._terminal)
+        return self.process.wait(60)
+
+
+def test_on_a_terminal(tmp_path):
+    terminal = Terminal(PROGRAM, tmp_path)
+    try:
+        assert "run-start: run #1: 1 fetch (y:0); 1 feed (x:0)" in terminal.wait_for("tfdbg> ")
+        terminal.type("pf x:0\n")
+        assert "array(3., dtype=float32)" in terminal.wait_for("tfdbg> ")
+        terminal.type("run\n")
+        assert "run-end: run #1" in terminal.wait_for("2 dumped tensor(s):")
+        terminal.wait_for("tfdbg> ")
+        terminal.type("print_t\t y\t\n")  # completed: print_tensor y:0
+        assert "array(1.0986123, dtype=float32)" in terminal.wait_for("tfdbg> ")
+        terminal.type("run -f has_inf_or_nan\n")
+        found = terminal.wait_for("tfdbg> ")
+        assert "run-end: run #4" in found and '1 dumped tensor(s) passing filter "has_inf_or_nan":' in found
+        terminal.type("ni -t y\n")
+        assert "Line:     6" in terminal.wait_for("tfdbg> ")
+        terminal.type("run -n\n")
+        terminal.wait_for("GOT 1.609438")
+    finally:
+        code = terminal.close()
+    assert code == 0 and not (tmp_path / "dump").exists()
+
+
+def test_who_leaves_the_debugger_ends_the_program(tmp_path):
+    terminal = Terminal(PROGRAM, tmp_path)
+    try:
+        terminal.wait_for("tfdbg> ")
+        terminal.type("exit\n")
+        terminal.wait_for("user exited from debugger CLI")
+    finally:
+        code = terminal.close()
+    assert code == 1 and not (tmp_path / "dump").exists()
+
+
+@pytest.fixture
+def typed(monkeypatch):
+    """Commands that a person will type."""
+    commands: list[str] = []
+    monkeypatch.setattr("builtins.input", lambda prompt: commands.pop(0))
+    return commands
+
+
+def debugged(tmp_path, **options):
+    return sessions.LocalCLIDebugWrapperSession(tf.Session(), dump_root=str(tmp_path / "dump"), ui_type="readline", **options)
+
+
+def test_runs_pass_until_the_last_of_several(tmp_path, typed, capsys):
+    value = tf.constant([1.0, 2.0], name="value")
+    typed += ["run -t 3", "run -n"]
+    with debugged(tmp_path) as sess:
+        for _ in range(4):
+            sess.run(value)
+    out = capsys.readouterr().out
+    assert out.count("run-start") == 1 and out.count("run-end") == 1 and "run-end: run #3" in out and not typed
+
+
+def test_a_filter_of_ones_own(tmp_path, typed, capsys):
+    x = tf.placeholder(tf.float32, [], name="x")
+    y = tf.identity(x * 2.0, name="y")
+    typed += ["run -f large -fenn mul", "lt", "run"]
+    with debugged(tmp_path) as sess:
+        sess.add_tensor_filter("large", lambda datum, value: datum.node_name not in "_arg_x_0_0" and np.max(value) > 5)
+        assert [sess.run(y, {x: value}) for value in (1.0, 2.0, 3.0)] == [2, 4, 6]
+        with pytest.raises(TypeError, match="callable"):
+            sess.add_tensor_filter("bad", 3)
+    out = capsys.readouterr().out
+    assert "run-end: run #3" in out and 'passing filter "large"' in out
+
+
+def test_a_run_that_fails_is_shown_and_then_fails(tmp_path, typed, capsys):
+    y = tf.check_numerics(tf.log(tf.constant([0.0], name="zero")), "it is", name="check")
+    typed += ["run", "pt zero", "run"]
+    with debugged(tmp_path) as sess, pytest.raises(tf.errors.InvalidArgumentError):
+        sess.run(y)
+    out = capsys.readouterr().out
+    assert "!!! An error occurred during the run !!!" in out and "Op name:    check" in out and "array([0.], dtype=float32)" in out
+
+
+def test_the_same_numbers_with_and_without(tmp_path, typed):
+    x = tf.placeholder(tf.float32, [4, 3])
+    w = tf.get_variable("w", [3, 2], initializer=tf.ones_initializer())
+    train = tf.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(tf.square(tf.matmul(x, w))))
+    data = np.random.RandomState(0).rand(4, 3)
+
+    def trained(sess):
+        with sess:
+            sess.session.run(tf.global_variables_initializer())
+            for _ in range(3):
+                sess.run(train, {x: data})
+            return sess.session.run(w)
+    typed += ["run"] * 4
+    with_debugger = trained(debugged(tmp_path))
+    typed += ["run -n"] * 3
+    assert np.array_equal(with_debugger, trained(debugged(tmp_path / "other")))
+
+
+def test_other_threads_are_left_alone(tmp_path):
+    with debugged(tmp_path, thread_name_filter="nobody") as sess:
+        assert sess.run(tf.constant(3)) == 3
+        assert tf.constant(4).eval() == 4  # it is the default session
+
+
+def test_bad_arguments(tmp_path):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").write_text("")
+    with tf.Session(graph=tf.Graph()) as sess:
+        for options in ({"dump_root": str(tmp_path / "full")}, {"dump_root": str(tmp_path / "full" / "file")}, {"ui_type": "window"}):
+            with pytest.raises(ValueError):
+                sessions.LocalCLIDebugWrapperSession(sess, **options)
+        for kind in (sessions.GrpcDebugWrapperSession, sessions.TensorBoardDebugWrapperSession):
+            with pytest.raises(NotImplementedError, match="DumpingDebugWrapperSession"):
+                kind(sess, "localhost:6006")
+    with pytest.raises(TypeError):
+        sessions.LocalCLIDebugWrapperSession("session")
+
+
+def test_hooks(tmp_path, typed, capsys):
+    step = tf.train.get_or_create_global_step()
+    train = tf.assign_add(step, 1, name="count")
+    shown = hooks.LocalCLIDebugHook(dump_root=str(tmp_path / "dump"))
+    shown.add_tensor_filter("two", lambda datum, value: datum.node_name == "count" and value == 2)
+    dumped = hooks.DumpingDebugHook(str(tmp_path / "runs"), watch_fn=lambda fetches, feeds: WatchOptions(node_name_regex_whitelist="count"))
+    typed += ["run -f two", "pt count:0", "run -n"]
+    with tf.train.SingularMonitoredSession(hooks=[shown]) as sess:
+        for _ in range(3):
+            sess.run(train)
+    out = capsys.readouterr().out
+    assert "run-end: run #2" in out and "array(2" in out
+    with tf.train.SingularMonitoredSession(hooks=[dumped]) as sess:
+        for _ in range(2):
+            sess.run(train)
+    runs = sorted((tmp_path / "runs").iterdir())
+    assert [DebugDumpDir(str(run)).get_tensors("count", 0, "DebugIdentity")[0] for run in runs] == [1, 2]
+
+
+def test_offline(tmp_path, typed, capsys):
+    with sessions.DumpingDebugWrapperSession(tf.Session(), str(tmp_path)) as sess:
+        sess.run(tf.add(1.0, 2.0, name="sum"))
+    (run,) = tmp_path.iterdir()
+    assert DebugDumpDir(str(run)).run_fetches_info.startswith("<tf.Tensor 'sum:0'")
+    typed += ["pt sum", "ni -t sum", "ls", "exit"]
+    assert offline_analyzer.main([f"--dump_dir={run}"]) == 0
+    out = capsys.readouterr().out
+    assert "array(3., dtype=float32)" in out and "The graph of the program is not loaded" in out
+    assert offline_analyzer.main(["--dump_dir=/nothing/here"]) == 1
