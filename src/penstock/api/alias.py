@@ -240,6 +240,9 @@ def _public_names(path: str) -> list[str]:
     sources = library_modules.SOURCES.get(path, "").split()
     if not sources:
         raise AttributeError("__all__")
+    declared = [name for source in sources for name in getattr(importlib.import_module(source), "__all__", ())]
+    if declared:
+        return declared
     spaces = [space for public in library_modules.namespaces(path) for space in _with_namespaces_below(f"penstock.api.{public}")]
     return sorted({name for space in spaces for name, origin in space.ORIGINS.items() if origin.partition(":")[0] in sources and origin[-1] != ":"})
 

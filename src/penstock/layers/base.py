@@ -19,6 +19,7 @@ from penstock.graph.dtypes import DType
 from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
+from penstock.graph.shape import as_shape
 from penstock.imperative.symbolic import symbolic_graph_of
 from penstock.layers import restoring
 from penstock.layers.calls import CallArguments, call_arguments, current_call, enter_call
@@ -77,8 +78,9 @@ class Layer(Tracking, Weights, Effects, Connected, Masking):
         raise NotImplementedError(f"{type(self).__name__} does not define `compute_output_shape`.")
 
     def _compute_output_shape(self, input_shape: Any) -> Any:
-        """The name of ``compute_output_shape`` in TensorFlow 1.4."""
-        return self.compute_output_shape(input_shape)
+        """``compute_output_shape`` by the name, and with the result, that it had in TensorFlow 1.4."""
+        result = self.compute_output_shape(input_shape)
+        return result if isinstance(result, list) else as_shape(result)
 
     def get_config(self) -> dict[str, Any]:
         """What it takes to make the layer again."""

@@ -9,6 +9,11 @@ from typing import Any
 from penstock.contrib.gan import losses
 from penstock.graph.node import Tensor
 
+__all__ = ["acgan_discriminator_loss", "acgan_generator_loss", "combine_adversarial_loss", "least_squares_discriminator_loss",
+           "least_squares_generator_loss", "minimax_discriminator_loss", "minimax_generator_loss", "modified_discriminator_loss",
+           "modified_generator_loss", "mutual_information_penalty", "wasserstein_discriminator_loss", "wasserstein_generator_loss",
+           "wasserstein_gradient_penalty"]
+
 
 def of_model(loss_fn: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """``loss_fn`` of a model: its fields are the arguments that have their names; all others are keyword arguments."""

@@ -11,6 +11,7 @@ from penstock.layers import settings
 from penstock.layers.base import Layer
 from penstock.layers.naming import name_counts
 from penstock.layers.nodes import KerasHistory, Node, history_of
+from penstock.layers.sessions import track_variable
 from penstock.ops.constant import placeholder
 from penstock.ops.sparse.sparse_functions import sparse_placeholder
 
@@ -44,7 +45,8 @@ class InputLayer(Layer):
         if input_tensor is None:
             input_tensor = _placeholder(shape, self._dtype, self.name, sparse)
         elif hasattr(input_tensor, "initialized_value"):
-            input_tensor = to_tensor(input_tensor)  # a variable's value
+            track_variable(input_tensor)
+            input_tensor = to_tensor(input_tensor)  # the variable's value
         elif not isinstance(input_tensor, Tensor) and not hasattr(input_tensor, "dense_shape"):
             raise ValueError(f"You can only build an InputLayer on a tensor, not on {input_tensor!r}")
         self._batch_input_shape: Any = tuple(shape) if shape is not None else _tuple(input_tensor)

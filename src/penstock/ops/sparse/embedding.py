@@ -179,6 +179,10 @@ def safe_embedding_lookup_sparse(embedding_weights: Any, sparse_ids: SparseTenso
     Ids below 0 and (except for "sum") weights up to 0 are left out; rows without ids get ``default_id``'s embedding, or zeros.
     """
     parts = _parts(embedding_weights)
+    if sparse_weights is not None:
+        for part in parts:
+            if part.dtype.base_dtype != sparse_weights.dtype.base_dtype:
+                raise ValueError(f"Tensor conversion requested dtype {sparse_weights.dtype.name} for Tensor with dtype {part.dtype.name}: {part!r}")
     with name_scope(name, "embedding_lookup", [*parts, sparse_ids.indices]) as scope:
         original_shape = sparse_ids.dense_shape
         rank = sparse_ids.dense_shape.shape.as_list()[0]

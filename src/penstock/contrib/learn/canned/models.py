@@ -53,7 +53,7 @@ def dnn_model_fn(features: Any, labels: Any, mode: str, params: dict[str, Any], 
             return optimize_loss(loss, get_global_step(), _DNN_RATE, _made(params["optimizer"] or "Adagrad"), name="dnn", summaries=[],
                                  gradient_multipliers=_rate_factors(params["embedding_lr_multipliers"], input_scope),
                                  clip_gradients=params["gradient_clip_norm"])
-        return head.create_model_fn_ops(features, mode, labels, train_op_fn, logits)
+        return head.create_model_fn_ops(features=features, mode=mode, labels=labels, train_op_fn=train_op_fn, logits=logits)
 
 
 def linear_model_fn(features: Any, labels: Any, mode: str, params: dict[str, Any], config: Any = None) -> ModelFnOps:
@@ -72,7 +72,7 @@ def linear_model_fn(features: Any, labels: Any, mode: str, params: dict[str, Any
             if isinstance(optimizer, str):
                 optimizer = OPTIMIZER_CLS_NAMES[optimizer](learning_rate=_LINEAR_RATE)
             return optimizer.apply_gradients(zip(gradients, variables), global_step=get_global_step())
-        return head.create_model_fn_ops(features, mode, labels, train_op_fn, logits)
+        return head.create_model_fn_ops(features=features, mode=mode, labels=labels, train_op_fn=train_op_fn, logits=logits)
 
 
 class _Part(NamedTuple):
@@ -120,7 +120,7 @@ def combined_model_fn(features: Any, labels: Any, mode: str, params: dict[str, A
         with tf.control_dependencies([tf.group(*steps)]):
             return tf.assign_add(get_global_step(), 1).op
     total = parts[0].logits if len(parts) == 1 else parts[0].logits + parts[1].logits
-    return head.create_model_fn_ops(features, mode, labels, train_op_fn, total)
+    return head.create_model_fn_ops(features=features, mode=mode, labels=labels, train_op_fn=train_op_fn, logits=total)
 
 
 # --- logits ----------------------------------------------------------------------------------------------------------

@@ -1,0 +1,166 @@
+"""Corners of ``tf.contrib``: signatures of tensors, composable models, k-means of ``tf.contrib.learn``, clipping on a cluster, hyperparameters as
+messages, resampling, bijectors with ``event_ndims`` of their own, names in old checkpoints, tables.
+"""
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+import penstock as tf
+from penstock.contrib.distributions.event_shape import DistributionShape
+from penstock.contrib.framework.printing import print_op
+from penstock.contrib.layers.columns.varying import real_valued_var_len_column
+from penstock.contrib.learn import tensor_signature
+from penstock.contrib.learn.canned import composable, dynamic_rnn
+from penstock.data.iterator_saveable import restore_iterator, save_iterator
+from penstock.rnn import checkpoint_convert
+from penstock.saved_model import signatures
+from penstock.testing import bijectors as checks
+
+bijectors = tf.contrib.distributions.bijectors
+pytestmark = pytest.mark.process
+
+
+def test_signatures_of_tensors():
+    with tf.Graph().as_default():
+        made = tensor_signature.create_signatures({"a": tf.zeros([3, 2]), "s": tf.SparseTensor([[0, 0]], [1.0], [1, 1])})
+        assert tensor_signature.tensors_compatible({"a": tf.zeros([7, 2]), "s": tf.SparseTensor([[0, 0]], [2.0], [4, 1]), "more": 1}, made)
+        assert not tensor_signature.tensors_compatible({"a": tf.zeros([7, 3]), "s": tf.zeros([1])}, made)
+        assert tensor_signature.tensors_compatible(None, None) and not tensor_signature.tensors_compatible(tf.zeros([1]), made)
+        placeholders = tensor_signature.create_placeholders_from_signatures(made)
+        assert placeholders["a"].shape.as_list() == [None, 2] and isinstance(placeholders["s"], tf.SparseTensor)
+        example = tf.train.Example(features=tf.train.Features(feature={"a": tf.train.Feature(int64_list=tf.train.Int64List(value=[4, 5]))}))
+        signature = tensor_signature.create_signatures({"a": tf.zeros([3, 2], tf.int32)})
+        parsed = tensor_signature.create_example_parser_from_signatures(signature, [example.SerializeToString()])
+        with tf.Session() as session:
+            assert parsed["a"].dtype == tf.int32 and session.run(parsed["a"]).tolist() == [[4, 5]]
+
+
+@pytest.mark.parametrize("make", [lambda: composable.LinearComposableModel(1), lambda: composable.DNNComposableModel(1, [4])])
+def test_composable_models(make):
+    model = make()
+    with tf.Graph().as_default(), tf.Session() as session:
+        logits = model.build_model({"x": tf.constant([[1.0], [2.0]])}, [tf.contrib.layers.real_valued_column("x")], is_training=True)
+        loss = tf.reduce_mean(tf.square(logits - [[2.0], [4.0]]))
+        step = model.get_train_step(loss)
+        session.run(tf.global_variables_initializer())
+        before = session.run(loss)
+        for _ in range(20):
+            session.run(step)
+        assert session.run(loss) < before and {var.op.name.split("/")[0] for var in tf.trainable_variables()} == {model.get_scope_name()}
+
+
+def test_kmeans_of_learn(tmp_path):
+    points = np.array([[0.0, 0.0], [0.2, 0.0], [9.0, 9.0], [9.2, 9.0]], np.float32)
+    kmeans = tf.contrib.learn.KMeansClustering(2, model_dir=str(tmp_path), initial_clusters=tf.contrib.learn.KMeansClustering.KMEANS_PLUS_PLUS_INIT,
+                                               use_mini_batch=False, random_seed=3)
+
+    def input_fn(epochs=None):
+        return tf.train.limit_epochs(tf.constant(points), epochs), None
+    kmeans.fit(input_fn=input_fn, steps=3)
+    assert np.allclose(sorted(kmeans.clusters().tolist()), [[0.1, 0.0], [9.1, 9.0]])
+    first, second, third, fourth = kmeans.predict_cluster_idx(input_fn=lambda: input_fn(1))
+    assert first == second != third == fourth
+    assert kmeans.score(input_fn=input_fn, steps=1) == pytest.approx(0.04, abs=1e-3)
+    assert kmeans.transform(input_fn=lambda: input_fn(1)).shape == (4, 2)
+
+
+def test_clipping_reads_after_the_step():
+    with tf.Graph().as_default() as graph, tf.device("/job:worker"):
+        with tf.device("/job:ps"):
+            var = tf.Variable([[2.0, 3.0]])
+        opt = tf.contrib.opt.VariableClippingOptimizer(tf.train.GradientDescentOptimizer(3.0), {var: [1]}, 2.0)
+        opt.apply_gradients([(tf.constant([[0.1, 0.1]]), var)])
+    read = next(op for op in graph.get_operations() if op.type == "Identity" and op.name.startswith("VariableClipping/clip_"))
+    assert read.colocation_groups() == [b"loc:@Variable"] and [op.name for op in read.control_inputs]  # on a worker it would be read before the step
+
+
+def test_hyperparameters_as_messages():
+    given = tf.contrib.training.HParams(a=1, b=2.5, c="x", d=[1, 2], e=True, f=["a", "b"], g=[0.5])
+    assert tf.contrib.training.HParams(hparam_def=given.to_proto()).values() == given.values()
+    assert tf.contrib.training.HParams.from_proto(given.to_proto()).e is True
+    with pytest.raises(AssertionError):
+        tf.contrib.training.HParams(hparam_def=1)
+    with pytest.raises(ValueError, match="Unsupported parameter type"):
+        tf.contrib.training.HParams(a=None).to_proto()
+
+
+def test_resampled_elements_have_their_own_class():
+    with tf.Graph().as_default(), tf.Session() as session:
+        data = tf.data.Dataset.range(400).shuffle(100, seed=2).map(lambda n: (n % 4, tf.as_string(n % 4)))
+        data = data.apply(tf.contrib.data.rejection_resample(lambda label, _: label, [0.7, 0.1, 0.1, 0.1], [0.25] * 4, seed=1))
+        element = data.make_one_shot_iterator().get_next()
+        pairs = [session.run(element) for _ in range(50)]
+        assert all(label == element[0] and str(label).encode() == element[1] for label, element in pairs)
+
+
+def test_event_ndims_of_bijectors():
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = np.array([[[1.5, 2.0], [2.0, 3.0]]])
+        chain = bijectors.Chain([bijectors.Exp(event_ndims=1), bijectors.Softplus(event_ndims=1)])
+        np.testing.assert_allclose(session.run(chain.forward_log_det_jacobian(x)), x.sum(axis=2))
+        np.testing.assert_allclose(session.run(chain.inverse_log_det_jacobian(x, event_ndims=0)), -np.log(x - 1))
+        assert session.run(bijectors.Sigmoid().inverse_log_det_jacobian(0.5)) == pytest.approx(np.log(4))
+        with session.as_default():
+            checks.assert_scalar_congruency(bijectors.Exp(), -1.0, 1.0, rtol=0.05)
+            checks.assert_bijective_and_finite(bijectors.Softplus(event_ndims=0), np.linspace(-3.0, 3.0, 5), np.linspace(0.1, 4.0, 5))
+            with pytest.raises(AssertionError):
+                checks.assert_strictly_monotonic(np.array([1.0, 3.0, 2.0]))
+        shape = DistributionShape(1, 0)
+        assert session.run(shape.make_batch_of_event_sample_matrices(tf.zeros([5, 3]))[0]).shape == (3, 1, 5)
+
+
+def test_names_in_old_checkpoints(tmp_path):
+    with tf.Graph().as_default(), tf.Session() as session:
+        for name in ("rnn/basic_lstm_cell/weights", "rnn/basic_lstm_cell/biases", "other"):
+            tf.Variable(1.0, name=name)
+        session.run(tf.global_variables_initializer())
+        tf.train.Saver().save(session, str(tmp_path / "old"))
+    variables, changed = checkpoint_convert.convert_names(str(tmp_path / "old"), str(tmp_path / "new"))
+    assert changed == {"rnn/basic_lstm_cell/weights": "rnn/basic_lstm_cell/kernel", "rnn/basic_lstm_cell/biases": "rnn/basic_lstm_cell/bias"}
+    assert set(variables) == {name for name, _ in tf.train.list_variables(str(tmp_path / "new"))} == {*changed.values(), "other"}
+
+
+def test_iterators_are_saved_by_operations(tmp_path):
+    with tf.Graph().as_default(), tf.Session() as session:
+        iterator = tf.data.Dataset.range(10).make_initializable_iterator()
+        element, path = iterator.get_next(), str(tmp_path / "place")
+        save, restore = save_iterator(iterator._iterator_resource, path), restore_iterator(iterator._iterator_resource, path)
+        session.run(iterator.initializer)
+        assert [session.run(element) for _ in range(3)] == [0, 1, 2]
+        session.run(save)
+        assert session.run(element) == 3
+        session.run(restore)
+        assert session.run(element) == 3
+
+
+def test_tables():
+    with tf.Graph().as_default(), tf.Session() as session:
+        table = tf.contrib.lookup.MutableDenseHashTable(tf.int64, tf.int64, default_value=-1, empty_key=0)
+        session.run(table.insert(tf.constant([11, 12], tf.int64), tf.constant([1, 2], tf.int64)))
+        assert session.run(table.lookup(tf.constant([12, 13], tf.int64))).tolist() == [2, -1]
+        tf.contrib.lookup.index_table_from_tensor(np.array([], dtype=np.str_), num_oov_buckets=1)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="keys and values cannot be empty tensors"):
+            session.run(tf.tables_initializer())
+
+
+def test_small_things(capfd):
+    with tf.Graph().as_default(), tf.Session() as session:
+        printed = print_op(tf.SparseTensor([[0, 1]], [3.0], [1, 2]), message="here: ")
+        assert session.run(tf.sparse_tensor_to_dense(printed)).tolist() == [[0.0, 3.0]] and "Type: SparseTensor (float32)" in capfd.readouterr().err
+        column = real_valued_var_len_column("x", default_value=-1)
+        assert session.run(tf.contrib.layers.input_from_feature_columns({"x": tf.constant([[1, 2]])}, [column])).tolist() == [[1.0, 2.0]]
+        with pytest.raises(ValueError, match="default_value must be provided when is_sparse=False"):
+            real_valued_var_len_column("x")
+        activations = tf.constant(np.arange(12.0).reshape(2, 3, 2))
+        assert session.run(dynamic_rnn.select_last_activations(activations, tf.constant([1, 3]))).tolist() == [[0.0, 1.0], [10.0, 11.0]]
+        signature = signatures.predict_signature_def({"a": tf.zeros([2], tf.float32)}, {"b": tf.zeros([3], tf.int64)})
+        assert signatures.get_signature_def_input_shapes(signature) == {"a": tf.TensorShape([2])}
+        assert signatures.get_signature_def_output_types(signature) == {"b": tf.int64}
+        with pytest.raises(ValueError, match="No SignatureDef with key 'x' found in MetaGraphDef"):
+            signatures.get_signature_def_by_key(tf.MetaGraphDef(), "x")
+        coordinator, thread = tf.train.Coordinator(), threading.Thread(target=print)
+        coordinator.request_stop()
+        coordinator.join([thread])  # it was never started
