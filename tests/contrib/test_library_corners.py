@@ -146,6 +146,16 @@ def test_tables():
             session.run(tf.tables_initializer())
 
 
+def test_signals_of_unknown_rank():
+    with tf.Graph().as_default(), tf.Session() as session:
+        signal = np.sin(np.arange(64.0)).astype(np.float32)
+        given, known = tf.placeholder(tf.float32), tf.contrib.signal.stft(signal, 16, 8, 16)
+        spectrum = tf.contrib.signal.stft(given, 16, 8, 16)
+        both = session.run([known, spectrum], {given: signal})
+        np.testing.assert_allclose(*both, rtol=1e-5, atol=1e-5)
+        assert session.run(tf.strided_slice(given, tf.zeros_like(tf.shape(given)), [3]), {given: signal}).tolist() == signal[:3].tolist()
+
+
 def test_small_things(capfd):
     with tf.Graph().as_default(), tf.Session() as session:
         printed = print_op(tf.SparseTensor([[0, 1]], [3.0], [1, 2]), message="here: ")

@@ -262,6 +262,9 @@ def strided_slice(input_: Any, begin: Any, end: Any, strides: Any = None, begin_
     """``tf.strided_slice``: ``input_[begin:end:strides]`` per axis; see ``StridedSlice`` for the masks."""
     if strides is None:
         begin = to_tensor(begin)
-        strides = constant(np.ones(begin.shape.as_list(), begin.dtype.np), name="ones_like")
+        if begin.shape.is_fully_defined():
+            strides = constant(np.ones(begin.shape.as_list(), begin.dtype.np), name="ones_like")
+        else:
+            strides = raw_ops.OnesLike(begin)
     return StridedSlice(input_, begin, end, strides, begin_mask=begin_mask, end_mask=end_mask, ellipsis_mask=ellipsis_mask,
                         new_axis_mask=new_axis_mask, shrink_axis_mask=shrink_axis_mask, name=name)

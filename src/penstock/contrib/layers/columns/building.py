@@ -86,7 +86,7 @@ def sequence_input_from_feature_columns(columns_to_tensors: dict[Any, Any], feat
             raise ValueError(f"FeatureColumn type _{type(column).__name__} is not currently supported for sequence data. Column: {column.name}")
     for column in _with_sources(feature_columns):
         if isinstance(column, _NOT_FOR_SEQUENCES):
-            raise ValueError(f"Column {column.name} is of type {type(column).__name__}, which is not currently supported for sequences.")
+            raise ValueError(f"Column {column.name} is of type _{type(column).__name__}, which is not currently supported for sequences.")
     return _input(columns_to_tensors, feature_columns, weight_collections, trainable, scope, 3, "sequence_input_from_feature_columns", None)
 
 
