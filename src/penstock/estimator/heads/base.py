@@ -13,11 +13,13 @@ from penstock.estimator.heads.labels import checked_logits, example_weights, has
 from penstock.estimator.input_results import call_with
 from penstock.estimator.mode_keys import ModeKeys
 from penstock.estimator.spec import EstimatorSpec
+from penstock.graph import dtypes
 from penstock.graph.convert import to_tensor
 from penstock.graph.keys import GraphKeys
 from penstock.graph.scopes import get_collection, name_scope
 from penstock.layers.losses import Reduction, compute_weighted_loss
 from penstock.layers.metrics.streaming import mean
+from penstock.ops.array.cast import cast
 from penstock.ops.array.fill import ones_like
 from penstock.ops.flow.misc import group
 from penstock.ops.math.add_n import add_n
@@ -100,7 +102,7 @@ class Head:
 
     def create_loss(self, features: Any, mode: Any, logits: Any, labels: Any) -> LossSpec:
         """The loss to train and what it is made of."""
-        logits = to_tensor(logits)
+        logits = cast(to_tensor(logits), dtypes.float32)
         labels = self.processed_labels(labels, logits)
         if self._loss_fn is None:
             unreduced = self.example_losses(labels, logits)
