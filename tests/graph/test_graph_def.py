@@ -1,7 +1,10 @@
 """GraphDefs: what is written, and how it is read back: scopes, input maps, return elements, errors."""
 from __future__ import annotations
 
+import re
+
 import pytest
+from google.protobuf import text_format
 
 import penstock as tf
 
@@ -223,3 +226,51 @@ def test_round_trip_is_exact():
     with tf.Graph().as_default() as graph:
         tf.import_graph_def(graph_def, name="")
     assert graph.as_graph_def() == graph_def
+
+
+# --- as TensorFlow imports ---------------------------------------------------------------------------------------------
+
+PLACEHOLDER = "node { name: 'F' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }"
+
+
+def relu(inputs, attrs=""):
+    return f"{PLACEHOLDER} node {{ name: 'R' op: 'Relu6' {inputs} attr {{ key: 'T' value {{ type: DT_FLOAT }} }} {attrs} }}"
+
+
+@pytest.mark.parametrize("text, message", [
+    (relu("input: 'F' input: 'F'"), "NodeDef expected inputs 'float' do not match 2 inputs specified"),
+    (relu(""), "NodeDef expected inputs 'float' do not match 0 inputs specified"),
+    (relu("input: 'A:0'"), "Node 'R': Unknown input node 'A:0'"),
+    (relu("input: 'F' input: '^X'"), "Node 'R': Unknown input node '^X'"),
+    (relu("input: 'F:1'"), "Node 'R': Connecting to invalid output 1 of source node F which has 1 outputs."),
+    (relu("input: 'F:b'"), "Cannot convert 'F:b' to a tensor name."),
+    (relu("input: 'F'", "attr { key: '_class' value { list { s: 'loc:@Z' } } }"), "Node 'R' expects to be colocated with unknown node 'Z'"),
+    ("versions { producer: -1 }", "GraphDef producer version -1 below min producer 0"),
+    ("versions { min_consumer: 100000 }", "GraphDef min consumer version 100000 above current version 134"),
+])
+def test_what_is_wrong_with_a_graph_def(text, message):
+    with tf.Graph().as_default(), pytest.raises(ValueError, match=re.escape(message)):
+        tf.import_graph_def(text_format.Merge(text, tf.GraphDef()))
+
+
+def test_colocation_and_versions_survive():
+    text = relu("input: 'F' device: '/cpu:1'", "attr { key: '_class' value { list { s: 'loc:@F' } } }") + " versions { producer: 20 min_consumer: 3 }"
+    graph_def = text_format.Merge(text, tf.GraphDef())
+    with tf.Graph().as_default() as graph:
+        tf.import_graph_def(graph_def, name="")
+        with tf.device("/cpu:0"):
+            (again,) = tf.import_graph_def(graph_def, name="", return_elements=["R"])
+        assert again.colocation_groups() == [b"loc:@F_1"] and again.device == "/device:CPU:0"  # not its own: that of F_1
+        assert graph.graph_def_versions.producer == 20 and graph.graph_def_versions.min_consumer == 3
+        assert not graph.as_graph_def().HasField("library")
+
+
+def test_maps_of_other_values():
+    graph_def = text_format.Merge(relu("input: 'F'"), tf.GraphDef())
+    with tf.Graph().as_default(), tf.Session() as session:
+        (result,) = tf.import_graph_def(graph_def, {"F:0": 7.0}, ["R:0"])
+        assert session.run(result) == 6.0 and result.op.inputs[0].name == "import/_inputs/Const:0"
+        with pytest.raises(ValueError, match="requires a non-empty `name`"):
+            tf.import_graph_def(graph_def, {"F:0": 7.0}, name="")
+        with pytest.raises(ValueError, match=re.escape("not found in graph_def: [F:2]")):
+            tf.import_graph_def(graph_def, {"F:2": tf.constant(1.0)})

@@ -110,3 +110,22 @@ def test_copy_and_rename(folder):
     gfile.Rename(folder / "b.txt", folder / ".hidden", overwrite=True)
     assert gfile.GFile(folder / ".hidden").read() == gfile.GFile(folder / "a.txt").read()
     assert gfile.Stat(folder / "a.txt").length == 6
+
+
+def test_reading_and_writing_have_places_of_their_own(tmp_path):
+    """As TensorFlow's: reading begins at the start, and goes on when the file has been closed."""
+    path = str(tmp_path / "both")
+    with gfile.GFile(path, "r+") as file:  # makes it
+        file.write("one\ntwo\n")
+    assert file.size() == 8 and file.readline() == "one\n" and file.tell() == 4 and file.read() == "two\n"
+    file.seek(-4, 2)
+    assert file.read() == "two\n"
+    other = gfile.GFile(path, "w+")
+    other.write("three")
+    other.flush()
+    assert other.read() == "three"
+    other.close()
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Invalid whence argument: 3"):
+        other.seek(0, 3)
+    with pytest.raises(TypeError, match="may not be set simultaneously"):
+        other.seek(offset=0, position=0)

@@ -6,6 +6,7 @@ import logging
 import pytest
 
 import penstock as tf
+from penstock.ops.queues.barrier import Barrier
 
 TWO = tf.ConfigProto(device_count={"CPU": 2})
 CPU = "/job:localhost/replica:0/task:0/device:CPU:%d"
@@ -177,3 +178,47 @@ def test_what_uses_a_resource_runs_where_it_is(name):
     name = result.op.name if isinstance(result, tf.Tensor) else result.name
     where = [device.device for device in metadata.step_stats.dev_stats if any(node.node_name == name for node in device.node_stats)]
     assert where == [CPU % 0]
+
+
+# --- resources that are used under another device ----------------------------------------------------------------------
+
+def queue():
+    made = tf.FIFOQueue(3, tf.float32, ((),), shared_name="placed")
+    return lambda: [made.enqueue([1.0]), made.size(), made.dequeue()]
+
+
+def table():
+    made = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a"], [1]), -1)
+    return lambda: [made.initializer, made.lookup(tf.constant(["a", "b"])), made.size()]
+
+
+def barrier():
+    made = Barrier((tf.float32,), shapes=((),))
+    return lambda: [made.insert_many(0, ["a"], [3.0]), made.ready_size(), made.take_many(1)]
+
+
+def accumulator():
+    made = tf.ConditionalAccumulator(tf.float32, [])
+    return lambda: [made.apply_grad(2.0), made.num_accumulated(), made.take_grad(1)]
+
+
+def iterator():
+    made = tf.data.Dataset.range(3).make_initializable_iterator()
+    return lambda: [made.initializer, made.get_next()]
+
+
+def section():
+    made = tf.CriticalSection()
+    return lambda: [made.execute(lambda: tf.constant(3.0) + 1.0)]
+
+
+@pytest.mark.parametrize("make", [queue, table, barrier, accumulator, iterator, section])
+@pytest.mark.parametrize("devices", [("/cpu:0", "/cpu:1"), ("/cpu:1", "/cpu:0")])
+def test_ops_run_where_their_resource_is(make, devices):
+    with tf.Graph().as_default(), tf.Session(config=tf.ConfigProto(device_count={"CPU": 2})) as session:
+        with tf.device(devices[0]):
+            use = make()
+        with tf.device(devices[1]):
+            fetches = use()
+        for fetch in fetches:
+            session.run(fetch)

@@ -33,21 +33,18 @@ class DeviceSpec:
         job = replica = task = device_type = device_index = None
         for part in filter(None, (spec or "").split("/")):
             key, *values = part.split(":")
-            try:
-                if key == "job" and len(values) == 1:
-                    job = values[0]
-                elif key == "replica" and len(values) == 1:
-                    replica = int(values[0])
-                elif key == "task" and len(values) == 1:
-                    task = int(values[0])
-                elif key.lower() in ("cpu", "gpu") and len(values) == 1:
-                    device_type, device_index = key.upper(), None if values[0] == "*" else int(values[0])
-                elif key == "device" and len(values) == 2:
-                    device_type, device_index = values[0], None if values[1] == "*" else int(values[1])
-                else:
-                    raise ValueError
-            except ValueError:
-                raise ValueError(f"Unknown attribute: '{key}' in '{spec}'") from None
+            if key in ("job", "replica", "task") and len(values) == 1:
+                job = values[0] if key == "job" else job
+                replica = int(values[0]) if key == "replica" else replica
+                task = int(values[0]) if key == "task" else task
+                continue
+            if key.lower() in ("cpu", "gpu") and len(values) <= 1:
+                values = [key.upper(), *(values or "*")]
+            elif key != "device" or len(values) != 2:
+                raise ValueError(f"Unknown attribute: '{key}' in '{spec}'")
+            if device_type is not None:
+                raise ValueError(f"Cannot specify multiple device types: {spec}")
+            device_type, device_index = values[0], None if values[1] == "*" else int(values[1])
         DeviceSpec.__init__(self, job, replica, task, device_type, device_index)
         return self
 
@@ -118,3 +115,8 @@ def merge_device(spec: Any) -> Callable[[Any], str]:
     """A device function that completes what an op already has by ``spec``, as replica setters use it."""
     name = canonical_name(spec)
     return lambda op: merge(name, canonical_name(op.device))
+
+
+def check_valid(spec: str) -> None:
+    """ValueError if a device name is malformed."""
+    DeviceSpec.from_string(spec)

@@ -133,7 +133,7 @@ class DType:
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        if other is None:
+        if other is None or any(other is kind for kind in (int, str, bytes, complex)):  # NumPy has other types for them
             return False
         try:
             return self is as_dtype(other)

@@ -18,7 +18,7 @@ from penstock.errors import OpError
 from penstock.graph import dtypes
 from penstock.graph.exporter import Exporter
 from penstock.graph.function import FuncGraph
-from penstock.graph.graph import Graph
+from penstock.graph.graph import Graph, default_graph
 from penstock.graph.importer import Importer, check_types
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import REGISTRY
@@ -166,20 +166,10 @@ class Library:
         return self._functions[name]
 
     def _make(self, proto: FunctionDef) -> FuncGraph:
-        nodes = {node.name: node for node in proto.node_def}
-        graph_def = GraphDef(node=proto.node_def)
-        check_types(graph_def)
-        for node in graph_def.node:
-            node.input[:] = [_to_graph_name(text, nodes) for text in node.input]
         function = separate_function(re.sub(r"\W+", "_", proto.signature.name).strip("_"), self._graph)
-        used = {text for node in graph_def.node for text in node.input}
         with function.as_default():
             arguments = {arg.name: self._argument(function, proto, index) for index, arg in enumerate(proto.signature.input_arg)}
-            mapped = {name: tensor for name, tensor in arguments.items() if name in used}
-            importer = Importer(function, graph_def, f"{function.name}/", mapped, library=self)
-            importer.run()
-        results = [_to_graph_name(proto.ret[arg.name], nodes) for arg in proto.signature.output_arg]
-        function.outputs = [arguments[text] if text in arguments else importer.element(text) for text in results]  # type: ignore[misc]
+            function.outputs = _add_body(proto, arguments, f"{function.name}/", function, self)
         return function
 
     @staticmethod
@@ -188,3 +178,24 @@ class Library:
         shapes = proto.arg_attr[index].attr["_output_shapes"].list.shape if index in proto.arg_attr else ()
         dtype = dtypes.as_dtype(arg.type)
         return function.add_input(dtype._as_ref if arg.is_ref else dtype, TensorShape(shapes[0]) if shapes else unknown_shape(), arg.name)
+
+
+def _add_body(proto: FunctionDef, arguments: dict[str, Tensor], scope: str, graph: Graph, library: Library) -> list[Tensor]:
+    """Adds the nodes of a function to ``graph``; returns its outputs."""
+    nodes = {node.name: node for node in proto.node_def}
+    graph_def = GraphDef(node=proto.node_def)
+    check_types(graph_def)
+    for node in graph_def.node:
+        node.input[:] = [_to_graph_name(text, nodes) for text in node.input]
+    used = {text for node in graph_def.node for text in node.input}
+    importer = Importer(graph, graph_def, scope, {name: tensor for name, tensor in arguments.items() if name in used}, library=library)
+    importer.run()
+    results = [_to_graph_name(proto.ret[arg.name], nodes) for arg in proto.signature.output_arg]
+    return [arguments[text] if text in arguments else importer.element(text) for text in results]  # type: ignore[misc]
+
+
+def inline(proto: FunctionDef, inputs: list[Tensor], scope: str) -> list[Tensor]:
+    """What a function computes of ``inputs``, by nodes in the current graph, under ``scope``."""
+    graph = default_graph()
+    arguments = {arg.name: tensor for arg, tensor in zip(proto.signature.input_arg, inputs)}
+    return _add_body(proto, arguments, scope, graph, Library(GraphDef(), graph))

@@ -140,9 +140,13 @@ class GFile:
 
     def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> None:
         """Goes to a place in the file; ``position`` is the old name of ``offset``."""
+        if offset is not None and position is not None:
+            raise TypeError("seek(): offset and position may not be set simultaneously.")
         target = offset if position is None else position
         if target is None:
             raise TypeError("seek(): offset argument required")
+        if whence not in (0, 1, 2):
+            raise InvalidArgumentError(None, None, f"Invalid whence argument: {whence}. Valid values are 0, 1, or 2.")
         if whence == 0 and target < 0:
             raise InvalidArgumentError(None, None, f"Seeking to a negative position: {target}")
         file = self._placed()

@@ -149,8 +149,12 @@ class SparseAccumulator(Accumulator):
         self._apply(step, add)
 
     def _check(self, indices: np.ndarray, values: np.ndarray, shape: np.ndarray) -> None:
-        if np.ndim(indices) != 1 or np.ndim(values) < 1 or len(indices) != len(values):
-            raise invalid_argument(f"Expected {np.size(indices)} non-empty input values, got {np.shape(values)[0] if np.ndim(values) else 0}")
+        if np.ndim(indices) != 1:
+            raise invalid_argument(f"Input indices should be vector but received shape: {brackets(np.shape(indices))}")
+        if np.ndim(values) < 1:
+            raise invalid_argument("Values cannot be 0-dimensional.")
+        if len(indices) != len(values):
+            raise invalid_argument(f"Expected {len(indices)} non-empty input values, got {len(values)}")
         if len(shape):
             self._compare_extents("shape", shape.tolist(), 0)
         row = values.shape[1:]
@@ -168,8 +172,8 @@ class SparseAccumulator(Accumulator):
         expected = self.element_shape.extents
         if not expected:  # a scalar has no rows: as in TensorFlow, it stands for "any shape"
             return
-        if len(extents) != len(expected):
-            raise invalid_argument(f"Shape mismatch: expected {what} rank {len(expected)}, got {len(extents)}")
+        if len(extents) < len(expected):
+            raise invalid_argument(f"Shape mismatch: expected {what} rank at least {len(expected)}, got {len(extents)}")
         for axis in range(start, len(expected)):
             if expected[axis] not in (None, extents[axis]):
                 raise invalid_argument(f"Shape mismatch: expected {what} dim {axis} to be {expected[axis]}, got {extents[axis]}")
@@ -195,9 +199,8 @@ class SparseAccumulator(Accumulator):
     def _shape(self, values: np.ndarray) -> tuple[int, ...]:
         if self._dense_shape:
             return self._dense_shape
-        if self.element_shape.ndims:
-            return tuple(-1 if extent is None else extent for extent in self.element_shape.extents or ())
-        return -1, *values.shape[1:]
+        rows = self.element_shape.extents[0] if self.element_shape.extents else None
+        return -1 if rows is None else rows, *values.shape[1:]
 
 
 def _mean_of(total: Any, count: Any) -> Any:

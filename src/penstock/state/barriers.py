@@ -46,6 +46,13 @@ class Barrier:
         """How many elements lack components."""
         return len(self._incomplete)
 
+    def check_same(self, dtypes: Sequence[DType], shapes: Sequence[TensorShape]) -> None:
+        """InvalidArgumentError if a node asks for this (shared) barrier but describes it differently."""
+        for what, mine, theirs in (("types", [d.name for d in self.dtypes], [d.name for d in dtypes]),
+                                   ("shapes", [str(s) for s in self.shapes], [str(s) for s in shapes])):
+            if mine != theirs:
+                raise invalid_argument(f"Shared barrier '{self.name}' has component {what} {mine} but requested component {what} were {theirs}")
+
     # --- inserting ---------------------------------------------------------------------------------------------------
 
     def insert_many(self, component: int, keys: list[bytes], values: np.ndarray) -> None:
@@ -53,6 +60,9 @@ class Barrier:
         if not 0 <= component < len(self.dtypes):
             raise invalid_argument(f"The component ID is out of range {component} > num_components (= {len(self.dtypes)})")
         shape = self.shapes[component] if self.shapes else TensorShape(None)
+        if keys and not values.size and not shape.is_fully_defined():
+            raise invalid_argument(f"Tensors with no elements are not supported unless the shape of the component is known: component {component} of "
+                                   f"barrier '{self.name}' was given {brackets(values.shape)}")
         if not shape.is_compatible_with(values.shape[1:]):
             # TensorFlow keeps index and key in front of the components, and counts them here
             raise invalid_argument(f"Shape mismatch in tuple component {component + 2}. Expected {brackets(shape.extents)}, got "

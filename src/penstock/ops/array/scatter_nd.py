@@ -120,8 +120,7 @@ class ScatterNd:
 
     def shape(indices, updates, shape):
         result = known_shape(shape)
-        if 0 in (result.extents or ()) and all(tensor.shape.num_elements() for tensor in (indices, updates)):
-            raise ValueError("Indices and updates specified for empty output shape")
+        _check_empty(result, indices, updates)
         if None not in (indices.shape.ndims, updates.shape.ndims, result.ndims) and indices.shape.extents[-1] is not None:
             nd_shape(indices.shape, result)
             check_scatter_nd(result, indices.shape, updates.shape, "output")
@@ -147,9 +146,16 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
 
 def _like_tensor(tensor: Tensor, indices: Tensor, updates: Tensor) -> TensorShape:
     indices.shape.with_rank_at_least(1)
-    if None not in (indices.shape.ndims, tensor.shape.ndims) and indices.shape.extents[-1] is not None:
-        nd_shape(indices.shape, tensor.shape).assert_is_compatible_with(updates.shape)
+    _check_empty(tensor.shape, indices, updates)
+    if None not in (indices.shape.ndims, tensor.shape.ndims, updates.shape.ndims) and indices.shape.extents[-1] is not None:
+        nd_shape(indices.shape, tensor.shape)
+        check_scatter_nd(tensor.shape, indices.shape, updates.shape)
     return tensor.shape
+
+
+def _check_empty(target: TensorShape, indices: Tensor, updates: Tensor) -> None:
+    if 0 in (target.extents or ()) and all(tensor.shape.num_elements() for tensor in (indices, updates)):
+        raise ValueError("Indices and updates specified for empty output shape")
 
 
 @op("TensorScatterUpdate", "tensor: T, indices: Tindices, updates: T -> output: T", T=TYPE, Tindices=INDEX)

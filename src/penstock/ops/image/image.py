@@ -44,12 +44,15 @@ _RESIZERS = {ResizeMethod.BILINEAR: resize_bilinear, ResizeMethod.NEAREST_NEIGHB
 def _as_batch(image: Tensor) -> tuple[Tensor, bool]:
     """(a batch of images, whether an axis was added to make it one)."""
     ndims = image.shape.ndims
-    if ndims == 3:
-        return expand_dims(image, 0), True
-    if ndims in (None, 4):
+    if ndims not in (None, 3, 4):
+        raise ValueError("'image' must have either 3 or 4 dimensions.")
+    added = ndims != 4  # what nothing is known of is one image
+    if added:
+        image = expand_dims(image, 0)
         image.set_shape([None] * 4)
-        return image, False
-    raise ValueError("'image' must have either 3 or 4 dimensions.")
+    if 0 in image.shape.as_list():
+        raise ValueError(f"all dims of 'image.shape' must be > 0: {image.shape}")
+    return image, added
 
 
 def _extents(image: Tensor) -> list[Any]:

@@ -146,12 +146,12 @@ class SparseAccumulatorApplyGradient:
     """Adds the rows of a sparse gradient, unless it is too old."""
 
     stateful = True
-    ranks = {"local_step": 0, "gradient_indices": 1, "gradient_shape": 1}
+    ranks = {"local_step": 0}
     shape = nothing()
     gradient = None
 
     def kernel(handle, local_step, gradient_indices, gradient_values, gradient_shape, dtype, has_known_shape):
-        shape = gradient_shape if has_known_shape else gradient_shape[:0]
+        shape = np.ravel(gradient_shape) if has_known_shape else np.array([], np.int64)
         _of_type(handle, dtype).apply(int(local_step), gradient_indices, gradient_values, shape)
         return ()
 

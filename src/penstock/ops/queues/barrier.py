@@ -29,7 +29,9 @@ class BarrierOp:
     gradient = None
 
     def kernel(ctx, component_types, shapes, container, shared_name):
-        return made(ctx, "Barrier", container, shared_name, lambda name: barriers.Barrier(name, component_types, shapes))
+        barrier = made(ctx, "Barrier", container, shared_name, lambda name: barriers.Barrier(name, component_types, shapes))
+        barrier.check_same(component_types, shapes)
+        return barrier
 
 
 @op("BarrierInsertMany", f"{_HANDLE}, keys: string, values: T ->", T=TYPE, component_index=INT)

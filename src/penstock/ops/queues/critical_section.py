@@ -10,7 +10,7 @@ from penstock.graph import nest
 from penstock.graph.convert import to_tensor
 from penstock.graph.graph import default_graph
 from penstock.graph.node import Operation, Tensor
-from penstock.graph.scopes import add_to_collection, control_dependencies, get_collection, name_scope
+from penstock.graph.scopes import add_to_collection, colocate_with, control_dependencies, get_collection, name_scope
 from penstock.ops.constant import identity
 from penstock.ops.flow.misc import group
 from penstock.ops.queues.mutex import ConsumeMutexLock, MutexLock, MutexV2
@@ -52,7 +52,7 @@ class CriticalSection:
             # What the section needs is computed before it is entered: the lock is held as shortly as possible.
             lock.op._add_control_inputs(list(dict.fromkeys(tensor.op for tensor in outside)))
             leaves = [leaf if leaf is None or isinstance(leaf, Operation) else to_tensor(leaf) for leaf in nest.flatten(result)]
-            with control_dependencies([leaf for leaf in leaves if leaf is not None]):
+            with colocate_with(self._handle), control_dependencies([leaf for leaf in leaves if leaf is not None]):
                 released = ConsumeMutexLock(lock)
             with control_dependencies([released]):
                 outputs = [_after(leaf) for leaf in leaves]

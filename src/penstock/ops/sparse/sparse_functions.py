@@ -179,8 +179,9 @@ def sparse_split(keyword_required: Any = None, sp_input: Any = None, num_split: 
     """``tf.sparse_split``: parts along an axis, the first ones longer by one if it does not divide evenly."""
     if keyword_required is not None:
         raise ValueError("Keyword arguments are required for this function.")
-    if sp_input is None or num_split is None:
-        raise ValueError("sp_input and num_split are required")
+    for name, value in (("sp_input", sp_input), ("num_split", num_split)):
+        if value is None:
+            raise ValueError(f"{name} is required")
     axis = split_dim if axis is None else axis
     if axis is None:
         raise ValueError("axis is required")

@@ -24,7 +24,7 @@ from penstock.ops.array.cast import cast
 from penstock.ops.array.sequences import range as range_op
 from penstock.ops.array.shape_ops import rank, reshape
 from penstock.ops.array.shape_ops import shape as shape_of
-from penstock.ops.common import INDEX, Ragged, at_most, canonical_axis, itemwise, like, sparse_rows, strings
+from penstock.ops.common import INDEX, Ragged, at_most, itemwise, like, sparse_rows, strings
 from penstock.ops.constant import constant
 from penstock.ops.public import function
 from penstock.ops.text.decoding import type_name
@@ -85,7 +85,10 @@ class ReduceJoin:
         axes, ndims = constant_value(reduction_indices), inputs.shape.ndims
         if axes is None or ndims is None:
             return unknown_shape(ndims if keep_dims else None)
-        dropped = {canonical_axis(int(axis), ndims) for axis in np.ravel(axes)}
+        for axis in np.ravel(axes).tolist():
+            if not -ndims <= axis < ndims:
+                raise ValueError(f"Invalid reduction dimension {axis} for input with {ndims} dimensions.")
+        dropped = {int(axis) % ndims for axis in np.ravel(axes)}
         known = inputs.shape.as_list()
         return [1 if axis in dropped else extent for axis, extent in enumerate(known) if keep_dims or axis not in dropped]
 
