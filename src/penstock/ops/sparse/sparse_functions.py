@@ -179,9 +179,9 @@ def sparse_split(keyword_required: Any = None, sp_input: Any = None, num_split: 
     """``tf.sparse_split``: parts along an axis, the first ones longer by one if it does not divide evenly."""
     if keyword_required is not None:
         raise ValueError("Keyword arguments are required for this function.")
-    for name, value in (("sp_input", sp_input), ("num_split", num_split)):
+    for argument, value in (("sp_input", sp_input), ("num_split", num_split)):
         if value is None:
-            raise ValueError(f"{name} is required")
+            raise ValueError(f"{argument} is required")
     axis = split_dim if axis is None else axis
     if axis is None:
         raise ValueError("axis is required")
