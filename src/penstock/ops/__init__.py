@@ -13,6 +13,7 @@
     flow/     Control flow: conditionals, loops, tensor arrays, assertions, Python functions.
     queues/   Queues, barriers, accumulators, tables and readers.
     data/     Datasets and their iterators.
+    trees/    Boosted trees: ensembles, split statistics, quantiles.
 
 Here lie what all families share (common, public, demands, precision), constants and placeholders (constant), Python's operators on tensors
 (operators), the ops that the runtime itself adds to a step (transfer), summaries, and the door for users' own ops (custom).

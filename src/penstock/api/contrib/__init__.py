@@ -5,9 +5,9 @@ from penstock.api._table import publish
 
 TABLE: dict[str, str] = {}
 SUBMODULES = (
-    "autograph cluster_resolver compiler crf cudnn_rnn data deprecated distribute distributions eager estimator factorization feature_column "
-    "framework gan graph_editor image integrate layers learn legacy_seq2seq linalg linear_optimizer lookup losses memory_stats metrics "
-    "mixed_precision nn opt predictor rnn saved_model seq2seq signal slim solvers sparsemax staging stateless summary tensorboard tfprof tpu "
+    "all_reduce autograph cluster_resolver compiler crf cudnn_rnn data deprecated distribute distributions eager estimator factorization "
+    "feature_column framework gan graph_editor image integrate layers learn legacy_seq2seq linalg linear_optimizer lookup losses memory_stats "
+    "metrics mixed_precision nn opt predictor rnn saved_model seq2seq signal slim solvers sparsemax staging stateless summary tensorboard tfprof tpu "
     "training util"
 )
 # Built later, or never: a new namespace module moves its name from here to SUBMODULES.

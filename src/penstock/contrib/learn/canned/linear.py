@@ -21,7 +21,7 @@ from penstock.platform import logging
 
 
 def _model(head: Head, feature_columns: Any, optimizer: Any, gradient_clip_norm: float | None, joint_weights: bool, weight_column_name: str | None,
-           model_dir: str | None, config: Any) -> tuple[Any, ...]:
+           model_dir: str | None, config: Any) -> tuple[Any, str | None, Any, dict[str, Any]]:
     """What an Estimator is made of: model function, folder, configuration, parameters."""
     columns = tuple(feature_columns or ())
     if not columns:
