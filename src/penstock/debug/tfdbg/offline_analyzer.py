@@ -1,4 +1,4 @@
-"""``python -m tensorflow.python.debug.cli.offline_analyzer --dump_dir=FOLDER``: looks into a dump after the program has ended."""
+"""``python -m penstock.debug.tfdbg.offline_analyzer --dump_dir=FOLDER``: looks into a dump after the program has ended."""
 from __future__ import annotations
 
 import argparse

@@ -71,10 +71,10 @@ def numeric_summary(value: Any) -> list[str]:
     """How many elements are what, and their range.
 
     >>> print("\\n".join(numeric_summary(np.array([1.0, 4.0, 0.0, np.nan]))))
-    |  nan    0    + | total |
-    |    1    1    2 |     4 |
-    |               min               max              mean               std |
-    |               0.0               4.0 1.6666666666666667 1.699673171197595 |
+    | nan   0   + | total |
+    |   1   1   2 |     4 |
+    |                min                max               mean                std |
+    |                0.0                4.0 1.6666666666666667  1.699673171197595 |
     """
     if not value.size:
         return ["No numeric summary available due to empty tensor."]
