@@ -21,7 +21,7 @@ def test_a_step_that_begins_while_its_session_is_closed_ends():
         return found
 
     session._backend._planned = closing
-    with pytest.raises(tf.errors.CancelledError, match="Session has been closed"):
+    with pytest.raises(tf.errors.CancelledError, match="Session has been closed: the step was cancelled"):
         session.run(value)
 
 

@@ -83,7 +83,7 @@ class Master:
         with self._lock:
             session = self._sessions.pop(handle, None)
         if session is not None:
-            session.close(CancelledError(None, None, "Session has been closed."))
+            session.close(CancelledError(None, None, "Session has been closed: the step was cancelled."))
 
     def reset(self, containers: list[str]) -> None:
         """Closes all sessions, then clears containers on every task of the cluster; raises, at the end, the error of one that was not reached."""

@@ -26,7 +26,7 @@ from penstock.session.results import hand_out
 
 _log = get_logger()
 
-_CLOSED = "Session has been closed."
+_CLOSED = "Session has been closed: the step was cancelled."
 _GROWTH_LIMIT = 10  # runs in a row, each after the graph grew, until a warning
 _open: weakref.WeakSet[LocalBackend] = weakref.WeakSet()
 

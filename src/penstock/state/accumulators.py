@@ -159,6 +159,8 @@ class SparseAccumulator(Accumulator):
             self._compare_extents("shape", shape.tolist(), 0)
         row = values.shape[1:]
         self._compare_extents("values", (-1, *row), 1)
+        if self._gradients and self._gradients[0][1].ndim != values.ndim:
+            raise invalid_argument(f"Shape mismatch: expected values rank {self._gradients[0][1].ndim}, got {values.ndim}")
         if self._gradients and self._gradients[0][1].shape[1:] != row:
             raise invalid_argument(f"Shape mismatch: rows of shape {brackets(row)} do not fit those that are there")
         rows = shape[0] if len(shape) else (self.element_shape.extents or (None,))[0]
