@@ -188,3 +188,25 @@ def test_container():
     with tf.container("box"):
         inside = tf.get_default_graph()._container
     assert inside == "box"
+
+
+def test_libraries_ask_where_they_are():
+    """As Keras 2 does: an object that is no op is told its device."""
+    class Capture:
+        device = None
+
+        def _set_device(self, device):
+            self.device = device
+
+    def ask():
+        captured = Capture()
+        tf.get_default_graph()._apply_device_functions(captured)
+        return captured.device and (captured.device.job, captured.device.device_type, captured.device.device_index)
+    with tf.Graph().as_default():
+        assert ask() is None
+        with tf.device("/job:ps"), tf.device("/gpu:1"):
+            assert ask() == ("ps", "GPU", 1)
+            with tf.device(None):
+                assert ask() is None
+            with tf.device(lambda op: "/cpu:3"):
+                assert ask() == ("ps", "CPU", 3), "what is inside counts, names outside complete it"

@@ -15,7 +15,7 @@ from tensorboard.compat.proto.attr_value_pb2 import AttrValue
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 from tensorboard.compat.proto.versions_pb2 import VersionDef
 
-from penstock.graph.device import canonical_name, merge
+from penstock.graph.device import DeviceSpec, canonical_name, merge
 from penstock.graph.dtypes import DType, as_dtype
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opnames import VALID_OP_NAME, VALID_SCOPE_NAME
@@ -137,6 +137,18 @@ class Graph:
             if device is None:
                 break
             op._device = canonical_name(device(op)) if callable(device) else merge(device, op._device)
+
+    def _apply_device_functions(self, op: Any) -> None:
+        """TensorFlow's name for it. Libraries ask by it where they are, with an object of their own that is no op: Keras 2 has one with ``_set_device``."""
+        name = ""
+        for device in reversed(self._state.devices):
+            if device is None:
+                break
+            name = canonical_name(device(op)) if callable(device) else merge(device, name)
+            if hasattr(op, "_set_device_from_string"):
+                op._set_device_from_string(name)
+            else:
+                op._set_device(DeviceSpec.from_string(name))
 
     def _apply_colocation(self, op: Operation, required: list[Operation]) -> None:
         others = list(required)
