@@ -1,8 +1,8 @@
 """One side of an exchange of Keras models: `exchange_keras.py penstock|tensorflow|keras write|read FOLDER`, on Python 3.7 and later.
 
 "keras" is the multi-backend Keras 2.2.5 from PyPI on whatever is imported as `tensorflow`. The writer trains models and saves them in HDF5, whole and
-as weights; the reader loads them, must predict the same, and train on the same way. Where one is Keras 2.2.5,
-only the first loss, which no update has changed yet, must be the same: it goes on with another state of its optimizer than it saved, on TensorFlow 1.15 too.
+as weights; the reader loads them, must predict the same, and train on the same way. Where one is Keras 2.2.5, only the first loss, which no update
+has changed yet, must be the same: it goes on with another state of its optimizer than it saved, on TensorFlow 1.15 too.
 """
 import os
 import sys

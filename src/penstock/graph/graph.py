@@ -139,7 +139,7 @@ class Graph:
             op._device = canonical_name(device(op)) if callable(device) else merge(device, op._device)
 
     def _apply_device_functions(self, op: Any) -> None:
-        """TensorFlow's name for it. Libraries ask by it where they are, with an object of their own that is no op: Keras 2 has one with ``_set_device``."""
+        """TensorFlow's name for it. Libraries ask by it where they are, with an object of their own: Keras 2 has one with ``_set_device``."""
         name = ""
         for device in reversed(self._state.devices):
             if device is None:
