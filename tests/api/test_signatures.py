@@ -32,6 +32,10 @@ OURS = {
     "tf.raw_ops.SdcaOptimizer": "TensorFlow's function has another default than its operation", "tf.raw_ops.SdcaOptimizerV2": "the same",
     "tf.raw_ops.ImageSummary": "a colour as an array instead of a proto",
     "tf.sparse_split": "None instead of an object that nobody may give", "tf.sparse.split": "the same",
+    **dict.fromkeys([f"tf.contrib.learn.{name}.export" for name in (
+        "DNNClassifier", "DNNEstimator", "DNNLinearCombinedClassifier", "DNNLinearCombinedEstimator", "DNNLinearCombinedRegressor",
+        "DNNRegressor", "DynamicRnnEstimator", "Estimator", "KMeansClustering", "LinearClassifier", "LinearEstimator", "LinearRegressor", "SVM")],
+        "refused, whatever its arguments"),
 }
 
 
