@@ -539,7 +539,7 @@ def test_a_step_in_parts(servers):
         handle = session.partial_run_setup([second], [a, b])
         with pytest.raises(tf.errors.InvalidArgumentError, match="missing"):
             session.partial_run(handle, second, {a: 1.0})
-        with pytest.raises(tf.errors.InvalidArgumentError, match="not declared"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="was not specified in partial_run_setup"):
             session.partial_run(handle, v)
         with pytest.raises(tf.errors.InvalidArgumentError, match="setup"):
             session.partial_run("nothing", v)

@@ -53,9 +53,20 @@ class Terminal:
         before, _, self.text = self.text.partition(text)
         return (before + text).replace("\r\n", "\n")
 
-    def close(self) -> int:
-        os.close(self._terminal)
+    def wait_for_end(self) -> int:
+        """The exit code of a program that ends by itself. Its last words are read: without a terminal it would fail to say them."""
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline:
+            try:
+                self.text += os.read(self._terminal, 65536).decode()
+            except OSError:  # it has ended
+                break
         return self.process.wait(60)
+
+    def close(self) -> None:
+        """Takes the terminal away."""
+        os.close(self._terminal)
+        self.process.wait(60)
 
 
 def test_on_a_terminal(tmp_path):
@@ -76,8 +87,9 @@ def test_on_a_terminal(tmp_path):
         assert "Line:     6" in terminal.wait_for("tfdbg> ")
         terminal.type("run -n\n")
         terminal.wait_for("GOT 1.609438")
+        code = terminal.wait_for_end()
     finally:
-        code = terminal.close()
+        terminal.close()
     assert code == 0 and not (tmp_path / "dump").exists()
 
 
@@ -87,8 +99,9 @@ def test_who_leaves_the_debugger_ends_the_program(tmp_path):
         terminal.wait_for("tfdbg> ")
         terminal.type("exit\n")
         terminal.wait_for("user exited from debugger CLI")
+        code = terminal.wait_for_end()
     finally:
-        code = terminal.close()
+        terminal.close()
     assert code == 1 and not (tmp_path / "dump").exists()
 
 

@@ -142,7 +142,12 @@ class TensorArrayGatherV3:
     def kernel(handle, indices, dtype, element_shape):
         _check_type(handle, dtype, "read")
         elements = handle.elements(indices)
-        return _stack_elements(elements, dtype) if elements else _no_elements(handle, dtype, element_shape)
+        if not elements:
+            return _no_elements(handle, dtype, element_shape)
+        if not element_shape.is_compatible_with(np.shape(elements[0])):
+            raise invalid_argument(f"TensorArray was passed element_shape {brackets(element_shape)} which does not match the Tensor at index 0: "
+                                   f"{brackets(np.shape(elements[0]))}")
+        return _stack_elements(elements, dtype)
 
     def native(emit, indices):
         return emit.arrays.take(indices)
