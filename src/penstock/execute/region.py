@@ -101,8 +101,10 @@ class RegionRun:
                 outputs = ready.run(inputs, self._environment)
         if outputs is not None:
             return outputs
+        if self._begins:
+            return self._beginning(inputs)
         start, before = time.perf_counter(), kernels_in_functions()
-        outputs = self._beginning(inputs) if self._begins else self._by_nodes(inputs)
+        outputs = self._by_nodes(inputs)
         self._looped = kernels_in_functions() - before
         if watch.on and not self.fallbacks:
             self._unready = self._unready[0] + 1, self._unready[1] + time.perf_counter() - start

@@ -5,19 +5,18 @@ from typing import Any
 
 from penstock.contrib import prelude as tf
 from penstock.contrib.distributions.arguments import checked
-from penstock.contrib.distributions.bijectors.affine import AffineLinearOperator
 from penstock.contrib.distributions.kullback_leibler import RegisterKL
 from penstock.contrib.distributions.normal import Normal
-from penstock.contrib.distributions.scale import as_tensor, is_diagonal_scale, make_diag_scale, shapes_from_loc_and_scale
+from penstock.contrib.distributions.scale import as_tensor, is_diagonal_scale, make_diag_scale
+from penstock.contrib.distributions.scaled import ScaledVector
 from penstock.contrib.distributions.shapes import dimension_size
-from penstock.contrib.distributions.transformed import TransformedDistribution
 from penstock.contrib.linalg.identity import LinearOperatorIdentity
 from penstock.contrib.linalg.linear_operator import LinearOperator
 from penstock.contrib.linalg.low_rank import LinearOperatorLowRankUpdate
 from penstock.contrib.linalg.matrices import LinearOperatorLowerTriangular
 
 
-class MultivariateNormalLinearOperator(TransformedDistribution):
+class MultivariateNormalLinearOperator(ScaledVector):
     """The one that the others derive from; ``scale`` is a LinearOperator."""
 
     def __init__(self, loc: Any = None, scale: LinearOperator | None = None, validate_args: bool = False, allow_nan_stats: bool = True,
@@ -26,22 +25,7 @@ class MultivariateNormalLinearOperator(TransformedDistribution):
             raise ValueError("Missing required `scale` parameter.")
         if not scale.dtype.is_floating:
             raise TypeError("`scale` parameter must have floating-point dtype.")
-        with tf.name_scope(name, values=[loc, *scale.graph_parents]) as name:
-            loc = as_tensor(loc, "loc")
-            batch_shape, event_shape = shapes_from_loc_and_scale(loc, scale)
-        standard = Normal(loc=tf.zeros([], dtype=scale.dtype), scale=tf.ones([], dtype=scale.dtype))
-        super().__init__(distribution=standard, bijector=AffineLinearOperator(shift=loc, scale=scale, validate_args=validate_args),
-                         batch_shape=batch_shape, event_shape=event_shape, validate_args=validate_args, name=name)
-
-    @property
-    def loc(self) -> Any:
-        """The mean; None stands for zeros."""
-        return self.bijector.shift
-
-    @property
-    def scale(self) -> LinearOperator:
-        """The factor of the standard normal vector."""
-        return self.bijector.scale
+        super().__init__(Normal(loc=tf.zeros([], dtype=scale.dtype), scale=tf.ones([], dtype=scale.dtype)), loc, scale, validate_args, name)
 
     def _mean(self) -> tf.Tensor:
         shape: Any = self.batch_shape.concatenate(self.event_shape)

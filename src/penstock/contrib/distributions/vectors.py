@@ -5,7 +5,7 @@ from typing import Any
 
 from penstock.contrib import prelude as tf
 from penstock.contrib.distributions.arguments import checked
-from penstock.contrib.distributions.bijectors.affine import Affine, AffineLinearOperator
+from penstock.contrib.distributions.bijectors.affine import Affine
 from penstock.contrib.distributions.bijectors.combined import Chain
 from penstock.contrib.distributions.bijectors.elementwise import AffineScalar
 from penstock.contrib.distributions.bijectors.elementwise import SinhArcsinh as SinhArcsinhBijector
@@ -14,32 +14,16 @@ from penstock.contrib.distributions.gamma import Exponential
 from penstock.contrib.distributions.location_scale import Laplace
 from penstock.contrib.distributions.normal import Normal
 from penstock.contrib.distributions.scale import as_tensor, is_diagonal_scale, make_diag_scale, shapes_from_loc_and_scale
+from penstock.contrib.distributions.scaled import ScaledVector
 from penstock.contrib.distributions.shapes import broadcast_shape_of
 from penstock.contrib.distributions.transformed import TransformedDistribution
 from penstock.contrib.linalg.linear_operator import LinearOperator
 
 
-class _ScaledVector(TransformedDistribution):
+class _ScaledVector(ScaledVector):
     """loc + scale z, where the elements of z are independent, with a mean, a variance and 0 as their mode."""
 
     _mean_of_z, _variance_of_z = 0.0, 1.0
-
-    def __init__(self, standard: Distribution, loc: Any, scale: LinearOperator, validate_args: bool, name: str) -> None:
-        with tf.name_scope(name, values=[loc, *scale.graph_parents]) as name:
-            loc = as_tensor(loc, "loc")
-            batch_shape, event_shape = shapes_from_loc_and_scale(loc, scale)
-        super().__init__(distribution=standard, bijector=AffineLinearOperator(shift=loc, scale=scale, validate_args=validate_args),
-                         batch_shape=batch_shape, event_shape=event_shape, validate_args=validate_args, name=name)
-
-    @property
-    def loc(self) -> Any:
-        """What is added; None stands for zeros."""
-        return self.bijector.shift
-
-    @property
-    def scale(self) -> LinearOperator:
-        """The factor of z."""
-        return self.bijector.scale
 
     def _at(self, z: float) -> tf.Tensor:
         """loc + scale z for a vector of equal elements."""

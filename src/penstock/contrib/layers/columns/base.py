@@ -6,6 +6,7 @@ an underscore in front.
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from penstock.contrib.layers.shaping import inner_flatten
@@ -67,6 +68,22 @@ class DenseLayersColumn(LayersColumn):
     def get_dense_tensor(self, cache: FeatureCache, weight_collections: Any = None, trainable: bool = True) -> Any:
         """Its numbers for a batch: [batch, numbers]."""
         return self.dnn_input(cache, weight_collections, trainable)
+
+
+class NumbersColumn(DenseLayersColumn):
+    """A column of a feature's own numbers. A class with the fields ``column_name`` and ``normalizer`` derives from it."""
+
+    keyless = ("normalizer",)
+
+    @property
+    def name(self) -> str:
+        """The name of its feature."""
+        return self.column_name  # type: ignore[attr-defined]
+
+    @property
+    def normalizer_fn(self) -> Callable[[Any], Any] | None:
+        """What is done to its numbers first."""
+        return self.normalizer  # type: ignore[attr-defined]
 
 
 def with_rank(tensor: Any, rank: int, column_name: str) -> Any:

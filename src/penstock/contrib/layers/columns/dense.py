@@ -8,7 +8,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from penstock.contrib.framework.variables import model_variable
-from penstock.contrib.layers.columns.base import DenseLayersColumn, check_checkpoint, flattened, parts, restore_from_checkpoint, with_rank
+from penstock.contrib.layers.columns.base import (
+    DenseLayersColumn,
+    NumbersColumn,
+    check_checkpoint,
+    flattened,
+    parts,
+    restore_from_checkpoint,
+    with_rank,
+)
 from penstock.contrib.layers.columns.sparse import IdColumn, SparseColumn, WeightedSparseColumn
 from penstock.contrib.layers.embeddings import safe_embedding_lookup_sparse, scattered_embedding_lookup_sparse
 from penstock.contrib.layers.sparse_features import bucketize
@@ -27,21 +35,9 @@ from penstock.platform import logging
 from penstock.variables.initializers import TruncatedNormal
 
 
-class RealValuedColumn(DenseLayersColumn, DenseColumn, namedtuple("RealValuedColumn", [
+class RealValuedColumn(NumbersColumn, DenseColumn, namedtuple("RealValuedColumn", [
         "column_name", "dimension", "default_value", "dtype", "normalizer"])):
     """What ``real_valued_column`` returns."""
-
-    keyless = ("normalizer",)
-
-    @property
-    def name(self) -> str:
-        """The name of its feature."""
-        return self.column_name
-
-    @property
-    def normalizer_fn(self) -> Callable[[Any], Any] | None:
-        """What is done to its numbers first."""
-        return self.normalizer
 
     @property
     def parse_example_spec(self) -> dict[str, Any]:

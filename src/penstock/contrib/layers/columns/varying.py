@@ -5,7 +5,7 @@ from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
-from penstock.contrib.layers.columns.base import DenseLayersColumn, with_rank
+from penstock.contrib.layers.columns.base import NumbersColumn, with_rank
 from penstock.estimator.columns.base import DenseColumn, FeatureCache
 from penstock.graph import dtypes
 from penstock.graph.composite import SparseTensor
@@ -13,21 +13,9 @@ from penstock.ops.array.cast import cast
 from penstock.ops.text.parsing import FixedLenSequenceFeature, VarLenFeature
 
 
-class RealValuedVarLenColumn(DenseLayersColumn, DenseColumn, namedtuple("RealValuedVarLenColumn", [
+class RealValuedVarLenColumn(NumbersColumn, DenseColumn, namedtuple("RealValuedVarLenColumn", [
         "column_name", "default_value", "dtype", "normalizer", "is_sparse"])):
     """What ``real_valued_var_len_column`` returns."""
-
-    keyless = ("normalizer",)
-
-    @property
-    def name(self) -> str:
-        """The name of its feature."""
-        return self.column_name
-
-    @property
-    def normalizer_fn(self) -> Callable[[Any], Any] | None:
-        """What is done to its numbers first."""
-        return self.normalizer
 
     @property
     def parse_example_spec(self) -> dict[str, Any]:
