@@ -11,7 +11,7 @@ from penstock.ops.array.fill import zeros_like
 from penstock.ops.array.pack import stack, unstack
 from penstock.ops.array.permute import reverse, tile, transpose
 from penstock.ops.array.select import where
-from penstock.ops.array.shape_ops import expand_dims, shape
+from penstock.ops.array.shape_ops import expand_dims, reshape, shape
 from penstock.ops.constant import constant
 from penstock.ops.flow.control_flow import while_loop
 from penstock.ops.flow.tensor_array_class import TensorArray
@@ -53,8 +53,16 @@ def rnn(step_function: StepFunction, inputs: Any, initial_states: Sequence[Any],
         constants: Sequence[Any] | None = None, unroll: bool = False, input_length: Any = None, time_major: bool = False,
         zero_output_for_mask: bool = False) -> Result:
     """``tf.keras.backend.rnn``: ``step_function(input, states + constants)`` returns an output and new states."""
+    return recur(step_function, inputs, initial_states, go_backwards, mask, constants, unroll, input_length, time_major, zero_output_for_mask)
+
+
+def recur(step_function: StepFunction, inputs: Any, initial_states: Sequence[Any], go_backwards: bool, mask: Any, constants: Sequence[Any] | None,
+          unroll: bool, input_length: Any, time_major: bool, zero_output_for_mask: bool, prepare: Callable[[Any], Any] | None = None) -> Result:
+    """``rnn``; ``prepare`` is a function of the rows of all inputs, of all steps at once, that gives what the step function takes."""
     if not time_major:
         inputs = nest.map_structure(swap_batch_and_time, inputs)
+    if prepare is not None:
+        inputs = _by_rows(prepare, inputs)
     if mask is not None:
         mask = mask if mask.dtype == dtypes.bool_ else cast(mask, dtypes.bool_)
         mask = expand_dims(mask, -1) if mask.shape.ndims == 2 else mask
@@ -70,6 +78,14 @@ def rnn(step_function: StepFunction, inputs: Any, initial_states: Sequence[Any],
         return tensor if time_major else swap_batch_and_time(tensor)
 
     return last, nest.map_structure(arranged, outputs), states
+
+
+def _by_rows(function: Callable[[Any], Any], tensor: Any) -> Any:
+    """A function of matrices, of all steps of sequences."""
+    steps, batch, size = tensor.shape.as_list()
+    result = function(reshape(tensor, [-1, size]))
+    width, lengths = result.shape.as_list()[-1], shape(tensor)
+    return reshape(result, [lengths[0] if steps is None else steps, lengths[1] if batch is None else batch, width])
 
 
 def _unrolled(sequence: _Sequence, steps: int) -> Result:

@@ -96,6 +96,30 @@ class Cell(Layer):
         """Zeros."""
         return initial_state(self, inputs, batch_size, dtype)
 
+    # --- one step ----------------------------------------------------------------------------------------------------
+
+    def call(self, inputs: Any, states: Any, training: Any = None) -> Any:
+        """One step: the output, and new states."""
+        masks = self.get_dropout_mask_for_cell(inputs, training, self.gates)
+        recurrent_masks = self.get_recurrent_dropout_mask_for_cell(states[0], training, self.gates)
+        return self.advance(self.project(inputs, masks), states, recurrent_masks)
+
+    def project(self, inputs: Any, masks: Any = None) -> Any:
+        """The part of a step that does not depend on states: without masks, rows of the result are functions of rows of the inputs."""
+        raise NotImplementedError
+
+    def advance(self, projected: Any, states: Any, masks: Any = None) -> Any:
+        """The rest of a step: the output, and new states."""
+        raise NotImplementedError
+
+    def projects_sequences(self) -> bool:
+        """Can ``project`` be given the rows of all steps? Not with masks, and not in a subclass with a ``call`` of its own."""
+        return self.dropout == 0 and type(self).call is Cell.call
+
+    def _gates(self, product: Any, gates: int | None = None) -> list[Any]:
+        """The parts of a product, one for each gate."""
+        return product if isinstance(product, list) else split(product, gates or self.gates, axis=1)
+
     # --- dropout -----------------------------------------------------------------------------------------------------
 
     def reset_dropout_mask(self) -> None:
@@ -146,14 +170,15 @@ class SimpleRNNCell(Cell):
                          dropout, recurrent_dropout, **kwargs)
         self.state_size = self.output_size = units
 
-    def call(self, inputs: Any, states: Any, training: Any = None) -> Any:
-        """One step."""
-        before = states[0]
-        mask, recurrent_mask = self.get_dropout_mask_for_cell(inputs, training), self.get_recurrent_dropout_mask_for_cell(before, training)
-        output = matmul(inputs if mask is None else inputs * mask[0], self.kernel)
-        if self.bias is not None:
-            output = bias_add(output, self.bias)
-        output = self.activation(output + matmul(before if recurrent_mask is None else before * recurrent_mask[0], self.recurrent_kernel))
+    def project(self, inputs: Any, masks: Any = None) -> Any:
+        """x W + b."""
+        product = matmul(inputs if masks is None else inputs * masks[0], self.kernel)
+        return product if self.bias is None else bias_add(product, self.bias)
+
+    def advance(self, projected: Any, states: Any, masks: Any = None) -> Any:
+        """The output, which is the new state."""
+        before = states[0] if masks is None else states[0] * masks[0]
+        output = self.activation(projected + matmul(before, self.recurrent_kernel))
         return output, [output]
 
 
@@ -176,22 +201,26 @@ class GRUCell(Cell):
     def _add_bias(self) -> Any:
         return add_weight(self, "bias", (2, 3 * self.units) if self.reset_after else (3 * self.units,))
 
-    def call(self, inputs: Any, states: Any, training: Any = None) -> Any:
+    def _biases(self) -> list[Any]:
+        """The biases of the inputs and of the states."""
+        return [None, None] if self.bias is None else unstack(self.bias) if self.reset_after else [self.bias, None]
+
+    def project(self, inputs: Any, masks: Any = None) -> Any:
+        """x W + b of all gates, or one for each."""
+        return self._products(inputs, self.kernel, masks, self._biases()[0])
+
+    def advance(self, projected: Any, states: Any, masks: Any = None) -> Any:
         """One step: gates z (keep) and r (reset), candidate hh."""
         before = states[0]
-        masks = self.get_dropout_mask_for_cell(inputs, training, count=3)
-        recurrent_masks = self.get_recurrent_dropout_mask_for_cell(before, training, count=3)
-        bias, recurrent_bias = (None, None) if self.bias is None else unstack(self.bias) if self.reset_after else (self.bias, None)
-        x_z, x_r, x_h = self._products(inputs, self.kernel, masks, bias)
+        x_z, x_r, x_h = self._gates(projected)
+        if self.implementation != 1 and masks is not None:
+            before, masks = before * masks[0], None
         states_h = before
-        if self.implementation != 1 and recurrent_masks is not None:
-            before = states_h = before * recurrent_masks[0]
-            recurrent_masks = None
         if self.reset_after:
-            h_z, h_r, h_h = self._products(before, self.recurrent_kernel, recurrent_masks, recurrent_bias)
+            h_z, h_r, h_h = self._gates(self._products(before, self.recurrent_kernel, masks, self._biases()[1]))
         else:
-            h_z, h_r = self._products(before, self.recurrent_kernel[:, :2 * self.units], recurrent_masks, None, 2)
-            states_h = before if recurrent_masks is None else before * recurrent_masks[2]
+            h_z, h_r = self._gates(self._products(before, self.recurrent_kernel[:, :2 * self.units], masks, None, 2), 2)
+            states_h = before if masks is None else before * masks[2]
         assert self.recurrent_activation is not None
         z, r = self.recurrent_activation(x_z + h_z), self.recurrent_activation(x_r + h_r)
         h_h = r * h_h if self.reset_after else matmul(r * states_h, self.recurrent_kernel[:, 2 * self.units:])
@@ -199,11 +228,11 @@ class GRUCell(Cell):
         h = z * before + (1 - z) * hh
         return h, [h]
 
-    def _products(self, x: Any, kernel: Any, masks: Any, bias: Any, gates: int = 3) -> list[Any]:
-        """x times the kernel of each gate; each gate has a mask of its own in the first implementation."""
+    def _products(self, x: Any, kernel: Any, masks: Any, bias: Any, gates: int = 3) -> Any:
+        """x times the kernel; in the first implementation each gate has a mask of its own, and then a product."""
         if masks is None or self.implementation != 1:
             product = matmul(x if masks is None else x * masks[0], kernel)
-            return split(product if bias is None else bias_add(product, bias), gates, axis=-1)
+            return product if bias is None else bias_add(product, bias)
         products = [matmul(x * mask, part) for mask, part in zip(masks, split(kernel, gates, axis=1))]
         return products if bias is None else [bias_add(product, part) for product, part in zip(products, split(bias, gates))]
 
@@ -240,35 +269,27 @@ class LSTMCell(Cell):
         return self.add_weight("bias", shape=(self.units * 4,), initializer=initializer, regularizer=self.bias_regularizer,
                                constraint=self.bias_constraint)
 
-    def call(self, inputs: Any, states: Any, training: Any = None) -> Any:
+    def project(self, inputs: Any, masks: Any = None) -> Any:
+        """x W of all gates, or one for each; the second implementation adds the bias later."""
+        if masks is not None and self.implementation == 1:
+            biases = [None] * 4 if self.bias is None else split(self.bias, 4)
+            products = [matmul(inputs * mask, kernel) for mask, kernel in zip(masks, split(self.kernel, 4, axis=1))]
+            return [product if bias is None else bias_add(product, bias) for product, bias in zip(products, biases)]
+        product = matmul(inputs if masks is None else inputs * masks[0], self.kernel)
+        return product if self.bias is None or self.implementation != 1 else bias_add(product, self.bias)
+
+    def advance(self, projected: Any, states: Any, masks: Any = None) -> Any:
         """One step."""
-        before, carry = states[0], states[1]
-        masks = self.get_dropout_mask_for_cell(inputs, training, count=4)
-        recurrent_masks = self.get_recurrent_dropout_mask_for_cell(before, training, count=4)
-        separate = self.implementation == 1 and (masks is not None or recurrent_masks is not None)
-        gates = (self._separate_gates if separate else self._joint_gates)(inputs, before, masks, recurrent_masks)
-        h, c = self._outputs(gates, carry)
+        h, c = self._outputs(self._gate_inputs(projected, states[0], masks), states[1])
         return h, [h, c]
 
-    def _joint_gates(self, x: Any, h: Any, masks: Any, recurrent_masks: Any) -> list[Any]:
-        """All gates by one product; both implementations add in their own order."""
-        z = matmul(x if masks is None else x * masks[0], self.kernel)
-        recurrent = matmul(h if recurrent_masks is None else h * recurrent_masks[0], self.recurrent_kernel)
-        if self.bias is None:
-            return split(z + recurrent, 4, axis=1)
-        z = bias_add(z, self.bias) + recurrent if self.implementation == 1 else bias_add(z + recurrent, self.bias)
-        return split(z, 4, axis=1)
-
-    def _separate_gates(self, x: Any, h: Any, masks: Any, recurrent_masks: Any) -> list[Any]:
-        """A product per gate, each behind a mask of its own."""
-        kernels, recurrent = split(self.kernel, 4, axis=1), split(self.recurrent_kernel, 4, axis=1)
-        biases = [None] * 4 if self.bias is None else split(self.bias, 4)
-        gates = []
-        for index in range(4):
-            product = matmul(x if masks is None else x * masks[index], kernels[index])
-            product = product if biases[index] is None else bias_add(product, biases[index])
-            gates.append(product + matmul(h if recurrent_masks is None else h * recurrent_masks[index], recurrent[index]))
-        return gates
+    def _gate_inputs(self, projected: Any, h: Any, masks: Any) -> list[Any]:
+        """What the activations of the gates are given."""
+        if self.implementation == 1 and (masks is not None or isinstance(projected, list)):
+            parts, kernels = self._gates(projected), split(self.recurrent_kernel, 4, axis=1)
+            return [part + matmul(h if masks is None else h * masks[index], kernels[index]) for index, part in enumerate(parts)]
+        z = projected + matmul(h if masks is None else h * masks[0], self.recurrent_kernel)
+        return split(z if self.bias is None or self.implementation == 1 else bias_add(z, self.bias), 4, axis=1)
 
     def _outputs(self, gates: list[Any], carry: Any) -> tuple[Any, Any]:
         """(output, new carry)."""

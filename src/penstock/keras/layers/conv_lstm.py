@@ -54,19 +54,19 @@ class ConvLSTM2DCell(LSTMCell):
         outputs = conv2d(x, kernel, strides=self.strides, padding=self.padding, data_format=self.data_format, dilation_rate=self.dilation_rate)
         return outputs if bias is None else bias_add(outputs, bias, data_format=self.data_format)
 
-    def _joint_gates(self, x: Any, h: Any, masks: Any, recurrent_masks: Any) -> list[Any]:
-        return self._separate_gates(x, h, masks, recurrent_masks)
+    def projects_sequences(self) -> bool:
+        """False: steps are images, of which a whole sequence may be too many."""
+        return False
 
-    def _separate_gates(self, x: Any, h: Any, masks: Any, recurrent_masks: Any) -> list[Any]:
-        kernels, recurrent = split(self.kernel, 4, axis=3), split(self.recurrent_kernel, 4, axis=3)
+    def project(self, inputs: Any, masks: Any = None) -> Any:
+        """A convolution of the inputs for each gate."""
         biases = [None] * 4 if self.bias is None else split(self.bias, 4)
-        gates = []
-        for index in range(4):
-            given = self._input_conv(x if masks is None else x * masks[index], kernels[index], biases[index])
-            kept = conv2d(h if recurrent_masks is None else h * recurrent_masks[index], recurrent[index], strides=(1, 1), padding="same",
-                          data_format=self.data_format)
-            gates.append(given + kept)
-        return gates
+        return [self._input_conv(inputs if masks is None else inputs * masks[index], kernel, biases[index])
+                for index, kernel in enumerate(split(self.kernel, 4, axis=3))]
+
+    def _gate_inputs(self, projected: Any, h: Any, masks: Any) -> list[Any]:
+        return [part + conv2d(h if masks is None else h * masks[index], kernel, strides=(1, 1), padding="same", data_format=self.data_format)
+                for index, (part, kernel) in enumerate(zip(projected, split(self.recurrent_kernel, 4, axis=3)))]
 
 
 class ConvLSTM2D(RNN):

@@ -7,9 +7,9 @@ import numpy as np
 
 from penstock.graph import nest
 from penstock.graph.shape import TensorShape
-from penstock.keras.backend.recurrence import rnn
+from penstock.keras.backend.recurrence import recur
 from penstock.keras.layer_classes import deserialize
-from penstock.keras.layers.cells import zero_state
+from penstock.keras.layers.cells import Cell, zero_state
 from penstock.keras.layers.stacked import StackedRNNCells, is_multiple, output_size
 from penstock.layers import settings
 from penstock.layers.base import Layer
@@ -196,8 +196,10 @@ class RNN(Layer):
                              "passing an `input_shape` or `batch_input_shape` argument to your first layer. If your first layer is an Embedding, "
                              "you can also use the `input_length` argument.\n- If using the functional API, specify the time dimension by passing "
                              "a `shape` or `batch_shape` argument to your Input layer.")
-        last, outputs, states = rnn(self._step(training, constants), inputs, initial_state, constants=constants, go_backwards=self.go_backwards,
-                                    mask=mask, unroll=self.unroll, time_major=self.time_major, zero_output_for_mask=self.zero_output_for_mask)
+        prepare = self.cell.project if isinstance(self.cell, Cell) and self.cell.projects_sequences() and not constants else None
+        step = self._step(training, constants) if prepare is None else self._step_behind_projection(training)
+        last, outputs, states = recur(step, inputs, initial_state, self.go_backwards, mask, constants, self.unroll, None, self.time_major,
+                                      self.zero_output_for_mask, prepare)
         return self._finish(last, outputs, states)
 
     def _finish(self, last: Any, outputs: Any, states: Any) -> Any:
@@ -222,6 +224,11 @@ class RNN(Layer):
             return output, new_states if nest.is_nested(new_states) else [new_states]
 
         return step
+
+    def _step_behind_projection(self, training: Any) -> Any:
+        """The step of a cell that was given the inputs of all steps at once."""
+        cell = self.cell
+        return lambda projected, states: cell.advance(projected, states, cell.get_recurrent_dropout_mask_for_cell(states[0], training, cell.gates))
 
     def _reset_dropout_masks(self) -> None:
         for name in ("reset_dropout_mask", "reset_recurrent_dropout_mask"):

@@ -1,7 +1,6 @@
 """Metrics that are the mean of a loss or of an accuracy."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from penstock.keras import losses
@@ -9,28 +8,95 @@ from penstock.keras.metrics import functions
 from penstock.keras.metrics.means import MeanMetricWrapper
 
 
-def _mean_of(cls_name: str, function: Callable[..., Any]) -> type[MeanMetricWrapper]:
-    """A metric class whose constructor takes a name, by default the function's, and a type."""
-    def __init__(self: Any, name: str | None = function.__name__, dtype: Any = None) -> None:
-        MeanMetricWrapper.__init__(self, function, name, dtype=dtype)
+class Accuracy(MeanMetricWrapper):
+    """``tf.keras.metrics.Accuracy``."""
 
-    members = {"__init__": __init__, "__module__": __name__, "__doc__": f"``tf.keras.metrics.{cls_name}``: the mean of ``{function.__name__}``."}
-    return type(cls_name, (MeanMetricWrapper,), members)
+    def __init__(self, name: str | None = "accuracy", dtype: Any = None) -> None:
+        super().__init__(functions.accuracy, name, dtype=dtype)
 
 
-Accuracy = _mean_of("Accuracy", functions.accuracy)
-CategoricalAccuracy = _mean_of("CategoricalAccuracy", functions.categorical_accuracy)
-SparseCategoricalAccuracy = _mean_of("SparseCategoricalAccuracy", functions.sparse_categorical_accuracy)
-MeanAbsoluteError = _mean_of("MeanAbsoluteError", losses.mean_absolute_error)
-MeanAbsolutePercentageError = _mean_of("MeanAbsolutePercentageError", losses.mean_absolute_percentage_error)
-MeanSquaredError = _mean_of("MeanSquaredError", losses.mean_squared_error)
-MeanSquaredLogarithmicError = _mean_of("MeanSquaredLogarithmicError", losses.mean_squared_logarithmic_error)
-Hinge = _mean_of("Hinge", losses.hinge)
-SquaredHinge = _mean_of("SquaredHinge", losses.squared_hinge)
-CategoricalHinge = _mean_of("CategoricalHinge", losses.categorical_hinge)
-LogCoshError = _mean_of("LogCoshError", losses.logcosh)
-Poisson = _mean_of("Poisson", losses.poisson)
-KLDivergence = _mean_of("KLDivergence", losses.kullback_leibler_divergence)
+class CategoricalAccuracy(MeanMetricWrapper):
+    """``tf.keras.metrics.CategoricalAccuracy``."""
+
+    def __init__(self, name: str | None = "categorical_accuracy", dtype: Any = None) -> None:
+        super().__init__(functions.categorical_accuracy, name, dtype=dtype)
+
+
+class SparseCategoricalAccuracy(MeanMetricWrapper):
+    """``tf.keras.metrics.SparseCategoricalAccuracy``."""
+
+    def __init__(self, name: str | None = "sparse_categorical_accuracy", dtype: Any = None) -> None:
+        super().__init__(functions.sparse_categorical_accuracy, name, dtype=dtype)
+
+
+class MeanAbsoluteError(MeanMetricWrapper):
+    """``tf.keras.metrics.MeanAbsoluteError``."""
+
+    def __init__(self, name: str | None = "mean_absolute_error", dtype: Any = None) -> None:
+        super().__init__(losses.mean_absolute_error, name, dtype=dtype)
+
+
+class MeanAbsolutePercentageError(MeanMetricWrapper):
+    """``tf.keras.metrics.MeanAbsolutePercentageError``."""
+
+    def __init__(self, name: str | None = "mean_absolute_percentage_error", dtype: Any = None) -> None:
+        super().__init__(losses.mean_absolute_percentage_error, name, dtype=dtype)
+
+
+class MeanSquaredError(MeanMetricWrapper):
+    """``tf.keras.metrics.MeanSquaredError``."""
+
+    def __init__(self, name: str | None = "mean_squared_error", dtype: Any = None) -> None:
+        super().__init__(losses.mean_squared_error, name, dtype=dtype)
+
+
+class MeanSquaredLogarithmicError(MeanMetricWrapper):
+    """``tf.keras.metrics.MeanSquaredLogarithmicError``."""
+
+    def __init__(self, name: str | None = "mean_squared_logarithmic_error", dtype: Any = None) -> None:
+        super().__init__(losses.mean_squared_logarithmic_error, name, dtype=dtype)
+
+
+class Hinge(MeanMetricWrapper):
+    """``tf.keras.metrics.Hinge``."""
+
+    def __init__(self, name: str | None = "hinge", dtype: Any = None) -> None:
+        super().__init__(losses.hinge, name, dtype=dtype)
+
+
+class SquaredHinge(MeanMetricWrapper):
+    """``tf.keras.metrics.SquaredHinge``."""
+
+    def __init__(self, name: str | None = "squared_hinge", dtype: Any = None) -> None:
+        super().__init__(losses.squared_hinge, name, dtype=dtype)
+
+
+class CategoricalHinge(MeanMetricWrapper):
+    """``tf.keras.metrics.CategoricalHinge``."""
+
+    def __init__(self, name: str | None = "categorical_hinge", dtype: Any = None) -> None:
+        super().__init__(losses.categorical_hinge, name, dtype=dtype)
+
+
+class LogCoshError(MeanMetricWrapper):
+    """``tf.keras.metrics.LogCoshError``."""
+
+    def __init__(self, name: str | None = "logcosh", dtype: Any = None) -> None:
+        super().__init__(losses.logcosh, name, dtype=dtype)
+
+
+class Poisson(MeanMetricWrapper):
+    """``tf.keras.metrics.Poisson``."""
+
+    def __init__(self, name: str | None = "poisson", dtype: Any = None) -> None:
+        super().__init__(losses.poisson, name, dtype=dtype)
+
+
+class KLDivergence(MeanMetricWrapper):
+    """``tf.keras.metrics.KLDivergence``."""
+
+    def __init__(self, name: str | None = "kullback_leibler_divergence", dtype: Any = None) -> None:
+        super().__init__(losses.kullback_leibler_divergence, name, dtype=dtype)
 
 
 class BinaryAccuracy(MeanMetricWrapper):

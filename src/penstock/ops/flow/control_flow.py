@@ -17,6 +17,7 @@ from penstock.ops.array.pack import stack
 from penstock.ops.array.passing import stop_gradient
 from penstock.ops.constant import constant, identity
 from penstock.ops.flow.functional import If, While
+from penstock.ops.flow.loop_reads import hoist_reads
 from penstock.ops.flow.misc import Assert, with_dependencies
 from penstock.ops.math.compare import logical_and, logical_not
 from penstock.ops.math.reduce import reduce_any
@@ -274,10 +275,11 @@ class _Loop:
         arguments = [(tensor.dtype.base_dtype, shape, "loop_var") for tensor, shape in zip(self._start, self._shapes)]
         test, _ = trace("while_cond", self._trace_cond, arguments)
         step, _ = trace("while_body", self._trace_body, arguments)
-        count = len(arguments)
+        count, waiting_for = len(arguments), control_inputs_of([test, step])
+        hoist_reads(step, self._start, waiting_for)
         captured = share_inputs([test, step], count)
         step.outputs += step.inputs[count:]
-        with control_dependencies(control_inputs_of([test, step])):
+        with control_dependencies(waiting_for):
             op = While.node([[*self._start, *captured]], {
                 "cond": test, "body": step, "parallel_iterations": self._parallel,
                 "output_shapes": [*self._shapes, *(tensor.shape for tensor in captured)]}, name="While")
