@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from penstock.imperative.recording import EagerGraph
+from penstock.imperative.eager_graph import EagerGraph
 from penstock.imperative.segments import Runner
 
 

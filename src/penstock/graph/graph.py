@@ -109,6 +109,10 @@ class Graph:
             self._by_name[name] = op
             return op
 
+    def call(self, definition: Any, values: Any, given: dict[str, Any], name: str | None) -> Any:
+        """What calling an op gives, in imperative style."""
+        raise NotImplementedError
+
     def _changed(self) -> None:
         if self._finalized:
             raise RuntimeError("Graph is finalized and cannot be modified.")

@@ -126,6 +126,9 @@ class OpDef(Signature, Properties):
     # --- building a node ---------------------------------------------------------------------------------------------
 
     def __call__(self, *values: Any, name: str | None = None, **given: Any) -> Any:
+        target = graph.default_graph()
+        if target.imperative:
+            return target.call(self, values, given, name)
         op = self.node(values, given, name)
         if self.has_one_output:
             return op.outputs[0]

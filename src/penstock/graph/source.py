@@ -8,7 +8,17 @@ from types import CodeType
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _DEPTH = 4  # user frames that are kept: the line itself and those that called it
-_inside: dict[CodeType, bool] = {}  # code object -> is it Penstock's own?
+
+
+class _Inside(dict[str, bool]):
+    """File of a code object -> is it Penstock's own?"""
+
+    def __missing__(self, file: str) -> bool:
+        inside = self[file] = file.startswith(_PACKAGE)
+        return inside
+
+
+INSIDE = _Inside()
 
 Source = tuple[tuple[CodeType, int], ...]
 
@@ -19,10 +29,7 @@ def user_frames(depth: int = _DEPTH) -> Source:
     frames: list[tuple[CodeType, int]] = []
     while frame is not None:
         code = frame.f_code
-        inside = _inside.get(code)
-        if inside is None:
-            inside = _inside[code] = code.co_filename.startswith(_PACKAGE)
-        if not inside:
+        if not INSIDE[code.co_filename]:
             frames.append((code, frame.f_lineno))
             if len(frames) == depth:
                 break

@@ -1,7 +1,8 @@
 """What a tape did before: the backward walk over a structure that was seen is a block, and its gradient functions are not called again.
 
 The structure of a walk: the recorded operations, who uses whose output, types and shapes of what comes in from outside, the targets and the sources.
-Values that the gradient functions asked for (axes, mostly) must be the same, too.
+Values that the gradient functions asked for (axes, mostly) must be the same, too. If nothing that the tape has noted has run yet, the state of the
+recording tells all that (``recording.py``), and the structure need not be found out.
 """
 from __future__ import annotations
 
@@ -9,15 +10,15 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from penstock.graph import nest
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.function import FuncGraph
 from penstock.graph.node import Tensor
 from penstock.graph.static import known_values
 from penstock.imperative.blocks import Capture, Copy, as_block, call_block
-from penstock.imperative.recording import EagerGraph, EagerOperation, Edge, hashable
+from penstock.imperative.eager_graph import EagerGraph
+from penstock.imperative.operation import Call, EagerOperation, Edge, value_key
+from penstock.imperative.recording import Recording
 
 _MOST = 256  # structures that are remembered
 
@@ -57,6 +58,15 @@ class Structure:
         self.key = (tuple(parts), tuple([edges.get((tensor.op, tensor.value_index), -1) for tensor in ends]))  # type: ignore[arg-type]
 
 
+class _Shortcut(NamedTuple):
+    """A walk that is known by a state: inputs are numbers of operations with the index of an output, or numbers of values from outside."""
+
+    call: Call
+    arguments: list[tuple[int, int]]
+    asked: list[tuple[tuple[int, int], Any]]
+    results: list[Any]
+
+
 class Memory:
     """The walks that were seen, the last used last."""
 
@@ -64,32 +74,60 @@ class Memory:
         self._walks: OrderedDict[Any, _Walk | None] = OrderedDict()  # None: it cannot be a block
 
     def gradients(self, graph: EagerGraph, operations: Iterable[EagerOperation], targets: list[Tensor], sources: list[Tensor],
-                  walk: Callable[[], list[Any]]) -> list[Any]:
-        """The gradients of the targets; ``walk`` computes them if the structure is new."""
+                  walk: Callable[[], list[Any]], place: Any = None) -> list[Any]:
+        """The gradients of the targets; ``walk`` computes them if the structure is new. ``place`` tells, for a state of the recording, which of its
+        operations count."""
+        recording = graph.thread.recording
+        state = recording.state
+        if place is None or state is None:
+            return self._by_structure(graph, operations, targets, sources, walk)[0]
+        ends = tuple([tensor._edge for tensor in (*targets, *sources)])  # type: ignore[attr-defined]
+        key = (place, len(targets), recording.tag(ends))
+        known = state.walks.get(key)
+        if known is not None:
+            places = [recording.operations, list(recording.feeds)]
+            if all(value_key(_edge(places, where)) == value for where, value in known.asked):
+                return _taken(known.results, recording.follow(known.call, tuple([_edge(places, where) for where in known.arguments])).outputs)
+        results, found, edges, op = self._by_structure(graph, operations, targets, sources, walk)
+        if found is not None and op is not None and op.call.origin is state:
+            state.walks[key] = _Shortcut(op.call, [_where(recording, edges[number]) for number in found.arguments],
+                                         [(_where(recording, edges[number]), value) for number, value in found.asked], found.results)
+        return results
+
+    def _by_structure(self, graph: EagerGraph, operations: Iterable[EagerOperation], targets: list[Tensor], sources: list[Tensor],
+                      walk: Callable[[], list[Any]]) -> tuple[list[Any], _Walk | None, list[Edge], EagerOperation | None]:
+        """The gradients; if they are those of a known walk, that, the edges of its structure, and the block that was recorded."""
         structure = Structure(operations, [*targets, *sources])
         known = self._walks.get(structure.key, _MOST) if structure.is_pure else None
+        edges = list(structure.edges)
         if isinstance(known, _Walk):
-            edges = list(structure.edges)
-            if all(_value(edges[number]) == value for number, value in known.asked):
+            if all(value_key(edges[number]) == value for number, value in known.asked):
                 self._walks.move_to_end(structure.key)
-                return _taken(known, call_block(graph, known.block, [edges[number][0].output(edges[number][1]) for number in known.arguments]))
+                op = call_block(graph, known.block, [edges[number] for number in known.arguments])
+                return _taken(known.results, op.outputs), known, edges, op
         elif known is None:
-            return walk()
+            return walk(), None, edges, None
         results, self._walks[structure.key] = _seen(graph, structure, walk)
         while len(self._walks) > _MOST:
             self._walks.popitem(last=False)
-        return results
+        return results, None, edges, None
 
 
-def _value(edge: Edge) -> Any:
-    return hashable(np.asarray(edge[0].value(edge[1])))
+def _where(recording: Recording, edge: Edge) -> tuple[int, int]:
+    return (edge[0].place, edge[1]) if edge[0].recording is recording else (recording.feeds[edge], -1)
 
 
-def _taken(walk: _Walk, outputs: list[Tensor]) -> list[Any]:
+def _edge(places: list[Any], where: tuple[int, int]) -> Edge:
+    number, index = where
+    edge: Edge = places[1][number] if index < 0 else (places[0][number], index)
+    return edge
+
+
+def _taken(results: list[Any], outputs: list[Tensor]) -> list[Any]:
     def parts(places: Any) -> Any:
         return outputs[places] if isinstance(places, int) else None if places is None else IndexedSlices(*map(parts, places))
 
-    return [parts(places) for places in walk.results]
+    return [parts(places) for places in results]
 
 
 def _seen(graph: EagerGraph, structure: Structure, walk: Callable[[], list[Any]]) -> tuple[list[Any], _Walk | None]:
@@ -101,14 +139,15 @@ def _seen(graph: EagerGraph, structure: Structure, walk: Callable[[], list[Any]]
             results = walk()
     finally:
         graph.thread.tapes = tapes
-    asked = set(asked).union(*[op.asked for op in capture.operations])
+    asked = set(asked).union(*[{*op.call.deep, *[op.edges[position] for position, _ in op.call.asked]} for op in capture.operations if op.edges])
     inside = set(capture.operations)
-    outside = {edge: None for op in capture.operations for edge in op.edges if edge in structure.edges}
+    fixed = {edge for edge in asked if edge in structure.edges and edge[0].results is not None}
+    outside = {edge: None for op in capture.operations for edge in op.edges if edge in structure.edges and edge not in fixed}
     outside.update((edge, None) for result in nest.flatten(results, expand_composites=True) if result is not None
-                   for edge in [(result.op, result.value_index)] if edge in structure.edges)
+                   for edge in [(result.op, result.value_index)] if edge in structure.edges and edge not in fixed)
     if not all(edge[0].definition.__module__.startswith("penstock.") for edge in structure.edges):  # a user's gradient function may do anything
         return results, None
-    copy = Copy("gradients", graph, outside)
+    copy = Copy("gradients", graph, outside, fixed)
     for op in capture.operations:
         told = op.results is not None and (op.definition.shape_only or not op.edges)
         if not told and not copy.add(op):
@@ -123,7 +162,7 @@ def _seen(graph: EagerGraph, structure: Structure, walk: Callable[[], list[Any]]
     numbers = iter(range(len(tensors)))
     places = [None if result is None else next(numbers) if isinstance(result, Tensor) else
               tuple(None if part is None else next(numbers) for part in leaf) for result, leaf in zip(results, leaves)]
-    values = [(structure.edges[edge], _value(edge)) for edge in asked if edge in structure.edges]
+    values = [(structure.edges[edge], value_key(edge)) for edge in asked if edge in structure.edges]
     return results, _Walk(copy.graph, [structure.edges[edge] for edge in outside], values, places)
 
 

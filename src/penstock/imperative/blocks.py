@@ -6,14 +6,15 @@ code sees no call; what recording an operation costs is paid once for all of the
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable
 from typing import Any
 
 from penstock.graph import dtypes
 from penstock.graph.effects import wait_for_effects
 from penstock.graph.function import FuncGraph
 from penstock.graph.node import Operation, Tensor
-from penstock.imperative.recording import EagerGraph, EagerOperation
+from penstock.imperative.eager_graph import EagerGraph
+from penstock.imperative.operation import EagerOperation, Edge
 from penstock.ops.constant import Const, constant
 from penstock.ops.flow.call_function import CallFunction
 from penstock.program.ir import functions_of
@@ -45,10 +46,10 @@ def as_block(graph: FuncGraph) -> bool:
     return True
 
 
-def call_block(graph: EagerGraph, block: FuncGraph, inputs: Sequence[Tensor]) -> list[Tensor]:
-    """Records a block; its outputs."""
+def call_block(graph: EagerGraph, block: FuncGraph, edges: Iterable[Edge]) -> EagerOperation:
+    """Records a block."""
     attributes = {"f": block, "Tin": tuple([tensor._dtype for tensor in block.inputs]), "Tout": tuple([tensor._dtype for tensor in block.outputs])}
-    return graph.record(CallFunction, block.name, tuple(inputs), attributes).outputs
+    return graph.record_edges(CallFunction, block.name, tuple(edges), attributes)
 
 
 class Capture:
@@ -63,10 +64,11 @@ class Capture:
 
 
 class Copy:
-    """A function that does what some recorded operations did. ``arguments`` are the outputs of other operations that it takes."""
+    """A function that does what some recorded operations did. ``arguments`` are the outputs of other operations that it takes, ``constants`` those
+    whose values it may take for granted."""
 
-    def __init__(self, name: str, outer: EagerGraph, arguments: Iterable[Any]) -> None:
-        self.graph = FuncGraph(name, outer)
+    def __init__(self, name: str, outer: EagerGraph, arguments: Iterable[Edge], constants: Container[Edge]) -> None:
+        self.graph, self._constants = FuncGraph(name, outer), constants
         self._tensors: dict[Any, Tensor] = {}
         for producer, index in arguments:
             dtype, shape = producer.expected[index]
@@ -93,7 +95,8 @@ class Copy:
         """What stands for an output of a recorded operation; a constant for one that is one."""
         known = self._tensors.get(edge)
         producer, index = edge
-        if known is None and producer.results is not None and (producer.definition is Const or producer.definition.shape_only):
+        if known is None and producer.results is not None and (
+                edge in self._constants or producer.definition is Const or producer.definition.shape_only):
             attributes = {"value": producer.results[index], "dtype": producer.expected[index][0]}
             known = self._tensors[edge] = Const.add_node(self.graph, self.graph.unique_name(producer.name), (), attributes).outputs[0]
         return known

@@ -7,7 +7,7 @@ from typing import Any
 from tensorboard.compat.proto.config_pb2 import ConfigProto
 
 from penstock.graph.graph import Graph, default_graph, has_global_graph, set_global_graph
-from penstock.imperative.recording import EagerGraph
+from penstock.imperative.eager_graph import EagerGraph
 from penstock.imperative.segments import Runner
 
 _eager: EagerGraph | None = None

@@ -27,7 +27,8 @@ from penstock.graph.node import Operation, Tensor
 from penstock.graph.shape import as_shape
 from penstock.graph.tensor_spec import TensorSpec
 from penstock.imperative.blocks import as_block, call_block
-from penstock.imperative.recording import EagerGraph, EagerOperation
+from penstock.imperative.eager_graph import EagerGraph
+from penstock.imperative.operation import EagerOperation
 from penstock.imperative.tensor import EagerTensor
 from penstock.ops.flow.call_function import CallFunction
 from penstock.ops.flow.control_flow import leaf_of, parts_of
@@ -178,7 +179,7 @@ class Trace:
         if self._replay.has_functions:
             outputs = _call_whole(self._whole, inputs)
         elif self._is_block and not graph.thread.tapes:
-            outputs = call_block(graph, self._whole, inputs)
+            outputs = call_block(graph, self._whole, [tensor._edge for tensor in inputs]).outputs  # type: ignore[attr-defined]
         else:
             outputs = self._replay.run(graph, inputs)
         rest = list(outputs)
@@ -212,8 +213,7 @@ class _Replay:
         for each in self._operations:
             made = self._constants.get(each)
             if made is None:
-                made = graph.record(each.definition, each.name, tuple([values[tensor] for tensor in each._inputs]), each.attrs)
-                made._source, made._extra = each._source, each._extra
+                made = graph.record(each.definition, each.name, tuple([values[tensor] for tensor in each._inputs]), each.attrs, each)
                 if not each._inputs and not each.definition.stateful:
                     self._constants[each] = made
             for tensor, result in zip(each.outputs, made.outputs):

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import weakref
 from collections import OrderedDict
+from collections.abc import Iterable
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -29,7 +31,8 @@ from penstock.graph.graph import Graph
 from penstock.graph.node import Tensor
 from penstock.graph.shape import TensorShape
 from penstock.imperative.blocks import operations_of
-from penstock.imperative.recording import UNSET, EagerOperation, Edge, hashable
+from penstock.imperative.operation import UNSET, EagerOperation, Edge, hashable
+from penstock.imperative.recording import State
 from penstock.ops.constant import Const, Placeholder
 from penstock.ops.flow.call_function import CallFunction
 from penstock.ops.transfer import Arg
@@ -52,28 +55,29 @@ class Runner:
         self.environment = Environment(local_devices(config), True, config.log_device_placement, threads=config.intra_op_parallelism_threads,
                                        passes=options_of(config))
         self.pipeline = Pipeline(self.environment)
-        self._sync = sync
+        self.sync = sync
         self._plans: OrderedDict[Any, _Segment | None] = OrderedDict()  # None: seen once
+        self._clock = 0  # counts runs of segments
 
     # --- one operation -----------------------------------------------------------------------------------------------
 
-    def defers(self, op: EagerOperation, inputs: tuple[Tensor, ...]) -> bool:
+    def defers(self, op: EagerOperation) -> bool:
         """True if ``op`` is computed later; otherwise it has been computed by now."""
-        if self._tell_from_shapes(op, inputs):
+        if self._tell_from_shapes(op):
             return False
-        if not self._sync and _is_deferrable(op) and not _is_small(op):
+        if not self.sync and _is_deferrable(op) and not _is_small(op):
             return True
         if op.definition.stateful and not op.definition.draws:
             op.graph.flush()  # effects keep their order
         self._run_one(op, [producer.value(index) for producer, index in op.edges])
         return False
 
-    def _tell_from_shapes(self, op: EagerOperation, inputs: tuple[Tensor, ...]) -> bool:
+    def _tell_from_shapes(self, op: EagerOperation) -> bool:
         """Gives an op its value if shapes alone tell it."""
         definition = op.definition
-        if definition.static is None or not inputs or len(op.expected) != 1 or not definition.shape_only:
+        if definition.static is None or not op.edges or len(op.expected) != 1 or not definition.shape_only:
             return False
-        value = definition.static(*definition.arguments(inputs, op.attrs))
+        value = definition.static(*definition.arguments(op._inputs, op.attrs))
         if value is None or (np.asarray(value) == -1).any():
             return False
         op.finish([np.asarray(value, op.expected[0][0].np)])
@@ -100,41 +104,59 @@ class Runner:
 
     # --- a segment ---------------------------------------------------------------------------------------------------
 
-    def run(self, operations: list[EagerOperation]) -> None:
-        """Computes what was recorded, in the order of the program."""
-        outline = _Outline(operations)
+    def run(self, operations: list[EagerOperation], state: State | None, feeds: dict[Edge, int]) -> None:
+        """Computes what was recorded, in the order of the program. ``state`` is what was recorded, ``feeds`` where values come from, if known."""
         try:
-            self._run(operations, outline)
+            self._run(operations, state, feeds)
         except Exception as error:
             for op in operations:
                 if op.results is None:
                     op.error = error
             raise
 
-    def _run(self, operations: list[EagerOperation], outline: _Outline) -> None:
+    def _run(self, operations: list[EagerOperation], state: State | None, feeds: dict[Edge, int]) -> None:
+        fetches = _fetches(operations)
+        segment, numbers = (None, []) if state is None else state.plans.get(fetches, (None, []))
+        if segment is not None and segment.planned is not None:
+            edges = list(feeds)
+            values = [edges[number][0].value(edges[number][1]) for number in numbers]
+        else:
+            outline = _Outline(operations, fetches)
+            segment = self._segment(operations, outline)
+            if segment is None:
+                self._run_one_by_one(operations, outline)
+                return
+            if state is not None:
+                state.plans[fetches] = segment, [feeds[edge] for edge in outline.feeds]
+            values = [producer.value(index) for producer, index in outline.feeds]
+        self._clock += 1
+        segment.used = self._clock
+        _finish(operations, fetches, segment.planned.run(values, Step())[0])
+
+    def _segment(self, operations: list[EagerOperation], outline: _Outline) -> _Segment | None:
+        """The plan of a structure; None if it is new."""
         key = outline.key
         if key not in self._plans:
             self._plans[key] = None
             self._forget_old()
-            self._run_one_by_one(operations, outline)
-            return
+            return None
         segment = self._plans[key]
         if segment is None:
             segment = self._plans[key] = _Segment(self.pipeline, operations, outline)
         self._plans.move_to_end(key)
-        results = segment.planned.run([producer.value(index) for producer, index in outline.feeds], Step())[0]
-        values: list[list[Any]] = [[UNSET] * len(op.expected) for op in operations]
-        for (number, index), value in zip(outline.fetches, results):
-            values[number][index] = value
-        for op, found in zip(operations, values):
-            op.finish(found)
+        return segment
 
     def _forget_old(self) -> None:
         while len(self._plans) > _SEEN:
-            self._plans.popitem(last=False)
-        planned = [key for key, segment in self._plans.items() if segment is not None]
-        for key in planned[:max(0, len(planned) - PLANS)]:
-            del self._plans[key]
+            self._drop(next(iter(self._plans)))
+        planned = [(segment.used, key) for key, segment in self._plans.items() if segment is not None]
+        for _, key in sorted(planned, key=itemgetter(0))[:max(0, len(planned) - PLANS)]:
+            self._drop(key)
+
+    def _drop(self, key: Any) -> None:
+        segment = self._plans.pop(key)
+        if segment is not None:
+            segment.planned = None  # states may still know it
 
     def _run_one_by_one(self, operations: list[EagerOperation], outline: _Outline) -> None:
         needed = outline.needed(operations)
@@ -184,7 +206,7 @@ def _is_deferrable(op: EagerOperation) -> bool:
 
 def _is_small(op: EagerOperation) -> bool:
     """True for integers that are known: shapes and positions, mostly, that Python computes faster than it plans them."""
-    if op.definition.stateful or op.tapes or any((not dtype.is_integer and dtype is not dtypes.bool_) or _size(shape) > _SMALL
+    if op.definition.stateful or op.noted or any((not dtype.is_integer and dtype is not dtypes.bool_) or _size(shape) > _SMALL
                                                  for dtype, shape in op.expected):
         return False
     return all(producer.results is not None and _size(producer.expected[index][1]) <= _SMALL for producer, index in op.edges)
@@ -205,30 +227,64 @@ def _node(op: EagerOperation) -> Node:
 _HOST = "/job:localhost/replica:0/task:0/device:CPU:0"
 
 
-class _Outline:
-    """The structure of a segment: its key, where values come in, and which values leave it."""
+def _fetches(operations: list[EagerOperation]) -> tuple[tuple[int, int], ...]:
+    """The values that leave a segment, as (number of an operation, index of its output)."""
+    fetches: list[tuple[int, int]] = []
+    taped: list[tuple[int, int]] = []
+    for number, op in enumerate(operations):
+        if op.noted:
+            recording = op.recording
+            taped += [(producer.place, index) for producer, index in op.edges if producer.recording is recording]  # gradient functions look at them
+            fetches += [(number, index) for index in range(len(op.call.expected))]
+        elif (references := op._references) is not None:
+            for index, reference in enumerate(references):
+                if reference is not None and reference() is not None:
+                    fetches.append((number, index))
+    return tuple(sorted({*fetches, *taped}) if taped else fetches)
 
-    def __init__(self, operations: list[EagerOperation]) -> None:
+
+def _finish(operations: list[EagerOperation], fetches: Iterable[tuple[int, int]], values: Iterable[Any]) -> None:
+    """Gives operations their results; what was not asked for is ``UNSET``."""
+    for op in operations:
+        op.results, op.recording = _NOT_KEPT, None
+        if not op.noted:
+            op.edges = ()
+    for (number, index), value in zip(fetches, values):
+        op = operations[number]
+        if op.results is _NOT_KEPT:
+            op.results = [UNSET] * len(op.call.expected)
+        op.results[index] = value
+
+
+class _NotKept:
+    """The results of an operation of which nothing was needed."""
+
+    def __getitem__(self, index: int) -> Any:
+        return UNSET
+
+
+_NOT_KEPT = _NotKept()
+
+
+class _Outline:
+    """The structure of a segment: its key, and where values come in. ``fetches`` are the values that leave it."""
+
+    def __init__(self, operations: list[EagerOperation], fetches: tuple[tuple[int, int], ...]) -> None:
         constants: set[Edge] = set()
         for op in operations:
-            constants |= op.asked
+            constants |= op.call.deep
+            constants.update(op.edges[position] for position, _ in op.call.asked)
         self.feeds: dict[Edge, int] = {}
         self.constants: dict[Edge, Any] = {}
-        self.fetches: list[tuple[int, int]] = []
+        self.fetches = fetches
         position: dict[EagerOperation, int] = {}
         parts: list[Any] = []
-        taped: list[tuple[int, int]] = []
         for number, op in enumerate(operations):
             inputs = [self._input(edge, position, constants, op) for edge in op.edges]
             parts.append((op.key, op._device, tuple(inputs)))
             position[op] = number
-            self.fetches += [(number, index) for index in op.wanted()]
-            if op.tapes:
-                taped += [(position[producer], index) for producer, index in op.edges if producer in position]
-        if taped:  # gradient functions look at inputs, too
-            self.fetches = sorted({*self.fetches, *taped})
         fed = tuple([(producer.expected[index][0], producer.expected[index][1].extents) for producer, index in self.feeds])
-        self.key = (tuple(parts), tuple(self.fetches), fed)
+        self.key = (tuple(parts), fetches, fed)
 
     def _input(self, edge: Edge, position: dict[EagerOperation, int], constants: set[Edge], op: EagerOperation) -> Any:
         producer, index = edge
@@ -257,6 +313,7 @@ class _Segment:
     """A graph of the operations of a structure, and the plan that runs it."""
 
     def __init__(self, pipeline: Pipeline, operations: list[EagerOperation], outline: _Outline) -> None:
+        self.used = 0  # when it ran last
         self._graph = Graph()
         self._tensors: dict[Edge, Tensor] = {}
         feeds = [self._feed(edge) for edge in outline.feeds]
@@ -272,7 +329,7 @@ class _Segment:
         fetches = [self._tensors[operations[number], index] for number, index in outline.fetches]
         targets = [op for op in self._graph.get_operations() if op.definition.stateful and op._inputs]
         program = pipeline.place(pipeline.prune(fetches, targets, feeds), pipeline.environment.devices)
-        self.planned = PlannedStep(pipeline, program, ran=True)
+        self.planned: PlannedStep | None = PlannedStep(pipeline, program, ran=True)
 
     def _feed(self, edge: Edge) -> Tensor:
         dtype, shape = edge[0].expected[edge[1]]

@@ -13,7 +13,7 @@ from penstock.graph import nest
 from penstock.graph.function import FuncGraph, outermost
 from penstock.graph.graph import Graph, default_graph
 from penstock.graph.node import Tensor
-from penstock.imperative.recording import EagerGraph
+from penstock.imperative.eager_graph import EagerGraph
 from penstock.imperative.tensor import EagerTensor
 from penstock.ops.constant import Const
 from penstock.state.resources import Ref

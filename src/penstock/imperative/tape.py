@@ -12,11 +12,13 @@ from typing import Any
 from penstock.gradients import UnconnectedGradients, gradients
 from penstock.graph import nest
 from penstock.graph.composite import IndexedSlices
-from penstock.graph.function import FuncGraph, outermost
+from penstock.graph.function import FuncGraph
 from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.imperative.backward import Memory
-from penstock.imperative.recording import EagerGraph, EagerOperation, Edge
+from penstock.imperative.eager_graph import EagerGraph
+from penstock.imperative.operation import EagerOperation, Edge
+from penstock.imperative.recording import ENOUGH
 from penstock.ops.array.pack import stack
 from penstock.ops.array.shape_ops import reshape
 
@@ -30,6 +32,9 @@ class GradientTape:
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         self._persistent, self._watch_variables = persistent, watch_accessed_variables
         self._watched: set[Edge] = set()
+        self._told: list[tuple[int, Edge]] = []  # what ``watch`` was given, and how many operations were recorded before
+        self._token = object()  # by which operations know that it needs them
+        self._start: tuple[int, int] | None = None  # where it has begun: see ``_place``
         self._variables: dict[Any, None] = {}
         self._operations: dict[EagerOperation, None] | None = {}
         self._graph: EagerGraph | None = None
@@ -47,7 +52,11 @@ class GradientTape:
                 self._forget()
             self._operations = {} if self._operations is None else self._operations
             self._graph = graph
+            recording = graph.thread.recording
+            if len(recording.operations) >= ENOUGH and not graph.thread.tapes:  # a loop that nobody looks at: each time the same turns run together
+                recording.flush()
             graph.thread.tapes.append(self)
+            self._start = None if self._entered else (recording.flushes, len(recording.operations))
         self._recording = self._entered = True
         return self
 
@@ -71,24 +80,25 @@ class GradientTape:
             if hasattr(item, "handle"):
                 self._variables[item] = None
             if isinstance(source.op, EagerOperation):
-                self._watched.add((source.op, source.value_index))
+                self._watched.add(source._edge)  # type: ignore[attr-defined]
+                self._told.append((len(source.op.graph.thread.recording.operations), source._edge))  # type: ignore[attr-defined]
 
     def note(self, op: EagerOperation) -> None:
         """Records an operation, if it depends on something that is watched."""
         if self._paused:
             return
-        watched, concerned = self._watched, False
+        token, concerned = self._token, False
         for edge in op.edges:
-            if edge in watched:
+            producer = edge[0]
+            if token in producer.noted or edge in self._watched:
                 concerned = True
-            elif self._watch_variables and (variable := op.graph.trainable.get(edge[0])) is not None:
-                watched.add(edge)
-                self._variables[variable()] = None
+            elif producer.call.variable is not None and self._watch_variables:
+                self._watched.add(edge)
+                self._variables[producer.call.variable()] = None
                 concerned = True
         if concerned and self._operations is not None:
             self._operations[op] = None
-            op.tapes += 1
-            watched.update((op, index) for index in range(len(op.expected)))
+            op.noted = (*op.noted, token)
 
     @contextmanager
     def stop_recording(self) -> Iterator[None]:
@@ -96,6 +106,7 @@ class GradientTape:
         if not self._recording:
             raise ValueError("Tape is not recording.")
         self._paused += 1
+        self._start = None  # what it recorded is no longer told by where it has begun
         try:
             yield
         finally:
@@ -104,20 +115,21 @@ class GradientTape:
     def reset(self) -> None:
         """Forgets everything that was recorded and watched."""
         self._forget()
-        self._operations, self._watched, self._variables = {}, set(), {}
+        self._operations, self._variables = {}, {}
 
     def watched_variables(self) -> tuple[Any, ...]:
         """The variables that were watched, in the order in which they were read."""
         graph = default_graph()
         if self._graph is None and isinstance(graph, FuncGraph) and self._watch_variables:  # in a function: those that it captures
-            trainable = getattr(outermost(graph), "trainable", {})
-            self._variables.update((trainable[tensor.op](), None) for tensor in graph.captures if tensor.op in trainable)
+            self._variables.update((tensor.op.call.variable(), None) for tensor in graph.captures
+                                   if isinstance(tensor.op, EagerOperation) and tensor.op.call.variable is not None)
         return tuple(self._variables)
 
     def _forget(self) -> None:
+        token = self._token
         for op in self._operations or ():
-            op.release()
-        self._operations, self._watched = None, set()
+            op.release(token)
+        self._operations, self._watched, self._told, self._start = None, set(), [], None
 
     def __del__(self) -> None:
         self._forget()
@@ -143,10 +155,17 @@ class GradientTape:
             results = walk()
         else:
             graph.walks = graph.walks or Memory()
-            results = graph.walks.gradients(graph, within, targets, inside, walk)
+            results = graph.walks.gradients(graph, within, targets, inside, walk, self._place(graph))
         if not self._persistent:
             self._forget()
         return nest.pack_sequence_as(sources, results)
+
+    def _place(self, graph: EagerGraph) -> Any:
+        """What tells which operations of the recording it has noted, if they are all there: where it has begun, and what it watches."""
+        recording = graph.thread.recording
+        if self._start is None or self._start[0] != recording.flushes or recording.state is None:
+            return None
+        return self._start[1], self._watch_variables, *[(count, recording.tag((edge,))) for count, edge in self._told]
 
     def jacobian(self, target: Any, sources: Any, unconnected_gradients: Any = UnconnectedGradients.NONE, parallel_iterations: int | None = None,
                  experimental_use_pfor: bool = True) -> Any:
@@ -184,6 +203,7 @@ class GradientTape:
         if self._recording or self._graph is None:
             yield
             return
+        self._start = None
         self._graph.thread.tapes.append(self)
         try:
             yield

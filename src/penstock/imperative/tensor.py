@@ -11,20 +11,27 @@ from penstock.graph.node import Tensor
 from penstock.ops.constant import constant
 
 if TYPE_CHECKING:
-    from penstock.imperative.recording import EagerOperation
+    from penstock.imperative.operation import EagerOperation
 
 
 class EagerTensor(Tensor):
     """A tensor with a value, which is computed when it is looked at."""
 
-    __slots__ = ()
+    __slots__ = ("_edge",)
     op: EagerOperation
 
     def __init__(self, op: EagerOperation, index: int) -> None:
+        self._edge = op, index
         self.op, self.value_index = op, index
-        self._dtype, self._shape = op.expected[index]
-        self._consumers = ()  # type: ignore[assignment]  # not kept: a value may be used without end
-        self._id = op.graph._next_id()
+        self._dtype, self._shape = op.call.expected[index]
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_id":  # what is seldom asked for is made then
+            self._id = self.op.graph._next_id()
+            return self._id
+        if name == "_consumers":
+            return ()  # not kept: a value may be used without end
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     @property
     def _handle_data(self) -> Any:

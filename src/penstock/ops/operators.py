@@ -9,7 +9,7 @@ from typing import Any
 
 from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import to_tensor
-from penstock.graph.dtypes import string
+from penstock.graph.dtypes import float32, string
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.ops.common import FLOATS
@@ -45,12 +45,15 @@ PLAIN: dict[Any, Any] = {_add: AddV2, _multiply: Mul, true_divide: RealDiv}
 UNARY: dict[str, Callable[..., Any]] = {"__neg__": Neg, "__abs__": abs, "__invert__": LogicalNot}
 
 
+_FLOATS = (float32, *(FLOATS - {float32}))  # the usual one first: this is asked at every call
+
+
 def _forward(method: str, name: str, function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
     reflected = f"__r{method[2:]}"
     plain = PLAIN.get(function, function)
 
     def operator(x: Any, y: Any) -> Any:
-        if isinstance(x, Tensor) and (isinstance(y, Tensor) or type(y) in (float, int)) and x._dtype in FLOATS:
+        if isinstance(x, Tensor) and (isinstance(y, Tensor) or type(y) in (float, int)) and x._dtype in _FLOATS:
             return plain(x, y, name=name)
         with name_scope(None, name, [x, y]) as scope:
             x = to_tensor(x, None, "x")

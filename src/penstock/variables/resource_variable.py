@@ -146,6 +146,8 @@ class ResourceVariable(Variable):
         """A fresh read of the value; the cached one if there is a caching device."""
         if self._cached_value is not None:
             return self._cached_value
+        if self._handle.graph.imperative and not self._handle.op.device:
+            return self._read()
         with colocate_with(None, ignore_existing=True), self._beside_handle():
             return self._read()
 

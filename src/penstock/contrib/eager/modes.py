@@ -9,7 +9,7 @@ from typing import Any
 from penstock.data.iterator import EagerIterator
 from penstock.graph.graph import Graph, default_graph
 from penstock.imperative.context import ASYNC, SYNC, eager_graph, ensure_eager_graph
-from penstock.imperative.recording import EagerGraph
+from penstock.imperative.eager_graph import EagerGraph
 from penstock.program.devices import local_devices
 
 

@@ -11,7 +11,7 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.function import init_scope, outermost
 from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
-from penstock.imperative.recording import EagerGraph
+from penstock.imperative.eager_graph import EagerGraph
 from penstock.imperative.symbolic import graph_for_symbols, in_symbolic_graph
 from penstock.keras.backend.steps import Step
 from penstock.keras.engine import standardize

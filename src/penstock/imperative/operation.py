@@ -1,0 +1,167 @@
+"""EagerOperation: one call of an op in imperative style, and what it shares with the same call of earlier turns of a loop.
+
+An EagerOperation knows its producers by operation and index, and its outputs by weak references only. So it can be told which values the program
+still holds: only those leave a segment. Once an operation has run, and no tape needs it, it forgets its producers: what lies behind a value does not
+stay in memory.
+"""
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from penstock.graph.dtypes import DType
+from penstock.graph.node import Operation, Tensor
+from penstock.graph.shape import TensorShape
+from penstock.graph.source import Source
+from penstock.imperative.tensor import EagerTensor
+
+if TYPE_CHECKING:
+    from penstock.imperative.eager_graph import EagerGraph
+    from penstock.imperative.recording import Recording, State
+
+UNSET: Any = object()  # the value of an output that has not been computed, or was not needed when its segment ran
+
+Edge = tuple["EagerOperation", int]  # an output of an operation
+
+
+class Call:
+    """What a call of an op is, apart from its inputs: the calls that a loop makes turn by turn at one place share it."""
+
+    __slots__ = ("asked", "attrs", "deep", "definition", "device", "expected", "extra", "feeds", "graph", "key", "name", "origin", "source",
+                 "state", "variable")
+
+    def __init__(self, graph: EagerGraph, definition: Any, name: str, attributes: dict[str, Any], expected: list[tuple[DType, TensorShape]],
+                 source: Source) -> None:
+        self.graph, self.definition, self.name, self.attrs, self.expected, self.source = graph, definition, name, attributes, expected, source
+        self.device = ""
+        self.extra: dict[str, Any] = {}
+        self.key: Any = None  # tells ops with their attributes apart
+        self.asked: list[tuple[int, Any]] = []  # values that its shape follows from: (which input, value)
+        self.deep: frozenset[Edge] = frozenset()  # such values that are not its inputs
+        self.variable: Any = None  # of a handle: a weak reference to its variable, if tapes watch that
+        # where it stands among what was recorded before: see ``recording.py``
+        self.origin: State | None = None
+        self.state: State | None = None
+        self.feeds = False  # do values come in here that the operations before it did not use?
+
+
+def _new_id(op: EagerOperation) -> int:
+    op._id = op.graph._next_id()
+    return op._id
+
+
+# What hardly any operation has: it is there when it is asked for, since setting it would cost every operation.
+_LATER: dict[str, Any] = {"_id": _new_id, "_control_inputs": lambda op: [], "_colocation": lambda op: (), "_saved": lambda op: None,
+                          "_handles": lambda op: None, "_own_gradient": lambda op: None, "error": lambda op: None}
+
+
+def _shared(name: str) -> Any:
+    """A property whose value the Call has."""
+    return property(lambda op: getattr(op.call, name), lambda op, value: setattr(op.call, name, value))
+
+
+class EagerOperation(Operation):
+    """One call of an op. ``edges`` are its producers; ``results`` its values, once it has run."""
+
+    __slots__ = ("_handles", "_own_gradient", "_references", "call", "edges", "error", "noted", "place", "recording", "results")
+    graph, definition, name, attrs = _shared("graph"), _shared("definition"), _shared("name"), _shared("attrs")
+    _source, _device, _extra = _shared("source"), _shared("device"), _shared("extra")
+    expected, key = _shared("expected"), _shared("key")
+    error: Exception | None
+
+    def __init__(self, call: Call, edges: tuple[Edge, ...], recording: Recording | None = None, place: int = -1) -> None:
+        self.call, self.edges = call, edges
+        self.recording, self.place = recording, place  # what it waits in, and where
+        self.results: Any = None
+        self.noted: tuple[Any, ...] = ()  # the tokens of the tapes that need it
+        self._references: list[Any] | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return _LATER[name](self)
+        except KeyError:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'") from None
+
+    @property
+    def own_gradient(self) -> Any:
+        """The function that differentiates this one operation, instead of its definition's: see ``custom_gradient.py``."""
+        return self._own_gradient
+
+    @own_gradient.setter
+    def own_gradient(self, function: Any) -> None:
+        self._own_gradient = function
+        if self.recording is not None:
+            self.recording.lose()  # it is not like the calls of earlier turns
+
+    @property
+    def _inputs(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+        return tuple([producer.output(index) for producer, index in self.edges])
+
+    @property
+    def outputs(self) -> list[Tensor]:  # type: ignore[override]
+        """Its Tensors."""
+        return [self.output(index) for index in range(len(self.call.expected))]
+
+    def output(self, index: int) -> EagerTensor:
+        """The tensor of an output: the one that the program holds, or a new one."""
+        references = self._references
+        if references is None:
+            references = self._references = [None] * len(self.call.expected)
+        reference = references[index]
+        tensor: EagerTensor | None = None if reference is None else reference()
+        if tensor is None:
+            tensor = EagerTensor(self, index)
+            references[index] = weakref.ref(tensor)
+        return tensor
+
+    def wanted(self) -> list[int]:
+        """The outputs that something outside of the recording needs: the program, or a tape."""
+        if self.noted:
+            return list(range(len(self.call.expected)))
+        return [index for index, reference in enumerate(self._references or ()) if reference is not None and reference() is not None]
+
+    def value(self, index: int) -> Any:
+        """The value of an output; what was recorded runs first, if it has not."""
+        if self.results is None:
+            if self.error is None and self.recording is not None:
+                self.recording.flush()
+            if self.error is not None:
+                raise self.error
+        value = self.results[index]
+        assert value is not UNSET, f"output {index} of {self.name} was not kept"
+        return value
+
+    def result(self, index: int) -> Any:
+        """The value of an output, if it has been computed."""
+        return None if self.results is None or self.results[index] is UNSET else self.results[index]
+
+    def finish(self, values: Any) -> None:
+        """Takes its results; what was not computed is ``UNSET``."""
+        self.results, self.recording = values, None
+        if not self.noted:
+            self.edges = ()
+
+    def release(self, token: Any) -> None:
+        """One tape less needs it."""
+        self.noted = () if len(self.noted) == 1 else tuple([other for other in self.noted if other is not token])
+        if not self.noted and self.results is not None:
+            self.edges = ()
+
+    def __repr__(self) -> str:
+        return f"<tf.Operation '{self.name}' type={self.type}>"
+
+
+def hashable(value: Any) -> Any:
+    """The value of an attribute, or an array, as a part of a key."""
+    if isinstance(value, (list, tuple)):
+        return tuple([hashable(item) for item in value])
+    if isinstance(value, np.ndarray):
+        return (value.dtype.str, value.shape, value.tobytes() if value.dtype != object else tuple(value.ravel().tolist()))
+    return value
+
+
+def value_key(edge: Edge) -> Any:
+    """The value of an output as a part of a key."""
+    return hashable(np.asarray(edge[0].value(edge[1])))
