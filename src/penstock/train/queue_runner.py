@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from penstock import errors
@@ -99,8 +100,8 @@ class QueueRunner:
                 return []
             self._running[sess] = len(self._enqueue_ops)
             self._exceptions_raised = []
-        threads = [threading.Thread(target=self._run, args=(sess, op, coord), name=f"QueueRunnerThread-{self.name}-{op.name}")
-                   for op in self._enqueue_ops]
+        threads = [threading.Thread(target=self._run, args=(sess, index, coord), name=f"QueueRunnerThread-{self.name}-{op.name}")
+                   for index, op in enumerate(self._enqueue_ops)]
         if coord is not None:
             threads.append(threading.Thread(target=self._close_on_stop, args=(sess, coord), name=f"QueueRunnerThread-{self.name}-close_on_stop"))
         for thread in threads:
@@ -111,11 +112,16 @@ class QueueRunner:
                 thread.start()
         return threads
 
-    def _run(self, sess: Any, enqueue_op: Operation, coord: Coordinator | None) -> None:
+    def _enqueue_function(self, sess: Any, index: int) -> Callable[[], Any]:
+        """What the thread of one of the enqueue ops calls again and again."""
+        enqueue_op = self._enqueue_ops[index]
+        return bulk_enqueue(sess, enqueue_op) or sess.make_callable(enqueue_op)
+
+    def _run(self, sess: Any, index: int, coord: Coordinator | None) -> None:
         """The body of a thread that fills the queue."""
         at_the_end = False
         try:
-            enqueue = bulk_enqueue(sess, enqueue_op) or sess.make_callable(enqueue_op)
+            enqueue = self._enqueue_function(sess, index)
             while coord is None or not coord.should_stop():
                 enqueue()
         except self._closed_types:
