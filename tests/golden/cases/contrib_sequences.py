@@ -112,7 +112,8 @@ def batches(tf, np):
                 steps = tf.range(0, tf.to_int64(length), 2)
                 sequences["s"] = tf.SparseTensor(tf.stack([steps, steps % 3], 1), tf.to_float(steps) + 10, tf.stack([tf.to_int64(length), 3]))
                 context["d"] = tf.SparseTensor([[1], [3]], tf.stack([length, -length]), [4])
-            batch = training.batch_sequences_with_states(key, sequences, context, length if with_length else None, {"s": tf.zeros([2])}, num_unroll, 1, num_threads=1,
+            given = length if with_length else None
+            batch = training.batch_sequences_with_states(key, sequences, context, given, {"s": tf.zeros([2])}, num_unroll, 1, num_threads=1,
                                                          capacity=4, **more)
             save = batch.save_state("s", batch.state("s") + tf.reduce_sum(batch.sequences["x"], 1))
             with tf.control_dependencies([save]):
@@ -154,7 +155,7 @@ def runners(tf, np):
             try:
                 return {value: next(numbers)}
             except StopIteration:
-                raise tf.errors.OutOfRangeError(None, None, "done")
+                raise tf.errors.OutOfRangeError(None, None, "done") from None
         made = runner(queue, [queue.enqueue(value)], feed_fns=[feed])
         with tf.Session() as sess:
             coord = tf.train.Coordinator()

@@ -246,3 +246,21 @@ def test_a_lone_structure_comes_back_in_its_list():
     with tf.Graph().as_default(), tf.Session() as sess:
         assert sess.run(loop()) == ({"i": 3, "x": 8.0},)
         assert sess.run(loop(maximum_iterations=9)) == {"i": 3, "x": 8.0}
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_a_branch_may_end_in_an_assignment(taken):
+    """Its result is the value of the variable, not the variable: what follows computes with it."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        variable, chosen = tf.Variable(1.0), tf.placeholder(tf.bool, [])
+        result = tf.cond(chosen, lambda: tf.assign_add(variable, 1.0), lambda: tf.identity(variable))
+        session.run(tf.global_variables_initializer())
+        assert session.run(result * 2.0, {chosen: taken}) == (4.0 if taken else 2.0)
+
+
+def test_the_body_of_a_loop_may_end_in_an_assignment():
+    with tf.Graph().as_default(), tf.Session() as session:
+        variable = tf.Variable(1.0)
+        count, last = tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, tf.assign_add(variable, x)), [0, 1.0])
+        session.run(tf.global_variables_initializer())
+        assert session.run([count, last * 1.0]) == [3, 8.0]

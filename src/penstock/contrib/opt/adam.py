@@ -82,3 +82,34 @@ class AdaMaxOptimizer(AdamOptimizer):
             with tf.colocate_with(power.op):
                 updated = tf.assign(power, power * self._tensors["beta1"], use_locking=self._use_locking)
         return tf.group(*update_ops, updated, name=name_scope)
+
+
+class AdamGSOptimizer(AdamOptimizer):
+    """``tf.contrib.opt.AdamGSOptimizer``: Adam that counts its steps by a global step, so that it needs no powers of its betas on one task."""
+
+    def __init__(self, global_step: Any = 0, learning_rate: Any = 0.001, beta1: Any = 0.9, beta2: Any = 0.999, epsilon: Any = 1e-8,
+                 use_locking: bool = False, name: str = "Adam") -> None:
+        super().__init__(learning_rate, beta1, beta2, epsilon, use_locking, name)
+        self._global_step = global_step
+
+    def _create_slots(self, var_list: list[Any]) -> None:
+        for var in var_list:
+            self._zeros_slot(var, "m", self._name)
+            self._zeros_slot(var, "v", self._name)
+
+    def _prepare(self) -> None:
+        super()._prepare()
+        self._steps = tf.cast(tf.identity(self._global_step) + 1, tf.float32)
+
+    def _get_beta_accumulators(self) -> tuple[Any, Any]:
+        return tf.pow(self._tensors["beta1"], self._steps), tf.pow(self._tensors["beta2"], self._steps)
+
+    def _power(self, name: str) -> Any:
+        return self._get_beta_accumulators()[name == "beta2_power"]
+
+    def _finish(self, update_ops: list[Any], name_scope: str) -> Any:
+        return tf.group(*update_ops, name=name_scope)
+
+
+class LazyAdamGSOptimizer(AdamGSOptimizer, LazyAdamOptimizer):
+    """``tf.contrib.opt.LazyAdamGSOptimizer``: AdamGS whose sparse updates leave the averages of all other rows as they are."""

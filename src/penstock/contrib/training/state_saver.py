@@ -6,7 +6,6 @@ of tokens bounds how many sequences are under way.
 """
 from __future__ import annotations
 
-import builtins
 from typing import Any
 
 from penstock.contrib import prelude as tf

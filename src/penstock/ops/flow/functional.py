@@ -34,6 +34,11 @@ def by_value(parameters: list[Tensor], values: Any) -> list[Any]:
     return [value if tensor.dtype.is_ref or tensor.dtype is dt.resource else dereference(value) for tensor, value in zip(parameters, values)]
 
 
+def _results_by_value(function: FuncGraph, values: Any) -> list[Any]:
+    """What a branch gives: a value where it ends in a reference (that of an assignment), since nothing that follows expects one."""
+    return [value if tensor.dtype.base_dtype is dt.resource else dereference(value) for tensor, value in zip(function.outputs, values)]
+
+
 def _check_functions(*functions: Any) -> None:
     for function in functions:
         if not isinstance(function, FuncGraph):
@@ -81,7 +86,7 @@ class _Branching:
 
     def kernel(ctx, cond, input, then_branch, else_branch):
         branch = then_branch if is_true(cond) else else_branch
-        return ctx.call(branch, by_value(branch.inputs, input))
+        return _results_by_value(branch, ctx.call(branch, by_value(branch.inputs, input)))
 
     def native(emit, cond, input):
         return emit.flow.branch(cond, input)
@@ -107,7 +112,7 @@ class _Looping:
         iteration = 0
         try:
             while is_true(ctx.on_host(ctx.call(cond, values)[0], cond.outputs[0].dtype)):
-                values = ctx.call(body, values)
+                values = by_value(body.inputs, ctx.call(body, values))  # variables that it uses stay references
                 iteration += 1
         except OpError as error:
             raise in_iteration(error, iteration, ctx.node.name, ctx.op) from error.__cause__
