@@ -199,11 +199,12 @@ def _look_up(path: str, name: str) -> Any:
         return resolve(origin)
     namespaces = [] if name.startswith("_") else [f"penstock.api.{namespace}" for namespace in paths.NAMESPACES]
     public = path.partition(".")[0] in paths.PLAIN and not path.startswith("ops.gen_")
-    searched = [*paths.MODULES.get(path, "").split(), *(namespaces if public else [])]
-    for source in searched:
-        module = importlib.import_module(source)
-        if hasattr(module, name):
-            return getattr(module, name)
+    for source in [*paths.MODULES.get(path, "").split(), *(namespaces if public else [])]:
+        if hasattr(importlib.import_module(source), name):
+            return getattr(importlib.import_module(source), name)
+    for source in paths.MODULES.get(path, "").split() if name.startswith("_") else ():  # what is private in TensorFlow has a public name here
+        if not source.startswith("penstock.api.") and hasattr(importlib.import_module(source), name[1:]):
+            return getattr(importlib.import_module(source), name[1:])
     full = path if path.startswith("contrib.") else f"python.{path}"
     for candidate in (_library_value(full, name), _generated(name) if path.endswith("_ops") else None):
         if candidate is not None:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -9,10 +10,19 @@ from tensorboard.compat.proto.attr_value_pb2 import AttrValue
 from tensorboard.compat.proto.node_def_pb2 import NodeDef
 from tensorboard.compat.proto.op_def_pb2 import OpDef as OpDefProto
 
+from penstock.gradients import UnconnectedGradients, gradients
+from penstock.graph import dtypes
 from penstock.graph.composite import IndexedSlices, SparseTensor
 from penstock.graph.device import canonical_name
-from penstock.graph.node import Tensor
+from penstock.graph.graph import default_graph
+from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import REGISTRY
+from penstock.graph.scopes import add_to_collections
+from penstock.graph.shape import TensorShape
+from penstock.imperative.context import executing_eagerly
+from penstock.ops.constant import constant
+from penstock.summary.summary import tag_and_scope
+from penstock.variables.replicas import current_context
 
 _numbers = itertools.count(1)
 
@@ -58,3 +68,74 @@ def new_node_def(op_type: str, name: str, device: Any = None, attrs: dict[str, A
     for key, value in (attrs or {}).items():
         node.attr[key].CopyFrom(value)
     return node
+
+
+def never(*_: Any) -> bool:
+    """False: asks for MKL or XLA, which Penstock does not have."""
+    return False
+
+
+def nothing(*_: Any) -> None:
+    """None: the XLA context around an operation."""
+
+
+def in_graph_mode() -> bool:
+    """Whether calls add to a graph, and are not computed at once."""
+    return not executing_eagerly()
+
+
+def gradients_v2(ys: Any, xs: Any, grad_ys: Any = None, name: str = "gradients", gate_gradients: bool = False, aggregation_method: Any = None,
+                 stop_gradients: Any = None, unconnected_gradients: Any = UnconnectedGradients.NONE) -> list[Any]:
+    """``tf.gradients`` of TensorFlow 2, which has no ``colocate_gradients_with_ops``."""
+    return gradients(ys, xs, grad_ys, name=name, gate_gradients=gate_gradients, aggregation_method=aggregation_method,
+                     stop_gradients=stop_gradients, unconnected_gradients=unconnected_gradients)
+
+
+def aggregate_variable(variable: Any, collections: Any) -> Any:
+    """The value of a metric's variable, in collections."""
+    value = variable.value()
+    if collections:
+        add_to_collections(collections, value)
+    return value
+
+
+def shape_to_tensor(shape: TensorShape, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> Tensor:
+    """A known shape as a constant."""
+    if not shape.is_fully_defined():
+        raise ValueError(f"Cannot convert a partially known TensorShape to a Tensor: {shape}")
+    return constant(shape.as_list(), dtype=dtype or dtypes.int32, name=name or "shape_as_tensor")
+
+
+def as_graph_element(value: Any) -> Any:
+    """What stands for ``value`` in a graph; None if nothing does."""
+    convert = getattr(value, "_as_graph_element", None)
+    return convert() if convert else None
+
+
+def prepend_name_scope(name: str, import_scope: str | None) -> str:
+    """``name`` inside a scope; a location of colocation (``loc:@x``) keeps its mark."""
+    if not import_scope:
+        return name
+    scope = import_scope.rstrip("/")
+    return re.sub(r"^([\^]|loc:@)?", lambda mark: f"{mark[0]}{scope}/", name, count=1)
+
+
+def set_shapes_for_outputs(op: Operation) -> None:
+    """Nothing: outputs have their shapes as soon as there is an operation."""
+
+
+def collect_summary(value: Any, collections: Any, default_collections: Any) -> None:
+    """Adds a summary to collections."""
+    for key in default_collections if collections is None else collections:
+        default_graph().add_to_collection(key, value)
+
+
+def skip_summary() -> bool:
+    """Whether this is a replica whose summaries are not kept: all but the first."""
+    context = current_context()
+    return context is not None and context.replica_id_in_sync_group > 0
+
+
+def summary_scope(name: str, family: str | None = None, default_name: str | None = None, values: Any = None) -> Any:
+    """(tag, scope) for a summary, as a context."""
+    return tag_and_scope(name or default_name or "", family, values)

@@ -108,7 +108,7 @@ _GONE = _ModuleAliases({"imp": "penstock.cli.old_imp", "xml.etree.cElementTree":
 _EMPTIED = _ModuleAliases({"scipy.misc": "penstock.cli.old_scipy_misc"})  # SciPy still has it, without the functions
 
 
-_CHANGED = _ChangedModules({"h5py": "penstock.cli.old_h5py"})
+_CHANGED = _ChangedModules({"h5py": "penstock.cli.old_h5py", "PIL.Image": "penstock.cli.old_pillow"})
 
 
 def activate() -> list[str]:

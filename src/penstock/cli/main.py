@@ -18,6 +18,8 @@ commands:
   explain     run a program, then tell where its steps spent their time: penstock explain prog.py --its --own --flags
   inspect     what is in a checkpoint, a SavedModel or a graph: penstock inspect model.ckpt
   graph       draw a graph, and print it at each stage of a step: penstock graph model.pb, penstock graph prog.py
+  coverage    which TensorFlow names of a program exist here: penstock coverage prog.py, penstock coverage folder --html page.html
+  install-alias  make `import tensorflow` mean Penstock in this environment, for libraries; --remove takes it away
   cache       show or clear the compiled kernels that are kept on disk
   version     print the version
 
@@ -33,12 +35,12 @@ def _version(argv: list[str]) -> int:
 def _command(name: str) -> Callable[[list[str]], int]:
     def call(argv: list[str]) -> int:
         # Commands are imported when they are called: `version` should not wait for the others.
-        code: int = importlib.import_module(f"penstock.cli.{name}").main(argv)
+        code: int = importlib.import_module(f"penstock.cli.{name.replace('-', '_')}").main(argv)
         return code
     return call
 
 
-_MODULES = "run launch status demo playground explain inspect graph cache"
+_MODULES = "run launch status demo playground explain inspect graph coverage install-alias cache"
 COMMANDS = {**{name: _command(name) for name in _MODULES.split()}, "version": _version}
 
 
