@@ -40,7 +40,7 @@ LAYERS = [
     "keras contrib estimator",
     "debug testing",    # over sessions and gradients; programs, not the layers below, use them
     "api",
-    "datasets cli playground",
+    "datasets cli playground simulate",
     "__init__ __main__",
 ]
 # (file, module above it): why.

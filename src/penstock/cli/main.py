@@ -12,6 +12,7 @@ USAGE = """\
 commands:
   run         run a TensorFlow 1 program: penstock run prog.py --its --own --flags
   launch      run one as a cluster of tasks: penstock launch --ps 1 --workers 2 prog.py
+  simulate    predict what one would do on a cluster: penstock simulate --ps 2 --workers 50 prog.py
   status      what a running cluster does: penstock status grpc://localhost:2222
   demo        learn to read handwritten digits, in less than a minute
   playground  train small networks on a page of your browser
@@ -40,7 +41,7 @@ def _command(name: str) -> Callable[[list[str]], int]:
     return call
 
 
-_MODULES = "run launch status demo playground explain inspect graph coverage install-alias cache"
+_MODULES = "run launch simulate status demo playground explain inspect graph coverage install-alias cache"
 COMMANDS = {**{name: _command(name) for name in _MODULES.split()}, "version": _version}
 
 

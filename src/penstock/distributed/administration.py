@@ -53,6 +53,7 @@ def describe(master: Master, worker: Worker) -> dict[str, Any]:
     return {
         "task": worker.task, "address": master.peers.addresses.get(worker.task, ""), "state": "up", "incarnation": worker.incarnation,
         "pid": os.getpid(), "python": sys.version.split()[0], "uptime": round(time.monotonic() - activity.since, 1), "memory": _resident_bytes(),
+        "cpu": round(time.process_time(), 4),
         "devices": [device.name for device in worker.devices], "steps": activity.total, "steps_per_second": round(activity.rate(), 2),
         "sessions": [session.description() for session in master.sessions()],
         "variables": _variables(worker), "errors": activity.errors()}

@@ -16,6 +16,7 @@ class Properties:
     blocking: bool = False  # the kernel may wait or call into Python code of the user: it gets a thread of its own
     cancellable: bool = False  # a blocking kernel that gives up when its step ends: if nothing could go on meanwhile, the caller's thread will do
     resumable: bool = False  # a blocking kernel that, in a thread which must not wait, does nothing and is called again: see ``state/waiting.py``
+    coordinates: str = ""  # how steps of several workers meet here: enqueue, enqueue_many, dequeue, dequeue_many, accumulate, take, advance
     hands_over: bool = False  # what it is given goes elsewhere (to another device), where a node may be waiting for it
     on_host: bool = False  # the host runs the kernel, whatever the node's device: it moves values and computes none
     host_memory: tuple[str, ...] = ()  # names of inputs and outputs that are host values (NumPy arrays) on every device

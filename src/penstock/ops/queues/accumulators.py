@@ -70,6 +70,7 @@ class _Apply:
     """Adds a gradient, unless its ``local_step`` is older than the accumulator's time step."""
 
     stateful = True
+    coordinates = "accumulate"
     ranks = {"local_step": 0}
     shape = nothing()
     gradient = None
@@ -83,6 +84,7 @@ class _Take:
     """Waits for ``num_required`` gradients, then gives the mean (or sum) of all that have come, and starts over."""
 
     stateful = blocking = cancellable = resumable = True
+    coordinates = "take"
     ranks = {"num_required": 0}
     gradient = None
 
@@ -119,6 +121,7 @@ class _SetStep:
     """Sets the time step of the accumulator."""
 
     stateful = True
+    coordinates = "advance"
     ranks = {"new_global_step": 0}
     shape = nothing()
     gradient = None
@@ -146,6 +149,7 @@ class SparseAccumulatorApplyGradient:
     """Adds the rows of a sparse gradient, unless it is too old."""
 
     stateful = True
+    coordinates = "accumulate"
     ranks = {"local_step": 0}
     shape = nothing()
     gradient = None
@@ -161,6 +165,7 @@ class SparseAccumulatorTakeGradient:
     """Waits for ``num_required`` gradients, then gives the mean (or sum) of each row that came, and starts over."""
 
     stateful = blocking = cancellable = resumable = True
+    coordinates = "take"
     ranks = {"num_required": 0}
     gradient = None
 

@@ -120,6 +120,7 @@ class _Enqueue:
     """Adds an element, when there is room for it."""
 
     stateful = blocking = cancellable = resumable = True
+    coordinates = "enqueue"
     shape = nothing()
     gradient = None
 
@@ -134,6 +135,7 @@ class _EnqueueMany:
     """Adds the slices along the first axis as elements, one by one."""
 
     stateful = blocking = cancellable = resumable = True
+    coordinates = "enqueue_many"
     shape = nothing()
     gradient = None
 
@@ -183,6 +185,7 @@ class _Dequeue:
     """Takes an element, when there is one."""
 
     stateful = blocking = cancellable = resumable = True
+    coordinates = "dequeue"
     gradient = None
 
     def shape(handle, component_types):
@@ -198,6 +201,7 @@ class _DequeueMany:
     """Takes ``n`` elements, when there are as many, and stacks them."""
 
     stateful = blocking = cancellable = resumable = True
+    coordinates = "dequeue_many"
     gradient = None
 
     def shape(handle, n, component_types):
@@ -213,6 +217,7 @@ class _DequeueUpTo:
     """Takes ``n`` elements, or what a closed queue has left, and stacks them."""
 
     stateful = blocking = cancellable = resumable = True
+    coordinates = "dequeue_many"
     gradient = None
 
     def shape(handle, n, component_types):

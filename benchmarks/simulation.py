@@ -1,0 +1,83 @@
+"""How well ``penstock simulate`` predicts: steps per second and worker of the cluster benchmark's models, measured and simulated, on this machine.
+
+Usage: python benchmarks/simulation.py [--only LABEL] [--workers 1 2 4 8] [--seconds 2] [--write]
+
+Costs of messages and the profile of each model are measured in the same run. All tasks are processes of this machine; so are the simulated ones.
+"""
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "src"))
+sys.path.insert(0, str(HERE))
+
+from cluster import MODELS, SYNCHRONOUS, Framework, Row, measure  # noqa: E402
+from table import machine  # noqa: E402
+
+from penstock.platform.cpus import available_cpus  # noqa: E402
+from penstock.simulate.calibration import measure as measure_costs  # noqa: E402
+from penstock.simulate.capture import Order  # noqa: E402
+from penstock.simulate.job import Cluster, Simulation  # noqa: E402
+from penstock.simulate.profile import JobProfile  # noqa: E402
+
+PS = 2
+
+
+def profile_of(row: Row, workers: int, runs: int = 40) -> JobProfile:
+    """The profile of a model of the cluster benchmark."""
+    addresses = {"ps": [f"ps-{index}:2222" for index in range(PS)], "worker": [f"worker-{index}:2222" for index in range(workers)]}
+    settings = {"ps": PS, "workers": workers, "model": row.model, "size": row.size, "sync": row.sync, "backup": row.backup, "straggler": 0.0,
+                "seconds": 60.0, "warmup": 0.0, "cluster": addresses}
+    with tempfile.TemporaryDirectory() as folder:
+        path, order = Path(folder) / "profile.json", Path(folder) / "order.json"
+        program = [str(HERE / "cluster_task.py"), "penstock", "worker", "0", json.dumps(settings)]
+        order.write_text(Order(program, PS, workers, str(path), runs=runs).to_json())
+        subprocess.run([sys.executable, "-m", "penstock.simulate.capture", str(order)], stdin=subprocess.DEVNULL, check=True,
+                       stdout=subprocess.DEVNULL, env=Framework("penstock", sys.executable).environment())
+        return JobProfile.from_json(path.read_text())
+
+
+def main() -> int:
+    """Measures, simulates, prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--only", help="rows whose label contains this")
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4, 8])
+    parser.add_argument("--seconds", type=float, default=2.0, help="of measured steps")
+    parser.add_argument("--write", action="store_true", help="write the table to benchmarks/SIMULATION.md")
+    args = parser.parse_args()
+    costs = measure_costs()
+    print(costs, flush=True)
+    lines = []
+    for row in [*MODELS, *SYNCHRONOUS]:
+        if args.only and args.only not in row.label:
+            continue
+        for workers in args.workers:
+            if row.sync and workers < 2:
+                continue
+            if row.sync or workers == args.workers[0]:
+                profile = profile_of(row, workers)
+            predicted = Simulation(profile, costs, Cluster(workers, available_cpus(), one_machine=True)).run().rate / workers
+            measured = measure(Framework("penstock", sys.executable), row, workers, args.seconds)["rate"]
+            lines.append(f"| {row.label} | {workers} | {measured:.1f} | {predicted:.1f} | {predicted / measured:.2f} |")
+            print(lines[-1], flush=True)
+    if args.write:
+        (HERE / "SIMULATION.md").write_text(f"""# Simulated and measured
+
+Written by `python benchmarks/simulation.py --write` on {datetime.date.today():%Y-%m-%d}; {machine()}. Steps per second and worker, {PS} parameter
+servers, all tasks on this machine; the simulation knows the step of one worker and what messages cost.
+
+| model | workers | measured | simulated | ratio |
+|---|---|---|---|---|
+""" + "\n".join(lines) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

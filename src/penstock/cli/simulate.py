@@ -1,0 +1,188 @@
+"""``penstock simulate --ps 2 --workers 50 program.py``: what a program would do on a cluster that is not there."""
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from penstock.distributed.launch_plan import CLASSIC_FLAGS
+from penstock.simulate import calibration, costs, measuring, modes, report
+from penstock.simulate.capture import Order
+from penstock.simulate.job import Cluster, Result, Simulation, readable
+from penstock.simulate.network import Network
+from penstock.simulate.profile import JobProfile
+from penstock.simulate.stragglers import Straggling
+
+_EPILOG = """\
+The program runs for a moment, as worker 0 of the cluster that it is told of (TF_CONFIG, or --flags as in `penstock launch`), with all tasks inside
+one process of this machine. Its step is measured there, part by part; then the cluster runs it on a virtual clock.
+
+  penstock simulate --ps 2 --workers 50 --network 10Gbit,50us --cores 16 train.py --batch 64
+  penstock simulate --ps 4 --workers 50 --mode sync --backups 4 --straggler pareto:20ms,1.5 train.py
+  penstock simulate --ps 2 --workers 8 --save step.json train.py        then: penstock simulate --profile step.json --workers 200
+"""
+_SIZES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+
+
+def main(argv: list[str]) -> int:
+    """Simulates; the exit code is 1 if the program's step cannot be had, or does not fit."""
+    parser = _parser()
+    options = parser.parse_args(argv)
+    if (options.program is None) == (options.profile is None):
+        parser.error("a PROGRAM, or --profile FILE")
+    try:
+        prices = _costs(options.calibrate)
+        profile = _profile(options, options.ps)
+        cluster = Cluster(options.workers, options.cores, options.network, options.one_machine, options.straggler)
+        if options.mode == "sync":
+            profile = modes.synchronous(profile, options.workers, options.backups)
+        reason = report.too_large(profile, options.memory) if options.memory else ""
+        if reason:
+            raise measuring.NotMeasured(reason)
+    except (measuring.NotMeasured, OSError, ValueError, RuntimeError) as error:
+        print(f"penstock simulate: {error}", file=sys.stderr)
+        return 1
+    spans: list[dict[str, Any]] = []
+    result = Simulation(profile, prices, cluster, options.seed, _recorder(spans) if options.trace else None).run(options.steps)
+    print(report.describe(profile, cluster, result), flush=True)
+    hints = _hints(options, profile, prices, cluster, result) if result.step_times and options.advice else []
+    for hint in hints:
+        print(f"  {hint}")
+    if options.trace:
+        Path(options.trace).write_text(json.dumps({"traceEvents": spans}), encoding="utf-8")
+    if options.json:
+        Path(options.json).write_text(report.as_json(profile, cluster, result, hints), encoding="utf-8")
+    return 0 if result.step_times else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="penstock simulate", description="Predict what a program does on a cluster.", epilog=_EPILOG,
+                                     allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
+    _add_cluster(parser.add_argument_group("the cluster").add_argument)
+    _add_program(parser.add_argument_group("the program").add_argument)
+    _add_output(parser.add_argument_group("the simulation").add_argument)
+    parser.add_argument("program", metavar="PROGRAM", nargs="?")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...")
+    return parser
+
+
+def _add_cluster(add: Callable[..., Any]) -> None:
+    add("--ps", type=_count, default=1, metavar="N", help="parameter servers (default: %(default)s)")
+    add("--workers", type=_count, default=1, metavar="N", help="workers (default: %(default)s)")
+    add("--network", type=_network, default="10Gbit,50us", metavar="RATE,LATENCY", help="of each machine's link (default: %(default)s)")
+    add("--cores", type=_positive, default=16.0, metavar="N", help="of each machine (default: %(default)g)")
+    add("--memory", type=_bytes, metavar="SIZE", help="of each machine, such as 64GB: an error if the variables of a task do not fit")
+    add("--one-machine", action="store_true", help="all tasks on one machine")
+    add("--straggler", type=_straggling, default="none", metavar="KIND", help="how late workers are: none, exponential:20ms (the mean), "
+                                                                              "pareto:20ms,1.5 (scale and shape: a heavy tail)")
+
+
+def _add_program(add: Callable[..., Any]) -> None:
+    add("--mode", choices=["program", "sync"], default="program", help="how workers cooperate: as the program says, or as if its optimizer were "
+                                                                       "wrapped in tf.train.SyncReplicasOptimizer")
+    add("--backups", type=int, default=0, metavar="N", help="with --mode sync: workers whose gradients an update does not wait for")
+    add("--flags", action="store_const", const=CLASSIC_FLAGS, default="", help=f"add {CLASSIC_FLAGS}")
+    add("--flags-as", dest="flags", metavar="TEXT", help="add these arguments, as in `penstock launch`")
+    add("--runs", type=_count, default=40, metavar="N", help="how often the step is measured (default: %(default)s)")
+    add("--profile", metavar="FILE", help="what --save has written, in the place of a program")
+    add("--save", metavar="FILE", help="write what was measured")
+
+
+def _add_output(add: Callable[..., Any]) -> None:
+    add("--steps", type=_count, default=100, metavar="N", help="of each worker (default: %(default)s)")
+    add("--seed", type=int, default=0, help="of the delays of stragglers (default: %(default)s)")
+    add("--no-advice", dest="advice", action="store_false", help="do not look for what would help most")
+    add("--calibrate", action="store_true", help="measure anew what messages cost on this machine (done once otherwise)")
+    add("--trace", metavar="FILE", help="write the simulated timeline, for chrome://tracing and Perfetto")
+    add("--json", metavar="FILE", help="write the prediction as JSON")
+
+
+# --- what is measured ------------------------------------------------------------------------------------------------
+
+def _costs(anew: bool) -> costs.Costs:
+    prices = None if anew else costs.kept()
+    if prices is None:
+        print("Measuring what messages cost on this machine ...", file=sys.stderr, flush=True)
+        prices = calibration.measure()
+        costs.keep(prices)
+    return prices
+
+
+def _profile(options: argparse.Namespace, ps: int) -> JobProfile:
+    if options.profile:
+        return JobProfile.from_json(Path(options.profile).read_text(encoding="utf-8"))
+    if not Path(options.program).is_file():
+        raise OSError(f"can't open {options.program!r}: there is no such file")
+    print(f"Measuring a step of {options.program} with {ps} ps ...", file=sys.stderr, flush=True)
+    profile = measuring.measure(Order([options.program, *options.arguments], ps, options.workers, "", options.flags or "", options.runs))
+    if options.save and ps == options.ps:
+        Path(options.save).write_text(profile.to_json(), encoding="utf-8")
+    return profile
+
+
+def _hints(options: argparse.Namespace, profile: JobProfile, prices: costs.Costs, cluster: Cluster, result: Result) -> list[str]:
+    """What would help, the most helpful first."""
+    steps = max(options.steps // 4, 10)
+    changes = list(report.what_would_help(profile, prices, cluster, result, steps))
+    if options.program and profile.ps:
+        try:
+            more = _profile(options, profile.ps + 1)
+            if options.mode == "sync":
+                more = modes.synchronous(more, options.workers, options.backups)
+            changes.append(report.WhatIf("one more ps", Simulation(more, prices, cluster).run(steps).rate / result.rate - 1.0))
+        except measuring.NotMeasured as error:
+            print(f"penstock simulate: with one more ps: {error}", file=sys.stderr)
+    changes = sorted((change for change in changes if change.gain > 0.03), key=lambda change: -change.gain)
+    hints = [f"what would help     {change.change}: {change.gain:+.0%}" for change in changes]
+    uneven = report.uneven(profile)
+    return [*hints, *([f"note                {uneven}"] if uneven else [])]
+
+
+def _recorder(spans: list[dict[str, Any]]) -> Callable[[str, str, float, float], None]:
+    def record(task: str, what: str, begin: float, end: float) -> None:
+        is_step = what.startswith("step")
+        spans.append({"name": what, "ph": "X", "pid": readable(task), "tid": "steps" if is_step else "blocks", "ts": begin * 1e6,
+                      "dur": (end - begin) * 1e6})
+    return record
+
+
+# --- arguments -------------------------------------------------------------------------------------------------------
+
+def _checked(parse: Callable[[str], Any], text: str) -> Any:
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _network(text: str) -> Network:
+    return _checked(Network.parse, text)
+
+
+def _straggling(text: str) -> Straggling:
+    return _checked(Straggling.parse, text)
+
+
+def _count(text: str) -> int:
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of tasks or steps")
+    return int(text)
+
+
+def _positive(text: str) -> float:
+    value = _checked(float, text)
+    if not 0.0 < value < 1e6:
+        raise argparse.ArgumentTypeError(f"{text} is not a number of cores")
+    return value
+
+
+def _bytes(text: str) -> float:
+    match = re.fullmatch(r"([0-9.]+)\s*([kMGT]?)i?B?", text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size: 64GB is one")
+    return float(match[1]) * _SIZES[match[2]]

@@ -1,0 +1,172 @@
+"""From the measured plans of a step to its profile: nodes that can run when the same things have come become one block.
+
+What a node waits for, directly or by way of others, is its *signature*: messages of other tasks, and operations that wait for a queue or an
+accumulator. Nodes of one part with one signature run together, and what they send to one task travels as one message. A step with thousands of nodes
+is a handful of blocks then, however many workers run it.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from penstock.distributed.cluster_spec import task_of
+from penstock.execute.device_plan import DevicePlan
+from penstock.ops.transfer import Recv, Send, rendezvous_key
+from penstock.program.ir import Node
+from penstock.simulate.profile import Block, Meeting, Message, Part, StepProfile
+
+_SHORT = 100e-6  # seconds: native code that takes less is not shared out among threads
+
+Signature = frozenset[object]
+
+
+@dataclass
+class Measured:
+    """What a node did while it was measured."""
+
+    seconds: list[float] = field(default_factory=list)
+    bytes: int = 0  # that it sent
+    count: int = 1  # elements or gradients
+    resource: str = ""
+    total: int = 0  # of all its counts
+
+    @property
+    def typical(self) -> float:
+        """Seconds that it takes when nothing disturbs it: neither the best nor a common case."""
+        ordered = sorted(self.seconds)
+        return ordered[len(ordered) // 4] if ordered else 0.0
+
+
+@dataclass
+class PlanOfTask:
+    """The tables that a task runs in a step."""
+
+    task: str
+    tables: list[DevicePlan]
+
+
+def step_profile(plans: list[PlanOfTask], measured: dict[Node, Measured], groups: dict[str, str]) -> StepProfile:
+    """The profile of a step; its first part is that of the first plan.
+
+    ``groups`` names accumulators that always get their gradients together: they count as one. The step that adds gradients tells which those are.
+    """
+    return _Cut(plans, measured, groups).profile()
+
+
+class _Cut:
+    def __init__(self, plans: list[PlanOfTask], measured: dict[Node, Measured], groups: dict[str, str]) -> None:
+        self._plans, self._measured, self._groups = plans, measured, groups
+        self._tables = {node: (plan.task, table) for plan in plans for table in plan.tables for node in table.nodes}
+        self._sends = {rendezvous_key(node.attrs): node for node in self._tables if node.definition is Send}
+        self._signatures: dict[Node, Signature] = {}
+        self._numbers: dict[tuple[str, Signature], int] = {}  # of blocks, over all parts
+        self._messages: dict[tuple[int, str], Message] = {}  # (block, to) -> the message
+
+    def profile(self) -> StepProfile:
+        order = list(self._in_order())
+        for node in order:
+            self._signatures[node] = self._signature(node)
+        parts = {plan.task: Part(plan.task) for plan in self._plans}
+        places: dict[int, tuple[Part, int]] = {}
+        for node in order:
+            part = parts[self._task(node)]
+            number = self._number(node)
+            if number not in places:
+                places[number] = (part, len(part.blocks))
+                part.blocks.append(Block())
+            self._add(node, part, places[number][1], places)
+        for part in parts.values():
+            _tidy(part)
+        return StepProfile(list(parts.values()))
+
+    def _task(self, node: Node) -> str:
+        return self._tables[node][0]
+
+    def _number(self, node: Node) -> int:
+        return self._numbers.setdefault((self._task(node), self._signatures[node]), len(self._numbers))
+
+    def _sender(self, node: Node) -> Node | None:
+        return self._sends.get(rendezvous_key(node.attrs)) if node.definition is Recv else None
+
+    def _before(self, node: Node) -> list[Node]:
+        sender = self._sender(node)
+        return [*(other for other in node.before if other in self._tables), *([sender] if sender is not None else [])]
+
+    def _in_order(self) -> Iterator[Node]:
+        """All nodes, each after what it needs, over all tasks."""
+        done: set[Node] = set()
+        for root in self._tables:
+            stack = [(root, False)]
+            while stack:
+                node, ready = stack.pop()
+                if node in done:
+                    continue
+                if ready:
+                    done.add(node)
+                    yield node
+                else:
+                    stack.append((node, True))
+                    stack.extend((other, False) for other in self._before(node) if other not in done)
+
+    def _signature(self, node: Node) -> Signature:
+        signature: set[object] = set()
+        for other in self._before(node):
+            if self._task(other) == self._task(node):
+                signature |= self._signatures[other]
+            else:
+                signature.add(self._number(other))
+        if node.definition.coordinates and node.definition.blocking:
+            signature.add((node.definition.coordinates, self._resource(node), frozenset(signature)))
+        return frozenset(signature)
+
+    def _resource(self, node: Node) -> str:
+        """The queue, or the accumulators that count as one, with its task."""
+        name = self._measured[node].resource if node in self._measured else node.inputs[0][0].name
+        if node.definition.coordinates in ("accumulate", "take", "advance"):
+            name = self._groups.get(name, name)
+        return f"{self._task(node)} {name}"
+
+    def _add(self, node: Node, part: Part, place: int, places: dict[int, tuple[Part, int]]) -> None:
+        block, measured = part.blocks[place], self._measured.get(node, Measured())
+        block.nodes += 1
+        for other in self._before(node):
+            needed = self._number(other)
+            if self._task(other) != part.task:
+                message = self._message(needed, places, part.task)
+                if message.number not in block.receives:
+                    block.receives.append(message.number)
+                message.tensors += 1
+                message.bytes += self._measured.get(other, Measured()).bytes
+            elif places[needed][1] != place and places[needed][1] not in block.needs:
+                block.needs.append(places[needed][1])
+        if node.definition.coordinates:
+            meeting = self._meeting(node, part, place, measured)
+            if meeting not in block.meetings:
+                block.meetings.append(meeting)
+        if node.definition is Send:
+            return  # what a message costs is known from the calibration
+        is_native = node in self._tables[node][1].regions and measured.typical > _SHORT
+        if is_native:
+            block.native += measured.typical
+        else:
+            block.python += measured.typical
+
+    def _meeting(self, node: Node, part: Part, place: int, measured: Measured) -> Meeting:
+        kind = node.definition.coordinates
+        if kind == "accumulate":
+            self._groups.setdefault(measured.resource, f"gradients of block {place}")
+        return Meeting(kind, self._resource(node), measured.count)
+
+    def _message(self, sender: int, places: dict[int, tuple[Part, int]], to: str) -> Message:
+        key = (sender, to)
+        if key not in self._messages:
+            self._messages[key] = Message(to, 0, 0, len(self._messages))
+            origin, place = places[sender]
+            origin.blocks[place].sends.append(self._messages[key])
+        return self._messages[key]
+
+
+def _tidy(part: Part) -> None:
+    """Waiting comes first in a block."""
+    for block in part.blocks:
+        block.meetings.sort(key=lambda meeting: meeting.kind in ("accumulate", "advance"))

@@ -1,0 +1,160 @@
+"""Measures what messages cost on this machine (``costs.Costs``): a parameter server and a worker, two processes, run steps that differ in one thing.
+
+    python -m penstock.simulate.calibration        a worker's process, which starts a parameter server, prints the costs as JSON and ends
+
+Seconds are those that processes spent on a core, so that a busy machine does not matter much; only the latency is a time that passed.
+"""
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from penstock.distributed.client import Connection, connection
+from penstock.distributed.messages import Message
+from penstock.distributed.server import Server
+from penstock.graph.graph import Graph
+from penstock.graph.node import Operation
+from penstock.graph.scopes import device
+from penstock.ops.array.fill import zeros
+from penstock.ops.constant import constant, identity
+from penstock.ops.flow.misc import group
+from penstock.platform.cpus import available_cpus
+from penstock.session.session import Session
+from penstock.simulate.costs import Costs
+from penstock.variables.initialization import global_variables_initializer
+from penstock.variables.variable import Variable
+
+_TENSORS = 16
+_TURNS = 8
+_FLOATS = 4 << 20  # of a large tensor: 16 MB
+_SECONDS = 0.3  # per step that is measured
+_ROUNDS = 3  # of which the best counts
+_CROWD = "import json; data = [{str(i): [i] * 9} for i in range(3000)]\nfor _ in range(10**6): json.loads(json.dumps(data))"
+_SERVE = "import sys; from penstock.simulate.calibration import serve; serve(sys.argv[1])"
+
+
+class _Spent(NamedTuple):
+    """Seconds per step."""
+
+    worker: float  # of a core
+    ps: float
+    wall: float
+
+
+def measure(patience: float = 60.0) -> Costs:
+    """The costs of this machine, measured by a process of its own."""
+    result = subprocess.run([sys.executable, "-m", "penstock.simulate.calibration"], capture_output=True, text=True, timeout=patience, check=False)
+    if result.returncode:
+        raise RuntimeError(f"the calibration failed:\n{result.stderr[-2000:]}")
+    return Costs.from_json(result.stdout)
+
+
+def serve(address: str) -> None:
+    """A parameter server, until its standard input ends."""
+    server = Server({"ps": [address], "worker": ["localhost:0"]}, "ps", 0)
+    print(server.target, flush=True)
+    sys.stdin.read()
+    server.stop()
+
+
+def main() -> int:
+    """Measures and prints."""
+    ps = subprocess.Popen([sys.executable, "-c", _SERVE, "localhost:0"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert ps.stdout is not None
+        target = ps.stdout.readline().strip()
+        server = Server({"ps": [target.partition("://")[2]], "worker": ["localhost:0"]}, "worker", 0)
+        print(_costs(_experiments(server, connection(target))).to_json())
+        server.stop()
+    finally:
+        ps.kill()
+        ps.wait()
+    return 0
+
+
+def _experiments(server: Server, ps: Connection) -> dict[str, _Spent]:
+    """What steps take: one that stays on the worker, and those in which it gets one, many, or a large tensor of the parameter server."""
+    with Graph().as_default():
+        with device("/job:ps/task:0"):
+            small = [Variable(zeros([])) for _ in range(_TENSORS + 1)]
+            large = Variable(zeros([_FLOATS]))
+        with device("/job:worker/task:0"):
+            steps = {"alone": constant(1.0).op, "one": _take(small[:1]), "many": _take(small), "large": _take([large]), "turns": _turns(small[0])}
+        with Session(server.target) as session:
+            session.run(global_variables_initializer())
+            rounds = [{name: _spent(session, step, ps) for name, step in steps.items()} for _ in range(_ROUNDS)]
+            with _crowd():
+                crowded = [{"crowded": _spent(session, steps["turns"], ps)} for _ in range(_ROUNDS)]
+    return {**_best(rounds), **_best(crowded)}
+
+
+def _best(rounds: list[dict[str, _Spent]]) -> dict[str, _Spent]:
+    return {name: _Spent(*(min(column) for column in zip(*(each[name] for each in rounds)))) for name in rounds[0]}
+
+
+def _take(variables: list[Variable]) -> Operation:
+    """A step that has a worker get variables, and do nothing with them."""
+    with device("/job:worker/task:0"):
+        return group(*(identity(variable) for variable in variables))
+
+
+def _turns(variable: Variable) -> Operation:
+    """A step in which a tensor goes to and fro."""
+    value: Any = variable
+    for _ in range(_TURNS):
+        for task in ("/job:worker/task:0", "/job:ps/task:0"):
+            with device(task):
+                value = identity(value)
+    with device("/job:worker/task:0"):
+        return identity(value).op
+
+
+@contextmanager
+def _crowd() -> Iterator[None]:
+    """Beside other processes that use all cores and, in turn with ours, their caches."""
+    others = [subprocess.Popen([sys.executable, "-c", _CROWD]) for _ in range(2 * available_cpus())]
+    try:
+        time.sleep(0.5)  # they start
+        yield
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+
+
+def _spent(session: Session, step: Operation, ps: Connection) -> _Spent:
+    for _ in range(20):
+        session.run(step)
+    steps, there, here, begin = 0, _cpu(ps), time.process_time(), time.perf_counter()
+    while time.perf_counter() - begin < _SECONDS:
+        session.run(step)
+        steps += 1
+    wall, here = time.perf_counter() - begin, time.process_time() - here
+    return _Spent(here / steps, (_cpu(ps) - there) / steps, wall / steps)
+
+
+def _cpu(ps: Connection) -> float:
+    reply = ps.call(Message("Describe"))
+    description: Any = json.loads(bytes(reply.blobs[0]))[0]
+    return float(description["cpu"])
+
+
+def _costs(spent: dict[str, _Spent]) -> Costs:
+    alone, one, many, large, turns, crowded = (spent[name] for name in ("alone", "one", "many", "large", "turns", "crowded"))
+    send, receive = (many.ps - one.ps) / _TENSORS, (many.worker - one.worker) / _TENSORS
+    crossing = (turns.ps - one.ps + turns.worker - one.worker) / (2 * _TURNS)  # of a tensor by itself, at both ends
+    message = max(crossing - send - receive, 0.0) / 2
+    idle = turns.wall - turns.worker - turns.ps
+    return Costs(step=alone.worker, order=max(one.worker - alone.worker - receive - message, 0.0), part=max(one.ps - send - message, 0.0),
+                 message=message, send=send, receive=receive, send_byte=max(large.ps - one.ps, 0.0) / (4 * _FLOATS),
+                 receive_byte=max(large.worker - one.worker, 0.0) / (4 * _FLOATS), latency=max(idle / (2 * _TURNS + 2), 0.0),
+                 cold=max((crowded.worker + crowded.ps) / (turns.worker + turns.ps), 1.0))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,214 @@
+"""Runs a program as worker 0 of a cluster, measures its steps, and writes their profile: a process of its own, so that the program can do as it likes.
+
+    python -m penstock.simulate.capture ORDER.json
+
+The cluster is here: all parameter servers and the worker are servers of this process, over the ``local`` transport, which takes the place of gRPC. The
+program is stopped when its step has run often enough. Plans are those that tasks really run; only their kernels are timed.
+"""
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from penstock.cli.run import main as run_main
+from penstock.distributed import transports
+from penstock.distributed.cluster_spec import task_name
+from penstock.distributed.launch_plan import LaunchPlan, Task, environment
+from penstock.distributed.server import Server, in_process
+from penstock.distributed.step_run import PlannedPart
+from penstock.distributed.transport_local import LocalTransportKind
+from penstock.distributed.worker import Worker
+from penstock.execute.plan import Plan
+from penstock.execute.report import Described
+from penstock.ops.transfer import Send
+from penstock.program.devices import Kernel
+from penstock.program.ir import Node, Program
+from penstock.program.stages import Observer, observing
+from penstock.session.observers import RunObserver, SessionRun, observing_runs
+from penstock.simulate.blocks import Measured, PlanOfTask, step_profile
+from penstock.simulate.profile import WORKER, JobProfile, StepProfile
+from penstock.state.resources import Ref, held_value
+
+_WARM = 5  # runs of a step before it counts
+_SAMPLES = 400
+
+
+@dataclass
+class Order:
+    """What to measure: a program with its arguments, told of a cluster; ``profile`` is where the result goes."""
+
+    program: list[str]
+    ps: int
+    workers: int
+    profile: str
+    flags: str = ""
+    runs: int = 40
+    seconds: float = 20.0
+    step_names: list[str] = field(default_factory=list)
+
+    def to_json(self) -> str:
+        """The order as text."""
+        return json.dumps(asdict(self))
+
+
+class Enough(BaseException):
+    """The program has run its step often enough. No Exception, so that programs do not catch it."""
+
+
+class _Timer(Observer):
+    """Times every kernel of every plan."""
+
+    def __init__(self) -> None:
+        self.measured: dict[Node, Measured] = {}
+
+    def planned(self, plan: Plan, program: Program) -> None:
+        plan.wrap_kernels(self._timed)
+
+    def _timed(self, node: Node, kernel: Kernel, region: Described | None) -> Kernel:
+        record = self.measured.setdefault(node, Measured())
+        meets = node.definition.coordinates
+        sends = node.definition is Send
+
+        def run(*values: Any, **options: Any) -> Any:
+            start = time.perf_counter()
+            result = kernel(*values, **options)
+            seconds = time.perf_counter() - start
+            if len(record.seconds) < _SAMPLES and not node.definition.blocking:
+                record.seconds.append(seconds)
+            if sends:
+                record.bytes = int(getattr(held_value(values[0]), "nbytes", 0))
+            elif meets:
+                record.resource = node.inputs[0][0].name
+                record.count = _count(meets, values)
+                record.total += record.count
+            return result
+
+        return run
+
+
+def _count(meets: str, values: tuple[Any, ...]) -> int:
+    """How many elements or gradients an operation on a queue or an accumulator is about."""
+    if meets in ("take", "dequeue_many"):
+        return int(values[1])
+    if meets == "enqueue_many":
+        first = values[1][0] if isinstance(values[1], (list, tuple)) else values[1]
+        return len(first)
+    return 1
+
+
+class _Watch(RunObserver):
+    """Counts the steps of the program; when one of its main thread has run often enough, they are noted and the program ends."""
+
+    def __init__(self, order: Order, timer: _Timer) -> None:
+        self.profile: JobProfile | None = None
+        self._order, self._timer = order, timer
+        self._counts: dict[Any, int] = {}
+        self._main: set[Any] = set()
+        self._began = time.monotonic()
+
+    def after(self, run: SessionRun) -> None:
+        session = getattr(run.backend, "_session", None)
+        if session is None:
+            return  # not of the cluster
+        name_of: Callable[[Any], str] = run.backend._name_of  # type: ignore[attr-defined]
+        key = tuple(tuple(name_of(each) for each in group) for group in (list(run.feeds), run.wanted.tensors, run.wanted.targets))
+        self._counts[key] = count = self._counts.get(key, 0) + 1
+        if count == _WARM:
+            for record in self._timer.measured.values():
+                record.seconds.clear()
+        if threading.current_thread() is threading.main_thread() and self.profile is None:
+            self._main.add(key)
+            late = time.monotonic() - self._began > self._order.seconds and count > _WARM + 2
+            if count >= self._order.runs + _WARM or late:
+                feeds = sum(int(getattr(value, "nbytes", 0)) for value in run.feeds.values())
+                self.profile = self._note(session, key, feeds)
+                raise Enough
+
+    def _note(self, session: str, main: Any, feeds: int) -> JobProfile:
+        master = next(service.master for service in in_process.values() if service.master.task == WORKER)
+        plans = {key[:3]: plan for key, plan in master.session(session)._plans.items()}
+        groups: dict[str, str] = {}
+        step = self._profile_of(plans[main], groups)
+        step.feeds, step.runs = feeds, self._counts[main]
+        beside = []
+        for key, plan in plans.items():
+            if key not in self._main and self._counts.get(key, 0) >= 2:
+                beside.append(self._profile_of(plan, groups))
+                beside[-1].runs = self._counts[key]
+        counted = [main, *(key for key in plans if key not in self._main)]
+        order = self._order
+        return JobProfile(" ".join(order.program), order.ps, order.workers, step, beside, _variables(), self._held(plans, counted))
+
+    def _profile_of(self, plan: list[PlannedPart], groups: dict[str, str]) -> StepProfile:
+        own_first = sorted(plan, key=lambda part: part.task != WORKER)
+        return step_profile([PlanOfTask(part.task, _tables(part)) for part in own_first], self._timer.measured, groups)
+
+    def _held(self, plans: dict[Any, list[PlannedPart]], counted: list[Any]) -> dict[str, dict[str, Any]]:
+        """What queues were given by steps that run once: tokens, for example."""
+        often = {(part.task, node.name) for key in counted for part in plans[key] for table in _tables(part) for node in table.nodes}
+        held: dict[str, dict[str, Any]] = {}
+        for node, record in self._timer.measured.items():
+            kind = node.definition.coordinates
+            if kind in ("enqueue", "enqueue_many") and record.total and (_task(node), node.name) not in often:
+                resource = held.setdefault(f"{_task(node)} {record.resource}", {"elements": 0})
+                resource["elements"] += record.total
+        return held
+
+
+def _task(node: Node) -> str:
+    return node.device.rsplit("/device:", 1)[0]
+
+
+def _worker(task: str) -> Worker:
+    return next(service._worker for service in in_process.values() if service.master.task == task)
+
+
+def _tables(part: PlannedPart) -> Any:
+    planned = _worker(part.task)._graphs[part.handle].planned
+    plan = planned.final or planned.plan()
+    if not plan.device_plans:
+        raise SystemExit("a step whose loops span tasks cannot be simulated: its nodes run by frames")
+    return plan.device_plans
+
+
+def _variables() -> dict[str, dict[str, int]]:
+    """The bytes of each task's variables."""
+    return {service.master.task: {name: int(resource.value.nbytes) for (_, name, _), resource in service._worker.resources.items()
+                                  if isinstance(resource, Ref) and resource.value is not None}
+            for service in set(in_process.values())}
+
+
+def main(path: str) -> int:
+    """Carries out the order in a file."""
+    with open(path, encoding="utf-8") as file:
+        order = Order(**json.load(file))
+    transports.register("grpc", LocalTransportKind)
+    plan = LaunchPlan(order.program, order.ps, order.workers, flags=order.flags)
+    cluster = plan.cluster({task: f"{task.job}-{task.index}:2222" for task in plan.tasks()})
+    servers = [Server(cluster, "ps", index) for index in range(order.ps)]
+    me = Task("worker", 0)
+    os.environ.update(environment(me, cluster, None))
+    timer = _Timer()
+    watch = _Watch(order, timer)
+    with observing(timer), observing_runs(watch), suppress(Enough):
+        run_main(plan.command(me, cluster)[4:])
+    if watch.profile is None:
+        print(f"penstock simulate: {order.program[0]} ended without running a step on the cluster {order.runs + _WARM} times "
+              f"(--runs); a session of a cluster is tf.Session(server.target)", file=sys.stderr)
+        return 1
+    with open(order.profile, "w", encoding="utf-8") as file:
+        file.write(watch.profile.to_json())
+    del servers
+    sys.stdout.flush()
+    os._exit(0)  # the program's own threads need not end
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

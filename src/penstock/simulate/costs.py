@@ -1,0 +1,64 @@
+"""What messages between tasks cost, in seconds of one core: measured once per machine (``calibration.py``) and kept in the user's cache folder."""
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.native.machine.cache import folder
+from penstock.platform.cpus import available_cpus
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Seconds of one core in the interpreter, and the time that a message takes on its way inside a machine."""
+
+    step: float  # a step of a session, for the task whose session it is
+    order: float  # to have another task run its part, and to hear that it has
+    part: float  # to run a part for another task, and to say so
+    message: float  # to send a message with tensors, or to receive one
+    send: float  # a tensor of it
+    receive: float
+    send_byte: float
+    receive_byte: float
+    latency: float  # inside a machine
+    cold: float  # times as long, if other processes have had the core since
+
+    def to_json(self) -> str:
+        """The costs as text."""
+        return json.dumps(dataclasses.asdict(self), indent=1)
+
+    @classmethod
+    def from_json(cls, text: str) -> Costs:
+        """The costs in a text; ValueError if it has none."""
+        try:
+            return cls(**json.loads(text))
+        except TypeError as error:
+            raise ValueError(f"these are not the costs of messages: {error}") from None
+
+
+def cache_file() -> Path:
+    """Where the costs of this machine are kept."""
+    machine = f"{platform.node()} {platform.machine()} {available_cpus()} {platform.python_version()}"
+    return folder() / f"messages-{hashlib.sha256(machine.encode()).hexdigest()[:12]}.json"
+
+
+def kept() -> Costs | None:
+    """The costs that were measured on this machine before."""
+    try:
+        return Costs.from_json(cache_file().read_text(encoding="utf-8"))
+    except (OSError, ValueError):  # never measured, or by another version
+        return None
+
+
+def keep(costs: Costs) -> None:
+    """Keeps them for next time."""
+    path = cache_file()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(f".{os.getpid()}")
+    partial.write_text(costs.to_json(), encoding="utf-8")
+    partial.replace(path)

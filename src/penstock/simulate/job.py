@@ -1,0 +1,302 @@
+"""A job on a simulated cluster: its tasks, the steps of its workers, and what they take.
+
+A step goes as ``distributed/step_run.py`` has it: the worker's session orders the parts of other tasks, then runs its own; tensors travel as they
+become ready; the step is over when the master's state machine (``distributed/step_state.py``) says so.
+"""
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.distributed.cluster_spec import task_name
+from penstock.distributed.step_state import Done, Finish, StepState
+from penstock.simulate.clock import Clock
+from penstock.simulate.coordination import MeetingPlace, Stamp
+from penstock.simulate.costs import Costs
+from penstock.simulate.machine import Machine, Process
+from penstock.simulate.network import Fabric, Network
+from penstock.simulate.profile import WORKER, Block, JobProfile, Message, Part, StepProfile
+from penstock.simulate.stragglers import Straggling
+
+ETHERNET = Network.parse("10Gbit,50us")
+NONE = Straggling()
+_ORDER_BYTES = 300.0  # of a message without tensors
+Span = Callable[[str, str, float, float], None]  # (task, what, begin, end)
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """What a job runs on. All tasks on one machine, or each on its own."""
+
+    workers: int
+    cores: float = 16
+    network: Network = ETHERNET
+    one_machine: bool = False
+    straggling: Straggling = NONE
+
+
+@dataclass
+class Result:
+    """What a simulated job did; steps before ``warm`` of them per worker do not count."""
+
+    seconds: float = 0.0
+    step_times: list[float] = field(default_factory=list)
+    busy_machines: dict[str, float] = field(default_factory=dict)  # machine -> share of its cores
+    busy_links: dict[str, float] = field(default_factory=dict)  # "ps 0 out" -> share of its bandwidth
+    dropped: int = 0
+    events: int = 0
+
+    @property
+    def rate(self) -> float:
+        """Steps per second of all workers."""
+        return len(self.step_times) / self.seconds if self.seconds else 0.0
+
+    def quantile(self, share: float) -> float:
+        """The time that ``share`` of the steps stay below."""
+        ordered = sorted(self.step_times)
+        return ordered[min(int(share * len(ordered)), len(ordered) - 1)] if ordered else 0.0
+
+
+class Simulation:
+    """One run of a job. ``span`` is told what tasks did when."""
+
+    def __init__(self, profile: JobProfile, costs: Costs, cluster: Cluster, seed: int = 0, span: Span | None = None) -> None:
+        self.clock, self.costs, self.cluster, self.span = Clock(), costs, cluster, span
+        self.profile = profile
+        self.random = random.Random(seed)
+        self.fabric = Fabric(self.clock, cluster.network, costs.latency)
+        self.places = MeetingPlace(lambda function: self.clock.after(0.0, function))
+        shared = Machine(self.clock, cluster.cores, "the machine") if cluster.one_machine else None
+        self._machines: list[Machine] = [shared] if shared is not None else []
+        self._processes: dict[str, Process] = {}
+        for name in self._tasks():
+            machine = shared or Machine(self.clock, cluster.cores, readable(name))
+            if shared is None:
+                self._machines.append(machine)
+            self._processes[name] = Process(machine, name, costs.cold)
+        for resource, held in profile.held.items():
+            self.places.hold(resource, held["elements"])
+
+    def _tasks(self) -> Iterator[str]:
+        """The tasks of the cluster: those that the profile names, and as many workers as there are."""
+        others = {part.task for step in (self.profile.step, *self.profile.beside) for part in step.parts} | set(self.profile.variables)
+        yield from sorted(others - {WORKER})
+        yield from (task_name("worker", index) for index in range(self.cluster.workers))
+
+    def process(self, task: str) -> Process:
+        """The process of a task."""
+        return self._processes[task]
+
+    def run(self, steps: int = 100, warm: int = 5, limit: float = 3600.0) -> Result:
+        """Has every worker run ``warm`` steps and then, together, ``steps`` per worker; ``limit`` is in seconds of the simulated time."""
+        result, target = Result(), steps * self.cluster.workers
+        begun: list[tuple[float, Any]] = []
+
+        def ended(worker: _Loop, begin: float) -> None:
+            if worker.done == warm and not begun and all(other.done >= warm for other in workers):
+                begun.append((self.clock.now, self._usage()))
+            elif begun:
+                result.step_times.append(self.clock.now - begin)
+                if len(result.step_times) >= target:
+                    self.clock.stop()
+
+        workers = [_Loop(self, task_name("worker", index), self.profile.step, ended, delayed=True) for index in range(self.cluster.workers)]
+        loops = [*workers, *self._beside()]
+        for index, loop in enumerate(loops):
+            self.clock.after(index * 1e-5, loop.begin)
+        self.clock.run(limit)
+        if begun:
+            start, usage = begun[0]
+            result.seconds = self.clock.now - start
+            self._fill_in(result, usage)
+        return result
+
+    def _beside(self) -> Iterator[_Loop]:
+        """The steps of queue runners: those that wait for other tasks are the chief's, others go on in every worker."""
+        for step in self.profile.beside:
+            waits_elsewhere = any(meeting.kind == "take" for part in step.parts for block in part.blocks for meeting in block.meetings)
+            for index in range(1 if waits_elsewhere else self.cluster.workers):
+                yield _Loop(self, task_name("worker", index), step, _ignore)
+
+    def _usage(self) -> Any:
+        return ({machine: machine.busy for machine in self._machines},
+                {machine: (self.fabric.link(machine).sent, self.fabric.link(machine).received) for machine in self._machines})
+
+    def _fill_in(self, result: Result, before: Any) -> None:
+        if not result.seconds:
+            return
+        busy, links = before
+        for machine in self._machines:
+            result.busy_machines[machine.name] = (machine.busy - busy[machine]) / result.seconds / machine.cores
+            if not self.cluster.one_machine:
+                link = self.fabric.link(machine)
+                for direction, now, then in (("out", link.sent, links[machine][0]), ("in", link.received, links[machine][1])):
+                    share = (now - then) / result.seconds / self.fabric.network.bandwidth
+                    result.busy_links[f"{machine.name} {direction}"] = share
+        result.dropped = self.places.dropped()
+
+
+def readable(task: str) -> str:
+    """``ps 0`` for ``/job:ps/replica:0/task:0``."""
+    pieces = task.strip("/").split("/")
+    return f"{pieces[0].partition(':')[2]} {pieces[-1].partition(':')[2]}"
+
+
+def _ignore(worker: _Loop, begin: float) -> None:
+    """Steps beside those of the workers do not count."""
+
+
+class _Loop:
+    """A session that runs one step again and again."""
+
+    def __init__(self, simulation: Simulation, task: str, step: StepProfile, ended: Callable[[_Loop, float], None], delayed: bool = False) -> None:
+        self.simulation, self.task, self.step, self.done = simulation, task, step, 0
+        self.stamp = Stamp()
+        self._ended, self._delayed = ended, delayed
+
+    def begin(self) -> None:
+        """The next step."""
+        simulation = self.simulation
+        begin = simulation.clock.now
+        delay = simulation.cluster.straggling.delay(simulation.random) if self._delayed else 0.0
+
+        def over() -> None:
+            if simulation.span is not None:
+                simulation.span(self.task, f"step {self.done}", begin, simulation.clock.now)
+            self.done += 1
+            self._ended(self, begin)
+            self.begin()
+
+        step = _Step(self, over)
+        if delay:
+            simulation.clock.after(delay, step.begin)
+        else:
+            step.begin()
+
+
+class _Step:
+    """One step of a worker."""
+
+    def __init__(self, loop: _Loop, over: Callable[[], None]) -> None:
+        self.loop, self.simulation, self._over = loop, loop.simulation, over
+        self.parts = {part.task: _PartRun(self, part) for part in loop.step.parts}
+        self._state = StepState(self.parts)
+
+    def task(self, name: str) -> str:
+        """A task of the profile, as one of the cluster."""
+        return self.loop.task if name == WORKER else name
+
+    def begin(self) -> None:
+        """Orders the parts of other tasks, then runs the worker's own."""
+        costs, own = self.simulation.costs, self.simulation.process(self.loop.task)
+        others = [part for name, part in self.parts.items() if name != WORKER]
+        own.python(costs.step + costs.order / 2 * len(others), lambda: self._order(others))
+
+    def _order(self, others: list[_PartRun]) -> None:
+        for part in others:
+            part.order()
+        if WORKER in self.parts:
+            self.parts[WORKER].begin()
+
+    def ended(self, part: _PartRun) -> None:
+        """A part has run: the master hears of it."""
+        name, costs = part.part.task, self.simulation.costs
+        if name == WORKER:
+            self._done(name)
+            return
+        own = self.simulation.process(self.loop.task)
+        part.process.python(costs.part / 2, lambda: self.simulation.fabric.send(
+            part.process.machine, own.machine, _ORDER_BYTES, own.python, costs.order / 2, lambda: self._done(name)))
+
+    def _done(self, name: str) -> None:
+        if any(isinstance(instruction, Finish) for instruction in self._state.handle(Done(name))):
+            self._over()
+
+
+class _PartRun:
+    """A part of one step: its blocks run as what they need is there."""
+
+    def __init__(self, step: _Step, part: Part) -> None:
+        self.step, self.part = step, part
+        self.process = step.simulation.process(step.task(part.task))
+        self._pending = [len(block.needs) + len(block.receives) + 1 for block in part.blocks]  # one for the order
+        self._left = len(part.blocks)
+
+    def order(self) -> None:
+        """The worker tells another task to run this part."""
+        simulation, costs = self.step.simulation, self.step.simulation.costs
+        origin = simulation.process(self.step.loop.task)
+        simulation.fabric.send(origin.machine, self.process.machine, _ORDER_BYTES, self.process.python, costs.part / 2, self.begin)
+
+    def begin(self) -> None:
+        """What waits for nothing can run."""
+        if not self.part.blocks:
+            self.step.ended(self)
+        for index in range(len(self.part.blocks)):
+            self._came(index)
+
+    def arrived(self, number: int) -> None:
+        """A message has been read."""
+        for index, block in enumerate(self.part.blocks):
+            if number in block.receives:
+                self._came(index)
+
+    def _came(self, index: int) -> None:
+        self._pending[index] -= 1
+        if not self._pending[index]:
+            block = self.part.blocks[index]
+            waits = [meeting for meeting in block.meetings if meeting.kind not in ("accumulate", "advance")]
+            self._meet(waits, lambda: self._compute(index, block))
+
+    def _meet(self, meetings: list[Any], then: Callable[[], None]) -> None:
+        if not meetings:
+            then()
+            return
+        meeting, resource = meetings[0], meetings[0].resource
+        if resource.startswith(WORKER):
+            resource = self.step.loop.task + resource[len(WORKER):]
+        self.step.simulation.places.meet(meeting, resource, self.step.loop.stamp, lambda: self._meet(meetings[1:], then))
+
+    def _compute(self, index: int, block: Block) -> None:
+        begin = self.step.simulation.clock.now
+        factor = self.step.simulation.cluster.straggling.factor
+
+        def in_native() -> None:
+            if block.native:
+                self.process.native(block.native * factor, ended, block.serial)
+            else:
+                ended()
+
+        def ended() -> None:
+            simulation = self.step.simulation
+            if simulation.span is not None and simulation.clock.now > begin:
+                simulation.span(self.process.name, f"{block.nodes} nodes", begin, simulation.clock.now)
+            self._meet([meeting for meeting in block.meetings if meeting.kind in ("accumulate", "advance")], lambda: self._finish(index, block))
+
+        if block.python:
+            self.process.python(block.python * factor, in_native)
+        else:
+            in_native()
+
+    def _finish(self, index: int, block: Block) -> None:
+        for message in block.sends:
+            self._send(message)
+        self._left -= 1
+        for after, other in enumerate(self.part.blocks):
+            if index in other.needs:
+                self._came(after)
+        if not self._left:
+            self.step.ended(self)
+
+    def _send(self, message: Message) -> None:
+        simulation, costs, goal = self.step.simulation, self.step.simulation.costs, self.step.parts[message.to]
+        there, size = goal.process, message.bytes
+        receiving = costs.message + message.tensors * costs.receive + size * costs.receive_byte
+
+        def sent() -> None:
+            simulation.fabric.send(self.process.machine, there.machine, size + _ORDER_BYTES, there.python, receiving,
+                                   lambda: goal.arrived(message.number))
+
+        self.process.python(costs.message + message.tensors * costs.send + size * costs.send_byte, sent)

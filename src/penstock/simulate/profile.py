@@ -1,0 +1,115 @@
+"""What a program's steps are made of and what they cost, as measured: all that a simulation needs to know of it. Profiles can be kept as JSON.
+
+The names of tasks are those of the program that was measured, in which ``WORKER`` ran the step; a simulated worker takes its place.
+"""
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.distributed.cluster_spec import task_name
+
+WORKER = task_name("worker", 0)
+
+
+@dataclass
+class Message:
+    """Tensors that go together from one part of a step to another."""
+
+    to: str
+    tensors: int
+    bytes: int
+    number: int  # in its step
+
+
+@dataclass
+class Meeting:
+    """An operation on a queue or an accumulator: ``kind`` is the ``coordinates`` of its op (``graph/properties.py``), ``count`` how many elements or
+    gradients it puts in or waits for, ``resource`` of which object."""
+
+    kind: str
+    resource: str
+    count: int = 1
+
+
+@dataclass
+class Block:
+    """Nodes of a part that can run when the same things have come: how many seconds of one core they take, in the interpreter and in native code, and
+    which part of the latter cannot be shared out among cores."""
+
+    needs: list[int] = field(default_factory=list)  # blocks of the part
+    receives: list[int] = field(default_factory=list)  # numbers of messages
+    sends: list[Message] = field(default_factory=list)
+    meetings: list[Meeting] = field(default_factory=list)
+    python: float = 0.0
+    native: float = 0.0
+    serial: float = 0.0
+    nodes: int = 0
+
+
+@dataclass
+class Part:
+    """What one task does in a step."""
+
+    task: str
+    blocks: list[Block] = field(default_factory=list)
+
+
+@dataclass
+class StepProfile:
+    """A step of a session, cut by task. The first part is that of the task whose session it is."""
+
+    parts: list[Part] = field(default_factory=list)
+    feeds: int = 0  # bytes
+    runs: int = 0  # how often it was measured
+
+    def part(self, task: str) -> Part | None:
+        """The part of a task, if it has one."""
+        return next((part for part in self.parts if part.task == task), None)
+
+
+@dataclass
+class JobProfile:
+    """What a worker of a job does: its step, again and again, and what else goes on in the chief's session."""
+
+    program: str
+    ps: int
+    workers: int  # that the program was told of
+    step: StepProfile
+    beside: list[StepProfile] = field(default_factory=list)  # of the chief's queue runners
+    variables: dict[str, dict[str, int]] = field(default_factory=dict)  # task -> name -> bytes
+    held: dict[str, dict[str, Any]] = field(default_factory=dict)  # queues and accumulators: what they held when the first step began
+
+    def to_json(self) -> str:
+        """The profile as text."""
+        return json.dumps(dataclasses.asdict(self), indent=1)
+
+    @classmethod
+    def from_json(cls, text: str) -> JobProfile:
+        """The profile in a text; ValueError if there is none."""
+        try:
+            fields = json.loads(text)
+            return cls(**{**fields, "step": _step(fields["step"]), "beside": [_step(each) for each in fields["beside"]]})
+        except (KeyError, TypeError, json.JSONDecodeError) as error:
+            raise ValueError(f"this is not the profile of a job: {error!r}") from None
+
+
+def _step(fields: dict[str, Any]) -> StepProfile:
+    return StepProfile(**{**fields, "parts": [Part(part["task"], [_block(block) for block in part["blocks"]]) for part in fields["parts"]]})
+
+
+def _block(fields: dict[str, Any]) -> Block:
+    return Block(**{**fields, "sends": [Message(**each) for each in fields["sends"]], "meetings": [Meeting(**each) for each in fields["meetings"]]})
+
+
+def with_serial_parts(alone: JobProfile, together: JobProfile, threads: int) -> JobProfile:
+    """The profile that was measured with one thread, told by that of several which part of its native code they cannot share (Amdahl's law)."""
+    for one, many in zip((alone.step, *alone.beside), (together.step, *together.beside)):
+        for part in one.parts:
+            other = many.part(part.task)
+            for block, twin in zip(part.blocks, other.blocks if other is not None else ()):
+                if block.native > 0.0 and twin.native > 0.0 and threads > 1:
+                    block.serial = min(max((threads * twin.native / block.native - 1.0) / (threads - 1.0), 0.0), 1.0)
+    return alone

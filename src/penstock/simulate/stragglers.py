@@ -1,0 +1,39 @@
+"""Workers that are late: how much longer than usual a step takes, now and then."""
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Straggling:
+    """A delay before each step of a worker, in seconds: none, an exponential one, or one of a Pareto distribution, whose tail is heavy.
+
+    >>> Straggling.parse("pareto:20ms,1.5")
+    Straggling(kind='pareto', scale=0.02, shape=1.5, factor=1.0)
+    """
+
+    kind: str = "none"
+    scale: float = 0.0
+    shape: float = 1.0
+    factor: float = 1.0  # of all computing
+
+    @classmethod
+    def parse(cls, text: str) -> Straggling:
+        """``none``, ``exponential:20ms``, ``pareto:20ms,1.5``; ValueError if it is something else."""
+        if text == "none":
+            return cls()
+        match = re.fullmatch(r"(exponential|pareto):([0-9.]+)(s|ms|us)(?:,([0-9.]+))?", text)
+        if match is None or (match[1] == "pareto") != bool(match[4]):
+            raise ValueError(f"{text!r} does not say how workers straggle: none, exponential:20ms and pareto:20ms,1.5 do (the mean, or the least "
+                             "time and the shape)")
+        return cls(match[1], float(match[2]) * {"s": 1.0, "ms": 1e-3, "us": 1e-6}[match[3]], float(match[4] or 1.0))
+
+    def delay(self, source: random.Random) -> float:
+        """The delay of one step."""
+        if self.kind == "exponential":
+            return source.expovariate(1.0 / self.scale)
+        if self.kind == "pareto":
+            return self.scale * (source.paretovariate(self.shape) - 1.0)
+        return 0.0
