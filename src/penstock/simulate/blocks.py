@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from penstock.distributed.cluster_spec import task_of
 from penstock.execute.device_plan import DevicePlan
 from penstock.ops.transfer import Recv, Send, rendezvous_key
 from penstock.program.ir import Node

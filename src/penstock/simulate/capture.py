@@ -1,9 +1,9 @@
-"""Runs a program as worker 0 of a cluster, measures its steps, and writes their profile: a process of its own, so that the program can do as it likes.
+"""Runs a program as worker 0 of a cluster, measures its steps, and writes their profile: in a process that it may use as it likes.
 
     python -m penstock.simulate.capture ORDER.json
 
-The cluster is here: all parameter servers and the worker are servers of this process, over the ``local`` transport, which takes the place of gRPC. The
-program is stopped when its step has run often enough. Plans are those that tasks really run; only their kernels are timed.
+The cluster is here: all parameter servers and the worker are servers of this process, over the ``local`` transport, which takes the place of gRPC.
+The program is stopped when its step has run often enough. Plans are those that tasks really run; only their kernels are timed.
 """
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from typing import Any
 
 from penstock.cli.run import main as run_main
 from penstock.distributed import transports
-from penstock.distributed.cluster_spec import task_name
 from penstock.distributed.launch_plan import LaunchPlan, Task, environment
 from penstock.distributed.server import Server, in_process
 from penstock.distributed.step_run import PlannedPart

@@ -28,8 +28,7 @@ def synchronous(profile: JobProfile, workers: int, backups: int = 0) -> JobProfi
     tokens = servers[0]
     _hand_out(chief, tokens.task, workers)
     _wait_for_token(step, tokens)
-    queue = f"{tokens.task} tokens"
-    return dataclasses.replace(profile, workers=workers, step=step, beside=[*profile.beside, chief], held={queue: {"elements": workers}})
+    return dataclasses.replace(profile, workers=workers, step=step, beside=[*profile.beside, chief])
 
 
 def _take_updates(part: Part, step: StepProfile, wanted: int) -> Part:

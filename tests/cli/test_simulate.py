@@ -1,0 +1,100 @@
+"""``penstock simulate`` as a user calls it: a program is measured in a process of its own."""
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from penstock.cli import simulate
+from penstock.simulate import costs
+from support.process import environment
+
+pytestmark = pytest.mark.cluster
+
+PROGRAM = textwrap.dedent("""
+    import json, os
+    import numpy as np
+    import tensorflow as tf
+
+    config = json.loads(os.environ["TF_CONFIG"])
+    cluster, job, index = config["cluster"], config["task"]["type"], config["task"]["index"]
+    server = tf.train.Server(cluster, job_name=job, task_index=index)
+    with tf.device(tf.train.replica_device_setter(cluster=cluster)):
+        x = tf.placeholder(tf.float32, [32, 100])
+        w = tf.get_variable("w", [100, 10])
+        b = tf.get_variable("b", [10])
+        loss = tf.reduce_mean(tf.square(tf.matmul(x, w) + b))
+        train = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+    with tf.Session(server.target) as session:
+        session.run(tf.global_variables_initializer())
+        for _ in range(1000):
+            session.run(train, {x: np.ones([32, 100], np.float32)})
+    raise SystemExit("nothing stopped the program")
+""")
+PRICES = costs.Costs(1e-4, 2e-4, 1.5e-4, 5e-5, 1e-5, 1e-5, 1e-10, 2e-11, 1e-5, 1.0)
+
+
+@pytest.fixture(autouse=True)
+def cache(monkeypatch, tmp_path):
+    """No calibration: the costs are known."""
+    monkeypatch.setenv("PENSTOCK_CACHE_DIR", str(tmp_path / "cache"))
+    costs.keep(PRICES)
+
+
+@pytest.fixture
+def program(tmp_path):
+    path = tmp_path / "train.py"
+    path.write_text(PROGRAM)
+    return path
+
+
+def test_a_program(program, tmp_path, capsys):
+    saved, trace, told = tmp_path / "step.json", tmp_path / "trace.json", tmp_path / "told.json"
+    arguments = ["--ps", "2", "--workers", "20", "--runs", "5", "--no-advice", "--save", str(saved), "--json", str(told), "--trace", str(trace)]
+    assert simulate.main([*arguments, str(program)]) == 0
+    printed = capsys.readouterr().out
+    assert "20 workers, 2 ps" in printed and "steps per second" in printed
+    prediction = json.loads(told.read_text())
+    assert prediction["steps_per_second"] > 0
+    assert prediction["bytes_of_variables"] == {"/job:ps/replica:0/task:0": 4000, "/job:ps/replica:0/task:1": 40}
+    names = {event["pid"] for event in json.loads(trace.read_text())["traceEvents"]}
+    assert {"worker 0", "worker 19"} <= names
+    assert simulate.main(["--profile", str(saved), "--workers", "40", "--no-advice"]) == 0
+    assert "40 workers, 2 ps" in capsys.readouterr().out
+
+
+def test_a_program_without_a_cluster_says_so(tmp_path, capfd):
+    path = tmp_path / "alone.py"
+    path.write_text("import tensorflow as tf\ntf.Session().run(tf.constant(1.0))\n")
+    assert simulate.main(["--ps", "1", str(path)]) == 1
+    assert "without running a step on the cluster" in capfd.readouterr().err
+
+
+def test_a_device_that_no_task_has_is_named(tmp_path, capfd):
+    path = tmp_path / "lost.py"
+    path.write_text(PROGRAM.replace("b = tf.get_variable", "with tf.device('/job:ps/task:7'): b = tf.get_variable"))
+    assert simulate.main(["--ps", "1", str(path)]) == 1
+    said = capfd.readouterr().err
+    assert "/job:ps/task:7" in said and "could not be measured" in said
+
+
+def test_what_does_not_fit_into_memory(program, capsys):
+    assert simulate.main(["--ps", "1", "--runs", "3", "--memory", "1kB", str(program)]) == 1
+    assert "'w'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [[], ["--workers", "x", "p.py"], ["--network", "fast", "p.py"], ["--cores", "0", "p.py"],
+                                       ["--straggler", "late", "p.py"], ["--memory", "much", "p.py"]])
+def test_bad_arguments(arguments):
+    with pytest.raises(SystemExit) as ended:
+        simulate.main(arguments)
+    assert ended.value.code == 2
+
+
+def test_a_file_that_is_not_there():
+    result = subprocess.run([sys.executable, "-m", "penstock", "simulate", "nowhere.py"], capture_output=True, text=True, env=environment(), timeout=60)
+    assert result.returncode == 1
+    assert "there is no such file" in result.stderr

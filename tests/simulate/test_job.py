@@ -1,0 +1,155 @@
+"""Jobs on simulated clusters. ``data/sync_scalar.json`` was written by ``penstock simulate --save``: the model "scalar" of ``benchmarks/cluster.py``
+with SyncReplicasOptimizer, 2 ps, 4 workers."""
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from penstock.distributed.cluster_spec import task_name
+from penstock.simulate.costs import Costs
+from penstock.simulate.job import Cluster, Simulation, readable
+from penstock.simulate.modes import synchronous
+from penstock.simulate.network import Network
+from penstock.simulate.profile import WORKER, Block, JobProfile, Message, Part, StepProfile
+from penstock.simulate.report import describe, too_large, uneven, what_would_help
+from penstock.simulate.stragglers import Straggling
+
+pytestmark = pytest.mark.graph
+
+FREE = Costs(step=0.0, order=0.0, part=0.0, message=0.0, send=0.0, receive=0.0, send_byte=0.0, receive_byte=0.0, latency=0.0, cold=1.0)
+USUAL = dataclasses.replace(FREE, step=1e-4, order=2e-4, part=1.5e-4, message=5e-5, send=1e-5, receive=1e-5, send_byte=1e-10, receive_byte=2e-11)
+PS = [task_name("ps", index) for index in range(2)]
+MEGABYTE = 1_000_000
+
+
+def dense(servers: int = 1, size: int = MEGABYTE, compute: float = 0.0) -> JobProfile:
+    """All parameters go to the worker, as many gradients come back and are applied."""
+    worker, parts = Part(WORKER, [Block(native=compute)]), []
+    for index in range(servers):
+        read = Block(sends=[Message(WORKER, 1, size, 2 * index)])
+        parts.append(Part(PS[index], [read, Block(receives=[2 * index + 1], needs=[0], python=1e-4)]))
+        worker.blocks[0].receives.append(2 * index)
+        worker.blocks[0].sends.append(Message(PS[index], 1, size, 2 * index + 1))
+    return JobProfile("dense", servers, 1, StepProfile([worker, *parts]), variables={PS[index]: {"v": size} for index in range(servers)})
+
+
+def run(profile: JobProfile, workers: int = 1, costs: Costs = FREE, steps: int = 30, **cluster):
+    return Simulation(profile, costs, Cluster(workers, **cluster)).run(steps)
+
+
+def test_a_step_takes_what_its_parts_take():
+    result = run(dense(compute=0.010), cores=1, network=Network(1e9, 0.001))
+    order, there, back, compute = 0.001 + 300 / 1e9, 0.001 + 1_000_300 / 1e9, 0.001 + 1_000_300 / 1e9, 0.010
+    reply = 0.001 + 300 / 1e9
+    assert result.quantile(0.5) == pytest.approx(order + there + compute + back + 1e-4 + reply)
+    assert result.rate == pytest.approx(1 / result.quantile(0.5))
+
+
+def test_native_code_is_shared_out_among_cores():
+    slow, fast = (run(dense(compute=0.1), cores=cores).quantile(0.5) for cores in (1, 4))
+    assert slow - fast == pytest.approx(0.075)
+
+
+def test_the_link_of_a_parameter_server_is_the_limit():
+    result = run(dense(), workers=16, network=Network(1e9, 1e-5))
+    assert 900 < result.rate <= 1000  # a megabyte each way per step, a gigabyte per second
+    assert max(result.busy_links, key=result.busy_links.get) in ("ps 0 in", "ps 0 out")
+    assert result.busy_links["ps 0 out"] == pytest.approx(result.rate / 1000, rel=0.05)
+
+
+def test_a_second_parameter_server_helps_where_the_first_is_the_limit():
+    one, two = (run(dense(servers, MEGABYTE // servers), workers=16, network=Network(1e9, 1e-5)).rate for servers in (1, 2))
+    assert two / one == pytest.approx(2.0, rel=0.1)
+
+
+def test_on_one_machine_all_share_its_cores():
+    rates = [run(dense(size=4), workers, USUAL, cores=2, one_machine=True).rate for workers in (1, 2, 4, 8)]
+    assert rates[1] > 1.3 * rates[0]
+    assert rates[3] == pytest.approx(rates[2], rel=0.05)  # both cores are busy
+
+
+@pytest.fixture
+def recorded() -> JobProfile:
+    return JobProfile.from_json((Path(__file__).parent / "data" / "sync_scalar.json").read_text())
+
+
+def test_a_profile_comes_back_from_its_text(recorded):
+    assert JobProfile.from_json(recorded.to_json()) == recorded
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"program": "p"}', "null"])
+def test_what_is_not_a_profile(text):
+    with pytest.raises(ValueError, match="profile of a job"):
+        JobProfile.from_json(text)
+
+
+def test_synchronous_workers_wait_for_each_other(recorded):
+    simulation = Simulation(recorded, USUAL, Cluster(4))
+    result = simulation.run(50)
+    assert result.dropped == 0
+    assert simulation.places.time == pytest.approx(55, abs=2)  # one update per round of four steps
+
+
+def test_a_late_worker_delays_all_unless_there_is_a_backup():
+    late = Straggling("pareto", 0.05, 1.2)
+    plain = Simulation(synchronous(dense(), 8), USUAL, Cluster(8, straggling=late), seed=3).run(60)
+    backed = Simulation(synchronous(dense(), 8, 2), USUAL, Cluster(8, straggling=late), seed=3)
+    result = backed.run(60)
+    assert plain.dropped == 0
+    assert result.dropped > 0  # gradients that came too late for their update
+    updates_per_second = backed.places.time / backed.clock.now
+    assert updates_per_second > 1.3 * plain.rate / 8
+
+
+def test_what_cannot_be_made_synchronous(recorded):
+    with pytest.raises(ValueError, match="wait for each other already"):
+        synchronous(recorded, 4)
+    with pytest.raises(ValueError, match="cannot be backups"):
+        synchronous(dense(), 4, 4)
+    with pytest.raises(ValueError, match="--ps"):
+        synchronous(JobProfile("alone", 0, 1, StepProfile([Part(WORKER, [Block(python=1.0)])])), 4)
+
+
+def test_equal_seeds_give_equal_runs():
+    late = Straggling("exponential", 0.01)
+    first, second, third = (Simulation(dense(), USUAL, Cluster(4, straggling=late), seed=seed).run(20).step_times for seed in (1, 1, 2))
+    assert first == second != third
+
+
+def test_many_workers_take_little_time():
+    result = run(synchronous(dense(2), 200), 200, USUAL, steps=5)
+    assert len(result.step_times) == 1000
+
+
+def test_the_report(recorded):
+    cluster = Cluster(4)
+    text = describe(recorded, cluster, Simulation(recorded, USUAL, cluster).run(10))
+    for words in ("4 workers, 2 ps", "steps per second", "p10", "busiest task", "busiest link", "variables          ps 0"):
+        assert words in text
+
+
+def test_what_helps_is_told():
+    profile, cluster = dense(), Cluster(16, network=Network(1e9, 1e-5))
+    result = Simulation(profile, FREE, cluster).run(10)
+    gains = {change.change: change.gain for change in what_would_help(profile, FREE, cluster, result, 10)}
+    assert gains["twice the bandwidth"] > 0.8
+    assert "twice the cores" not in gains
+
+
+def test_a_job_that_does_not_fit_names_what_is_too_large():
+    assert too_large(dense(), 2e6) == ""
+    message = too_large(dense(), 0.5e6)
+    assert "ps 0" in message and "'v'" in message and "partition" in message
+
+
+def test_a_parameter_server_that_holds_nearly_everything():
+    profile = dense(2)
+    assert uneven(profile) == ""
+    profile.variables[PS[0]]["embedding"] = 20 * MEGABYTE
+    assert uneven(profile) == "ps 0 holds 95% of the bytes: partition 'embedding' (20.0 MB)"
+
+
+def test_names_of_tasks():
+    assert readable(PS[1]) == "ps 1"

@@ -1,0 +1,114 @@
+"""Virtual machines, links and time."""
+from __future__ import annotations
+
+import pytest
+
+from penstock.simulate.clock import Clock
+from penstock.simulate.machine import Machine, Process
+from penstock.simulate.network import Fabric, Network
+from penstock.simulate.stragglers import Straggling
+
+pytestmark = pytest.mark.graph
+
+
+class Log:
+    """When something was done."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock, self.times = clock, dict[str, float]()
+
+    def __call__(self, name: str):
+        return lambda: self.times.__setitem__(name, round(self.clock.now, 9))
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def test_cores_are_shared_equally(clock):
+    machine, log = Machine(clock, 2), Log(clock)
+    for name in "abc":
+        machine.run(2.0, log(name))
+    machine.run(0.5, log("short"))
+    clock.run()
+    assert log.times == {"short": 1.0, "a": 3.25, "b": 3.25, "c": 3.25}  # at first half a core each, then two thirds
+    assert machine.busy == pytest.approx(6.5)
+
+
+def test_work_that_starts_later_slows_down_the_others(clock):
+    machine, log = Machine(clock, 1), Log(clock)
+    machine.run(2.0, log("first"))
+    clock.after(1.0, machine.run, 0.5, log("second"))
+    clock.run()
+    assert log.times == {"second": 2.0, "first": 2.5}
+
+
+def test_native_code_uses_the_cores_that_are_left(clock):
+    machine, log = Machine(clock, 4), Log(clock)
+    machine.run(3.0, log("wide"), width=4.0)
+    machine.run(1.0, log("narrow"))
+    clock.run()
+    assert log.times == {"wide": 1.0, "narrow": 1.0}
+
+
+def test_a_serial_part_is_not_shared_out(clock):
+    machine, log = Machine(clock, 4), Log(clock)
+    machine.run(1.0, log("half serial"), width=4.0, serial=0.5)
+    clock.run()
+    assert log.times["half serial"] == pytest.approx(0.5 + 0.5 / 4)
+
+
+def test_a_process_has_one_interpreter(clock):
+    machine, log = Machine(clock, 4), Log(clock)
+    process, other = Process(machine, "a"), Process(machine, "b")
+    process.python(1.0, log("first"))
+    process.python(1.0, log("second"))
+    process.native(4.0, log("native"), 0.0)
+    other.python(1.0, log("other"))
+    clock.run()
+    assert log.times["second"] - log.times["first"] == pytest.approx(1.0)
+    assert log.times["other"] == log.times["first"] == 1.0
+    assert log.times["native"] == pytest.approx(1.0 + 2.0 / 3.0)  # two cores while two interpreters run, then three
+
+
+def test_caches_are_cold_after_others_ran(clock):
+    machine, log = Machine(clock, 1), Log(clock)
+    process, other = Process(machine, "a", cold=2.0), Process(machine, "b", cold=2.0)
+    process.python(1.0, lambda: other.python(1.0, lambda: process.python(1.0, log("again"))))
+    clock.run()
+    assert log.times["again"] == pytest.approx(1.0 + 2.0 + 2.0)
+
+
+def test_messages_stand_in_line_at_both_ends(clock):
+    fabric, log = Fabric(clock, Network(100.0, 0.5), 0.25), Log(clock)
+    a, b, c = (Machine(clock, 1, name) for name in "abc")
+    fabric.send(a, b, 100.0, log("a to b"))
+    fabric.send(a, c, 100.0, log("a to c"))   # behind the first, on its way out
+    fabric.send(c, b, 100.0, log("c to b"))   # behind the first, on its way in
+    fabric.send(b, b, 100.0, log("inside"))
+    clock.run()
+    assert log.times == {"inside": 0.25, "a to b": 1.5, "a to c": 2.5, "c to b": 2.5}
+    assert (fabric.link(a).sent, fabric.link(b).received) == (200.0, 200.0)
+
+
+def test_time_ends_where_it_is_told_to(clock):
+    seen: list[float] = []
+    for time in (1.0, 2.0, 3.0):
+        clock.after(time, lambda: seen.append(clock.now))
+    clock.run(until=2.5)
+    assert (seen, clock.now) == ([1.0, 2.0], 2.5)
+    clock.run()
+    assert seen == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("text", ["", "fast", "10Gbit", "10Gbit,50", "0Gbit,1us", "-1Gbit,1us", "10Gbyte,1us"])
+def test_what_is_not_a_network(text):
+    with pytest.raises(ValueError, match="10Gbit,50us"):
+        Network.parse(text)
+
+
+@pytest.mark.parametrize("text", ["", "slow", "pareto:20ms", "exponential:20ms,3", "pareto:20,1.5"])
+def test_what_is_not_a_straggler(text):
+    with pytest.raises(ValueError, match=r"pareto:20ms,1\.5"):
+        Straggling.parse(text)
