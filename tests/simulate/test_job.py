@@ -88,7 +88,7 @@ def test_what_is_not_a_profile(text):
 def test_synchronous_workers_wait_for_each_other(recorded):
     simulation = Simulation(recorded, USUAL, Cluster(4))
     result = simulation.run(50)
-    assert result.dropped == 0
+    assert result.dropped == 4  # the tokens of the beginning are from before the first update
     assert simulation.places.time == pytest.approx(55, abs=2)  # one update per round of four steps
 
 
