@@ -95,6 +95,7 @@ def test_bad_arguments(arguments):
 
 
 def test_a_file_that_is_not_there():
-    result = subprocess.run([sys.executable, "-m", "penstock", "simulate", "nowhere.py"], capture_output=True, text=True, env=environment(), timeout=60)
+    command = [sys.executable, "-m", "penstock", "simulate", "nowhere.py"]
+    result = subprocess.run(command, capture_output=True, text=True, env=environment(), timeout=60)
     assert result.returncode == 1
     assert "there is no such file" in result.stderr
