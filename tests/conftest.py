@@ -17,7 +17,7 @@ import pytest
 HERE = Path(__file__).parent
 # The folder says what its tests need; a test may carry a marker of its own instead.
 MARKERS = {"graph": "graph", "ops": "process", "golden": "process", "state": "process", "execute": "process", "session": "process",
-           "distributed": "cluster", "playground": "browser"}
+           "distributed": "cluster", "browser": "browser"}
 NEEDS = set(MARKERS.values())
 POOLED = ("penstock-kernel", "penstock-team", "penstock-compiler")  # threads of a pool that ends them by itself when they are idle
 CRASHES = "PENSTOCK_TEST_CRASHES"  # names the folder where each process of a test run says where it was when it crashed

@@ -38,9 +38,10 @@ LAYERS = [
     "layers",           # the one Layer: recurrent cells are layers, too
     "data train rnn summary saved_model",
     "keras contrib estimator",
+    "pages",            # the server of our pages, and what they are made of: knows nothing of what they show
     "debug testing",    # over sessions and gradients; programs, not the layers below, use them
     "api",
-    "datasets cli playground simulate",
+    "datasets cli playground monitor debugger simulate",
     "__init__ __main__",
 ]
 # (file, module above it): why.

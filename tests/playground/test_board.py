@@ -15,7 +15,6 @@ from penstock.playground.messages import MOST_BOARDS, Playground
 from penstock.playground.program import FILE, write_program
 from penstock.playground.settings import ACTIVATIONS, FEATURES, MOST_LAYERS, OPTIMIZERS, REGULARIZATIONS, BadSettings, Change, Settings
 
-pytestmark = pytest.mark.process
 SMALL = Settings(data="xor", layers=(3,), batch=25)
 
 

@@ -7,8 +7,6 @@ import pytest
 from penstock.playground.datasets import CLASSIFICATION, REGRESSION
 from penstock.playground.settings import BadSettings, Change, Settings, choices, read_changes, read_settings
 
-pytestmark = pytest.mark.process
-
 
 def test_defaults():
     assert read_settings({}) == Settings()

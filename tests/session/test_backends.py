@@ -110,8 +110,10 @@ def test_a_scheme_is_an_entry_of_the_table(monkeypatch):
         tf.Session("boat://somewhere")
 
 
-def test_the_debugger_needs_a_session_of_this_process():
+def test_the_debugger_sees_the_nodes_of_a_cluster():
     server = tf.train.Server.create_local_server()
-    with tf.Session(server.target) as session, pytest.raises(tf.errors.UnimplementedError, match="without a target"):
-        session.run_recorded(tf.constant(1.0), print)
+    seen = []
+    with tf.Session(server.target) as session:
+        assert session.run_recorded(tf.constant(1.0, name="one") + 2.0, lambda device, node, start, end, outputs: seen.append(node.name)) == 3.0
     server.stop()
+    assert "one" in seen and "add" in seen

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +16,7 @@ from pathlib import Path
 import pytest
 
 SLOW = 60_000  # milliseconds: a page takes its time on a busy machine
+COMMAND = [sys.executable, "-c", "import sys; from penstock.cli.main import main; sys.exit(main(sys.argv[1:]))"]
 _EMPTY = 10_000  # bytes: the screenshot of an empty page is smaller
 
 
@@ -44,3 +47,18 @@ def open_page(browser, folder: Path, name: str, width: int = 1400, height: int =
     page.screenshot(path=str(picture))
     context.close()
     assert picture.stat().st_size > _EMPTY
+
+
+@contextmanager
+def served(*arguments, **options):
+    """The address of the page that a command serves, in a process of its own, with the compiler as users have it; and the process."""
+    environment = {key: value for key, value in os.environ.items() if key != "PENSTOCK_COMPILE"}
+    environment.update(options.pop("env", {}))
+    with subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, text=True, env=environment, **options) as process:
+        try:
+            line = process.stdout.readline()
+            while line and "http://" not in line:
+                line = process.stdout.readline()
+            yield line.split()[-1], process
+        finally:
+            process.terminate()

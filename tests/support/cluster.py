@@ -88,6 +88,10 @@ class LocalSession:
             run_metadata.CopyFrom(metadata)
         return wanted.build(values)
 
+    def run_recorded(self, fetches: Any, record: Any, feed_dict: Any = None) -> Any:
+        wanted = Fetches(self.graph, fetches)
+        return wanted.build(self.remote.run_recorded(wanted, expand_feeds(self.graph, feed_dict or {}), record))
+
     def close(self) -> None:
         self.remote.close()
 

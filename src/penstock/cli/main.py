@@ -16,6 +16,7 @@ commands:
   status      what a running cluster does: penstock status grpc://localhost:2222
   demo        learn to read handwritten digits, in less than a minute
   playground  train small networks on a page of your browser
+  debug       run a program in the debugger of its sessions: penstock debug prog.py, penstock debug --browser prog.py
   explain     run a program, then tell where its steps spent their time: penstock explain prog.py --its --own --flags
   inspect     what is in a checkpoint, a SavedModel or a graph: penstock inspect model.ckpt
   graph       draw a graph, and print it at each stage of a step: penstock graph model.pb, penstock graph prog.py
@@ -41,7 +42,7 @@ def _command(name: str) -> Callable[[list[str]], int]:
     return call
 
 
-_MODULES = "run launch simulate status demo playground explain inspect graph coverage install-alias cache"
+_MODULES = "run launch simulate status demo playground debug explain inspect graph coverage install-alias cache"
 COMMANDS = {**{name: _command(name) for name in _MODULES.split()}, "version": _version}
 
 

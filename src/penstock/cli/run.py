@@ -24,7 +24,14 @@ from penstock.distributed.launch_guard import wait_at_gate
 
 def main(argv: list[str]) -> int:
     """Runs a program. Returns when it comes to its end; whatever it raises passes through."""
-    options = _parse(argv)
+    parser = argparse.ArgumentParser(prog="penstock run", description="Run a TensorFlow 1 program, unmodified.",
+                                     epilog="What stands behind the program goes to the program.")
+    add_program(parser)
+    return run_program(parser.parse_args(argv), parser.prog)
+
+
+def run_program(options: argparse.Namespace, command: str) -> int:
+    """Runs the program that ``options`` name; ``command`` is what was called to do so."""
     wait_at_gate()
     install_as_tensorflow()
     if options.era:
@@ -33,7 +40,7 @@ def main(argv: list[str]) -> int:
     try:
         code, attributes = _find_module(options) if options.module else _read_file(options)
     except (OSError, ImportError) as error:
-        print(f"penstock run: can't open {options.program!r}: {error}", file=sys.stderr)
+        print(f"{command}: can't open {options.program!r}: {error}", file=sys.stderr)
         return 2
     program = ModuleType("__main__")
     vars(program).update(attributes, __builtins__=__builtins__)
@@ -42,15 +49,13 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def _parse(argv: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="penstock run", description="Run a TensorFlow 1 program, unmodified.",
-                                     epilog="What stands behind the program goes to the program.")
+def add_program(parser: argparse.ArgumentParser) -> None:
+    """The arguments that name a program, and what it is given."""
     parser.add_argument("--era", action=argparse.BooleanOptionalAction, default=True,
                         help="the names of NumPy and the standard library that programs of 2016-2019 expect, such as np.float (default: on)")
     parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as in `python -m`")
     parser.add_argument("program", metavar="PROGRAM")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...")
-    return parser.parse_args(argv)
 
 
 def _read_file(options: argparse.Namespace) -> tuple[CodeType, dict[str, Any]]:

@@ -1,15 +1,20 @@
-"""``penstock status TARGET``: what a running cluster does: tasks, devices, sessions, variables, steps per second, last errors."""
+"""``penstock status TARGET``: what a running cluster does (tasks, sessions, variables, steps per second, last errors), as text or as a page."""
 from __future__ import annotations
 
 import argparse
 import json
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
+import penstock.monitor
 from penstock.distributed.status import cluster_status
 from penstock.errors import OpError
+from penstock.monitor.cluster import BadRequest, Monitor
+from penstock.pages.serving import add_page_options, page_server, serve
 
+PAGE = Path(penstock.monitor.__file__).with_name("page")
 _SHOWN = 20  # variables and errors, unless all are wanted
 
 Description = dict[str, Any]
@@ -23,7 +28,11 @@ def main(argv: list[str]) -> int:
     parser.add_argument("target", metavar="TARGET", help="any task of the cluster: grpc://host:port")
     parser.add_argument("--json", action="store_true", help="as JSON")
     parser.add_argument("--all", action="store_true", help="all variables and errors, not only the largest and the last")
+    parser.add_argument("--browser", action="store_true", help="on a page of your browser, which follows the cluster until Ctrl-C")
+    add_page_options(parser)
     options = parser.parse_args(argv)
+    if options.browser:
+        return _serve(parser, options)
     try:
         tasks = cluster_status(options.target)
     except OpError as error:
@@ -31,6 +40,16 @@ def main(argv: list[str]) -> int:
         return 1
     print(json.dumps(tasks, indent=2) if options.json else report(tasks, None if options.all else _SHOWN))
     return 3 if any(task["state"] == "lost" for task in tasks) else 0
+
+
+def _serve(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    try:
+        cluster_status(options.target, all_tasks=False)  # a wrong target, or a wrong secret, is told here and at once
+    except OpError as error:
+        print(f"penstock status: {options.target}: {error.message}", file=sys.stderr)
+        return 1
+    serve(page_server(parser, options, "cluster", PAGE, Monitor(options.target).messages(), BadRequest), options)
+    return 0
 
 
 def report(tasks: list[Description], shown: int | None = _SHOWN) -> str:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -49,3 +50,16 @@ def _arrows(inputs: list[str], finished: dict[str, tuple[int, int, int]], proces
             arrows += [{"ph": "s", "pid": from_process, "tid": from_thread, "ts": end, **shared},
                        {"ph": "t", "pid": process, "tid": thread, "ts": start, **shared}]
     return arrows
+
+
+def chrome_events(rows: Iterable[tuple[str, int, str, str, int, int, int]]) -> list[dict[str, Any]]:
+    """Events of a Chrome trace for (device, thread, node, type, start, length, bytes), times in microseconds; a process per device."""
+    events: list[dict[str, Any]] = []
+    processes: dict[str, int] = {}
+    for device, thread, name, kind, start, length, size in sorted(rows, key=lambda row: row[4]):
+        if device not in processes:
+            processes[device] = len(processes)
+            events.append({"ph": "M", "name": "process_name", "pid": processes[device], "args": {"name": f"{device} Compute"}})
+        events.append({"ph": "X", "cat": "Op", "name": kind, "pid": processes[device], "tid": thread, "ts": start, "dur": max(length, 1),
+                       "args": {"name": name, "op": kind, "bytes": size}})
+    return events

@@ -9,6 +9,7 @@ from typing import Any
 from penstock.errors import OpError
 
 _WINDOW = 10  # seconds over which a rate is taken
+_HISTORY = 120  # seconds that are remembered
 _KEPT = 20  # errors
 _LONGEST = 500  # characters of a message
 
@@ -26,7 +27,7 @@ class Activity:
         self.since = time.monotonic()
         self.total = 0
         self._lock = threading.Lock()
-        self._seconds: deque[tuple[int, int]] = deque(maxlen=_WINDOW + 1)  # (second, steps in it)
+        self._seconds: deque[tuple[int, int]] = deque(maxlen=_HISTORY)  # (second, steps in it)
         self._second, self._in_second = 0, 0
         self._errors: deque[dict[str, Any]] = deque(maxlen=_KEPT)
 
@@ -52,6 +53,13 @@ class Activity:
         with self._lock:
             recent = sum(steps for second, steps in [*self._seconds, (self._second, self._in_second)] if second > now - _WINDOW)
         return recent / max(min(now - self.since, _WINDOW), 0.1)
+
+    def history(self) -> list[int]:
+        """Steps in each of the last whole seconds, the oldest first."""
+        now = int(time.monotonic())
+        with self._lock:
+            counts = dict([*self._seconds, (self._second, self._in_second)])
+        return [counts.get(second, 0) for second in range(max(int(self.since), now - _HISTORY), now)]
 
     def errors(self) -> list[dict[str, Any]]:
         """The last errors, the oldest first."""

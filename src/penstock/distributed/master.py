@@ -16,6 +16,7 @@ from tensorboard.compat.proto.config_pb2 import ConfigProto
 from penstock.distributed.master_session import MasterSession
 from penstock.distributed.messages import Message
 from penstock.distributed.peers import Peers
+from penstock.distributed.recording import Recorder
 from penstock.distributed.worker import Worker
 from penstock.errors import AbortedError, CancelledError, OpError
 
@@ -29,7 +30,7 @@ class Master:
     """The sessions of one server."""
 
     def __init__(self, worker: Worker, peers: Peers) -> None:
-        self._worker, self.peers = worker, peers
+        self._worker, self.peers, self.recorder = worker, peers, Recorder()
         self._sessions: dict[str, MasterSession] = {}
         self._lock = threading.Lock()
 
@@ -41,7 +42,7 @@ class Master:
     def create_session(self, config: ConfigProto, foreign: bool = False) -> str:
         """A new session without a graph; returns its handle. A ``foreign`` one belongs to a client that has no secret."""
         handle = f"{self._worker.task}-{secrets.token_hex(8)}"
-        session = MasterSession(handle, config, self._worker, self.peers, foreign)
+        session = MasterSession(handle, config, self._worker, self.peers, self.recorder, foreign)
         with self._lock:
             self._sessions[handle] = session
         return handle

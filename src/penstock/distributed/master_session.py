@@ -21,6 +21,7 @@ from penstock.distributed.messages import Message
 from penstock.distributed.parts import Part, split
 from penstock.distributed.peers import Peers, deadline, ignore
 from penstock.distributed.permissions import check_foreign
+from penstock.distributed.recording import Recorder
 from penstock.distributed.step_run import PlannedPart, StepRun
 from penstock.distributed.worker import RunOrder, Worker
 from penstock.graph.device import DeviceSpec
@@ -34,14 +35,17 @@ from penstock.program.stages import Stages
 
 _CALL_PATIENCE = 60.0  # seconds for registering a part
 
+_NONE: frozenset[Operation] = frozenset()
+
 Plan = list[PlannedPart]
 
 
 class MasterSession:
     """One session."""
 
-    def __init__(self, handle: str, config: ConfigProto, worker: Worker, peers: Peers, foreign: bool = False) -> None:
-        self._handle, self._config, self._worker, self._peers = handle, config, worker, peers
+    def __init__(self, handle: str, config: ConfigProto, worker: Worker, peers: Peers, recorder: Recorder,
+                 foreign: bool = False) -> None:
+        self._handle, self._config, self._worker, self._peers, self._recorder = handle, config, worker, peers, recorder
         self._graph = Graph()
         self._plans: dict[Any, Plan] = {}
         self._registered_with: set[str] = set()  # tasks that may know parts of this session
@@ -73,22 +77,26 @@ class MasterSession:
         timeout_ms = timeout_ms or self._config.operation_timeout_in_ms
         with deadline(timeout_ms) as patience:
             plan = self._plan(names, self.last_used + patience, done)
-        order = RunOrder(secrets.randbits(53), timeout_ms, trace, partition_graphs)
+        recorded = self._recorder.wanted > 0 and not (trace or partition_graphs) and self._recorder.begin()
+        order = RunOrder(secrets.randbits(53), timeout_ms, trace, partition_graphs, recorded)
         step = StepRun(plan, self._worker, self._peers, order)
         self._steps[order.step] = step
         if self._closed is not None:
             step.cancel(self._closed)
         if caller is not None:
             caller.on_gone(lambda: step.cancel(errors.CancelledError(None, None, "the client is gone")))
+        metadata = None
         try:
-            results = step.run(values)
+            results, metadata = step.run(values)
             self._activity.count()
-            return results
+            return results, None if recorded else metadata
         except (errors.AbortedError, errors.UnavailableError):
             self._forget_plans()
             raise
         finally:
             self._steps.pop(order.step, None)
+            if recorded:
+                self._recorder.end(self._handle, metadata)
 
     def partial_run_setup(self, feeds: list[str], fetches: list[str], targets: list[str]) -> str:
         """Prepares a step that is run in parts; returns its handle."""
@@ -109,6 +117,10 @@ class MasterSession:
     def running(self) -> bool:
         """True while a step is under way."""
         return bool(self._steps)
+
+    def awaited(self) -> list[tuple[str, float]]:
+        """The tasks whose parts steps wait for, and how long those steps have run, in seconds."""
+        return [waiting for step in list(self._steps.values()) for waiting in step.awaited()]
 
     def description(self) -> dict[str, Any]:
         """What the session does, for people."""
@@ -193,6 +205,13 @@ class MasterSession:
                 if self._closed is not None:
                     self._end_parts()  # what was registered after the end
         return plan
+
+    def operations(self, names: Any) -> frozenset[Operation]:
+        """Operations by their names, of a client that runs a step in parts of its own."""
+        if not isinstance(names, list) or not all(type(name) is str for name in names):
+            raise errors.InvalidArgumentError(None, None, "the operations that are done are no list of names")
+        with self._lock:
+            return frozenset(self._elements((), (), names)[2]) if names else _NONE
 
     def _elements(self, feeds: Sequence[str], fetches: Sequence[str], targets: Sequence[str]) -> tuple[list[Any], list[Any], list[Any]]:
         """The fetches, the feeds and the targets, by their names."""

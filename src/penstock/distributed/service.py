@@ -132,7 +132,7 @@ class Service:
             raise MalformedMessage(f"{len(feeds)} feeds with {len(message.tensors)} values")
         results, metadata = session.run((feeds, _names(message, "fetches"), _names(message, "targets")), message.tensors,
                                         _field(message, "timeout_ms", int), _field(message, "trace", bool),
-                                        _field(message, "partition_graphs", bool), caller)
+                                        _field(message, "partition_graphs", bool), caller, session.operations(message.fields.get("done", [])))
         return Message("ok", {}, [] if metadata is None else [metadata.SerializeToString()], results)
 
     def _partial_run_setup(self, message: Message, caller: Caller) -> Message:
@@ -230,7 +230,7 @@ class Service:
 
 def _order(message: Message) -> RunOrder:
     return RunOrder(_field(message, "step", int), _field(message, "timeout_ms", int), _field(message, "trace", bool),
-                    _field(message, "partition_graphs", bool))
+                    _field(message, "partition_graphs", bool), message.fields.get("recorded") is True)
 
 
 def _field(message: Message, name: str, kind: type) -> Any:

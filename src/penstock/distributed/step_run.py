@@ -42,6 +42,12 @@ class StepRun:
         self._conversations: list[Conversation] = []
         self._values: dict[int, Any] = {}
         self._metadata: list[RunMetadata] = []
+        self._began = time.monotonic()
+
+    def awaited(self) -> list[tuple[str, float]]:
+        """The tasks whose parts still run, and for how many seconds the step has."""
+        seconds = time.monotonic() - self._began
+        return [(task, seconds) for task in list(self._state.running)]
 
     def run(self, feeds: list[Any]) -> tuple[list[Any], RunMetadata | None]:
         """The fetches, and what the tasks tell of the step; raises the error that ended it."""
@@ -104,7 +110,8 @@ class StepRun:
         """Has another task run its part. Tensors between it and this task's own part, if there is one, travel in the same conversation."""
         order = self._order
         message = Message("RunGraph", {"handle": part.handle, "step": order.step, "timeout_ms": order.timeout_ms, "trace": order.trace,
-                                       "partition_graphs": order.partition_graphs, "master": self._worker.task if with_own else ""}, [], feeds)
+                                       "recorded": order.recorded, "partition_graphs": order.partition_graphs,
+                                       "master": self._worker.task if with_own else ""}, [], feeds)
         sink = _Sink()
         try:
             deliver = self._worker.connect(order.step, part.task, sink.put) if with_own else _not_expected

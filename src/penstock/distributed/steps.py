@@ -236,6 +236,12 @@ class Steps:
         for number in late:
             self.abort(number, AbortedError(None, None, f"no task came for what step {number} left on {self._task}"))
 
+    def awaited(self, now: float) -> list[tuple[str, float]]:
+        """The keys of tensors that running steps wait for, and for how many seconds their steps have run."""
+        with self._lock:
+            running = [entry for entry in self._entries.values() if entry.running]
+        return [(key, now - entry.since) for entry in running for key in entry.rendezvous.awaited()]
+
     def __len__(self) -> int:
         return len(self._entries)
 

@@ -47,6 +47,7 @@ class RunOrder:
     timeout_ms: int = 0
     trace: bool = False
     partition_graphs: bool = False
+    recorded: bool = False  # as it is, with its native regions
 
 
 @dataclass(slots=True)
@@ -147,7 +148,7 @@ class Worker:
         started = time.thread_time()
         try:
             step.rendezvous.fetch(registered.senders)  # type: ignore[attr-defined]
-            results, metadata = registered.planned.run(feeds, step, order.trace, order.partition_graphs)
+            results, metadata = registered.planned.run(feeds, step, order.trace, order.partition_graphs, order.recorded)
             registered.took(time.thread_time() - started)
             self.activity.count()
             return results, metadata
@@ -201,7 +202,7 @@ class Worker:
         """True if a part took next to no time of a processor when it ran last: a thread of its own would cost more. Then ``start`` it."""
         registered = self._graphs.get(handle)
         return (registered is not None and registered.seconds < _QUICK and registered.planned.drivable is not None
-                and not (order.timeout_ms or order.trace or order.partition_graphs))
+                and not (order.timeout_ms or order.trace or order.partition_graphs or order.recorded))
 
     def connect(self, step: int, task: str, sink: Callable[[str, Any], None]) -> Deliver:
         """Tensors of a step for ``task`` go to ``sink``; returns what takes those that come from there."""

@@ -83,6 +83,7 @@ class DeviceRun:
         self.ready = deque(index for index, count in enumerate(self.pending) if not count)
         self.events: queue.SimpleQueue[tuple[int, Any, OpError | None]] = queue.SimpleQueue()  # what ended elsewhere
         self.under_way = 0
+        self.asked: dict[int, int] = {}  # when what is received was asked for, if that is recorded
 
     def run(self) -> None:
         """Until all nodes have run, or the step is cancelled."""
@@ -108,6 +109,8 @@ class DeviceRun:
         key = self.part.receives[index]
         if key is not None:
             self.under_way += 1
+            if self.record:
+                self.asked[index] = time.perf_counter_ns()
             self.step.rendezvous.recv(key, lambda value, error: self._came(index, value, error))
         elif self.part.waits[index] and not self._nothing_else(index):
             self.under_way += 1
@@ -136,7 +139,9 @@ class DeviceRun:
             raise describe(error, node, values)  # noqa: B904 (it sets the cause)
         if self.record:
             results = [result] if type(part.outputs[index]) is int else list(result or ())
-            self.record(part.device, node, start, time.perf_counter_ns(), results)
+            changed = self.record(part.device, node, start, time.perf_counter_ns(), results)
+            if changed is not None:
+                result = changed[0] if type(part.outputs[index]) is int else changed
         return result
 
     def _run_elsewhere(self, index: int) -> None:
@@ -167,6 +172,8 @@ class DeviceRun:
         if error is not None:
             self.step.cancel(error)
         else:
+            if index in self.asked and self.record:
+                self.record(self.part.device, self.part.nodes[index], self.asked[index], time.perf_counter_ns(), [result])
             self._finish(index, result)
 
     def _expire(self) -> None:

@@ -67,9 +67,9 @@ class FramePlan:
         values = zip(self._run(feeds, step, record), self.program.fetches)
         return [read_reference(value, node) if isinstance(value, Ref) else value for value, (node, _) in values]
 
-    def call(self, arguments: list[Any], step: Step) -> list[Any]:
+    def call(self, arguments: list[Any], step: Step, record: Recorder | None = None) -> list[Any]:
         """The outputs of a function."""
-        return in_step_of_its_own(step, lambda inner: self._run(arguments, inner, None))
+        return in_step_of_its_own(step, lambda inner: self._run(arguments, inner, record))
 
     def _run(self, feeds: list[Any], step: Step, record: Recorder | None) -> list[Any]:
         with working_for(step):
@@ -224,7 +224,7 @@ class FrameRun:
             return [DEAD, data] if taken else [data, DEAD]
         outputs = [result] if len(node.output_dtypes) == 1 else list(result or ())
         if self.record is not None:
-            self.record(node.device, node, start, time.perf_counter_ns(), outputs)
+            outputs = self.record(node.device, node, start, time.perf_counter_ns(), outputs) or outputs
         return outputs
 
     def _receive(self) -> None:

@@ -34,6 +34,7 @@ class Pipeline(Stages):
         self.environment = environment
         # (which state of the function, its kernels, its plan)
         self._functions: dict[tuple[FuncGraph, str, Environment], tuple[int, int, Plan]] = {}
+        self._probed: dict[tuple[FuncGraph, str, Environment], tuple[int, Plan]] = {}  # the same, node by node
         self._lock = threading.Lock()
         self._later = [environment.for_datasets(several) for several in (False, True)]
         environment.call_function = functools.partial(self._call, environment)
@@ -61,6 +62,8 @@ class Pipeline(Stages):
 
     def _call(self, environment: Environment, function: FuncGraph, device: str, arguments: list[Any], step: Step) -> list[Any]:
         """Runs a function that a node on ``device`` calls; its plan is made at the first call."""
+        if step.probe is not None:
+            return self._call_probed(environment, function, device, arguments, step)
         known = self._functions.get((function, device, environment))
         if known is None or known[0] != function._mutations:
             with self._lock:
@@ -69,22 +72,31 @@ class Pipeline(Stages):
         count_kernels(known[1])
         return known[2].call(arguments, step)
 
+    def _call_probed(self, environment: Environment, function: FuncGraph, device: str, arguments: list[Any], step: Step) -> list[Any]:
+        """Runs a function node by node, for a debugger."""
+        key = (function, device, environment)
+        known = self._probed.get(key)
+        if known is None or known[0] != function._mutations:
+            known = self._probed[key] = (function._mutations, self._function_plan(function, device, environment, native=False)[1])
+        with step.probe.inside(function.name):
+            return known[1].call(arguments, step, step.probe)
+
     def _call_later(self, function: FuncGraph, device: str, arguments: list[Any], step: Step) -> list[Any]:
         """Runs a function of a dataset."""
         return self._call(self._later[not works_alone()], function, device, arguments, step)
 
-    def _function_plan(self, function: FuncGraph, device: str, environment: Environment) -> tuple[int, Plan]:
+    def _function_plan(self, function: FuncGraph, device: str, environment: Environment, native: bool = True) -> tuple[int, Plan]:
         """How many kernels run in a call of a function, and its plan."""
         program = self.prune(function.outputs, (), function.inputs)
         kernels = sum(bool(node.inputs) for node in program.nodes)
-        plan = self.pack(self.place(program, environment.devices, preferred=device), caller=device, environment=environment)
+        plan = self.pack(self.place(program, environment.devices, preferred=device), native, caller=device, environment=environment)
         for region in _regions(plan):
             region.is_in_function()
         return kernels, plan
 
     def clear(self) -> None:
         """Forgets the plans of functions."""
-        self._functions = {}
+        self._functions, self._probed = {}, {}
 
 
 def _why_numpy(native: bool) -> str:
@@ -148,14 +160,15 @@ class PlannedStep:
             self._node_by_node = self._pack(native=False)
         return self._node_by_node
 
-    def run(self, feeds: list[Any], step: Step, trace: bool = False, partition_graphs: bool = False) -> tuple[list[Any], RunMetadata | None]:
-        """The fetched values, and what RunMetadata tells of the run if something was asked for."""
-        if not (trace or partition_graphs):
+    def run(self, feeds: list[Any], step: Step, trace: bool = False, partition_graphs: bool = False,
+            recorded: bool = False) -> tuple[list[Any], RunMetadata | None]:
+        """The fetched values, and what RunMetadata tells of the run if something was asked for; ``recorded``: of the plan that runs anyway."""
+        if not (trace or partition_graphs or recorded):
             if self.final is None:
                 return self._run_early(self.plan(), feeds, step), None
             return self.final.run(feeds, step), None
-        plan, metadata = self.plan(traced=True), RunMetadata()
-        record = Trace() if trace else None
+        plan, metadata = self.plan(traced=not recorded), RunMetadata()
+        record = Trace() if trace or recorded else None
         values = plan.run(feeds, step, record)
         if record is not None:
             metadata.step_stats.CopyFrom(record.step_stats())

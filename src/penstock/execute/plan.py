@@ -39,7 +39,7 @@ class Plan(Protocol):
     def run(self, feeds: list[Any], step: Step, record: Recorder | None = None) -> list[Any]:
         """The fetched values, those of references read; ``record`` is called for each node that has run."""
 
-    def call(self, arguments: list[Any], step: Step) -> list[Any]:
+    def call(self, arguments: list[Any], step: Step, record: Recorder | None = None) -> list[Any]:
         """The outputs, as they are, of a function that a node of ``step`` calls."""
 
     def wrap_kernels(self, wrap: Wrap) -> None:
@@ -102,14 +102,14 @@ class PackedPlan:
         results = [values[slot] for _, slot, _ in self._fetch_places]
         return results if _PLAIN.issuperset(map(type, results)) else self._read(results)
 
-    def call(self, arguments: list[Any], step: Step) -> list[Any]:
+    def call(self, arguments: list[Any], step: Step, record: Recorder | None = None) -> list[Any]:
         """The outputs of a function."""
         slots = self._slots(arguments)
-        if self._serial or (self._waits_once and step.deadline is None):
+        if record is None and (self._serial or (self._waits_once and step.deadline is None)):
             for part, values in zip(self.device_plans, slots):
                 run_in_order(part, values)
         else:
-            in_step_of_its_own(step, lambda inner: run_together([DeviceRun(part, values, inner, None)
+            in_step_of_its_own(step, lambda inner: run_together([DeviceRun(part, values, inner, record)
                                                                  for part, values in zip(self.device_plans, slots)], inner))
         return [slots[part][slot] for part, slot, _ in self._fetch_places]
 

@@ -41,6 +41,11 @@ class Rendezvous:
                 return
         callback(value, None if ready else error)
 
+    def awaited(self) -> list[str]:
+        """The keys of values that receivers wait for."""
+        with self._lock:
+            return list(self._waiting)
+
     def abort(self, error: BaseException) -> None:
         """Ends all waiting with an error."""
         with self._lock:

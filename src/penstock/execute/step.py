@@ -29,6 +29,7 @@ class Step:
     deadline: float | None = None
     timeout_ms = 0
     alone = True
+    probe: Any = None  # who is told of the nodes of functions that the step calls (``trace.Probe``)
     cancelled: OpError | None = None
     _rendezvous: Rendezvous | None = None
     _callbacks: dict[int, Callable[[], None]] | None = None
@@ -39,6 +40,8 @@ class Step:
             self.deadline, self.timeout_ms = time.monotonic() + timeout_ms / 1000, timeout_ms
         if parent is not None:  # a function that a node of the parent calls: it lives as long as that
             self.deadline, self.timeout_ms, alone = parent.deadline, parent.timeout_ms, parent.alone
+            if parent.probe is not None:
+                self.probe = parent.probe
         if not alone:
             self.alone = False
 

@@ -11,9 +11,9 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+from penstock.pages.server import Answer, Message
 from penstock.playground import step
 from penstock.playground.board import Board
-from penstock.playground.server import Answer, Message
 from penstock.playground.settings import BadSettings, choices, number, read_changes, read_settings, read_step
 
 MOST_BOARDS = 8

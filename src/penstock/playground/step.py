@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from penstock.debug.explain import Explainer
-from penstock.debug.layout import Box, lay_out, tree
-from penstock.debug.views import NodeView, of_program
+from penstock.debug.picture import picture
+from penstock.debug.values import corner
+from penstock.debug.views import of_program
 from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Operation
 from penstock.native import config
@@ -18,48 +19,11 @@ from penstock.program.ir import Node, Program
 from penstock.session.session import Session
 
 _RUNS = 50  # of a step whose kernels are timed
-_SHOWN = 8  # rows and columns of a value
-_ALL = 99  # levels of scopes
-_GAP = 90  # between the columns of the graph
-_PHASES = ("forward", "gradient", "update")
 
 
 def graph(board: Board) -> dict[str, Any]:
-    """The operations of a step with their places on a page, the scopes around them, and the edges between them.
-
-    Three columns: forward, down to the loss; gradients, from the loss back up; the updates of the variables.
-    """
-    views = of_program(_placed(board).nodes)
-    columns = [_column([view for view in views if phase(view.name) == name], upwards=name == "gradient") for name in _PHASES]
-    height, left = max(column["height"] for column in columns), 0.0
-    for column in columns:
-        for place in (*column["scopes"], *column["nodes"]):
-            place["x"] += left
-            place["y"] += height - column["height"]  # the loss stands at the lower end of the first two
-        left += column["width"] + _GAP
-    nodes = [node for column in columns for node in column["nodes"]]
-    index = {node["name"]: number for number, node in enumerate(nodes)}
-    edges = {(index[source], index[view.name], control)
-             for view in views for source, control in [*((name, False) for name, _ in view.inputs), *((name, True) for name in view.control)]}
-    return {"width": left - _GAP, "height": height, "scopes": [scope for column in columns for scope in column["scopes"]], "nodes": nodes,
-            "edges": sorted(edges)}
-
-
-def _column(views: list[NodeView], upwards: bool) -> dict[str, Any]:
-    """One phase of the step, from its upper left corner; ``upwards``: its data flow from the bottom to the top."""
-    root = tree(views, _ALL)
-    owner = lay_out(root, views)
-
-    def place(box: Box) -> dict[str, Any]:
-        return {"name": box.name, "label": box.label, "x": box.x, "y": root.height - box.y - box.height if upwards else box.y, "width": box.width,
-                "height": box.height, "upwards": upwards}
-
-    return {"width": root.width, "height": root.height, "scopes": [place(box) for box in _scopes(root)],
-            "nodes": [{**place(owner[view.name]), "op": view.op, "phase": phase(view.name)} for view in views]}
-
-
-def _scopes(box: Box) -> list[Box]:
-    return [each for child in box.children.values() if child.children for each in [child, *_scopes(child)]]
+    """The operations of a step with their places on a page, the scopes around them, and the edges between them."""
+    return picture(of_program(_placed(board).nodes), lambda view: phase(view.name))
 
 
 def phase(name: str) -> str:
@@ -105,15 +69,7 @@ def _value(board: Board, node: Node) -> dict[str, Any]:
 
 
 def _described(board: Board, op: Operation, note: str) -> dict[str, Any]:
-    value = np.asarray(board.session.run(op.outputs[0], board.step_feeds()))
-    if value.dtype.kind not in "fiu":
-        return {"note": f"{value.dtype}"}
-    rows = np.atleast_2d(value.reshape(value.shape[0], -1) if value.ndim > 2 else value)
-    finite = value[np.isfinite(value)]
-    return {"note": note, "shape": list(value.shape), "broken": int(value.size - finite.size),
-            "range": [float(finite.min()), float(finite.mean()), float(finite.max())] if finite.size else None,
-            "rows": [[f"{number:.4g}" for number in row[:_SHOWN]] for row in rows[:_SHOWN]],
-            "more": bool(rows.shape[0] > _SHOWN or rows.shape[1] > _SHOWN)}
+    return {"note": note, **corner(np.asarray(board.session.run(op.outputs[0], board.step_feeds())))}
 
 
 # --- kernels ---------------------------------------------------------------------------------------------------------

@@ -70,7 +70,7 @@ class PartialStep:
         if missing:
             raise InvalidArgumentError(None, None, f"Fetches can't be computed from the feeds that have been fed so far: {missing} are missing.")
         self._known = known
-        self._runs = frozenset(op for op in runs if not _gives_handle(op))
+        self._runs = frozenset(op for op in runs if not gives_handle(op))
         wanted = {tensor for op in self._all - runs - self.done for tensor in op.inputs} | self._fetches
         kept = [tensor for tensor in wanted if tensor.op in self._runs and tensor not in known]
         return list(dict.fromkeys([*fetches, *sorted(kept, key=lambda tensor: tensor.name)]))
@@ -87,6 +87,10 @@ class PartialStep:
             if element not in self._left:
                 raise InvalidArgumentError(None, None, f"The fetch {element.name} has already been fetched.")
 
+    def replace(self, tensor: Tensor, value: Any) -> None:
+        """Later parts go on with another value."""
+        self._known[tensor] = value
+
     def known(self) -> dict[Tensor, Any]:
         """What to feed in the part: all values that there are."""
         return dict(self._known)
@@ -94,12 +98,12 @@ class PartialStep:
     def ended(self, values: dict[Tensor, Any], given: list[Any]) -> bool:
         """The part has run; these are its values, and these the feeds and fetches of it. True if it was the last one."""
         self._left.difference_update(given)
-        self._known.update((tensor, value) for tensor, value in values.items() if not _gives_handle(tensor.op))
+        self._known.update((tensor, value) for tensor, value in values.items() if not gives_handle(tensor.op))
         self.done |= self._runs
         return not self._left
 
 
-def _gives_handle(op: Operation) -> bool:
+def gives_handle(op: Operation) -> bool:
     """True for a variable, a queue and the like."""
     return not op.inputs and any(tensor.dtype.is_ref or tensor.dtype.base_dtype in (dtypes.resource, dtypes.variant) for tensor in op.outputs)
 

@@ -13,7 +13,7 @@ from penstock.execute.environment import Environment
 from penstock.execute.pipeline import Pipeline, PlannedStep
 from penstock.execute.results import RESULTS
 from penstock.execute.step import Step
-from penstock.execute.trace import Recorder
+from penstock.execute.trace import Probe, Recorder
 from penstock.graph.graph import Graph
 from penstock.graph.node import Operation, Tensor
 from penstock.platform.logging import get_logger
@@ -84,6 +84,7 @@ class LocalBackend:
         """Runs a step node by node."""
         plan = self._planned(wanted, tuple(feeds)).plan(traced=True)
         with self._tracked(Step(self._timeout)) as step:
+            step.probe = record if isinstance(record, Probe) else None
             return hand_out(plan.run(list(feeds.values()), step, record))
 
     @contextmanager

@@ -8,6 +8,7 @@ from typing import Any
 
 from tensorboard.compat.proto.config_pb2 import RunMetadata
 
+from penstock.errors import OpError
 from penstock.graph.graph import Graph
 from penstock.graph.node import Tensor
 from penstock.session.backend import Backend
@@ -34,6 +35,9 @@ class RunObserver:
 
     def after(self, run: SessionRun) -> None:
         """The run has ended without an error."""
+
+    def failed(self, run: SessionRun, error: OpError) -> None:
+        """The run has ended with an error, which goes on to the program."""
 
 
 run_observers: list[RunObserver] = []

@@ -24,6 +24,7 @@ from penstock.program.passes import options_of
 from penstock.session.backend import StepOptions
 from penstock.session.fetches import Fetches
 from penstock.session.results import hand_out
+from penstock.session.stepping import run_in_parts
 
 _CLOSE_PATIENCE = 2.0  # seconds; a master that is gone needs no good-bye
 
@@ -67,9 +68,17 @@ class RemoteBackend:
         return hand_out(reply.tensors), RunMetadata.FromString(bytes(reply.blobs[0])) if reply.blobs else None
 
     def run_recorded(self, wanted: Fetches, feeds: dict[Tensor, Any], record: Recorder) -> list[Any]:
-        """Values of single nodes stay on their tasks."""
-        raise errors.UnimplementedError(None, None, "The debugger sees only sessions of this process. Try a tf.Session without a target, "
-                                        "or RunOptions(trace_level=FULL_TRACE) for the times of nodes.")
+        """Runs a step on the master, in as many parts as ``record`` wants stops, and fetches what each node gives; see ``stepping.py``."""
+        pipeline = self.pipeline
+        program = pipeline.place(pipeline.prune(wanted.tensors, wanted.targets, list(feeds)), pipeline.environment.devices)
+        return hand_out(run_in_parts(program, wanted, feeds, record, self._run_part))
+
+    def _run_part(self, feeds: dict[Tensor, Any], fetches: list[Tensor], targets: list[Operation], done: frozenset[Operation]) -> list[Any]:
+        session, name_of = self._up_to_date()
+        return self._call(Message("RunStep", {
+            "session": session, "feeds": _names(name_of, list(feeds)), "fetches": _names(name_of, fetches), "targets": _names(name_of, targets),
+            "done": _names(name_of, sorted(done, key=lambda op: op.name)), "timeout_ms": 0, "trace": False, "partition_graphs": False},
+            [], list(feeds.values()))).tensors
 
     def partial_run_setup(self, wanted: Fetches, feeds: list[Tensor]) -> str:
         """Prepares a step that is run in parts."""

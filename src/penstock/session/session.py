@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from tensorboard.compat.proto.config_pb2 import ConfigProto, RunMetadata
 
+from penstock.errors import OpError
 from penstock.execute.trace import Recorder
 from penstock.graph import stacks
 from penstock.graph.graph import Graph, default_graph
@@ -95,7 +96,12 @@ class BaseSession:
         observers = list(run_observers)
         for observer in observers:
             observer.before(run)
-        values, metadata = self._run_with(wanted, feeds, run.options, run.metadata is not None)
+        try:
+            values, metadata = self._run_with(wanted, feeds, run.options, run.metadata is not None)
+        except OpError as error:
+            for observer in observers:
+                observer.failed(run, error)
+            raise
         for asked in (run_metadata, run.metadata):
             if asked is not None:
                 asked.CopyFrom(metadata if metadata is not None else RunMetadata())

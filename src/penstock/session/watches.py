@@ -1,32 +1,37 @@
-"""Watched tensors: ``RunOptions.debug_options`` asks for the values of nodes, and they go to files as TensorFlow's debugger writes them.
+"""Watched tensors: ``RunOptions.debug_options`` asks for the values of nodes, and they go where its addresses say.
 
-Below the folder that a ``file://`` address names:
+``file://FOLDER``: into files, as TensorFlow's debugger writes them. Below the folder:
 
     _tfdbg_core_metadata_sessionrun00000000000000_STAMP          what was fed and fetched
     _tfdbg_device_,job_localhost,...,device_CPU_0/
         _tfdbg_graph_hash0_STAMP                                 the nodes that ran there
         scope/name_SLOT_DebugIdentity_STAMP                      one value: an Event
 
-Stamps are microseconds, no two of a run alike. A step that fails leaves what it had computed.
+``grpc://HOST:PORT``: to a debug server (``watch_grpc.py``). ``probe://NAME``: to an object of this process, which may stop the step and change values
+(``probes``). Stamps are microseconds, no two of a run alike. A step that fails leaves what it had computed. What runs inside of a loop or a branch is
+watched by the names that it has there; a node of a loop has a value per iteration.
 """
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 
 from penstock import errors
-from penstock.execute.trace import Recorder
+from penstock.execute.trace import Probe, Recorder
+from penstock.graph.node import Operation
 from penstock.graph.tensor_proto import array_to_proto
-from penstock.ops.transfer import Arg
+from penstock.ops.transfer import Arg, Recv
 from penstock.program.ir import Node
 from penstock.session.fetches import Fetches
 from penstock.state.resources import held_value
@@ -36,87 +41,191 @@ DEVICE, GRAPH, CORE = "_tfdbg_device_", "_tfdbg_graph_", "_tfdbg_core_metadata_"
 _ANY_NODE, _ANY_SLOT = "*", -1
 
 
+probes: dict[str, Probe] = {}  # by their names in addresses
+
+
+class Sink(Protocol):
+    """Where the events of a run go."""
+
+    def core(self, event: Event) -> None:
+        """What was fed and fetched; comes first."""
+
+    def value(self, device: str, node: str, slot: int, event: Event, gated: bool) -> Any:
+        """A value; one that is ``gated`` is sent only if the other side has asked for it. What is returned, if not None, takes its place."""
+
+    def graph(self, device: str, event: Event) -> None:
+        """The nodes that ran on a device; comes last."""
+
+    def close(self) -> None:
+        """The run has ended."""
+
+
+class _Folder:
+    """Events as files of a folder; see above."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+
+    def core(self, event: Event) -> None:
+        self._write(f"{CORE}sessionrun{0:014d}_{int(event.wall_time)}", event)
+
+    def value(self, device: str, node: str, slot: int, event: Event, gated: bool) -> None:
+        scope, _, base = node.rpartition("/")
+        self._write(os.path.join(device_folder(device), scope, f"{base}_{slot}_{DEBUG_OP}_{int(event.wall_time)}"), event)
+
+    def graph(self, device: str, event: Event) -> None:
+        self._write(os.path.join(device_folder(device), f"{GRAPH}hash0_{int(event.wall_time)}"), event)
+
+    def close(self) -> None:
+        """Each file is closed already."""
+
+    def _write(self, name: str, event: Event) -> None:
+        path = os.path.join(self._root, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(event.SerializeToString())
+
+
+def _debug_server(address: str) -> Sink:
+    from penstock.session.watch_grpc import DebugServer  # programs that have none do not load gRPC
+    return DebugServer(address)
+
+
+SINKS: dict[str, Callable[[str], Sink]] = {"file": _Folder, "grpc": _debug_server}
+
+
 @contextmanager
 def dumping(debug_options: Any, wanted: Fetches, feeds: Any) -> Iterator[Recorder]:
-    """Gives a recorder that writes what is watched."""
+    """Gives a recorder that hands on what is watched."""
     dumper = _Dumper(debug_options, list(feeds.values()))
-    dumper.write_core(debug_options.global_step, [tensor.name for tensor in feeds], [tensor.name for tensor in wanted.tensors],
-                      [op.name for op in wanted.targets])
     try:
+        dumper.write_core(debug_options.global_step, [tensor.name for tensor in feeds], [tensor.name for tensor in wanted.tensors],
+                          [op.name for op in wanted.targets])
         yield dumper
     finally:
-        dumper.write_graphs()
+        dumper.close()
 
 
-class _Dumper:
+@dataclass(frozen=True)
+class _Watch:
+    sinks: list[Sink]
+    gated: bool
+
+
+class _Depth(threading.local):
+    """In how many functions the calling thread is."""
+
+    depth = 0
+
+
+class _Dumper(Probe):
     """Called with what each node gave, as it ends."""
 
     def __init__(self, debug_options: Any, fed: list[Any]) -> None:
         self._fed = fed
-        self._folders: dict[tuple[str, int], list[str]] = {}
+        self._sinks: dict[str, Sink] = {}  # by address
+        self._probes: dict[str, Probe] = {}
+        self._watches: dict[tuple[str, int], _Watch] = {}
         for watch in debug_options.debug_tensor_watch_opts:
-            if set(watch.debug_ops) - {DEBUG_OP}:
+            if {each.partition("(")[0] for each in watch.debug_ops} - {DEBUG_OP}:
                 raise errors.UnimplementedError(None, None, f"debug ops {list(watch.debug_ops)}: only {DEBUG_OP}, the value itself, is there")
-            self._folders[watch.node_name, watch.output_slot] = [_folder(url) for url in watch.debug_urls]
-        self._roots = sorted({folder for folders in self._folders.values() for folder in folders})
+            sinks = [sink for sink in map(self._sink, watch.debug_urls) if sink is not None]
+            self._watches[watch.node_name, watch.output_slot] = _Watch(sinks, any("gated_grpc=true" in each.lower() for each in watch.debug_ops))
         self._lock, self._last = threading.Lock(), 0
         self._nodes: dict[str, dict[str, Node]] = {}  # by device and name
 
-    def __call__(self, device: str, node: Node, start: int, end: int, outputs: list[Any]) -> None:
+    def _sink(self, url: str) -> Sink | None:
+        """Where an address leads; None if that is a probe."""
+        scheme, separator, path = url.partition("://")
+        if scheme == "probe" and path in probes:
+            self._probes[path] = probes[path]
+            return None
+        if scheme not in SINKS or not separator:
+            raise errors.UnimplementedError(None, None, f"debug URL {url!r}: watched tensors go to files (file:///some/folder) or to a debug server "
+                                            "(grpc://host:port)")
+        if url not in self._sinks:
+            self._sinks[url] = SINKS[scheme](path)
+        return self._sinks[url]
+
+    def __call__(self, device: str, node: Node, start: int, end: int, outputs: list[Any]) -> list[Any] | None:
+        if node.definition is Recv:  # it is the value of a node that was written already
+            return None
         for producer, _ in node.inputs:  # what is fed does not run: it is written when it is first needed
-            if producer.definition is Arg and self._is_new(device, producer):
+            if producer.definition is Arg and producer.name not in self._nodes.get(device, ()) and self._inside.depth == 0:
+                self._note(device, producer)
                 self._write_values(device, producer, [self._fed[producer.attrs["index"]]])
-        self._is_new(device, node)
-        self._write_values(device, node, outputs)
+        self._note(device, node)
+        changed = None
+        for probe in self._probes.values():
+            changed = probe(device, node, start, end, changed or outputs) or changed
+        return self._write_values(device, node, changed or outputs) or changed
 
-    def _is_new(self, device: str, node: Node) -> bool:
+    _inside = _Depth()
+
+    @contextmanager
+    def inside(self, function: str) -> Iterator[None]:
+        """The arguments of a function are no feeds."""
+        with contextlib.ExitStack() as stack:
+            for probe in self._probes.values():
+                stack.enter_context(probe.inside(function))
+            self._inside.depth += 1
+            try:
+                yield
+            finally:
+                self._inside.depth -= 1
+
+    def stops_at(self, operation: Operation) -> bool:
+        return any(probe.stops_at(operation) for probe in self._probes.values())
+
+    def _note(self, device: str, node: Node) -> None:
         with self._lock:
-            nodes = self._nodes.setdefault(device, {})
-            is_new = node.name not in nodes
-            nodes[node.name] = node
-            return is_new
+            self._nodes.setdefault(device, {})[node.name] = node
 
-    def _write_values(self, device: str, node: Node, outputs: list[Any]) -> None:
+    def _write_values(self, device: str, node: Node, outputs: list[Any]) -> list[Any] | None:
+        """Hands values on; returns what a sink wants in their place."""
+        changed: list[Any] | None = None
         for slot, value in enumerate(outputs):
             value = held_value(value)
-            if isinstance(value, (np.ndarray, np.generic)):
-                for root in self._watchers(node.name, slot):
-                    self._write_value(root, device, node.name, slot, np.asarray(value))
+            watch = self._watch(node.name, slot)
+            if watch is not None and watch.sinks and isinstance(value, (np.ndarray, np.generic)):
+                event = self._event()
+                event.summary.value.add(tag=node.name, node_name=f"{node.name}:{slot}:{DEBUG_OP}", tensor=array_to_proto(np.asarray(value)))
+                for sink in watch.sinks:
+                    other = sink.value(device, node.name, slot, event, watch.gated)
+                    if other is not None:
+                        changed = changed or list(outputs)
+                        changed[slot] = other
+        return changed
 
-    def _watchers(self, name: str, slot: int) -> list[str]:
+    def _watch(self, name: str, slot: int) -> _Watch | None:
         keys = ((name, slot), (name, _ANY_SLOT), (_ANY_NODE, _ANY_SLOT), (_ANY_NODE, slot))
-        return next((self._folders[key] for key in keys if key in self._folders), [])
-
-    def _write_value(self, root: str, device: str, name: str, slot: int, value: Any) -> None:
-        event, stamp = Event(), self._stamp()
-        event.wall_time = stamp
-        event.summary.value.add(tag=name, node_name=f"{name}:{slot}:{DEBUG_OP}", tensor=array_to_proto(value))
-        scope, _, base = name.rpartition("/")
-        _write(os.path.join(root, device_folder(device), scope, f"{base}_{slot}_{DEBUG_OP}_{stamp}"), event)
+        return next((self._watches[key] for key in keys if key in self._watches), None)
 
     def write_core(self, step: int, feeds: list[str], fetches: list[str], targets: list[str]) -> None:
         """What was fed and fetched."""
         core = {"global_step": step, "session_run_index": 0, "executor_step_index": 0, "input_names": feeds, "output_names": fetches,
                 "target_nodes": targets}
-        for root in self._roots:
-            stamp = self._stamp()
-            event = Event(wall_time=stamp)
+        for sink in self._sinks.values():
+            event = self._event()
             event.log_message.message = json.dumps(core, separators=(",", ":"))
-            _write(os.path.join(root, f"{CORE}sessionrun{0:014d}_{stamp}"), event)
+            sink.core(event)
 
-    def write_graphs(self) -> None:
-        """The nodes that ran, by device."""
-        for device, nodes in self._nodes.items():
-            graph = GraphDef(node=[node.node_def for node in nodes.values()])
-            for root in self._roots:
-                stamp = self._stamp()
-                event = Event(wall_time=stamp, graph_def=graph.SerializeToString())
-                _write(os.path.join(root, device_folder(device), f"{GRAPH}hash0_{stamp}"), event)
+    def close(self) -> None:
+        """The nodes that ran, by device; then all is written."""
+        for device, nodes in self._nodes.items() if self._sinks else ():
+            graph = GraphDef(node=[node.node_def for node in nodes.values()]).SerializeToString()
+            for sink in self._sinks.values():
+                event = self._event()
+                event.graph_def = graph
+                sink.graph(device, event)
+        for sink in self._sinks.values():
+            sink.close()
 
-    def _stamp(self) -> int:
+    def _event(self) -> Event:
+        """An event with a stamp of its own."""
         with self._lock:
             self._last = max(time.time_ns() // 1000, self._last + 1)
-            return self._last
+            return Event(wall_time=self._last)
 
 
 def device_folder(device: str) -> str:
@@ -125,16 +234,3 @@ def device_folder(device: str) -> str:
     '_tfdbg_device_,job_worker,task_0,device_CPU_0'
     """
     return DEVICE + device.replace("/", ",").replace(":", "_")
-
-
-def _folder(url: str) -> str:
-    scheme, separator, path = url.partition("://")
-    if scheme != "file" or not separator:
-        raise errors.UnimplementedError(None, None, f"debug URL {url!r}: watched tensors go to files (file:///some/folder)")
-    return path
-
-
-def _write(path: str, event: Event) -> None:
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "wb") as file:
-        file.write(event.SerializeToString())

@@ -194,6 +194,10 @@ class Queue:
         """True if nothing may be enqueued any more."""
         return self._closed
 
+    def waiting(self) -> tuple[int, int]:
+        """How many kernels wait for room, and how many for elements."""
+        return len(self._enqueuing), len(self._dequeuing)
+
     def __len__(self) -> int:
         return len(self._items)
 

@@ -47,7 +47,7 @@ def line(tmp_path):
 
 
 def without_times(lines):
-    return [re.sub(r"\[\d+\.\d+\] +\d+ +", "[T] S ", text) for text in lines]
+    return [re.sub(r"t \(ms\) +", "t (ms)   ", re.sub(r"\[\d+\.\d+\] +\d+ +", "[T] S ", text)) for text in lines]
 
 
 def test_list_tensors(line):
@@ -215,7 +215,7 @@ def test_one_tensor_is_watched(tmp_path):
         assert names(dump) == {"hidden/product:0"} and dump.core_metadata.global_step == 7 and dump.core_metadata.input_names == ["x:0"]
 
 
-@pytest.mark.parametrize("watch", [{"debug_urls": "grpc://localhost:1"}, {"debug_urls": "file:///tmp/x", "debug_ops": "DebugNanCount"}])
+@pytest.mark.parametrize("watch", [{"debug_urls": "http://localhost:1"}, {"debug_urls": "file:///tmp/x", "debug_ops": "DebugNanCount"}])
 def test_what_cannot_be_watched(watch):
     options = tf.RunOptions()
     add_debug_tensor_watch(options, "*", -1, **watch)

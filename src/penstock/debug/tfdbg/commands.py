@@ -13,13 +13,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from penstock.debug.tfdbg import screen
+
 try:
     import readline
 except ImportError:  # a Python without it reads plain lines
     readline = None  # type: ignore[assignment]
 
 PROMPT = "tfdbg> "
-_HISTORY = os.path.join(os.path.expanduser("~"), ".tfdbg_history")
+HISTORY = os.path.join(os.path.expanduser("~"), ".tfdbg_history")
 _TOKEN = re.compile(r"""(?:"[^"]*"|'[^']*'|\[[^\]]*\]|`[^`]*`|[^\s"'\[`])+""")
 
 Handler = Callable[[argparse.Namespace], list[str]]
@@ -65,9 +67,10 @@ def tokens(line: str) -> list[str]:
 
 
 class CommandLine:
-    """Commands by name. ``introduction``: lines that the help begins with."""
+    """Commands by name. ``introduction``: lines that the help begins with. ``ui``: "curses", for a screen where there is one, or "readline"."""
 
-    def __init__(self, introduction: list[str] | None = None) -> None:
+    def __init__(self, introduction: list[str] | None = None, ui: str = "readline") -> None:
+        self._ui = ui
         self._commands: dict[str, _Command] = {}
         self._introduction = introduction or []
         self.config = {"graph_recursion_depth": 20, "mouse_mode": True}
@@ -143,9 +146,11 @@ class CommandLine:
 
     def converse(self, title: str, first: str) -> Any:
         """Prints a title, runs a first command, then reads commands until one ends it; None: the person left the debugger."""
-        _prepare_readline(self.complete)
-        print(title)
         try:
+            if self._ui == "curses" and screen.there_is_one():
+                screen.converse(self, title, first)
+            _prepare_readline(self.complete)
+            print(title)
             self._print(self.dispatch(first))
             while True:
                 self._print(self.dispatch(input(PROMPT)))
@@ -161,12 +166,15 @@ class CommandLine:
 
     def complete(self, text: str, state: int) -> str | None:
         """For readline: a command, or what the command of this line takes."""
-        line = readline.get_line_buffer() if readline is not None else text
+        matches = self.completions(readline.get_line_buffer() if readline is not None else text, text)
+        return matches[state] if state < len(matches) else None
+
+    def completions(self, line: str, text: str) -> list[str]:
+        """What the last word of a line, ``text``, can become."""
         words = line.split()
         command = self._find(words[0]) if words and line[len(words[0]):len(words[0]) + 1].isspace() else None
         choices = sorted(self._commands) if command is None else sorted(command.completions())
-        matches = [choice for choice in choices if choice.startswith(text)]
-        return matches[state] if state < len(matches) else None
+        return [choice for choice in choices if choice.startswith(text)]
 
 
 def _prepare_readline(complete: Callable[[str, int], str | None]) -> None:
@@ -177,8 +185,8 @@ def _prepare_readline(complete: Callable[[str, int], str | None]) -> None:
     readline.parse_and_bind("tab: complete")
     if not _history_loaded:
         _history_loaded.append(True)
-        if os.path.exists(_HISTORY):
-            readline.read_history_file(_HISTORY)
+        if os.path.exists(HISTORY):
+            readline.read_history_file(HISTORY)
         atexit.register(_write_history)
 
 
@@ -187,6 +195,6 @@ _history_loaded: list[bool] = []
 
 def _write_history() -> None:
     try:
-        readline.write_history_file(_HISTORY)
+        readline.write_history_file(HISTORY)
     except OSError as error:  # a home that cannot be written to
-        print(f"tfdbg: {_HISTORY}: {error.strerror}", file=sys.stderr)
+        print(f"tfdbg: {HISTORY}: {error.strerror}", file=sys.stderr)

@@ -7,7 +7,7 @@ from typing import Any
 from tensorboard.compat.proto.config_pb2 import RunOptions
 
 from penstock.debug.tfdbg.local_cli import Debugger
-from penstock.debug.tfdbg.sessions import RunFolders, WatchFunction, names_of, threads_matching
+from penstock.debug.tfdbg.sessions import RunFolders, Servers, WatchFunction, gated, names_of, threads_matching
 from penstock.train.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
 
 
@@ -63,17 +63,27 @@ class DumpingDebugHook(SessionRunHook):
 
 
 class GrpcDebugHook(SessionRunHook):
-    """``tf_debug.GrpcDebugHook``: not in Penstock."""
+    """``tf_debug.GrpcDebugHook("localhost:6064")``: `GrpcDebugWrapperSession` for monitored sessions."""
 
-    def __init__(self, grpc_debug_server_addresses: Any, watch_fn: Any = None, thread_name_filter: str | None = None,
+    def __init__(self, grpc_debug_server_addresses: Any, watch_fn: WatchFunction | None = None, thread_name_filter: str | None = None,
                  log_usage: bool = True) -> None:
-        raise NotImplementedError("Watched tensors go to files, not to a gRPC debug server: use tf_debug.LocalCLIDebugHook or "
-                                  "tf_debug.DumpingDebugHook.")
+        self._addresses, self._watch_fn, self._is_debugged = grpc_debug_server_addresses, watch_fn, threads_matching(thread_name_filter)
+        self._servers: Servers | None = None
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
+        """Adds what is watched."""
+        if not self._is_debugged():
+            return None
+        if self._servers is None:
+            self._servers = Servers(self._addresses, run_context.session.graph, self._watch_fn)
+        options = RunOptions()
+        self._servers.watch(options, run_context.original_args.fetches, run_context.original_args.feed_dict)
+        return SessionRunArgs(None, options=options)
 
 
 class TensorBoardDebugHook(GrpcDebugHook):
-    """``tf_debug.TensorBoardDebugHook``: not in Penstock."""
+    """``tf_debug.TensorBoardDebugHook("localhost:6064")``: `TensorBoardDebugWrapperSession` for monitored sessions."""
 
     def __init__(self, grpc_debug_server_addresses: Any, thread_name_filter: str | None = None, send_traceback_and_source_code: bool = True,
                  log_usage: bool = True) -> None:
-        super().__init__(grpc_debug_server_addresses)
+        super().__init__(grpc_debug_server_addresses, gated, thread_name_filter)

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import sys
 import tempfile
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from tensorboard.compat.proto.config_pb2 import RunOptions
@@ -19,9 +20,11 @@ from tensorboard.compat.proto.config_pb2 import RunOptions
 from penstock.debug.tfdbg.analyzer import Analyzer, Filters, add_value_arguments, value_lines
 from penstock.debug.tfdbg.commands import BadCommand, CommandLine, Leave
 from penstock.debug.tfdbg.dump_dir import DebugDumpDir, has_inf_or_nan
+from penstock.debug.tfdbg.stop_commands import STEP, StopCommands, node_names, watch_stops
+from penstock.debug.tfdbg.stops import Breakpoint, Stop, Stops
 from penstock.debug.tfdbg.tensor_text import split_slicing
 from penstock.debug.tfdbg.watching import watch_graph
-from penstock.errors import OpError
+from penstock.errors import CancelledError, OpError
 
 _BAR = "=" * 38
 _UI_TYPES = ("curses", "readline")
@@ -36,6 +39,7 @@ class Orders:
     until: str = ""  # a filter
     exclude: str | None = None
     patterns: tuple[str | None, str | None, str | None] = (None, None, None)
+    step: bool = False  # stop behind every node
 
 
 class Debugger:
@@ -48,9 +52,11 @@ class Debugger:
             raise ValueError(f"dump_root path points to a file: {dump_root}")
         if dump_root is not None and os.path.isdir(dump_root) and os.listdir(dump_root):
             raise ValueError(f"dump_root path points to a non-empty directory: {dump_root}")
-        self._graph = graph
+        self._graph, self._ui = graph, ui_type
         self._root = dump_root or tempfile.mkdtemp(prefix="tfdbg_")
         self.filters: Filters = {"has_inf_or_nan": has_inf_or_nan}
+        self.stops = Stops(self.filters, self._at_stop)
+        self._left = False  # the person has left while a step waited
         self._orders: Orders | None = None
         self._config: dict[str, Any] | None = None
         self._count, self._debugged = 0, False
@@ -73,7 +79,7 @@ class Debugger:
         self._fetches, self._feeds = fetches, feeds
         if self._orders is None:
             intro = [*(self._logo() if self._count == 1 else []), "Upcoming run:", *self._run_info()]
-            self._converse(CommandLine(intro), "run-start: ", "run_info")
+            self._converse(CommandLine(intro, self._ui), "run-start: ", "run_info")
         assert self._orders is not None
         self._debugged = not (self._orders.skip or self._orders.no_debug)
         if not self._debugged:
@@ -81,12 +87,18 @@ class Debugger:
         options = RunOptions()
         os.makedirs(self._root, exist_ok=True)
         watch_graph(options, self._graph, "DebugIdentity", f"file://{self._root}", *self._orders.patterns)
+        self.stops.stepping = self._orders.step
+        if self.stops.wanted:
+            self.stops.begin(feeds)
+            watch_stops(options, self.stops)
         return options
 
     def after(self, error: OpError | None = None) -> None:
         """Called after the run."""
         orders = self._orders
         assert orders is not None
+        if self._left:
+            self._leave()
         if not self._debugged:
             orders.skip = max(0, orders.skip - 1)
             self._orders = orders if not orders.no_debug else None
@@ -97,7 +109,7 @@ class Debugger:
             passed = bool(orders.until) and error is None
             if passed and not dump.find(self.filters[orders.until], 1, exclude_node_names=orders.exclude):
                 return
-            line = CommandLine(_error_lines(error) if error else None)
+            line = CommandLine(_error_lines(error) if error else None, self._ui)
             Analyzer(dump, self.filters, line.config).register(line)
             first = f"lt -f {orders.until}" + (f" -fenn {orders.exclude}" if orders.exclude else "") if passed else "lt"
             self._converse(line, "run-end: ", "help" if error else first)
@@ -109,9 +121,25 @@ class Debugger:
         self._add_commands(line)
         self._orders = line.converse(kind + self._description(), first)
         if self._orders is None:
-            shutil.rmtree(self._root, ignore_errors=True)
-            print("Note: user exited from debugger CLI: Calling sys.exit(1).", file=sys.stderr)
-            sys.exit(1)
+            self._leave()
+
+    def _leave(self) -> NoReturn:
+        shutil.rmtree(self._root, ignore_errors=True)
+        print("Note: user exited from debugger CLI: Calling sys.exit(1).", file=sys.stderr)
+        sys.exit(1)
+
+    def _at_stop(self, stop: Stop) -> None:
+        """A step waits behind a node: the person looks, and says how to go on. It may be any thread's."""
+        line = CommandLine(ui=self._ui)
+        line.config = self._config if self._config is not None else line.config
+        commands = StopCommands(self.stops, stop)
+        commands.register(line)
+        self._add_break(line)
+        answer = line.converse(f"stop: {stop.why}: {stop.node.name}", "where")
+        if answer is None:
+            self._left = True
+            raise CancelledError(None, None, "the debugger was left while the step waited")
+        self.stops.stepping = answer == STEP
 
     # --- commands ----------------------------------------------------------------------------------------------------
 
@@ -124,6 +152,8 @@ class Debugger:
         parser.add_argument("--node_name_filter", help="watch only nodes whose names match this regular expression")
         parser.add_argument("--op_type_filter", help="watch only ops whose types match this regular expression")
         parser.add_argument("--tensor_dtype_filter", help="watch only tensors whose types match this regular expression")
+        line.add("step", "s", "Debug the next run, and stop behind each of its nodes.", self._step)
+        self._add_break(line)
         line.add("run_info", "ri", "Tell of this Session.run() call.", lambda parsed: [*self._logo(), *self._run_info()])
         parser = line.add("print_feed", "pf", "Print a value that is fed.", self._print_feed, lambda: self._feeds)
         parser.add_argument("tensor_name", help="such as x:0, or a part of it: x:0[1, :]")
@@ -136,6 +166,29 @@ class Debugger:
             raise BadCommand("--filter_exclude_node_names goes with --till_filter_pass (-f)")
         patterns = parsed.node_name_filter, parsed.op_type_filter, parsed.tensor_dtype_filter
         raise Leave(Orders(max(0, parsed.times - 1), parsed.no_debug, parsed.till_filter_pass, parsed.filter_exclude_node_names, patterns))
+
+    def _step(self, parsed: argparse.Namespace) -> list[str]:
+        raise Leave(Orders(step=True))
+
+    def _add_break(self, line: CommandLine) -> None:
+        parser = line.add("break", "b", "List breakpoints; set one, or take it away if it is there.", self._break,
+                          lambda: [*self.filters, *(op.name for op in self._graph.get_operations())])
+        parser.add_argument("where", nargs="?", help="a node, FILE.py:LINE, or a filter")
+
+    def _break(self, parsed: argparse.Namespace) -> list[str]:
+        if parsed.where:
+            self.stops.toggle(self._breakpoint(parsed.where))
+        return ["Breakpoints:", *(f"  {each}" for each in self.stops.breakpoints)] if self.stops.breakpoints else ["There are no breakpoints."]
+
+    def _breakpoint(self, where: str) -> Breakpoint:
+        if where in self.filters:
+            return Breakpoint("filter", where)
+        if re.fullmatch(r".+\.py:\d+", where):
+            return Breakpoint("line", where)
+        name = where.rpartition(":")[0] if re.search(r":\d+$", where) else where
+        if name not in node_names(self._graph):
+            raise BadCommand(f"{where} is neither a node, nor a line (FILE.py:12), nor a filter ({', '.join(self.filters)})")
+        return Breakpoint("node", name)
 
     def _print_feed(self, parsed: argparse.Namespace) -> list[str]:
         name, slicing = split_slicing(parsed.tensor_name)
@@ -160,7 +213,9 @@ class Debugger:
         lines += [_BAR, "", "Select one of the following commands to proceed ---->"]
         for command, text in (("run", "Execute the run() call with debug tensor-watching"), ("run -n", "Execute it without"),
                               ("run -t <T>", "Let T - 1 runs pass, debug the one after them"),
-                              ("run -f <filter_name>", "Go on until a tensor passes a filter")):
+                              ("run -f <filter_name>", "Go on until a tensor passes a filter"),
+                              ("break <node, FILE.py:LINE or filter>", "Stop inside of a run, look, and change values"),
+                              ("step", "Execute it, and stop behind each node")):
             lines += [f"  {command}:", f"    {text}"]
         return [*lines, "    Registered filter(s):", *(f"        * {name}" for name in self.filters), "", "For more details, see help."]
 

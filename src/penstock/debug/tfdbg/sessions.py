@@ -21,6 +21,7 @@ from penstock.debug.tfdbg.watching import WatchOptions, watch_graph
 from penstock.errors import OpError
 from penstock.graph import stacks
 from penstock.session.fetches import Fetches, expand_feeds
+from penstock.session.watches import DEBUG_OP
 
 WatchFunction = Callable[[Any, Any], Any]  # (fetches, feeds) -> WatchOptions, or (debug_urls, debug_ops, ...) of old
 _numbers = itertools.count(1)
@@ -89,7 +90,7 @@ def names_of(graph: Any, fetches: Any, feed_dict: Any) -> tuple[list[str], dict[
 class LocalCLIDebugWrapperSession(DebugWrapperSession):
     """``tf_debug.LocalCLIDebugWrapperSession(sess)``: stops at runs and reads commands from the terminal; `help` tells which.
 
-    ``ui_type``: "readline"; "curses" is read with readline, too.
+    ``ui_type``: "curses", a whole screen where the terminal has one; "readline", lines.
     """
 
     def __init__(self, sess: Any, dump_root: str | None = None, log_usage: bool = True, ui_type: str = "curses",
@@ -135,9 +136,7 @@ class RunFolders:
     """A folder per run below a root, which is made if need be."""
 
     def __init__(self, session_root: str, graph: Any, watch_fn: WatchFunction | None) -> None:
-        self._root, self._graph, self._watch_fn = os.fspath(session_root), graph, watch_fn
-        if watch_fn is not None and not callable(watch_fn):
-            raise TypeError(f"watch_fn is not callable: {watch_fn!r}")
+        self._root, self._graph, self._watch_fn = os.fspath(session_root), graph, checked_watch_fn(watch_fn)
         if os.path.isfile(self._root):
             raise ValueError(f"session_root path points to a file: {self._root}")
         os.makedirs(self._root, exist_ok=True)
@@ -151,25 +150,68 @@ class RunFolders:
             event.log_message.message = text
             with open(os.path.join(folder, f"_tfdbg_{name}_info_"), "wb") as file:
                 file.write(event.SerializeToString())
-        chosen = self._watch_fn(fetches, feed_dict) if self._watch_fn is not None else WatchOptions()
-        if not isinstance(chosen, WatchOptions):
-            raise TypeError(f"watch_fn has to return a WatchOptions; it returned {chosen!r}")
-        watch_graph(options, self._graph, chosen.debug_ops, f"file://{folder}", chosen.node_name_regex_whitelist, chosen.op_type_regex_whitelist,
-                    chosen.tensor_dtype_regex_whitelist, chosen.tolerate_debug_op_creation_failures)
+        add_watches(options, self._graph, self._watch_fn, fetches, feed_dict, f"file://{folder}")
 
 
 class GrpcDebugWrapperSession(DebugWrapperSession):
-    """``tf_debug.GrpcDebugWrapperSession``: not in Penstock."""
+    """``tf_debug.GrpcDebugWrapperSession(sess, "localhost:6064")``: each run sends its tensors to debug servers.
 
-    def __init__(self, sess: Any, grpc_debug_server_addresses: Any, watch_fn: Any = None, thread_name_filter: str | None = None,
+    ``watch_fn(fetches, feeds)`` says what is watched, by a WatchOptions.
+    """
+
+    def __init__(self, sess: Any, grpc_debug_server_addresses: Any, watch_fn: WatchFunction | None = None, thread_name_filter: str | None = None,
                  log_usage: bool = True) -> None:
-        raise NotImplementedError("Watched tensors go to files, not to a gRPC debug server: use tf_debug.LocalCLIDebugWrapperSession or "
-                                  "tf_debug.DumpingDebugWrapperSession.")
+        super().__init__(sess, thread_name_filter)
+        self._servers = Servers(grpc_debug_server_addresses, sess.graph, watch_fn)
+
+    def run_watched(self, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any) -> Any:
+        """Runs, watched by the servers."""
+        self._servers.watch(options, fetches, feed_dict)
+        return self._sess.run(fetches, feed_dict, options, run_metadata)
+
+
+class Servers:
+    """Debug servers by their addresses, and what they are shown of a graph."""
+
+    def __init__(self, addresses: Any, graph: Any, watch_fn: WatchFunction | None) -> None:
+        given = [addresses] if isinstance(addresses, str) else addresses
+        if not isinstance(given, (list, tuple)) or not all(isinstance(each, str) for each in given):
+            raise TypeError(f"Expected type str or list in grpc_debug_server_addresses, received type {type(addresses)}")
+        self._urls = [each if each.startswith("grpc://") else f"grpc://{each}" for each in given]
+        self._graph, self._watch_fn = graph, checked_watch_fn(watch_fn)
+
+    def watch(self, options: Any, fetches: Any, feed_dict: Any) -> None:
+        """Has a run send what is watched."""
+        add_watches(options, self._graph, self._watch_fn, fetches, feed_dict, self._urls)
+
+
+def gated(fetches: Any, feeds: Any) -> WatchOptions:
+    """All tensors, each as soon as a server asks for it."""
+    return WatchOptions(debug_ops=[f"{DEBUG_OP}(gated_grpc=true)"])
 
 
 class TensorBoardDebugWrapperSession(GrpcDebugWrapperSession):
-    """``tf_debug.TensorBoardDebugWrapperSession``: not in Penstock."""
+    """``tf_debug.TensorBoardDebugWrapperSession(sess, "localhost:6064")``: a server says which tensors it wants to see, and at which to stop.
+
+    That is the debugger of TensorBoard 1 (``tensorboard --debugger_port``); source code is not sent to it. Without one: `penstock debug --browser`.
+    """
 
     def __init__(self, sess: Any, grpc_debug_server_addresses: Any, thread_name_filter: str | None = None,
                  send_traceback_and_source_code: bool = True, log_usage: bool = True) -> None:
-        super().__init__(sess, grpc_debug_server_addresses)
+        super().__init__(sess, grpc_debug_server_addresses, gated, thread_name_filter)
+
+
+def checked_watch_fn(watch_fn: Any) -> WatchFunction | None:
+    """A function that says what is watched; TypeError if it is none."""
+    if watch_fn is not None and not callable(watch_fn):
+        raise TypeError(f"watch_fn is not callable: {watch_fn!r}")
+    return watch_fn
+
+
+def add_watches(options: Any, graph: Any, watch_fn: WatchFunction | None, fetches: Any, feed_dict: Any, urls: Any) -> None:
+    """Has a run with these options hand what ``watch_fn`` chooses to addresses."""
+    chosen = watch_fn(fetches, feed_dict) if watch_fn is not None else WatchOptions()
+    if not isinstance(chosen, WatchOptions):
+        raise TypeError(f"watch_fn has to return a WatchOptions; it returned {chosen!r}")
+    watch_graph(options, graph, chosen.debug_ops, urls, chosen.node_name_regex_whitelist, chosen.op_type_regex_whitelist,
+                chosen.tensor_dtype_regex_whitelist, chosen.tolerate_debug_op_creation_failures)

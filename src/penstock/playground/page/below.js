@@ -1,9 +1,11 @@
 // What is under a board: the graph of its step, the kernels that it becomes, its program, and the operation that was chosen.
 import {ask} from "./api.js";
-import {byId, element, say, short} from "./elements.js";
-import {drawGraph, markOperation} from "./graph.js";
+import {byId, element, micros, say} from "./elements.js";
+import {drawGraph} from "./graph.js";
+import {listing, markLine} from "./source.js";
+import {valueTable} from "./value.js";
 
-const TABS = ["graph", "kernels", "program"];
+const TABS = ["graph", "kernels", "program"], PHASES = {forward: "Forward", gradient: "Gradients", update: "Updates"};
 let board = null, shown = {}, chosen = null, view = null, onError = () => {};
 
 export function startBelow(fail) {
@@ -48,7 +50,7 @@ async function show(name) {
   try {
     const answer = await ask(name, {board});
     if (number !== board) return;
-    if (name === "graph") view = drawGraph(answer, choose);
+    if (name === "graph") view = drawGraph(byId(name), answer, choose, PHASES);
     else drawKernels(answer);
     shown[name] = true;
   } catch (error) {
@@ -64,9 +66,9 @@ export async function choose(name) {
     const operation = await ask("operation", {board, name});
     if (chosen !== name) return;
     drawOperation(operation);
-    markOperation(name, [...operation.inputs, ...operation.consumers]);
+    view?.mark(name, [...operation.inputs, ...operation.consumers]);
     view?.reveal(name);
-    markLine(operation.line);
+    markLine(byId("program"), operation.line);
     say(`${operation.type} ${operation.name}`);
   } catch (error) {
     onError(error);
@@ -88,12 +90,8 @@ function drawOperation(operation) {
     ...value(operation));
 }
 
-function value({note, range, rows, more, shape, broken}) {
-  if (!rows) return [element("p", {class: "hint"}, `Value: ${note}`)];
-  const ends = range ? `from ${short(range[0])} to ${short(range[2])}, mean ${short(range[1])}` : "";
-  return [element("h4", {}, `Value ${note}`), element("p", {class: "hint"}, `[${shape}] ${ends}${broken ? `; ${broken} not finite` : ""}`),
-          element("table", {class: "value"}, ...rows.map(row => element("tr", {}, ...row.map(each => element("td", {class: /nan|inf/.test(each) ? "broken" : ""}, each)))),
-                  more ? element("tr", {}, element("td", {}, "…")) : "")];
+function value({note, ...told}) {
+  return told.rows ? [element("h4", {}, `Value ${note}`), ...valueTable(told)] : [element("p", {class: "hint"}, `Value: ${note}`)];
 }
 
 // --- kernels ---
@@ -103,7 +101,7 @@ function drawKernels({kernels, seconds, arena, runs}) {
   byId("kernels").replaceChildren(
     element("p", {}, element("strong", {}, `${operations} operations became ${kernels.length} kernels; they take ${micros(seconds)} of a step.`),
             ` The mean of ${runs} steps. ${arena ? `What is between the kernels lies in ${(arena / 1024).toFixed(1)} kB of memory.` : ""}`),
-    element("table", {class: "kernels"}, element("thead", {}, element("tr", {}, ...["Kernel", "Time", "Operations in it"].map(name => element("th", {scope: "col"}, name)))),
+    element("table", {class: "table"}, element("thead", {}, element("tr", {}, ...["Kernel", "Time", "Operations in it"].map(name => element("th", {scope: "col"}, name)))),
       element("tbody", {}, ...kernels.map(kernel => kernelRow(kernel, longest)))));
 }
 
@@ -115,34 +113,14 @@ function kernelRow(kernel, longest) {
             kernel.why ? element("span", {class: "why"}, `by NumPy: ${kernel.why}`) : ""));
 }
 
-const micros = seconds => seconds < 1e-3 ? `${(seconds * 1e6).toFixed(1)} µs` : `${(seconds * 1e3).toFixed(2)} ms`;
-
 // --- the program ---
 
-const WORDS = /("""[^]*?"""|#.*$|"[^"\n]*"|\b(?:import|as|def|return|with|for|in|while|if|yield|from|True|lambda)\b|\b\d[\d.e-]*\b)/gm;
-
 function drawProgram(text) {
-  const lines = text.trimEnd().split("\n").map(line => element("li", {}, ...tinted(line)));
   const copy = element("button", {class: "quiet", onclick: async () => {
     await navigator.clipboard.writeText(text);
     copy.textContent = "Copied";
     setTimeout(() => { copy.textContent = "Copy"; }, 1500);
   }}, "Copy");
   byId("program").replaceChildren(element("p", {}, "This program is what trains above. It runs by itself, too, and gives the same numbers as long as nothing is changed on the way: ", element("code", {}, "python playground.py"), " ", copy),
-                                  element("ol", {class: "code", "aria-label": "The program"}, ...lines));
-}
-
-function* tinted(line) {
-  let place = 0;
-  for (const match of line.matchAll(WORDS)) {
-    yield line.slice(place, match.index);
-    const kind = match[0][0] === "#" ? "comment" : match[0][0] === '"' ? "string" : /\d/.test(match[0][0]) ? "number" : "word";
-    yield element("span", {class: kind}, match[0]);
-    place = match.index + match[0].length;
-  }
-  yield line.slice(place) || (place ? "" : " ");
-}
-
-function markLine(line) {
-  document.querySelectorAll("#program li").forEach((item, index) => item.classList.toggle("chosen", index + 1 === line));
+                                  listing(text, "The program"));
 }

@@ -5,10 +5,11 @@ import {drawPoints, makeControls} from "./controls.js";
 import {addToCurves, clearCurves, drawCurves} from "./curves.js";
 import {byId, say} from "./elements.js";
 import {drawPlane, readPalette} from "./heatmap.js";
+import {startLook} from "./look.js";
 import {Network} from "./network.js";
 import {fromAddress, toAddress} from "./state.js";
 
-const STORED_LOOK = "penstock-playground-look", ADDRESS_EVERY = 1000, SAID_EVERY = 5000, MOST_STEPS = 50000;
+const ADDRESS_EVERY = 1000, SAID_EVERY = 5000, MOST_STEPS = 50000;
 
 let choices, state, board, network, frame, points, playing = false, pointed = null, building = null, saidAt = 0, addressAt = 0, losses = [];
 
@@ -206,8 +207,7 @@ function readAddress() {
   build();
 }
 
-function setLook(look) {
-  if (look) document.documentElement.dataset.look = look;
+function showLook() {
   readPalette();
   if (!network) return;
   makeControls(choices, current(), changeSetting);
@@ -217,13 +217,6 @@ function setLook(look) {
   });
   drawOutputPoints();
   draw();
-}
-
-function toggleLook() {
-  const dark = document.documentElement.dataset.look ? document.documentElement.dataset.look === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  const look = dark ? "light" : "dark";
-  localStorage.setItem(STORED_LOOK, look);
-  setLook(look);
 }
 
 async function share() {
@@ -242,7 +235,6 @@ function listen() {
   byId("reset").onclick = () => restart();
   byId("seed").onchange = event => event.target.checkValidity() && event.target.value !== "" && restart({...current(), seed: Number(event.target.value)});
   byId("share").onclick = share;
-  byId("theme").onclick = toggleLook;
   byId("test-points").onchange = drawOutputPoints;
   byId("discrete").onchange = () => show(null);
   const keys = {" ": () => playing ? pause() : play(), s: oneStep, r: () => restart()};
@@ -254,11 +246,10 @@ function listen() {
   addEventListener("hashchange", readAddress);
   addEventListener("resize", () => { if (network) { network.place(); drawOutputPoints(); drawCurves(); } });
   document.addEventListener("pointerdown", event => { if (!event.target.closest("#editor, .reach, .neuron")) byId("editor").hidden = true; });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => setLook(null));
 }
 
 async function begin() {
-  setLook(localStorage.getItem(STORED_LOOK));
+  startLook(showLook);
   listen();
   startBelow(fail);
   choices = await ask("choices");

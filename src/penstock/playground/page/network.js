@@ -1,6 +1,7 @@
 // The network: a column of features, one of neurons per hidden layer, the output; lines between them are weights.
 import {byId, element, short, stepper, svg} from "./elements.js";
 import {colour, drawPlane} from "./heatmap.js";
+import {hideTip, showTip} from "./tip.js";
 
 const FEATURES = {x: "x", y: "y", x2: "x²", y2: "y²", xy: "x·y", sinx: "sin x", siny: "sin y"};
 const ROW = 52, TOP = 44, LEAST_GAP = 44, EDGE = 6;
@@ -152,10 +153,6 @@ export class Network {
 const count = (number, what) => `${number} ${what}${number === 1 ? "" : "s"}`;
 
 function tell(text, event) {
-  const tip = byId("tip");
-  tip.hidden = text === null;
-  if (text === null) return;
-  tip.textContent = text;
-  tip.style.left = `${Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8)}px`;
-  tip.style.top = `${event.clientY + 14}px`;
+  if (text === null) hideTip();
+  else showTip(text, event);
 }

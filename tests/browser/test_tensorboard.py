@@ -6,20 +6,9 @@ import re
 import pytest
 
 from support.board import tensorboard, write_log
-from support.browser import SLOW, chromium, open_page
+from support.browser import SLOW
 
-pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings("ignore")]
-
-
-@pytest.fixture(autouse=True)
-def no_thread_left():
-    """Playwright's threads stay from one test to the next."""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as browser:
-        yield browser
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 @pytest.fixture(scope="module")
@@ -30,13 +19,8 @@ def address(tmp_path_factory):
         yield board.address
 
 
-@pytest.fixture
-def page(browser, tmp_path, request):
-    with open_page(browser, tmp_path, request.node.name) as page:
-        yield page
-
-
-def test_scalars(page, address):
+def test_scalars(plain_page, address):
+    page = plain_page
     page.goto(f"{address}/#scalars")
     page.get_by_text("loss", exact=True).first.wait_for()
     page.locator("vz-line-chart2 svg text").first.wait_for(state="attached")
@@ -44,21 +28,24 @@ def test_scalars(page, address):
     page.wait_for_function("line => line.getBoundingClientRect().width > 50", arg=line)
 
 
-def test_histograms(page, address):
+def test_histograms(plain_page, address):
+    page = plain_page
     page.goto(f"{address}/#histograms")
     page.get_by_text("activations", exact=True).first.wait_for()
     page.locator("tf-histogram-timeseries, vz-histogram-timeseries, tb-histogram").first.wait_for()
 
 
-def test_images(page, address):
+def test_images(plain_page, address):
+    page = plain_page
     page.goto(f"{address}/#images")
     picture = page.locator("tf-image-loader img, tf-image-dashboard img").first
     picture.wait_for()
     page.wait_for_function("element => element.complete && element.naturalWidth === 64", arg=picture.element_handle())
 
 
-def test_run_statistics(page, address):
+def test_run_statistics(plain_page, address):
     """The tag of a traced step: nodes are coloured by how long they took, and by their memory."""
+    page = plain_page
     page.goto(f"{address}/#graphs&run=.")
     page.locator("tf-graph-scene svg g.node").first.wait_for(state="attached")
     page.locator("tf-graph-controls paper-dropdown-menu").nth(1).click()
@@ -78,7 +65,8 @@ def _colour(page):
     return page.locator("tf-graph-scene g.node[data-name=layer] rect.nodecolortarget").first.evaluate("node => getComputedStyle(node).fill")
 
 
-def test_the_graph_with_devices(page, address):
+def test_the_graph_with_devices(plain_page, address):
+    page = plain_page
     page.goto(f"{address}/#graphs&run=.")
     page.locator("text=layer").first.wait_for(state="attached")
     page.locator("tf-graph-scene svg g.node").first.wait_for(state="attached")

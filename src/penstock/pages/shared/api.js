@@ -4,9 +4,13 @@ export async function ask(name, body = {}) {
   return (await post(name, body)).json();
 }
 
+export async function askBytes(name, body = {}) {
+  return (await post(name, body)).arrayBuffer();
+}
+
 // A frame: four bytes of length, JSON, then a plane of bytes per neuron.
 export async function askFrame(name, body) {
-  const bytes = await (await post(name, body)).arrayBuffer();
+  const bytes = await askBytes(name, body);
   const length = new DataView(bytes).getUint32(0, true);
   const frame = JSON.parse(new TextDecoder().decode(new Uint8Array(bytes, 4, length)));
   const size = frame.grid * frame.grid;
@@ -20,7 +24,7 @@ async function post(name, body) {
   try {
     answer = await fetch(name, {method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(body)});
   } catch {
-    throw new Error("The server has ended. Start it again: penstock playground");
+    throw new Error(`The server has ended. Start it again: ${document.documentElement.dataset.command}`);
   }
   if (!answer.ok) throw new Error((await answer.json()).error);
   return answer;

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+import penstock
 from penstock.cli import playground as command
-from penstock.playground.server import MOST_BYTES, PageServer
+from penstock.pages.server import MOST_BYTES, SHARED, PageServer
 
-pytestmark = pytest.mark.process
+PAGES = sorted([SHARED, *Path(penstock.__path__[0]).glob("*/page")])
 
 
 class BadMessage(ValueError):
@@ -28,7 +29,7 @@ def echo(body):
 
 @pytest.fixture
 def server():
-    server = PageServer(command.PAGE, {"echo": echo, "frame": lambda body: b"\0\1"}, BadMessage)
+    server = PageServer("playground", command.PAGE, {"echo": echo, "frame": lambda body: b"\0\1"}, BadMessage)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     yield server
@@ -59,14 +60,16 @@ def test_the_page_and_its_files(server):
     status, headers, content = ask(server)
     assert status == 200 and headers["Content-Type"].startswith("text/html") and b"<!doctype html>" in content
     assert "default-src 'none'" in headers["Content-Security-Policy"]
-    for name in sorted(path.name for path in command.PAGE.iterdir()):
-        status, _, content = ask(server, name)
-        assert status == 200 and content == (command.PAGE / name).read_bytes()
+    for path in (*SHARED.iterdir(), *command.PAGE.iterdir()):
+        status, _, content = ask(server, path.name)
+        assert status == 200 and content == path.read_bytes()
     assert ask(server, "main.js?v=1")[0] == 200
 
 
-def test_nothing_comes_from_elsewhere():
-    for path in command.PAGE.iterdir():
+@pytest.mark.parametrize("folder", PAGES, ids=lambda folder: folder.parent.name)
+def test_nothing_comes_from_elsewhere(folder):
+    assert folder is SHARED or not {path.name for path in folder.iterdir()} & {path.name for path in SHARED.iterdir()}
+    for path in folder.iterdir():
         text = path.read_text().replace("http://www.w3.org/2000/svg", "")
         assert "http:" not in text and "https:" not in text and "//cdn" not in text, path.name
 
@@ -116,6 +119,6 @@ def test_it_listens_on_loopback_alone(server):
 
 
 def test_each_server_has_another_token(server):
-    other = PageServer(Path(command.PAGE), {}, BadMessage)
+    other = PageServer("other", command.PAGE, {}, BadMessage)
     other.server_close()
     assert other.token != server.token

@@ -1,11 +1,10 @@
-// The graph of the step: scopes as boxes, operations coloured by the part of the step that they belong to.
-import {byId, element, svg} from "./elements.js";
+// The graph of a step: scopes as boxes, operations coloured by the part of the step that they belong to.
+import {element, svg} from "./elements.js";
 
-const PHASES = {forward: "Forward", gradient: "Gradients", update: "Updates"};
 const LEAST = 0.05, MOST = 3;
 
-// choose(name) is called with the operation that a person has chosen.
-export function drawGraph(graph, choose) {
+// choose(name) is called with the operation that a person has chosen; phases: {class: what the legend calls it}.
+export function drawGraph(panel, graph, choose, phases) {
   const nodes = graph.nodes.map(node => svg("g", {class: `op ${node.phase}`, "data-name": node.name, tabindex: 0, role: "button", "aria-label": `${node.op} ${node.name}`,
     onclick: () => choose(node.name), onkeydown: event => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(node.name); } }},
     svg("rect", {x: node.x, y: node.y, width: node.width, height: node.height, rx: 7}),
@@ -16,22 +15,24 @@ export function drawGraph(graph, choose) {
   const edges = graph.edges.map(([from, to, control]) => svg("path", {class: `edge${control ? " control" : ""}${graph.nodes[from].phase === graph.nodes[to].phase ? "" : " across"}`, d: curve(graph.nodes[from], graph.nodes[to]),
     "data-from": graph.nodes[from].name, "data-to": graph.nodes[to].name}));
   const picture = svg("svg", {class: "picture", role: "group", "aria-label": "Operations of the step"}, svg("g", {}, ...scopes, ...edges, ...nodes));
-  const legend = element("div", {class: "phases"}, ...Object.entries(PHASES).map(([phase, name]) =>
+  const legend = element("div", {class: "phases"}, ...Object.entries(phases).map(([phase, name]) =>
     element("span", {class: phase}, `${name} ${graph.nodes.filter(node => node.phase === phase).length}`)));
   const view = movable(picture, graph);
   const button = (text, label, act) => element("button", {class: "quiet", "aria-label": label, title: label, onclick: act}, text);
-  byId("graph").replaceChildren(picture, legend, element("div", {class: "zoom"}, button("+", "Larger", () => view.zoom(1.3)), button("−", "Smaller", () => view.zoom(1 / 1.3)),
+  panel.replaceChildren(picture, legend, element("div", {class: "zoom"}, button("+", "Larger", () => view.zoom(1.3)), button("−", "Smaller", () => view.zoom(1 / 1.3)),
                                                          button("⤢", "Show all", () => view.fit())));
   view.begin();
-  return view;
-}
-
-export function markOperation(name, related = []) {
-  for (const node of document.querySelectorAll("#graph .op")) {
-    node.classList.toggle("chosen", node.dataset.name === name);
-    node.classList.toggle("related", related.includes(node.dataset.name));
-  }
-  for (const edge of document.querySelectorAll("#graph .edge")) edge.classList.toggle("chosen", edge.dataset.from === name || edge.dataset.to === name);
+  const byName = new Map(graph.nodes.map((node, index) => [node.name, nodes[index]]));
+  // Marks an operation, and its neighbours.
+  const mark = (name, related = []) => {
+    const others = new Set(related);
+    for (const [each, node] of byName) {
+      node.classList.toggle("chosen", each === name);
+      node.classList.toggle("related", others.has(each));
+    }
+    for (const edge of edges) edge.classList.toggle("chosen", edge.dataset.from === name || edge.dataset.to === name);
+  };
+  return {...view, mark, node: name => byName.get(name)};
 }
 
 // From the end where data leave to the one where they arrive; between two columns from side to side.

@@ -1,51 +1,19 @@
 """The playground in a real browser: `make browser`."""
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 
 import pytest
 
-from support.browser import SLOW, chromium, open_page
+from support.browser import SLOW, open_page, served
 
-pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings("ignore")]
-
-
-@pytest.fixture(autouse=True)
-def no_thread_left():
-    """Playwright's threads stay from one test to the next."""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as browser:
-        yield browser
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 @pytest.fixture(scope="module")
 def address():
-    """Of a playground in a process of its own, with the compiler as users have it."""
-    environment = {key: value for key, value in os.environ.items() if key != "PENSTOCK_COMPILE"}
-    command = [sys.executable, "-c", "import sys; from penstock.cli.main import main; sys.exit(main(sys.argv[1:]))", "playground", "--no-open"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
-        yield process.stdout.readline().split()[-1]
-        process.terminate()
-
-
-@pytest.fixture
-def page(browser, tmp_path, request):
-    """Playwright evaluates strings in the page, which the page itself may not; ``test_an_address_that_says_nonsense`` goes without that."""
-    with open_page(browser, tmp_path, f"playground_{request.node.name}", bypass_csp=True, **getattr(request, "param", {})) as page:
-        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-        page.elsewhere = []
-        page.on("request", lambda each: page.elsewhere.append(each.url))
-        errors = []
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-        yield page
-        assert not errors
+    with served("playground", "--no-open") as (address, _):
+        yield address
 
 
 def open_board(page, address, state=""):
@@ -89,7 +57,7 @@ def test_the_spiral_is_learned(page, address):
     page.wait_for_function("['train-loss', 'test-loss'].every(id => Number(document.getElementById(id).textContent) < 0.05)")
     page.wait_for_function("Number(document.body.dataset.frames) > 3")
     page.get_by_label("Pause").click()
-    assert all(url.startswith(address) for url in page.elsewhere)
+    assert all(url.startswith(address) for url in page.asked)
 
 
 def test_a_weight_is_edited_and_the_address_gives_the_same_board(page, address, browser, tmp_path):

@@ -33,3 +33,18 @@ export function say(text) {
 }
 
 export const short = value => value === null ? "not a number" : Math.abs(value) >= 1000 ? value.toExponential(1) : Number(value.toFixed(Math.abs(value) < 10 ? 3 : 1)).toString();
+
+export const micros = seconds => seconds < 1e-3 ? `${Number((seconds * 1e6).toFixed(1))} µs` : seconds < 1 ? `${Number((seconds * 1e3).toFixed(2))} ms` : `${Number(seconds.toFixed(2))} s`;
+
+export function bytes(count) {
+  let unit = 0;
+  for (; count >= 1024 && unit < 4; unit++) count /= 1024;
+  return `${unit ? count.toFixed(1) : count} ${["B", "KiB", "MiB", "GiB", "TiB"][unit]}`;
+}
+
+// A table: names of columns, rows of texts or elements. Columns whose name ends with a space are numbers.
+export function table(columns, rows) {
+  const kind = index => columns[index].endsWith(" ") ? {class: "amount"} : {};
+  return element("table", {class: "table"}, element("thead", {}, element("tr", {}, ...columns.map(name => element("th", {scope: "col"}, name.trim())))),
+                 element("tbody", {}, ...rows.map(row => element("tr", {}, ...row.map((cell, index) => element("td", kind(index), cell))))));
+}

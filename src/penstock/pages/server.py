@@ -23,6 +23,7 @@ Answer = dict[str, Any] | bytes  # JSON, or a frame
 Message = Callable[[dict[str, Any]], Answer]
 
 HOST = "127.0.0.1"
+SHARED = Path(__file__).with_name("shared")  # what all pages are made of: the style, elements, drawings
 MOST_BYTES = 64 * 1024  # of a message
 _TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 _HEADERS = {"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
@@ -40,23 +41,25 @@ class Refused(Exception):
 
 
 class PageServer(ThreadingHTTPServer):
-    """Serves the files of a folder under an address with a token, and answers messages: ``messages[name](body)``.
+    """Serves a page under an address with a token, and answers messages: ``messages[name](body)``.
 
-    A message that raises ``bad_input`` or an error of the runtime is answered with that error's text.
+    The files of a page are those of its folder, and those that all pages share. A message that raises ``bad_input`` or an error of the runtime
+    is answered with that error's text. ``name`` is what the log calls the page.
     """
 
     daemon_threads = True
     block_on_close = False  # connections of a browser stay open until it closes them
 
-    def __init__(self, folder: Path, messages: Mapping[str, Message], bad_input: type[Exception], port: int = 0) -> None:
-        self.files = {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix in _TYPES}
-        self.messages, self.bad_input, self.token = messages, bad_input, secrets.token_urlsafe(24)
+    def __init__(self, name: str, folder: Path, messages: Mapping[str, Message], bad_input: type[Exception], port: int = 0) -> None:
+        self.files = {path.name: path.read_bytes() for each in (SHARED, folder) for path in each.iterdir() if path.suffix in _TYPES}
+        self.name, self.messages, self.bad_input, self.token = name, messages, bad_input, secrets.token_urlsafe(24)
+        self.answered = False  # has a page asked for anything yet?
         super().__init__((HOST, port), _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A connection that breaks off is nothing to tell; anything else is a bug."""
         if not isinstance(sys.exc_info()[1], ConnectionError):
-            runtime_logger().exception("playground: a request failed")
+            runtime_logger().exception("%s: a request failed", self.name)
 
     @property
     def address(self) -> str:
@@ -86,10 +89,11 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             kind, content = find(self._checked_name())
         except Refused as refusal:
-            runtime_logger().warning("playground: refused %r from %s: %s", self.requestline[:200], self.client_address[0], refusal)
+            runtime_logger().warning("%s: refused %r from %s: %s", self.server.name, self.requestline[:200], self.client_address[0], refusal)
             self.close_connection = True  # its body, if there is one, has not been read
             self._send(refusal.status, "application/json", json.dumps({"error": str(refusal)}).encode())
         else:
+            self.server.answered = True
             self._send(200, kind, content)
 
     def _checked_name(self) -> str:

@@ -1,0 +1,209 @@
+"""Stops inside of a step: behind a node, at nodes that a line of Python made, where a filter holds, or behind every node.
+
+``Stops`` is told of each node that has run (``execute/trace.py``: Probe). Where it wants to stop it calls ``at_stop``, which returns when the step is
+to go on; meanwhile values can be looked at and changed: a node's own outputs, which the nodes behind it are then given. The numbers of a step that
+stops, and of which nothing is changed, are those of a step that is watched.
+"""
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from penstock.execute.trace import Probe
+from penstock.graph.node import Operation
+from penstock.program.ir import Node
+from penstock.session.watches import probes
+from penstock.state.resources import Ref, held_value
+
+Filter = Callable[[Any, Any], bool]
+_HERE = "/job:localhost/"
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class Breakpoint:
+    """Where to stop: ``node`` and its name, ``line`` and ``file.py:12``, ``filter`` and its name."""
+
+    kind: str
+    where: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.where}"
+
+
+@dataclass
+class Frame:
+    """A function that a node of the step has called, and for the how manieth time."""
+
+    function: str
+    iteration: int
+    calls: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Stop:
+    """The step waits behind a node."""
+
+    node: Node
+    device: str
+    why: str
+    frames: tuple[tuple[str, int], ...]  # (function, how many calls came before) from the outside to the inside
+    changeable: bool  # will the nodes behind it see a change?
+
+
+@dataclass(frozen=True)
+class Datum:
+    """What a filter is told of a tensor, as of a dumped one."""
+
+    node_name: str
+    output_slot: int
+
+    @property
+    def tensor_name(self) -> str:
+        """Such as ``y:0``."""
+        return f"{self.node_name}:{self.output_slot}"
+
+
+class _Frames(threading.local):
+    def __init__(self) -> None:
+        self.stack = [Frame("", 0)]
+
+
+class Stops(Probe):
+    """The breakpoints of a debugger, and the values of the run at hand. ``url`` is its address in watches."""
+
+    def __init__(self, filters: dict[str, Filter], at_stop: Callable[[Stop], None]) -> None:
+        self.filters, self._at_stop = filters, at_stop
+        self.name = f"stops{next(_numbers)}"
+        self.url = f"probe://{self.name}"
+        probes[self.name] = self
+        self.breakpoints: list[Breakpoint] = []
+        self.stepping = False
+        self.watching = False  # values are kept, and nothing stops
+        self.values: dict[str, Any] = {}  # by the names of tensors, in the order in which they were computed last
+        self.nodes: dict[str, Node] = {}
+        self._changes: dict[int, Any] = {}
+        self._lock = threading.Lock()
+        self._frames = _Frames()
+
+    def close(self) -> None:
+        """Nothing is watched any more."""
+        probes.pop(self.name, None)
+
+    @property
+    def wanted(self) -> bool:
+        """Does a run have to be watched?"""
+        return self.stepping or self.watching or bool(self.breakpoints)
+
+    def begin(self, fed: dict[str, Any]) -> None:
+        """A run begins, with these feeds."""
+        self.values, self.nodes = dict(fed), {}
+        self._frames.stack = [Frame("", 0)]
+
+    def toggle(self, breakpoint: Breakpoint) -> bool:
+        """Sets a breakpoint, or takes it away if it is there; True if it is there now."""
+        if breakpoint in self.breakpoints:
+            self.breakpoints.remove(breakpoint)
+            return False
+        self.breakpoints.append(breakpoint)
+        return True
+
+    def change(self, slot: int, value: Any) -> None:
+        """While the step waits behind a node: what the node gives instead."""
+        self._changes[slot] = value
+
+    # --- the probe ---------------------------------------------------------------------------------------------------
+
+    def __call__(self, device: str, node: Node, start: int, end: int, outputs: list[Any]) -> list[Any] | None:
+        with self._lock:  # nodes of other devices wait, too
+            self.nodes[node.name] = node
+            held = [held_value(value) for value in outputs]
+            for slot, value in enumerate(held):
+                if isinstance(value, (np.ndarray, np.generic)):
+                    name = f"{node.name}:{slot}"
+                    self.values.pop(name, None)
+                    self.values[name] = value
+            why = self._why(node, held)
+            if not why:
+                return None
+            self._changes = {}
+            changeable = device.startswith(_HERE) or (node.origin is not None and self.stops_at(node.origin))
+            self._at_stop(Stop(node, device, why, tuple((frame.function, frame.iteration) for frame in self._frames.stack[1:]), changeable))
+            return self._changed(node, outputs) if self._changes else None
+
+    @contextmanager
+    def inside(self, function: str) -> Iterator[None]:
+        """Counts the calls of a function by the one around it: those of a loop's body are its iterations."""
+        stack = self._frames.stack
+        calls = stack[-1].calls
+        stack.append(Frame(function, calls.get(function, 0)))
+        calls[function] = calls.get(function, 0) + 1
+        try:
+            yield
+        finally:
+            stack.pop()
+
+    def stops_at(self, operation: Operation) -> bool:
+        """For sure, without a look at its value."""
+        return self.stepping or any(_is_at(each, operation) for each in self.breakpoints)
+
+    def _why(self, node: Node, outputs: list[Any]) -> str:
+        if self.stepping:
+            return "step"
+        for each in self.breakpoints:
+            if each.kind == "filter" and any(self._passes(each.where, node.name, slot, value) for slot, value in enumerate(outputs)):
+                return str(each)
+            if (node.origin is not None and _is_at(each, node.origin)) or each == Breakpoint("node", node.name):
+                return str(each)
+        return ""
+
+    def _passes(self, name: str, node: str, slot: int, value: Any) -> bool:
+        return isinstance(value, (np.ndarray, np.generic)) and bool(self.filters[name](Datum(node, slot), np.asarray(value)))
+
+    def _changed(self, node: Node, outputs: list[Any]) -> list[Any]:
+        """The outputs with what was changed; a variable gets a new value in its place."""
+        results = list(outputs)
+        for slot, value in self._changes.items():
+            self.values[f"{node.name}:{slot}"] = value
+            if isinstance(results[slot], Ref):
+                results[slot].assign(value)
+            else:
+                results[slot] = value
+        return results
+
+
+def user_line(operation: Operation | None) -> tuple[str, int, str]:
+    """(file, line, text) of the program's innermost line that made an operation; ("", 0, "") if there is none."""
+    frames = operation.traceback if operation is not None else []
+    return (frames[-1][0], frames[-1][1], frames[-1][3]) if frames else ("", 0, "")
+
+
+def _is_at(breakpoint: Breakpoint, operation: Operation) -> bool:
+    if breakpoint.kind == "node":
+        return breakpoint.where == operation.name
+    if breakpoint.kind != "line":
+        return False
+    file, line, _ = user_line(operation)
+    path, _, number = breakpoint.where.rpartition(":")
+    return str(line) == number and (file == path or os.path.basename(file) == path)
+
+
+def converted(value: Any, like: Any) -> Any:
+    """A person's number, or nested list of numbers, as a value in the place of another one; ValueError if it does not fit."""
+    like = np.asarray(like)
+    try:
+        array = np.asarray(value).astype(like.dtype)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{value!r} is no {like.dtype}: {error}") from None
+    if array.shape == like.shape:
+        return array
+    if array.ndim == 0:
+        return np.broadcast_to(array, like.shape).copy()
+    raise ValueError(f"a value of shape {list(array.shape)} does not fit {list(like.shape)}")
