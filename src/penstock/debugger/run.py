@@ -175,9 +175,9 @@ class PageDebugger(RunObserver):
         return kind == "line" and line.isdecimal() and int(line) in self._lines().get(file, {})
 
     def _tell_graph(self, body: dict[str, Any]) -> dict[str, Any]:
-        name = body.get("function")
-        if name is not None:
-            return looking.function_picture(self._known_graph(), name)
+        stop = self._stop
+        if body.get("inside") is True and stop is not None and stop.node.origin is not None:
+            return looking.function_picture(stop.node.origin.graph)
         if self._run is None:
             raise BadRequest("no run has begun yet")
         return looking.run_picture(self._run)

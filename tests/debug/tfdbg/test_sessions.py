@@ -1,12 +1,6 @@
 """Debugged sessions: in monitored sessions, on a real terminal, and from files afterwards."""
 from __future__ import annotations
 
-import os
-import pty
-import subprocess
-import sys
-import time
-
 import numpy as np
 import pytest
 
@@ -14,6 +8,7 @@ import penstock as tf
 from penstock.debug.tfdbg import hooks, offline_analyzer, sessions
 from penstock.debug.tfdbg.dump_dir import DebugDumpDir
 from penstock.debug.tfdbg.watching import WatchOptions
+from support.terminal import Terminal
 
 PROGRAM = """
 import sys
@@ -27,50 +22,8 @@ with sessions.LocalCLIDebugWrapperSession(tf.Session(), dump_root=sys.argv[1]) a
 """
 
 
-class Terminal:
-    """A program on a pseudo-terminal."""
-
-    def __init__(self, program: str, folder) -> None:
-        self._terminal, inner = pty.openpty()
-        environment = {**os.environ, "HOME": str(folder), "TERM": "dumb", "PENSTOCK_QUIET": "1"}
-        self.process = subprocess.Popen([sys.executable, "-c", program, str(folder / "dump")], stdin=inner, stdout=inner, stderr=inner,
-                                        env=environment, close_fds=True)
-        os.close(inner)
-        self.text = ""
-
-    def type(self, keys: str) -> None:
-        os.write(self._terminal, keys.encode())
-
-    def wait_for(self, text: str) -> str:
-        """What came since the last call, up to ``text``."""
-        deadline = time.monotonic() + 120
-        while text not in self.text:
-            assert time.monotonic() < deadline, self.text
-            try:
-                self.text += os.read(self._terminal, 65536).decode()
-            except OSError:  # the program has ended
-                assert text in self.text, self.text
-        before, _, self.text = self.text.partition(text)
-        return (before + text).replace("\r\n", "\n")
-
-    def wait_for_end(self) -> int:
-        """The exit code of a program that ends by itself. Its last words are read: without a terminal it would fail to say them."""
-        deadline = time.monotonic() + 120
-        while time.monotonic() < deadline:
-            try:
-                self.text += os.read(self._terminal, 65536).decode()
-            except OSError:  # it has ended
-                break
-        return self.process.wait(60)
-
-    def close(self) -> None:
-        """Takes the terminal away."""
-        os.close(self._terminal)
-        self.process.wait(60)
-
-
 def test_on_a_terminal(tmp_path):
-    terminal = Terminal(PROGRAM, tmp_path)
+    terminal = Terminal(["-c", PROGRAM, str(tmp_path / "dump")], tmp_path)
     try:
         assert "run-start: run #1: 1 fetch (y:0); 1 feed (x:0)" in terminal.wait_for("tfdbg> ")
         terminal.type("pf x:0\n")
@@ -94,7 +47,7 @@ def test_on_a_terminal(tmp_path):
 
 
 def test_who_leaves_the_debugger_ends_the_program(tmp_path):
-    terminal = Terminal(PROGRAM, tmp_path)
+    terminal = Terminal(["-c", PROGRAM, str(tmp_path / "dump")], tmp_path)
     try:
         terminal.wait_for("tfdbg> ")
         terminal.type("exit\n")

@@ -88,7 +88,7 @@ class Screen:
         word = next((match[0] for match in _NAME.finditer(line) if match.start() <= column < match.end()), "")
         if re.fullmatch(r".+:\d+", word):
             self.typed = f"pt {word}"
-        elif self._commands.completions(f"ni {word}", word):
+        elif word and self._commands.completions(f"ni {word}", word):
             self.typed = f"ni -a -d -t {word}"
 
     def scroll(self, lines: int) -> None:
@@ -154,10 +154,16 @@ def converse(commands: Commands, title: str, first: str) -> NoReturn:
 def _loop(window: Any, commands: Commands, title: str, first: str) -> None:
     rows, columns = window.getmaxyx()
     curses.set_escdelay(25)
+    if curses.has_colors():
+        curses.use_default_colors()
     screen = Screen(commands, title, rows, columns, _history)
     screen.run(first)
+    window.clearok(True)  # the program may have printed since
+    has_mouse = None
     while True:
-        curses.mousemask(curses.ALL_MOUSE_EVENTS if commands.config.get("mouse_mode", True) else 0)
+        if has_mouse != commands.config.get("mouse_mode", True):
+            has_mouse = commands.config.get("mouse_mode", True)
+            curses.mousemask(curses.ALL_MOUSE_EVENTS if has_mouse else 0)
         _draw(window, screen.visible())
         key = window.get_wch()
         if key == curses.KEY_RESIZE:

@@ -90,6 +90,7 @@ class Stops(Probe):
         self.values: dict[str, Any] = {}  # by the names of tensors, in the order in which they were computed last
         self.nodes: dict[str, Node] = {}
         self._changes: dict[int, Any] = {}
+        self._passed: set[str] = set()  # filters that have held in this run: where they hold first is what counts
         self._lock = threading.Lock()
         self._frames = _Frames()
 
@@ -104,7 +105,7 @@ class Stops(Probe):
 
     def begin(self, fed: dict[str, Any]) -> None:
         """A run begins, with these feeds."""
-        self.values, self.nodes = dict(fed), {}
+        self.values, self.nodes, self._passed = dict(fed), {}, set()
         self._frames.stack = [Frame("", 0)]
 
     def toggle(self, breakpoint: Breakpoint) -> bool:
@@ -158,7 +159,9 @@ class Stops(Probe):
         if self.stepping:
             return "step"
         for each in self.breakpoints:
-            if each.kind == "filter" and any(self._passes(each.where, node.name, slot, value) for slot, value in enumerate(outputs)):
+            if (each.kind == "filter" and each.where not in self._passed
+                    and any(self._passes(each.where, node.name, slot, value) for slot, value in enumerate(outputs))):
+                self._passed.add(each.where)
                 return str(each)
             if (node.origin is not None and _is_at(each, node.origin)) or each == Breakpoint("node", node.name):
                 return str(each)

@@ -71,11 +71,11 @@ function showFailure() {
 // --- the stop ---
 
 async function showStop() {
-  const {stop, run} = state, inner = stop.frames?.at(-1)?.[0] ?? null, key = `${run.number} ${run.fetches} ${inner}`;
+  const {stop, run} = state, inner = stop.frames?.length ? stop.frames.map(([name]) => name).join() : null, key = `${run.number} ${run.fetches} ${inner}`;
   byId("inside").textContent = stop.frames?.length ? stop.frames.map(([name, count]) => `inside ${name}, iteration ${count}`).join(" · ") : "";
   try {
     if (drawn !== key) {
-      const graph = await ask("graph", inner ? {function: inner} : {});
+      const graph = await ask("graph", {inside: inner !== null});
       owner = graph.owner;
       view = drawGraph(byId("graph"), graph, name => choose(name), PHASES);
       view.boxes = graph.nodes;
