@@ -67,7 +67,7 @@ class PackedPlan:
             nodes, args, fetches, regions = Regioned(part.nodes, [node for node in part.nodes if node in program.args], fetches, {})
             if not why_numpy and kind_of(part.device).native:
                 nodes, args, fetches, regions = with_regions(nodes, args, fetches, environment)
-            if in_a_row:
+            if waits and in_a_row:
                 nodes = _waiting_last(nodes)
             slots = {node: slot for slot, node in enumerate(args)}
             self.device_plans.append(DevicePlan(nodes, part.device, environment, set(fetches), slots, regions))
@@ -181,5 +181,7 @@ def _waiting_last(nodes: list[Node]) -> list[Node]:
 
 def _one_after_the_other(nodes: list[Node], waiting: list[Node]) -> bool:
     """Does each of the nodes that may wait depend on the one before?"""
+    if len(waiting) < 2:
+        return True
     waits = _waits_behind(nodes)
     return len({waits[node] for node in waiting}) == len(waiting)

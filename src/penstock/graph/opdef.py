@@ -53,11 +53,12 @@ from penstock.graph.members import parameters_of, specialize
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opcall import InputConversion, with_keywords
 from penstock.graph.properties import PROPERTIES, Properties
+from penstock.graph.registry import Registry
 from penstock.graph.shape import TensorShape, as_shape, brackets, unknown_shape
 from penstock.graph.signature import Signature
 
 OPTIONS = ("epilogue", "into")  # that ``native`` of a product may take: what to do to it before it is stored, and where
-REGISTRY: dict[str, OpDef] = {}
+REGISTRY: Registry[OpDef] = Registry()  # all of them: those that no program has asked for yet are loaded when they are looked up
 _FUNCTIONS = ("shape", "kernel", "lower", "native", "compose", "static", "gradient", "batched")
 _SHARED = ("shape", "kernel", "lower", "native", "compose")  # those that versions of an op may share: see ``members.py``
 _MISSING = object()
@@ -266,10 +267,10 @@ def op(op_type: str, signature: str, **declared: Any) -> Callable[[type], OpDef]
     <op DocTwice>
     """
     def register(body: type) -> OpDef:
-        if op_type in REGISTRY:
+        if op_type in REGISTRY.loaded:
             raise ValueError(f"op type {op_type} is registered already, in {REGISTRY[op_type].__module__}")
-        REGISTRY[op_type] = OpDef(op_type, signature, declared, body)
-        return REGISTRY[op_type]
+        definition = REGISTRY[op_type] = OpDef(op_type, signature, declared, body)
+        return definition
     return register
 
 

@@ -58,6 +58,7 @@ class Signature:
         self.outputs = tuple(self._parse(text) for text in outputs.split(",") if text.strip())
         self.position = {arg.name: index for index, arg in enumerate(self.inputs)}
         self.inferred = {attr for arg in self.inputs for attr in (arg.type_attr, arg.type_list_attr, arg.number_attr) if attr}
+        self.functions = tuple(name for name, attr in self.attrs.items() if attr.kind == "func")  # the attributes that are functions
         self.has_lists = any(arg.is_list for arg in self.inputs)
         self.has_one_output = len(self.outputs) == 1 and not self.outputs[0].is_list
 

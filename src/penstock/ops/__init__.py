@@ -1,4 +1,7 @@
-"""The operations, one folder per family and one file per kind. Importing this package registers all of them.
+"""The operations, one folder per family and one file per kind.
+
+Importing this package loads what every program needs: operators and conversions. The registry of ``graph/opdef.py`` loads the rest, family after
+family, when a type is asked for that is not there yet.
 
     array/    Shapes, slices, gathers, concatenation, casts: ops that arrange elements.
     math/     Elementwise math, reductions, scans and segments.
@@ -22,8 +25,31 @@ No two families import each other. An op of a family above, which a gradient may
 """
 from __future__ import annotations
 
+import functools
 import importlib
 import pkgutil
 
-for _module in pkgutil.walk_packages(__path__, f"{__name__}."):
-    importlib.import_module(_module.name)
+from penstock.graph.opdef import REGISTRY
+from penstock.ops import constant as _constant  # noqa: F401 (this one, and those below, say what Tensors can do)
+from penstock.ops import operators as _operators  # noqa: F401
+from penstock.ops.array import indexing as _indexing  # noqa: F401
+from penstock.ops.array import pack as _pack  # noqa: F401
+from penstock.ops.sparse import indexed_slices as _indexed_slices  # noqa: F401
+from penstock.ops.sparse import sparse_functions as _sparse_functions  # noqa: F401
+
+_COMMON = ("array", "math", "nn", "linalg", "state", "transfer", "flow", "random", "sparse")  # asked first
+
+
+def _load(name: str) -> None:
+    module = importlib.import_module(f"{__name__}.{name}")
+    for part in pkgutil.iter_modules(getattr(module, "__path__", ())):
+        importlib.import_module(f"{__name__}.{name}.{part.name}")
+
+
+def _load_others() -> None:
+    for part in pkgutil.iter_modules(__path__):
+        if part.name not in _COMMON:
+            _load(part.name)
+
+
+REGISTRY.postpone([*(functools.partial(_load, name) for name in _COMMON), _load_others])

@@ -58,10 +58,20 @@ head of ``penstock.graph.opdef``.
 """
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from penstock.errors import invalid_argument, unimplemented
+from penstock.graph import opdef
 from penstock.graph.attrs import INTS, STRING, TYPE, count, one_of, type_list, types
-from penstock.graph.opdef import op
 from penstock.ops.common import ANY, FLOATS, INEXACT, INTEGERS, NUMERIC, REAL, broadcasting, fixed, like, unknown
 
 __all__ = ["ANY", "FLOATS", "INEXACT", "INTEGERS", "INTS", "NUMERIC", "REAL", "STRING", "TYPE", "broadcasting", "count", "fixed",
            "invalid_argument", "like", "one_of", "op", "type_list", "types", "unimplemented", "unknown"]
+
+
+def op(op_type: str, signature: str, **declared: Any) -> Callable[[type], opdef.OpDef]:
+    """``@op("MySquare", "x: T -> y: T", T=FLOATS)`` over a class registers an op type of your own. See the head of this module."""
+    if op_type in opdef.REGISTRY:  # also if it is one of Penstock's that nothing has asked for yet
+        raise ValueError(f"op type {op_type} is registered already, in {opdef.REGISTRY[op_type].__module__}")
+    return opdef.op(op_type, signature, **declared)

@@ -143,13 +143,15 @@ def prune(fetches: Sequence[Tensor], targets: Iterable[Operation], feeds: Sequen
 
 def functions_of(node: Node | Operation) -> list[FuncGraph]:
     """The functions that a node calls."""
-    return [value for value in node.attrs.values() if isinstance(value, FuncGraph)]
+    names = node.definition.functions
+    return [value for value in map(node.attrs.get, names) if isinstance(value, FuncGraph)] if names else []
 
 
 def blocks(node: Node | Operation) -> bool:
     """True if the node may wait: its own kernel, or a kernel in a function that it calls."""
-    if node.definition.blocking or node.definition.calls_later:
-        return node.definition.blocking
+    definition = node.definition
+    if definition.blocking or definition.calls_later or not definition.functions:
+        return definition.blocking
     stack, seen = functions_of(node), set[FuncGraph]()  # each function once: those that call each other have more ways through them than ops
     while stack:
         function = stack.pop()
