@@ -91,32 +91,103 @@ class KernelError(Exception):
         self.error_class, self.message, self.hint = error_class, message, hint
 
 
-_BY_CODE: dict[int, type[OpError]] = {}
+class CancelledError(OpError):
+    """The step was cancelled: its session closed or its caller gave up."""
+
+    code = CANCELLED
 
 
-def _define(name: str, code: int, summary: str) -> type[OpError]:
-    cls = type(name, (OpError,), {"code": code, "__doc__": summary, "__module__": __name__})
-    _BY_CODE[code] = cls
-    return cls
+class UnknownError(OpError):
+    """An error without a class of its own, such as one raised inside a py_func."""
+
+    code = UNKNOWN
 
 
-CancelledError = _define("CancelledError", CANCELLED, "The step was cancelled: its session closed or its caller gave up.")
-UnknownError = _define("UnknownError", UNKNOWN, "An error without a class of its own, such as one raised inside a py_func.")
-InvalidArgumentError = _define("InvalidArgumentError", INVALID_ARGUMENT, "A value does not fit the operation it went into.")
-DeadlineExceededError = _define("DeadlineExceededError", DEADLINE_EXCEEDED, "The time that the step was given ran out.")
-NotFoundError = _define("NotFoundError", NOT_FOUND, "A file, key or resource does not exist.")
-AlreadyExistsError = _define("AlreadyExistsError", ALREADY_EXISTS, "What should be created exists already.")
-PermissionDeniedError = _define("PermissionDeniedError", PERMISSION_DENIED, "The caller may not do this.")
-UnauthenticatedError = _define("UnauthenticatedError", UNAUTHENTICATED, "The caller did not show who it is.")
-ResourceExhaustedError = _define("ResourceExhaustedError", RESOURCE_EXHAUSTED, "Memory, disk or a quota ran out.")
-FailedPreconditionError = _define(
-    "FailedPreconditionError", FAILED_PRECONDITION, "The state is not ready: a variable was not initialised, for example.")
-AbortedError = _define("AbortedError", ABORTED, "The step was given up because a part of it was lost; it may be tried again.")
-OutOfRangeError = _define("OutOfRangeError", OUT_OF_RANGE, "The data came to its end.")
-UnimplementedError = _define("UnimplementedError", UNIMPLEMENTED, "The operation does not cover this case.")
-InternalError = _define("InternalError", INTERNAL, "Penstock broke a promise to itself.")
-UnavailableError = _define("UnavailableError", UNAVAILABLE, "A task or service cannot be reached now.")
-DataLossError = _define("DataLossError", DATA_LOSS, "Stored data is damaged.")
+class InvalidArgumentError(OpError):
+    """A value does not fit the operation it went into."""
+
+    code = INVALID_ARGUMENT
+
+
+class DeadlineExceededError(OpError):
+    """The time that the step was given ran out."""
+
+    code = DEADLINE_EXCEEDED
+
+
+class NotFoundError(OpError):
+    """A file, key or resource does not exist."""
+
+    code = NOT_FOUND
+
+
+class AlreadyExistsError(OpError):
+    """What should be created exists already."""
+
+    code = ALREADY_EXISTS
+
+
+class PermissionDeniedError(OpError):
+    """The caller may not do this."""
+
+    code = PERMISSION_DENIED
+
+
+class UnauthenticatedError(OpError):
+    """The caller did not show who it is."""
+
+    code = UNAUTHENTICATED
+
+
+class ResourceExhaustedError(OpError):
+    """Memory, disk or a quota ran out."""
+
+    code = RESOURCE_EXHAUSTED
+
+
+class FailedPreconditionError(OpError):
+    """The state is not ready: a variable was not initialised, for example."""
+
+    code = FAILED_PRECONDITION
+
+
+class AbortedError(OpError):
+    """The step was given up because a part of it was lost; it may be tried again."""
+
+    code = ABORTED
+
+
+class OutOfRangeError(OpError):
+    """The data came to its end."""
+
+    code = OUT_OF_RANGE
+
+
+class UnimplementedError(OpError):
+    """The operation does not cover this case."""
+
+    code = UNIMPLEMENTED
+
+
+class InternalError(OpError):
+    """Penstock broke a promise to itself."""
+
+    code = INTERNAL
+
+
+class UnavailableError(OpError):
+    """A task or service cannot be reached now."""
+
+    code = UNAVAILABLE
+
+
+class DataLossError(OpError):
+    """Stored data is damaged."""
+
+    code = DATA_LOSS
+
+
+_BY_CODE: dict[int, type[OpError]] = {each.code: each for each in OpError.__subclasses__()}
 
 
 def exception_type_from_error_code(code: int) -> type[OpError]:

@@ -50,12 +50,12 @@ def definition_of(function: FunctionType) -> ast.FunctionDef:
 @functools.lru_cache(maxsize=64)
 def _by_line(text: str) -> dict[int, list[Any]]:
     """The functions of a file, by the line that their code objects begin on: that of the first decorator."""
-    found: dict[int, list[Any]] = {}
+    by_line: dict[int, list[Any]] = {}
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, _FUNCTIONS):
             first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", ()))])
-            found.setdefault(first, []).append(node)
-    return found
+            by_line.setdefault(first, []).append(node)
+    return by_line
 
 
 def _matches(node: Any, code: CodeType) -> bool:

@@ -79,7 +79,7 @@ def locate_values(at, end, place):
 
 
 @native
-def locate_entry(at, end, keys, key_count, guesses, entry, found):
+def locate_entry(at, end, keys, key_count, guesses, entry, spans):
     """Notes where the values of one entry of the map are, if its key is wanted; 1 if it is not plain."""
     inner = cell()
     if at >= end or load8(at) != _KEY:
@@ -94,7 +94,7 @@ def locate_entry(at, end, keys, key_count, guesses, entry, found):
     if value == 0 or load64(inner) != end:
         return 1
     index = key_number(key, at - key, keys, key_count, guesses, entry)
-    place = found + FOUND * index
+    place = spans + FOUND * index
     if index < key_count and load64(place) != 0:
         return 1
     if index < key_count:
@@ -105,7 +105,7 @@ def locate_entry(at, end, keys, key_count, guesses, entry, found):
 
 
 @native
-def locate_features(at, end, keys, key_count, guesses, found):
+def locate_features(at, end, keys, key_count, guesses, spans):
     """Notes where the features of one example are; 1 if it is not plain. One place behind ``found`` is for those that are not wanted."""
     outer = cell()
     inner = cell()
@@ -123,7 +123,7 @@ def locate_features(at, end, keys, key_count, guesses, found):
             at = span(at + 1, after, inner)
             if at == 0:
                 return 1
-            if locate_entry(at, load64(inner), keys, key_count, guesses, entry, found):
+            if locate_entry(at, load64(inner), keys, key_count, guesses, entry, spans):
                 return 1
             at = load64(inner)
             entry += 1
@@ -131,13 +131,13 @@ def locate_features(at, end, keys, key_count, guesses, found):
 
 
 @native
-def locate(objects, rows, bytes_type, keys, key_count, guesses, found):
+def locate(objects, rows, bytes_type, keys, key_count, guesses, spans):
     """Notes where the features of all examples are; 0, or 1 if one of them is not plain."""
     for row in range(rows):
         item = load64(objects + 8 * row)
         if item == 0 or load64(item + TYPE) != bytes_type:
             return 1
-        place = found + row * (key_count + 1) * FOUND
+        place = spans + row * (key_count + 1) * FOUND
         for index in range(key_count):
             store64(place + index * FOUND, 0)
         if locate_features(item + DATA, item + DATA + load64(item + SIZE), keys, key_count, guesses, place):
@@ -156,13 +156,13 @@ def values_of(kind, at, end, target, most):
 
 
 @native
-def fixed_column(found, stride, rows, kind, size, width, default, target):
+def fixed_column(spans, stride, rows, kind, size, width, default, target):
     """Stores the values of a feature that has ``width`` in each example, or the default; 1 if that is not so."""
     for row in range(rows):
-        here = load64(found + row * stride)
+        here = load64(spans + row * stride)
         place = target + row * width * size
         if here == kind:
-            if values_of(kind, load64(found + row * stride + 8), load64(found + row * stride + 16), place, width) != width:
+            if values_of(kind, load64(spans + row * stride + 8), load64(spans + row * stride + 16), place, width) != width:
                 return 1
         elif here == 0 and default != 0:
             copy(place, default, width * size)
@@ -172,13 +172,13 @@ def fixed_column(found, stride, rows, kind, size, width, default, target):
 
 
 @native
-def count_column(found, stride, rows, kind, counts):
+def count_column(spans, stride, rows, kind, counts):
     """Stores how many values each example has of a feature; 1 if they are of another kind."""
     for row in range(rows):
-        here = load64(found + row * stride)
+        here = load64(spans + row * stride)
         count = 0
         if here == kind:
-            count = values_of(kind, load64(found + row * stride + 8), load64(found + row * stride + 16), 0, 0)
+            count = values_of(kind, load64(spans + row * stride + 8), load64(spans + row * stride + 16), 0, 0)
         elif here != 0:
             return 1
         if count < 0:
@@ -188,11 +188,11 @@ def count_column(found, stride, rows, kind, counts):
 
 
 @native
-def ragged_column(found, stride, rows, kind, size, counts, pitch, target):
+def ragged_column(spans, stride, rows, kind, size, counts, pitch, target):
     """Stores the values of a feature: those of an example ``pitch`` after those before, or right behind them if it is 0."""
     for row in range(rows):
         count = load64(counts + 8 * row)
-        if count > 0 and values_of(kind, load64(found + row * stride + 8), load64(found + row * stride + 16), target, count) != count:
+        if count > 0 and values_of(kind, load64(spans + row * stride + 8), load64(spans + row * stride + 16), target, count) != count:
             return 1
         target += (pitch if pitch > 0 else count) * size
     return 0
@@ -231,8 +231,8 @@ def _keys(keys: tuple[bytes, ...]) -> tuple[tuple[bytes, ...], np.ndarray, np.nd
 class Located:
     """Where the features of some examples are."""
 
-    def __init__(self, code: Any, strings: np.ndarray, keys: tuple[bytes, ...], found: np.ndarray) -> None:
-        self._code, self._strings, self._keys, self._found = code, strings, keys, found
+    def __init__(self, code: Any, strings: np.ndarray, keys: tuple[bytes, ...], spans: np.ndarray) -> None:
+        self._code, self._strings, self._keys, self._found = code, strings, keys, spans
         self._rows, self._stride = len(strings), FOUND * (len(keys) + 1)
 
     def _column(self, key: bytes) -> tuple[int, int, int]:
@@ -290,7 +290,7 @@ def located(serialized: np.ndarray, keys: tuple[bytes, ...]) -> Located | None:
         return None
     keys, pieces, guesses = _keys(keys)
     strings = np.ascontiguousarray(serialized)
-    found = np.empty((len(strings), len(keys) + 1, 3), np.int64)
-    if code.locate(address(strings), len(strings), id(bytes), address(pieces), len(keys), address(guesses), address(found)):
+    spans = np.empty((len(strings), len(keys) + 1, 3), np.int64)
+    if code.locate(address(strings), len(strings), id(bytes), address(pieces), len(keys), address(guesses), address(spans)):
         return None
-    return Located(code, strings, keys, found)
+    return Located(code, strings, keys, spans)

@@ -299,8 +299,8 @@ def _copy(f: _Body, target: Value, source: Value, count: Value) -> Value:
 
 def _find(f: _Body, start: Value, byte: Value, count: Value) -> Value:
     """The address of the first such byte of ``count`` ones; 0 if there is none."""
-    found = f.external("memchr", POINTER, [POINTER, I32, I64], [f.b.inttoptr(start, POINTER), f.b.trunc(byte, I32), count])
-    return f.b.ptrtoint(found, I64)
+    place = f.external("memchr", POINTER, [POINTER, I32, I64], [f.b.inttoptr(start, POINTER), f.b.trunc(byte, I32), count])
+    return f.b.ptrtoint(place, I64)
 
 
 def _call2(f: _Body, function: Value, first: Value, second: Value) -> Value:

@@ -95,11 +95,11 @@ def _no_improvement(estimator: Estimator, metric_name: str, patience: int, is_be
 
 def read_eval_metrics(eval_dir: str) -> OrderedDict[int, dict[str, float]]:
     """``tf.contrib.estimator.read_eval_metrics``: {step: {metric: value}} of the event files in a folder, in the order of steps."""
-    found: dict[int, dict[str, float]] = {}
+    by_step: dict[int, dict[str, float]] = {}
     for path in gfile.Glob(os.path.join(eval_dir, "events.out.tfevents.*")):
         for step, metrics in scalar_results(path):
-            found.setdefault(step, {}).update(metrics)
-    return OrderedDict(sorted(found.items()))
+            by_step.setdefault(step, {}).update(metrics)
+    return OrderedDict(sorted(by_step.items()))
 
 
 def _values(folder: str, metric_name: str, min_steps: int) -> list[tuple[int, float]]:

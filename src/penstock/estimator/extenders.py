@@ -59,7 +59,7 @@ def _forwarded(features: dict[str, Any], keys: Any, predictions: Any, defaults: 
     """{key: feature} as tensors."""
     if not isinstance(predictions, dict):
         raise ValueError(f"Predictions should be a dict to be able to forward features. Given: {type(predictions)}")
-    found = {}
+    forwarded = {}
     for key in keys:
         if key not in features:
             raise ValueError(f'keys should be exist in features. Key "{key}" is not in features dict. features dict has following keys: '
@@ -73,8 +73,8 @@ def _forwarded(features: dict[str, Any], keys: Any, predictions: Any, defaults: 
         if sparse and key not in defaults:
             raise ValueError(f"Feature ({key}) should be a Tensor. Please use `keys` argument of forward_features to filter unwanted features, or "
                              f"add key to argument `sparse_default_values`. Type of features[{key}] is {type(features[key])}.")
-        found[key] = sparse_tensor_to_dense(features[key], default_value=defaults[key]) if sparse else to_tensor(features[key])
-    return found
+        forwarded[key] = sparse_tensor_to_dense(features[key], default_value=defaults[key]) if sparse else to_tensor(features[key])
+    return forwarded
 
 
 class _ClippingOptimizer(OptimizerWrapper):

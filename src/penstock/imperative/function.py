@@ -241,9 +241,9 @@ class _View(FuncGraph):
             graph, known = self.whole, len(self.whole.captures)
             with graph.as_default():
                 seeds = [graph.add_input(self.outputs[index].dtype, self.outputs[index].shape, "grad_ys") for index in given]
-                found = gradients([self.outputs[index] for index in given], self.inputs, seeds)
-                wanted = [index for index, grad in enumerate(found) if grad is not None]
-                outputs = [to_tensor(found[index]) for index in wanted]
+                grads = gradients([self.outputs[index] for index in given], self.inputs, seeds)
+                wanted = [index for index, grad in enumerate(grads) if grad is not None]
+                outputs = [to_tensor(grads[index]) for index in wanted]
             captured = list(graph.captures)[known:]
             inputs = [*self.inputs, *seeds, *[graph.captures[tensor] for tensor in captured]]
             self._backward[given] = _View(graph, inputs, outputs), captured, wanted

@@ -42,8 +42,8 @@ def _differentiable(func: Callable[..., Any], tensors: list[Tensor], types: list
         def grad(*dys: Tensor) -> list[Tensor]:
             floats = [tensor for tensor in inputs if tensor.dtype.is_floating]
             grads = py_func(_gradient_on_arrays(func, types, len(inputs)), [*inputs, *dys], [tensor.dtype.base_dtype for tensor in floats])
-            for tensor, found in zip(floats, grads):
-                found.set_shape(tensor.shape)
+            for tensor, grad in zip(floats, grads):
+                grad.set_shape(tensor.shape)
             rest = list(grads)
             return [rest.pop(0) if tensor.dtype.is_floating else zeros_like(tensor) for tensor in inputs]
 

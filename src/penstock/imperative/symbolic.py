@@ -67,8 +67,8 @@ def symbolic_graph(graph: EagerGraph) -> SymbolicGraph:
     kept = graph.get_collection_ref(_KEY)
     if not kept:
         kept.append(SymbolicGraph(graph))
-    found: SymbolicGraph = kept[0]
-    return found
+    graph: SymbolicGraph = kept[0]
+    return graph
 
 
 def graph_for_symbols() -> Graph:

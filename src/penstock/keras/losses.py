@@ -190,23 +190,74 @@ class LossFunctionWrapper(Loss):
         return {**super().get_config(), **given}
 
 
-def _loss_class(cls_name: str, function: Callable[..., Any], name: str) -> type[LossFunctionWrapper]:
-    def __init__(self: Any, reduction: str = Reduction.AUTO, name: str | None = name) -> None:
-        LossFunctionWrapper.__init__(self, function, reduction=reduction, name=name)
+class MeanSquaredError(LossFunctionWrapper):
+    """``tf.keras.losses.MeanSquaredError``."""
 
-    return type(cls_name, (LossFunctionWrapper,), {"__init__": __init__, "__doc__": f"``tf.keras.losses.{cls_name}``.", "__module__": __name__})
+    def __init__(self, reduction: str = Reduction.AUTO, name: str | None = "mean_squared_error") -> None:
+        super().__init__(mean_squared_error, reduction=reduction, name=name)
 
 
-MeanSquaredError = _loss_class("MeanSquaredError", mean_squared_error, "mean_squared_error")
-MeanAbsoluteError = _loss_class("MeanAbsoluteError", mean_absolute_error, "mean_absolute_error")
-MeanAbsolutePercentageError = _loss_class("MeanAbsolutePercentageError", mean_absolute_percentage_error, "mean_absolute_percentage_error")
-MeanSquaredLogarithmicError = _loss_class("MeanSquaredLogarithmicError", mean_squared_logarithmic_error, "mean_squared_logarithmic_error")
-Hinge = _loss_class("Hinge", hinge, "hinge")
-SquaredHinge = _loss_class("SquaredHinge", squared_hinge, "squared_hinge")
-CategoricalHinge = _loss_class("CategoricalHinge", categorical_hinge, "categorical_hinge")
-Poisson = _loss_class("Poisson", poisson, "poisson")
-LogCosh = _loss_class("LogCosh", logcosh, "logcosh")
-KLDivergence = _loss_class("KLDivergence", kullback_leibler_divergence, "kullback_leibler_divergence")
+class MeanAbsoluteError(LossFunctionWrapper):
+    """``tf.keras.losses.MeanAbsoluteError``."""
+
+    def __init__(self, reduction: str = Reduction.AUTO, name: str | None = "mean_absolute_error") -> None:
+        super().__init__(mean_absolute_error, reduction=reduction, name=name)
+
+
+class MeanAbsolutePercentageError(LossFunctionWrapper):
+    """``tf.keras.losses.MeanAbsolutePercentageError``."""
+
+    def __init__(self, reduction: str = Reduction.AUTO, name: str | None = "mean_absolute_percentage_error") -> None:
+        super().__init__(mean_absolute_percentage_error, reduction=reduction, name=name)
+
+
+class MeanSquaredLogarithmicError(LossFunctionWrapper):
+    """``tf.keras.losses.MeanSquaredLogarithmicError``."""
+
+    def __init__(self, reduction: str = Reduction.AUTO, name: str | None = "mean_squared_logarithmic_error") -> None:
+        super().__init__(mean_squared_logarithmic_error, reduction=reduction, name=name)
+
+
+class Hinge(LossFunctionWrapper):
+    """``tf.keras.losses.Hinge``."""
+
+    def __init__(self, reduction: str = Reduction.AUTO, name: str | None = "hinge") -> None:
+        super().__init__(hinge, reduction=reduction, name=name)
+
+
+class SquaredHinge(LossFunctionWrapper):
+    """``tf.keras.losses.SquaredHinge``."""
+
+    def __init__(self, reduction: str = Reduction.AUTO, name: str | None = "squared_hinge") -> None:
+        super().__init__(squared_hinge, reduction=reduction, name=name)
+
+
+class CategoricalHinge(LossFunctionWrapper):
+    """``tf.keras.losses.CategoricalHinge``."""
+
+    def __init__(self, reduction: str = Reduction.AUTO, name: str | None = "categorical_hinge") -> None:
+        super().__init__(categorical_hinge, reduction=reduction, name=name)
+
+
+class Poisson(LossFunctionWrapper):
+    """``tf.keras.losses.Poisson``."""
+
+    def __init__(self, reduction: str = Reduction.AUTO, name: str | None = "poisson") -> None:
+        super().__init__(poisson, reduction=reduction, name=name)
+
+
+class LogCosh(LossFunctionWrapper):
+    """``tf.keras.losses.LogCosh``."""
+
+    def __init__(self, reduction: str = Reduction.AUTO, name: str | None = "logcosh") -> None:
+        super().__init__(logcosh, reduction=reduction, name=name)
+
+
+class KLDivergence(LossFunctionWrapper):
+    """``tf.keras.losses.KLDivergence``."""
+
+    def __init__(self, reduction: str = Reduction.AUTO, name: str | None = "kullback_leibler_divergence") -> None:
+        super().__init__(kullback_leibler_divergence, reduction=reduction, name=name)
 
 
 class BinaryCrossentropy(LossFunctionWrapper):

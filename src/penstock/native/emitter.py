@@ -25,6 +25,7 @@ from penstock.native.calls import Array, Buffer, Code, KernelCall, Unsupported, 
 
 if TYPE_CHECKING:
     from penstock.native.contract.contractions import Contractions
+    from penstock.native.contract.convolutions import AllConvolutions
     from penstock.native.contract.volumes import Volumes
     from penstock.native.destinations import Destination
     from penstock.native.items import Item
@@ -51,6 +52,7 @@ FAMILIES = {
     "random": "penstock.native.kernels.randomness:Randomness",
     "arrays": "penstock.native.kernels.arrays:Arrays",
     "contract": "penstock.native.contract.contractions:Contractions",
+    "convolve": "penstock.native.contract.convolutions:AllConvolutions",
     "volumes": "penstock.native.contract.volumes:Volumes",
     "flow": "penstock.native.specialise.flow:Flow",
 }
@@ -79,6 +81,7 @@ class Emitter:
         random: Randomness
         arrays: Arrays
         contract: Contractions
+        convolve: AllConvolutions
         volumes: Volumes
         flow: Flow
 

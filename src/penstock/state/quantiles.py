@@ -82,7 +82,7 @@ def boundaries(summary: np.ndarray, number: int) -> np.ndarray:
 
 def quantiles(summary: np.ndarray, number: int) -> np.ndarray:
     """``number`` + 1 values at equal distances of rank, the least and the greatest among them."""
-    number, place, found = max(number, 2), 0, []
+    number, place, values = max(number, 2), 0, []
     for rank in range(number + 1 if len(summary) else 0):
         wanted = np.float32(2) * (np.float32(rank) * summary[-1, GREATEST] / np.float32(number))
         after = place + 1
@@ -91,8 +91,8 @@ def quantiles(summary: np.ndarray, number: int) -> np.ndarray:
         place = after - 1
         is_below = after == len(summary) or (
             wanted < summary[place, LEAST] + summary[place, WEIGHT] + summary[after, GREATEST] - summary[after, WEIGHT])
-        found.append(summary[place if is_below else after, VALUE])
-    return np.array(found, np.float32)
+        values.append(summary[place if is_below else after, VALUE])
+    return np.array(values, np.float32)
 
 
 class QuantileStream:

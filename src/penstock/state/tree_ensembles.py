@@ -41,8 +41,8 @@ class TreeArrays(NamedTuple):
 
     def step(self, nodes: np.ndarray, features: np.ndarray) -> np.ndarray:
         """The next node of each example; a leaf stays."""
-        found, threshold = features[self.feature[nodes], np.arange(len(nodes))], self.threshold[nodes]
-        goes_left = np.where(self.is_equality[nodes], found == threshold, found <= threshold)
+        values, threshold = features[self.feature[nodes], np.arange(len(nodes))], self.threshold[nodes]
+        goes_left = np.where(self.is_equality[nodes], values == threshold, values <= threshold)
         return np.where(self.is_leaf[nodes], nodes, np.where(goes_left, self.left[nodes], self.right[nodes]))
 
     def leaves(self, nodes: np.ndarray, features: np.ndarray) -> np.ndarray:

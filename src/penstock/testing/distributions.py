@@ -16,8 +16,8 @@ class _Helpers:
     assertAllClose: Callable[..., None]
 
     def _compare(self, sess_run_fn: Run, pairs: list[tuple[Any, Any]], tolerances: list[tuple[float, float]]) -> None:
-        for (wanted, found), (rtol, atol) in zip(sess_run_fn(pairs), tolerances):
-            self.assertAllClose(wanted, found, rtol=rtol, atol=atol)
+        for (wanted, actual), (rtol, atol) in zip(sess_run_fn(pairs), tolerances):
+            self.assertAllClose(wanted, actual, rtol=rtol, atol=atol)
 
 
 class DiscreteScalarDistributionTestHelpers(_Helpers):

@@ -200,7 +200,7 @@ def test_convolution_of_a_part_of_an_array():
     rng = np.random.default_rng(8)
     whole = rng.standard_normal((2, 12, 14, 20), np.float32)
     x, f = whole[:, 1:10, 2:, 3:11], rng.standard_normal((3, 3, 8, 24), np.float32)
-    found = run(lambda emit, image, kernel: emit.contract.conv2d(image, kernel, (1, 2, 2, 1), "SAME", "NHWC", (1, 1, 1, 1)), x, f)
+    found = run(lambda emit, image, kernel: emit.convolve.conv2d(image, kernel, (1, 2, 2, 1), "SAME", "NHWC", (1, 1, 1, 1)), x, f)
     close(found, _forward(x, f, **{**ATTRS, "strides": [1, 2, 2, 1]}), 72)
 
 
@@ -210,7 +210,7 @@ def test_epilogues_of_convolutions():
     expected = np.maximum(_forward(x, f, **ATTRS) + bias, 0)
 
     def build(emit, image, kernel, added):
-        return emit.contract.conv2d(image, kernel, (1, 1, 1, 1), "SAME", "NHWC", (1, 1, 1, 1), epilogue=Epilogue(added, lower_bound=0.0))
+        return emit.convolve.conv2d(image, kernel, (1, 1, 1, 1), "SAME", "NHWC", (1, 1, 1, 1), epilogue=Epilogue(added, lower_bound=0.0))
 
     close(run(build, x, f, bias), expected, 630)
     close(run(build, x, f, np.broadcast_to(bias, expected.shape).copy()), expected, 630)

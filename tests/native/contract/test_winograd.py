@@ -48,14 +48,14 @@ def test_winograd_in_groups(monkeypatch):
     rng = np.random.default_rng(13)
     x, f, bias, dy = (rng.standard_normal(shape, np.float32) for shape in ((3, 27, 25, 32), (3, 3, 32, 48), (48,), (3, 27, 25, 48)))
     wide = [each.astype(np.float64) for each in (x, f, dy)]
-    found = run(lambda emit, *arrays: emit.contract.conv2d(*arrays[:2], (1, 1, 1, 1), "SAME", "NHWC", (1, 1, 1, 1),
+    found = run(lambda emit, *arrays: emit.convolve.conv2d(*arrays[:2], (1, 1, 1, 1), "SAME", "NHWC", (1, 1, 1, 1),
                                                            epilogue=Epilogue(arrays[2], lower_bound=0.0)), x, f, bias)
     near(found, np.maximum(_forward(*wide[:2], **ATTRS) + bias, 0))
     sizes = np.array(f.shape, np.int32)
 
     def gradient(emit, image, grad, start):
         wanted = emit.constant(sizes)
-        return emit.contract.conv2d_backprop_filter(image, wanted, grad, (1, 1, 1, 1), "SAME", "NHWC", (1, 1, 1, 1), epilogue=Epilogue(start, -0.5))
+        return emit.convolve.conv2d_backprop_filter(image, wanted, grad, (1, 1, 1, 1), "SAME", "NHWC", (1, 1, 1, 1), epilogue=Epilogue(start, -0.5))
 
     near(run(gradient, x, dy, f), f - 0.5 * _backprop_filter(wide[0], sizes, wide[2], **ATTRS))
 
@@ -67,7 +67,7 @@ def test_filter_gradient_into_a_variable(depth):
     x, dy, start = (rng.standard_normal(shape, np.float32) for shape in ((2, 20, 20, depth), (2, 20, 20, 40), (3, 3, depth, 40)))
     sizes, emitter = np.array(start.shape, np.int32), Emitter(2)
     arrays = [Array(Buffer("input", value.nbytes), value.dtype, value.shape, value.strides) for value in (x, dy, start)]
-    emitter.contract.conv2d_backprop_filter(arrays[0], emitter.constant(sizes), arrays[1], (1, 1, 1, 1), "SAME", "NHWC", (1, 1, 1, 1),
+    emitter.convolve.conv2d_backprop_filter(arrays[0], emitter.constant(sizes), arrays[1], (1, 1, 1, 1), "SAME", "NHWC", (1, 1, 1, 1),
                                             epilogue=Epilogue(arrays[2], -0.1), into=arrays[2])
     variable = start.copy()
     assert CallTable(emitter, arrays, []).run([x, dy, variable]) is None
@@ -144,14 +144,14 @@ def test_a_spoilt_square_is_added_to_what_was_there():
     residual, wanted = dy, exact(x, f, dy)
 
     def convolution(emit, image, kernel, added):
-        return emit.contract.conv2d(image, kernel, (1, 1, 1, 1), "SAME", "NHWC", (1, 1, 1, 1), epilogue=Epilogue(added, lower_bound=0.0))
+        return emit.convolve.conv2d(image, kernel, (1, 1, 1, 1), "SAME", "NHWC", (1, 1, 1, 1), epilogue=Epilogue(added, lower_bound=0.0))
 
     np.testing.assert_allclose(run(convolution, x, f, residual), np.maximum(wanted[0] + residual, 0), rtol=1e-5, atol=2e-3)
     sizes = np.array(f.shape, np.int32)
 
     def gradient(emit, image, grad, start):
         filter_sizes = emit.constant(sizes)
-        return emit.contract.conv2d_backprop_filter(image, filter_sizes, grad, (1, 1, 1, 1), "SAME", "NHWC", (1, 1, 1, 1),
+        return emit.convolve.conv2d_backprop_filter(image, filter_sizes, grad, (1, 1, 1, 1), "SAME", "NHWC", (1, 1, 1, 1),
                                                     epilogue=Epilogue(start, -0.5))
 
     np.testing.assert_allclose(run(gradient, x, dy, f), f - 0.5 * wanted[2], rtol=1e-5, atol=2e-3)
@@ -174,7 +174,7 @@ def test_the_switch(monkeypatch):
     def labels():
         emitter = Emitter(1)
         arrays = [Array(Buffer("input", value.nbytes), value.dtype, value.shape, value.strides) for value in data(*PLAIN[:2])]
-        emitter.contract.conv2d(*arrays, (1, 1, 1, 1), "SAME", "NHWC", (1, 1, 1, 1))
+        emitter.convolve.conv2d(*arrays, (1, 1, 1, 1), "SAME", "NHWC", (1, 1, 1, 1))
         return [call.label for call in emitter.calls]
 
     assert "conv2d: input" in labels()

@@ -25,8 +25,9 @@ SOURCE = Path(penstock.__path__[0]).parent
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch, eager):
-    """An empty cache. The driver, which this process has by then, is not in it."""
+    """An empty cache. The driver, and what names the sources, which this process has by then, are not in it."""
     native_driver()
+    target._sources()
     monkeypatch.setenv("PENSTOCK_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
@@ -70,6 +71,14 @@ def test_kernels_of_other_sources_are_not_used(tmp_path):
 
     before = sources()
     assert str(tmp_path) in before
+    assert sources() == before  # now without reading the files
+    changed = package / "native" / "calls.py"
+    content, status = changed.read_bytes(), changed.stat()
+    changed.write_bytes(content.replace(b"kernel", b"lenrek", 1))  # as long as it was,
+    os.utime(changed, ns=(status.st_atime_ns, status.st_mtime_ns))  # and with its old time
+    assert sources() != before
+    changed.write_bytes(content)
+    assert sources() == before
     (package / "native" / "changed.py").write_text('"""Not in the other one."""')
     assert sources() != before
 

@@ -179,8 +179,8 @@ class SparseAccuracy(Mean):
         """Adds labels, [batch], and predictions, [batch, classes]."""
         labels, predictions = to_tensor(labels), to_tensor(predictions)
         _check_shapes(labels, argmax(predictions, axis=-1))
-        found = cast(argmax(predictions, axis=-1), labels.dtype.base_dtype)
-        super().call(cast(equal(labels, found), self.dtype), weights=weights)
+        classes = cast(argmax(predictions, axis=-1), labels.dtype.base_dtype)
+        super().call(cast(equal(labels, classes), self.dtype), weights=weights)
         return (labels, predictions) if weights is None else (labels, predictions, weights)
 
 

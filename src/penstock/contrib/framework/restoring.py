@@ -31,10 +31,10 @@ def assign_from_values(var_names_to_values: dict[str, Any]) -> tuple[Any, Feeds]
 
 
 def _variable_named(name: str) -> Any:
-    found = get_collection(GraphKeys.GLOBAL_VARIABLES, name)
-    if not found:
+    candidates = get_collection(GraphKeys.GLOBAL_VARIABLES, name)
+    if not candidates:
         raise ValueError(f"Variable {name} wasn't found")
-    exact = found if len(found) == 1 else [var for var in found if var.op.name == name]
+    exact = candidates if len(candidates) == 1 else [var for var in candidates if var.op.name == name]
     if not exact:
         raise ValueError(f"Variable {name} doesn't uniquely identify a variable")
     return exact[0]

@@ -79,7 +79,7 @@ def _selection(args: Any, keywords: dict[str, Any], own: str, other: str, restri
     graph, wanted = keywords.get("graph"), keywords.get("positive_filter")
     if graph is not None and not isinstance(graph, Graph):
         raise TypeError(f"Expected a tf.Graph, got: {type(graph)}")
-    found: list[Any] = []
+    selected: list[Any] = []
     for argument in args:
         if not can_be_regex(argument):
             elements = listed(argument)
@@ -90,8 +90,8 @@ def _selection(args: Any, keywords: dict[str, Any], own: str, other: str, restri
             if pattern.pattern.startswith(f"(?#{other})") or (keywords.get(restrict) and not pattern.pattern.startswith(f"(?#{own})")):
                 continue
             elements = matching(graph, pattern)
-        found = joined(found, elements if wanted is None else filter(wanted, elements))
-    return found
+        selected = joined(selected, elements if wanted is None else filter(wanted, elements))
+    return selected
 
 
 def select_ops(*args: Any, **kwargs: Any) -> list[Operation]:
@@ -127,11 +127,11 @@ def check_cios(control_inputs: Any = False, control_outputs: Any = None, control
 def get_ops_ios(ops: Any, control_inputs: Any = False, control_outputs: Any = None, control_ios: Any = None) -> list[Operation]:
     """``get_ops_ios``: the neighbours of operations."""
     control_inputs, control_outputs = check_cios(control_inputs, control_outputs, control_ios)
-    found: list[Operation] = []
+    neighbours: list[Operation] = []
     for op in make_list_of_op(ops):
-        found = joined(found, (tensor.op for tensor in op.inputs), *(tensor.consumers() for tensor in op.outputs),
-                       () if control_outputs is None else control_outputs.get(op), op.control_inputs if control_inputs else ())
-    return found
+        neighbours = joined(neighbours, (tensor.op for tensor in op.inputs), *(tensor.consumers() for tensor in op.outputs),
+                            () if control_outputs is None else control_outputs.get(op), op.control_inputs if control_inputs else ())
+    return neighbours
 
 
 def compute_boundary_ts(ops: Any) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
@@ -150,14 +150,14 @@ def get_within_boundary_ops(ops: Any, seed_ops: Any, boundary_ops: Any = (), inc
     """``get_within_boundary_ops``: those that can be reached from ``seed_ops`` without crossing ``boundary_ops``."""
     control_inputs, control_outputs = check_cios(control_inputs, control_outputs, control_ios)
     ops, wave = make_list_of_op(ops), make_list_of_op(seed_ops, allow_graph=False)
-    boundary, found = set(make_list_of_op(boundary_ops)), set(wave)
-    if boundary & found:
+    boundary, reached = set(make_list_of_op(boundary_ops)), set(wave)
+    if boundary & reached:
         raise ValueError("Boundary is intersecting with the seeds.")
     while wave:
-        near = [op for op in get_ops_ios(wave, control_inputs, control_outputs) if op not in found]
+        near = [op for op in get_ops_ios(wave, control_inputs, control_outputs) if op not in reached]
         wave = [op for op in near if op not in boundary]
-        found.update(near if inclusive else wave)
-    return [op for op in ops if op in found]
+        reached.update(near if inclusive else wave)
+    return [op for op in ops if op in reached]
 
 
 def _walk(seeds: list[Operation], inclusive: bool, within_ops: Any, within_ops_fn: Any,
@@ -165,12 +165,12 @@ def _walk(seeds: list[Operation], inclusive: bool, within_ops: Any, within_ops_f
     """All operations along ``neighbours``, wave after wave."""
     members = set(make_list_of_op(within_ops, allow_graph=False)) if within_ops else None
     seeds = joined(op for op in seeds if members is None or op in members)
-    found, wave = dict.fromkeys(seeds), seeds
+    reached, wave = dict.fromkeys(seeds), seeds
     while wave:
-        wave = joined(other for op in wave for other in neighbours(op) if other not in found and (members is None or other in members)
+        wave = joined(other for op in wave for other in neighbours(op) if other not in reached and (members is None or other in members)
                       and (within_ops_fn is None or within_ops_fn(other)))
-        found.update(dict.fromkeys(wave))
-    return [op for op in found if inclusive or op not in seeds]
+        reached.update(dict.fromkeys(wave))
+    return [op for op in reached if inclusive or op not in seeds]
 
 
 def get_forward_walk_ops(seed_ops: Any, inclusive: bool = True, within_ops: Any = None, within_ops_fn: Any = None, stop_at_ts: Any = (),

@@ -103,11 +103,11 @@ def sampled_scattered_embedding_lookup(params: Any, values: Any, dimension: int 
 
 
 def _check_candidates(candidates: Any, extents: Any) -> tuple[Any, Any]:
-    found = shape(candidates)
-    dimension = found[subtract(rank(candidates), 1)]
+    extents_of_candidates = shape(candidates)
+    dimension = extents_of_candidates[subtract(rank(candidates), 1)]
     expected = concat([extents, reshape(dimension, shape=[1])], 0)
-    check = Assert(reduce_all(equal(found, expected)),
-                   ["The shape of sampled_candidates: ", found, " does not match the shape of values: ", extents])
+    check = Assert(reduce_all(equal(extents_of_candidates, expected)),
+                   ["The shape of sampled_candidates: ", extents_of_candidates, " does not match the shape of values: ", extents])
     with control_dependencies([check]):
         return reshape(candidates, [-1, dimension]), dimension
 

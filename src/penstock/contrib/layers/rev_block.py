@@ -123,18 +123,18 @@ class RevBlock(Layer):
                 if match is None:
                     raise ValueError(f"The variable {variable.name} was not made by f or g of this block, so it has no gradient here.")
                 owned.setdefault((int(match.group(1)), match.group(2)), []).append(variable)
-            ys, grads, found = tuple(outputs), tuple(grad_ys), {}
+            ys, grads, by_variable = tuple(outputs), tuple(grad_ys), {}
             f_sides, g_sides = [[None] * f_count], [[None] * (len(sides) - f_count)]
             with variable_scope(self.scope_name, reuse=True):
                 for layer in reversed(range(self.num_layers)):
                     f_vars, g_vars = owned.get((layer, "f"), []), owned.get((layer, "g"), [])
                     ys, grads, of_f, of_g = _layer_gradient(ys, grads, self.f[layer], self.g[layer], f_vars, sides[:f_count], g_vars,
                                                             sides[f_count:])
-                    found.update({id(variable): each for variable, each in zip([*f_vars, *g_vars], [*of_f[:len(f_vars)], *of_g[:len(g_vars)]])})
+                    by_variable.update({id(variable): each for variable, each in zip([*f_vars, *g_vars], [*of_f[:len(f_vars)], *of_g[:len(g_vars)]])})
                     f_sides.append(of_f[len(f_vars):])
                     g_sides.append(of_g[len(g_vars):])
             of_inputs = [*grads, *_sums(*f_sides), *_sums(*g_sides)]
-            return (of_inputs, [found[id(variable)] for variable in variables]) if variables else of_inputs
+            return (of_inputs, [by_variable[id(variable)] for variable in variables]) if variables else of_inputs
         return grad_fn
 
 
@@ -201,10 +201,10 @@ def _recompute(fn: Any, gate: bool) -> Callable[..., Any]:
             inputs = [identity(arg) for arg in args]
             with control_dependencies([each for each in grads if each is not None]), arg_scope(arguments), variable_scope(scope, reuse=True):
                 outputs = fn(*inputs, **({"is_recomputing": True} if says_so else {}))
-            found = gradients(list(outputs) if isinstance(outputs, (list, tuple)) else [outputs], [*inputs, *variables], list(grads))
+            grads_of_all = gradients(list(outputs) if isinstance(outputs, (list, tuple)) else [outputs], [*inputs, *variables], list(grads))
             if gate:
-                found = tuple_(found)
-            return (found[:len(inputs)], found[len(inputs):]) if variables else found
+                grads_of_all = tuple_(grads_of_all)
+            return (grads_of_all[:len(inputs)], grads_of_all[len(inputs):]) if variables else grads_of_all
 
         return fn(*args, **({"is_recomputing": False} if says_so else {})), grad_fn
     return twice

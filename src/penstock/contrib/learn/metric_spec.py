@@ -82,13 +82,13 @@ def _with_usual_names(metric_fn: Callable[..., Any], name: str, needs_labels: bo
 
 def _known(function: str, names: tuple[str, ...], candidates: tuple[str, ...], is_required: bool) -> str | None:
     """The argument of a metric function that has one of the names in ``candidates``."""
-    found = [name for name in candidates if name in names]
-    if len(found) > 1:
-        raise ValueError(f"Ambiguous arguments {found}, must provide only one of {candidates}.")
-    if not found:
+    present = [name for name in candidates if name in names]
+    if len(present) > 1:
+        raise ValueError(f"Ambiguous arguments {present}, must provide only one of {candidates}.")
+    if not present:
         if is_required:
             raise ValueError(f"{candidates} missing from {function}({names}).")
         return None
-    if found[0] != candidates[0]:
-        logging.warning("Canonical arg %s missing from %s(%s), using %s.", candidates[0], function, names, found[0])
-    return found[0]
+    if present[0] != candidates[0]:
+        logging.warning("Canonical arg %s missing from %s(%s), using %s.", candidates[0], function, names, present[0])
+    return present[0]

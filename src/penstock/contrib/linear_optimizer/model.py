@@ -40,8 +40,8 @@ class ShardedTable:
             return self.shards[0].lookup(keys)
         shard, number = self._shard_of(keys), len(self.shards)
         places = tf.dynamic_partition(tf.range(tf.shape(keys)[0]), shard, number)
-        found = [table.lookup(part) for table, part in zip(self.shards, tf.dynamic_partition(keys, shard, number), strict=True)]
-        return tf.dynamic_stitch(places, found)
+        values = [table.lookup(part) for table, part in zip(self.shards, tf.dynamic_partition(keys, shard, number), strict=True)]
+        return tf.dynamic_stitch(places, values)
 
     def insert(self, keys: Any, values: Any) -> Any:
         """An operation that stores states."""

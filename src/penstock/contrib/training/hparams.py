@@ -118,8 +118,8 @@ def _as_type(name: str, kind: type, value: Any) -> Any:
 
 def _from_proto(value: Any) -> Any:
     kind = value.WhichOneof("kind")
-    found = getattr(value, kind)
-    values = [as_str(each) if kind.startswith("bytes") else each for each in (found.value if kind.endswith("_list") else [found])]
+    field = getattr(value, kind)
+    values = [as_str(each) if kind.startswith("bytes") else each for each in (field.value if kind.endswith("_list") else [field])]
     return values if kind.endswith("_list") else values[0]
 
 

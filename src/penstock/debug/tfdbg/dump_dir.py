@@ -169,8 +169,8 @@ class DebugDumpDir:
     def core_metadata(self) -> Any:
         """What was fed and fetched; a list of them if several runs went into the folder."""
         texts = [text for _, text in sorted(self._messages(CORE))]
-        found = [CoreMetadata(**json.loads(text)) for text in texts]
-        return found[0] if len(found) == 1 else found
+        metadata = [CoreMetadata(**json.loads(text)) for text in texts]
+        return metadata[0] if len(metadata) == 1 else metadata
 
     @property
     def run_fetches_info(self) -> str | None:

@@ -148,10 +148,10 @@ class Head:
 
     def _all_metrics(self, losses: LossSpec, penalty: Any, predictions: dict[str, Any]) -> dict[str, Any]:
         with name_scope(None, "metrics"):
-            found = {"average_loss": mean(losses.unreduced_loss, losses.weights, name="average_loss"), **self.eval_metric_ops(losses, predictions)}
+            metrics = {"average_loss": mean(losses.unreduced_loss, losses.weights, name="average_loss"), **self.eval_metric_ops(losses, predictions)}
             if penalty is not None:
-                found["regularization_loss"] = mean(penalty, name="regularization_loss")
-        return {self.named(key): metric for key, metric in found.items()}
+                metrics["regularization_loss"] = mean(penalty, name="regularization_loss")
+        return {self.named(key): metric for key, metric in metrics.items()}
 
     def _average(self, losses: LossSpec) -> Any:
         """The loss per example, if the one that trains is a sum."""

@@ -214,18 +214,18 @@ class MultiLabelHead(ClassHead):
     def eval_metric_ops(self, losses: LossSpec, predictions: dict[str, Any]) -> dict[str, Any]:
         """Areas under curves, metrics at thresholds, and of the watched classes."""
         labels, weights, probabilities = losses.processed_labels, losses.weights, predictions["probabilities"]
-        found = {"auc": auc(labels, probabilities, weights, name="auc"),
-                 "auc_precision_recall": auc(labels, probabilities, weights, curve="PR", name="auc_precision_recall"),
-                 **at_thresholds(labels, probabilities, weights, self._thresholds)}
+        metrics = {"auc": auc(labels, probabilities, weights, name="auc"),
+                   "auc_precision_recall": auc(labels, probabilities, weights, curve="PR", name="auc_precision_recall"),
+                   **at_thresholds(labels, probabilities, weights, self._thresholds)}
         for number in self._watched:
             suffix = f"class{number}" if self._vocabulary is None else self._vocabulary[number]
             each, label = probabilities[..., number:number + 1], labels[..., number:number + 1]
             weight = broadcast_weights(weights, each)
-            found[f"probability_mean/{suffix}"] = mean(each, weight, name=f"probability_mean/{suffix}")
-            found[f"auc/{suffix}"] = auc(label, each, weight, name=f"auc/{suffix}")
+            metrics[f"probability_mean/{suffix}"] = mean(each, weight, name=f"probability_mean/{suffix}")
+            metrics[f"auc/{suffix}"] = auc(label, each, weight, name=f"auc/{suffix}")
             key = f"auc_precision_recall/{suffix}"
-            found[key] = auc(label, each, weight, curve="PR", name=key)
-        return found
+            metrics[key] = auc(label, each, weight, curve="PR", name=key)
+        return metrics
 
 
 def class_head(n_classes: int, weight_column: Any, label_vocabulary: Any, loss_reduction: str) -> ClassHead:

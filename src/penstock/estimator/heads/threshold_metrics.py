@@ -22,12 +22,12 @@ def checked_thresholds(thresholds: Any) -> tuple[float, ...]:
 
 def at_thresholds(labels: Any, probabilities: Any, weights: Any, thresholds: tuple[float, ...]) -> dict[str, Any]:
     """{name: (value, update)} of three metrics for each threshold."""
-    found: dict[str, Any] = {}
+    metrics: dict[str, Any] = {}
     for threshold in thresholds:
         key = f"accuracy/positive_threshold_{threshold:g}"
-        found[key] = accuracy(labels, cast(greater_equal(probabilities, threshold), dtypes.float32), weights, name=key)
+        metrics[key] = accuracy(labels, cast(greater_equal(probabilities, threshold), dtypes.float32), weights, name=key)
         for kind, metric in (("precision", precision_at_thresholds), ("recall", recall_at_thresholds)):
             key = f"{kind}/positive_threshold_{threshold:g}"
             value, update = metric(labels, probabilities, (threshold,), weights, name=key)
-            found[key] = squeeze(value), squeeze(update)
-    return found
+            metrics[key] = squeeze(value), squeeze(update)
+    return metrics

@@ -88,8 +88,8 @@ class Grower:
         for summary in summaries:
             best = BoostedTreesCalculateBestGainsPerFeature(nodes, summary, params.l1, params.l2, params.tree_complexity, params.min_node_weight,
                                                             max_splits=params.max_splits)
-            for part, found in zip(splits, best, strict=True):
-                part.extend(found)
+            for part, columns in zip(splits, best, strict=True):
+                part.extend(columns)
         ids = [feature for features in self._groups.values() for feature in features]
         return BoostedTreesUpdateEnsemble(self._ensemble.handle, ids, *splits, params.max_depth, params.learning_rate, pruning_mode=self._pruning)
 

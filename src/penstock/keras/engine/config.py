@@ -39,8 +39,8 @@ def network_config(network: Any) -> dict[str, Any]:
         return _Leaf([layer.name, kept[node_key(layer.name, index)], tensor_index])
 
     def ends(nested: Any) -> Any:
-        found = nest.map_structure(place, nested)
-        return _unwrapped(found if nest.is_nested(found) else [found])
+        placed = nest.map_structure(place, nested)
+        return _unwrapped(placed if nest.is_nested(placed) else [placed])
 
     layers = [{"name": layer.name, "class_name": type(layer).__name__, "config": layer.get_config(),
                "inbound_nodes": [_node_config(node, kept) for index, node in enumerate(layer._inbound_nodes)

@@ -32,15 +32,15 @@ def arrays(data: Any, names: Sequence[str], shapes: Sequence[Any], what: str, ch
         return []
     if data is None:
         return [None] * len(names)
-    found = [_array(each, shape) for each, shape in zip(_listed(data, names, what), [*shapes, *[None] * len(names)])]
-    if len(found) != len(names):
+    arrays = [_array(each, shape) for each, shape in zip(_listed(data, names, what), [*shapes, *[None] * len(names)])]
+    if len(arrays) != len(names):
         raise ValueError(f"Error when checking model {what}: the list of Numpy arrays that you are passing to your model is not the size the model "
-                         f"expected. Expected to see {len(names)} array(s), but instead got the following list of {len(found)} arrays: "
-                         f"{str(found)[:200]}...")
-    for array, name, shape in zip(found, names, shapes):
+                         f"expected. Expected to see {len(names)} array(s), but instead got the following list of {len(arrays)} arrays: "
+                         f"{str(arrays)[:200]}...")
+    for array, name, shape in zip(arrays, names, shapes):
         if shape is not None and array is not None:
             _check_shape(tuple(array.shape.as_list() if hasattr(array.shape, "as_list") else array.shape), name, tuple(shape), what, check_batch_axis)
-    return found
+    return arrays
 
 
 def _listed(data: Any, names: Sequence[str], what: str) -> list[Any]:
@@ -58,13 +58,13 @@ def _listed(data: Any, names: Sequence[str], what: str) -> list[Any]:
     return [_values(each) for each in data]
 
 
-def _check_shape(found: tuple[Any, ...], name: str, wanted: tuple[Any, ...], what: str, check_batch_axis: bool) -> None:
-    if len(found) != len(wanted):
-        raise ValueError(f"Error when checking {what}: expected {name} to have {len(wanted)} dimensions, but got array with shape {found}")
+def _check_shape(shape: tuple[Any, ...], name: str, wanted: tuple[Any, ...], what: str, check_batch_axis: bool) -> None:
+    if len(shape) != len(wanted):
+        raise ValueError(f"Error when checking {what}: expected {name} to have {len(wanted)} dimensions, but got array with shape {shape}")
     if not check_batch_axis:
-        found, wanted = found[1:], wanted[1:]
-    if any(extent not in (full, None) and full is not None for extent, full in zip(found, wanted)):
-        raise ValueError(f"Error when checking {what}: expected {name} to have shape {wanted} but got array with shape {found}")
+        shape, wanted = shape[1:], wanted[1:]
+    if any(extent not in (full, None) and full is not None for extent, full in zip(shape, wanted)):
+        raise ValueError(f"Error when checking {what}: expected {name} to have shape {wanted} but got array with shape {shape}")
 
 
 # --- weights ---------------------------------------------------------------------------------------------------------

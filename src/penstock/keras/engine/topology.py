@@ -86,10 +86,10 @@ def topology(inputs: Sequence[Any], outputs: Sequence[Any]) -> Topology:
     nodes_by_depth = defaultdict(list)
     for node, depth in node_depths.items():
         nodes_by_depth[depth].append(node)
-    found = Topology(layers, dict(nodes_by_depth), walk.keys)
-    _check_connected(found, inputs)
+    topology = Topology(layers, dict(nodes_by_depth), walk.keys)
+    _check_connected(topology, inputs)
     _check_names([layer.name for layer in layers])
-    return found
+    return topology
 
 
 def _depths(order: list[Node]) -> tuple[dict[Node, int], dict[Any, int]]:
@@ -105,10 +105,10 @@ def _depths(order: list[Node]) -> tuple[dict[Node, int], dict[Any, int]]:
     return nodes, layers
 
 
-def _check_connected(found: Topology, inputs: Sequence[Any]) -> None:
+def _check_connected(topology: Topology, inputs: Sequence[Any]) -> None:
     computable = {id(tensor) for tensor in inputs}
     reached: list[Any] = []
-    for node in found.nodes:
+    for node in topology.nodes:
         for tensor in nest.flatten(node.input_tensors):
             if id(tensor) not in computable:
                 raise ValueError(f'Graph disconnected: cannot obtain value for tensor {tensor} at layer "{node.outbound_layer.name}". '

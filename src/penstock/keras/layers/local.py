@@ -82,7 +82,7 @@ class _LocallyConnected(Layer):
 
     def _connected(self, lengths: tuple[int, ...]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
         """(place of the output, place of the input) of all connections."""
-        found = []
+        pairs = []
         for place in itertools.product(*(range(length) for length in self.output_lengths)):
             ranges = []
             for axis, index in enumerate(place):
@@ -90,8 +90,8 @@ class _LocallyConnected(Layer):
                 if self.padding != "valid":
                     start -= size // 2
                 ranges.append(range(max(0, start), min(lengths[axis], start + size)))
-            found += [(place, source) for source in itertools.product(*ranges)]
-        return found
+            pairs += [(place, source) for source in itertools.product(*ranges)]
+        return pairs
 
     def _mask(self, lengths: tuple[int, ...]) -> np.ndarray:
         mask = np.zeros((*lengths, *self.output_lengths), bool)
@@ -103,14 +103,14 @@ class _LocallyConnected(Layer):
 
     def _indices(self, lengths: tuple[int, ...], channels: int) -> list[tuple[int, int]]:
         """(row, column) of the connections in a matrix from flat inputs to flat outputs."""
-        first, found = self.data_format == "channels_first", []
+        first, pairs = self.data_format == "channels_first", []
         for place, source in self._connected(lengths):
             for f_in, f_out in itertools.product(range(channels), range(self.filters)):
                 out_place, out_shape = ((f_out, *place), (self.filters, *self.output_lengths)) if first else (
                     (*place, f_out), (*self.output_lengths, self.filters))
                 in_place, in_shape = ((f_in, *source), (channels, *lengths)) if first else ((*source, f_in), (*lengths, channels))
-                found.append((int(np.ravel_multi_index(out_place, out_shape)), int(np.ravel_multi_index(in_place, in_shape))))
-        return sorted(found)
+                pairs.append((int(np.ravel_multi_index(out_place, out_shape)), int(np.ravel_multi_index(in_place, in_shape))))
+        return sorted(pairs)
 
     def call(self, inputs: Any) -> Any:
         """The products of all places, the bias, the activation."""

@@ -134,12 +134,12 @@ class DirectoryIterator(Iterator):
         self.num_classes = len(names)
         self.filenames, labels = [], []
         for name in names:
-            found = sorted(os.path.relpath(os.path.join(folder, file), directory) for folder, _, files in
-                           os.walk(os.path.join(directory, name), followlinks=follow_links) for file in files
-                           if file.lower().rpartition(".")[2] in _EXTENSIONS)
-            found = found[_subset_rows(len(found), image_data_generator._validation_split, subset)]
-            self.filenames += found
-            labels += [self.class_indices[name]] * len(found)
+            files_of_class = sorted(os.path.relpath(os.path.join(folder, file), directory) for folder, _, files in
+                                    os.walk(os.path.join(directory, name), followlinks=follow_links) for file in files
+                                    if file.lower().rpartition(".")[2] in _EXTENSIONS)
+            files_of_class = files_of_class[_subset_rows(len(files_of_class), image_data_generator._validation_split, subset)]
+            self.filenames += files_of_class
+            labels += [self.class_indices[name]] * len(files_of_class)
         self.classes = np.array(labels, "int32")
         self.filepaths = [os.path.join(directory, name) for name in self.filenames]
         self.samples = len(self.filenames)

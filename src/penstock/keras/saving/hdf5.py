@@ -70,12 +70,12 @@ def _write_names(group: Any, name: str, values: Sequence[str]) -> None:
 def _read_names(group: Any, name: str) -> list[str]:
     if name in group.attrs:
         return [_text(value) for value in group.attrs[name]]
-    found: list[str] = []
+    names: list[str] = []
     index = 0
     while f"{name}{index}" in group.attrs:
-        found += [_text(value) for value in group.attrs[f"{name}{index}"]]
+        names += [_text(value) for value in group.attrs[f"{name}{index}"]]
         index += 1
-    return found
+    return names
 
 
 # --- weights ---------------------------------------------------------------------------------------------------------

@@ -212,8 +212,8 @@ def load(root: Any, prefix: str) -> LoadStatus:
     graph = TrackableObjectGraph()
     graph.ParseFromString(bytes(np.asarray(reader.get_tensor(GRAPH_KEY)).item()))
     pairs = [(variable, reader.get_tensor(graph.nodes[node].attributes[0].checkpoint_key)) for variable, node in matched_variables(root, graph)]
-    found = {id(variable) for variable, _ in pairs}
-    missing = [variable.name for variable in root.weights if id(variable) not in found]
+    saved = {id(variable) for variable, _ in pairs}
+    missing = [variable.name for variable in root.weights if id(variable) not in saved]
     if missing:
         logging.warning("Weights that the checkpoint %s does not have: %s", prefix, missing)
     assign_values(pairs)
@@ -222,16 +222,16 @@ def load(root: Any, prefix: str) -> LoadStatus:
 
 def _matched(root: Any, graph: TrackableObjectGraph) -> list[tuple[Any, int]]:
     """(object, its number in the checkpoint's graph), followed from the root by local names."""
-    found, pending, seen = [], deque([(root, 0)]), {id(root)}
+    pairs, pending, seen = [], deque([(root, 0)]), {id(root)}
     while pending:
         each, node = pending.popleft()
-        found.append((each, node))
+        pairs.append((each, node))
         named = {child.local_name: child.node_id for child in graph.nodes[node].children}
         for name, child in children(each):
             if name in named and id(child) not in seen:
                 seen.add(id(child))
                 pending.append((child, named[name]))
-    return found
+    return pairs
 
 
 def _load_by_name(root: Any, reader: Any) -> LoadStatus:
@@ -239,5 +239,5 @@ def _load_by_name(root: Any, reader: Any) -> LoadStatus:
     stored = reader.get_variable_to_shape_map()
     pairs = [(variable, reader.get_tensor(variable.op.name)) for variable in root.weights if variable.op.name in stored]
     assign_values(pairs)
-    found = {id(variable) for variable, _ in pairs}
-    return LoadStatus([variable.name for variable in root.weights if id(variable) not in found])
+    restored = {id(variable) for variable, _ in pairs}
+    return LoadStatus([variable.name for variable in root.weights if id(variable) not in restored])

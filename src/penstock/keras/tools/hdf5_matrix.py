@@ -32,9 +32,9 @@ class HDF5Matrix:
         else:
             rows = np.asarray(key) + self.start
             order = np.argsort(rows)  # HDF5 reads rows in increasing order
-            found = self.data[rows[order]]
-            values = np.empty_like(found)
-            values[order] = found
+            in_order = self.data[rows[order]]
+            values = np.empty_like(in_order)
+            values[order] = in_order
             return values if self.normalizer is None else self.normalizer(values)
         return self.data[rows] if self.normalizer is None else self.normalizer(self.data[rows])
 

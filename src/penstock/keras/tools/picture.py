@@ -147,6 +147,6 @@ def get_source_inputs(tensor: Any, layer: Any = None, node_index: int | None = N
     node = layer._inbound_nodes[node_index]
     if not node.inbound_layers:
         return node.input_tensors if isinstance(node.input_tensors, list) else [node.input_tensors]
-    found = [source for before, index, _, each in node.iterate_inbound() for source in get_source_inputs(each, before, index)]
-    return list({id(source): source for source in found}.values())
+    sources = [source for before, index, _, each in node.iterate_inbound() for source in get_source_inputs(each, before, index)]
+    return list({id(source): source for source in sources}.values())
 

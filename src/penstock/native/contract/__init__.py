@@ -1,6 +1,7 @@
 """Contractions: products of matrices and convolutions, all by one packed micro-kernel.
 
-    contractions.py, products.py, convolution.py, depthwise.py      what ops call: ``emit.contract``
+    contractions.py, products.py                                    what ops call: ``emit.contract``,
+    convolutions.py, convolution.py, depthwise.py                   and ``emit.convolve``
     product.py                                                      a product as calls: its parts and blocks
     gemm.py, packing.py, microkernel.py, tile.py                    the kernel, from the outside to the inner loop
     panels.py                                                       a right factor that many blocks of rows share is copied once

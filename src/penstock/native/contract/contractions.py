@@ -1,18 +1,12 @@
-"""All contractions of the emitter in one object, ``emit.contract``."""
+"""What ops call, for any float type: ``emit.contract``, products of matrices."""
 from __future__ import annotations
 
-from penstock.native.contract.depthwise import Depthwise
 from penstock.native.contract.narrow import by_float32
+from penstock.native.contract.products import Products
 
 
-class Contractions(Depthwise):
-    """Products of matrices (``products``), convolutions (``convolution``, ``winograd``), depthwise ones (``depthwise``); all of any float type."""
+class Contractions(Products):
+    """Products of matrices (``products``). Convolutions are a family of their own: most programs have none."""
 
-    matmul = by_float32(Depthwise.matmul)
-    batch_matmul = by_float32(Depthwise.batch_matmul)
-    conv2d = by_float32(Depthwise.conv2d)
-    conv2d_backprop_input = by_float32(Depthwise.conv2d_backprop_input)
-    conv2d_backprop_filter = by_float32(Depthwise.conv2d_backprop_filter)
-    depthwise = by_float32(Depthwise.depthwise)
-    depthwise_backprop_input = by_float32(Depthwise.depthwise_backprop_input)
-    depthwise_backprop_filter = by_float32(Depthwise.depthwise_backprop_filter)
+    matmul = by_float32(Products.matmul)
+    batch_matmul = by_float32(Products.batch_matmul)

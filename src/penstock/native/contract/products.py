@@ -1,4 +1,4 @@
-"""Contractions of the emitter, ``emit.contract``: products of matrices. Convolutions are in ``convolution``, depthwise ones in ``depthwise``."""
+"""Contractions of the emitter, ``emit.contract``: products of matrices. Of any float type: ``contractions``."""
 from __future__ import annotations
 
 import itertools

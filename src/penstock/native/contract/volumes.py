@@ -46,7 +46,7 @@ class Volumes:
         attrs = _flat_attrs(strides, dilations, w, data_format)
         for meeting in _meetings(w):
             for volume in range(x.shape[0]):
-                products = self.emit.contract.conv2d(self._inputs(x, volume, meeting), self._tap(filter, meeting), **attrs)
+                products = self.emit.convolve.conv2d(self._inputs(x, volume, meeting), self._tap(filter, meeting), **attrs)
                 self.emit.move.accumulate(products, self._outputs(result, volume, meeting), "conv3d")
         return self._back(result, data_format)
 
@@ -61,7 +61,7 @@ class Volumes:
         for meeting in _meetings(w):
             images = self.emit.constant(np.array([meeting.count, *result.shape[2:]], np.int32))
             for volume in range(sizes[0]):
-                gradients = self.emit.contract.conv2d_backprop_input(images, self._tap(filter, meeting), self._outputs(dy, volume, meeting), **attrs)
+                gradients = self.emit.convolve.conv2d_backprop_input(images, self._tap(filter, meeting), self._outputs(dy, volume, meeting), **attrs)
                 self.emit.move.accumulate(gradients, self._inputs(result, volume, meeting), "conv3d input gradient")
         return self._back(result, data_format)
 
@@ -79,7 +79,7 @@ class Volumes:
             place = self._tap(result, meeting)
             for volume in range(x.shape[0]):
                 images, grads = self._inputs(x, volume, meeting), self._outputs(dy, volume, meeting)
-                self.emit.contract.conv2d_backprop_filter(images, taps, grads, **attrs, epilogue=Epilogue(added=place), into=place)
+                self.emit.convolve.conv2d_backprop_filter(images, taps, grads, **attrs, epilogue=Epilogue(added=place), into=place)
         return result
 
     def _windows(self, shape: Ints, filter_shape: Ints, strides: Ints, dilations: Ints, padding: str, data_format: str) -> Windows:

@@ -8,7 +8,6 @@ a square see all taps, but for those that lie in the padding; so a filter is loo
 from __future__ import annotations
 
 import functools
-import itertools
 from typing import TYPE_CHECKING
 
 from llvmlite import ir
@@ -35,6 +34,7 @@ class Energies:
     def __init__(self, t: Transform, groups: int) -> None:
         self.t, self.kind, self.groups = t, t.tile.vector, groups
         self.places = allocate(t.b, self.kind, groups)
+        self._new: dict[int, IR] = {}
 
     def _place(self, group: int) -> IR:
         return self.t.b.gep(self.places, [number(group)], source_etype=self.kind)
@@ -45,9 +45,16 @@ class Energies:
             self.t.b.store(ir.Constant(self.kind, None), self._place(group))
 
     def see(self, value: IR, group: int) -> None:
-        """A vector."""
+        """A vector. Its square is added to those that have been seen since ``keep``, in a register."""
+        b, sum_ = self.t.b, self._new.get(group)
+        self._new[group] = b.fmul(value, value) if sum_ is None else self.t.m.fma(b, value, value, sum_)
+
+    def keep(self) -> None:
+        """At the end of a strip of channels: what was seen goes to memory."""
         b = self.t.b
-        b.store(self.t.m.fma(b, value, value, b.load(self._place(group), typ=self.kind)), self._place(group))
+        for group, sum_ in self._new.items():
+            b.store(b.fadd(sum_, b.load(self._place(group), typ=self.kind)), self._place(group))
+        self._new = {}
 
     def total(self, group: int) -> IR:
         """Of a group, over all lanes."""
@@ -71,11 +78,10 @@ class SquareGuard:
         """At the beginning of a square."""
         self.seen.reset()
 
-    def see(self, values: list[list[IR]]) -> None:
-        """The pixels of a square."""
-        for i, row in enumerate(values):
-            for j, value in enumerate(row):
-                self.seen.see(value, self._block(i, j))
+    def see(self, j: int, values: list[IR]) -> None:
+        """A column of the pixels of a square."""
+        for i, value in enumerate(values):
+            self.seen.see(value, self._block(i, j))
 
     def _block(self, i: int, j: int) -> int:
         """One of those 2x2 pixels that stand for windows, or the rest."""
@@ -108,10 +114,10 @@ class SquareGuard:
     def _is_at_border(self) -> IR:
         """May windows of the square lie partly in the padding?"""
         b, w = self.t.b, self.t.w
-        found = b.icmp_signed("==", b.mul(self.t.y, self.t.x), number(0))
+        at_border = b.icmp_signed("==", b.mul(self.t.y, self.t.x), number(0))
         for at, extent in ((self.t.y, "rows"), (self.t.x, "columns")):
-            found = b.or_(found, b.icmp_signed(">", b.add(at, number(2 * STEP)), w[extent]))
-        return found
+            at_border = b.or_(at_border, b.icmp_signed(">", b.add(at, number(2 * STEP)), w[extent]))
+        return at_border
 
 
 def _is_far_above(t: Transform, high: IR, low: IR, times: float) -> IR:
@@ -126,10 +132,10 @@ class FilterGuard:
         self.t, self.seen = t, Energies(t, TAPS * TAPS)
         self.seen.reset()
 
-    def see(self, values: list[list[IR]]) -> None:
-        """Taps."""
-        for index, value in enumerate(itertools.chain(*values)):
-            self.seen.see(value, index)
+    def see(self, j: int, values: list[IR]) -> None:
+        """A column of taps."""
+        for i, value in enumerate(values):
+            self.seen.see(value, i * TAPS + j)
 
     def store(self, target: IR) -> None:
         """At the end of a part."""

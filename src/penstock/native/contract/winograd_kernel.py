@@ -68,17 +68,18 @@ class Transform:
         self._prepare(name)
         with loop(b, self.w["start"], self.w["stop"]) as square:
             self._square(square)
-        if name == "filter":
-            self.filter_guard.store(self.base["energies"])
+        if isinstance(self.guard, FilterGuard):
+            self.guard.store(self.base["energies"])
         b.ret_void()
 
     def _prepare(self, name: str) -> None:
+        self.guard: SquareGuard | FilterGuard | None = None
         if self.kind.from_image:
             self.guard = SquareGuard(self, gradient=name != "input")
         elif self.kind.to_image:
             self.direct, self.spoilt = Direct(self), is_spoilt(self)
         elif name == "filter":
-            self.filter_guard = FilterGuard(self)
+            self.guard = FilterGuard(self)
         else:
             self.left_out = LeftOut(self)
 
@@ -95,6 +96,7 @@ class Transform:
         number_of_square = b.add(square, w["image_start"])
         self.locate(number_of_square)
         self.gather(self.base["source"], "", self.inner)
+        assert isinstance(self.guard, SquareGuard)
         self.guard.reset()
         self._strips(square)
         with b.if_then(self.guard.is_unsafe(number_of_square), likely=False):
@@ -117,9 +119,9 @@ class Transform:
     def _strips(self, square: IR) -> None:
         for channel, mask in self.m.strips(self.b, self.w["length"]):
             at = self._bytes(channel)
-            values = [[self._load(i, j, square, at, mask) for j in range(self.inner)] for i in range(self.inner)]
-            self._see(values)
-            columns = [self._apply([values[i][j] for i in range(self.inner)]) for j in range(self.inner)]
+            columns = [self._apply(self._column(j, square, at, mask)) for j in range(self.inner)]
+            if self.guard is not None:
+                self.guard.seen.keep()
             rows = [self._apply([column[i] for column in columns]) for i in range(self.outer)]
             if "list" in self.base:
                 rows = self.left_out.add(rows, square, at, mask)
@@ -127,12 +129,12 @@ class Transform:
                 for j, value in enumerate(row):
                     self._store(value, i, j, square, at, mask)
 
-    def _see(self, values: list[list[IR]]) -> None:
-        """Shows the guards what was read."""
-        if self.kind.from_image:
-            self.guard.see(values)
-        elif "energies" in self.base and not self.kind.to_image:
-            self.filter_guard.see(values)
+    def _column(self, j: int, square: IR, at: IR, mask: IR | None) -> list[IR]:
+        """One column of a square is read at a time, and shown to the guards: there are not registers for all of them."""
+        values = [self._load(i, j, square, at, mask) for i in range(self.inner)]
+        if self.guard is not None:
+            self.guard.see(j, values)
+        return values
 
     def _bytes(self, channel: IR) -> IR:
         return self.b.mul(channel, number(self.tile.size))

@@ -6,7 +6,8 @@ works on it too. A ticket holds the call's generation, its number of parts and t
 is one compare-and-swap that cannot succeed for a call that has ended. If another run has the board, the caller does all parts itself.
 
 A thread of the team looks at the board as long as a run is under way, and a little longer; then it returns, to be parked by Python. One that has
-found nothing to do for 100 us, as the caller does something alone or has lost its CPU, naps between two looks: others need what it spins away.
+found nothing to do for half a millisecond, as the caller does something alone or has lost its CPU, naps between two looks: others need what it spins
+away.
 
 In a crowd a thread may lose its CPU in the midst of a part, for milliseconds. The caller, which waits for it, notices: the thread takes twice as long
 as such parts ever took the caller. It then sleeps, for a CPU that idles takes over a thread that waits for another CPU. The caller may lose its own
@@ -31,7 +32,7 @@ MOST_PARTS = (1 << 20) - 1
 _PATIENCE = 20_000  # looks at an idle board before a thread goes to sleep: some 200 us
 _SOON = 10  # times what was lost: if it comes after less, there is a crowd
 _MOST_REST = 64  # times what was lost: how long the team rests, at most
-_DRY = 4_000  # looks at a board without work before a thread naps between them: some 100 us
+_DRY = 40_000  # looks at a board without work before a thread naps between them: some 500 us, more than most calls take that one thread runs alone
 _NAPS = 2_000  # looks at the board that a nap stands for
 _LINE = 64  # bytes between the words of the board: each on a cache line of its own
 

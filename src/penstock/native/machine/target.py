@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import os
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -122,14 +122,31 @@ def _cached_code(what: str, build: Callable[[], str]) -> bytes:
 
 @functools.cache
 def _sources() -> str:
-    """Names this version of the package by what is in its files: their times may be those of another version's."""
-    package = Path(__file__).parents[2]
+    """Names this version of the package by what is in its files, which are read once for each state that the file system shows them in."""
+    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    files = sorted(entry for folder in ("native", "ops", "graph") for entry in _source_files(os.path.join(package, folder)))
+    # Times of content may be those of another version's files; the time of the last change, of content or of anything else, is the system's own.
+    state = "\n".join(f"{path} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_dev} {status.st_ino}" for path, status in files)
+    name = hashlib.sha256(f"sources\n{state}".encode()).hexdigest()
+    known = cache.load(name)
+    if known is not None:
+        return known.decode()
     digest = hashlib.sha256()
-    for path in sorted(path for folder in ("native", "ops", "graph") for path in (package / folder).rglob("*.py")):
-        content = path.read_bytes()
-        digest.update(f"{path.relative_to(package)} {len(content)}\n".encode())
+    for path, _ in files:
+        content = Path(path).read_bytes()
+        digest.update(f"{os.path.relpath(path, package)} {len(content)}\n".encode())
         digest.update(content)
+    cache.store(name, digest.hexdigest().encode())
     return digest.hexdigest()
+
+
+def _source_files(folder: str) -> Iterator[tuple[str, os.stat_result]]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(".py"):
+                yield entry.path, entry.stat()
+            elif entry.is_dir():
+                yield from _source_files(entry.path)
 
 
 def dump(title: str, text: str, wanted: Collection[str]) -> str:

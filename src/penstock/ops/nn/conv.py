@@ -90,7 +90,7 @@ class Conv2D:
     kernel = _forward
 
     def native(emit, input, filter, strides, padding, explicit_paddings, data_format, dilations, epilogue):
-        return emit.contract.conv2d(input, filter, strides, padding, data_format, dilations, explicit_paddings, epilogue)
+        return emit.convolve.conv2d(input, filter, strides, padding, data_format, dilations, explicit_paddings, epilogue)
 
     def gradient(op, dy):
         x, f = op.inputs
@@ -112,7 +112,7 @@ class Conv2DBackpropInput:
     kernel = _backprop_input
 
     def native(emit, input_sizes, filter, out_backprop, strides, padding, explicit_paddings, data_format, dilations):
-        return emit.contract.conv2d_backprop_input(input_sizes, filter, out_backprop, strides, padding, data_format, dilations, explicit_paddings)
+        return emit.convolve.conv2d_backprop_input(input_sizes, filter, out_backprop, strides, padding, data_format, dilations, explicit_paddings)
 
     def gradient(op, dy):
         _, f, backprop = op.inputs
@@ -134,7 +134,7 @@ class Conv2DBackpropFilter:
     kernel = _backprop_filter
 
     def native(emit, input, filter_sizes, out_backprop, strides, padding, explicit_paddings, data_format, dilations, epilogue, into):
-        return emit.contract.conv2d_backprop_filter(input, filter_sizes, out_backprop, strides, padding, data_format, dilations, explicit_paddings,
+        return emit.convolve.conv2d_backprop_filter(input, filter_sizes, out_backprop, strides, padding, data_format, dilations, explicit_paddings,
                                                     epilogue, into)
 
     def gradient(op, dy):

@@ -63,7 +63,7 @@ class DepthwiseConv2dNative:
         return layout.from_channels_last(_forward(layout.channels_last(input, data_format), weights, w), data_format)
 
     def native(emit, input, filter, strides, padding, data_format, dilations):
-        return emit.contract.depthwise(input, filter, strides, padding, data_format, dilations)
+        return emit.convolve.depthwise(input, filter, strides, padding, data_format, dilations)
 
     def gradient(op, dy):
         x, f = op.inputs
@@ -101,7 +101,7 @@ class DepthwiseConv2dNativeBackpropInput:
         return layout.from_channels_last(result, data_format)
 
     def native(emit, input_sizes, filter, out_backprop, strides, padding, data_format, dilations):
-        return emit.contract.depthwise_backprop_input(input_sizes, filter, out_backprop, strides, padding, data_format, dilations)
+        return emit.convolve.depthwise_backprop_input(input_sizes, filter, out_backprop, strides, padding, data_format, dilations)
 
     def gradient(op, dy):
         _, f, backprop = op.inputs
@@ -135,7 +135,7 @@ class DepthwiseConv2dNativeBackpropFilter:
         return result.reshape(shape)
 
     def native(emit, input, filter_sizes, out_backprop, strides, padding, data_format, dilations):
-        return emit.contract.depthwise_backprop_filter(input, filter_sizes, out_backprop, strides, padding, data_format, dilations)
+        return emit.convolve.depthwise_backprop_filter(input, filter_sizes, out_backprop, strides, padding, data_format, dilations)
 
     def gradient(op, dy):
         x, _, backprop = op.inputs

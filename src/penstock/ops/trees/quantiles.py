@@ -55,15 +55,15 @@ class BoostedTreesMakeQuantileSummaries:
         return [[None, 4]] * len(float_values)
 
     def kernel(float_values, example_weights, epsilon):
-        weights, found = example_weights.ravel(), []
+        weights, summaries = example_weights.ravel(), []
         for values in float_values:
             batch = values.size
             if weights.size not in (1, batch):
                 raise invalid_argument(f"Weights should be a single value or same size as features: {weights.size} weights, {batch} values.")
             stream = quantiles.QuantileStream(float(epsilon), batch + 1)
             stream.push(values.ravel(), np.broadcast_to(weights, batch))
-            found.append(stream.final_summary())
-        return tuple(found)
+            summaries.append(stream.final_summary())
+        return tuple(summaries)
 
 
 @op("BoostedTreesQuantileStreamResourceAddSummaries", f"{_HANDLE}, summaries: num_features * float ->", num_features=count())

@@ -23,7 +23,10 @@ class Promises:
         self._args = list(program.args)
         self._fetched = [node.output_dtypes[index].base_dtype for node, index in program.fetches]
         self._running = {node.name for node in program.nodes if _has_effects(node) or not (node in used or node in fetched or node in program.args)}
-        self._waits = {node.name: waits for node in program.nodes if not (_is_free(node) and node in used and node not in fetched)
+        gated = {node for node in program.nodes if node.control and _is_free(node)}
+        self._waits = {node.name: waits for node in program.nodes
+                       if (node.control or (gated and any(producer in gated for producer, _ in node.inputs)))
+                       and not (node in gated and node in used and node not in fetched)
                        and (waits := {other.name for other in _effects_before(node)})}
 
     def check(self, program: Program) -> None:
@@ -66,8 +69,6 @@ def _is_free(node: Node) -> bool:
 def _effects_before(node: Node) -> set[Node]:
     """Nodes with effects that a node waits for; through those without inputs, which have no results but their waiting, and constants that it uses."""
     left = [*node.control, *(other for producer, _ in node.inputs if _is_free(producer) for other in producer.control)]
-    if not left:
-        return set()
     effects, seen = set(), set(left)
     while left:
         other = left.pop()

@@ -92,11 +92,11 @@ def sequence_input_from_feature_columns(columns_to_tensors: dict[Any, Any], feat
 
 def _with_sources(columns: Iterable[Any]) -> list[Any]:
     """The columns, and all that they are made of."""
-    found = list(columns)
-    for column in found:  # it grows
+    result = list(columns)
+    for column in result:  # it grows
         source = [getattr(column, field) for field in ("sparse_id_column", "source_column") if hasattr(column, field)]
-        found += [each for each in [*source, *getattr(column, "columns", ())] if each not in found]
-    return found
+        result += [each for each in [*source, *getattr(column, "columns", ())] if each not in result]
+    return result
 
 
 def _input(features: dict[Any, Any], feature_columns: Any, weight_collections: Any, trainable: bool, scope: Any, rank: int, default_name: str,
