@@ -67,8 +67,8 @@ def symbolic_graph(graph: EagerGraph) -> SymbolicGraph:
     kept = graph.get_collection_ref(_KEY)
     if not kept:
         kept.append(SymbolicGraph(graph))
-    graph: SymbolicGraph = kept[0]
-    return graph
+    symbolic: SymbolicGraph = kept[0]
+    return symbolic
 
 
 def graph_for_symbols() -> Graph:
