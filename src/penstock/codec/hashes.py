@@ -96,7 +96,8 @@ def fingerprints(objects, count, bytes_type, buckets, target):
     return 0
 
 
-EXPORTS = [fingerprints]
+EXPORTS = BRIEF = [fingerprints]
+_FEW = 2048  # strings that take some 20 us
 
 
 def buckets_of(strings: np.ndarray, buckets: int) -> np.ndarray | None:
@@ -106,5 +107,6 @@ def buckets_of(strings: np.ndarray, buckets: int) -> np.ndarray | None:
         return None
     strings = np.ascontiguousarray(strings)
     target = np.empty(strings.shape, np.int64)
-    wrong = code.fingerprints(address(strings), strings.size, id(bytes), buckets, address(target))
+    hashed = code.fingerprints_briefly if strings.size <= _FEW else code.fingerprints
+    wrong = hashed(address(strings), strings.size, id(bytes), buckets, address(target))
     return None if wrong else target

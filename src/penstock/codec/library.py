@@ -57,12 +57,13 @@ def _compiled(name: str) -> SimpleNamespace:
     code = target.object_code_for(f"codec {name} {_sources()}", build)
     library = target.Library(code, *(f"codec_{function.name}" for function in exported))
     _libraries.append(library)
-    locked = getattr(module, "MAKES_OBJECTS", ())
-    return SimpleNamespace(**{function.name: _callable(library, function, function in locked) for function in exported})
+    locked, brief = getattr(module, "MAKES_OBJECTS", ()), getattr(module, "BRIEF", ())
+    linked = {function.name: _callable(library, function, function in locked) for function in exported}
+    return SimpleNamespace(**linked, **{f"{function.name}_briefly": _callable(library, function, True) for function in brief})
 
 
 def _callable(library: Any, function: Native, locked: bool) -> Any:
-    """A function, called with Python's lock if it makes objects, and without it otherwise."""
+    """A function, called with Python's lock if it makes objects or is brief (other threads may be long in giving it back), otherwise without it."""
     kind = (ctypes.PYFUNCTYPE if locked else ctypes.CFUNCTYPE)(ctypes.c_int64, *[ctypes.c_int64] * len(function.parameters))
     return kind(library.addresses[f"codec_{function.name}"])
 

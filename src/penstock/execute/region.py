@@ -386,7 +386,8 @@ class _Ready:
         first, *others = failure.call.nodes
         if failure.out_of_memory:
             raise InnerFailure(first.node, [], MemoryError("a list cannot grow"), failure.loops)
-        for item in (first, *[other for other in others if other.node.definition.compose is not None]):
+        side_by_side = failure.call.operands_of_parts is not None  # then any of them may be the one
+        for item in (first, *[other for other in others if side_by_side or other.node.definition.compose is not None]):
             arguments = [argument(value) for value in item.inputs]
             if any(each is None for each in arguments):  # only the kernel itself has seen them
                 continue

@@ -98,7 +98,8 @@ class DType:
     @property
     def is_numpy_compatible(self) -> bool:
         """False for resources and variants, which have no array form."""
-        return self.base_dtype not in (resource, variant)
+        base = self.base_dtype
+        return base is not resource and base is not variant
 
     @property
     def min(self) -> Any:

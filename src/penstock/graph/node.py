@@ -26,8 +26,8 @@ class Operation:
     Made by calling an op (``tf.matmul(a, b)``), never directly. ``attrs`` holds plain Python values, see ``graph/attrs.py``.
     """
 
-    __slots__ = ("__weakref__", "_colocation", "_control_inputs", "_device", "_extra", "_id", "_inputs", "_saved", "_source", "attrs", "definition",
-                 "graph", "name", "outputs")
+    __slots__ = ("__weakref__", "_colocation", "_control_inputs", "_device", "_extra", "_id", "_inputs", "_note", "_saved", "_source", "attrs",
+                 "definition", "graph", "name", "outputs")
 
     def __init__(self, graph: Graph, definition: OpDef, name: str, inputs: tuple[Tensor, ...], attributes: dict[str, Any],
                  dtypes_and_shapes: list[tuple[DType, TensorShape]]) -> None:
@@ -37,6 +37,7 @@ class Operation:
         self._device = ""
         self._colocation: tuple[bytes, ...] = ()
         self._extra: dict[str, AttrValue] = {}  # attributes that the op type does not declare: _XlaCompile, ...
+        self._note: Any = None  # what passes may know of it beyond its op and inputs: see graph/notes.py
         self._saved: Any = None  # what gradients have made this op keep: see function_gradients.py
         self._id = graph._next_id()
         self._source = source.user_frames()

@@ -48,6 +48,12 @@ class Properties:
     shape_only: bool = False  # the outputs depend on the inputs' shapes, not on their elements
     dynamic_shape: bool = False  # the outputs' shapes depend on the inputs' elements: they change from step to step
     forwards: bool | Callable[..., bool] = False  # the output is the first input, always, or if this function of attributes says so
+    distinct: bool = False  # the first output has each element of the input once, the second says which of them each element is
+    gathers: bool = False  # the output is the rows of the first input that the second one names (those along another axis, if a third one says so)
+    combines: float | None = None  # sums rows of the first input, which the second names, by the third; divides by their number to this power
+    spreads: float | None = None  # the gradient of such a sum: what each row gets of the first input, summed by the second, which came by the third
+    merges_rows: bool = False  # rows of the first input are summed by the second: as many sums as a third one says
+    padded: str = ""  # the op type that does the same for distinct ``indices``, but leaves out rows of ``grad`` for which they are below 0
     aliases: bool = False  # the output may share the memory of the first input
     rearranges: bool = False  # the output's elements are copies of the first arguments' elements (others say where they go)
     keeps_order: bool = False  # the output has the elements of the first input in the same order, in a shape that may differ

@@ -159,6 +159,7 @@ class KernelCall:
     nodes: list[Any] = field(default_factory=list)  # those it computes, for reports and errors
     target: int = -1
     destination: Destination | None = None  # if its result can be written elsewhere
+    operands_of_parts: list[list[Array]] | None = None  # if parts have operands of their own: ``operands`` are then those of all
     over: list[tuple[Array, Array]] = field(default_factory=list)  # (output, input): the output may take the input's place, if that dies here
 
     @property

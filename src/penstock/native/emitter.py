@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from penstock.native.kernels.arrays import Arrays
     from penstock.native.kernels.blocks import Blocks
     from penstock.native.kernels.indexing import Indexing
+    from penstock.native.kernels.lookups import Lookups
     from penstock.native.kernels.moves import Moves
     from penstock.native.kernels.ordering import Ordering
     from penstock.native.kernels.pooling import Pooling
@@ -45,6 +46,7 @@ FAMILIES = {
     "move": "penstock.native.kernels.moves:Moves",
     "blocks": "penstock.native.kernels.blocks:Blocks",
     "index": "penstock.native.kernels.indexing:Indexing",
+    "lookup": "penstock.native.kernels.lookups:Lookups",
     "windows": "penstock.native.kernels.pooling:Pooling",
     "scans": "penstock.native.kernels.scans:Scans",
     "order": "penstock.native.kernels.ordering:Ordering",
@@ -74,6 +76,7 @@ class Emitter:
         move: Moves
         blocks: Blocks
         index: Indexing
+        lookup: Lookups
         windows: Pooling
         scans: Scans
         order: Ordering

@@ -88,3 +88,16 @@ example("DenseToSparseSetOperation", np.array([[1, 2], [5, 4]]), np.array([[0, 0
 example("SparseToSparseSetOperation", np.array([[0, 0], [0, 1]]), longs(1, 2), longs(2, 2), np.array([[0, 0], [1, 0]]), longs(2, 9),
         longs(2, 1), set_operation="b-a", dynamic=True)
 example("SetSize", np.array([[0, 0], [0, 1], [1, 0]]), longs(1, 1, 2), longs(2, 2))
+
+# ids of a matrix of 5 rows: row 1 has two and an invalid one, row 3 has none
+LOOKUP = np.array([[0, 0], [1, 0], [1, 1], [1, 2], [2, 1], [4, 0]], np.int64)
+PADDED_IDS, SEGMENTS = np.array([3, 1, 3, 2, 0, 5, -1, -1], np.int64), np.array([0, 1, 1, 2, 3, 4, -1, -1], np.int32)
+COUNTS = np.array([1, 2, 1, 1, 1], np.int32)
+example("_LookupIds", LOOKUP, np.array([3, 1, -7, 3, 2, 5], np.int64), np.array([5, 3], np.int64), np.int64(0), dynamic=True)
+example("_LookupIds", LOOKUP[[0, 1, 4]], np.array([3, 1, 2], np.int64), np.array([3, 3], np.int64), np.int64(0), dynamic=True)
+for power in (0.0, 0.5, 1.0):
+    example("_LookupRows", normal(6, 3), PADDED_IDS, SEGMENTS, COUNTS, power=power, grad=False)
+    example("_LookupGrad", normal(5, 3), SEGMENTS, COUNTS, power=power, grad=False)
+example("_LookupRows", normal(6), PADDED_IDS, SEGMENTS, COUNTS, grad=False)
+example("_SumDuplicates", normal(8, 3), PADDED_IDS, padded=True, grad=False)
+example("_SumDuplicates", normal(6), np.array([3, 1, 3, 2, 1 << 20, 3], np.int32), grad=False)

@@ -11,7 +11,7 @@ FLOATS = ["float16", "float32", "float64"]
 
 for op_type in sorted(name for name, definition in REGISTRY.items() if definition.__module__ == "penstock.ops.state.training"):
     definition = REGISTRY[op_type]
-    holder = resource if op_type.startswith("Resource") else variable
+    holder = resource if "Resource" in op_type else variable
     sparse = "Sparse" in op_type
     inputs = []
     for arg in definition.inputs:
@@ -20,7 +20,7 @@ for op_type in sorted(name for name, definition in REGISTRY.items() if definitio
         elif arg.name == "global_step":
             inputs.append(np.array(3, np.int64))
         elif arg.name == "indices":
-            inputs.append(ROWS)
+            inputs.append(np.array([2, -1, 0], np.int32) if op_type.startswith("_Padded") else ROWS)
         elif arg.name in ("grad", "delta"):
             inputs.append(normal(3, 2) if sparse else normal(4, 2))
         else:  # the variable, or a slot

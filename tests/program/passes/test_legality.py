@@ -95,8 +95,8 @@ def asks_for_too_many_outputs(program: Program) -> Program:
 
 BROKEN = [loses_a_target, loses_an_effect, loses_a_wait, loses_a_feed, loses_a_fetch, fetches_another_type, gives_another_type, turns_the_order,
           repeats_a_node, uses_a_node_that_is_gone, asks_for_too_many_outputs]
-PASSES = ["strip_debugging", "drop_loop_variables", "remove_identities", "fold_constants", "simplify", "merge_factors", "simplify_layout",
-          "choose_layout", "merge_equal", "remove_waits", "recompute", "update_early"]
+PASSES = ["strip_debugging", "drop_loop_variables", "remove_identities", "merge_lookups", "fold_constants", "simplify", "merge_factors",
+          "simplify_layout", "choose_layout", "merge_equal", "remove_waits", "recompute", "update_early"]
 
 
 @pytest.mark.parametrize("broken", BROKEN)

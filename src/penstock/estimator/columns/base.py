@@ -108,9 +108,7 @@ class IdsAndWeights(NamedTuple):
 
 
 class CategoricalColumn(FeatureColumn):
-    """A column that gives ids below ``num_buckets``; -1 is no id, unless ``ids_are_valid``."""
-
-    ids_are_valid = False
+    """A column that gives ids below ``num_buckets``; -1 is no id."""
 
     @property
     def num_buckets(self) -> int:

@@ -4,8 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from penstock.estimator.columns.base import CategoricalColumn, DenseColumn, FeatureCache, FeatureColumn, IdsAndWeights
-from penstock.estimator.columns.lookup import combined_rows
+from penstock.estimator.columns.base import CategoricalColumn, DenseColumn, FeatureCache, FeatureColumn
 from penstock.graph.keys import GraphKeys
 from penstock.graph.scopes import control_dependencies, get_collection
 from penstock.ops.array.pack import concat
@@ -15,6 +14,7 @@ from penstock.ops.flow.checks import assert_equal
 from penstock.ops.linalg.matmul import matmul
 from penstock.ops.math.add_n import add_n
 from penstock.ops.nn.bias import bias_add
+from penstock.ops.sparse.embedding import safe_embedding_lookup_sparse
 from penstock.ops.sparse.sparse_functions import sparse_reshape
 from penstock.variables.initializers import Zeros
 from penstock.variables.partitioned import PartitionedVariable
@@ -146,10 +146,11 @@ def _weighted_sum(column: Any, cache: FeatureCache, units: int, combiner: str, c
     if not categorical:
         return weights, matmul(flat_numbers(column, cache, collections, trainable), weights, name="weighted_sum")
     ids, id_weights = column.get_sparse_tensors(cache)
-    batch = shape(ids)[0]
-    ids = sparse_reshape(ids, [batch, -1])
-    id_weights = None if id_weights is None else sparse_reshape(id_weights, [batch, -1])
-    return weights, combined_rows(weights, column, IdsAndWeights(ids, id_weights), combiner, "weighted_sum")
+    if ids.dense_shape.shape.extents != (2,):  # a matrix is what it should be
+        batch = shape(ids)[0]
+        ids = sparse_reshape(ids, [batch, -1])
+        id_weights = None if id_weights is None else sparse_reshape(id_weights, [batch, -1])
+    return weights, safe_embedding_lookup_sparse(_listed(weights), ids, id_weights, combiner=combiner, name="weighted_sum")
 
 
 def _check_batch_sizes(tensors: list[Any], columns: list[Any]) -> None:

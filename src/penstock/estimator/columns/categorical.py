@@ -62,8 +62,6 @@ def _as_int64(values: SparseTensor) -> SparseTensor:
 class HashedCategoricalColumn(_KeyColumn, namedtuple("HashedCategoricalColumn", ["key", "hash_bucket_size", "dtype"])):
     """What ``categorical_column_with_hash_bucket`` returns."""
 
-    ids_are_valid = True
-
     @property
     def num_buckets(self) -> int:
         """The number of hashes."""
@@ -116,7 +114,6 @@ class IdentityCategoricalColumn(_KeyColumn, namedtuple("IdentityCategoricalColum
     """What ``categorical_column_with_identity`` returns."""
 
     dtype = dtypes.int64
-    ids_are_valid = True
 
     @property
     def num_buckets(self) -> int:

@@ -18,8 +18,6 @@ from penstock.ops.text.parsing import VarLenFeature
 class CrossedColumn(CategoricalColumn, namedtuple("CrossedColumn", ["keys", "hash_bucket_size", "hash_key"])):
     """What ``crossed_column`` returns."""
 
-    ids_are_valid = True
-
     @property
     def name(self) -> str:
         """The names of what is crossed, sorted."""

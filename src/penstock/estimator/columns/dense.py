@@ -6,7 +6,6 @@ from collections import namedtuple
 from typing import Any
 
 from penstock.estimator.columns.base import CategoricalColumn, DenseColumn, FeatureCache, IdsAndWeights
-from penstock.estimator.columns.lookup import combined_rows
 from penstock.estimator.columns.sequence import Sequence, SequenceCategoricalColumn, sequence_lengths
 from penstock.graph import dtypes
 from penstock.graph.scopes import add_to_collection, get_collection, name_scope
@@ -14,6 +13,7 @@ from penstock.graph.shape import TensorShape, as_shape
 from penstock.ops.array.fill import one_hot
 from penstock.ops.array.scatter_nd import scatter_nd
 from penstock.ops.math.reduce import reduce_sum
+from penstock.ops.sparse.embedding import safe_embedding_lookup_sparse
 from penstock.ops.sparse.sparse_functions import sparse_merge, sparse_slice, sparse_tensor_to_dense
 from penstock.train.restore_init import init_from_checkpoint
 from penstock.variables.initializers import TruncatedNormal
@@ -130,7 +130,9 @@ class EmbeddingBase(_OfCategorical):
 
     def look_up(self, table: Any, cache: FeatureCache) -> Any:
         """The combined embeddings of each example's ids in a table."""
-        return combined_rows(table, self.categorical_column, cache.get(self), self.combiner, f"{self.name}_weights", self.max_norm)
+        ids, weights = cache.get(self)
+        parts = list(table) if isinstance(table, PartitionedVariable) else [table]
+        return safe_embedding_lookup_sparse(parts, ids, weights, combiner=self.combiner, name=f"{self.name}_weights", max_norm=self.max_norm)
 
 
 class EmbeddingColumn(EmbeddingBase, namedtuple("EmbeddingColumn", [

@@ -99,8 +99,6 @@ def _tuples(value: Any) -> Any:
 class BucketizedColumn(DenseColumn, CategoricalColumn, namedtuple("BucketizedColumn", ["source_column", "boundaries"])):
     """What ``bucketized_column`` returns."""
 
-    ids_are_valid = True
-
     @property
     def name(self) -> str:
         """The name of its numbers, with a suffix."""

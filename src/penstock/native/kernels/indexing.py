@@ -239,26 +239,30 @@ class Indexing:
         rule = RowRule(how, CHANGES[how], kinds, () if not updates.rank else kinds, kinds if not updates.rank else ())
         self.apply(rule, how, [target], rows, [updates] if updates.rank else [], [] if updates.rank else [updates])
 
-    def apply(self, rule: RowRule, name: str, states: Sequence[Array], rows: Array, updates: Sequence[Array], scalars: Sequence[Array]) -> None:
-        """Changes rows of the states, which all have one shape, by a rule; people know it by its name."""
+    def apply(self, rule: RowRule, name: str, states: Sequence[Array], rows: Array, updates: Sequence[Array], scalars: Sequence[Array],
+              distinct: bool = False) -> None:
+        """Changes rows of the states, which all have one shape, by a rule; people know it by its name. ``distinct``: no row is named twice."""
         width = math.prod(states[0].shape[1:])
         if not rows.size or not states[0].size:
             return
         assert all(state.contiguous for state in states)
-        code = change_code(rule, rows.dtype)
+        plain = all(kind in (dt.float32, dt.float64) for kind in (*rule.states, *rule.updates))
+        code = change_code(rule, rows.dtype, single=distinct and width == 1 and plain)
         traffic = rows.size * width * sum(state.dtype.itemsize for state in states)
         parts = row_parts([rows.size, width, states[0].shape[0]], width * states[0].dtype.itemsize,
                           self.emit.threads if traffic >= _LARGE else 1)
         self.emit.call(code, [rows, *[self.emit.contiguous(each) for each in updates], *scalars, *states], parts, f"rows {name}",
                        writes=len(states), flops=rows.size * width)
 
-    def sparse_update(self, rule: Callable[..., None], states: Sequence[Array], given: dict[str, Any], grad: str) -> None:
-        """The rows of a variable and its slots that ``indices`` name, changed by an optimizer's rule, a NumPy function."""
+    def sparse_update(self, rule: Callable[..., None], states: Sequence[Array], given: dict[str, Any], grad: str, padded: bool) -> None:
+        """The rows of a variable and its slots that ``indices`` name, changed by an optimizer's rule, a NumPy function. ``padded``: negative indices
+        are left out, and the others are distinct."""
         gradient, indices = given[grad], given["indices"]
         if any(state.shape != states[0].shape or state.dtype != gradient.dtype for state in states) or not states[0].rank:
             self.emit.unsupported("var and its slots do not have the same shape and type")
         if indices.rank != 1 or gradient.shape != (*indices.shape, *states[0].shape[1:]):
             self.emit.unsupported("the gradient does not have one row per index")
         traced, scalars = row_rule(rule, len(states), given, grad)
-        self.apply(traced, rule.__name__.strip("_"), states, self.check(indices, states[0].shape[0]), [gradient], scalars)
+        rows = self.check(indices, states[0].shape[0], negatives=padded)
+        self.apply(traced, rule.__name__.strip("_"), states, rows, [gradient], scalars, distinct=padded)
 

@@ -17,7 +17,7 @@ from penstock.native.vector.builder import VectorBuilder
 from penstock.native.vector.elements import Elements, load_uniform
 from penstock.native.vector.pieces import number
 from penstock.native.vector.types import VectorValue, memory_type
-from penstock.native.vector.vectors import I64, IR, LANES
+from penstock.native.vector.vectors import I32, I64, IR, LANES
 from penstock.native.vector.writer import Writer, of, word
 
 AHEAD = 12  # rows that are asked for before they are needed: they lie anywhere in memory
@@ -25,7 +25,7 @@ _MOST_LINES = 8  # of a row that are asked for; behind them the CPU sees the pat
 Change = Callable[[VectorBuilder, list[VectorValue], list[VectorValue], list[VectorValue]], list[VectorValue]]
 
 
-def _index(w: Writer, pointer: IR, position: IR, bits: int) -> IR:
+def load_index(w: Writer, pointer: IR, position: IR, bits: int) -> IR:
     """An index as a 64-bit number."""
     value = w.load(w.item(pointer, position, ir.IntType(bits)), ir.IntType(bits))
     return value if bits == 64 else w.b.sext(value, I64)
@@ -70,7 +70,7 @@ def _build_flatten(bits: int) -> str:
     with w.range(w.count) as position:
         b.store(number(0), row)
         with w.range(w.depth) as axis:
-            coordinate = _index(w, w.positions, b.add(b.mul(position, w.depth), axis), bits)
+            coordinate = load_index(w, w.positions, b.add(b.mul(position, w.depth), axis), bits)
             entry = w.at(w.after, b.mul(axis, number(16)))
             with b.if_then(b.icmp_unsigned(">=", coordinate, b.load(entry, typ=I64)), likely=False):
                 b.store(number(1), w.status)
@@ -99,7 +99,7 @@ def _build_gather(bits: int, itemsize: int, single: bool) -> str:
         source, indices, result = (w.at(pointer, b.mul(outer, step)) for pointer, step in
                                    ((w.source, w.outer_source), (w.indices, w.outer_indices), (w.result, w.outer_target)))
         with w.range(w.last, w.first) as position:
-            index = _index(w, indices, position, bits)
+            index = load_index(w, indices, position, bits)
             with b.if_then(b.icmp_unsigned(">=", index, w.limit), likely=False):
                 b.store(number(1), w.status)
                 b.ret_void()
@@ -107,8 +107,8 @@ def _build_gather(bits: int, itemsize: int, single: bool) -> str:
             if single:
                 w.store(w.load(origin, kind), place, kind)
             else:
-                soon = _index(w, indices, w.minimum(b.add(position, number(AHEAD)), last), bits)
-                _ask_for(w, w.at(source, b.mul(soon, w.row)), b.mul(w.length, number(itemsize)), False)
+                soon = load_index(w, indices, w.minimum(b.add(position, number(AHEAD)), last), bits)
+                ask_for(w, w.at(source, b.mul(soon, w.row)), b.mul(w.length, number(itemsize)), False)
                 _copy_row(w, origin, place, itemsize)
     return w.finish()
 
@@ -122,7 +122,7 @@ def _copy_row(w: Writer, origin: IR, place: IR, itemsize: int) -> None:
     w.strips(w.length, move, max(64 // itemsize, 1))
 
 
-def _ask_for(w: Writer, row: IR, size: IR, write: bool) -> None:
+def ask_for(w: Writer, row: IR, size: IR, write: bool) -> None:
     with w.range(w.minimum(size, number(64 * _MOST_LINES)), 0, 64) as offset:
         w.prefetch(w.at(row, offset), write)
 
@@ -143,9 +143,11 @@ class RowRule:
 _CHANGE = ("count", "width", "limit", "mask", "part", "shift")
 
 
-def change_code(rule: RowRule, index: np.dtype) -> Code:
-    """Operands indices, updates..., scalars..., states...; numbers: indices, elements of a row, rows, and which rows belong to the part."""
-    return Code.of(f"rows {rule.key} {index} {rule.states} {rule.updates} {rule.scalars}", lambda: _build_change(rule, 8 * index.itemsize))
+def change_code(rule: RowRule, index: np.dtype, single: bool = False) -> Code:
+    """Operands indices, updates..., scalars..., states...; numbers: indices, elements of a row, rows, and which rows belong to the part. ``single``:
+    rows are one element each, and none is named twice, so that a vector holds several of them."""
+    return Code.of(f"rows {rule.key} {index} {rule.states} {rule.updates} {rule.scalars} {single}",
+                   lambda: _Change(rule, 8 * index.itemsize).build(single))
 
 
 def row_parts(numbers: Sequence[int], row_bytes: int, parts: int) -> list[list[int]]:
@@ -158,36 +160,85 @@ def row_parts(numbers: Sequence[int], row_bytes: int, parts: int) -> list[list[i
     return [[*numbers, parts - 1, part, shift] for part in range(parts)]
 
 
-def _build_change(rule: RowRule, bits: int) -> str:
-    updates, scalars, states = ([f"{name}{k}" for k in range(len(kinds))] for name, kinds in
-                                (("update", rule.updates), ("scalar", rule.scalars), ("state", rule.states)))
-    w = Writer(["indices", *updates, *scalars, *states], _CHANGE)
-    b = w.b
-    v, elements = VectorBuilder(b), Elements(b)
-    constants = [load_uniform(v, getattr(w, name), dtype) for name, dtype in zip(scalars, rule.scalars)]
-    last = b.sub(w.count, number(1))
+class _Change:
+    """The kernel that changes rows, while it is written."""
 
-    def belongs(index: IR) -> IR:
+    def __init__(self, rule: RowRule, bits: int) -> None:
+        self.rule, self.bits = rule, bits
+        self.updates, self.scalars, self.states = ([f"{name}{k}" for k in range(len(kinds))] for name, kinds in
+                                                   (("update", rule.updates), ("scalar", rule.scalars), ("state", rule.states)))
+        w = self.w = Writer(["indices", *self.updates, *self.scalars, *self.states], _CHANGE)
+        self.v, self.elements = VectorBuilder(w.b), Elements(w.b)
+        self.constants = [load_uniform(self.v, getattr(w, name), dtype) for name, dtype in zip(self.scalars, rule.scalars)]
+        self.last = w.b.sub(w.count, number(1))
+
+    def build(self, single: bool) -> str:
+        """Its text."""
+        w = self.w
+        start = w.b.and_(w.count, number(-LANES)) if single else number(0)
+        if single:
+            with w.range(start, 0, LANES) as position:
+                self._change_vector(position)
+        with w.range(w.count, start) as position:
+            self._change_row(position)
+        return w.finish()
+
+    def _index_at(self, position: IR) -> IR:
+        return load_index(self.w, self.w.indices, position, self.bits)
+
+    def _belongs(self, index: IR) -> IR:
+        w, b = self.w, self.w.b
         inside = b.icmp_unsigned("<", index, w.limit)
         return b.and_(inside, b.icmp_unsigned("==", b.and_(b.lshr(index, w.shift), w.mask), w.part))
 
-    def places(names: Sequence[str], kinds: Sequence[DType], row: IR) -> list[IR]:
-        return [w.item(getattr(w, name), b.mul(row, w.width), memory_type(dtype)) for name, dtype in zip(names, kinds)]
+    def _places(self, names: Sequence[str], kinds: Sequence[DType], row: IR) -> list[IR]:
+        w = self.w
+        return [w.item(getattr(w, name), w.b.mul(row, w.width), memory_type(dtype)) for name, dtype in zip(names, kinds)]
 
-    with w.range(w.count) as position:
-        soon = _index(w, w.indices, w.minimum(b.add(position, number(AHEAD)), last), bits)
-        with b.if_then(belongs(soon)):
-            for pointer, dtype in zip(places(states, rule.states, soon), rule.states):
-                _ask_for(w, pointer, b.mul(w.width, number(dtype.size)), True)
-        index = _index(w, w.indices, position, bits)
-        with b.if_then(belongs(index)):
-            given, kept = places(updates, rule.updates, position), places(states, rule.states, index)
+    def _ask_for_row(self, position: IR) -> None:
+        """Asks for the row that an index names."""
+        w, b = self.w, self.w.b
+        soon = self._index_at(w.minimum(position, self.last))
+        with b.if_then(self._belongs(soon)):
+            for pointer, dtype in zip(self._places(self.states, self.rule.states, soon), self.rule.states):
+                ask_for(w, pointer, b.mul(w.width, number(dtype.size)), True)
+
+    def _change_row(self, position: IR) -> None:
+        w, b, rule = self.w, self.w.b, self.rule
+        self._ask_for_row(b.add(position, number(AHEAD)))
+        index = self._index_at(position)
+        with b.if_then(self._belongs(index)):
+            given, kept = self._places(self.updates, rule.updates, position), self._places(self.states, rule.states, index)
             with w.range(w.width, 0, LANES) as column:
                 left = b.sub(w.width, column)
                 whole = b.icmp_signed(">=", left, number(LANES))
                 kinds = [*rule.updates, *rule.states]
                 pointers = [w.item(pointer, column, memory_type(dtype)) for pointer, dtype in zip([*given, *kept], kinds)]
-                values = elements.load(v, [(pointer, None, dtype) for pointer, dtype in zip(pointers, kinds)], whole, left)
-                new = rule.change(v, values[len(given):], values[:len(given)], constants)
-                elements.store(v, list(zip(pointers[len(given):], new)), whole, left)
-    return w.finish()
+                values = self.elements.load(self.v, [(pointer, None, dtype) for pointer, dtype in zip(pointers, kinds)], whole, left)
+                new = rule.change(self.v, values[len(given):], values[:len(given)], self.constants)
+                self.elements.store(self.v, list(zip(pointers[len(given):], new)), whole, left)
+
+    def _change_vector(self, position: IR) -> None:
+        """Rows of one element each, a lane per row. Lanes of rows that do not belong to the part compute with row 0, and store nothing."""
+        w, b, rule = self.w, self.w.b, self.rule
+        indices = [self._index_at(b.add(position, number(lane))) for lane in range(LANES)]
+        for lane in range(LANES):
+            self._ask_for_row(b.add(position, number(LANES + lane)))
+        mine = [self._belongs(index) for index in indices]
+        rows = [b.select(own, index, number(0)) for own, index in zip(mine, indices)]
+        places = [[w.item(getattr(w, name), row, memory_type(dtype)) for row in rows] for name, dtype in zip(self.states, rule.states)]
+        states = [self._collected(pointers, dtype) for pointers, dtype in zip(places, rule.states)]
+        updates = [VectorValue(w.load(w.item(getattr(w, name), position, memory_type(dtype)), memory_type(dtype), LANES), dtype)
+                   for name, dtype in zip(self.updates, rule.updates)]
+        new = rule.change(self.v, states, updates, self.constants)
+        for lane, own in enumerate(mine):
+            with b.if_then(own):
+                for pointers, value, dtype in zip(places, new, rule.states):
+                    w.store(b.extract_element(value.ir, ir.Constant(I32, lane)), pointers[lane], memory_type(dtype))
+
+    def _collected(self, pointers: Sequence[IR], dtype: DType) -> VectorValue:
+        kind = memory_type(dtype)
+        value: IR = ir.Constant(of(kind, LANES), ir.Undefined)
+        for lane, pointer in enumerate(pointers):
+            value = self.w.b.insert_element(value, self.w.load(pointer, kind), ir.Constant(I32, lane))
+        return VectorValue(value, dtype)

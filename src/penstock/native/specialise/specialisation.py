@@ -13,6 +13,7 @@ from penstock.native.items import Value, is_reference
 from penstock.native.specialise.fallback import Fallback
 from penstock.native.specialise.scope import Scope
 from penstock.native.table.call_table import CallTable
+from penstock.native.table.side_by_side import put_side_by_side
 from penstock.program.ir import Edge, Node
 
 
@@ -34,6 +35,8 @@ class Specialisation:
         scope.emit()
         arrays: list[Array] = []
         self.results = [self._result(value, arrays) for value in scope.outputs]
+        if threads > 1:
+            self.emitter.calls = put_side_by_side(self.emitter.calls, self.emitter.status.buffer)
         given = [value.array for value in self.inputs]
         self.table = CallTable(self.emitter, given, arrays)  # type: ignore[arg-type]
         written = {array.buffer for call in self.emitter.calls for array in call.operands[len(call.operands) - call.writes:]}

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import struct
 import sys
 from collections.abc import Sequence
@@ -87,10 +88,13 @@ class Instance:
             if call.code is None:
                 self._cell(call.operands[0])
                 continue
-            head = struct.pack(f"{len(call.operands)}q", *[self._cells_at + 8 * self._cell(array) - ARRAY_DATA for array in call.operands])
+            heads = [self._head(operands) for operands in call.operands_of_parts or [call.operands]]
             longest = max(map(len, call.parts))
-            pieces += [head + part + bytes(longest - len(part)) for part in call.parts]
+            pieces += [head + part + bytes(longest - len(part)) for head, part in zip(itertools.cycle(heads), call.parts)]
         return np.frombuffer(bytearray(b"".join(pieces) or bytes(8)), np.int64)
+
+    def _head(self, operands: Sequence[Array]) -> bytes:
+        return struct.pack(f"{len(operands)}q", *[self._cells_at + 8 * self._cell(array) - ARRAY_DATA for array in operands])
 
     def _table_of(self, calls: Sequence[KernelCall]) -> np.ndarray:
         rows, at = [], _address(self._words)
@@ -98,7 +102,8 @@ class Instance:
             if call.code is None:  # a jump: see ``driver.CALL``
                 rows += [0, self._cells_at + 8 * self._cell(call.operands[0]), call.target, 0, 0]
                 continue
-            stride = 8 * len(call.operands) + max(map(len, call.parts))
+            operands = call.operands if call.operands_of_parts is None else call.operands_of_parts[0]
+            stride = 8 * len(operands) + max(map(len, call.parts))
             assert len(call.parts) <= MOST_PARTS
             rows += [call.code.address, at, stride, len(call.parts), UNKNOWN]
             at += stride * len(call.parts)

@@ -40,7 +40,7 @@ def check_indices(indices: np.ndarray, limit: int) -> None:
 class Gather:
     """Rows picked by index."""
 
-    rearranges = borrows = True
+    rearranges = borrows = gathers = True
 
     def shape(params, indices):
         rows = params.shape.with_rank_at_least(1)
@@ -80,7 +80,7 @@ class GatherV2:
     """Slices along an axis, picked by index; the first ``batch_dims`` axes of params and indices go together."""
 
     ranks = {"axis": 0}
-    rearranges = borrows = True
+    rearranges = borrows = gathers = True
 
     def shape(params, indices, axis, batch_dims):
         extents, picks, axes = params.shape.extents, indices.shape.extents, known_elements(axis)

@@ -76,7 +76,7 @@ def _unique_along(x: Any, axis: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.
 class Unique:
     """The distinct elements of a vector in the order they appear, and which of them each element is."""
 
-    dynamic_shape = True
+    dynamic_shape = distinct = True
 
     def shape(x):
         return _unique_shapes(x)[:2]

@@ -181,5 +181,5 @@ def check_element(element: Any, output_types: Any, output_shapes: Any) -> None:
         given = getattr(value, "dtype", dtype.np)
         if dtype.is_numpy_compatible and given != dtype.np:
             raise invalid_argument(f"Data type mismatch at component {index}: expected {dtype.name} but got {given}.")
-        if hasattr(value, "shape") and not shape.is_compatible_with(value.shape):
+        if hasattr(value, "shape") and value.shape != shape.extents and not shape.is_compatible_with(value.shape):
             raise invalid_argument(f"Incompatible shapes at component {index}: expected {shape} but got {list(value.shape)}.")

@@ -257,6 +257,7 @@ class UnsortedSegmentSum:
     """The sum of each segment."""
 
     ranks = {"num_segments": 0}
+    merges_rows = True
     shape = _unsorted_shape
 
     def kernel(data, segment_ids, num_segments):

@@ -156,7 +156,7 @@ class _SegmentsGrad:
 class SparseSegmentSum(_Segments):
     """The sum of each segment of gathered rows."""
 
-    _power = 0
+    _power = combines = 0
     gradient = _sum_gradient
 
 
@@ -172,7 +172,7 @@ class SparseSegmentSumWithNumSegments(_NumberedSegments):
 class SparseSegmentMean(_Segments):
     """The mean of each segment of gathered rows."""
 
-    _power = 1
+    _power = combines = 1
 
     def gradient(op, dy):
         return _gradient_by(SparseSegmentMeanGrad, op, dy)
@@ -192,7 +192,7 @@ class SparseSegmentMeanWithNumSegments(_NumberedSegments):
 class SparseSegmentSqrtN(_Segments):
     """The sum of each segment of gathered rows, divided by the square root of their number."""
 
-    _power = 0.5
+    _power = combines = 0.5
 
     def gradient(op, dy):
         return _gradient_by(SparseSegmentSqrtNGrad, op, dy)
@@ -212,7 +212,7 @@ class SparseSegmentSqrtNWithNumSegments(_NumberedSegments):
 class SparseSegmentMeanGrad(_SegmentsGrad):
     """The gradient of SparseSegmentMean."""
 
-    _power = 1
+    _power = spreads = 1
 
     def gradient(op, dy):
         return _gradient_by(SparseSegmentMeanWithNumSegments, op, dy)
@@ -222,7 +222,7 @@ class SparseSegmentMeanGrad(_SegmentsGrad):
 class SparseSegmentSqrtNGrad(_SegmentsGrad):
     """The gradient of SparseSegmentSqrtN."""
 
-    _power = 0.5
+    _power = spreads = 0.5
 
     def gradient(op, dy):
         return _gradient_by(SparseSegmentSqrtNWithNumSegments, op, dy)

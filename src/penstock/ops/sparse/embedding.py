@@ -14,6 +14,7 @@ from penstock.graph import dtypes as dt
 from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import to_tensor
 from penstock.graph.node import Tensor
+from penstock.graph.notes import Lookup, note_lookup
 from penstock.graph.scopes import colocate_with, name_scope
 from penstock.graph.shape import TensorShape, as_shape, unknown_shape
 from penstock.graph.static import constant_value_as_shape
@@ -38,6 +39,7 @@ from penstock.ops.math.powers import sqrt
 from penstock.ops.math.reduce import reduce_prod
 from penstock.ops.math.segment import segment_sum
 from penstock.ops.math.segment_sparse import sparse_segment_mean, sparse_segment_sqrt_n, sparse_segment_sum
+from penstock.ops.sparse.sparse import parts as parts_of
 from penstock.ops.sparse.sparse_functions import sparse_fill_empty_rows, sparse_reshape, sparse_retain
 
 
@@ -145,6 +147,7 @@ def embedding_lookup_sparse(params: Any, sp_ids: Any, sp_weights: Any, partition
     parts = _parts(params)
     with name_scope(name, "embedding_lookup_sparse", [*parts, sp_ids.indices]) as scope:
         segments = cast(sp_ids.indices[:, 0], dt.int32)
+        note_lookup(sp_ids, segments=segments)
         ids, places = unique(sp_ids.values)
         rows = embedding_lookup(parts, ids, partition_strategy=partition_strategy, max_norm=max_norm)
         if sp_weights is None:
@@ -188,11 +191,14 @@ def safe_embedding_lookup_sparse(embedding_weights: Any, sparse_ids: SparseTenso
         rank = sparse_ids.dense_shape.shape.as_list()[0]
         rows = reduce_prod(slice_(original_shape, [0], [rank - 1]))
         flat_shape = stack([rows, gather(original_shape, rank - 1)])
+        source = parts_of(sparse_ids) if rank == 2 and sparse_weights is None else None
         sparse_ids = sparse_reshape(sparse_ids, flat_shape)
         if sparse_weights is not None:
             sparse_weights = SparseTensor(sparse_ids.indices, sparse_weights.values, sparse_ids.dense_shape)
         sparse_ids, sparse_weights = _without_invalid_ids(sparse_ids, sparse_weights, combiner)
         sparse_ids, empty = sparse_fill_empty_rows(sparse_ids, 0 if default_id is None else default_id)
+        if source is not None:
+            empty.op._note = Lookup(source, empty.op.inputs[3])
         if sparse_weights is not None:
             sparse_weights, _ = sparse_fill_empty_rows(sparse_weights, 1.0)
         result = embedding_lookup_sparse(parts, sparse_ids, sparse_weights, partition_strategy=partition_strategy,
@@ -203,6 +209,7 @@ def safe_embedding_lookup_sparse(embedding_weights: Any, sparse_ids: SparseTenso
         outer = slice_(cast(original_shape, dt.int32), [0], [rank - 1])
         final = reshape(result, concat([outer, shape_op(result)[1:]], 0))
         final.set_shape(constant_value_as_shape(original_shape)[:rank - 1].concatenate(result.shape[1:]))
+        note_lookup(sparse_ids, result=final)
         return final
 
 

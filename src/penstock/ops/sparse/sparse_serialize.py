@@ -46,6 +46,9 @@ def _rows(indices: np.ndarray, values: np.ndarray, shape: np.ndarray) -> list[Pa
 
 def _together(pieces: list[Parts], leading: tuple[int, ...], dtype: np.dtype) -> Parts:
     """Sparse tensors of one rank as one, with ``leading`` dimensions in front; the others are as long as the longest."""
+    if not leading:  # one tensor, as it was
+        ((indices, values, shape),) = pieces
+        return np.asarray(indices, np.int64), values, np.asarray(shape, np.int64)
     ranks = {len(shape) for _, _, shape in pieces}
     if len(ranks) > 1:
         raise invalid_argument(f"Inconsistent rank across SparseTensors: ranks {sorted(ranks)}")

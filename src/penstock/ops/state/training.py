@@ -206,10 +206,11 @@ def _update_rows(arrays: Sequence[np.ndarray], rule: Callable[..., None], grad: 
 
 class _RuleUpdate:
     """What the ops of all rules share. The class of each says its ``_rule``, its ``_state`` (the variable and its slots), which input is the
-    ``_gradient``, and whether the variable is a ``_resource``."""
+    ``_gradient``, whether the variable is a ``_resource``, and whether rows with negative indices are ``_padded`` and left out."""
 
     stateful = True
     gradient = None
+    _padded = False
 
     def shape(_state, _gradient, _sparse, _resource, **arguments):
         """All slots have the variable's shape, and so has a dense gradient."""
@@ -224,9 +225,12 @@ class _RuleUpdate:
         TensorShape([None]).concatenate(merged[1:]).assert_is_compatible_with(grad)
         return merged
 
-    def kernel(_rule, _state, _gradient, _sparse, _resource, **arguments):
+    def kernel(_rule, _state, _gradient, _sparse, _resource, _padded, **arguments):
         """Takes the locks of the variables, and writes to their buffers in place."""
         refs, grad = [arguments[name] for name in _state], np.asarray(arguments[_gradient])
+        if _padded:
+            there = arguments["indices"] >= 0
+            grad, arguments["indices"] = grad[there], arguments["indices"][there]
         apply = _bound(_rule, len(_state), arguments)
         locked = sorted(refs, key=id)  # several locks are always taken in this order
         for ref in locked:
@@ -263,9 +267,9 @@ class _SparseUpdate(_RuleUpdate):
 
     _sparse = True
 
-    def native(emit, _rule, _state, _gradient, _resource, **arguments):
+    def native(emit, _rule, _state, _gradient, _resource, _padded, **arguments):
         """The same rows, by native code."""
-        emit.index.sparse_update(_rule, [arguments[name] for name in _state], arguments, _gradient)
+        emit.index.sparse_update(_rule, [arguments[name] for name in _state], arguments, _gradient, _padded)
         return None if _resource else arguments[_state[0]]
 
 
@@ -292,24 +296,28 @@ def _define(name: str, rule: Rule, state: str, others: str, dense_ref: bool = Tr
     """
     ops = [_define_one(name, rule, state.split(), others.split(), resource, False, attrs) for resource in (False, True) if resource or dense_ref]
     if sparse is not None:
-        ops += [_define_one(name, rule, state.split(), sparse.split(), resource, True, attrs) for resource in (False, True) if resource or dense_ref]
+        for resource in (False, True) if dense_ref else (True,):
+            ops.append(_define_one(name, rule, state.split(), sparse.split(), resource, True, attrs))
+            ops[-1].padded = _define_one(name, rule, state.split(), sparse.split(), resource, True, attrs, skips=True).type
     return ops
 
 
-def _define_one(name: str, rule: Rule, state: list[str], others: list[str], resource: bool, sparse: bool, attrs: dict[str, Any]) -> OpDef:
+def _define_one(name: str, rule: Rule, state: list[str], others: list[str], resource: bool, sparse: bool, attrs: dict[str, Any],
+                skips: bool = False) -> OpDef:
+    """``skips``: an op of our own, for sparse updates in which some indices are below 0."""
     gradient_name = "delta" if "delta" in others else "grad"
     base: Any = _SparseUpdate if sparse else _DenseUpdate
 
     class Update(base):
         __doc__ = f"{'Rows of a' if sparse else 'A'} variable moved by the {name} rule" + (", as a resource." if resource else ".")
-        _rule, _state, _gradient, _resource = rule, state, gradient_name, resource
+        _rule, _state, _gradient, _resource, _padded = rule, state, gradient_name, resource, skips
         updates = tuple(state)
         ranks = {word: 1 if word == "indices" else 0 for word in others if word != gradient_name}
 
     types = {"indices": "Tindices", "global_step": "int64"}
     inputs = [f"{word}: {'resource' if resource else 'Ref(T)'}" for word in state] + [f"{word}: {types.get(word, 'T')}" for word in others]
     declared = {"T": NUMERIC, **({"Tindices": INDEX} if sparse else {}), "use_locking": False, **attrs}
-    full = f"{'Resource' if resource else ''}{'Sparse' if sparse else ''}Apply{name}"
+    full = f"{'_Padded' if skips else ''}{'Resource' if resource else ''}{'Sparse' if sparse else ''}Apply{name}"
     return op(full, f"{', '.join(inputs)} ->" + ("" if resource else " out: Ref(T)"), **declared)(Update)
 
 

@@ -17,6 +17,7 @@ from penstock.program.passes.debugging import strip_debugging
 from penstock.program.passes.factors import merge_factors
 from penstock.program.passes.identities import remove_identities, remove_waits
 from penstock.program.passes.legality import Promises
+from penstock.program.passes.lookups import merge_lookups
 from penstock.program.passes.loops import drop_loop_variables
 from penstock.program.passes.options import NONE, PassOptions, options_of
 from penstock.program.passes.recompute import recompute
@@ -51,6 +52,8 @@ def _passes(options: PassOptions) -> Iterator[Callable[[Program], Program]]:
         yield drop_loop_variables
     if options.identities:
         yield remove_identities
+    if options.algebra:
+        yield merge_lookups
     if options.constants:
         yield partial(fold_constants, limit=options.folded_bytes)
     if options.algebra:

@@ -35,7 +35,8 @@ class Walk:
     def rewrite(self, visit: Visit) -> Program:
         """The program in which ``visit(node, nodes)`` says, for each node, which edges stand for its outputs from now on; None if it stays.
 
-        ``nodes`` are those before it, to which the visit may add. What is not needed any more is left out.
+        ``nodes`` are those before it, to which the visit may add; a node that stays may have other inputs then. What is not needed any more is
+        left out.
         """
         moved: dict[Edge, Edge] = {}
         instead: dict[Node, list[Node]] = {}  # for nodes that are gone: what has to have run
@@ -49,7 +50,7 @@ class Walk:
                 continue
             moved.update({(node, index): edge for index, edge in enumerate(edges)})
             instead[node] = list(dict.fromkeys([*(producer for producer, _ in edges), *node.control]))
-        if not moved:
+        if not moved and len(nodes) == len(self.program.nodes):
             return self.program
         return self.sweep(Program(nodes, self.program.args, [moved.get(edge, edge) for edge in self.program.fetches]))
 
