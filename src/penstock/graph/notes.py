@@ -1,4 +1,4 @@
-"""Notes on operations: what a graph tells passes beyond ops and inputs. A GraphDef does not have them; without one a step is slower, not different."""
+"""Notes on operations: what a graph tells passes beyond ops and inputs. A GraphDef lacks them: a step is slower then, not different."""
 from __future__ import annotations
 
 from dataclasses import dataclass
