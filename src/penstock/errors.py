@@ -22,6 +22,7 @@ Errors raised while a graph is *built* are plain ``ValueError`` and ``TypeError`
 """
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -202,6 +203,15 @@ def exception_type_from_error_code(code: int) -> type[OpError]:
 def error_code_from_exception_type(cls: type[OpError]) -> int:
     """The code of a class of this module."""
     return cls.code
+
+
+def make_exception(node_def: Any, op: Operation | None, message: str, error_code: int) -> OpError:
+    """An error of the class that belongs to a code; a plain OpError, with a warning, if the code is not known."""
+    cls = _BY_CODE.get(error_code)
+    if cls is not None:
+        return cls(node_def, op, message)
+    warnings.warn(f"Unknown error code: {error_code}", stacklevel=2)
+    return UnknownError(node_def, op, message, error_code)
 
 
 def invalid_argument(message: str, hint: str = "") -> KernelError:

@@ -174,7 +174,7 @@ class _BackwardWalk:
         for index, (y, grad_y) in enumerate(zip(ys, grad_ys)):
             if grad_y is None:
                 if y.dtype.is_complex:
-                    raise TypeError(f"Gradients of complex tensors must set grad_ys (y.dtype = {y.dtype.name})")
+                    raise TypeError(f"Gradients of complex tensors must set grad_ys (y.dtype = {y.dtype!r})")
                 if not _differentiable(y):
                     continue
                 grad_y = fill(shape(y), constant(1, y.dtype.base_dtype, name=f"grad_ys_{index}"))

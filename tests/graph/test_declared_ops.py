@@ -39,7 +39,7 @@ def test_nodes_of_declared_types():
     assert total.get_attr("scale") == 2.5 and total.outputs[0].shape.ndims is None
     assert total._input_types == [tf.int32, tf.int32] and total._output_types == [3]
     assert total.node_def.input == ["x", "x"] and source.op_def.name == "DeclaredSource"
-    with pytest.raises(ValueError, match="at least 1"):
+    with pytest.raises(ValueError, match="less than minimum 1"):
         imported("node { name: 'z' op: 'DeclaredSum' attr { key: 'N' value { i: 0 } } attr { key: 'T' value { type: DT_INT32 } } }")
 
 

@@ -72,3 +72,31 @@ def test_equality_with_other_things():
 def test_as_numpy_dtype():
     assert tf.float32.as_numpy_dtype is np.float32 and np.dtype(tf.string.as_numpy_dtype) == np.dtype(object)
     assert np.zeros(2, tf.int16.as_numpy_dtype).dtype == np.int16
+
+
+def test_types_by_number():
+    assert tf.DType(1) is tf.float32 and tf.DType(101) is tf.float32._as_ref
+    for wrong in (0, 24, 99, "float32"):
+        with pytest.raises(TypeError, match="type_enum"):
+            tf.DType(wrong)
+
+
+def test_quantized_numpy_types():
+    kind = tf.qint8.as_numpy_dtype
+    assert kind == np.dtype([("qint8", np.int8)]) and tf.as_dtype(kind) is tf.qint8 and tf.qint32.size == 4
+    values = np.array([(1,), (-2,)], kind)
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.qint8)
+        assert sess.run(tf.identity(x), {x: values}).tolist() == [1, -2]
+        for made in (tf.constant(values), tf.constant([(1,), (-2,)], tf.qint8)):
+            assert made.dtype is tf.qint8 and sess.run(made).tolist() == [1, -2]
+    proto = tf.make_tensor_proto([(21,), (22,)], tf.quint8)
+    assert proto.tensor_content == b"\x15\x16" and tf.make_ndarray(proto).dtype == tf.quint8.as_numpy_dtype
+
+
+def test_fields_of_tensor_protos():
+    """Types that TensorFlow writes into fields, one element after the other."""
+    assert list(tf.make_tensor_proto([1 + 2j], tf.complex64).scomplex_val) == [1, 2]
+    assert list(tf.make_tensor_proto([10.0, 20.0], tf.float16).half_val) == [18688, 19712]
+    short = tf.make_tensor_proto(10.0, shape=[1, 3])
+    assert list(short.float_val) == [10] and tf.make_ndarray(short).tolist() == [[10, 10, 10]]

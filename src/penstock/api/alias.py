@@ -176,7 +176,7 @@ class _Inside(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name == "__all__" and self._inside:
             return _public_names(self._inside)
-        if name.startswith("__"):
+        if name.startswith("__") and name not in paths.NAMES.get(self._inside or "", {}):
             raise AttributeError(name)
         try:
             return importlib.import_module(f"{self.__name__}.{name}")
@@ -188,8 +188,38 @@ class _Inside(ModuleType):
         if not self._inside:
             raise AttributeError(f"module '{self.__name__}' has no attribute '{name}' in Penstock")
         value = _look_up(self._inside, name)
-        setattr(self, name, value)
+        self.__dict__[name] = value
         return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Programs replace functions inside TensorFlow, ``tf_logging.info`` for example: Penstock then calls theirs."""
+        self.__dict__[name] = value
+        place = None if name.startswith("__") or isinstance(value, ModuleType) else _place(self.__dict__.get("_inside"), name)
+        if place is not None:
+            module, attribute = place
+            self.__dict__.setdefault("_replaced", {}).setdefault(name, getattr(module, attribute))
+            setattr(module, attribute, value)
+
+    def __delattr__(self, name: str) -> None:
+        """Forgets what a name was set to: what it stood for is there again."""
+        place, replaced = _place(self._inside, name), self.__dict__.get("_replaced", {})
+        if place is not None and name in replaced:
+            setattr(*place, replaced.pop(name))
+        del self.__dict__[name]
+
+
+def _place(path: str | None, name: str) -> tuple[ModuleType, str] | None:
+    """The module of Penstock, and the name there, that a name of a module inside TensorFlow stands for; None if it is found by search only."""
+    if path is None:
+        return None
+    origin = paths.NAMES.get(path, {}).get(name, "")
+    if origin and not origin.endswith(":"):
+        module, _, attribute = origin.partition(":")
+        return importlib.import_module(module), attribute
+    for source in paths.MODULES.get(path, "").split():
+        if source.startswith("penstock.") and name in vars(importlib.import_module(source)):
+            return importlib.import_module(source), name
+    return None
 
 
 def _look_up(path: str, name: str) -> Any:

@@ -18,9 +18,11 @@ from penstock.graph.graph import default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import REGISTRY
 from penstock.graph.scopes import add_to_collections
-from penstock.graph.shape import TensorShape
+from penstock.graph.shape import TensorShape, as_shape, broadcast
 from penstock.imperative.context import executing_eagerly
+from penstock.layers.options import transposed_length
 from penstock.ops.constant import constant
+from penstock.program.devices import Device
 from penstock.summary.summary import tag_and_scope
 from penstock.variables.replicas import current_context
 
@@ -139,3 +141,71 @@ def skip_summary() -> bool:
 def summary_scope(name: str, family: str | None = None, default_name: str | None = None, values: Any = None) -> Any:
     """(tag, scope) for a summary, as a context."""
     return tag_and_scope(name or default_name or "", family, values)
+
+
+class DeviceAttributes(Device):
+    """A device, as TensorFlow's sessions list it."""
+
+    def __init__(self, name: str, device_type: str, memory_limit_bytes: int, incarnation: int = 1) -> None:
+        super().__init__(canonical_name(name), device_type, memory_limit_bytes, incarnation)
+
+    def __repr__(self) -> str:
+        return f"_DeviceAttributes({self.name}, {self.device_type}, {self.memory_limit_bytes}, {self.incarnation})"
+
+
+class Registry:
+    """Objects by name, each of which can be registered once."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._entries = name, dict[str, Any]()
+
+    def register(self, candidate: Any, name: str | None = None) -> None:
+        """Adds an object under ``name`` or its own name; KeyError if that is taken."""
+        name = name or candidate.__name__
+        if name in self._entries:
+            raise KeyError(f"Registering two {self._name} with name {name!r}!")
+        self._entries[name] = candidate
+
+    def list(self) -> list[str]:
+        """The names."""
+        return list(self._entries)
+
+    def lookup(self, name: str) -> Any:
+        """The object of this name; LookupError if there is none."""
+        if name not in self._entries:
+            raise LookupError(f"{self._name} registry has no entry for: {name}")
+        return self._entries[name]
+
+
+def broadcast_shape(shape_x: Any, shape_y: Any) -> TensorShape:
+    """The shape that two shapes broadcast to; ValueError if there is none."""
+    return broadcast(as_shape(shape_x), as_shape(shape_y))
+
+
+def is_broadcast_compatible(shape_x: Any, shape_y: Any) -> bool:
+    """Whether two shapes are known to broadcast: False if the rank of one is not known."""
+    shape_x, shape_y = as_shape(shape_x), as_shape(shape_y)
+    if shape_x.ndims is None or shape_y.ndims is None:
+        return False
+    try:
+        broadcast(shape_x, shape_y)
+    except ValueError:
+        return False
+    return True
+
+
+def scalar_shape(unused_op: Any) -> list[TensorShape]:
+    """A shape function of Python: one scalar."""
+    return [TensorShape([])]
+
+
+def shape_equals(tensor_proto: Any, shape: Any) -> bool:
+    """Whether a TensorProto has this shape."""
+    dims = [dim.size for dim in shape.dim] if hasattr(shape, "dim") else list(shape)
+    return [dim.size for dim in tensor_proto.tensor_shape.dim] == dims
+
+
+def deconv_output_length(input_length: int | None, filter_size: int, padding: str, stride: int) -> int | None:
+    """The length of what a transposed convolution makes."""
+    length: int | None = transposed_length(input_length, filter_size, padding, None, stride)
+    return length

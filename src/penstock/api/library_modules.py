@@ -202,6 +202,7 @@ SOURCES: dict[str, str] = {
 
 # Single names: "module:name".
 NAMES: dict[str, dict[str, str]] = {
+    "contrib.crf.python.ops.crf": {"_lengths_to_masks": "penstock.ops.array.array:sequence_mask"},
     "contrib.framework.python.ops.accumulate_n_v2": {"accumulate_n_v2": "penstock.ops.math.add_n:accumulate_n"},
     "contrib.gan.python.losses.python.tuple_losses_impl": {
         "_args_to_gan_model": "penstock.contrib.gan.model_losses:of_model", "losses_impl": "penstock.contrib.gan.losses:"},

@@ -44,6 +44,7 @@ TABLE: dict[str, str] = {
     "penstock.train.monitored_session": "MonitoredSession SingularMonitoredSession",
     "penstock.train.monitored_training": "MonitoredTrainingSession",
     "penstock.train.supervisor": "Supervisor",
+    "penstock.train.basic_loops": "basic_train_loop",
     "penstock.train.sync_replicas": "SyncReplicasOptimizer",
     "penstock.api.train_experimental:": "experimental",
     "penstock.distributed.cluster_spec": "ClusterSpec",

@@ -53,6 +53,14 @@ def make_batched_features_dataset(file_pattern: Any, batch_size: Any, features: 
     return dataset.prefetch(AUTOTUNE if prefetch_buffer_size is None else prefetch_buffer_size)
 
 
+def read_batch_features(file_pattern: Any, batch_size: Any, features: dict[str, Any], reader: Callable[..., Dataset] = TFRecordDataset,
+                        reader_args: Any = None, randomize_input: bool = True, num_epochs: int | None = None, capacity: int = 10000) -> Any:
+    """``tf.contrib.data.read_batch_features``: the next batch of the features of the Examples in some files."""
+    dataset = make_batched_features_dataset(file_pattern, batch_size, features, reader, reader_args=reader_args, num_epochs=num_epochs,
+                                            shuffle=randomize_input, shuffle_buffer_size=capacity)
+    return dataset.make_one_shot_iterator().get_next()
+
+
 # --- comma-separated values ------------------------------------------------------------------------------------------
 
 class CsvDataset(Dataset):

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from penstock.data import element_nest, structure
 from penstock.data.dataset import Dataset, int64
 from penstock.data.interleave import parallel_interleave
 from penstock.data.structure import TensorSpec
@@ -12,7 +13,7 @@ from penstock.graph.convert import to_tensor
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.shape import TensorShape
 from penstock.ops.array.shape_ops import reshape
-from penstock.ops.data import dataset_files
+from penstock.ops.data import dataset_files, dataset_sql
 
 _BUFFER_SIZE = 256 * 1024
 _LINE = TensorSpec(dt.string, TensorShape(()))
@@ -71,6 +72,16 @@ class FixedLengthRecordDataset(_FileDataset):
                    "buffer_size": _BUFFER_SIZE if buffer_size is None else buffer_size}
         self._read(filenames, lambda name: dataset_files.FixedLengthRecordDatasetV2(
             name, *[int64(number, label) for label, number in numbers.items()], _text(compression_type, "compression_type")), num_parallel_reads)
+
+
+class SqlDataset(Dataset):
+    """``tf.data.experimental.SqlDataset``: the rows that a query gives, as tuples of scalars; the driver is "sqlite"."""
+
+    def __init__(self, driver_name: Any, data_source_name: Any, query: Any, output_types: Any) -> None:
+        specs = element_nest.map_structure(lambda dtype: TensorSpec(dt.as_dtype(dtype), TensorShape(())), output_types)
+        inputs = [to_tensor(value, dt.string, name=name)
+                  for name, value in (("driver_name", driver_name), ("data_source_name", data_source_name), ("query", query))]
+        super().__init__(dataset_sql.SqlDataset(*inputs, **structure.output_attrs(specs)), specs)
 
 
 class TFRecordWriter:

@@ -41,6 +41,11 @@ def parallel_interleave(map_func: Callable[..., Any], cycle_length: Any, block_l
     return transform
 
 
+def sloppy_interleave(map_func: Callable[..., Any], cycle_length: Any, block_length: Any = 1) -> Transformation:
+    """As ``parallel_interleave``; a dataset whose next element is not ready is passed over, so that the order of elements varies."""
+    return parallel_interleave(map_func, cycle_length, block_length, sloppy=True)
+
+
 class RandomDataset(Dataset):
     """Random numbers without end."""
 

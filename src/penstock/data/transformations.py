@@ -4,6 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from penstock.data import element_nest, structure
 from penstock.data.dataset import AUTOTUNE, Dataset, batch_length, int64
 from penstock.data.dataset_options import Options
@@ -12,10 +14,12 @@ from penstock.data.seed_tensors import seed_tensors
 from penstock.data.traced_function import TracedFunction
 from penstock.graph import dtypes as dt
 from penstock.graph.convert import to_tensor
+from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
-from penstock.graph.shape import as_shape
+from penstock.graph.shape import as_shape, dimension_value
+from penstock.graph.static import constant_value_as_shape
 from penstock.ops.array.passing import ensure_shape
-from penstock.ops.data import dataset_functions, dataset_order, dataset_parallel, dataset_shuffle
+from penstock.ops.data import dataset_batch, dataset_functions, dataset_order, dataset_parallel, dataset_shuffle
 
 # --- batches ---------------------------------------------------------------------------------------------------------
 
@@ -45,6 +49,20 @@ def batch_and_drop_remainder(batch_size: Any) -> Transformation:
 def padded_batch_and_drop_remainder(batch_size: Any, padded_shapes: Any, padding_values: Any = None) -> Transformation:
     """``padded_batch(..., drop_remainder=True)``."""
     return lambda dataset: dataset.padded_batch(batch_size, padded_shapes, padding_values, drop_remainder=True)
+
+
+def dense_to_sparse_batch(batch_size: Any, row_shape: Any) -> Transformation:
+    """Batches of elements of different shapes as SparseTensors with rows of ``row_shape``; None or -1 there is the longest of a batch."""
+    def transform(dataset: Dataset) -> Dataset:
+        if not isinstance(dataset.output_types, dt.DType):
+            raise TypeError("DenseToSparseDataset requires an input whose elements have a single component, whereas the input has "
+                            f"{dataset.output_types!r}.")
+        extents = row_shape if isinstance(row_shape, Tensor) else to_tensor(
+            np.array([-1 if dimension_value(extent) is None else dimension_value(extent) for extent in row_shape], np.int64), name="row_shape")
+        static = constant_value_as_shape(extents)
+        specs = structure.SparseTensorSpec(dataset.output_types, as_shape([None]).concatenate(static))
+        return dataset._derive(dataset_batch.DenseToSparseBatchDataset, int64(batch_size, "batch_size"), extents, specs=specs)
+    return transform
 
 
 def unbatch() -> Transformation:

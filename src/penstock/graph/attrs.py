@@ -35,16 +35,13 @@ class Attr:
     def check(self, op_type: str, name: str, value: Any) -> Any:
         """The value in its plain form; TypeError or ValueError, naming the attribute, if it does not fit."""
         is_list = self.kind.startswith("list(")
-        convert = _CONVERT[self.kind[5:-1] if is_list else self.kind]
-        try:
-            if is_list:
-                if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
-                    raise TypeError("a list is needed")
-                value = tuple(convert(item) for item in value)
-            else:
-                value = convert(value)
-        except (TypeError, ValueError) as error:
-            raise TypeError(f"Expected {self.kind} for attribute '{name}' of op '{op_type}', not {value!r} ({error}).") from None
+        kind = self.kind[5:-1] if is_list else self.kind
+        if not is_list:
+            value = _converted(kind, name, value)
+        elif isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+            raise TypeError(f"Expected list for attr {name}")
+        else:
+            value = tuple([_converted(kind, name, item) for item in value])
         self._check_limits(op_type, name, value, is_list)
         return value
 
@@ -54,14 +51,30 @@ class Attr:
                 if item not in self.allowed:
                     raise self._not_allowed(op_type, name, item)
         if self.minimum is not None and (len(value) if is_list else value) < self.minimum:
-            raise ValueError(f"Attribute '{name}' of op '{op_type}' must be at least {self.minimum}, not {value!r}.")
+            passed = f"list of length {len(value)}" if is_list else value
+            raise ValueError(f"Attr '{name}' of '{op_type}' Op passed {passed} less than minimum {self.minimum}.")
 
     def _not_allowed(self, op_type: str, name: str, item: Any) -> Exception:
-        choices = ", ".join(sorted(d.name if isinstance(d, DType) else repr(d) for d in self.allowed or ()))
         if isinstance(item, DType):
-            return TypeError(f"Value passed to parameter with type attribute '{name}' of op '{op_type}' has DataType {item.name} "
-                             f"not in list of allowed values: {choices}")
-        return ValueError(f"Attribute '{name}' of op '{op_type}' is {item!r}, which is not in the list of allowed values: {choices}")
+            return not_in_types(name, item, self.allowed or ())
+        choices = ", ".join(f'"{choice}"' for choice in sorted(self.allowed or ()))
+        return ValueError(f"Attr '{name}' of '{op_type}' Op passed string '{item}' not in: {choices}.")
+
+
+def not_in_types(parameter: str, dtype: DType, allowed: Iterable[DType]) -> TypeError:
+    """TensorFlow's words about a type that is not among those that a parameter may have."""
+    choices = ", ".join(each.name for each in sorted(allowed, key=int))
+    return TypeError(f"Value passed to parameter '{parameter}' has DataType {dtype.name} not in list of allowed values: {choices}")
+
+
+def _converted(kind: str, name: str, value: Any) -> Any:
+    try:
+        return _CONVERT[kind](value)
+    except (TypeError, ValueError) as error:
+        if kind == "shape":
+            raise type(error)(f"Error converting {name} to a TensorShape: {error}") from None
+        reason = f" ({error})" if kind in ("tensor", "func") else ""
+        raise TypeError(f"Expected {_KIND_NAMES.get(kind, kind)} for argument '{name}' not {value!r}.{reason}") from None
 
 
 def _int(value: Any) -> int:
@@ -111,6 +124,7 @@ def _func(value: Any) -> Any:
     return value
 
 
+_KIND_NAMES = {"type": "DataType"}  # in TensorFlow's messages
 _CONVERT: dict[str, Callable[[Any], Any]] = {
     "int": _int, "float": _float, "bool": _bool, "string": _string, "type": _type, "shape": as_shape, "tensor": _tensor, "func": _func}
 

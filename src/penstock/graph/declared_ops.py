@@ -44,6 +44,7 @@ def _argument(arg: Any) -> str:
 def _attr(proto: Any) -> Attr:
     kind = proto.type
     default = attr_module.from_proto(kind, proto.default_value) if proto.HasField("default_value") else REQUIRED
-    limited = proto.HasField("allowed_values") and kind in ("type", "string")
-    allowed = attr_module.from_proto(f"list({kind})", proto.allowed_values) if limited else None
+    element = kind.removeprefix("list(").removesuffix(")")
+    limited = proto.HasField("allowed_values") and element in ("type", "string")
+    allowed = attr_module.from_proto(f"list({element})", proto.allowed_values) if limited else None
     return Attr(kind, default, None if allowed is None else frozenset(allowed), proto.minimum if proto.has_minimum else None)

@@ -22,11 +22,21 @@ class DType:
     _other: DType  # the ref type of a plain one, and the other way round
     __slots__ = ("_enum", "_name", "_numpy", "_other", "base_dtype", "is_ref", "np")
 
-    def __init__(self, enum: int, name: str, numpy_type: Any) -> None:
+    def __new__(cls, type_enum: int) -> DType:
+        """The type that has this number in TensorFlow's protos."""
+        if isinstance(type_enum, str) or int(type_enum) not in _TABLE:
+            raise TypeError(f"type_enum is not a valid types_pb2.DataType: {type_enum}")
+        return _TABLE[int(type_enum)]
+
+    @classmethod
+    def _defined(cls, enum: int, name: str, numpy_type: Any, plain: Any) -> DType:
+        """A new type; ``plain`` is the NumPy type that arrays of it have here."""
+        self = object.__new__(cls)
         self._enum, self._name, self._numpy = enum, name, numpy_type
         self.is_ref = enum > _REF_OFFSET
-        self.np = np.dtype(numpy_type)  # what arrays of this type have as their dtype
+        self.np = np.dtype(plain)
         self.base_dtype = self
+        return self
 
     @property
     def name(self) -> str:
@@ -40,7 +50,7 @@ class DType:
 
     @property
     def as_numpy_dtype(self) -> Any:
-        """The NumPy scalar class, as in ``np.float32``."""
+        """The NumPy scalar class, as in ``np.float32``; for a quantized type a structured NumPy dtype with one field, as in TensorFlow."""
         return self._numpy
 
     @property
@@ -61,7 +71,7 @@ class DType:
     @property
     def size(self) -> int:
         """Bytes per element; for a string those of a pointer, 1 for resource and variant, as in TensorFlow."""
-        if self._numpy is np.object_:
+        if self.np.kind == "O":
             return 8 if self.base_dtype == string else 1
         return int(self.np.itemsize)
 
@@ -163,12 +173,17 @@ class DType:
 _TABLE: dict[Any, DType] = {}
 
 
-def _define(enum: int, name: str, numpy_type: Any) -> DType:
-    dtype, ref = DType(enum, name, numpy_type), DType(enum + _REF_OFFSET, name + "_ref", numpy_type)
+def _define(enum: int, name: str, numpy_type: Any, plain: Any = None) -> DType:
+    plain = plain or numpy_type
+    dtype, ref = DType._defined(enum, name, numpy_type, plain), DType._defined(enum + _REF_OFFSET, name + "_ref", numpy_type, plain)
     dtype._other, ref._other, ref.base_dtype = ref, dtype, dtype
     for each in (dtype, ref):
         _TABLE[each._enum] = _TABLE[each._name] = each
     return dtype
+
+
+def _define_quantized(enum: int, name: str, plain: Any) -> DType:
+    return _define(enum, name, np.dtype([(name, plain)]), plain)
 
 
 float32 = _define(1, "float32", np.float32)
@@ -181,12 +196,12 @@ string = _define(7, "string", np.object_)
 complex64 = _define(8, "complex64", np.complex64)
 int64 = _define(9, "int64", np.int64)
 bool_ = _define(10, "bool", np.bool_)
-qint8 = _define(11, "qint8", np.int8)
-quint8 = _define(12, "quint8", np.uint8)
-qint32 = _define(13, "qint32", np.int32)
+qint8 = _define_quantized(11, "qint8", np.int8)
+quint8 = _define_quantized(12, "quint8", np.uint8)
+qint32 = _define_quantized(13, "qint32", np.int32)
 bfloat16 = _define(14, "bfloat16", ml_dtypes.bfloat16)
-qint16 = _define(15, "qint16", np.int16)
-quint16 = _define(16, "quint16", np.uint16)
+qint16 = _define_quantized(15, "qint16", np.int16)
+quint16 = _define_quantized(16, "quint16", np.uint16)
 uint16 = _define(17, "uint16", np.uint16)
 complex128 = _define(18, "complex128", np.complex128)
 float16 = _define(19, "float16", np.float16)
@@ -206,7 +221,27 @@ _TABLE.update({float: float32, int: int32, bool: bool_, complex: complex128, str
                np.object_: string, np.dtype(object): string, "half": float16, "float": float32, "double": float64,
                "half_ref": float16._as_ref, "float_ref": float32._as_ref, "double_ref": float64._as_ref})
 
+for _dtype in (qint8, quint8, qint16, quint16, qint32):
+    _TABLE[_dtype._numpy] = _dtype
+
 QUANTIZED_DTYPES = frozenset(d for q in (qint8, quint8, qint16, quint16, qint32) for d in (q, q._as_ref))
+
+# The names and values that TensorFlow keeps beside its types, by the number or the NumPy type; floats count as images.
+_TYPE_TO_STRING = {dtype._enum: dtype._name for dtype in _TABLE.values()}
+dtype_range: dict[Any, tuple[Any, Any]] = {
+    np.bool_: (False, True), np.float32: (-1, 1), np.float64: (-1, 1),
+    **{dtype._numpy: (dtype.min, dtype.max) for dtype in (uint8, uint16, uint32, uint64, int8, int16, int32, int64)}}
+
+
+def plain_array(array: np.ndarray) -> np.ndarray:
+    """An array of a quantized type, which has one field, as the integers that it consists of; any other array itself."""
+    return array.view(_TABLE[array.dtype].np) if array.dtype.names is not None and array.dtype in _TABLE else array
+
+
+def quantized_type_of(value: Any) -> DType | None:
+    """The type of an array of a quantized NumPy type; None for anything else."""
+    kind = getattr(value, "dtype", None)
+    return _TABLE.get(kind) if isinstance(kind, np.dtype) and kind.names is not None else None
 
 
 def as_dtype(type_value: Any) -> DType:

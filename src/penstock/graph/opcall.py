@@ -10,12 +10,14 @@ from typing import Any
 
 from penstock.errors import InvalidArgumentError
 from penstock.graph import graph
-from penstock.graph.attrs import REQUIRED
+from penstock.graph.attrs import REQUIRED, not_in_types
 from penstock.graph.convert import to_tensor
-from penstock.graph.dtypes import DType
+from penstock.graph.dtypes import DType, as_dtype
 from penstock.graph.node import Tensor
 from penstock.graph.signature import Argument, Signature
+from penstock.graph.tensor_proto import to_array
 
+_UNCONVERTIBLE = "<NOT CONVERTIBLE TO TENSOR>"
 _DTYPE_NAMES = {"float32": "float", "float64": "double"}  # in TensorFlow's messages
 
 
@@ -60,38 +62,74 @@ class InputConversion:
         wanted: Sequence[DType | None] = self.attributes.get(types_attr) or [None] * len(value)
         if len(wanted) != len(value):
             raise ValueError(f"'{arg.name}' of '{op_type}' Op has {len(value)} tensors for the {len(wanted)} types of {types_attr}")
-        tensors = [item if isinstance(item, Tensor) and (dtype is None or item.dtype.base_dtype is dtype) else
-                   self._convert(arg, item, dtype, f"{arg.name}_{index}") for index, (item, dtype) in enumerate(zip(value, wanted))]
+        try:
+            tensors = [item if isinstance(item, Tensor) and (dtype is None or item.dtype.base_dtype is dtype) else
+                       self._convert(arg, item, dtype, f"{arg.name}_{index}") for index, (item, dtype) in enumerate(zip(value, wanted))]
+        except (TypeError, ValueError) as error:
+            first = next((other.name for other in self.signature.inputs if other.type_list_attr == types_attr), arg.name)
+            if first == arg.name or _UNCONVERTIBLE in (observed := ", ".join(map(_observed_type, value))):
+                raise self._mixed_types(arg, value, None, None) from error
+            expected = ", ".join(dtype.name for dtype in wanted if dtype is not None)
+            raise TypeError(f"Input '{arg.name}' of '{op_type}' Op has type list of {observed} that does not match type list {expected} "
+                            f"of argument '{first}'.") from error
         types = tuple(tensor.dtype.base_dtype for tensor in tensors)
+        allowed = self.signature.attrs[types_attr].allowed
+        for dtype in types:
+            if allowed is not None and dtype not in allowed:
+                raise not_in_types(arg.name, dtype, allowed)
         self.attributes[types_attr] = self.signature.attrs[types_attr].check(op_type, types_attr, types)
         return tensors
 
     def _of_one_type(self, arg: Argument, value: Sequence[Any]) -> list[Tensor]:
         self._check_length(arg, value)
-        dtype = arg.dtype or self.attributes.get(arg.type_attr)  # type: ignore[arg-type]
+        known = arg.dtype or self.attributes.get(arg.type_attr)  # type: ignore[arg-type]
+        dtype = known
         if dtype is None:  # a tensor in the list decides, before plain values are converted
             dtype = next((item.dtype.base_dtype for item in value if isinstance(getattr(item, "dtype", None), DType)), None)
         tensors = []
         for index, item in enumerate(value):
-            tensor = item if isinstance(item, Tensor) else self._convert(arg, item, dtype, f"{arg.name}_{index}")
+            try:
+                tensor = item if isinstance(item, Tensor) else self._convert(arg, item, dtype, f"{arg.name}_{index}")
+            except (TypeError, ValueError) as error:
+                raise self._mixed_types(arg, value, known, dtype) from error
             given = tensor.dtype.base_dtype
             dtype = dtype or given
             if given is not dtype:
-                types = ", ".join(t.dtype.base_dtype.name if isinstance(getattr(t, "dtype", None), DType) else "?" for t in value)
-                raise TypeError(f"Tensors in list passed to '{arg.name}' of '{self.signature.type}' Op have types [{types}] that don't all match.")
+                raise self._mixed_types(arg, value, known, dtype)
             if arg.is_ref and not tensor.dtype.is_ref:
                 raise self._no_reference(arg)
             tensors.append(tensor)
-        if arg.type_attr is not None and dtype is not None:
-            self.attributes[arg.type_attr] = self._check_type(arg, dtype)
+        if arg.type_attr is not None:
+            if dtype is not None:
+                self.attributes[arg.type_attr] = self._check_type(arg, dtype)
+            elif self.signature.attrs[arg.type_attr].default is REQUIRED:
+                raise TypeError("Don't know how to infer type variable from empty input list passed to input "
+                                f"'{arg.name}' of '{self.signature.type}' Op.")
         return tensors
+
+    def _mixed_types(self, arg: Argument, value: Sequence[Any], known: DType | None, wanted: DType | None) -> TypeError:
+        """The error of a list whose elements have not the type that is wanted; ``known`` is that of the op, or of its earlier arguments."""
+        types = ", ".join(_observed_type(item) for item in value)
+        start = f"Tensors in list passed to '{arg.name}' of '{self.signature.type}' Op have types [{types}]"
+        if arg.number_attr is None:
+            return TypeError(f"{start} that are invalid. Tensors: {_short(value)}")
+        if known is None or wanted is None:
+            return TypeError(f"{start} that don't all match.")
+        if arg.type_attr is None:
+            return TypeError(f"{start} that do not match expected type {wanted.name}.")
+        return TypeError(f"{start} that do not match type {wanted.name} inferred from earlier arguments.")
 
     def _check_length(self, arg: Argument, value: Sequence[Any]) -> None:
         number, op_type = arg.number_attr, self.signature.type
         assert number is not None
+        least = self.signature.attrs[number].minimum
+        if least is not None and len(value) < least:
+            raise ValueError(f"List argument '{arg.name}' to '{op_type}' Op with length {len(value)} shorter than minimum length {least}.")
         wanted = self.attributes.setdefault(number, len(value))
         if wanted != len(value):
-            raise ValueError(f"List argument '{arg.name}' to '{op_type}' Op with length {len(value)} must match length {wanted}.")
+            first = next((other.name for other in self.signature.inputs if other.number_attr == number), arg.name)
+            source = f" of argument '{first}'" if first != arg.name else ""
+            raise ValueError(f"List argument '{arg.name}' to '{op_type}' Op with length {len(value)} must match length {wanted}{source}.")
         self.signature.attrs[number].check(op_type, number, len(value))
 
     def _convert(self, arg: Argument, value: Any, dtype: DType | None, name: str) -> Tensor:
@@ -112,16 +150,14 @@ class InputConversion:
                     if isinstance(value, Tensor) or dtype is None:
                         raise type(error)(f"{error} (input '{arg.name}' of '{op_type}' Op)") from None
                     raise TypeError(f"Expected {dtype.name} passed to parameter '{arg.name}' of op '{op_type}', got {_short(value)} of "
-                                    f"type '{type(value).__name__}' instead. {error}") from None
+                                    f"type '{type(value).__name__}' instead. Error: {error}") from None
         finally:
             target._name_stack = outer
 
     def _check_type(self, arg: Argument, dtype: DType) -> DType:
         allowed = self.signature.attrs[arg.type_attr].allowed  # type: ignore[index]
         if allowed is not None and dtype not in allowed:
-            choices = ", ".join(sorted(d.name for d in allowed))
-            raise TypeError(f"Value passed to parameter '{arg.name}' of op '{self.signature.type}' has DataType {dtype.name} not in list of "
-                            f"allowed values: {choices}")
+            raise not_in_types(arg.name, dtype, allowed)
         return dtype
 
     def _type_mismatch(self, arg: Argument, given: DType, wanted: DType) -> Exception:
@@ -151,6 +187,16 @@ def with_keywords(signature: Signature, values: Sequence[Any], given: dict[str, 
             raise TypeError(f"No argument for input {arg.name} of op {signature.type}")
         complete.append(given.pop(arg.name))
     return complete
+
+
+def _observed_type(value: Any) -> str:
+    """The name of the type that a value has as a tensor."""
+    if isinstance(getattr(value, "dtype", None), DType):
+        return str(value.dtype.base_dtype.name)
+    try:
+        return as_dtype(to_array(value).dtype).name
+    except (TypeError, ValueError):
+        return _UNCONVERTIBLE
 
 
 def _short(value: Any) -> str:

@@ -38,6 +38,7 @@ that differ begin with an underscore: see ``members.py``.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -177,7 +178,8 @@ class OpDef(Signature, Properties):
         except ValueError as error:
             shapes_text = ", ".join(brackets(tensor.shape) for tensor in inputs)
             types_text = ", ".join(tensor.dtype.base_dtype.name for tensor in inputs)
-            raise ValueError(f"{error} for '{name}' (op: '{self.type}') with input shapes: {shapes_text} and types: {types_text}.") from None
+            message = _as_of_kernels(str(error))
+            raise ValueError(f"{message} for '{name}' (op: '{self.type}') with input shapes: {shapes_text} and types: {types_text}.") from None
         if len(shapes) != outputs:
             raise TypeError(f"the shape function of {self.type} gave {len(shapes)} shapes for {outputs} outputs")
         return shapes
@@ -240,6 +242,18 @@ def _pick(function: Callable[..., Any], values: Sequence[Any], order: list[int])
 def _only(function: Callable[..., Any], *inputs: Any, **attributes: Any) -> Any:
     (result,) = function(*inputs, **attributes)
     return result
+
+
+_RANK_ERROR = re.compile(r"Shape \((.*)\) must have rank (at least |at most )?(\d+)")
+
+
+def _as_of_kernels(message: str) -> str:
+    """What TensorShape says of a rank, in the words that TensorFlow's shape functions have for it."""
+    def words(found: re.Match[str]) -> str:
+        rank = len(found[1].rstrip(",").split(",")) if found[1] else 0
+        return f"Shape must be {found[2] or ''}rank {found[3]} but is rank {rank}"
+
+    return _RANK_ERROR.sub(words, message)
 
 
 def _check_rank(value: Any, wanted: int | range) -> None:

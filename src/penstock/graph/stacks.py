@@ -18,6 +18,12 @@ class DefaultStack(threading.local):
         """The current default, or None."""
         return self.items[-1] if self.items else None
 
+    get_default = top  # TensorFlow's name
+
+    def reset(self) -> None:
+        """Forgets all defaults of this thread."""
+        self.items.clear()
+
     @contextmanager
     def using(self, item: Any) -> Iterator[Any]:
         """Makes ``item`` the default inside a ``with`` block."""

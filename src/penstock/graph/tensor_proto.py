@@ -18,6 +18,10 @@ _FIELDS = {
     dtypes.float16: "half_val", dtypes.bfloat16: "half_val", dtypes.complex64: "scomplex_val", dtypes.complex128: "dcomplex_val",
     dtypes.qint8: "int_val", dtypes.quint8: "int_val", dtypes.qint16: "int_val", dtypes.quint16: "int_val", dtypes.qint32: "int_val"}
 
+_CONTENT_TYPES = frozenset([  # those that ``tf.make_tensor_proto`` writes as bytes; the elements of others stand in fields, one by one
+    dtypes.float32, dtypes.float64, dtypes.int32, dtypes.uint8, dtypes.int16, dtypes.int8, dtypes.int64, dtypes.qint8, dtypes.quint8,
+    dtypes.qint16, dtypes.quint16, dtypes.qint32, dtypes.uint32, dtypes.uint64])
+
 _LAYOUT = {dtype.as_datatype_enum: (field, dtype.np.itemsize, 2 if dtype.is_complex else 1) for dtype, field in _FIELDS.items()}
 
 MAX_ELEMENTS = 1 << 31  # an array that a proto may declare: a guard against hostile sizes
@@ -175,6 +179,7 @@ def to_array(value: Any, dtype: DType | None = None, shape: Any = None) -> np.nd
 def _from_numpy(array: np.ndarray, dtype: DType | None) -> np.ndarray:
     if dtype is dtypes.string or (dtype is None and array.dtype.kind in "SUO"):
         return _string_array(array)
+    array = dtypes.plain_array(array)
     if array.dtype.kind in "SUO":
         raise TypeError(f"Expected {dtype.name if dtype else 'numbers'}, got an array of {array.dtype}")
     if dtype is None:
@@ -187,6 +192,8 @@ def _from_python(value: Any, dtype: DType | None) -> np.ndarray:
         raise ValueError("None values not supported.")
     if isinstance(value, (str, bytes)) or dtype is dtypes.string:
         return _string_array(value, dtype)
+    if dtype is not None and dtype.is_quantized and (fields := _quantized(value, dtype)) is not None:
+        return fields
     try:
         array = np.asarray(value)
     except ValueError as error:  # ragged
@@ -200,6 +207,14 @@ def _from_python(value: Any, dtype: DType | None) -> np.ndarray:
         return array.astype(_default_numpy_type(value, array), copy=False) if not _holds_arrays(value) else array
     _check_kind(value, array, dtype)
     return array.astype(dtype.np, copy=False)
+
+
+def _quantized(value: Any, dtype: DType) -> np.ndarray | None:
+    """The integers of nested lists whose elements are tuples of one integer, which is how TensorFlow writes quantized values; else None."""
+    leaf = value
+    while isinstance(leaf, (list, np.ndarray)) and len(leaf):
+        leaf = leaf[0]
+    return dtypes.plain_array(np.array(value, dtype.as_numpy_dtype)) if isinstance(leaf, tuple) and len(leaf) == 1 else None
 
 
 def _default_numpy_type(value: Any, array: np.ndarray) -> np.dtype:
@@ -290,14 +305,23 @@ def make_tensor_proto(values: Any, dtype: Any = None, shape: Any = None, verify_
         raise ValueError("allow_broadcast and verify_shape are not both allowed.")
     if isinstance(values, TensorProto):
         return values
-    dtype = None if dtype is None else dtypes.as_dtype(dtype)
+    dtype = dtypes.quantized_type_of(values) if dtype is None else dtypes.as_dtype(dtype)
     if shape is not None and (verify_shape or allow_broadcast):
         wanted, given = tuple(as_shape(shape).as_list()), to_array(values, dtype, None).shape
         if given != wanted if verify_shape else given not in ((), (1,)) and math.prod(given) != math.prod(wanted):  # type: ignore[arg-type]
             raise TypeError(f"Expected Tensor's shape: {wanted}, got {given}.")
-    return array_to_proto(to_array(values, dtype, shape), dtype)
+    array = to_array(values, dtype, shape)
+    given = array.size if shape is None or dtype is dtypes.string else to_array(values, dtype).size
+    dtype = (dtype or dtypes.as_dtype(array.dtype)).base_dtype
+    if dtype in _CONTENT_TYPES and array.size > 1 and given == array.size:
+        return array_to_proto(array, dtype)
+    proto = array_to_values(array.reshape(-1)[:given], dtype)
+    proto.dtype = dtype.as_datatype_enum
+    proto.tensor_shape.CopyFrom(TensorShape(array.shape).as_proto())
+    return proto
 
 
 def make_ndarray(tensor: TensorProto) -> np.ndarray:
-    """``tf.make_ndarray``: the array in a TensorProto."""
-    return proto_to_array(tensor)
+    """``tf.make_ndarray``: the array in a TensorProto; of a quantized NumPy type, if it is quantized."""
+    array, dtype = proto_to_array(tensor), dtypes.as_dtype(tensor.dtype)
+    return array.view(dtype.as_numpy_dtype) if dtype.is_quantized else array

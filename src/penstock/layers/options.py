@@ -36,16 +36,16 @@ def weight_config(layer: Any, *weights: str) -> dict[str, Any]:
 # --- windows ---------------------------------------------------------------------------------------------------------
 
 
-def normalize_tuple(value: Any, count: int, name: str) -> tuple[int, ...]:
-    """``count`` integers, from one or from as many."""
+def normalize_tuple(value: Any, n: int, name: str) -> tuple[int, ...]:
+    """``n`` integers, from one or from as many."""
     if isinstance(value, int):
-        return (value,) * count
-    problem = f"The `{name}` argument must be a tuple of {count} integers. Received: {value}"
+        return (value,) * n
+    problem = f"The `{name}` argument must be a tuple of {n} integers. Received: {value}"
     try:
         values = tuple(value)
     except TypeError:
         raise ValueError(problem) from None
-    if len(values) != count:
+    if len(values) != n:
         raise ValueError(problem)
     for single in values:
         try:
@@ -98,6 +98,23 @@ def transposed_length(length: Any, window: int, padding: str, output_padding: in
         return {"valid": lambda: longer + max(window - stride, 0), "full": lambda: longer - (stride + window - 2), "same": lambda: longer}[padding]()
     pad = {"same": window // 2, "valid": 0, "full": window - 1}[padding]
     return (length - 1) * stride + window - 2 * pad + output_padding
+
+
+def input_length(output_length: int | None, filter_size: int, padding: str, stride: int) -> int | None:
+    """The length of which windows have so many places."""
+    if output_length is None:
+        return None
+    pad = {"same": filter_size // 2, "valid": 0, "full": filter_size - 1}[padding]
+    return (output_length - 1) * stride - 2 * pad + filter_size
+
+
+def convert_data_format(data_format: str, ndim: int) -> str:
+    """What the ops call a data format, for tensors of this rank."""
+    if data_format not in ("channels_last", "channels_first"):
+        raise ValueError(f"Invalid data_format: {data_format}")
+    if ndim not in (3, 4, 5):
+        raise ValueError(f"Input rank not supported: {ndim}")
+    return op_format(data_format, ndim - 2)
 
 
 def windowed_shape(input_shape: Any, data_format: str, lengths: Any, channels: int | None = None) -> TensorShape:

@@ -44,7 +44,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     >>> constant([1, 2, 3], shape=[2, 2]).op.attrs["value"].tolist()
     [[1, 2], [3, 3]]
     """
-    dtype = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
+    dtype = dtypes.quantized_type_of(value) if dtype is None else dtypes.as_dtype(dtype).base_dtype
     if isinstance(value, Tensor) and value.op.graph.imperative:
         value = value.numpy()  # type: ignore[attr-defined]
     if isinstance(value, Tensor):
@@ -72,6 +72,7 @@ def _own_copy(value: Any, array: np.ndarray) -> np.ndarray:
 def _convert_plain(value: Any, dtype: DType | None = None, name: str | None = None, as_ref: bool = False) -> Tensor:
     if isinstance(value, (list, tuple)) and _holds_tensors(value):
         return NotImplemented  # stacking is an op: ops/array registers it
+    dtype = dtype or dtypes.quantized_type_of(value)
     return _constant(_own_copy(value, to_array(value, dtype)), dtype, name)
 
 

@@ -15,7 +15,7 @@ from penstock.graph.attrs import TYPE, Attr, count, types
 from penstock.graph.opdef import op
 from penstock.graph.tensor_proto import array_to_proto
 from penstock.ops.common import REAL, fixed
-from penstock.ops.image import image_files
+from penstock.ops.image import png
 
 
 def _as_string(summary: Summary) -> np.ndarray:
@@ -112,7 +112,7 @@ class ImageSummary:
         summary = Summary()
         for index in range(min(count, max_images)):
             pixels = tensor[index] if tensor.dtype == np.uint8 else _to_bytes(tensor[index].astype(np.float32), bad_color)
-            encoded = image_files.encode_png(np.ascontiguousarray(pixels), -1)
+            encoded = png.encode(np.ascontiguousarray(pixels), -1)
             summary.value.add(tag=f"{name}/image" + (f"/{index}" if max_images > 1 else ""), image=Summary.Image(
                 height=height, width=width, colorspace=depth, encoded_image_string=encoded))
         return _as_string(summary)

@@ -82,6 +82,25 @@ def deprecated_arg_values(date: str | None, instructions: str, warn_once: bool =
     return decorate
 
 
+def renamed_args(**new_names: str) -> Callable[[Any], Any]:
+    """A decorator for arguments that had another name in older versions: ``renamed_args(old="new")`` takes both, the old one with a warning."""
+
+    def decorate(func: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(func)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            for old in [name for name in kwargs if name in new_names]:
+                new = new_names[old]
+                if new in kwargs:
+                    raise ValueError(f"Cannot specify both '{old}' and '{new}'")
+                _warn((func, old), True, "%s of %s (from %s) is deprecated. Use `%s` instead.", old, func.__qualname__, func.__module__, new)
+                kwargs[new] = kwargs.pop(old)
+            return func(*args, **kwargs)
+
+        return wrapper
+
+    return decorate
+
+
 def _same(given: Any, value: Any) -> bool:
     return given is value or (isinstance(value, (bool, int, float, str)) and type(given) is type(value) and given == value)
 

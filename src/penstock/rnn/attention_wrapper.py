@@ -28,6 +28,12 @@ class AttentionWrapperState(namedtuple("AttentionWrapperState", (
 
     __slots__ = ()
 
+    def __new__(cls, cell_state: Any, attention: Any, time: Any, alignments: Any, alignment_history: Any,
+                attention_state: Any = None) -> AttentionWrapperState:
+        """Without ``attention_state``, as before TensorFlow 1.6, it is the alignments, which it is for most mechanisms."""
+        return super().__new__(cls, cell_state, attention, time, alignments, alignment_history,
+                               alignments if attention_state is None else attention_state)
+
     def clone(self, **kwargs: Any) -> AttentionWrapperState:
         """A state with other parts, of the same shapes."""
         changed = self._replace(**kwargs)

@@ -204,6 +204,8 @@ def _feed_array(tensor: Tensor, dtype: dtypes.DType, value: Any) -> np.ndarray:
     if isinstance(value, int) and dtype.is_integer and not dtype.min <= value <= dtype.max:
         raise TypeError(f"Type of feed value {value} with type {type(value)} is not compatible with Tensor type {dtype.as_numpy_dtype}. "
                         "Try explicitly setting the type of the feed tensor to a larger type (e.g. int64).")
+    if dtype.is_quantized and isinstance(value, np.ndarray):
+        value = dtypes.plain_array(value)
     try:
         return np.asarray(value, dtype=dtype.np)
     except (ValueError, TypeError) as error:

@@ -223,12 +223,19 @@ class Session(BaseSession):
     np.int32(5)
     """
 
+    _context: AbstractContextManager[Session] | None = None
+
     def __enter__(self) -> Session:
+        if self._context is not None:
+            raise RuntimeError("Session context managers are not re-entrant. Use `Session.as_default()` if you want to enter a session multiple "
+                               "times.")
         self._context = _as_default(self)
         return self._context.__enter__()
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        self._context.__exit__(kind, error, trace)
+        context, self._context = self._context, None
+        if context is not None:
+            context.__exit__(kind, error, trace)
         self.close()
 
     @staticmethod

@@ -35,7 +35,8 @@ def as_list(tensors: Any) -> list[Any]:
     return [tensors[key] for key in sorted(tensors)] if isinstance(tensors, dict) else list(tensors)
 
 
-def _as_lists(tensors_list: Any) -> list[list[Any]]:
+def as_lists(tensors_list: Any) -> list[list[Any]]:
+    """`as_list` of each of several, which must have the same keys if they are dicts."""
     if not tensors_list:
         raise ValueError("Expected at least one set of tensors")
     if isinstance(tensors_list[0], dict) and any(set(tensors) != set(tensors_list[0]) for tensors in tensors_list[1:]):
@@ -179,7 +180,7 @@ def maybe_batch(tensors: Any, keep_input: Any, batch_size: Any, num_threads: int
 def batch_join(tensors_list: Any, batch_size: Any, capacity: int = 32, enqueue_many: bool = False, shapes: Any = None, dynamic_pad: bool = False,
                allow_smaller_final_batch: bool = False, shared_name: str | None = None, name: str | None = None) -> Any:
     """``tf.train.batch_join``: as ``batch``, with a pipeline and a thread for each entry of ``tensors_list``."""
-    return _batch(_as_lists(tensors_list), tensors_list[0], "batch_join", True, batch_size, 1, capacity, enqueue_many, shapes, dynamic_pad,
+    return _batch(as_lists(tensors_list), tensors_list[0], "batch_join", True, batch_size, 1, capacity, enqueue_many, shapes, dynamic_pad,
                   allow_smaller_final_batch, shared_name, name)
 
 
@@ -187,7 +188,7 @@ def maybe_batch_join(tensors_list: Any, keep_input: Any, batch_size: Any, capaci
                      dynamic_pad: bool = False, allow_smaller_final_batch: bool = False, shared_name: str | None = None,
                      name: str | None = None) -> Any:
     """``tf.train.maybe_batch_join``: as ``batch_join``, of those examples for which ``keep_input`` is true."""
-    return _batch(_as_lists(tensors_list), tensors_list[0], "batch_join", keep_input, batch_size, 1, capacity, enqueue_many, shapes, dynamic_pad,
+    return _batch(as_lists(tensors_list), tensors_list[0], "batch_join", keep_input, batch_size, 1, capacity, enqueue_many, shapes, dynamic_pad,
                   allow_smaller_final_batch, shared_name, name)
 
 
@@ -211,7 +212,7 @@ def shuffle_batch_join(tensors_list: Any, batch_size: Any, capacity: int, min_af
                        enqueue_many: bool = False, shapes: Any = None, allow_smaller_final_batch: bool = False, shared_name: str | None = None,
                        name: str | None = None) -> Any:
     """``tf.train.shuffle_batch_join``: as ``shuffle_batch``, with a pipeline and a thread for each entry of ``tensors_list``."""
-    return _shuffle_batch(_as_lists(tensors_list), tensors_list[0], "shuffle_batch_join", True, batch_size, capacity, min_after_dequeue, 1, seed,
+    return _shuffle_batch(as_lists(tensors_list), tensors_list[0], "shuffle_batch_join", True, batch_size, capacity, min_after_dequeue, 1, seed,
                           enqueue_many, shapes, allow_smaller_final_batch, shared_name, name)
 
 
@@ -219,5 +220,5 @@ def maybe_shuffle_batch_join(tensors_list: Any, batch_size: Any, capacity: int, 
                              enqueue_many: bool = False, shapes: Any = None, allow_smaller_final_batch: bool = False,
                              shared_name: str | None = None, name: str | None = None) -> Any:
     """``tf.train.maybe_shuffle_batch_join``: as ``shuffle_batch_join``, of those examples for which ``keep_input`` is true."""
-    return _shuffle_batch(_as_lists(tensors_list), tensors_list[0], "shuffle_batch_join", keep_input, batch_size, capacity, min_after_dequeue, 1,
+    return _shuffle_batch(as_lists(tensors_list), tensors_list[0], "shuffle_batch_join", keep_input, batch_size, capacity, min_after_dequeue, 1,
                           seed, enqueue_many, shapes, allow_smaller_final_batch, shared_name, name)

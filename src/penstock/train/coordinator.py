@@ -40,6 +40,11 @@ class Coordinator:
         self._joined = False
         self._threads: set[threading.Thread] = set()
 
+    @property
+    def _registered_threads(self) -> set[threading.Thread]:
+        """For programs that know it by this name."""
+        return self._threads
+
     # --- asking to stop ----------------------------------------------------------------------------------------------
 
     def request_stop(self, ex: Any = None) -> None:

@@ -70,6 +70,22 @@ def global_step_read(hook: str, graph: Graph | None = None) -> Tensor:
     return reads[0]
 
 
+def get_or_create_global_step_read(graph: Graph | None = None) -> Tensor | None:
+    """`global_step_read`, or None if there is no step."""
+    return None if get_global_step(graph) is None else global_step_read("it", graph)
+
+
+def increment_global_step(increment: Any, graph: Graph | None = None) -> Any:
+    """Adds to the global step, after those that read it before have done so."""
+    graph = graph or default_graph()
+    step = get_global_step(graph)
+    if step is None:
+        raise ValueError("Global step tensor should be created by tf.train.get_or_create_global_step before calling increment.")
+    assert_global_step(step)
+    with graph.as_default(), graph.name_scope(None), graph.name_scope(step.op.name + "/"), control_dependencies([global_step_read("it", graph)]):
+        return step.assign_add(increment)
+
+
 def assert_global_step(global_step_tensor: Any) -> None:
     """``tf.train.assert_global_step``: TypeError unless it is an integer scalar variable or tensor."""
     if not isinstance(global_step_tensor, (Variable, Tensor)):

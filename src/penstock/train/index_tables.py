@@ -59,6 +59,8 @@ class IdTableWithHashBuckets(LookupInterface):
     def __init__(self, table: Any, num_oov_buckets: int, hasher_spec: HasherSpec = FastHashSpec, name: str | None = None,
                  key_dtype: Any = None) -> None:
         self._table, self._buckets, self._spec = table, num_oov_buckets, hasher_spec
+        if not isinstance(hasher_spec, HasherSpec):
+            raise TypeError(f"hasher_spec must be of type HasherSpec, got {hasher_spec}")
         if table is None and num_oov_buckets <= 0:
             raise ValueError("oov_buckets must be > 0 if no table is supplied.")
         self._table_name = name.rstrip("/") if name else table.name if table is not None else "hash_bucket"

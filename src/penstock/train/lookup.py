@@ -13,6 +13,7 @@ from penstock.graph.dtypes import DType
 from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.scopes import add_to_collection, colocate_with, get_collection, name_scope
+from penstock.graph.static import constant_value
 from penstock.ops.flow.misc import group, no_op
 from penstock.ops.queues import tables as ops
 from penstock.train.saveable import SaveableObject, SaveSpec
@@ -143,7 +144,8 @@ class TextFileInitializer(TableInitializerBase):
             parts = [filename, *([vocab_size] if vocab_size is not None else []), key_index, value_index]
             self._shared_name = "_".join(["hash_table", *map(str, parts)])
         self._filename = to_tensor(filename, dt.string, name="asset_path")
-        add_to_collection(GraphKeys.ASSET_FILEPATHS, self._filename)
+        if constant_value(self._filename) is not None:  # a file that is fed belongs to no saved model
+            add_to_collection(GraphKeys.ASSET_FILEPATHS, self._filename)
 
     def _fill(self, table: Any) -> Operation:
         with name_scope(self._name, "text_file_init", [table.resource_handle]):

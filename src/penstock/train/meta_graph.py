@@ -177,6 +177,17 @@ def parse_binary_or_text(contents: bytes, kind: Any, filename: str) -> Any:
             raise OSError(f"Cannot parse file {filename}: {error}.") from None
 
 
+def copy_scoped_meta_graph(from_scope: str, to_scope: str, from_graph: Graph | None = None, to_graph: Graph | None = None) -> dict[str, Any]:
+    """Copies what is in a scope, with its collections, into another scope or graph; returns the variables of the copy by their names."""
+    from_graph = from_graph or default_graph()
+    to_graph = to_graph or default_graph()
+    if from_graph is to_graph and from_scope == to_scope:
+        raise ValueError("'from_scope' and 'to_scope' need to be different when performing copy in the same graph.")
+    exported, copied = export_scoped_meta_graph(export_scope=from_scope, graph=from_graph)
+    variables = import_scoped_meta_graph(exported, graph=to_graph, import_scope=to_scope)
+    return {name: variables[name] for name in copied}
+
+
 def import_scoped_meta_graph(meta_graph_or_file: Any, clear_devices: bool = False, graph: Graph | None = None, import_scope: str | None = None,
                              input_map: dict[str, Any] | None = None, unbound_inputs_col_name: str | None = "unbound_inputs",
                              restore_collections_predicate: Callable[[str], bool] = lambda key: True) -> dict[str, Variable]:

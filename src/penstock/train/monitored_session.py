@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from types import SimpleNamespace
 from typing import Any
 
 from penstock import errors
@@ -244,6 +245,14 @@ class _MonitoredSession:
         return self._sess
 
     _tf_sess = raw_session  # programs know it by this name
+
+    @property
+    def _coordinated_creator(self) -> SimpleNamespace:
+        """The session and its coordinator, where programs look for them."""
+        return SimpleNamespace(tf_sess=self._sess, coord=self._coord)
+
+    def _is_closed(self) -> bool:
+        return self._closed
 
 
 class MonitoredSession(_MonitoredSession):

@@ -196,6 +196,8 @@ def start_queue_runners(sess: Any = None, coord: Coordinator | None = None, daem
         if sess is None:
             raise ValueError("Cannot start queue runners: No default session is registered. Use `with sess.as_default()` or pass an explicit "
                              "session to tf.start_queue_runners(sess=sess)")
+    if hasattr(sess, "raw_session"):  # a monitored session has started them
+        return []
     if not isinstance(sess, BaseSession) and not hasattr(sess, "make_callable"):
         raise TypeError(f"sess must be a `tf.Session` object. Given class: {type(sess)}")
     with sess.graph.as_default():

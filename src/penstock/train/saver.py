@@ -272,6 +272,11 @@ class Saver:
         """The saver whose nodes, which are in the graph already, a SaverDef names."""
         return Saver(saver_def=saver_def, name=import_scope)
 
+    @staticmethod
+    def _MetaGraphFilename(checkpoint_filename: str, meta_graph_suffix: str = "meta") -> str:
+        """For programs that know it by this name."""
+        return checkpoint_state.meta_graph_filename(checkpoint_filename, meta_graph_suffix)
+
     def export_meta_graph(self, filename: str | None = None, collection_list: Any = None, as_text: bool = False, export_scope: str | None = None,
                           clear_devices: bool = False, clear_extraneous_savers: bool = False, strip_default_attrs: bool = False,
                           save_debug_info: bool = False) -> Any:

@@ -24,6 +24,12 @@ from penstock.variables.initialization import (
 USE_DEFAULT: Any = object()
 
 
+def get_saver_or_default() -> Saver:
+    """The one saver of the graph's collection, or a new one, which joins it."""
+    saver: Saver = Scaffold.get_or_default("saver", GraphKeys.SAVERS, lambda: Saver(sharded=True, allow_empty=True))
+    return saver
+
+
 class Scaffold(TrainingOps):
     """``tf.train.Scaffold``: the operations that a training session needs. Those that are not given are taken from their collections or made.
 
@@ -68,7 +74,7 @@ class Scaffold(TrainingOps):
         if self._summary_op is None:
             self._summary_op = self.get_or_default("summary_op", GraphKeys.SUMMARY_OP, merge_all)
         if self._saver is None:
-            self._saver = self.get_or_default("saver", GraphKeys.SAVERS, lambda: Saver(sharded=True, allow_empty=True))
+            self._saver = get_saver_or_default()
         self._saver.build()
         default_graph().finalize()
         logging.info("Graph was finalized.")

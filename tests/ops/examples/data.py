@@ -20,6 +20,7 @@ from support.examples import example, ints, normal, strings
 _holder = tempfile.TemporaryDirectory(prefix="penstock-examples-")  # removed when the tests end
 FOLDER = Path(_holder.name)
 (FOLDER / "lines.txt").write_text("a\nb\n")
+(FOLDER / "rows.sqlite").touch()
 (FOLDER / "records").write_bytes(frame(b"one") + frame(b"two"))
 NUMBERS = {"output_types": [dt.int64], "output_shapes": [[]]}
 VECTORS = {"output_types": [dt.int64], "output_shapes": [[None]]}
@@ -66,6 +67,7 @@ example("SparseTensorSliceDataset", ints(0, 1, dtype=np.int64).reshape(2, 1), no
 example("RangeDataset", number(0), number(4), number(1), **NUMBERS)
 example("RandomDataset", number(3), number(4), **NUMBERS)
 example("GeneratorDataset", [], [], [], init_func=nothing, next_func=double, finalize_func=double, **NUMBERS)
+example("SqlDataset", text(b"sqlite"), text(str(FOLDER / "rows.sqlite").encode()), text(b"SELECT 1"), **NUMBERS)
 example("TextLineDataset", strings(str(FOLDER / "lines.txt")), text(b""), number(0))
 example("TFRecordDataset", strings(str(FOLDER / "records")), text(b""), number(0))
 example("FixedLengthRecordDataset", strings(str(FOLDER / "lines.txt")), number(0), number(2), number(0), number(0))
@@ -85,6 +87,7 @@ example("ConcatenateDataset", numbers, numbers, **NUMBERS)
 example("ZipDataset", [numbers, numbers], output_types=[dt.int64, dt.int64], output_shapes=[[], []])
 example("DirectedInterleaveDataset", numbers, [numbers, numbers], **NUMBERS)
 example("BatchDataset", numbers, number(2), **VECTORS)
+example("DenseToSparseBatchDataset", batches, number(2), ints(-1, dtype=np.int64), output_types=[dt.variant], output_shapes=[None])
 example("BatchDatasetV2", numbers, number(2), flag(True), **VECTORS)
 example("PaddedBatchDataset", batches, number(2), [ints(-1, dtype=np.int64)], [number(0)], output_shapes=[[None, None]], types=())
 example("PaddedBatchDatasetV2", batches, number(2), [ints(-1, dtype=np.int64)], [number(0)], flag(False), output_shapes=[[None, None]], types=())

@@ -1,11 +1,11 @@
 """Images. Resizing gives float32 whatever comes in, so its gradients are checked against TensorFlow (golden cases) and not numerically here."""
 import numpy as np
 
-from penstock.ops.image import image_files
+from penstock.ops.image import image_files, png
 from support.examples import example, integers, ints, uniform
 
 PIXELS = integers(5, 4, 3, high=256, dtype=np.uint8)
-PNG = np.array(image_files.encode_png(PIXELS, 6), object)
+PNG = np.array(png.encode(PIXELS, 6), object)
 JPEG = np.array(image_files.encode_jpeg(PIXELS, quality=90), object)
 GIF = np.array(b"GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf9\x04\x00\x00\x00\x00\x00,\x00\x00\x00\x00"
                b"\x01\x00\x01\x00\x00\x02\x02D\x01\x00;", object)

@@ -1,6 +1,7 @@
 """Decoders against hostile data: InvalidArgumentError, quickly, and never a crash or a huge allocation."""
 from __future__ import annotations
 
+import io
 import struct
 import zlib
 
@@ -8,11 +9,11 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.ops.image import image_files
+from penstock.ops.image import image_files, png
 from support.memory import peak_of
 
 PIXELS = np.arange(60, dtype=np.uint8).reshape(4, 5, 3) * 4
-PNG = image_files.encode_png(PIXELS, -1)
+PNG = png.encode(PIXELS, -1)
 JPEG = image_files.encode_jpeg(PIXELS, quality=95)
 
 
@@ -60,9 +61,9 @@ def test_damaged_bytes_never_crash():
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
 def test_png_file_is_what_others_read(channels, dtype):
     image = pytest.importorskip("PIL.Image")
-    import io
+
     pixels = np.random.RandomState(channels).randint(0, np.iinfo(dtype).max, (7, 6, channels)).astype(dtype)
-    with image.open(io.BytesIO(image_files.encode_png(pixels, 9))) as opened:
+    with image.open(io.BytesIO(png.encode(pixels, 9))) as opened:
         assert opened.size == (6, 7)
         if dtype == np.uint8:
             assert np.array_equal(np.asarray(opened).reshape(pixels.shape), pixels)
@@ -115,3 +116,46 @@ def test_a_gif_whose_later_frames_are_larger():
         decode(tf.image.decode_gif, gif((2, 2), (60_000, 50_000)))
     with pytest.raises(tf.errors.InvalidArgumentError, match="too large"):
         decode(tf.image.decode_gif, gif(*[(4000, 4000)] * 9))
+
+
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+def test_16_bits_come_back(channels):
+    pixels = np.random.RandomState(channels).randint(0, 65536, (9, 7, channels)).astype(np.uint16)
+    pixels[3:] = 1000 * np.arange(7)[:, None]  # smooth rows have other filters than noise
+    np.testing.assert_array_equal(image_files.decode(png.encode(pixels, 9), 0, ("PNG",), wide=True), pixels)
+
+
+@pytest.mark.parametrize("kind", range(5))
+def test_filters_of_16_bits(kind):
+    """Rows that all have one filter, computed here element by element."""
+    pixels = np.random.RandomState(kind).randint(0, 65536, (4, 5, 3)).astype(">u2")
+    raw = pixels.view(np.uint8).reshape(4, -1).astype(int)
+    rows = []
+    for line, row in enumerate(raw):
+        coded = [kind]
+        for index, value in enumerate(row):
+            left = row[index - 6] if index >= 6 else 0
+            above = raw[line - 1][index] if line else 0
+            corner = raw[line - 1][index - 6] if line and index >= 6 else 0
+            estimate = left + above - corner
+            paeth = min((left, above, corner), key=lambda each: abs(estimate - each))
+            coded.append((value - (0, left, above, (left + above) // 2, paeth)[kind]) % 256)
+        rows.append(bytes(coded))
+    header = struct.pack(">IIBBBBB", 5, 4, 16, 2, 0, 0, 0)
+    content = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"".join(rows))) + chunk(b"IEND", b"")
+    np.testing.assert_array_equal(image_files.decode(content, 0, ("PNG",), wide=True), pixels)
+
+
+def test_smooth_images_become_small_files():
+    ramp = np.stack(np.broadcast_arrays(np.arange(0, 256, 2)[:, None], np.arange(128), 7), axis=2).astype(np.uint8)
+    assert len(png.encode(ramp, 7)) < 1000
+
+
+def test_frames_need_a_decoder_of_frames():
+    frames = io.BytesIO()
+    image = pytest.importorskip("PIL.Image")
+    pages = [image.fromarray(np.full((4, 4), value, np.uint8)) for value in (0, 90, 200)]
+    pages[0].save(frames, "GIF", save_all=True, append_images=pages[1:])
+    for build in (tf.image.decode_png, tf.image.decode_jpeg):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Got 3 frames"):
+            decode(build, frames.getvalue())

@@ -201,6 +201,8 @@ class Distribution:
             return vector.shape.as_list() == [0]
         return tf.equal(tf.shape(vector)[0], 0)
 
+    _is_scalar_helper = _is_scalar  # TensorFlow's name
+
     # Samples ---------------------------------------------------------------------------------------------------------
 
     _sample_n = _hook("sample_n")

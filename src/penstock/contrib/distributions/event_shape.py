@@ -39,10 +39,16 @@ class DistributionShape:
             return x
         return checked(x, tf.assert_rank(x, 0), tf.assert_non_negative(x)) if self._validate_args else x
 
-    def _sample_ndims(self, x: tf.Tensor, name: str) -> tf.Tensor:
+    def get_ndims(self, x: Any, name: str = "get_ndims") -> tf.Tensor:
+        """The rank of ``x``."""
+        with self._name_scope(name, [x]):
+            x = tf.convert_to_tensor(x, name="x")
+            return tf.rank(x, name="ndims") if x.shape.ndims is None else tf.convert_to_tensor(x.shape.ndims, dtype=tf.int32, name="ndims")
+
+    def get_sample_ndims(self, x: Any, name: str = "get_sample_ndims") -> tf.Tensor:
+        """How many axes of ``x`` are samples."""
         with self._name_scope("get_sample_ndims", [x]):
-            with self._name_scope(name, [x]):
-                ndims = tf.rank(x, name="ndims") if x.shape.ndims is None else tf.convert_to_tensor(x.shape.ndims, dtype=tf.int32, name="ndims")
+            ndims = self.get_ndims(x, name)
             if _known(ndims, self.batch_ndims, self.event_ndims):
                 known = [int(tf.constant_value(each)) for each in (ndims, self.batch_ndims, self.event_ndims)]
                 if known[0] < known[1] + known[2]:
@@ -52,9 +58,18 @@ class DistributionShape:
                 rest = ndims - self.batch_ndims - self.event_ndims
                 return checked(rest, tf.assert_non_negative(rest)) if self._validate_args else rest
 
-    def _parts(self, x: tf.Tensor) -> tuple[Any, Any, Any]:
+    def get_dims(self, x: Any, name: str = "get_dims") -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        """The axes of samples, batch and event."""
+        with self._name_scope(name, [x]):
+            samples = self.get_sample_ndims(x, name)
+            axes = tf.range(self.get_ndims(x, name))
+            return axes[:samples], axes[samples:samples + self.batch_ndims], axes[samples + self.batch_ndims:]
+
+    def get_shape(self, x: Any, name: str = "get_shape") -> tuple[Any, Any, Any]:
         """The shapes of samples, batch and event."""
-        with self._name_scope("get_shape", [x]):
+        with self._name_scope(name, [x]):
+            x = tf.convert_to_tensor(x, name="x")
+
             def part(before: list[Any], count: Any, name: str) -> tf.Tensor:
                 before = before or [tf.zeros([], dtype=tf.int32, name="zero")]
                 if x.shape.ndims is not None and _known(count, *before):
@@ -64,7 +79,7 @@ class DistributionShape:
                         return tf.convert_to_tensor(extents.as_list(), dtype=tf.int32, name=name)
                 return tf.slice_(tf.shape(x), [sum(before)], [count])
 
-            samples = self._sample_ndims(x, "get_shape")
+            samples = self.get_sample_ndims(x, name)
             return (part([], samples, "sample_shape"), part([samples], self.batch_ndims, "batch_shape"),
                     part([samples, self.batch_ndims], self.event_ndims, "event_shape"))
 
@@ -73,7 +88,7 @@ class DistributionShape:
         """``x`` with the axes [batch..., event..., all samples in one], and the shape of the samples."""
         with self._name_scope(name, [x]):
             x = tf.convert_to_tensor(x, name="x")
-            sample_shape, batch_shape, event_shape = self._parts(x)
+            sample_shape, batch_shape, event_shape = self.get_shape(x)
             event_shape = pick_vector(self._no_event, [1], event_shape)
             if expand_batch_dim:
                 batch_shape = pick_vector(self._no_batch, [1], batch_shape)
@@ -88,7 +103,7 @@ class DistributionShape:
             if _known(self.batch_ndims, self.event_ndims):
                 extra = [-1] * bool(self._no_event) + [1] * bool(self._no_batch and expand_batch_dim)
                 x = tf.squeeze(x, axis=extra) if extra else x
-                _, batch_shape, event_shape = self._parts(x)
+                _, batch_shape, event_shape = self.get_shape(x)
             else:
                 shape = x.shape.as_list() if x.shape.is_fully_defined() else tf.shape(x)
                 batch_shape = shape[1:1 + self.batch_ndims]

@@ -8,11 +8,13 @@ import numpy as np
 from penstock.contrib import prelude as tf
 from penstock.contrib.distributions.distribution import Distribution
 from penstock.contrib.distributions.kullback_leibler import RegisterKL, kl_divergence
+from penstock.platform.deprecation import renamed_args
 
 
 class Independent(Distribution):
     """``tf.contrib.distributions.Independent``: the last axes of the batch of ``distribution`` are parts of one event; by default all but one."""
 
+    @renamed_args(reduce_batch_ndims="reinterpreted_batch_ndims")
     def __init__(self, distribution: Distribution, reinterpreted_batch_ndims: Any = None, validate_args: bool = False,
                  name: str | None = None) -> None:
         name = name or "Independent" + distribution.name

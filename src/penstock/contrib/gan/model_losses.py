@@ -31,6 +31,8 @@ def of_model(loss_fn: Callable[..., Tensor]) -> Callable[..., Tensor]:
         fields = {name: getattr(gan_model, name) for name in gan_model._fields if name in parameters}
         return loss_fn(**{name: value for name, value in fields.items() if value is not None or name in required}, **kwargs)
 
+    loss_of_model.__docstring__ = loss_of_model.__doc__ = (  # type: ignore[attr-defined]  # the first is TensorFlow's
+        f"The gan_model version of `{loss_fn.__name__}`: it takes the fields of the model as arguments.\n\n{loss_fn.__doc__}")
     return loss_of_model
 
 

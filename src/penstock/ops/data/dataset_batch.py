@@ -158,6 +158,49 @@ class PaddedBatchDataset:
         return _padded_source(input_dataset, batch_size, padded_shapes, padding_values, False)
 
 
+class _SparseBatch(Batch):
+    """Dense elements of different shapes as one sparse tensor, whose rows have a given shape; -1 there is the longest of a batch."""
+
+    def __init__(self, elements: Elements, size: int, row_shape: tuple[int, ...]) -> None:
+        super().__init__(elements, size, False)
+        self._row_shape = row_shape
+
+    def __next__(self) -> Element:
+        group = [np.asarray(component) for (component,) in take_elements(self._elements, self._size)]
+        if not group:
+            raise StopIteration
+        wanted = self._row_shape
+        for array in group:
+            if array.ndim != len(wanted):
+                raise invalid_argument(f"Input element had shape ({brackets(array.shape)}) that is incompatible with the row shape "
+                                       f"({brackets([None if extent < 0 else extent for extent in wanted])}).")
+            if any(0 <= most < extent for most, extent in zip(wanted, array.shape)):
+                raise KernelError(DataLossError, f"Input element had shape ({brackets(array.shape)}) that is larger than the row shape "
+                                                 f"({brackets([None if extent < 0 else extent for extent in wanted])}).")
+        longest = np.max([array.shape for array in group], axis=0) if wanted else np.zeros(0, np.int64)
+        extents = [int(most if known < 0 else known) for known, most in zip(wanted, longest)]
+        indices = [np.insert(np.argwhere(np.ones(array.shape, bool)), 0, number, axis=1) for number, array in enumerate(group)]
+        encoded = np.empty(3, object)
+        encoded[0] = np.concatenate(indices).astype(np.int64).reshape(-1, 1 + len(wanted))
+        encoded[1] = np.concatenate([array.reshape(-1) for array in group])
+        encoded[2] = np.array([len(group), *extents], np.int64)
+        return (encoded,)
+
+    next_batch = None
+
+
+@dataset_op("DenseToSparseBatchDataset", f"{_INPUT}, batch_size: int64, row_shape: int64", **OUTPUTS)
+class DenseToSparseBatchDataset:
+    """Batches of dense elements of different shapes as sparse tensors."""
+
+    def kernel(input_dataset, batch_size, row_shape):
+        size, extents = positive(batch_size, "batch_size"), tuple(np.asarray(row_shape).reshape(-1).tolist())
+        for extent in extents:
+            if extent < -1:
+                raise invalid_argument(f"Dimension {extent} must be >= -1")
+        return Source(lambda: _SparseBatch(iter(input_dataset), size, extents))
+
+
 class _Unbatch:
     def __init__(self, elements: Elements) -> None:
         self._elements = elements

@@ -160,12 +160,13 @@ def case(pred_fn_pairs: Any, default: Callable[[], Any] | None = None, exclusive
         raise ValueError("tf.case needs at least one pair or a default")
     with name_scope(name, "case", [pred for pred, _ in pairs]):
         preds, branches = [to_tensor(pred) for pred, _ in pairs], [branch for _, branch in pairs]
-        checks = []
+        checks, names = [], ", ".join(pred.name for pred in preds)
         if exclusive:
             overlap = [logical_and(one, other) for index, one in enumerate(preds) for other in preds[index + 1:]]
-            checks = [Assert(_none_of(overlap), ["More than one condition evaluated as True but exclusive=True. Conditions:", *preds])]
+            checks = [Assert(_none_of(overlap), [f"More than one condition evaluated as True but exclusive=True.  Conditions: ({names}), Values:",
+                                                 stack(preds)])]
         if default is None:  # the last branch, then: the check says that one of them is to run
-            checks.append(Assert(_any_of(preds), ["None of the conditions evaluated as True. Conditions:", *preds]))
+            checks.append(Assert(_any_of(preds), [f"None of the conditions evaluated as True. Conditions: ({names}), Values:", stack(preds)]))
             default = branches.pop()
         function = default
         for pred, branch in reversed(list(zip(preds, branches))):

@@ -16,13 +16,15 @@ from penstock.ops.array.select import where
 from penstock.ops.array.shape_ops import expand_dims, reshape, shape, squeeze
 from penstock.ops.array.slicing import slice_
 from penstock.ops.constant import identity
+from penstock.ops.flow.control_flow import case
 from penstock.ops.flow.misc import Assert, with_dependencies
 from penstock.ops.image.image_color import convert_image_dtype
 from penstock.ops.image.image_resize import resize_area, resize_bicubic, resize_bilinear, resize_nearest_neighbor
-from penstock.ops.math.compare import greater_equal, less
+from penstock.ops.math.compare import equal, greater, greater_equal, less
+from penstock.ops.math.division import mod
 from penstock.ops.math.elementwise import RealDiv, maximum, minimum
 from penstock.ops.math.powers import rsqrt
-from penstock.ops.math.reduce import reduce_mean, reduce_prod
+from penstock.ops.math.reduce import reduce_all, reduce_mean, reduce_prod
 from penstock.ops.math.rounding import round as round_
 from penstock.ops.math.statistics import reduce_std
 from penstock.ops.random.random import random_uniform
@@ -50,9 +52,22 @@ def _as_batch(image: Tensor) -> tuple[Tensor, bool]:
     if added:
         image = expand_dims(image, 0)
         image.set_shape([None] * 4)
-    if 0 in image.shape.as_list():
-        raise ValueError(f"all dims of 'image.shape' must be > 0: {image.shape}")
     return image, added
+
+
+def _refuse_empty(image: Tensor) -> list[Any]:
+    """Raises if an extent of the image is known to be zero; the operations that check the unknown ones when they run."""
+    extents = image.shape.as_list() if image.shape.ndims is not None else [None]
+    if 0 in extents:
+        raise ValueError(f"all dims of 'image.shape' must be > 0: {image.shape}")
+    return [Assert(reduce_all(greater(shape(image), 0)), ["all dims of 'image.shape' must be > 0."])] if None in extents else []
+
+
+def _image_batch(image: Any) -> tuple[Tensor, bool]:
+    """`_as_batch` of images that must not be empty."""
+    image, added = _as_batch(to_tensor(image, None, "image"))
+    checks = _refuse_empty(image)
+    return (with_dependencies(checks, image) if checks else image), added
 
 
 def _extents(image: Tensor) -> list[Any]:
@@ -67,7 +82,10 @@ def resize_images(images: Any, size: Any, method: Any = ResizeMethod.BILINEAR, a
     """``tf.image.resize_images``: images of another size; float32, except from ``NEAREST_NEIGHBOR`` or if the size stays as it is."""
     with name_scope(name, "resize", [images, size]):
         images, added = _as_batch(to_tensor(images, None, "images"))
-        size = to_tensor(size, dt.int32, "size")
+        try:
+            size = to_tensor(size, dt.int32, "size")
+        except (TypeError, ValueError) as error:
+            raise ValueError("'size' must be a 1-D int32 Tensor") from error
         if not size.shape.is_compatible_with([2]):
             raise ValueError("'size' must be a 1-D Tensor of 2 elements: new_height, new_width")
         if preserve_aspect_ratio:
@@ -92,7 +110,7 @@ def _fitting_size(images: Tensor, size: Tensor) -> Tensor:
 def crop_to_bounding_box(image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any) -> Tensor:
     """``tf.image.crop_to_bounding_box``: the part of the image at this place and of this size."""
     with name_scope(None, "crop_to_bounding_box", [image]):
-        image, added = _as_batch(to_tensor(image, None, "image"))
+        image, added = _image_batch(image)
         _, height, width, _ = _extents(image)
         checks = [*_check(offset_width, 0, "offset_width must be >= 0."), *_check(offset_height, 0, "offset_height must be >= 0."),
                   *_check(target_width, 1, "target_width must be > 0."), *_check(target_height, 1, "target_height must be > 0."),
@@ -126,7 +144,7 @@ def _check(value: Any, least: Any, message: str) -> list[Any]:
 def pad_to_bounding_box(image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any) -> Tensor:
     """``tf.image.pad_to_bounding_box``: the image at this place of a larger one that is zero elsewhere."""
     with name_scope(None, "pad_to_bounding_box", [image]):
-        image, added = _as_batch(to_tensor(image, None, "image"))
+        image, added = _image_batch(image)
         _, height, width, _ = _extents(image)
         after_height, after_width = target_height - offset_height - height, target_width - offset_width - width
         checks = [*_check(offset_height, 0, "offset_height must be >= 0"), *_check(offset_width, 0, "offset_width must be >= 0"),
@@ -141,7 +159,7 @@ def pad_to_bounding_box(image: Any, offset_height: Any, offset_width: Any, targe
 def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -> Tensor:
     """``tf.image.resize_image_with_crop_or_pad``: the middle of the image, or the image in the middle, without resampling."""
     with name_scope(None, "resize_image_with_crop_or_pad", [image]):
-        image, added = _as_batch(to_tensor(image, None, "image"))
+        image, added = _image_batch(image)
         for value, label in ((target_width, "target_width"), (target_height, "target_height")):
             for check in _check(value, 1, f"{label} must be > 0."):
                 image = with_dependencies([check], image)
@@ -210,15 +228,29 @@ def _flip(image: Any, axis: int, default_name: str) -> Tensor:
 
 
 def _behind_rank_check(image: Any) -> Tensor:
-    """The image behind the node where TensorFlow's check of its rank stands: later ops that take their seed from the count of ops
-    before them then draw TensorFlow's numbers."""
-    return identity(to_tensor(image, None, "image"), name="control_dependency")
+    """The image, of rank 3 or 4 (an unknown rank counts as 3), behind the node where TensorFlow's check of its rank stands: later ops that take
+    their seed from the count of ops before them then draw TensorFlow's numbers."""
+    image = _with_rank(image)
+    checked = identity(image, name="control_dependency")
+    checked.set_shape(image.shape if image.shape.ndims is not None else [None] * 3)
+    return checked
+
+
+def _with_rank(image: Any) -> Tensor:
+    """The image as a tensor; ValueError if it has less than three axes, more than four, or is known to be empty."""
+    image = to_tensor(image, None, "image")
+    ndims = image.shape.ndims
+    if ndims is not None and ndims < 3:
+        raise ValueError("'image' must be at least three-dimensional.")
+    if ndims is not None and ndims > 4:
+        raise ValueError("'image' must have either 3 or 4 dimensions.")
+    if ndims is not None and 0 in image.shape.as_list()[-3:]:
+        raise ValueError(f"all dims of 'image.shape' must be > 0: {image.shape}")
+    return image
 
 
 def _reverse_axis(image: Tensor, axis: int) -> Tensor:
-    if image.shape.ndims not in (None, 3, 4):
-        raise ValueError("'image' must have either 3 or 4 dimensions.")
-    return reverse(image, [axis - 3 if image.shape.ndims is None else axis + image.shape.ndims - 3])
+    return reverse(image, [axis + image.shape.rank - 3])
 
 
 def flip_left_right(image: Any) -> Tensor:
@@ -254,31 +286,40 @@ def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
 
 def _order(image: Tensor) -> list[int]:
     """The axes with height and width exchanged."""
-    ndims = image.shape.ndims
-    if ndims not in (3, 4):
-        raise ValueError("'image' must have either 3 or 4 dimensions.")
-    return [1, 0, 2] if ndims == 3 else [0, 2, 1, 3]
+    return [1, 0, 2] if image.shape.ndims == 3 else [0, 2, 1, 3]
 
 
 def transpose_image(image: Any, name: str | None = None) -> Tensor:
     """``tf.image.transpose_image``: height and width exchanged."""
     with name_scope(name, "transpose", [image]):
-        image = to_tensor(image, None, "image")
+        image = _behind_rank_check(image)
         return transpose(image, _order(image), name="transpose_image")
 
 
 def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
     """``tf.image.rot90``: the image turned by ``k`` quarters against the clock."""
     with name_scope(name, "rot90", [image, k]):
-        image, turns = to_tensor(image, None, "image"), _static_extent(k)
-        if turns is None:
-            raise NotImplementedError("rot90 needs a number of turns that is known while the graph is built")
-        swap = _order(image)
-        if turns % 4 == 1:
-            return transpose(_reverse_axis(image, 1), swap)
-        if turns % 4 == 2:
-            return _reverse_axis(_reverse_axis(image, 1), 0)
-        return _reverse_axis(transpose(image, swap), 1) if turns % 4 == 3 else image
+        image, turns = _behind_rank_check(image), _static_extent(k)
+        if turns is not None:
+            return _turned(image, turns % 4)
+        k = to_tensor(k, dt.int32, "k")
+        if not k.shape.is_compatible_with([]):
+            raise ValueError(f"'k' must be a scalar, got shape {k.shape}")
+        k = mod(k, 4)
+        turned = case([(equal(k, 1), lambda: _turned(image, 1)), (equal(k, 2), lambda: _turned(image, 2)),
+                       (equal(k, 3), lambda: _turned(image, 3))], default=lambda: image, exclusive=True)
+        *batch, _, _, channels = image.shape.as_list()
+        turned.set_shape([*batch, None, None, channels])
+        return turned
+
+
+def _turned(image: Tensor, turns: int) -> Tensor:
+    """The image turned by 0, 1, 2 or 3 quarters."""
+    if turns == 1:
+        return transpose(_reverse_axis(image, 1), _order(image))
+    if turns == 2:
+        return _reverse_axis(_reverse_axis(image, 1), 0)
+    return _reverse_axis(transpose(image, _order(image)), 1) if turns == 3 else image
 
 
 # --- values ----------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from penstock.graph.shape import TensorShape
 from penstock.ops.array.shape_ops import known_elements
 from penstock.ops.common import fixed
 from penstock.ops.flow.control_flow import cond
-from penstock.ops.image import image_files
+from penstock.ops.image import image_files, png
 from penstock.ops.image.image_color import convert_image_dtype
 from penstock.ops.math.compare import equal
 from penstock.ops.public import function
@@ -163,7 +163,7 @@ class EncodePng:
             raise invalid_argument(f"image must be 3-dimensional and not empty, got shape {list(image.shape)}")
         if image.shape[2] not in (1, 2, 3, 4):
             raise invalid_argument(f"image must have 1, 2, 3, or 4 channels, got {image.shape[2]}")
-        return np.asarray(image_files.encode_png(image, compression), object)
+        return np.asarray(png.encode(image, compression), object)
 
 
 encode_jpeg = function(EncodeJpeg, "encode_jpeg")

@@ -1,4 +1,5 @@
-"""Image files to arrays and back. Pillow reads and writes JPEG, GIF and BMP and reads PNG; it is imported when an image is first decoded.
+"""Image files to arrays and back. Pillow reads and writes JPEG, GIF and BMP and reads PNG, which ``png.py`` writes; it is imported when an image
+is first decoded.
 
 JPEG pixels equal TensorFlow's with ``dct_method="INTEGER_ACCURATE"``; its default is a quicker transform that is off by one or two here and there.
 
@@ -9,12 +10,12 @@ from __future__ import annotations
 
 import io
 import struct
-import zlib
 from typing import Any
 
 import numpy as np
 
-from penstock.errors import KernelError, UnimplementedError, invalid_argument
+from penstock.errors import KernelError, invalid_argument
+from penstock.ops.image.png import decode_16_bits, has_16_bits
 
 _MAX_BYTES = 2**29  # of a decoded image,
 _SMALL, _FACTOR = 2**26, 1000  # and of one that is decoded from a file of so few bytes that this is less: these, or so many times the file's size
@@ -62,9 +63,14 @@ def decode(content: bytes, channels: int, allowed: tuple[str, ...], ratio: int =
         return _depth(pixels, wide)
     image = _open(content, allowed)
     kind = image.format
+    if kind == "GIF" and (frames := getattr(image, "n_frames", 1)) > 1:
+        raise invalid_argument(f"Got {frames} frames, but animated gifs can only be decoded by tf.image.decode_gif or tf.image.decode_image")
     try:
         if kind == "JPEG":
             pixels = _jpeg(image, channels, ratio)
+        elif wide and has_16_bits(content):
+            image.load()  # which finds what is broken
+            pixels = decode_16_bits(content)
         elif image.mode.startswith("I;16"):
             image.load()
             pixels = np.asarray(image)[:, :, None].astype(np.uint16)
@@ -74,8 +80,6 @@ def decode(content: bytes, channels: int, allowed: tuple[str, ...], ratio: int =
         raise
     except Exception as error:  # Pillow raises what the parsers of the formats raise: OSError, SyntaxError, struct.error, ...
         raise _invalid(kind, content, error) from None
-    if kind == "PNG" and content[24:25] == b"\x10" and pixels.dtype == np.uint8 and wide:
-        raise KernelError(UnimplementedError, "PNG files with 16 bits per channel and more than one channel are not decoded to uint16")
     if kind != "JPEG":
         pixels = _with_channels(pixels, channels or pixels.shape[2])
     return _depth(pixels, wide)
@@ -253,19 +257,3 @@ def encode_jpeg(pixels: np.ndarray, **options: Any) -> bytes:
     out = io.BytesIO()
     Image.fromarray(pixels[:, :, 0] if pixels.shape[2] == 1 else pixels).save(out, "JPEG", **options)
     return out.getvalue()
-
-
-def encode_png(pixels: np.ndarray, compression: int) -> bytes:
-    """A PNG file of [height, width, 1 to 4] elements with 8 or 16 bits. Each row is stored as differences to the pixel before."""
-    height, width, channels = pixels.shape
-    raw = np.ascontiguousarray(pixels.astype(pixels.dtype.newbyteorder(">"))).view(np.uint8).reshape(height, width, -1)
-    rows = np.concatenate([raw[:, :1], raw[:, 1:] - raw[:, :-1]], axis=1).reshape(height, -1)
-    rows = np.concatenate([np.ones((height, 1), np.uint8), rows], axis=1)  # 1: the filter "Sub"
-    color = {1: 0, 2: 4, 3: 2, 4: 6}[channels]
-    header = struct.pack(">IIBBBBB", width, height, 8 * pixels.dtype.itemsize, color, 0, 0, 0)
-    body = zlib.compress(rows.tobytes(), compression)
-    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(name, data) for name, data in ((b"IHDR", header), (b"IDAT", body), (b"IEND", b"")))
-
-
-def _chunk(name: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))

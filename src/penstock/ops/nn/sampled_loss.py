@@ -25,9 +25,9 @@ from penstock.ops.sparse.embedding import embedding_lookup
 from penstock.ops.sparse.sparse_functions import sparse_to_dense
 
 
-def _sampled_logits(weights: Any, biases: Any, labels: Any, inputs: Any, num_sampled: int, num_classes: int, num_true: int,
-                    sampled_values: Any, remove_accidental_hits: bool, partition_strategy: str, name: str | None,
-                    seed: Any = None) -> tuple[Tensor, Tensor]:
+def sampled_logits(weights: Any, biases: Any, labels: Any, inputs: Any, num_sampled: int, num_classes: int, num_true: int,
+                   sampled_values: Any, remove_accidental_hits: bool, partition_strategy: str, name: str | None,
+                   seed: Any = None, subtract_log_q: bool = True) -> tuple[Tensor, Tensor]:
     """(logits, labels), both [batch, num_true + num_sampled]: the true classes first, then the sampled ones."""
     with name_scope(name, "compute_sampled_logits", [inputs, labels]):
         inputs, labels = to_tensor(inputs), cast(to_tensor(labels), dt.int64)
@@ -40,13 +40,14 @@ def _sampled_logits(weights: Any, biases: Any, labels: Any, inputs: Any, num_sam
         true_w, sampled_w = _split_rows(embedding_lookup(weights, ids, partition_strategy=partition_strategy), flat)
         true_b, sampled_b = _split_rows(embedding_lookup(biases, ids, partition_strategy=partition_strategy), flat)
         true_logits = _true_logits(inputs, true_w, num_true) + reshape(true_b, [-1, num_true])
-        sampled_logits = matmul(inputs, sampled_w, transpose_b=True) + sampled_b
+        of_sampled = matmul(inputs, sampled_w, transpose_b=True) + sampled_b
         if remove_accidental_hits:
-            sampled_logits = sampled_logits + _accidental(labels, sampled, num_true, sampled_logits)
-        true_logits = true_logits - cast(log(true_count), true_logits.dtype.base_dtype)
-        sampled_logits = sampled_logits - cast(log(sampled_count), sampled_logits.dtype.base_dtype)
-        logits = concat([true_logits, sampled_logits], 1)
-        return logits, concat([ones_like(true_logits) / num_true, zeros_like(sampled_logits)], 1)
+            of_sampled = of_sampled + _accidental(labels, sampled, num_true, of_sampled)
+        if subtract_log_q:
+            true_logits = true_logits - cast(log(true_count), true_logits.dtype.base_dtype)
+            of_sampled = of_sampled - cast(log(sampled_count), of_sampled.dtype.base_dtype)
+        logits = concat([true_logits, of_sampled], 1)
+        return logits, concat([ones_like(true_logits) / num_true, zeros_like(of_sampled)], 1)
 
 
 def _split_rows(rows: Tensor, flat_labels: Tensor) -> tuple[Tensor, Tensor]:
@@ -81,8 +82,8 @@ def nce_loss(weights: Any, biases: Any, labels: Any, inputs: Any, num_sampled: i
              sampled_values: Any = None, remove_accidental_hits: bool = False, partition_strategy: str = "mod",
              name: str = "nce_loss") -> Tensor:
     """``tf.nn.nce_loss``: noise-contrastive estimation; a logistic loss of true against sampled classes, one per example."""
-    logits, targets = _sampled_logits(weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
-                                      remove_accidental_hits, partition_strategy, name)
+    logits, targets = sampled_logits(weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
+                                     remove_accidental_hits, partition_strategy, name)
     return reduce_sum(sigmoid_cross_entropy_with_logits(labels=targets, logits=logits, name="sampled_losses"), 1)
 
 
@@ -90,6 +91,6 @@ def sampled_softmax_loss(weights: Any, biases: Any, labels: Any, inputs: Any, nu
                          num_true: int = 1, sampled_values: Any = None, remove_accidental_hits: bool = True,
                          partition_strategy: str = "mod", name: str = "sampled_softmax_loss", seed: Any = None) -> Tensor:
     """``tf.nn.sampled_softmax_loss``: the softmax loss over the true and the sampled classes, one per example; for training only."""
-    logits, targets = _sampled_logits(weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
-                                      remove_accidental_hits, partition_strategy, name, seed)
+    logits, targets = sampled_logits(weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
+                                     remove_accidental_hits, partition_strategy, name, seed)
     return softmax_cross_entropy_with_logits_v2(labels=stop_gradient(targets), logits=logits)

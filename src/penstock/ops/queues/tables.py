@@ -238,8 +238,11 @@ class _Initialize:
 
     stateful = True
     ranks = {"keys": 1}
-    shape = nothing()
     gradient = None
+
+    def shape(keys, values):
+        keys.shape.merge_with(values.shape)
+        return []
 
     def kernel(table_handle, keys, values, Tkey, Tval):
         _of_types(table_handle, Tkey, Tval).initialize(keys, values)

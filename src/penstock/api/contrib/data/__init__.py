@@ -7,16 +7,17 @@ TABLE: dict[str, str] = {
     "penstock.data.dataset": "Dataset AUTOTUNE",
     "penstock.data.iterator": "Iterator",
     "penstock.data.dataset_options": "OptimizationOptions=OptionGroup ThreadingOptions=OptionGroup StatsOptions=OptionGroup",
-    "penstock.data.file_datasets": "TextLineDataset TFRecordDataset FixedLengthRecordDataset TFRecordWriter",
-    "penstock.data.interleave": "parallel_interleave sample_from_datasets choose_from_datasets RandomDataset",
-    "penstock.data.transformations": "map_and_batch batch_and_drop_remainder padded_batch_and_drop_remainder unbatch assert_element_shape "
+    "penstock.data.file_datasets": "TextLineDataset TFRecordDataset FixedLengthRecordDataset SqlDataset TFRecordWriter",
+    "penstock.data.interleave": "parallel_interleave sloppy_interleave sample_from_datasets choose_from_datasets RandomDataset",
+    "penstock.data.transformations": "dense_to_sparse_batch map_and_batch "
+                                     "batch_and_drop_remainder padded_batch_and_drop_remainder unbatch assert_element_shape "
                                      "shuffle_and_repeat ignore_errors enumerate_dataset unique scan Counter prefetch_to_device copy_to_device "
                                      "get_single_element PrivateThreadPool override_threadpool",
     "penstock.data.rejection": "rejection_resample",
     "penstock.data.iterator_saveable": "make_saveable_from_iterator",
     "penstock.data.grouping": "group_by_window group_by_reducer Reducer bucket_by_sequence_length",
-    "penstock.data.features": "parse_example_dataset make_batched_features_dataset CsvDataset make_csv_dataset",
+    "penstock.data.features": "parse_example_dataset make_batched_features_dataset read_batch_features CsvDataset make_csv_dataset",
     "penstock.data.optional": "Optional get_next_as_optional",
 }
-publish(__name__, TABLE, "python", "CheckpointInputPipelineHook LMDBDataset SqlDataset StatsAggregator dense_to_sparse_batch "
-                                   "read_batch_features reduce_dataset sliding_window_batch sloppy_interleave")
+publish(__name__, TABLE, "python", "CheckpointInputPipelineHook LMDBDataset StatsAggregator reduce_dataset "
+                                   "sliding_window_batch")
