@@ -47,6 +47,7 @@ OURS = {
     "_MoveIterator": "the way back from those numbers",
     "GatherTree": "of TensorFlow, but of tf.contrib.seq2seq, whose ops are not in its core",
     "SparseFeatureCross": "of TensorFlow, but of tf.contrib.layers",
+    "WALSComputePartialLhsAndRhs": "of TensorFlow, but of tf.contrib.factorization",
     "_InitializedValue": "the value of a variable, or the value it would be initialised with",
     "_ResourceInitializedValue": "the same for a resource variable",
 }

@@ -8,7 +8,7 @@ from penstock.contrib import prelude as tf
 from penstock.graph import nest
 
 
-def Recurrent(theta: Any, state0: Any, inputs: Any, cell_fn: Callable[..., Any], cell_grad: Callable[..., Any] | None = None,  # noqa: N802
+def Recurrent(theta: Any, state0: Any, inputs: Any, cell_fn: Callable[..., Any], cell_grad: Callable[..., Any] | None = None,
               extras: Any = None, max_input_length: Any = None, use_tpu: bool = False, aligned_end: bool = False) -> tuple[Any, Any]:
     """``tf.contrib.recurrent.Recurrent``: (all states, stacked along the time; the last state).
 
@@ -24,7 +24,7 @@ def Recurrent(theta: Any, state0: Any, inputs: Any, cell_fn: Callable[..., Any],
     histories = [tf.TensorArray(each.dtype, size=time, element_shape=each.shape, clear_after_read=False) for each in nest.flatten(state0)]
     blank = [tf.zeros_like(each) for each in nest.flatten(state0)]
 
-    def body(t: tf.Tensor, state: Any, kept: Any) -> tuple[Any, Any, Any]:
+    def body(t: Any, state: Any, kept: Any) -> tuple[Any, Any, Any]:
         # A step that is left out keeps the state and notes zeros, so that all states have a place in the history.
         taken = tf.logical_and(t >= start, t < end)
         new = tf.cond(taken, lambda: nest.flatten(step(theta, state, nest.map_structure(lambda each: tf.gather(each, t), inputs))),

@@ -16,8 +16,8 @@ def cases(tf, np):
 
             def grad(theta, state, inputs, extras, dstate):
                 d = dstate["h"] * (1.0 - tf.square(extras["h"]))
-                return ({"w": tf.matmul(state["h"], d, transpose_a=True), "b": tf.reduce_sum(d, 0)}, {"h": tf.matmul(d, theta["w"], transpose_b=True)},
-                        {"x": 3.0 * d})
+                return ({"w": tf.matmul(state["h"], d, transpose_a=True), "b": tf.reduce_sum(d, 0)},
+                        {"h": tf.matmul(d, theta["w"], transpose_b=True)}, {"x": 3.0 * d})
             given = {key: value() if callable(value) else value for key, value in more.items()}
             acc, last = recurrent.Recurrent(theta, state0, inputs, cell, cell_grad=grad if with_grad else None, **given)
             loss = tf.reduce_sum(acc["h"] * acc["h"]) + tf.reduce_sum(last["h"])
@@ -41,7 +41,8 @@ def cases(tf, np):
             variables = tf.trainable_variables()
             grads = tf.gradients(tf.reduce_sum(outputs * outputs), variables)
             states = list(state) if isinstance(state, tuple) else [state]
-            return [tf.identity(each, name="result") for each in [outputs] + states + grads] + [tf.constant([v.name for v in variables], name="names")]
+            names = tf.constant([v.name for v in variables], name="names")
+            return [tf.identity(each, name="result") for each in [outputs] + states + grads] + [names]
         return build
 
     def lstm():

@@ -70,7 +70,8 @@ class WALSModel:
     def _make_caches(self, rows: int, cols: int, factors_cached: bool, gramian_cached: bool) -> None:
         row_factors, col_factors = (_cache(each, name, factors_cached) for each, name in (
             (self._row_factors, "row_factors_cache"), (self._col_factors, "col_factors_cache")))
-        row_wt, col_wt = (_cache(each, name, factors_cached) for each, name in ((self._row_weights, "row_wt_cache"), (self._col_weights, "col_wt_cache")))
+        row_wt, col_wt = (_cache(each, name, factors_cached) for each, name in (
+            (self._row_weights, "row_wt_cache"), (self._col_weights, "col_wt_cache")))
         row_gram, col_gram = (_cache(each, name, gramian_cached) for each, name in (
             (self._row_gramian, "row_gramian_cache"), (self._col_gramian, "col_gramian_cache")))
         self._rows = _Side(rows, self._row_factors, self._row_weights, self._row_gramian, row_factors.value, row_wt.value, row_gram.value)
@@ -84,7 +85,7 @@ class WALSModel:
     row_weights = property(lambda self: self._row_weights, doc="The shards of the rows' weights, or None.")
     col_weights = property(lambda self: self._col_weights, doc="The shards of the columns' weights, or None.")
     worker_init = property(lambda self: self._worker_init, doc="Fills a worker's copies of the weights; run once.")
-    row_update_prep_gramian_op = property(lambda self: self._row_update_prep_gramian, doc="The Gramian for a sweep over rows; run by the chief first.")
+    row_update_prep_gramian_op = property(lambda self: self._row_update_prep_gramian, doc="The Gramian for a sweep over rows; run first.")
     col_update_prep_gramian_op = property(lambda self: self._col_update_prep_gramian, doc="The Gramian for a sweep over columns.")
     initialize_row_update_op = property(lambda self: self._row_updates_init, doc="Fills a worker's copies for a sweep over rows.")
     initialize_col_update_op = property(lambda self: self._col_updates_init, doc="Fills a worker's copies for a sweep over columns.")
@@ -105,7 +106,8 @@ class WALSModel:
 
     def project_row_factors(self, sp_input: Any = None, transpose_input: bool = False, projection_weights: Any = None) -> tf.Tensor:
         """The factors that rows would get; nothing is changed."""
-        return self._solve(self._rows, self._cols, sp_input, transpose_input, 1 if projection_weights is None else projection_weights, "row_update")[0]
+        return self._solve(self._rows, self._cols, sp_input, transpose_input, 1 if projection_weights is None else projection_weights,
+                           "row_update")[0]
 
     def project_col_factors(self, sp_input: Any = None, transpose_input: bool = False, projection_weights: Any = None) -> tf.Tensor:
         """As ``project_row_factors``, for columns."""
@@ -189,8 +191,8 @@ def _weights(init: Any, count: int, shards: int, name: str) -> list[Any] | None:
         parts = [parts] if shards == 1 and len(parts) == count else parts
         if len(parts) != shards:
             raise AssertionError(f"{name}: {shards} shards, but weights for {len(parts)}")
-    elif isinstance(init, numbers.Real) and init >= 0:
-        parts = [init * tf.ones([size]) for size in _shard_sizes(count, shards)]
+    elif isinstance(init, numbers.Real) and float(init) >= 0:
+        parts = [float(init) * tf.ones([size]) for size in _shard_sizes(count, shards)]
     else:
         raise ValueError("Invalid weight initialization argument: it must be None, a non-negative number, or a list of lists of such numbers, "
                          "one per shard")
@@ -220,7 +222,7 @@ def _cache(value: Any, name: str, cached: bool) -> _Cache:
     return _Cache(copies if isinstance(value, list) else copies[0], fill, reset)
 
 
-def _scatter_update(left: _Side, ids: tf.Tensor, values: tf.Tensor, name: str) -> Any:
+def _scatter_update(left: _Side, ids: Any, values: tf.Tensor, name: str) -> Any:
     shards = len(left.factors)
     if shards == 1:
         with tf.colocate_with(left.factors[0].op):

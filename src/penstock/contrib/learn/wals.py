@@ -8,7 +8,8 @@ from typing import Any
 from penstock.contrib import prelude as tf
 from penstock.contrib.factorization.wals import WALSModel
 from penstock.contrib.learn.estimator import Estimator
-from penstock.contrib.learn.model_fn import ModeKeys, ModelFnOps
+from penstock.contrib.learn.keys import ModeKeys
+from penstock.contrib.learn.model_fn import ModelFnOps
 from penstock.summary import summary
 from penstock.train.global_step import get_global_step
 from penstock.train.session_run_hook import SessionRunArgs, SessionRunHook

@@ -161,7 +161,8 @@ class GGTOptimizer(Optimizer):
         rows = tf.range(*self._spans[var.name])
         return tf.scatter_update(self._get_non_slot_variable("flat_grad"), rows, tf.reshape(grad, [-1]))
 
-    _resource_apply_dense = _apply_dense
+    def _resource_apply_dense(self, grad: tf.Tensor, handle: Any) -> Any:
+        return self._apply_dense(grad, handle)
 
     def _apply_sparse(self, grad: Any, var: Any) -> Any:
         raise NotImplementedError("Sparse gradient updates are not supported.")

@@ -88,10 +88,10 @@ class SequenceQueueingStateSaver:
                 self._barrier = Barrier(types=[each[0] for each in self.components.values()], shapes=[each[1] for each in self.components.values()])
 
     def _check_inputs(self) -> None:
-        for kind, tensors, first in (("state", self._states, 0), ("context", self._context, 0), ("sequence", self._sequences, 1)):
+        for kind, tensors, start in (("state", self._states, 0), ("context", self._context, 0), ("sequence", self._sequences, 1)):
             for key, tensor in tensors.items():
-                if not tensor.shape[first:].is_fully_defined():
-                    ignoring = "(ignoring first dimension)" if first else ""
+                if not tensor.shape[start:].is_fully_defined():
+                    ignoring = "(ignoring first dimension)" if start else ""
                     raise ValueError(f"Shape for {kind} {key} is not fully defined {ignoring}: {tensor.shape}")
         self._length, self._key = _with_rank_0(self._length), _with_rank_0(self._key)
         if self._length.dtype != tf.int32:
@@ -164,7 +164,7 @@ class SequenceQueueingStateSaver:
             ("fact", "total_length"): self._length * ones,
         }
         for key, each in self._context.items():
-            values["context", key] = tf.tile(tf.expand_dims(each, 0), tf.concat([[count], [1] * each.shape.ndims], 0), name=f"tile_context_{key}")
+            values["context", key] = tf.tile(tf.expand_dims(each, 0), tf.concat([[count], [1] * len(each.shape)], 0), name=f"tile_context_{key}")
         for key, each in self._sequences.items():
             values["sequence", key] = tf.reshape(each, tf.concat([[count, self._num_unroll], each.shape.as_list()[1:]], 0),
                                                  name=f"reshape_sequences_{key}")

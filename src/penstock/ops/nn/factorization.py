@@ -47,5 +47,5 @@ class WALSComputePartialLhsAndRhs:
 
 
 def _check_ids(what: str, ids: np.ndarray, limit: int) -> None:
-    if len(ids) and not (0 <= ids.min() and ids.max() < limit):
+    if len(ids) and not (ids.min() >= 0 and ids.max() < limit):
         raise invalid_argument(f"input_indices: a {what} is not in [0, {limit})")
