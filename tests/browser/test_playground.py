@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from support.browser import SLOW, open_page, served
+from support.browser import SLOW, open_page, screenshots, served
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -146,6 +146,28 @@ def test_everything_has_a_name(page, address):
     nameless = page.evaluate("""[...document.querySelectorAll('button, input, select, [role=button], canvas[role=img]')].filter(each =>
         !(each.getAttribute('aria-label') || each.textContent.trim() || each.closest('label')?.textContent.trim())).map(each => each.outerHTML)""")
     assert nameless == []
+
+
+def test_a_cluster_goes_on_when_a_worker_is_killed(page, address):
+    """Real processes; a worker is killed, started again, and training goes on; another one is slowed down."""
+    open_board(page, address, "data=circle&layers=4")
+    page.get_by_label("How the workers train").select_option("asynchronous")
+    page.get_by_role("button", name="Start the cluster").click()
+    page.wait_for_function("document.querySelectorAll('.task[data-state=running]').length === 3")
+    page.wait_for_function("Number(document.getElementById('count').textContent.replace(',', '')) > 100")
+    page.locator(".task").filter(has_text="worker 1").get_by_role("button", name="Kill").click()
+    page.locator(".task").filter(has_text="worker 1").get_by_text("started again once").wait_for()
+    count = steps(page)
+    page.wait_for_function(f"Number(document.getElementById('count').textContent.replace(',', '')) > {count + 50}")
+    page.get_by_label("How long worker 0 pauses after each step").fill("400")
+    page.locator("#cluster-timeline .bar").first.wait_for(state="attached")
+    assert "variables → worker" in page.locator("#travels").inner_text()
+    assert page.locator("#cluster-note").inner_text() == ""
+    page.locator("#tasks").scroll_into_view_if_needed()
+    page.screenshot(path=str(screenshots() / "playground_cluster.png"))
+    page.get_by_role("button", name="Stop the cluster").click()
+    page.get_by_role("button", name="Start the cluster").wait_for()
+    assert page.locator(".task").count() == 0
 
 
 @pytest.mark.parametrize("page", [{"width": 390, "height": 844, "device_scale_factor": 2, "has_touch": True}], indirect=True, ids=["phone"])

@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +35,13 @@ def chromium() -> Iterator[object]:
         browser.close()
 
 
+def screenshots(folder: Path | None = None) -> Path:
+    """Where screenshots go."""
+    folder = Path(os.environ.get("PENSTOCK_SCREENSHOTS") or folder or tempfile.mkdtemp())
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
 @contextmanager
 def open_page(browser, folder: Path, name: str, width: int = 1400, height: int = 1000, **options) -> Iterator[object]:
     """A page of its own; at the end its screenshot is taken."""
@@ -41,9 +49,7 @@ def open_page(browser, folder: Path, name: str, width: int = 1400, height: int =
     page = context.new_page()
     page.set_default_timeout(SLOW)
     yield page
-    folder = Path(os.environ.get("PENSTOCK_SCREENSHOTS") or folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    picture = folder / f"{name}.png"
+    picture = screenshots(folder) / f"{name}.png"
     page.screenshot(path=str(picture))
     context.close()
     assert picture.stat().st_size > _EMPTY

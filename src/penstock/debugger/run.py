@@ -112,9 +112,7 @@ class PageDebugger(RunObserver):
             self._note(status="stopped", stop={"kind": kind, **told})
             while self._command is None:
                 self._changed.wait()
-            command = self._command
-            self._note(status="running", stop=None)
-            return command
+            return self._command
 
     def _set(self, **told: Any) -> None:
         with self._changed:
@@ -153,7 +151,7 @@ class PageDebugger(RunObserver):
             if self._state["status"] != "stopped":
                 raise BadRequest("the program is not stopped")
             self._command = command
-            self._changed.notify_all()
+            self._note(status="running", stop=None)
         return {}
 
     def _toggle(self, body: dict[str, Any]) -> dict[str, Any]:

@@ -60,6 +60,10 @@ class Engine:
                 self.printer.close()
         return self._code
 
+    def interrupt(self, number: int) -> None:
+        """Asks the job to end, as a signal to the launcher does; from any thread."""
+        self._interrupts.append(number)
+
     def handle(self, event: life.Event) -> None:
         """Does what follows from an event."""
         for instruction in self.state.handle(event, time.monotonic()):

@@ -4,6 +4,8 @@ from __future__ import annotations
 import functools
 import selectors
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TextIO
 
 from penstock.distributed import launch_state as life
@@ -22,27 +24,35 @@ def launch(plan: LaunchPlan, max_restarts: int = 3, grace: float = 5.0, secret: 
 
     The cluster's secret is ``secret``, or that of this process's environment, or a new one.
     """
+    with local_job(plan, max_restarts, grace, secret, color, out, err, healthy_after) as job:
+        return job.run()
+
+
+@contextmanager
+def local_job(plan: LaunchPlan, max_restarts: int = 3, grace: float = 5.0, secret: str | None = None, color: str = "auto",
+              out: TextIO | None = None, err: TextIO | None = None, healthy_after: float = life.HEALTHY_AFTER) -> Iterator[LocalJob]:
+    """``launch`` for a caller that wants to look at the job, and at its tasks, while ``run`` runs it in another thread."""
     printer = Printer(out or sys.stdout, err or sys.stderr, plan.tasks(), color)
     with Guard() as guard, selectors.DefaultSelector() as selector:
         state = life.LaunchState(plan.tasks(), max_restarts, grace, healthy_after)
-        return _Local(plan, state, printer, guard, selector, cluster_secret_for(secret)).run()
+        yield LocalJob(plan, state, printer, guard, selector, cluster_secret_for(secret))
 
 
-class _Local(Engine):
-    """A job in processes of this machine."""
+class LocalJob(Engine):
+    """A job in processes of this machine; ``cluster`` has the addresses of its tasks."""
 
     def __init__(self, plan: LaunchPlan, state: life.LaunchState, printer: Printer, guard: Guard, selector: selectors.BaseSelector,
                  secret: str) -> None:
         super().__init__(plan, state, printer)
         self._guard, self._selector, self._secret = guard, selector, secret
         members = [task for task in plan.tasks() if task.job not in GUESTS]
-        self._cluster = plan.cluster({task: f"127.0.0.1:{port}" for task, port in zip(members, free_ports(len(members)))})
+        self.cluster = plan.cluster({task: f"127.0.0.1:{port}" for task, port in zip(members, free_ports(len(members)))})
         self._running: dict[Task, LaunchedProcess] = {}
-        printer.note(", ".join(f"{job} {' '.join(addresses)}" for job, addresses in self._cluster.items()))
+        printer.note(", ".join(f"{job} {' '.join(addresses)}" for job, addresses in self.cluster.items()))
 
     def start(self, task: Task) -> None:
-        variables = {**inherited_environment(), **environment(task, self._cluster, self._secret)}
-        self._running[task] = LaunchedProcess(self._guard, self._selector, self.plan.command(task, self._cluster), variables,
+        variables = {**inherited_environment(), **environment(task, self.cluster, self._secret)}
+        self._running[task] = LaunchedProcess(self._guard, self._selector, self.plan.command(task, self.cluster), variables,
                                               functools.partial(self.printer.line, task))
 
     def signal(self, task: Task, number: int) -> None:

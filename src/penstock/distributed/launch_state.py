@@ -126,6 +126,10 @@ class LaunchState:
         """How many tasks were started again."""
         return sum(entry.restarts for entry in self._entries.values())
 
+    def restarts_of(self, task: Task) -> int:
+        """How often a task was started again."""
+        return self._entries[task].restarts
+
     @property
     def ending(self) -> bool:
         """True once tasks are being stopped."""

@@ -116,12 +116,19 @@ class Board:
 
     # --- what is drawn -----------------------------------------------------------------------------------------------
 
-    def frame(self) -> bytes:
+    def show(self, step: int, weights: Sequence[Any], biases: Sequence[Any]) -> None:
+        """Takes over what was trained elsewhere."""
+        for variable, value in zip((*self.names.weights, *self.names.biases), (*weights, *biases)):
+            variable.load(value, self.session)
+        self.step = step
+        self._note_losses()
+
+    def frame(self, **told: Any) -> bytes:
         """The numbers of a moment as JSON, and behind it the heat maps of all neurons, a byte per point; its length stands before."""
         weights, biases, neurons = self.session.run([self.names.weights, self.names.biases, self.names.neurons], {self.names.position: self._grid})
         curve, self.curve = self.curve, []
         numbers = {"step": self.step, "epoch": self.step // self.epoch_steps, "epoch_steps": self.epoch_steps, "curve": curve, "grid": GRID,
-                   "weights": [_finite(each) for each in weights], "biases": [_finite(each) for each in biases]}
+                   "weights": [_finite(each) for each in weights], "biases": [_finite(each) for each in biases], **told}
         text = json.dumps(numbers, allow_nan=False).encode()
         return struct.pack("<I", len(text)) + text + b"".join(map(_planes, neurons))
 

@@ -15,8 +15,8 @@ from penstock.playground.settings import ACTIVATIONS, FEATURES, OPTIMIZERS, POIN
 FILE = "playground.py"  # the name of the program in tracebacks
 _STEPS = 2000  # of a program that runs by itself
 
-_HEAD = '''\
-"""The board "{data}" of `penstock playground`, as a program of its own: python {file}."""
+HEAD = '''\
+"""The board "{data}" of `penstock playground`, as {use}."""
 import numpy as np
 import penstock as tf
 
@@ -24,7 +24,7 @@ SEED, NOISE, TRAINING_SHARE, BATCH = {seed}, {noise}, {share}, {batch}
 
 
 '''
-_DATA = '''
+DATA = '''
 
 # --- the data: all points, and which of them train -------------------------------------------------------------------
 
@@ -40,8 +40,8 @@ def batches(size):
     while True:
         shuffled = rng.permutation(train_set)
         yield from np.split(shuffled, range(size, len(shuffled), size))
-
-
+'''
+_INPUTS = '''
 # --- the network -----------------------------------------------------------------------------------------------------
 
 tf.set_random_seed(SEED)
@@ -90,20 +90,23 @@ if __name__ == "__main__":
 def write_program(settings: Settings) -> str:
     """The text of the program."""
     function = PROBLEMS[settings.problem][settings.data]
-    parts = [_HEAD.format(data=settings.data, file=FILE, seed=settings.seed, noise=settings.noise / 100, share=settings.share / 100,
-                          batch=settings.batch),
-             inspect.getsource(function),
-             _DATA.format(data=settings.data, count=POINTS, features=", ".join(FEATURES[name] for name in settings.features)),
-             *_layers(settings)]
+    model, objective = model_parts(settings)
+    head = HEAD.format(data=settings.data, use=f"a program of its own: python {FILE}", seed=settings.seed, noise=settings.noise / 100,
+                       share=settings.share / 100, batch=settings.batch)
+    return "".join([head, inspect.getsource(function), DATA.format(data=settings.data, count=POINTS), "\n", model,
+                    _LOOP.format(optimizer=OPTIMIZERS[settings.optimizer], objective=objective, steps=_STEPS)])
+
+
+def model_parts(settings: Settings) -> tuple[str, str]:
+    """The text that builds the network and its loss, and the name of what is minimized."""
     names = [_hidden(number) for number in range(1, len(settings.layers) + 1)] + ["output"]
     numbers = range(1, len(names) + 1)
-    parts.append(_TRAINING.format(weights=", ".join(f"w{number}" for number in numbers), biases=", ".join(f"b{number}" for number in numbers),
-                                  neurons=", ".join(names), learning_rate=float(settings.learning_rate)))
-    objective = "loss"
-    if penalty := REGULARIZATIONS[settings.regularization]:
-        parts.append(_REGULARIZED.format(rate=float(settings.regularization_rate), penalty=penalty))
-        objective = "objective"
-    return "".join([*parts, _LOOP.format(optimizer=OPTIMIZERS[settings.optimizer], objective=objective, steps=_STEPS)])
+    parts = [_INPUTS.format(features=", ".join(FEATURES[name] for name in settings.features)), *_layers(settings),
+             _TRAINING.format(weights=", ".join(f"w{number}" for number in numbers), biases=", ".join(f"b{number}" for number in numbers),
+                              neurons=", ".join(names), learning_rate=float(settings.learning_rate))]
+    if not (penalty := REGULARIZATIONS[settings.regularization]):
+        return "".join(parts), "loss"
+    return "".join([*parts, _REGULARIZED.format(rate=float(settings.regularization_rate), penalty=penalty)]), "objective"
 
 
 def _hidden(number: int) -> str:

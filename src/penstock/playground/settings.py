@@ -45,7 +45,8 @@ class Change:
     value: float
 
 
-def _one_of(choices: Any) -> Callable[[Any], Any]:
+def one_of(choices: Any) -> Callable[[Any], Any]:
+    """A check: a value must be one of these."""
     def check(value: Any) -> Any:
         if isinstance(value, bool) or not isinstance(value, (str, int, float)) or value not in choices:
             raise BadSettings(f"{value!r} is not one of {', '.join(map(str, choices))}")
@@ -53,7 +54,8 @@ def _one_of(choices: Any) -> Callable[[Any], Any]:
     return check
 
 
-def _between(low: int, high: int) -> Callable[[Any], int]:
+def whole_number(low: int, high: int) -> Callable[[Any], int]:
+    """A check: a value must be a whole number in this range."""
     def check(value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
             raise BadSettings(f"{value!r} is not a whole number between {low} and {high}")
@@ -70,7 +72,7 @@ def _features(value: Any) -> tuple[str, ...]:
 def _layers(value: Any) -> tuple[int, ...]:
     if not isinstance(value, list) or len(value) > MOST_LAYERS:
         raise BadSettings(f"{value!r} must be a list of at most {MOST_LAYERS} hidden layers")
-    return tuple(map(_between(1, MOST_NEURONS), value))
+    return tuple(map(whole_number(1, MOST_NEURONS), value))
 
 
 def _setting(default: Any, check: Callable[[Any], Any]) -> Any:
@@ -81,19 +83,19 @@ def _setting(default: Any, check: Callable[[Any], Any]) -> Any:
 class Settings:
     """A board at its reset. Noise and the share of training data are percentages."""
 
-    problem: str = _setting("classification", _one_of(PROBLEMS))
-    data: str = _setting("circle", _one_of({**CLASSIFICATION, **REGRESSION}))
-    noise: int = _setting(0, _between(0, 50))
-    share: int = _setting(50, _between(10, 90))
-    batch: int = _setting(10, _between(1, 30))
-    seed: int = _setting(1, _between(0, 99_999))
+    problem: str = _setting("classification", one_of(PROBLEMS))
+    data: str = _setting("circle", one_of({**CLASSIFICATION, **REGRESSION}))
+    noise: int = _setting(0, whole_number(0, 50))
+    share: int = _setting(50, whole_number(10, 90))
+    batch: int = _setting(10, whole_number(1, 30))
+    seed: int = _setting(1, whole_number(0, 99_999))
     features: tuple[str, ...] = _setting(("x", "y"), _features)
     layers: tuple[int, ...] = _setting((4, 2), _layers)
-    activation: str = _setting("tanh", _one_of(ACTIVATIONS))
-    regularization: str = _setting("none", _one_of(REGULARIZATIONS))
-    regularization_rate: float = _setting(0, _one_of(REGULARIZATION_RATES))
-    learning_rate: float = _setting(0.03, _one_of(RATES))
-    optimizer: str = _setting("sgd", _one_of(OPTIMIZERS))
+    activation: str = _setting("tanh", one_of(ACTIVATIONS))
+    regularization: str = _setting("none", one_of(REGULARIZATIONS))
+    regularization_rate: float = _setting(0, one_of(REGULARIZATION_RATES))
+    learning_rate: float = _setting(0.03, one_of(RATES))
+    optimizer: str = _setting("sgd", one_of(OPTIMIZERS))
 
 
 CHECKS: dict[str, Callable[[Any], Any]] = {each.name: each.metadata["check"] for each in fields(Settings)}
@@ -130,13 +132,13 @@ def read_changes(message: Any) -> list[Change]:
     for item in message:
         if not isinstance(item, list) or len(item) != 3 or not isinstance(item[1], str):
             raise BadSettings(f"{item!r} is not a change: [step, key, value]")
-        changes.append(Change(_between(0, MOST_STEPS)(item[0]), item[1], number(item[2])))
+        changes.append(Change(whole_number(0, MOST_STEPS)(item[0]), item[1], number(item[2])))
     return sorted(changes, key=lambda change: change.step)
 
 
 def read_step(value: Any) -> int:
     """A number of steps."""
-    return _between(0, MOST_STEPS)(value)
+    return whole_number(0, MOST_STEPS)(value)
 
 
 def number(value: Any) -> float:

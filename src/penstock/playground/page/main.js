@@ -1,6 +1,7 @@
 // The page: one board, its controls, and the loop that asks for frames while it plays.
 import {ask, askFrame} from "./api.js";
 import {refreshOperation, setBoard, startBelow} from "./below.js";
+import {clusterRuns, startCluster} from "./cluster.js";
 import {drawPoints, makeControls} from "./controls.js";
 import {addToCurves, clearCurves, drawCurves} from "./curves.js";
 import {byId, say} from "./elements.js";
@@ -64,6 +65,7 @@ function current() {
 
 // Rates and the batch size change at once; anything else begins anew.
 async function changeSetting(key, value) {
+  if (clusterRuns()) return trouble("Stop the cluster to change the board.");
   if (choices.live.includes(key) && frame.step > 0) return edit(key, value);
   restart({...current(), [key]: value});
 }
@@ -198,6 +200,7 @@ function trouble(text) {
 
 function writeAddress() {
   addressAt = performance.now();
+  if (clusterRuns()) return;  // what a cluster has trained cannot be trained again
   state.step = frame.step;
   history.replaceState(null, "", toAddress(state, choices.defaults));
 }
@@ -240,7 +243,7 @@ function listen() {
   const keys = {" ": () => playing ? pause() : play(), s: oneStep, r: () => restart()};
   addEventListener("keydown", event => {
     if (event.target.closest("input, select, button, a, [role=button], [role=dialog]") || event.ctrlKey || event.metaKey || event.altKey) return;
-    const act = keys[event.key.toLowerCase()];
+    const act = clusterRuns() ? null : keys[event.key.toLowerCase()];
     if (act) { event.preventDefault(); act(); }
   });
   addEventListener("hashchange", readAddress);
@@ -252,6 +255,7 @@ async function begin() {
   startLook(showLook);
   listen();
   startBelow(fail);
+  startCluster({board: () => board, settings: current, begin: pause, fail, frame: next => { frame = next; draw(); }, end: () => restart()});
   choices = await ask("choices");
   readAddress();
 }
