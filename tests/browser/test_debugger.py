@@ -83,7 +83,7 @@ def test_steps_lines_loops_and_changes(page, address):
     page.keyboard.press("s")
     status(page, "Stopped before the run")
     page.get_by_text("Run 2", exact=False).first.wait_for()
-    page.locator("#source li.made").get_by_text('name="halved"').click()
+    page.locator("#source li.made").filter(has_text='name="halved"').click()
     page.locator("#breakpoints").get_by_text("line prog.py:").wait_for()
     page.locator("#go").click()
     status(page, "Stopped behind while/halved")

@@ -38,7 +38,7 @@ class PageDebugger(RunObserver):
         self._changed = threading.Condition()
         self._version = 0
         self._state: dict[str, Any] = {"status": "running", "stop": None, "run": None, "trouble": ""}
-        self._command: str | None = None
+        self._command = ""  # what the page has said
         self._pause = True  # before the next run
         self._runs = 0
         self._run: SessionRun | None = None
@@ -62,7 +62,7 @@ class PageDebugger(RunObserver):
         self._run, self._graph = run, run.graph
         self.stops.begin(self._fed(run))
         self.stops.stepping = self.stops.watching = False
-        told = {"number": self._runs, "fetches": [each.name for each in (*run.wanted.tensors, *run.wanted.targets)],
+        told = {"number": self._runs, "fetches": [tensor.name for tensor in run.wanted.tensors] + [op.name for op in run.wanted.targets],
                 "feeds": [tensor.name for tensor in run.feeds]}
         self._set(run=told)
         if self._pause:
@@ -108,9 +108,9 @@ class PageDebugger(RunObserver):
     def _wait(self, kind: str, **told: Any) -> str:
         """Tells the page that the program stops, and waits for what it says."""
         with self._changed:
-            self._command = None
+            self._command = ""
             self._note(status="stopped", stop={"kind": kind, **told})
-            while self._command is None:
+            while not self._command:
                 self._changed.wait()
             return self._command
 

@@ -35,8 +35,7 @@ def run_on_page(parser: argparse.ArgumentParser, options: argparse.Namespace, pr
         debugger.end(code, "")
         return code
     except SystemExit as end:
-        code = end.code
-        debugger.end(*((code, "") if isinstance(code, int) else (0, "") if code is None else (1, str(code))))
+        debugger.end(*((end.code, "") if isinstance(end.code, int) else (0, "") if end.code is None else (1, str(end.code))))
         raise
     except KeyboardInterrupt:
         raise

@@ -32,7 +32,8 @@ class Monitor:
                  record: Callable[[str, int, int], Recording] = record_cluster) -> None:
         self._target, self._ask, self._record = target, ask, record
         self._lock = threading.Lock()
-        self._asked, self._answer = 0.0, {"target": target, "tasks": [], "trouble": ""}
+        self._asked = 0.0
+        self._answer: dict[str, Any] = {"target": target, "tasks": [], "trouble": ""}
         self._recorded: Recording = []
 
     def messages(self) -> dict[str, Message]:

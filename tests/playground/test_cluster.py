@@ -1,0 +1,115 @@
+"""The cluster of a board: its program, real tasks that are killed and come back, and no process that outlives the server."""
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import penstock as tf
+from penstock.playground.cluster import BoardCluster, travels
+from penstock.playground.cluster_program import MODES, ClusterSettings, build_network, read_cluster, write_cluster_program
+from penstock.playground.messages import Playground
+from penstock.playground.settings import ACTIVATIONS, OPTIMIZERS, BadSettings, Settings
+
+PATIENCE = 200  # seconds
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("settings", [Settings(), Settings(layers=(), features=("x", "xy"), regularization="l2", regularization_rate=0.01),
+                                      Settings(problem="regression", data="plane", optimizer="adam", activation="relu")])
+def test_the_program_builds_the_network_of_the_board(settings, mode):
+    cluster = {"ps": ["a:1", "b:2"], "worker": ["c:3", "d:4"]}
+    names = build_network(write_cluster_program(settings, ClusterSettings(2, 2, mode)), cluster)
+    assert len(names["weights"]) == len(settings.layers) + 1
+    assert {variable.device for variable in tf.trainable_variables()} <= {"/job:ps/task:0", "/job:ps/task:1"}
+    assert names["loss"].device == "/job:worker/task:0" and names["reports"].shape == [2, 4]
+    assert (mode != "asynchronous") == isinstance(names["optimizer"], tf.train.SyncReplicasOptimizer)
+    assert settings.activation in ACTIVATIONS and settings.optimizer in OPTIMIZERS
+
+
+@pytest.mark.parametrize("message", [None, [], {"ps": 0}, {"ps": 3}, {"workers": 5}, {"workers": True}, {"mode": "later"}, {"more": 1},
+                                     {"mode": "backup", "workers": 1}])
+def test_settings_that_make_no_sense(message):
+    with pytest.raises(BadSettings):
+        read_cluster(message)
+
+
+def test_messages_without_a_cluster():
+    playground = Playground()
+    messages = playground.messages()
+    for name in ("cluster_stop", "cluster_frame", "cluster_record", "cluster_kill", "cluster_slow", "cluster_start"):
+        with pytest.raises(BadSettings):
+            messages[name]({"board": 7})
+    playground.close()
+
+
+def test_what_travels():
+    picture = {"bars": [[0, 1, "a", "_Recv", 100, "/job:ps/task:0", 0, 0], [0, 1, "b", "_Recv", 60, "/job:ps/task:0", 0, 1],
+                        [0, 1, "c", "_Recv", 40, "/job:worker/task:1", 0, 1], [0, 1, "d", "Add", 40, "/job:worker/task:1", 0, 1]], "steps": [{}, {}]}
+    assert travels(picture) == [["gradients", "/job:ps/task:0", 1.0, 80.0], ["variables", "/job:worker/task:1", 0.5, 20.0]]
+
+
+def until(condition):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def processes_of(folder):
+    """The processes whose command names a folder."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if str(folder).encode() in path.read_bytes():
+                found.append(int(path.parent.name))
+        except OSError:  # it has ended
+            continue
+    return found
+
+
+def test_a_killed_worker_comes_back_and_the_rest_goes_on():
+    cluster = BoardCluster(Settings(layers=(2,)), ClusterSettings(1, 2, "asynchronous"))
+    try:
+        until(lambda: cluster.step > 20)
+        cluster.slow(0, 0.05)
+        with pytest.raises(BadSettings):
+            cluster.kill("worker 5")
+        cluster.kill("worker 1")
+        until(lambda: cluster.state()["tasks"][2]["restarts"] == 1)
+        step = cluster.step
+        until(lambda: cluster.step > step + 20 and not cluster.trouble)
+        assert [weights.shape for weights in cluster.weights] == [(2, 2), (2, 1)] and cluster.state()["tasks"][1]["pause"] == 0.05
+        folder = cluster._folder
+        assert len(processes_of(folder)) >= 3
+    finally:
+        cluster.close()
+    assert processes_of(folder) == [] and not os.path.exists(folder)
+
+
+SERVER = """
+import sys, time
+from penstock.playground.cluster import BoardCluster
+from penstock.playground.cluster_program import ClusterSettings
+from penstock.playground.settings import Settings
+cluster = BoardCluster(Settings(layers=()), ClusterSettings(1, 1))
+while cluster.state()["tasks"][0]["state"] != "running":
+    time.sleep(0.05)
+print(cluster._folder, flush=True)
+time.sleep(600)
+"""
+
+
+def test_no_task_outlives_a_server_that_is_killed():
+    with subprocess.Popen([sys.executable, "-c", SERVER], stdout=subprocess.PIPE, text=True) as server:
+        folder = server.stdout.readline().strip()
+        until(lambda: len(processes_of(folder)) >= 2)
+        server.send_signal(signal.SIGKILL)
+        until(lambda: not processes_of(folder))
+        shutil.rmtree(folder)  # which nobody was left to do
