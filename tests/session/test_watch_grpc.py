@@ -77,6 +77,7 @@ def test_all_values_are_sent(listener):
     core = json.loads(stream[0].log_message.message)
     assert core["input_names"] == ["x:0"] and core["output_names"] == ["sum:0"] and core["grpc_path"] == ""
     assert listener.values()["doubled:0:DebugIdentity"].tolist() == [2.0, 4.0] and listener.values()["sum:0:DebugIdentity"].tolist() == [3.0, 5.0]
+    assert all(event.summary.value[0].tensor.tensor_content for event in stream if event.summary.value)  # others are no values to TensorFlow
     name, index, count, graph = stream[-1].graph_def.split(b"|", 3)
     assert name.split(b",")[1].endswith(b"device:CPU:0") and (index, count) == (b"0", b"1")
     assert {"doubled", "sum"} <= {node.name for node in tf.GraphDef.FromString(graph).node}

@@ -30,13 +30,13 @@ _LARGE = 1 << 20  # elements; a constant of more, all equal, is kept as one of t
 _SMALL, _FACTOR = 64 << 20, 1000  # bytes that values which repeat the last one may take, whatever the proto's size; and times that size
 
 
-def array_to_proto(array: np.ndarray, dtype: DType | None = None) -> TensorProto:
-    """The TensorProto of an array: raw bytes for numbers, a list of strings for strings."""
+def array_to_proto(array: np.ndarray, dtype: DType | None = None, raw: bool = False) -> TensorProto:
+    """The TensorProto of an array: raw bytes for numbers (a single one as a number, unless ``raw``), a list of strings for strings."""
     dtype = (dtype or dtypes.as_dtype(array.dtype)).base_dtype
     proto = TensorProto(dtype=dtype.as_datatype_enum, tensor_shape=TensorShape(array.shape).as_proto())
     if dtype is dtypes.string:
         proto.string_val.extend(_as_bytes(item) for item in array.flat)
-    elif array.size == 1 and dtype in (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64, dtypes.bool_):
+    elif array.size == 1 and not raw and dtype in (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64, dtypes.bool_):
         getattr(proto, _FIELDS[dtype]).append(array.reshape(-1)[0].item())
     else:
         proto.tensor_content = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).tobytes()

@@ -189,7 +189,8 @@ class _Dumper(Probe):
             watch = self._watch(node.name, slot)
             if watch is not None and watch.sinks and isinstance(value, (np.ndarray, np.generic)):
                 event = self._event()
-                event.summary.value.add(tag=node.name, node_name=f"{node.name}:{slot}:{DEBUG_OP}", tensor=array_to_proto(np.asarray(value)))
+                proto = array_to_proto(np.asarray(value), raw=True)  # TensorFlow's debugger takes no others for values
+                event.summary.value.add(tag=node.name, node_name=f"{node.name}:{slot}:{DEBUG_OP}", tensor=proto)
                 for sink in watch.sinks:
                     other = sink.value(device, node.name, slot, event, watch.gated)
                     if other is not None:
