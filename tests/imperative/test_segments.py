@@ -145,3 +145,22 @@ def test_seeds_are_those_of_tensorflow():
         tf.set_random_seed(3)
         np.testing.assert_allclose(tf.random_normal([2]), [-0.8296372, -1.8266271], rtol=1e-6)
         np.testing.assert_allclose(tf.random_uniform([2], seed=5), [0.3976692, 0.84256816], rtol=1e-6)
+
+
+def test_slices_of_variables_have_values_and_are_written():
+    with imperative():
+        v = tf.Variable([[1.0, 2.0], [3.0, 4.0]])
+        row = v[1]
+        assert row.numpy().tolist() == [3.0, 4.0] and (v[0, 1] * 2.0).numpy() == 4.0
+        row.assign([5.0, 6.0])
+        assert v.numpy().tolist() == [[1.0, 2.0], [5.0, 6.0]] and row.numpy().tolist() == [3.0, 4.0]
+        assert not hasattr(tf.constant([1.0])[0], "assign")
+
+
+def test_a_value_has_no_operation():
+    with imperative():
+        x = tf.constant(1.0)
+        for name in ("op", "graph", "name", "value_index"):
+            with pytest.raises(AttributeError, match=f"Tensor.{name} is meaningless when eager execution is enabled"):
+                getattr(x, name)
+            assert not hasattr(x, name)

@@ -174,7 +174,7 @@ def test_what_a_tape_recorded_goes_with_it():
             tape.watch(x)
             middle = x * 2.0
             y = middle * 3.0
-        op = weakref.ref(middle.op)
+        op = weakref.ref(middle._edge[0])
         y.numpy()
         del middle
         assert op() is not None

@@ -10,6 +10,7 @@ import numpy as np
 from penstock.graph import dtypes
 from penstock.graph.graph import Graph, Operation, Tensor
 from penstock.graph.opdef import REGISTRY
+from penstock.imperative.tensor import EagerTensor
 from penstock.ops.constant import constant, placeholder
 from support.examples import Example, State, plain
 
@@ -56,7 +57,7 @@ class Call:
         shape, dtype = state.value.shape, dtypes.as_dtype(state.value.dtype)
         if state.is_resource:
             made = REGISTRY["VarHandleOp"](shape=shape, dtype=dtype, name="state")
-            made._handle_data = made._handle_data or (dtype, made.op.attrs["shape"])
+            made._handle_data = made._handle_data or (dtype, operation_of(made).attrs["shape"])
             self.setup.append(REGISTRY["AssignVariableOp"](made, constant(state.value), name="set_state"))
             return made
         made = REGISTRY["VariableV2"](shape=shape, dtype=dtype, name="state")
@@ -68,7 +69,7 @@ class Call:
         found = {}
         for tensors, arrays in zip(self.arguments, self.arrays):
             for tensor, array in zip(tensors, arrays):
-                if tensor.op.type == "Placeholder" and isinstance(array, np.ndarray):
+                if operation_of(tensor).type == "Placeholder" and isinstance(array, np.ndarray):
                     found[tensor] = read_only(array)
         return found
 
@@ -82,6 +83,12 @@ def run_from_state(running: Any, setup: list[Operation], fetches: list[Tensor], 
     if setup:
         running.run(setup)
     return running.run([fetches, op], feeds)[0]
+
+
+def operation_of(tensor: Tensor) -> Operation:
+    """The operation of a tensor; one of imperative style does not tell it to programs."""
+    found: Operation = tensor._edge[0] if isinstance(tensor, EagerTensor) else tensor.op
+    return found
 
 
 def fetchable(tensors: list[Tensor]) -> list[Tensor]:
@@ -99,7 +106,7 @@ def read_only(array: np.ndarray) -> np.ndarray:
 def as_constant(array: np.ndarray) -> Tensor:
     """The array as a Const whose value cannot be written to."""
     tensor = constant(array)
-    tensor.op.attrs["value"].flags.writeable = False
+    operation_of(tensor).attrs["value"].flags.writeable = False
     return tensor
 
 

@@ -68,6 +68,8 @@ class EagerGraph(Graph):
         self._numbers: dict[Any, EagerTensor] = {}
         self._kinds: dict[Any, int] = {}  # ops with their attributes, numbered: quick to compare
         self._numbering = itertools.count()
+        self.callbacks: list[Any] = []  # that are told of each operation, which then runs at its call
+        self._is_sync = runner.sync
         self.walks: Any = None  # what tapes have done before: see ``backward.py``
 
     # --- recording ---------------------------------------------------------------------------------------------------
@@ -201,7 +203,17 @@ class EagerGraph(Graph):
                           (key, self._devices(), *map(_site, line), *recording.tag(edges)))
         elif not edges and expected and expected[0][0] is resource:
             self.runner.delete_with(op)
+        for callback in self.callbacks:
+            names = None if op.name.rpartition("/")[2] == definition.type else op.name
+            callback(definition.type, [producer.output(index) for producer, index in edges], attributes, op.outputs, names)
         return op
+
+    def set_callbacks(self, callbacks: list[Any]) -> None:
+        """Has functions called after each operation, with its type, inputs, attributes, outputs and name; operations then run at their calls."""
+        self.flush()
+        self.callbacks = callbacks
+        self.runner.sync = self._is_sync or bool(callbacks)
+        self.flush()
 
     def _kind(self, definition: Any, attributes: dict[str, Any]) -> int:
         """The number of an op with its attributes."""

@@ -70,6 +70,7 @@ class EagerOperation(Operation):
     _source, _device, _extra = _shared("source"), _shared("device"), _shared("extra")
     expected, key = _shared("expected"), _shared("key")
     error: Exception | None
+    _handles: dict[int, Any] | None
 
     def __init__(self, call: Call, edges: tuple[Edge, ...], recording: Recording | None = None, place: int = -1) -> None:
         self.call, self.edges = call, edges

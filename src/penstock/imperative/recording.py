@@ -53,7 +53,7 @@ class Recording:
         self.feeds: dict[Edge, int] = {}  # the values from outside that they use, numbered
         self.flushes = 0  # how often it has begun anew
         self.tree, self._runner, self._lock = tree, runner, threading.RLock()
-        self.state: State | None = tree.root  # None: it is like nothing before, or was changed behind its back
+        self.state: State | None = None if runner.sync else tree.root  # None: it is like nothing before, or was changed behind its back
 
     def lose(self) -> None:
         """What follows is not known by a state, until the next look."""
@@ -116,7 +116,7 @@ class Recording:
         """Computes everything that was recorded."""
         with self._lock:
             operations, self.operations = self.operations, []
-            state, self.state = self.state, self.tree.root
+            state, self.state = self.state, None if self._runner.sync else self.tree.root
             feeds, self.feeds = self.feeds, {}
             self.flushes += 1
             if operations:

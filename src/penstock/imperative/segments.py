@@ -281,7 +281,7 @@ class _Outline:
         parts: list[Any] = []
         for number, op in enumerate(operations):
             inputs = [self._input(edge, position, constants, op) for edge in op.edges]
-            parts.append((op.key, op._device, tuple(inputs)))
+            parts.append((op.key, op._device, *[(id(code), line) for code, line in op._source], tuple(inputs)))  # errors are to name the right line
             position[op] = number
         fed = tuple([(producer.expected[index][0], producer.expected[index][1].extents) for producer, index in self.feeds])
         self.key = (tuple(parts), fetches, fed)

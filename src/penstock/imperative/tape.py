@@ -19,6 +19,7 @@ from penstock.imperative.backward import Memory
 from penstock.imperative.eager_graph import EagerGraph
 from penstock.imperative.operation import EagerOperation, Edge
 from penstock.imperative.recording import ENOUGH
+from penstock.ops.array.fill import zeros_like
 from penstock.ops.array.pack import stack
 from penstock.ops.array.shape_ops import reshape
 
@@ -138,7 +139,7 @@ class GradientTape:
 
     def gradient(self, target: Any, sources: Any, output_gradients: Any = None, unconnected_gradients: Any = UnconnectedGradients.NONE) -> Any:
         """The derivatives of the sum of ``target`` with respect to ``sources``, in the structure of ``sources``; None where there is no path."""
-        if self._operations is None:
+        if self._operations is None or (not self._entered and default_graph().imperative):
             raise RuntimeError("GradientTape.gradient can only be called once on non-persistent tapes.")
         if self._recording and not self._persistent:
             self._pause()
@@ -147,6 +148,7 @@ class GradientTape:
         flat = nest.flatten(sources)
         within = self._operations if self._graph is not None and all(isinstance(item.op, EagerOperation) for item in targets) else None
         inside = [default_graph().capture(_source(item)) if within is None else _source(item) for item in flat]
+
         def walk() -> list[Any]:
             return gradients(targets, inside, given, unconnected_gradients=unconnected_gradients, within=within)
 
@@ -156,9 +158,17 @@ class GradientTape:
         else:
             graph.walks = graph.walks or Memory()
             results = graph.walks.gradients(graph, within, targets, inside, walk, self._place(graph))
+        if within is not None:
+            unconnected = None if unconnected_gradients is UnconnectedGradients.NONE else zeros_like
+            results = [result if self._watches(source) else unconnected and unconnected(item) for item, source, result in zip(flat, inside, results)]
         if not self._persistent:
             self._forget()
         return nest.pack_sequence_as(sources, results)
+
+    def _watches(self, source: Tensor) -> bool:
+        """Does it know of a tensor? What it was not told of has no gradient, even if it was used."""
+        edge: Edge = source._edge  # type: ignore[attr-defined]
+        return edge in self._watched or self._token in edge[0].noted
 
     def _place(self, graph: EagerGraph) -> Any:
         """What tells which operations of the recording it has noted, if they are all there: where it has begun, and what it watches."""

@@ -1,6 +1,7 @@
 """EagerTensor: a tensor of imperative style, which has a value."""
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -8,42 +9,62 @@ import numpy as np
 
 from penstock.graph.dtypes import DType
 from penstock.graph.node import Tensor
+from penstock.graph.source import INSIDE
 from penstock.ops.constant import constant
 
 if TYPE_CHECKING:
     from penstock.imperative.operation import EagerOperation
 
 
+def _internal(value: Any) -> Any:
+    """A property that only Penstock's own code may ask for."""
+    def get(tensor: Any) -> Any:
+        if INSIDE[sys._getframe(1).f_code.co_filename]:
+            return value(tensor)
+        raise AttributeError  # ``__getattr__`` says why
+
+    return property(get)
+
+
 class EagerTensor(Tensor):
     """A tensor with a value, which is computed when it is looked at."""
 
-    __slots__ = ("_edge",)
-    op: EagerOperation
+    __slots__ = ("_edge", "assign")  # the slice of a variable has ``assign``, which writes it
 
     def __init__(self, op: EagerOperation, index: int) -> None:
         self._edge = op, index
-        self.op, self.value_index = op, index
         self._dtype, self._shape = op.call.expected[index]
 
     def __getattr__(self, name: str) -> Any:
         if name == "_id":  # what is seldom asked for is made then
-            self._id = self.op.graph._next_id()
+            self._id = self._edge[0].graph._next_id()
             return self._id
         if name == "_consumers":
             return ()  # not kept: a value may be used without end
+        if name in ("graph", "name", "op", "value_index"):
+            raise AttributeError(f"Tensor.{name} is meaningless when eager execution is enabled.")
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    # Programs are told that a value has no operation; Penstock itself treats it as any other tensor.
+    op = _internal(lambda tensor: tensor._edge[0])
+    value_index = _internal(lambda tensor: tensor._edge[1])
+    graph = _internal(lambda tensor: tensor._edge[0].call.graph)
+    name = _internal(lambda tensor: f"{tensor._edge[0].name}:{tensor._edge[1]}")
 
     @property
     def _handle_data(self) -> Any:
-        return None if self.op._handles is None else self.op._handles.get(self.value_index)
+        op, index = self._edge
+        return None if op._handles is None else op._handles.get(index)
 
     @_handle_data.setter
     def _handle_data(self, data: Any) -> None:
         if data is not None:
-            self.op._handles = {**(self.op._handles or {}), self.value_index: data}
+            op, index = self._edge
+            op._handles = {**(op._handles or {}), index: data}
 
     def _value(self) -> Any:
-        return self.op.value(self.value_index)
+        op, index = self._edge
+        return op.value(index)
 
     def numpy(self) -> Any:
         """The value as a NumPy array of its own; a NumPy scalar (or bytes) for rank 0."""
@@ -60,7 +81,12 @@ class EagerTensor(Tensor):
     @property
     def device(self) -> str:
         """The device that holds the value."""
-        return self.op._device or "/job:localhost/replica:0/task:0/device:CPU:0"
+        return self._edge[0]._device or "/job:localhost/replica:0/task:0/device:CPU:0"
+
+    @property
+    def backing_device(self) -> str:
+        """The device whose memory holds the value."""
+        return self.device
 
     def cpu(self) -> EagerTensor:
         """The value in the memory of the host, where it is."""
@@ -68,11 +94,11 @@ class EagerTensor(Tensor):
 
     def gpu(self, gpu_index: int = 0) -> NoReturn:
         """RuntimeError: there is no GPU."""
-        raise RuntimeError(f"Error copying tensor to device: GPU:{gpu_index}. GPU:{gpu_index} unknown device.")
+        raise RuntimeError(f"GPU:{gpu_index} unknown device.")
 
     def consumers(self) -> NoReturn:
         """NotImplementedError: what uses a value is not kept."""
-        raise NotImplementedError("consumers not supported for EagerTensors")
+        raise NotImplementedError("Tensor.consumers is meaningless when eager execution is enabled.")
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> NoReturn:
         """NotImplementedError: the value is there."""
@@ -110,7 +136,7 @@ class EagerTensor(Tensor):
 
     def __iter__(self) -> Iterator[Any]:
         if not self._shape.extents:
-            raise TypeError("Cannot iterate over a scalar tensor")
+            raise TypeError("Cannot iterate over a scalar tensor.")
         return (self[index] for index in range(self._shape.extents[0]))  # type: ignore[arg-type]
 
     def __format__(self, format_spec: str) -> str:

@@ -17,7 +17,7 @@ _READS = "global_step_read_op_cache"  # the collection of the tensor that hooks 
 
 def global_step(sess: Any, global_step_tensor: Any) -> int:
     """``tf.train.global_step``: the value of a global step in a session."""
-    return int(sess.run(global_step_tensor))
+    return int(global_step_tensor.numpy() if hasattr(global_step_tensor, "numpy") and default_graph().imperative else sess.run(global_step_tensor))
 
 
 def get_global_step(graph: Graph | None = None) -> Any:

@@ -24,6 +24,7 @@ from penstock.train.saveable import all_saveable_objects
 from penstock.train.saver_builder import BaseSaverBuilder, BulkSaverBuilder
 from penstock.train.saver_mismatches import describe_mismatches
 from penstock.train.saver_snapshot import SAVED, SNAPSHOT, BackgroundSave
+from penstock.train.saver_values import read_values, variables_by_name, write_values
 from penstock.variables.naming import prepend_name_scope, strip_name_scope
 
 _HOUR = 3600.0
@@ -61,6 +62,7 @@ class Saver:
         self.saver_def, self._builder, self._allow_empty = saver_def, builder, allow_empty
         self._write_version, self._pad_step_number, self._filename = write_version, pad_step_number, filename
         self._save_relative_paths, self._asynchronous = save_relative_paths, asynchronous
+        self._named = variables_by_name(var_list) if default_graph().imperative else None  # imperative style: values, no nodes and no session
         self._background = BackgroundSave()
         self._is_built = self._is_empty = False
         self._last_checkpoints: list[tuple[str, float]] = []
@@ -76,6 +78,10 @@ class Saver:
         if self._is_built:
             return
         self._is_built = True
+        if self._named is not None:
+            self.saver_def = SaverDef(max_to_keep=self._max_to_keep or 0, keep_checkpoint_every_n_hours=self._keep_hours, version=self._write_version)
+            self._next_checkpoint_time = time.time() + self._keep_hours * _HOUR
+            return
         if self.saver_def is None:
             self._var_list = all_saveable_objects() if self._var_list is None else self._var_list
             if not self._var_list:
@@ -104,7 +110,7 @@ class Saver:
         """
         if not self._is_built:
             raise RuntimeError("`build()` should be called before save if defer_build==True")
-        if not hasattr(sess, "run"):
+        if self._named is None and not hasattr(sess, "run"):
             raise TypeError(f"'sess' must be a Session; {sess}")
         save_path, latest_filename = os.fspath(save_path), latest_filename or "checkpoint"
         if os.path.dirname(latest_filename):
@@ -119,14 +125,14 @@ class Saver:
                                                          save_relative_paths=self._save_relative_paths)
                 self._delete_old(meta_graph_suffix)
 
-        beside = self._asynchronous and not self._is_empty
+        beside = self._asynchronous and not self._is_empty and self._named is None
         path: str | None = None
         if beside:
             self._run_snapshot(sess)
             path = checkpoint_file
         elif not self._is_empty:
             path = self._run_save(sess, checkpoint_file, save_path)
-        if write_meta_graph:
+        if write_meta_graph and self._named is None:
             with sess.graph.as_default():
                 self.export_meta_graph(checkpoint_state.meta_graph_filename(checkpoint_file, meta_graph_suffix),
                                        strip_default_attrs=strip_default_attrs)
@@ -162,6 +168,8 @@ class Saver:
         return save_path
 
     def _run_save(self, sess: Any, checkpoint_file: str, save_path: str) -> str:
+        if self._named is not None:
+            return write_values(self._named, checkpoint_file)
         saver_def = self.as_saver_def()
         tensor = f"{self._sibling_name(SAVED)}:0" if self._asynchronous else saver_def.save_tensor_name
         try:
@@ -218,6 +226,9 @@ class Saver:
         if not checkpoint_state.checkpoint_exists(save_path):
             raise ValueError(f"The passed save_path is not a valid checkpoint: {save_path}")
         logging.info("Restoring parameters from %s", save_path)
+        if self._named is not None:
+            read_values(self._named, save_path)
+            return
         saver_def = self.as_saver_def()
         try:
             sess.run(saver_def.restore_op_name, {saver_def.filename_tensor_name: save_path})

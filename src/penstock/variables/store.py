@@ -3,7 +3,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from penstock.graph import dtypes
@@ -35,6 +36,8 @@ AUTO_REUSE = ReuseMode()  # make a variable the first time, share it after that
 
 class VariableStore:
     """The variables of a graph that can be found, and shared, by name."""
+
+    keeps_values = False  # True for a store of imperative style
 
     def __init__(self) -> None:
         self._vars: dict[str, Any] = {}
@@ -84,13 +87,13 @@ class VariableStore:
             raise ValueError("If initializer is a constant, do not specify shape.")
         shape = unknown_shape() if shape is None else as_shape(shape)
         if name in self._vars:
-            return self._existing_variable(name, shape, dtype, reuse)
+            return self._existing_variable(name, shape, dtype, reuse or self.keeps_values)
         if reuse is True:
             raise ValueError(f"Variable {name} does not exist, or was not created with tf.get_variable(). Did you mean to set "
                              "reuse=tf.AUTO_REUSE in VarScope?")
         value, dtype_of_value = _initial_value(name, shape, dtype, initializer, info)
         variable = creators.create(initial_value=value, name=name, dtype=dtype_of_value, **rest)
-        if not variable.graph.imperative:  # there, a variable lives as long as the program holds it
+        if self.keeps_values or not variable.graph.imperative:  # there, a variable lives as long as the program holds it
             self._vars[name] = variable
         if regularizer:
             _regularize(variable, name, regularizer)
@@ -161,6 +164,45 @@ class VariableStore:
             raise ValueError(f"Trying to reuse partitioned variable {name}, but specified partitions {partitions} and found partitions "
                              f"{existing._get_partitions()}.")
         return existing
+
+
+class EagerVariableStore:
+    """``tfe.EagerVariableStore``: inside ``with store.as_default()``, ``tf.get_variable`` and layers share variables by name, as with AUTO_REUSE."""
+
+    def __init__(self, store: VariableStore | None = None) -> None:
+        if store is not None and not store.keeps_values:
+            raise ValueError("Cannot construct EagerVariableStore from a VariableStore object that does not hold eager variables.")
+        self._store = store or VariableStore()
+        self._store.keeps_values = True
+
+    @contextmanager
+    def as_default(self) -> Iterator[None]:
+        """Makes it the store of the default graph inside a ``with`` block."""
+        kept = default_graph().get_collection_ref(_KEY)
+        kept.insert(0, self._store)
+        try:
+            yield
+        finally:
+            kept.remove(self._store)
+
+    def variables(self) -> list[Any]:
+        """Its variables, in the order of their names."""
+        return sorted(self._store._vars.values(), key=lambda variable: str(variable.name))
+
+    def trainable_variables(self) -> list[Any]:
+        """Those that are trained."""
+        return [variable for variable in self.variables() if variable.trainable]
+
+    def non_trainable_variables(self) -> list[Any]:
+        """The others."""
+        return [variable for variable in self.variables() if not variable.trainable]
+
+    def copy(self) -> EagerVariableStore:
+        """A store with variables of the same names and values, which are its own."""
+        other = EagerVariableStore()
+        for name, variable in self._store._vars.items():
+            other._store._vars[name] = creators.create(initial_value=variable.value(), name=name, trainable=variable.trainable, use_resource=True)
+        return other
 
 
 def variable_store() -> VariableStore:

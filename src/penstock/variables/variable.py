@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tensorboard.compat.proto.attr_value_pb2 import AttrValue
@@ -385,6 +385,9 @@ class SlicedVariable(Tensor):
         """Takes the place of the fresh output of a StridedSlice; a boolean mask cannot be written through and stays what it is."""
         if "begin_mask" not in tensor.op.attrs:
             return tensor
+        if tensor.op.graph.imperative:
+            tensor.assign = functools.partial(_assign_slice, variable, tensor.op.attrs, tensor.op.inputs[1:], tensor.op.name)  # type: ignore[attr-defined]
+            return tensor
         sliced = cls(tensor.op, 0, tensor.dtype, tensor.shape)
         sliced._variable = variable
         tensor.op.outputs[0] = sliced
@@ -392,9 +395,15 @@ class SlicedVariable(Tensor):
 
     def assign(self, value: Any, name: str | None = None) -> Any:
         """Writes the slice; returns what has the variable's new value."""
-        masks = {key: mask for key, mask in self.op.attrs.items() if key.endswith("_mask")}
-        begin, end, strides = self.op.inputs[1:]
-        return self._variable._strided_slice_assign(begin, end, strides, value, name or f"{self.op.name}/_assign", masks)
+        return _assign_slice(self._variable, self.op.attrs, self.op.inputs[1:], self.op.name, value, name)
+
+
+def _assign_slice(variable: Variable, attributes: dict[str, Any], places: Sequence[Tensor], slice_name: str, value: Any,
+                  name: str | None = None) -> Any:
+    """Writes what a StridedSlice has read; ``places`` are its begin, end and strides."""
+    masks = {key: mask for key, mask in attributes.items() if key.endswith("_mask")}
+    begin, end, strides = places
+    return variable._strided_slice_assign(begin, end, strides, value, name or f"{slice_name}/_assign", masks)
 
 
 def decide_arguments(variable: Variable, initial_value: Any, trainable: bool | None, collections: Any, constraint: Any,

@@ -12,6 +12,13 @@ TABLE: dict[str, str] = {
     "penstock.contrib.eager.derivatives": "gradients_function value_and_gradients_function implicit_gradients implicit_value_and_gradients",
     "penstock.contrib.eager.modes": "Iterator=Iterator_ list_devices num_gpus in_eager_mode set_execution_mode execution_mode async_wait "
     "async_clear_error get_optimizer_variables run_test_in_graph_and_eager_modes run_all_tests_in_graph_and_eager_modes",
+    "penstock.contrib.eager.callbacks": "ExecutionCallback add_execution_callback clear_execution_callbacks errstate inf_callback inf_nan_callback "
+    "nan_callback seterr",
+    "penstock.contrib.eager.saver": "Saver restore_variables_on_create",
+    "penstock.contrib.eager.network": "Network Sequential save_network_checkpoint restore_network_checkpoint",
+    "penstock.contrib.eager.remote": "connect_to_remote_host enable_remote_eager_execution set_server_def",
+    "penstock.variables.store": "EagerVariableStore",
+    "penstock.platform.app": "run",
     "penstock.contrib.eager.metrics:": "metrics",
     "penstock.custom_gradient": "custom_gradient",
     "penstock.keras.saving.checkpoint": "Checkpoint",
@@ -19,9 +26,5 @@ TABLE: dict[str, str] = {
     "penstock.variables.resource_variable": "Variable=ResourceVariable",
     "penstock.variables.template": "make_template",
 }
-MISSING = (
-    "Checkpointable EagerVariableStore ExecutionCallback Network Saver Sequential add_execution_callback clear_execution_callbacks "
-    "connect_to_remote_host enable_remote_eager_execution errstate inf_callback inf_nan_callback nan_callback restore_network_checkpoint "
-    "restore_variables_on_create run save_network_checkpoint set_server_def seterr"
-)
+MISSING = "Checkpointable"
 publish(__name__, TABLE, missing=MISSING)

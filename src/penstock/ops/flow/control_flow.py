@@ -224,15 +224,18 @@ def while_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: An
 def _run_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, maximum_iterations: Any, return_same_structure: bool) -> Any:
     """The loop in imperative style: Python's."""
     single = not isinstance(loop_vars, (list, tuple)) or hasattr(loop_vars, "_fields")
-    values = [loop_vars] if single else list(loop_vars)
-    turns = 0
+    values = [loop_vars] if single else loop_vars
+    turns, bare = 0, single  # is the result the value itself? It is if the body returns it so
     while (maximum_iterations is None or turns < maximum_iterations) and cond(*values):
         result = body(*values)
-        result = list(result) if isinstance(result, (list, tuple)) and not hasattr(result, "_fields") else [result]
-        nest.assert_same_structure(values, result)
+        if not isinstance(result, (list, tuple)) or hasattr(result, "_fields"):
+            result, bare = [result], not return_same_structure or single
+        nest.assert_same_structure(list(values), list(result))
         values, turns = result, turns + 1
     values = nest.map_structure(lambda leaf: leaf if hasattr(leaf, "with_flow") else to_tensor(leaf), values)
-    return values if return_same_structure and not single else _only_item(values)
+    if maximum_iterations is not None and not return_same_structure:
+        return _only_item(values)
+    return values[0] if bare else values
 
 
 class _Loop:
