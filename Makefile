@@ -16,7 +16,7 @@ NEED_PYTHON = { test -n "$(PYTHON)" && $(PYTHON) $(IS_RECENT) >/dev/null 2>&1; }
     exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test nightly browser versions interop libraries lint bench wheel lock size clean
+.PHONY: help demo test nightly browser versions interop libraries docs lint bench wheel lock size clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*##  *\(.*\)/  make \1	\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -48,6 +48,18 @@ versions:  ## the test suite on each of Python 3.10 to 3.13 that is there, each 
 
 libraries: $(INSTALLED)  ## Keras 2.2.5 and tf_slim 1.1.0 of PyPI on Penstock; ARGS=--all takes all libraries that are listed in tools/libraries.py
 	@$(BIN)/python tools/libraries.py $(ARGS)
+
+# MkDocs has an environment of its own: nothing else needs it.
+DOCS := .venv-docs
+docs: $(INSTALLED) $(DOCS)/.installed  ## the documentation site, in build/site: guides, and the API reference from docstrings
+	@$(BIN)/python tools/docs.py
+	@$(DOCS)/bin/mkdocs build --strict --quiet
+	@echo "build/site/index.html"
+
+$(DOCS)/.installed:
+	@$(NEED_PYTHON)
+	@$(PYTHON) -m venv $(DOCS) && $(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check 'mkdocs==1.6.1'
+	@touch $@
 
 lint: $(INSTALLED)  ## style (ruff) and types (mypy)
 	$(BIN)/ruff check
@@ -99,7 +111,7 @@ size:  ## lines per folder and file
 	@$(PYTHON) tools/size.py $(ARGS)
 
 clean:  ## remove .venv, caches and build output
-	rm -rf $(VENV) $(INTEROP1) $(INTEROP2) build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) $(INTEROP1) $(INTEROP2) $(DOCS) build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find src tests benchmarks tools -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # From the lock file: exact versions, known hashes. LOCKED=1, as in CI, takes nothing else where that does not fit.

@@ -3,15 +3,19 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import os
 import re
 import runpy
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-import penstock as tf
-from penstock.layers.sessions import forget_session
-from support.process import python
+from support.process import environment, python
 
 ROOT = Path(__file__).parent.parent
 SOURCES = ROOT / "src"
@@ -37,15 +41,58 @@ def test_an_operation_of_your_own(capsys):
     assert "3., 12." in capsys.readouterr().out
 
 
-def test_keras_page():
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "keras.md").read_text(), re.S)
-    assert len(blocks) == 5
-    names: dict[str, object] = {}
-    with tf.Graph().as_default() as graph:
-        tf.set_random_seed(0)
-        for number, block in enumerate(blocks):
-            exec(compile(block, f"docs/keras.md, block {number + 1}", "exec"), names)
-        forget_session(graph)
+BLOCK = re.compile(r"(<!-- not run: [^\n]* -->\n\s*)?```python\n(.*?)```", re.S)
+PAGES = sorted(path.name for path in (ROOT / "docs").glob("*.md") if "```python" in path.read_text())
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_blocks_of_a_page(page, tmp_path):
+    """The blocks of a page run one after the other, as a program; one that cannot says why in a comment before it."""
+    blocks = [block for excuse, block in BLOCK.findall((ROOT / "docs" / page).read_text()) if not excuse]
+    file = tmp_path / "page.py"  # a file: AutoGraph reads the source of functions
+    file.write_text("\n".join(textwrap.dedent(block) for block in blocks).replace("/tmp/model", str(tmp_path / "model")))
+    done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=240, cwd=tmp_path, env=environment())
+    assert done.returncode == 0, done.stderr
+
+
+def test_few_blocks_are_not_run():
+    excused = [page for page in PAGES for excuse, _ in BLOCK.findall((ROOT / "docs" / page).read_text()) if excuse]
+    assert len(excused) <= 3
+
+
+# (program, arguments that make it short, what it has to reach)
+EXAMPLES: dict[str, tuple[dict[str, int], Callable[[Any], bool]]] = {
+    "ridge": ({}, lambda difference: difference < 1e-4),
+    "softmax": ({"steps": 100}, lambda accuracy: accuracy > 0.85),
+    "convnet": ({"steps": 40}, lambda accuracy: accuracy > 0.5),
+    "language_model": ({"steps": 60}, lambda perplexities: perplexities[1] < 0.6 * perplexities[0]),
+    "seq2seq_attention": ({"steps": 100}, lambda right: right > 0.3),
+    "vae": ({"steps": 100}, lambda bounds: bounds[1] > bounds[0] + 10),
+    "gan": ({"steps": 300}, lambda distances: distances[1] < distances[0]),
+    "dqn": ({}, lambda reward: reward > 0.8),
+    "word2vec": ({"steps": 200}, lambda right: right >= 9),
+    "gcn": ({"steps": 60}, lambda accuracy: accuracy > 0.9),
+    "wide_deep": ({"steps": 150}, lambda accuracy: accuracy > 0.8),
+    "serving": ({"steps": 60}, lambda accuracy: accuracy > 0.85),
+}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.filterwarnings("ignore:Converting sparse IndexedSlices", "ignore:Using a checkpoint", "ignore::DeprecationWarning")
+def test_example(name, capsys):
+    arguments, good = EXAMPLES[name]
+    assert good(runpy.run_path(str(ROOT / "examples" / f"{name}.py"))["main"](**arguments))
+
+
+def test_imperative_example():
+    python("import runpy\n" f"assert runpy.run_path({str(ROOT / 'examples' / 'eager_training.py')!r})['main'](steps=100) > 0.8")
+
+
+def test_distributed_example():
+    done = subprocess.run([sys.executable, str(ROOT / "examples" / "distributed.py")], capture_output=True, text=True, timeout=240,
+                          env={key: value for key, value in os.environ.items() if key != "TF_CONFIG"})
+    begun = re.search(r"the next one began at step (\d+) and came to (\d+)", done.stdout)
+    assert begun and 20 <= int(begun[1]) < 120 == int(begun[2]), done.stdout + done.stderr
 
 
 @pytest.mark.filterwarnings("ignore:Converting sparse IndexedSlices")

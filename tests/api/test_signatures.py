@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import penstock as tf
+from penstock.api.explained import REASONS
 
 pytestmark = pytest.mark.graph
 
@@ -36,6 +37,7 @@ OURS = {
         "DNNClassifier", "DNNEstimator", "DNNLinearCombinedClassifier", "DNNLinearCombinedEstimator", "DNNLinearCombinedRegressor",
         "DNNRegressor", "DynamicRnnEstimator", "Estimator", "KMeansClustering", "LinearClassifier", "LinearEstimator", "LinearRegressor", "SVM")],
         "refused, whatever its arguments"),
+    **{f"tf.contrib.tpu.{name}": "refused, whatever its arguments" for name in REASONS if hasattr(tf.contrib.tpu, name)},
 }
 
 

@@ -15,5 +15,6 @@ TABLE = {
     "penstock.contrib.distributions.normal": "Normal",
     "penstock.contrib.distributions.student_t": "StudentT",
     "penstock.contrib.distributions.uniform": "Uniform",
+    "penstock.api.contrib.distributions.bijectors:": "bijectors",    # TensorFlow 1.4 and 1.5 had them here
 }
 publish(__name__, TABLE)

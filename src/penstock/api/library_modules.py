@@ -111,6 +111,9 @@ MODULES = {
     "contrib.tensor_forest.python": "tensor_forest",
     "contrib.tensor_forest.python.ops": "data_ops gen_model_ops gen_stats_ops gen_tensor_forest_ops model_ops stats_ops tensor_forest_ops",
     "contrib.text.python.ops": "gen_skip_gram_ops skip_gram_ops",
+    "contrib.tpu.python.ops": "tpu_ops",
+    "contrib.tpu.python.tpu": "bfloat16 error_handling tpu tpu_config tpu_context tpu_estimator tpu_function tpu_optimizer util",
+    "contrib.nccl.python.ops": "nccl_ops",
     "contrib.training.python.training": (
         "bucket_ops device_setter evaluation feeding_queue_runner hparam hparam_pb2 resample sampling_ops sequence_queueing_state_saver "
         "sgdr_learning_rate_decay training tuner"),

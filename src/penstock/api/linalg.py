@@ -17,5 +17,11 @@ TABLE = {
     "penstock.ops.linalg.decompositions": "qr svd eigh=self_adjoint_eig eigvalsh=self_adjoint_eigvals lu",
     "penstock.ops.linalg.matrix_functions": "norm normalize expm=matrix_exponential logm=matrix_logarithm sqrtm=matrix_square_root pinv matrix_rank "
                                      "cross",
+    "penstock.contrib.linalg.linear_operator": "LinearOperator",
+    "penstock.contrib.linalg.identity": "LinearOperatorIdentity LinearOperatorScaledIdentity",
+    "penstock.contrib.linalg.low_rank": "LinearOperatorLowRankUpdate",
+    "penstock.contrib.linalg.matrices": "LinearOperatorDiag LinearOperatorFullMatrix LinearOperatorLowerTriangular",
+    "penstock.contrib.linalg.combined": "LinearOperatorAdjoint LinearOperatorBlockDiag LinearOperatorComposition LinearOperatorInversion",
 }
-publish(__name__, TABLE)
+publish(__name__, TABLE, missing="LinearOperatorCirculant LinearOperatorCirculant2D LinearOperatorCirculant3D LinearOperatorHouseholder "
+                                 "LinearOperatorKronecker LinearOperatorToeplitz LinearOperatorZeros tridiagonal_matmul tridiagonal_solve")

@@ -7,7 +7,8 @@ HERE = "penstock.contrib.linalg"
 TABLE: dict[str, str] = {
     f"{HERE}.linear_operator": "LinearOperator",
     f"{HERE}.identity": "LinearOperatorIdentity LinearOperatorScaledIdentity",
+    f"{HERE}.combined": "LinearOperatorComposition",
     f"{HERE}.low_rank": "LinearOperatorUDVHUpdate=LinearOperatorLowRankUpdate",
     f"{HERE}.matrices": "LinearOperatorDiag LinearOperatorFullMatrix LinearOperatorTriL=LinearOperatorLowerTriangular",
 }
-publish(__name__, TABLE, missing="LinearOperatorComposition add_operators")
+publish(__name__, TABLE, missing="add_operators")

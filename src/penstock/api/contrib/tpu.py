@@ -8,14 +8,16 @@ TABLE: dict[str, str] = {
     f"{HERE}.config": "InputPipelineConfig RunConfig TPUConfig",
     f"{HERE}.spec": "TPUEstimatorSpec",
     f"{HERE}.estimator": "ExportSavedModelApiVersion TPUEstimator",
-    f"{HERE}.functions": "CrossShardOptimizer batch_parallel bfloat16_scope cross_replica_sum initialize_system repeat rewrite shutdown_system "
-                         "while_loop",
+    f"{HERE}.functions": "CrossShardOptimizer batch_parallel bfloat16_scope core cross_replica_sum get_tpu_context initialize_system "
+                         "outside_compilation repeat replicate rewrite shard shutdown_system while_loop",
+    # What only TPUs can do says so.
+    "penstock.api.explained": "DeviceAssignment InfeedQueue TPUDistributionStrategy Topology device_assignment infeed_dequeue infeed_dequeue_tuple "
+                              "infeed_enqueue infeed_enqueue_tuple keras_to_tpu_model outfeed_dequeue outfeed_dequeue_tuple outfeed_enqueue "
+                              "outfeed_enqueue_tuple",
     # Modules inside, which programs reach through: all names of them are here.
-    "penstock.api.contrib.tpu:": "python tpu tpu_estimator tpu_config tpu_optimizer bfloat16",
+    "penstock.api.contrib.tpu:": "python tpu tpu_estimator tpu_config tpu_context tpu_function tpu_optimizer bfloat16 ops tpu_ops",
 }
 MISSING = (
-    "AsyncCheckpointSaverHook DeviceAssignment InfeedQueue StreamingFilesDataset TPUDistributionStrategy Topology core device_assignment "
-    "infeed_dequeue infeed_dequeue_tuple infeed_enqueue infeed_enqueue_tuple keras_to_tpu_model outfeed_dequeue outfeed_dequeue_tuple "
-    "outfeed_enqueue_tuple outside_compilation profiler replicate shard"
+    "AsyncCheckpointSaverHook StreamingFilesDataset profiler"
 )
 publish(__name__, TABLE, missing=MISSING)

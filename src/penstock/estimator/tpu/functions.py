@@ -6,8 +6,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from penstock.graph import dtypes
+from penstock.graph.scopes import name_scope
 from penstock.layers.losses import Reduction
 from penstock.ops.array.cast import cast
+from penstock.ops.array.pack import concat, split
 from penstock.ops.constant import constant, identity
 from penstock.ops.flow.control_flow import while_loop as graph_while_loop
 from penstock.ops.flow.misc import no_op
@@ -49,6 +51,64 @@ def initialize_system(embedding_config: Any = None, job: str | None = None) -> A
 def shutdown_system(job: str | None = None) -> Any:
     """``tf.contrib.tpu.shutdown_system``: nothing to do."""
     return no_op(name="ShutdownDistributedTPU")
+
+
+def core(num: int) -> str:
+    """``tf.contrib.tpu.core``: the name of a core, which soft placement takes to a CPU."""
+    return f"device:TPU_REPLICATED_CORE:{num}"
+
+
+def outside_compilation(computation: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """``tf.contrib.tpu.outside_compilation``: the computation on the host, where all of them are."""
+    return computation(*args, **kwargs)
+
+
+class _Context:
+    """What ``get_tpu_context`` gives: outside of a TPU there are no shards."""
+
+    number_of_shards = None
+
+    def set_number_of_shards(self, number_of_shards: int | None) -> None:
+        """Notes the number for the computation."""
+        self.number_of_shards = number_of_shards  # type: ignore[assignment]
+
+
+_context = _Context()
+
+
+def get_tpu_context() -> _Context:
+    """``tensorflow.contrib.tpu.python.tpu.tpu_function.get_tpu_context``."""
+    return _context
+
+
+def replicate(computation: Callable[..., Any], inputs: Any = None, infeed_queue: Any = None, device_assignment: Any = None, name: str | None = None,
+              maximum_shapes: Any = None) -> list[Any]:
+    """``tf.contrib.tpu.replicate``: the computation once per list of ``inputs``; the outputs of each."""
+    _refuse_queue(infeed_queue)
+    with name_scope(name, "replicate"):
+        return [rewrite(computation, each) for each in ([[]] if inputs is None else inputs)]
+
+
+def shard(computation: Callable[..., Any], inputs: Any = None, num_shards: int = 1, input_shard_axes: Any = None, outputs_from_all_shards: Any = True,
+          output_shard_axes: Any = None, infeed_queue: Any = None, device_assignment: Any = None, name: str | None = None) -> list[Any]:
+    """``tf.contrib.tpu.shard``: inputs are split along their axes, computed part by part, and the outputs joined."""
+    inputs = [] if inputs is None else list(inputs)
+    axes = input_shard_axes or [0] * len(inputs)
+    if len(axes) != len(inputs):
+        raise ValueError(f"Length of input_shard_axes ({len(axes)}) is not the number of inputs ({len(inputs)})")
+    parts = [split(value, num_shards, axis=axis) for value, axis in zip(inputs, axes)]
+    results = replicate(computation, [list(each) for each in zip(*parts)] if inputs else [[]] * num_shards, infeed_queue, device_assignment, name)
+    if not results[0]:
+        return [results[0]]
+    columns = list(zip(*results))
+    every = outputs_from_all_shards if isinstance(outputs_from_all_shards, (list, tuple)) else [outputs_from_all_shards] * len(columns)
+    joined = output_shard_axes or [0] * len(columns)
+    return [concat(list(column), axis=axis) if wanted else column[0] for column, wanted, axis in zip(columns, every, joined)]
+
+
+def _refuse_queue(infeed_queue: Any) -> None:
+    if infeed_queue is not None:
+        raise ValueError("infeed_queue: there is no TPU to feed. Give the values as inputs")
 
 
 def rewrite(computation: Callable[..., Any], inputs: Any = None, infeed_queue: Any = None, device_assignment: Any = None,

@@ -1,0 +1,36 @@
+"""Names that need hardware or software of others: they exist, and calling one says why it cannot work and what to do instead.
+
+A module-level ``__getattr__``, so that the tables of namespaces refer to these names as to all others.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from penstock.errors import UnimplementedError
+
+_QUEUES = "moves tensors between a host and the memory of a TPU, and there is none. Feed the values, or give TPUEstimator an input function"
+_PLACES = "describes the cores of TPUs, and there are none. Leave it out: computations run on CPUs"
+_TENSORRT = "compiles graphs for NVIDIA GPUs by TensorRT, which Penstock does not use. Run the graph as it is: every step is compiled"
+
+REASONS: dict[str, str] = {
+    **dict.fromkeys(("infeed_dequeue", "infeed_dequeue_tuple", "infeed_enqueue", "infeed_enqueue_tuple", "outfeed_dequeue", "outfeed_dequeue_tuple",
+                     "outfeed_enqueue", "outfeed_enqueue_tuple", "InfeedQueue"), _QUEUES),
+    **dict.fromkeys(("Topology", "DeviceAssignment", "device_assignment"), _PLACES),
+    "keras_to_tpu_model": "makes a Keras model for TPUs, and there are none. Train the model itself",
+    "TPUDistributionStrategy": "spreads a Keras model over TPUs, and there are none. tf.distribute.MirroredStrategy spreads it over CPUs",
+    "create_inference_graph": _TENSORRT, "calib_graph_to_infer_graph": _TENSORRT,
+}
+
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    if name not in REASONS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
+        raise UnimplementedError(None, None, f"{name} {REASONS[name]}.")
+
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__doc__ = f"Not possible here: it {REASONS[name]}."
+    globals()[name] = refuse
+    return refuse

@@ -1,0 +1,42 @@
+"""Names that need a TPU or TensorRT exist, and say what to do instead; NCCL's sums are those of CPUs."""
+from __future__ import annotations
+
+import pytest
+
+import penstock as tf
+from penstock.api.explained import REASONS
+
+
+def test_calls_explain_themselves():
+    with pytest.raises(tf.errors.UnimplementedError, match=r"infeed_dequeue moves tensors .* there is none"):
+        tf.contrib.tpu.infeed_dequeue(tf.float32, [1])
+    with pytest.raises(tf.errors.UnimplementedError, match="TensorRT"):
+        tf.contrib.tensorrt.create_inference_graph(None, [])
+    for name in REASONS:
+        assert REASONS[name] in (getattr(tf.contrib.tensorrt, name, None) or getattr(tf.contrib.tpu, name)).__doc__
+
+
+def test_reductions_over_devices():
+    config = tf.ConfigProto(device_count={"CPU": 2})
+    with tf.Graph().as_default(), tf.Session(config=config) as session:
+        tensors = []
+        for index, values in enumerate(([1.0, 5.0], [3.0, 2.0])):
+            with tf.device(f"/cpu:{index}"):
+                tensors.append(tf.constant(values))
+        nccl = tf.contrib.nccl
+        total = nccl.all_sum(tensors)
+        assert [each.device for each in total] == [each.device for each in tensors]
+        got = session.run([total, nccl.all_prod(tensors), nccl.all_min(tensors), nccl.all_max(tensors), nccl.reduce_sum(tensors)])
+    assert [[each.tolist() for each in pair] for pair in got[:4]] == [[[4, 7]] * 2, [[3, 10]] * 2, [[1, 2]] * 2, [[3, 5]] * 2]
+    assert got[4].tolist() == [4, 7]
+    with pytest.raises(ValueError, match="Must pass >0 tensors"):
+        tf.contrib.nccl.all_sum([])
+
+
+def test_computations_for_tpus():
+    tpu = tf.contrib.tpu
+    with tf.Graph().as_default(), tf.Session() as session:
+        doubled = tpu.shard(lambda x: x * 2, [tf.constant([[1.0], [2.0], [3.0], [4.0]])], num_shards=2)
+        copies = tpu.replicate(lambda x, y: x + y, [[1.0, tf.constant(2.0)], [3.0, tf.constant(4.0)]])
+        assert session.run(doubled)[0].ravel().tolist() == [2, 4, 6, 8] and session.run(copies) == [[3.0], [7.0]]
+    assert tpu.outside_compilation(max, 1, 2) == 2 and tpu.core(1) == "device:TPU_REPLICATED_CORE:1"
