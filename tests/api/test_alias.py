@@ -145,3 +145,49 @@ def test_the_registry_of_ops_as_protos():
     from penstock.api.inside import get_registered_ops
     found = get_registered_ops()
     assert found["Conv2D"].name == "Conv2D" and [arg.name for arg in found["MatMul"].input_arg] == ["a", "b"] and found["RandomUniform"].is_stateful
+
+
+def test_star_imports_and_notes_of_libraries():
+    run("""
+        from tensorflow.python.ops.rnn_cell import *
+        from tensorflow.python.ops.rnn_cell import LSTMCell as by_name
+        import tensorflow as tf
+        assert LSTMCell is by_name
+        x = tf.constant(1.0, name="x")
+        x.scope = "notes on a tensor"
+        assert x.scope and tf.get_default_graph()._nodes_by_name["x"] is x.op
+        assert tf.train.AdamOptimizer.__base__ is tf.train.SyncReplicasOptimizer.__base__ is tf.train.Optimizer
+        class Mine(tf.train.AdamOptimizer):
+            pass
+        assert Mine.__base__ is tf.train.AdamOptimizer
+    """)
+
+
+def test_functions_of_private_modules():
+    run("""
+        import tempfile, glob
+        import numpy as np
+        import tensorflow as tf
+        from tensorflow.python import pywrap_tensorflow
+        from tensorflow.python.framework import ops, constant_op
+        from tensorflow.python.ops import gradients_impl, metrics_impl, summary_op_util, control_flow_util
+        from tensorflow.python.training import evaluation
+        from tensorflow.python.layers import convolutional
+        from tensorflow.python.eager import context
+        folder = tempfile.mkdtemp()
+        writer = pywrap_tensorflow.EventsWriter((folder + "/events").encode())
+        writer.WriteEvent(tf.Event(step=3, summary=tf.Summary(value=[tf.Summary.Value(tag="a", simple_value=2.0)])))
+        writer.Flush(), writer.Close()
+        (path,) = glob.glob(folder + "/*")
+        assert [event.step for event in tf.train.summary_iterator(path)] == [0, 3]
+        assert ops.prepend_name_scope("loc:@x", "a/") == "loc:@a/x" and ops.prepend_name_scope("^x", "a") == "^a/x"
+        assert ops.prepend_name_scope("x", None) == "x"
+        x = tf.Variable(3.0)
+        assert len(gradients_impl.gradients_v2(x * x, [x])) == 1 and not control_flow_util.GraphOrParentsInXlaContext(tf.get_default_graph())
+        assert evaluation._StopAfterNEvalsHook is tf.contrib.training.StopAfterNEvalsHook
+        assert convolutional.Convolution2D is tf.layers.Conv2D and context.in_graph_mode() and not context.in_eager_mode()
+        assert constant_op._tensor_shape_tensor_conversion_function(tf.TensorShape([2, 3])).shape == (2,)
+        assert not summary_op_util.skip_summary()
+        with summary_op_util.summary_scope("loss") as (tag, scope):
+            assert tag == "loss"
+    """)

@@ -269,6 +269,8 @@ def _library_value(path: str, name: str) -> Any:
 def _public_names(path: str) -> list[str]:
     """The public names that a module inside a library defines. AttributeError if that is not known."""
     sources = library_modules.SOURCES.get(path, "").split()
+    if not sources and path in paths.MODULES:  # of tensorflow.python: what the namespaces among its sources publish
+        return sorted({name for source in paths.MODULES[path].split() for name in getattr(importlib.import_module(source), "__all__", ())})
     if not sources:
         raise AttributeError("__all__")
     declared = [name for source in sources for name in getattr(importlib.import_module(source), "__all__", ())]

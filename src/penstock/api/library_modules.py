@@ -214,6 +214,8 @@ NAMES: dict[str, dict[str, str]] = {
     "contrib.learn.python.learn.estimators.linear": {"_linear_model_fn": "penstock.contrib.learn.canned.models:linear_model_fn"},
     "contrib.learn.python.learn.estimators.dnn_linear_combined": {
         "_dnn_linear_combined_model_fn": "penstock.contrib.learn.canned.models:combined_model_fn"},
+    "python.estimator.util": {"fn_args": "penstock.platform.inspection:fn_args"},
+    "python.ops.linalg.linear_operator_util": {"matmul_with_broadcast": "penstock.ops.linalg.matmul:matmul"},
     "python.layers.maxout": {"maxout": "penstock.contrib.layers.shaping:maxout"},
     "python.estimator.canned.optimizers": {"get_optimizer_instance": "penstock.estimator.canned.optimizers:optimizer_instance"},
 }

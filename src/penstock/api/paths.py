@@ -326,6 +326,7 @@ NAMES = {
     "layers.core": {"fully_connected": "penstock.layers.scoped_layers:dense", "FullyConnected": "penstock.layers.scoped_layers:Dense"},
     "layers.normalization": {"batch_norm": "penstock.layers.scoped_layers:batch_normalization",
                              "BatchNorm": "penstock.layers.scoped_layers:BatchNormalization"},
+    "data.ops.dataset_ops": {"DatasetV1": "penstock.data.dataset:Dataset"},
     "platform.googletest": {"GetTempDir": "penstock.testing.case:get_temp_dir"},
     "tf2": {"enabled": "penstock.imperative.context:executing_eagerly"},
 }

@@ -436,6 +436,11 @@ class Graph:
     _last_id = version
 
     @property
+    def _nodes_by_name(self) -> dict[str, Operation]:
+        """{name: operation}: libraries (Edward) read it."""
+        return self._by_name
+
+    @property
     def graph_def_versions(self) -> VersionDef:
         """The versions of the GraphDef format."""
         return self._versions

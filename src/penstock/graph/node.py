@@ -210,7 +210,8 @@ _tensor_ids = itertools.count(1)
 class Tensor:
     """A symbolic value: one output of an Operation. Operators (``+``, ``[...]``, ...) are added by ``penstock.ops``."""
 
-    __slots__ = ("__weakref__", "_consumers", "_dtype", "_handle_data", "_id", "_keras_history", "_keras_mask", "_keras_shape", "_shape",
+    # With a __dict__, which is made when it is needed: libraries (TFLearn, TensorLayer) keep notes on tensors.
+    __slots__ = ("__dict__", "__weakref__", "_consumers", "_dtype", "_handle_data", "_id", "_keras_history", "_keras_mask", "_keras_shape", "_shape",
                  "_uses_learning_phase", "aliases", "op", "value_index")
     __array_priority__ = 100  # NumPy arrays on the left leave operators to Tensor
 

@@ -28,6 +28,15 @@ from penstock.variables.variable import Variable
 _SHOWN = 5  # variables that an error explains
 
 
+class DirectSubclass(type):
+    """Of classes between Optimizer and the public ones: ``AdamOptimizer.__base__`` is Optimizer, as in TensorFlow. Libraries (GPflow) ask for it."""
+
+    @property
+    def __base__(cls) -> type:  # type: ignore[override]
+        base: type = type.__dict__["__base__"].__get__(cls)
+        return Optimizer if isinstance(base, DirectSubclass) and Optimizer in base.__bases__ else base
+
+
 class Optimizer:
     """Computes gradients of a loss and applies them to variables.
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.train.optimizer import Optimizer
+from penstock.train.optimizer import DirectSubclass, Optimizer
 
 
-class OptimizerWrapper(Optimizer):
+class OptimizerWrapper(Optimizer, metaclass=DirectSubclass):
     """Changes how gradients are applied; gradients, slots and variables are those of the wrapped optimizer."""
 
     def __init__(self, opt: Optimizer, use_locking: bool, name: str) -> None:

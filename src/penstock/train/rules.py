@@ -16,13 +16,13 @@ from penstock.ops.array.cast import cast
 from penstock.ops.flow.misc import group
 from penstock.ops.math.elementwise import multiply
 from penstock.ops.math.powers import sqrt
-from penstock.train.optimizer import Optimizer
+from penstock.train.optimizer import DirectSubclass, Optimizer
 from penstock.variables.assign import assign, assign_sub, scatter_add, scatter_sub
 from penstock.variables.initializers import Constant, Ones
 from penstock.variables.resource_variable import ResourceVariable
 
 
-class RuleOptimizer(Optimizer):
+class RuleOptimizer(Optimizer, metaclass=DirectSubclass):
     """An optimizer whose updates are the ops ``[Resource][Sparse]Apply{rule}``.
 
     ``hyper`` maps an input of those ops to (value, name of its tensor); ``slots`` maps an input to (slot name, initial value or None for zeros,
