@@ -181,3 +181,11 @@ def test_help_lists_the_commands(run):
     assert result.returncode == 2 and all(command in result.stdout for command in ("run", "demo", "version"))
     assert "--no-era" in run("run", "--help").stdout
     assert run("no_such_command").returncode == 2
+
+
+def test_kinds_of_types_as_numpy_had_them(tmp_path):
+    program = tmp_path / "prog.py"
+    program.write_text("import numpy as np\nprint(np.issubdtype(np.float32, np.float), np.issubdtype(np.int16, int), np.issubdtype(np.int8, float))\n"
+                       "from PIL import Image\nprint(Image.ANTIALIAS == Image.LANCZOS)\n")
+    done = subprocess.run([sys.executable, "-m", "penstock", "run", str(program)], capture_output=True, text=True, timeout=120)
+    assert done.stdout.split() == ["True", "True", "False", "True"], done.stderr

@@ -111,6 +111,22 @@ _EMPTIED = _ModuleAliases({"scipy.misc": "penstock.cli.old_scipy_misc"})  # SciP
 _CHANGED = _ChangedModules({"h5py": "penstock.cli.old_h5py", "PIL.Image": "penstock.cli.old_pillow"})
 
 
+_KINDS = {float: np.floating, int: np.integer, complex: np.complexfloating}
+
+
+def _restore_issubdtype() -> None:
+    """``np.issubdtype(np.float32, float)`` is True again, as it was up to NumPy 1.13: Python's types stood for all types of their kind."""
+    current = np.issubdtype
+    if current.__module__ == __name__:
+        return
+
+    def issubdtype(arg1: Any, arg2: Any) -> bool:
+        return bool(current(arg1, _KINDS.get(arg2, arg2) if isinstance(arg2, type) else arg2))
+
+    issubdtype.__doc__ = current.__doc__
+    np.issubdtype = issubdtype
+
+
 def activate() -> list[str]:
     """Adds the names, and says so in one line on stderr. Returns what was added: ``numpy.float``, ..."""
     added = []
@@ -119,6 +135,7 @@ def activate() -> list[str]:
             if name not in vars(owner):  # not hasattr(): that would call a module's __getattr__, which warns
                 setattr(owner, name, value)
                 added.append(f"{getattr(owner, '__qualname__', owner.__name__)}.{name}")
+    _restore_issubdtype()
     if _GONE not in sys.meta_path:
         sys.meta_path.append(_GONE)  # last: a module that is there wins
         sys.meta_path[:0] = [_EMPTIED, _CHANGED]
