@@ -32,7 +32,7 @@ nightly: $(INSTALLED)  ## the tests that take too long for every change: more ki
 
 # With a chromium or chrome of the machine, else with the one that playwright fetches.
 SCREENSHOTS ?= build/screenshots
-browser: $(INSTALLED) $(VENV)/.browser  ## the playground, and what TensorBoard shows of our files, in a headless browser; screenshots go to build/screenshots
+browser: $(INSTALLED) $(VENV)/.browser  ## our pages, and what TensorBoard shows of our files, in a headless browser; screenshots go to build/screenshots
 	PENSTOCK_SCREENSHOTS=$(SCREENSHOTS) $(BIN)/python -m pytest -m browser --timeout 300 $(ARGS)
 
 $(VENV)/.browser: $(INSTALLED)

@@ -56,7 +56,7 @@ def status(page, text):
     page.locator("#status").get_by_text(text).wait_for()
 
 
-def test_a_planted_nan_is_found(page, address):
+def test_a_planted_nan_is_found(address, page):
     page.goto(address)
     status(page, "Stopped before the run")
     page.locator("#nan").check()
@@ -75,7 +75,7 @@ def test_a_planted_nan_is_found(page, address):
     page.evaluate("scrollTo(0, 0)")
 
 
-def test_steps_lines_loops_and_changes(page, address):
+def test_steps_lines_loops_and_changes(address, page):
     page.goto(address)
     status(page, "Stopped before the run")
     page.locator("#finish").click()
@@ -85,6 +85,8 @@ def test_steps_lines_loops_and_changes(page, address):
     page.get_by_text("Run 2", exact=False).first.wait_for()
     page.locator("#source li.made").filter(has_text='name="halved"').click()
     page.locator("#breakpoints").get_by_text("line prog.py:").wait_for()
+    page.locator("#go").click()
+    status(page, "Stopped behind while/add")
     page.locator("#go").click()
     status(page, "Stopped behind while/halved")
     assert "iteration 0" in page.locator("#inside").inner_text()
@@ -101,7 +103,7 @@ def test_steps_lines_loops_and_changes(page, address):
 
 
 @pytest.mark.parametrize("page", [{"width": 390, "height": 844, "device_scale_factor": 2, "color_scheme": "dark"}], indirect=True, ids=["phone"])
-def test_on_a_phone(page, address):
+def test_on_a_phone(address, page):
     page.goto(address)
     status(page, "Stopped before the run")
     page.locator("#finish").click()

@@ -22,6 +22,8 @@ class BadMessage(ValueError):
 
 
 def echo(body):
+    if "bug" in body:
+        raise ZeroDivisionError
     if "bad" in body:
         raise BadMessage("that is bad")
     return body
@@ -100,6 +102,12 @@ def test_refusals(server, caplog, status, request_):
         assert "error" in json.loads(content)
         assert "refused" in caplog.text and server.token not in json.loads(content)["error"]
     assert ask(server)[0] == 200  # it goes on
+
+
+def test_a_bug_is_told_and_logged(server, caplog):
+    with caplog.at_level(logging.WARNING, "penstock"):
+        status, _, content = ask(server, "echo", "POST", b'{"bug": 1}')
+    assert status == 500 and "ZeroDivisionError" in json.loads(content)["error"] and "Traceback" in caplog.text
 
 
 def test_a_connection_that_breaks_off_is_no_trouble(server, capsys):

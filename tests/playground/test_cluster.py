@@ -1,6 +1,7 @@
 """The cluster of a board: its program, real tasks that are killed and come back, and no process that outlives the server."""
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -29,6 +30,7 @@ def test_the_program_builds_the_network_of_the_board(settings, mode):
     assert len(names["weights"]) == len(settings.layers) + 1
     assert {variable.device for variable in tf.trainable_variables()} <= {"/job:ps/task:0", "/job:ps/task:1"}
     assert names["loss"].device == "/job:worker/task:0" and names["reports"].shape == [2, 4]
+    assert names["before"].device == names["after"].device == "/job:ps/task:0"
     assert (mode != "asynchronous") == isinstance(names["optimizer"], tf.train.SyncReplicasOptimizer)
     assert settings.activation in ACTIVATIONS and settings.optimizer in OPTIMIZERS
 
@@ -85,6 +87,8 @@ def test_a_killed_worker_comes_back_and_the_rest_goes_on():
         until(lambda: cluster.state()["tasks"][2]["restarts"] == 1)
         step = cluster.step
         until(lambda: cluster.step > step + 20 and not cluster.trouble)
+        assert cluster.reports[0, 1] >= 0 and cluster.reports[0, 2] >= cluster.reports[0, 1]  # staleness
+        json.dumps(cluster.state())  # as a page gets it
         assert [weights.shape for weights in cluster.weights] == [(2, 2), (2, 1)] and cluster.state()["tasks"][1]["pause"] == 0.05
         folder = cluster._folder
         assert len(processes_of(folder)) >= 3

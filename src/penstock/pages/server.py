@@ -124,6 +124,11 @@ class _Handler(BaseHTTPRequestHandler):
             raise Refused(400, str(error)) from error
         except OpError as error:
             raise Refused(500, error.message) from error
+        except Refused:
+            raise
+        except Exception as error:  # a bug: the page says that there is one, and goes on
+            runtime_logger().exception("%s: %s failed", self.server.name, name)
+            raise Refused(500, f"{name} failed: {type(error).__name__}; the log of the server tells more") from error
         if isinstance(answer, bytes):
             return "application/octet-stream", answer
         return "application/json", json.dumps(answer).encode()

@@ -100,7 +100,7 @@ class BoardCluster:
         restarts = self._job.state.restarts_of if self._job is not None else (lambda task: 0)
         tasks = [{"name": str(task), "job": task.job, "index": task.index, "state": statuses.get(task, "waiting"), "restarts": restarts(task),
                   **(self._report(task.index) if task.job == "worker" else {})} for task in self._plan.tasks()]
-        return {"tasks": tasks, "step": self.step, "trouble": self.trouble, "lines": list(self._log.lines)[-12:], "mode": self.wanted.mode,
+        return {"tasks": tasks, "step": int(self.step), "trouble": self.trouble, "lines": list(self._log.lines)[-12:], "mode": self.wanted.mode,
                 "program": self.text}
 
     def _report(self, index: int) -> dict[str, Any]:

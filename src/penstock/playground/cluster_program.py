@@ -26,7 +26,8 @@ def network(cluster, index):
         global_step = tf.train.get_or_create_global_step()
 '''
 _STEP = '''
-        before = tf.cast(global_step, tf.int32)  # of the values that the step is computed with
+        with tf.device(global_step.device):
+            before = tf.cast(global_step, tf.int32)  # of the values that the step is computed with
         with tf.control_dependencies([before]):
             position = tf.identity(position)
 '''
@@ -34,7 +35,7 @@ _TRAINING = '''
         optimizer = {optimizer}
         {synchronous}
         train = optimizer.minimize({objective}, global_step, name="train")
-        with tf.control_dependencies([train]):
+        with tf.control_dependencies([train]), tf.device(global_step.device):  # read there: what was sent before would be old
             after = tf.cast(global_step.read_value(), tf.int32)
         reports = tf.get_variable("reports", [{workers}, {reported}], initializer=tf.zeros_initializer(), trainable=False, use_resource=False)
         pauses = tf.get_variable("pauses", [{workers}], initializer=tf.constant_initializer({pause}), trainable=False, use_resource=False)

@@ -191,7 +191,7 @@ def user_line(operation: Operation | None) -> tuple[str, int, str]:
 def _is_at(breakpoint: Breakpoint, operation: Operation) -> bool:
     if breakpoint.kind == "node":
         return breakpoint.where == operation.name
-    if breakpoint.kind != "line":
+    if breakpoint.kind != "line" or not operation.inputs:  # (constants of a line have nothing to tell)
         return False
     file, line, _ = user_line(operation)
     path, _, number = breakpoint.where.rpartition(":")
