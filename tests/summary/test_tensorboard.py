@@ -1,4 +1,4 @@
-"""The real TensorBoard reads what Penstock writes: what its pages ask for, without the pages. (They are in test_browser.py.)"""
+"""The real TensorBoard reads what Penstock writes: what its pages ask for, without the pages. (They are in tests/browser.)"""
 from __future__ import annotations
 
 import json
