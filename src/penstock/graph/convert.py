@@ -77,10 +77,10 @@ def graph_for(values: Any) -> Any:
     for value in values:
         for item in value if isinstance(value, (list, tuple)) else (value,):
             its_graph = item.op.graph if isinstance(item, Tensor) else getattr(item, "graph", None)
-            if its_graph is None or not isinstance(its_graph, Graph):
+            if its_graph is None or not isinstance(its_graph, Graph) or its_graph.imperative:  # values become constants of any graph
                 continue
-            if its_graph is not current and (its_graph.imperative or current.can_capture(its_graph)):
-                its_graph = current  # inside a function body: what comes from outside is captured; values become constants
+            if its_graph is not current and current.can_capture(its_graph):
+                its_graph = current  # inside a function body: what comes from outside is captured
             if graph is None:
                 graph, first = its_graph, item
             elif its_graph is not graph:

@@ -71,6 +71,16 @@ def symbolic_graph(graph: EagerGraph) -> SymbolicGraph:
     return symbolic
 
 
+def forget_symbolic_graph() -> None:
+    """In imperative style, the next symbolic model begins a new graph."""
+    graph = default_graph()
+    if isinstance(graph, EagerGraph):
+        old = graph.get_collection(_KEY)
+        graph.clear_collection(_KEY)
+        for items in graph._collections.values():
+            items[:] = [item for item in items if getattr(item, "graph", None) not in old]
+
+
 def graph_for_symbols() -> Graph:
     """Where a symbolic input is made: the default graph, or, in imperative style, the graph of symbolic models."""
     graph = default_graph()

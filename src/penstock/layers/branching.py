@@ -12,6 +12,7 @@ from penstock.ops.constant import placeholder_with_default
 from penstock.ops.flow.control_flow import cond
 
 _KEY = ("learning phase",)  # a collection that belongs to the graph but is not exported
+_OF_VALUES = ("learning phase of values",)  # imperative style shares the collections of its symbolic graph, but not a placeholder
 
 
 def static_truth(pred: Any) -> bool | None:
@@ -37,9 +38,13 @@ def smart_cond(pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Ca
 
 
 def learning_phase() -> Any:
-    """``tf.keras.backend.learning_phase``: what ``set_learning_phase`` said for this graph, or a placeholder that is False unless it is fed."""
-    graph = default_graph()
-    phases = graph.get_collection_ref(_KEY)
+    """``tf.keras.backend.learning_phase``: what ``set_learning_phase`` said for this graph, or a placeholder that is False unless it is fed.
+
+    In imperative style 0 if nothing was said.
+    """
+    graph, phases = default_graph(), phase_state()
+    if graph.imperative:
+        return phases[0] if phases else 0
     if not phases:
         with graph.as_default(), name_scope(""):
             phases.append(placeholder_with_default(False, shape=(), name="keras_learning_phase"))
@@ -48,16 +53,19 @@ def learning_phase() -> Any:
 
 def phase_state() -> list[Any]:
     """The phase of the default graph, in a list that may be changed; empty while nothing has asked for it."""
-    return default_graph().get_collection_ref(_KEY)
+    graph = default_graph()
+    return graph.get_collection_ref(_OF_VALUES if graph.imperative else _KEY)
 
 
 def is_learning_phase(value: Any) -> bool:
     """Whether ``value`` is the placeholder that ``learning_phase`` gives."""
-    return isinstance(value, Tensor) and any(value is phase for phase in default_graph().get_collection_ref(_KEY))
+    return isinstance(value, Tensor) and any(value is phase for phase in phase_state())
 
 
 def set_learning_phase(value: Any) -> None:
     """``tf.keras.backend.set_learning_phase``: 0 is inference, 1 is training."""
     if value not in (0, 1):
         raise ValueError("Expected learning phase to be 0 or 1.")
-    default_graph().get_collection_ref(_KEY)[:] = [value]
+    phase_state()[:] = [value]
+    if default_graph().imperative:  # symbolic models, too
+        default_graph().get_collection_ref(_KEY)[:] = [value]

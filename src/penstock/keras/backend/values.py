@@ -12,9 +12,10 @@ from penstock.graph import dtypes, nest, scopes
 from penstock.graph.composite import SparseTensor
 from penstock.graph.graph import default_graph, reset_default_graph
 from penstock.graph.node import Tensor
+from penstock.imperative.symbolic import forget_symbolic_graph, graph_for_symbols
 from penstock.keras.backend.steps import Step
 from penstock.layers import settings
-from penstock.layers.branching import learning_phase
+from penstock.layers.branching import learning_phase, phase_state
 from penstock.layers.naming import name_counts
 from penstock.layers.sessions import assign_values, forget_session, initialized_session, track_variable, values_of
 from penstock.ops import constant as constants
@@ -41,10 +42,15 @@ def get_session(op_input_list: Any = ()) -> Any:
 
 
 def clear_session() -> None:
-    """``tf.keras.backend.clear_session``: a new default graph, without layers and session."""
+    """``tf.keras.backend.clear_session``: a new default graph, without layers and session; in imperative style, a new graph of symbolic models."""
     forget_session(default_graph())
     reset_default_graph()
-    learning_phase()  # TensorFlow puts its placeholder into the new graph at once: the seeds of random ops count it
+    forget_symbolic_graph()
+    reset_uids()
+    phase_state().clear()
+    with graph_for_symbols().as_default():
+        phase_state().clear()
+        learning_phase()  # TensorFlow puts its placeholder into the new graph at once: the seeds of random ops count it
 
 
 def reset_uids() -> None:

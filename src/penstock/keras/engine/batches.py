@@ -1,6 +1,7 @@
 """Where batches come from: arrays, generators, Sequences, datasets, tensors. Each source gives flat lists of arrays, epoch by epoch."""
 from __future__ import annotations
 
+import itertools
 import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -35,6 +36,13 @@ class Source:
     def epoch(self) -> Iterator[Batch]:
         """The batches of one epoch."""
         raise NotImplementedError
+
+    def first(self) -> Any:
+        """The first element, as it is given; it is still the first one of the first epoch."""
+        raise NotImplementedError
+
+    def rewind(self) -> None:
+        """Begins again with the first element, where that can be done."""
 
     def end_epoch(self) -> None:
         """Called between epochs."""
@@ -95,20 +103,37 @@ def _dense(array: Any) -> Any:
 
 
 class CallSource(Source):
-    """What a function gives, call by call, for a number of steps: values of tensors, or elements of a dataset."""
+    """What a function gives, call by call: values of tensors, or elements of a dataset, from which ``restart`` begins again."""
 
     def __init__(self, fetch: Callable[[], Any], prepare: Callable[[Any], Sequence[Any]], steps: int | None,
                  restart: Callable[[], None] | None) -> None:
         self._fetch, self._prepare, self.steps, self._restart = fetch, prepare, steps, restart
-        self._known = steps is not None
+        self._known, self._fresh = steps is not None, True
+        self._waiting: list[Any] = []
         self.ran_out = False
+
+    def first(self) -> Any:
+        """The first element."""
+        if not self._waiting:
+            self._waiting.append(self._fetch())
+        return self._waiting[0]
+
+    def rewind(self) -> None:
+        """Begins again with the first element of a dataset."""
+        if self._restart is not None and not self._fresh:
+            self._waiting.clear()
+            self._restart()
+            self._fresh = True
+
+    def _next(self) -> Any:
+        return self._waiting.pop() if self._waiting else self._fetch()
 
     def epoch(self) -> Iterator[Batch]:
         """Up to ``steps`` batches, or all there are. Elements are fetched ahead in a thread."""
-        if self._restart is not None and not self._known:
-            self._restart()
-        count = 0
-        for value in _ahead(self._fetch, self.steps if self._known else None):
+        if not self._known:
+            self.rewind()
+        self._fresh, count = False, 0
+        for value in _ahead(self._next, self.steps if self._known else None):
             yield Batch(self._prepare(value), 1, 1)
             count += 1
         if self._known:
@@ -169,14 +194,7 @@ def dataset_source(dataset: Any, prepare: Callable[[Any], Sequence[Any]], steps:
     session = initialized_session()
     session.run(iterator.initializer)
     run = session.make_callable(flat)
-    started = [True]  # the first epoch finds the iterator initialized
-
-    def restart() -> None:
-        if not started[0]:
-            session.run(iterator.initializer)
-        started[0] = False
-
-    return CallSource(lambda: nest.pack_sequence_as(element, run()), prepare, steps, restart)
+    return CallSource(lambda: nest.pack_sequence_as(element, run()), prepare, steps, lambda: session.run(iterator.initializer))
 
 
 def _eager_source(dataset: Any, graph: Any, prepare: Callable[[Any], Sequence[Any]], steps: int | None) -> CallSource:
@@ -227,9 +245,15 @@ class GeneratorSource(Source):
             self._enqueuer = GeneratorEnqueuer(generator, use_multiprocessing=use_multiprocessing)
         if self._enqueuer is not None:
             self._enqueuer.start(workers=workers, max_queue_size=max_queue_size)
-            self._values = self._enqueuer.get()
+            self._values: Iterator[Any] = self._enqueuer.get()
         else:
             self._values = _endless(generator) if self._sequence else generator
+
+    def first(self) -> Any:
+        """The first element."""
+        value = next(self._values)
+        self._values = itertools.chain([value], self._values)
+        return value
 
     def epoch(self) -> Iterator[Batch]:
         """``steps`` batches."""

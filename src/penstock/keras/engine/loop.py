@@ -179,9 +179,11 @@ def train(run: Run, epochs: int, callbacks: Any = None, validation: Validation |
         logs = dict(zip(model.metrics_names, run_epoch(run, listed, bar)))
         _end_source(run, bar, epochs)
         if validation is not None and validation.is_due(epoch) and not model.stop_training:
+            validation.run.source.rewind()  # every evaluation sees the same elements of a dataset
             results = iterate(validation.run, listed, inside=True)
+            _check_length(validation.run, 1)
             logs.update({f"val_{name}": value for name, value in zip(model.metrics_names, results)})
-        if getattr(run.source, "ran_out", False):
+        if any(getattr(each.source, "ran_out", False) for each in (run, *([validation.run] if validation is not None else ()))):
             model.stop_training = True
         listed.on_epoch_end(epoch, logs)
         bar.on_epoch_end(epoch, logs)
@@ -205,6 +207,11 @@ def _end_source(run: Run, bar: ProgbarLogger, epochs: int) -> None:
     run.source.end_epoch()
     if bar.use_steps and bar.target is None and run.source.steps:
         bar.params["steps"] = bar.target = bar.progbar.target = run.source.steps
+    _check_length(run, epochs)
+
+
+def _check_length(run: Run, epochs: int) -> None:
+    """Warns if a dataset had less batches than it was to give."""
     if getattr(run.source, "ran_out", False):
         logging.warning("Your dataset ran out of data; interrupting training. Make sure that your dataset can generate at least "
                         "`steps_per_epoch * epochs` batches (in this case, %d batches). You may need to use the repeat() function when building "

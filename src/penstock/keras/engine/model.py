@@ -35,7 +35,7 @@ class Model(Network):
 
     _untracked = Network._untracked | {"_compiled", "_compile_arguments", "optimizer", "history", "loss", "_feed_inputs", "_predict_step",
                                        "_run_eagerly", "_collected_trainable_weights", "_nested_inputs", "_nested_outputs", "_extra_outputs",
-                                       "callback_model"}
+                                       "callback_model", "_compile_metrics", "_compile_weighted_metrics"}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._compiled: Compiled | None = None
@@ -206,10 +206,12 @@ class Model(Network):
         """The operations of a step of the optimizer."""
         return self.optimizer.get_updates(params=trained, loss=loss)
 
+    @in_symbolic_graph
     def _make_train_function(self) -> Step:
         """The step of training; it makes the variables of the optimizer."""
         return self._compile_now().step("train", self._unweighted())
 
+    @in_symbolic_graph
     def _make_test_function(self) -> Step:
         """The step of an evaluation."""
         return self._compile_now().step("test", self._unweighted())
@@ -253,6 +255,8 @@ class Model(Network):
         if source is not None:
             if y is not None and not symbolic:
                 raise ValueError("`y` argument is not supported when using dataset or generator as input.")
+            if not self.inputs and mode != "predict":  # names of metrics are asked for before the first batch
+                self._ensure_inputs(_unpacked(source.first(), mode)[0])
             return Run(self, mode, source, lambda arrays: self._run_batch(mode, arrays[0], class_weight), batch_size, verbose)
         xs, ys, weights = self._standardized(x, y, sample_weight, class_weight, training=mode != "predict")
         arrays = [*xs, *ys, *(weight for weight in weights if weight is not None)]
@@ -261,8 +265,17 @@ class Model(Network):
             if steps is None:
                 raise ValueError("If your model has no inputs that are fed, you should specify the number of steps.")
             return Run(self, mode, CallSource(list, list, steps, None), step, batch_size, verbose)
+        batch_size = self._checked_batch_size(batch_size)
         size = batch_size or (-(-len(arrays[0]) // steps) if steps else 32)
         return Run(self, mode, ArraySource(arrays, size, shuffle), step, size, verbose)
+
+    def _checked_batch_size(self, given: int | None) -> int | None:
+        """The size of batches: what was asked for, which must be that of the inputs if they have one."""
+        shapes = [tensor.shape.as_list() for tensor in self._feed_inputs if tensor.shape.ndims and self._is_graph_network]
+        fixed = shapes[0][0] if shapes else None
+        if given and fixed and given != fixed:
+            raise ValueError(f"The `batch_size` argument value {given} is incompatible with the specified batch size of your Input Layer: {fixed}")
+        return given or fixed
 
     # --- training ----------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from typing import Any
 from penstock.graph import nest
 from penstock.graph.node import Tensor
 from penstock.graph.shape import TensorShape
+from penstock.imperative.symbolic import graph_for_symbols
 from penstock.keras.engine import config as configuration
 from penstock.keras.engine.op_layers import AddLoss, AddMetric, connect_ops
 from penstock.keras.engine.summary import print_summary
@@ -194,7 +195,8 @@ class Network(Layer):
             return
         if input_shape is None:
             raise ValueError("Input shape must be defined when calling build on a model subclass network.")
-        self.call(configuration.placeholders(input_shape))
+        with graph_for_symbols().as_default():
+            self.call(configuration.placeholders(input_shape))
         self.built = True
 
     def _maybe_build(self, inputs: Any) -> None:

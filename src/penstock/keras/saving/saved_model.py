@@ -11,6 +11,7 @@ import shutil
 from typing import Any
 
 from penstock.graph.graph import Graph
+from penstock.imperative.symbolic import in_symbolic_graph
 from penstock.keras.saving import object_graph
 from penstock.keras.saving.description import compile_arguments, model_from_json, to_json, training_config
 from penstock.keras.saving.json_values import plain
@@ -59,6 +60,7 @@ def _export_graph(config: str, weights: list[Any], path: str) -> None:
             builder.save()
 
 
+@in_symbolic_graph
 def export_saved_model(model: Any, saved_model_path: str, custom_objects: Any = None, as_text: bool = False, input_signature: Any = None,
                        serving_only: bool = False) -> None:
     """``tf.keras.experimental.export_saved_model``."""
@@ -89,6 +91,7 @@ def load(path: str, custom_objects: Any = None, compile: bool = True) -> Any:
     return model
 
 
+@in_symbolic_graph
 def load_from_saved_model(saved_model_path: str, custom_objects: Any = None) -> Any:
-    """``tf.keras.experimental.load_from_saved_model``."""
-    return load(saved_model_path, custom_objects)
+    """``tf.keras.experimental.load_from_saved_model``: the model and its weights, not compiled."""
+    return load(saved_model_path, custom_objects, compile=False)

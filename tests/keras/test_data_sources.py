@@ -1,0 +1,136 @@
+"""What training learns of its data: the inputs of subclassed models, lengths of datasets, sizes of batches; imperative style, too."""
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import penstock as tf
+
+pytestmark = pytest.mark.process
+X = np.arange(24, dtype=np.float32).reshape(12, 2) / 24
+Y = X.sum(1, keepdims=True)
+
+
+class Net(tf.keras.Model):
+    """A subclass, which does not know its inputs before it is called."""
+
+    def __init__(self):
+        super().__init__()
+        self.out = tf.keras.layers.Dense(1, kernel_initializer="ones")
+
+    def call(self, inputs):
+        return self.out(inputs)
+
+
+def batches(size=6):
+    return tf.data.Dataset.from_tensor_slices((X, Y * 2)).batch(size)
+
+
+def generated():
+    while True:
+        yield from ((X[start:start + 6], Y[start:start + 6] * 2) for start in (0, 6))
+
+
+class Batches(tf.keras.utils.Sequence):
+    """The same batches, as a Sequence."""
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, index):
+        return X[6 * index:6 * index + 6], Y[6 * index:6 * index + 6] * 2
+
+
+@pytest.mark.parametrize("make", [batches, lambda: batches().repeat(), generated, Batches], ids=["dataset", "endless", "generator", "Sequence"])
+def test_a_subclassed_model_learns_its_inputs_from_the_first_element(make):
+    model, known = Net(), tf.keras.Sequential([tf.keras.layers.Dense(1, kernel_initializer="ones", input_dim=2)])
+    losses = []
+    for each in (model, known):
+        each.compile("sgd", "mse", metrics=["mae"])
+        history = each.fit(make(), steps_per_epoch=2, epochs=1, shuffle=False, verbose=0)
+        losses.append(history.history["loss"])
+    assert losses[0] == losses[1]
+    np.testing.assert_allclose(losses[0], [1.2297053784132004], rtol=1e-5)  # TensorFlow 1.15
+
+
+def test_a_dataset_without_steps_is_whole_in_every_epoch():
+    model = Net()
+    model.compile(tf.keras.optimizers.SGD(0.0), "mse")
+    losses = model.fit(batches(), epochs=3, verbose=0).history["loss"]
+    assert losses[0] == losses[1] == losses[2]
+
+
+@pytest.mark.parametrize("steps, expected", [(2, [1.2494212836027145] * 3), (1, [0.29108795523643494] * 3)])
+def test_validation_begins_again_with_the_first_element(steps, expected):
+    """The losses are TensorFlow 1.15's."""
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, kernel_initializer="ones", input_dim=2)])
+    model.compile("sgd", "mse")
+    history = model.fit(X, Y, epochs=3, batch_size=6, shuffle=False, verbose=0, validation_data=batches(), validation_steps=steps)
+    np.testing.assert_allclose(history.history["val_loss"], expected, rtol=1e-5)
+
+
+def test_a_validation_dataset_that_is_too_short_ends_the_training():
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_dim=2)])
+    model.compile("sgd", "mse")
+    assert model.fit(X, Y, epochs=3, verbose=0, validation_data=batches(), validation_steps=3).epoch == [0]
+
+
+def test_a_batch_size_must_be_that_of_the_inputs():
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, batch_input_shape=(4, 2))])
+    model.compile("sgd", "mse")
+    with pytest.raises(ValueError, match="The `batch_size` argument value 5 is incompatible with the specified batch size of your Input Layer: 4"):
+        model.fit(X, Y, batch_size=5, verbose=0)
+    model.fit(X, Y, verbose=0)
+    assert model.predict(X).shape == (12, 1)
+
+
+def test_metrics_of_compile_have_no_weights_of_the_model():
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_dim=2)])
+    model.compile("sgd", "mse", metrics=[tf.keras.metrics.MeanSquaredError()])
+    assert len(model.get_weights()) == 2
+    again = tf.keras.models.clone_model(model)
+    again.set_weights(model.get_weights())
+
+
+IMPERATIVE = """
+import numpy as np
+import penstock as tf
+tf.enable_eager_execution()
+keras, layers, K = tf.keras, tf.keras.layers, tf.keras.backend
+x = np.linspace(-1, 1, 24, dtype=np.float32).reshape(12, 2)
+
+def train():
+    inputs = keras.Input((2,))
+    hidden = layers.BatchNormalization()(layers.Dense(3, kernel_initializer="ones")(inputs))
+    outputs = layers.Dense(2, kernel_initializer="ones")(layers.Dropout(0.5)(hidden))
+    model = keras.Model(inputs, outputs)
+    model.add_loss(K.mean(K.sum(K.square(outputs - inputs), axis=-1)))  # operations on symbols, outside of layers
+    model.compile("adam")
+    tf.set_random_seed(1)
+    return [model.evaluate(x, verbose=0), model.train_on_batch(x) > 0, model.predict(x).shape, K.learning_phase()]
+
+first = train()
+assert first[0] > 0 and first[1:] == [True, (12, 2), 0], first
+K.clear_session()
+assert train() == first
+assert layers.Dropout(0.5)(tf.ones([2])).numpy().tolist() == [1, 1]  # values do not see the placeholder of symbolic models
+
+class Net(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.out = layers.Dense(1)
+
+    def call(self, inputs):
+        return self.out(inputs)
+
+net = Net()
+net.build((None, 2))
+assert [tuple(weight.shape) for weight in net.weights] == [(2, 1), (1,)]
+net.compile("sgd", "mse")
+net.fit(tf.data.Dataset.from_tensor_slices((x, x[:, :1])).batch(4), epochs=2, verbose=0)
+"""
+
+
+def test_imperative_style():
+    subprocess.run([sys.executable, "-c", IMPERATIVE], check=True, timeout=300)
