@@ -97,3 +97,27 @@ def test_the_old_module_paths():
     from tensorflow.python.keras.layers import Dense
     from tensorflow.python.keras.models import Sequential
     assert Dense is keras.layers.Dense and Sequential is keras.Sequential
+
+
+@pytest.mark.parametrize("options, targets", [
+    ({}, [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0]]),
+    ({"class_mode": "sparse"}, [0, 1, 2, 0]),
+    ({"class_mode": "binary", "classes": ["b", "a"]}, [0, 1, 0, 1]),
+    ({"y_col": "tags", "classes": ["q", "p"]}, [[1, 1], [1, 0], [0, 1], [1, 0]]),
+    ({"class_mode": "raw", "y_col": "number"}, [0, 1, 2, 3]),
+    ({"class_mode": "multi_output", "y_col": ["number", "weight"]}, [[0, 1, 2, 3], [0, 0.5, 1, 1.5]]),
+    ({"subset": "validation"}, [[1, 0, 0], [0, 1, 0]]),
+    ({"subset": "training", "class_mode": "sparse"}, [2, 0, 1, 2])], ids=str)
+def test_image_files_of_a_table(tmp_path, options, targets):
+    """The targets are those of TensorFlow 1.15."""
+    pandas = pytest.importorskip("pandas")
+    names = [f"{index}.png" for index in range(6)]
+    for index, name in enumerate(names):
+        Image.fromarray(np.full((5, 5, 3), index, np.uint8)).save(tmp_path / name)
+    table = pandas.DataFrame({"filename": [*names, "gone.png", "x.txt"], "class": list("abcabcab"), "number": np.arange(8.0),
+                              "weight": np.arange(8.0) / 2, "tags": [["p", "q"], ["p"], ["q"], ["r", "p"], ["q"], ["p"], ["p"], ["p"]]})
+    generator = tf.keras.preprocessing.image.ImageDataGenerator(validation_split=0.34)
+    with pytest.warns(UserWarning, match="Found 2 invalid image filename"):
+        images, labels = next(generator.flow_from_dataframe(table, str(tmp_path), target_size=(4, 4), shuffle=False, batch_size=4, **options))
+    np.testing.assert_array_equal(labels, targets)
+    assert images.shape[1:] == (4, 4, 3) and len(images) == (2 if options.get("subset") == "validation" else 4)

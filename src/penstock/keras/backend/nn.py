@@ -78,8 +78,8 @@ def normalize_batch_in_training(x: Any, gamma: Any, beta: Any, reduction_axes: A
     if rank == 4 and sorted(reduction_axes) in ([0, 1, 2], [0, 2, 3]):
         first = sorted(reduction_axes) == [0, 2, 3]
         channels = [x.shape.as_list()[1 if first else 3]]
-        return normalization.fused_batch_norm(x, ones(channels) if gamma is None else gamma, zeros(channels) if beta is None else beta,
-                                              epsilon=epsilon, data_format="NCHW" if first else "NHWC")
+        scale, offset = ones(channels) if gamma is None else reshape(gamma, [-1]), zeros(channels) if beta is None else reshape(beta, [-1])
+        return normalization.fused_batch_norm(x, scale, offset, epsilon=epsilon, data_format="NCHW" if first else "NHWC")
     mean, variance = normalization.moments(x, reduction_axes, keep_dims=False)
     if sorted(reduction_axes) == list(range(rank - 1)):
         return normalization.batch_normalization(x, mean, variance, beta, gamma, epsilon), mean, variance

@@ -49,6 +49,11 @@ class TFOptimizer:
         """Not known: NotImplementedError."""
         raise NotImplementedError("An optimizer of tf.train has no configuration. Use one of tf.keras.optimizers to save the model with it.")
 
+    @classmethod
+    def from_config(cls, config: Any) -> Any:
+        """Not known: NotImplementedError."""
+        raise NotImplementedError("An optimizer of tf.train has no configuration. Use one of tf.keras.optimizers to save the model with it.")
+
 
 def serialize(optimizer: Any) -> Any:
     """``tf.keras.optimizers.serialize``."""

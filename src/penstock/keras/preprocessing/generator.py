@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from penstock.keras.preprocessing.augmentation import apply_affine_transform, apply_brightness_shift, apply_channel_shift
-from penstock.keras.preprocessing.iterators import DirectoryIterator, NumpyArrayIterator
+from penstock.keras.preprocessing.image_files import DataFrameIterator, DirectoryIterator
+from penstock.keras.preprocessing.iterators import NumpyArrayIterator
 from penstock.layers import settings
 from penstock.platform import logging
 
@@ -52,6 +53,27 @@ class ImageDataGenerator:
         """Batches of image files."""
         return DirectoryIterator(directory, self, target_size, color_mode, classes, class_mode, batch_size, shuffle, seed, self.data_format,
                                  save_to_dir, save_prefix, save_format, follow_links, subset, interpolation, self.dtype)
+
+    def flow_from_dataframe(self, dataframe: Any, directory: str | None = None, x_col: str = "filename", y_col: Any = "class",
+                            weight_col: str | None = None, target_size: Any = (256, 256), color_mode: str = "rgb", classes: Any = None,
+                            class_mode: str | None = "categorical", batch_size: int = 32, shuffle: bool = True, seed: int | None = None,
+                            save_to_dir: str | None = None, save_prefix: str = "", save_format: str = "png", subset: str | None = None,
+                            interpolation: str = "nearest", validate_filenames: bool = True, **kwargs: Any) -> DataFrameIterator:
+        """Batches of the image files that a column of a pandas table names."""
+        if kwargs.pop("has_ext", True) is not True:
+            raise ValueError("has_ext=False: the names of files must have their extensions.")
+        if kwargs.pop("sort", None) is not None:
+            logging.warning("sort has no effect any more: class labels are always sorted.")
+        if class_mode == "other":
+            logging.warning('`class_mode` "other" is deprecated, please use `class_mode` "raw".')
+            class_mode = "raw"
+        if kwargs.pop("drop_duplicates", False):
+            dataframe = dataframe.drop_duplicates(x_col)
+        if kwargs:
+            raise TypeError(f"flow_from_dataframe() got unexpected keyword arguments: {sorted(kwargs)}")
+        return DataFrameIterator(dataframe, directory, self, x_col, y_col, weight_col, target_size, color_mode, classes, class_mode, batch_size,
+                                 shuffle, seed, self.data_format, save_to_dir, save_prefix, save_format, subset, interpolation, self.dtype,
+                                 validate_filenames)
 
     def standardize(self, x: Any) -> Any:
         """An image, normalised as was asked for."""

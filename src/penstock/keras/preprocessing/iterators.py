@@ -1,4 +1,4 @@
-"""Iterator and its kinds: batches of images from arrays and from folders."""
+"""Iterator: batches of images; and those of arrays."""
 from __future__ import annotations
 
 import os
@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from penstock.keras.preprocessing.images import array_to_img, img_to_array, load_img
+from penstock.keras.preprocessing.images import array_to_img
 from penstock.keras.utils.data import Sequence
 from penstock.layers import settings
-
-_EXTENSIONS = ("png", "jpg", "jpeg", "bmp", "ppm", "tif", "tiff")
 
 
 class Iterator(Sequence):
     """``tf.keras.preprocessing.image.Iterator``: batches of ``n`` samples, by number or one after the other for ever."""
+
+    white_list_formats = ("png", "jpg", "jpeg", "bmp", "ppm", "tif", "tiff")
 
     def __init__(self, n: int, batch_size: int, shuffle: bool, seed: int | None) -> None:
         self.n, self.batch_size, self.shuffle, self.seed = n, batch_size, shuffle, seed
@@ -67,7 +67,8 @@ class Iterator(Sequence):
         raise NotImplementedError
 
 
-def _save(batch: Any, folder: str | None, prefix: str, file_format: str, data_format: str, rows: Any) -> None:
+def save_images(batch: Any, folder: str | None, prefix: str, file_format: str, data_format: str, rows: Any) -> None:
+    """Writes the images of a batch to a folder, if there is one."""
     if folder:
         for index, image in zip(rows, batch):
             array_to_img(image, data_format, scale=True).save(os.path.join(folder, f"{prefix}_{index}_{np.random.randint(10_000)}.{file_format}"))
@@ -80,7 +81,7 @@ class NumpyArrayIterator(Iterator):
                  seed: int | None = None, data_format: str | None = None, save_to_dir: str | None = None, save_prefix: str = "",
                  save_format: str = "png", subset: str | None = None, dtype: Any = None) -> None:
         self.data_format, self.dtype = data_format or settings.image_data_format(), dtype or settings.floatx()
-        rows = _subset_rows(len(x), image_data_generator._validation_split, subset)
+        rows = subset_rows(len(x), image_data_generator._validation_split, subset)
         self.x = np.asarray(x, dtype=self.dtype)[rows]
         if self.x.ndim != 4:
             raise ValueError("Input data in `NumpyArrayIterator` should have rank 4. You passed an array with shape", self.x.shape)
@@ -100,13 +101,13 @@ class NumpyArrayIterator(Iterator):
             parameters = generator.get_random_transform(self.x.shape[1:])
             made.append(generator.standardize(generator.apply_transform(self.x[index].astype(self.dtype), parameters)))
         batch = np.stack(made) if made else np.zeros((0, *self.x.shape[1:]), self.dtype)
-        _save(batch, self.save_to_dir, self.save_prefix, self.save_format, self.data_format, index_array)
+        save_images(batch, self.save_to_dir, self.save_prefix, self.save_format, self.data_format, index_array)
         if self.y is None:
             return batch
         return (batch, self.y[index_array]) if self.sample_weight is None else (batch, self.y[index_array], self.sample_weight[index_array])
 
 
-def _subset_rows(count: int, share: float | None, subset: str | None) -> slice:
+def subset_rows(count: int, share: float | None, subset: str | None) -> slice:
     """The first rows are held out for validation."""
     if subset is None:
         return slice(None)
@@ -114,53 +115,3 @@ def _subset_rows(count: int, share: float | None, subset: str | None) -> slice:
         raise ValueError("Invalid subset name:", subset, '; expected "training" or "validation".')
     first = int(count * (share or 0))
     return slice(0, first) if subset == "validation" else slice(first, None)
-
-
-class DirectoryIterator(Iterator):
-    """``tf.keras.preprocessing.image.DirectoryIterator``: batches of image files; each folder is a class."""
-
-    def __init__(self, directory: str, image_data_generator: Any, target_size: Any = (256, 256), color_mode: str = "rgb", classes: Any = None,
-                 class_mode: str | None = "categorical", batch_size: int = 32, shuffle: bool = True, seed: int | None = None,
-                 data_format: str | None = None, save_to_dir: str | None = None, save_prefix: str = "", save_format: str = "png",
-                 follow_links: bool = False, subset: str | None = None, interpolation: str = "nearest", dtype: Any = None) -> None:
-        if class_mode not in ("categorical", "binary", "sparse", "input", None):
-            raise ValueError(f"Invalid class_mode: {class_mode}; expected one of: categorical, binary, sparse, input, None")
-        self.directory, self.image_data_generator, self.target_size = directory, image_data_generator, tuple(target_size)
-        self.color_mode, self.class_mode, self.interpolation = color_mode, class_mode, interpolation
-        self.data_format, self.dtype = data_format or settings.image_data_format(), dtype or settings.floatx()
-        self.save_to_dir, self.save_prefix, self.save_format = save_to_dir, save_prefix, save_format
-        names = list(classes) if classes else sorted(name for name in os.listdir(directory) if os.path.isdir(os.path.join(directory, name)))
-        self.class_indices = {name: index for index, name in enumerate(names)}
-        self.num_classes = len(names)
-        self.filenames, labels = [], []
-        for name in names:
-            files_of_class = sorted(os.path.relpath(os.path.join(folder, file), directory) for folder, _, files in
-                                    os.walk(os.path.join(directory, name), followlinks=follow_links) for file in files
-                                    if file.lower().rpartition(".")[2] in _EXTENSIONS)
-            files_of_class = files_of_class[_subset_rows(len(files_of_class), image_data_generator._validation_split, subset)]
-            self.filenames += files_of_class
-            labels += [self.class_indices[name]] * len(files_of_class)
-        self.classes = np.array(labels, "int32")
-        self.filepaths = [os.path.join(directory, name) for name in self.filenames]
-        self.samples = len(self.filenames)
-        channels = {"grayscale": 1, "rgb": 3, "rgba": 4}[color_mode]
-        self.image_shape = (channels, *self.target_size) if self.data_format == "channels_first" else (*self.target_size, channels)
-        print(f"Found {self.samples} images belonging to {self.num_classes} classes.")
-        super().__init__(self.samples, batch_size, shuffle, seed)
-
-    def _get_batches_of_transformed_samples(self, index_array: Any) -> Any:
-        generator, made = self.image_data_generator, []
-        for index in index_array:
-            image = load_img(self.filepaths[index], color_mode=self.color_mode, target_size=self.target_size, interpolation=self.interpolation)
-            array = img_to_array(image, self.data_format, self.dtype)
-            made.append(generator.standardize(generator.apply_transform(array, generator.get_random_transform(array.shape))))
-        batch = np.stack(made) if made else np.zeros((0, *self.image_shape), self.dtype)
-        _save(batch, self.save_to_dir, self.save_prefix, self.save_format, self.data_format, index_array)
-        labels = self.classes[index_array]
-        if self.class_mode is None:
-            return batch
-        if self.class_mode == "input":
-            return batch, batch.copy()
-        if self.class_mode == "categorical":
-            return batch, np.eye(self.num_classes, dtype=self.dtype)[labels]
-        return batch, labels.astype(self.dtype)
