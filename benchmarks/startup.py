@@ -56,12 +56,15 @@ def delay(framework, case):
 def peak(framework, case):
     """Bytes by which the process grows, at most, through training steps: the model's own numbers included, the framework itself not.
 
-    A small step comes first: it brings in what a framework loads late (here: LLVM). The steps go on until code that is made meanwhile runs them.
+    A small step comes first: it brings in what a framework loads late (here: operations, LLVM). The steps go on until code that is made meanwhile
+    runs them.
     """
     from models import tf_models
 
     tf = tf_models.load(framework)
     mode = tf.config.get_compiler() if framework == "penstock" else ""
+    if mode:
+        dir(tf.raw_ops)
     if mode == "background":
         tf.config.set_compiler("eager")
     with tf.Graph().as_default(), tf.Session() as session:

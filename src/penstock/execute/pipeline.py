@@ -22,6 +22,7 @@ from penstock.execute.step import Step, count_kernels, kernels_in_functions, wor
 from penstock.execute.trace import Trace, fill_partition_graphs
 from penstock.graph.function import FuncGraph
 from penstock.native.config import config
+from penstock.platform.garbage import uncollected
 from penstock.program.ir import Program
 from penstock.program.stages import Stages
 
@@ -185,4 +186,5 @@ class PlannedStep:
         return values
 
     def _pack(self, native: bool) -> Plan:
-        return self._pipeline.pack(self._program, native, self._frames)
+        with uncollected():
+            return self._pipeline.pack(self._program, native, self._frames)

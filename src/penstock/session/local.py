@@ -16,6 +16,7 @@ from penstock.execute.step import Step
 from penstock.execute.trace import Probe, Recorder
 from penstock.graph.graph import Graph
 from penstock.graph.node import Operation, Tensor
+from penstock.platform.garbage import uncollected
 from penstock.platform.logging import get_logger
 from penstock.program.devices import Device, local_devices
 from penstock.program.partial import PartialSteps, without
@@ -129,10 +130,11 @@ class LocalBackend:
         planned = self.planned.get(key)
         if planned is None:
             self._notice_growth()
-            program = self.pipeline.prune(fetches, targets, feeds)
-            if done:
-                program = without(program, done, list(targets))
-            planned = self.planned[key] = PlannedStep(self.pipeline, self.pipeline.place(program, self.environment.devices))
+            with uncollected():
+                program = self.pipeline.prune(fetches, targets, feeds)
+                if done:
+                    program = without(program, done, list(targets))
+                planned = self.planned[key] = PlannedStep(self.pipeline, self.pipeline.place(program, self.environment.devices))
         else:
             self._growth = 0
         return planned
