@@ -32,7 +32,7 @@ class DirectSubclass(type):
     """Of classes between Optimizer and the public ones: ``AdamOptimizer.__base__`` is Optimizer, as in TensorFlow. Libraries (GPflow) ask for it."""
 
     @property
-    def __base__(cls) -> type:  # type: ignore[override]
+    def __base__(cls) -> type:
         base: type = type.__dict__["__base__"].__get__(cls)
         return Optimizer if isinstance(base, DirectSubclass) and Optimizer in base.__bases__ else base
 

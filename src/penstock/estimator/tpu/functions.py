@@ -66,11 +66,11 @@ def outside_compilation(computation: Callable[..., Any], *args: Any, **kwargs: A
 class _Context:
     """What ``get_tpu_context`` gives: outside of a TPU there are no shards."""
 
-    number_of_shards = None
+    number_of_shards: int | None = None
 
     def set_number_of_shards(self, number_of_shards: int | None) -> None:
         """Notes the number for the computation."""
-        self.number_of_shards = number_of_shards  # type: ignore[assignment]
+        self.number_of_shards = number_of_shards
 
 
 _context = _Context()
