@@ -139,6 +139,8 @@ def activate() -> list[str]:
     if _GONE not in sys.meta_path:
         sys.meta_path.append(_GONE)  # last: a module that is there wins
         sys.meta_path[:0] = [_EMPTIED, _CHANGED]
+    for name in [name for name in _CHANGED.modules if name in sys.modules]:  # imported before: Keras imports h5py before TensorFlow
+        importlib.import_module(_CHANGED.modules.pop(name)).restore(sys.modules[name])
     if not sys.warnoptions:  # an old program would get a warning at every step; `python -W default` brings them back
         for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning, SyntaxWarning):
             warnings.simplefilter("ignore", category)
