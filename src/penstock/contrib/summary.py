@@ -164,6 +164,8 @@ def never_record_summaries() -> Any:
 def record_summaries_every_n_global_steps(n: int, global_step: Any = None) -> Any:
     """``tf.contrib.summary.record_summaries_every_n_global_steps``: a context whose summaries are written at every n-th step."""
     step = get_or_create_global_step() if global_step is None else global_step
+    if tf.get_default_graph().imperative:
+        return _record_if(lambda: tf.equal(step % n, 0))  # the step of the moment
     with device("cpu:0"):
         return _record_if(tf.equal(step % n, 0))
 

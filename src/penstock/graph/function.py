@@ -151,6 +151,25 @@ def outermost(graph: Graph) -> Graph:
     return graph
 
 
+def lifted(tensor: Tensor, known: dict[Tensor, Tensor] | None = None) -> Tensor:
+    """What ``tensor``, of a function's body, is outside of all functions: its operations are added there. ValueError if it depends on an argument."""
+    known, graph = {} if known is None else known, tensor.op.graph
+    if not isinstance(graph, FuncGraph):
+        return tensor
+    if tensor not in known:
+        if tensor in graph.inputs:
+            outer = graph.outer_tensor(tensor)
+            if outer is None:
+                raise ValueError(f"Unable to lift tensor {tensor} because it depends transitively on a placeholder: an argument of the function.")
+            known[tensor] = lifted(outer, known)
+        else:
+            target = outermost(graph)
+            inputs = tuple(lifted(each, known) for each in tensor.op._inputs)
+            made = tensor.op.definition.add_node(target, target.unique_name(tensor.op.name), inputs, tensor.op.attrs)
+            known.update(zip(tensor.op.outputs, made.outputs))
+    return known[tensor]
+
+
 @contextmanager
 def init_scope() -> Iterator[None]:
     """``tf.init_scope``: ops made inside go to the graph around all functions, and wait for nothing. Variables are made so.

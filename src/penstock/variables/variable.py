@@ -16,7 +16,7 @@ from tensorboard.compat.proto.variable_pb2 import VariableDef
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import register_tensor_conversion_function, to_tensor
 from penstock.graph.dtypes import DType, as_dtype
-from penstock.graph.function import init_scope
+from penstock.graph.function import init_scope, lifted, outermost
 from penstock.graph.graph import Graph, default_graph
 from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Operation, Tensor
@@ -87,6 +87,8 @@ class Variable(metaclass=_VariableType):
                 raise ValueError("variable_def and initial_value are mutually exclusive.")
             self._from_proto(variable_def, import_scope)
             return
+        if isinstance(initial_value, Tensor) and initial_value.op.graph.building_function and outermost(initial_value.op.graph).imperative:
+            initial_value = lifted(initial_value)  # a variable that a traced function makes: its value is computed now
         collections = decide_arguments(self, initial_value, **choices)
         dtype = None if dtype is None else as_dtype(dtype)
         self._caching_device = caching_device
@@ -411,7 +413,7 @@ def decide_arguments(variable: Variable, initial_value: Any, trainable: bool | N
     """Checks what both kinds are given alike, and sets the fields that follow from it; returns the collections to go into."""
     if initial_value is None:
         raise ValueError("initial_value must be specified.")
-    if isinstance(initial_value, Tensor) and initial_value.graph.building_function:
+    if isinstance(initial_value, Tensor) and initial_value.op.graph.building_function:
         raise ValueError(f"Initializer for a variable, {initial_value}, is from inside a control-flow construct, such as a loop or conditional. "
                          "When creating a variable inside a loop or conditional, use a lambda as the initializer.")
     collections = [GraphKeys.GLOBAL_VARIABLES] if collections is None else collections

@@ -3,19 +3,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from typing import Any, NoReturn
 
+from penstock.errors import InvalidArgumentError, OutOfRangeError
 from penstock.graph import dtypes as dt
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.dtypes import DType
+from penstock.graph.graph import default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.scopes import colocate_with, control_dependencies, device, name_scope
 from penstock.graph.shape import TensorShape, as_shape
 from penstock.graph.static import constant_value
 from penstock.ops.array.cast import cast
+from penstock.ops.array.fill import zeros
+from penstock.ops.array.pack import concat, split, stack, unstack
 from penstock.ops.array.sequences import range as range_
 from penstock.ops.array.shape_ops import shape
-from penstock.ops.constant import identity
+from penstock.ops.constant import constant, identity
 from penstock.ops.flow.tensor_array import (
     TensorArrayCloseV3,
     TensorArrayConcatV3,
@@ -57,6 +61,12 @@ class TensorArray:
     ...     sess.run(array.stack()).tolist()
     [1.0, 2.0]
     """
+
+    def __new__(cls, dtype: Any, size: Any = None, dynamic_size: bool | None = None, clear_after_read: bool | None = None,
+                tensor_array_name: str | None = None, handle: Tensor | None = None, flow: Tensor | None = None, infer_shape: bool = True,
+                element_shape: Any = None, colocate_with_first_write_call: bool = True, name: str | None = None) -> TensorArray:
+        """In imperative style, a list."""
+        return object.__new__(TensorList if cls is TensorArray and default_graph().imperative and handle is None else cls)
 
     def __init__(self, dtype: Any, size: Any = None, dynamic_size: bool | None = None, clear_after_read: bool | None = None,
                  tensor_array_name: str | None = None, handle: Tensor | None = None, flow: Tensor | None = None, infer_shape: bool = True,
@@ -221,3 +231,130 @@ class TensorArray:
 
     def _tensors(self, *values: Any) -> list[Any]:
         return [self._handle, *(value for value in values if isinstance(value, Tensor))]
+
+
+class TensorList(TensorArray):
+    """A TensorArray of imperative style: a list of values. Gradients go through the values themselves."""
+
+    def __init__(self, dtype: Any, size: Any = None, dynamic_size: bool | None = None, clear_after_read: bool | None = None,
+                 tensor_array_name: str | None = None, handle: None = None, flow: None = None, infer_shape: bool = True, element_shape: Any = None,
+                 colocate_with_first_write_call: bool = True, name: str | None = None) -> None:
+        self._check_arguments(size, dynamic_size, clear_after_read, tensor_array_name, handle, flow)
+        self._dtype = dt.as_dtype(dtype).base_dtype
+        self._known = _Knowledge(as_shape(element_shape), infer_shape or element_shape is not None, False)
+        self._dynamic_size, self._clears = bool(dynamic_size), clear_after_read is None or clear_after_read
+        self._elements: list[Tensor | None] = [None] * int(size or 0)
+        self._cleared: set[int] = set()
+
+    @property
+    def flow(self) -> Tensor:
+        """A constant: the program's own order is that of the operations."""
+        return constant(0.0)
+
+    @property
+    def handle(self) -> None:  # type: ignore[override]
+        """None: the elements are in the program."""
+
+    def with_flow(self, flow: Tensor) -> TensorArray:
+        """The array itself."""
+        if not default_graph().imperative:
+            raise NotImplementedError("A TensorArray of imperative style cannot be an argument of a function that is traced; pass `array.stack()`.")
+        return self
+
+    def identity(self) -> TensorArray:
+        """The array itself."""
+        return self
+
+    def grad(self, source: str, flow: Tensor | None = None, name: str | None = None) -> NoReturn:
+        """NotImplementedError: gradients go through the elements."""
+        raise NotImplementedError("TensorArray.grad is not supported when executing eagerly; eager's gradient implementation does not use/need this "
+                                  "function to compute gradients of operations that use TensorArrays.")
+
+    def _element(self, index: int) -> Tensor:
+        """An element; zeros for one that was not written."""
+        value = self._elements[index]
+        if value is None:
+            if index in self._cleared:
+                raise InvalidArgumentError(None, None, f"Could not read index {index} twice because it was cleared after a previous read (perhaps "
+                                                       "try setting clear_after_read = false?)")
+            value = self._elements[index] = zeros(self._known.element_shape, self._dtype)
+        return value
+
+    def read(self, index: Any, name: str | None = None) -> Tensor:
+        """An element, which is cleared, unless ``clear_after_read`` is off."""
+        place = int(index)
+        if place < 0:
+            raise OutOfRangeError(None, None, f"Reading from negative indices (index {place}) is not allowed.")
+        if place >= len(self._elements):
+            raise OutOfRangeError(None, None, f"Tried to read from index {place} but array size is: {len(self._elements)}")
+        value = self._element(place)
+        if self._clears:
+            self._elements[place] = None
+            self._cleared.add(place)
+        return value
+
+    def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
+        """Sets an element; the array itself."""
+        place = int(index)
+        if place < 0:
+            raise OutOfRangeError(None, None, f"Writing to negative indices (index {place}) is not allowed.")
+        if place >= len(self._elements):
+            if not self._dynamic_size:
+                raise OutOfRangeError(None, None, f"Tried to write to index {place} but array is not resizeable and size is: {len(self._elements)}")
+            self._elements += [None] * (place + 1 - len(self._elements))
+        self._elements[place] = self._checked(value)
+        return self
+
+    def _checked(self, value: Any) -> Tensor:
+        tensor = convert_to_tensor(value, preferred_dtype=self._dtype)
+        if tensor.dtype.base_dtype is not self._dtype:
+            raise InvalidArgumentError(None, None, f"TensorArray dtype is {self._dtype.name} but Op is trying to write dtype {tensor.dtype.name}")
+        if not self._known.element_shape.is_compatible_with(tensor.shape):
+            raise ValueError(f"Incompatible shape for value ({tensor.shape}), expected ({self._known.element_shape})")
+        self._known.merge(tensor.shape)
+        return tensor
+
+    def _all(self) -> list[Tensor]:
+        return [self._element(index) for index in range(len(self._elements))]
+
+    def stack(self, name: str | None = None) -> Tensor:
+        """All elements, as one tensor."""
+        return stack(self._all()) if self._elements else zeros(TensorShape([0]).concatenate(self._known.element_shape), self._dtype)
+
+    def gather(self, indices: Any, name: str | None = None) -> Tensor:
+        """Some elements, as one tensor."""
+        return stack([self._element(int(index)) for index in convert_to_tensor(indices)])
+
+    def concat(self, name: str | None = None) -> Tensor:
+        """All elements, joined along their first axis."""
+        return concat(self._all(), 0)
+
+    def _replace(self, values: list[Tensor], how: str) -> TensorArray:
+        if len(values) > len(self._elements) and not self._dynamic_size:
+            raise ValueError(f"Cannot {how} {len(values)} tensors into a TensorArray of static size {len(self._elements)}")
+        self._elements = [self._checked(value) for value in values]
+        self._cleared.clear()
+        return self
+
+    def unstack(self, value: Any, name: str | None = None) -> TensorArray:
+        """Takes the rows of ``value`` as its elements."""
+        return self._replace(unstack(convert_to_tensor(value, preferred_dtype=self._dtype)), "unstack")
+
+    def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
+        """Writes the rows of ``value``."""
+        for index, row in zip(convert_to_tensor(indices), unstack(convert_to_tensor(value, preferred_dtype=self._dtype))):
+            self.write(index, row)
+        return self
+
+    def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
+        """Takes parts of ``value``, of these lengths, as its elements."""
+        return self._replace(split(convert_to_tensor(value, preferred_dtype=self._dtype), [int(length) for length in convert_to_tensor(lengths)]),
+                             "split")
+
+    def size(self, name: str | None = None) -> Tensor:
+        """How many elements there are."""
+        return constant(len(self._elements))
+
+    def close(self, name: str | None = None) -> None:  # type: ignore[override]
+        """Forgets the elements."""
+        self._elements.clear()
