@@ -1,6 +1,8 @@
 """``tf.gradients``: paths that end on the way. (What it computes is compared with TensorFlow in ``golden/cases/gradients.py``.)"""
 from __future__ import annotations
 
+import numpy as np
+
 import penstock as tf
 
 
@@ -12,3 +14,34 @@ def test_a_source_behind_what_has_no_gradient():
     assert by_x is None
     with tf.Session() as session:
         assert session.run(by_y).tolist() == [2.0, 2.0]
+
+
+def test_gradients_inside_of_a_branch():
+    """By tensors outside of it: what it uses itself, what operations outside are made of, and gradients of gradients. (Values of TensorFlow 1.15.)"""
+    x, v, flag = tf.constant(3.0), tf.Variable(2.0), tf.placeholder(tf.bool, [])
+    outside, = tf.gradients(x * x * x, x)
+
+    def twice():
+        return tf.gradients(tf.gradients(x * x * x, x)[0], x)[0]
+
+    def mixed():
+        return tf.gradients(tf.gradients(v * v * x, [v])[0], [x])[0]
+
+    def of_outside():
+        return tf.gradients(outside, x)[0]
+
+    def nested():
+        return tf.cond(flag, lambda: tf.gradients(tf.sin(x) * v, [x, v])[0], lambda: v * 1.0)
+
+    results = [tf.cond(flag, branch, lambda: x * 0.0) for branch in (twice, mixed, of_outside, nested)]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        np.testing.assert_allclose(session.run(results, {flag: True}), [18.0, 4.0, 18.0, 2.0 * np.cos(3.0)], rtol=1e-6)
+        np.testing.assert_allclose(session.run(tf.gradients(results[0], x), {flag: True}), [6.0], rtol=1e-6)
+
+
+def test_gradients_inside_of_a_loop_by_what_is_outside():
+    x = tf.constant(2.0)
+    _, total = tf.while_loop(lambda i, total: i < 3, lambda i, total: (i + 1, total + tf.gradients(x * x * total, [x])[0]), [0, 1.0])
+    with tf.Session() as session:
+        assert session.run(total) == 5.0 ** 3

@@ -2,17 +2,21 @@
 
 Reverse mode: walk the operations between xs and ys against the edges; at each one, add up the gradients that came in through its
 outputs, ask the op's ``gradient`` for those of its inputs, pass them on. IndexedSlices stay sparse as long as ops let them.
+
+In a function (a branch of ``tf.cond``, the body of a loop) an x may be a tensor of the graph around it. The walk then goes on from what the function
+has captured to the operations outside; the gradients of those are built in the function as well.
 """
 from __future__ import annotations
 
 import contextlib
 import enum
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from penstock.graph import dtypes
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import to_tensor
+from penstock.graph.function import FuncGraph
 from penstock.graph.graph import default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import REGISTRY
@@ -164,7 +168,8 @@ class _BackwardWalk:
         self._colocate, self._gate, self._scope = colocate, gate, scope
         self._xs = set(xs)
         self._stop_ops = {tensor.op for tensor in stops}
-        self._order = _between(ys, xs, self._stop_ops, within)
+        self._outside = _captured_tensors(xs) if within is None else {}
+        self._order = _between(ys, xs, self._stop_ops, within, self._outside)
         self._members = set(self._order)
         self._collected: dict[Tensor, list[Any]] = {}
         self._totals: dict[Tensor, Any] = {}
@@ -186,7 +191,11 @@ class _BackwardWalk:
         """From the ys back to the xs."""
         for op in reversed(self._order):
             out_grads = [self.total(tensor) for tensor in op.outputs]
-            if op not in self._stop_ops and any(grad is not None for grad in out_grads):
+            if op in self._stop_ops or all(grad is None for grad in out_grads):
+                continue
+            if op in self._outside:
+                self._collected.setdefault(self._outside[op], []).append(out_grads[0])
+            else:
                 self._differentiate(op, out_grads)
 
     def total(self, tensor: Tensor) -> Any:
@@ -201,7 +210,7 @@ class _BackwardWalk:
         if not op.graph.imperative:
             scopes.enter_context(name_scope(op.name + "_grad"))
             if self._colocate:
-                scopes.enter_context(op.graph.colocate_with(op, True))
+                scopes.enter_context(default_graph().colocate_with(op, True))
         return scopes
 
     def _differentiate(self, op: Operation, out_grads: list[Any]) -> None:
@@ -234,14 +243,35 @@ def get_gradient_function_or_explain(op: Operation) -> GradientFunction | None:
                           f"Register one with @tf.RegisterGradient(\"{op.type}\"), or stop the path with tf.stop_gradient.") from None
 
 
-def _between(ys: Iterable[Tensor], xs: Iterable[Tensor], stops: set[Operation], within: Any = None) -> list[Operation]:
+def _between(ys: Iterable[Tensor], xs: Iterable[Tensor], stops: set[Operation], within: Any = None,
+             outside: Mapping[Operation, Tensor] | None = None) -> list[Operation]:
     """The operations on a path from some x to some y, in a runnable order; of those ``within``, if it is given."""
     reached = {tensor.op for tensor in xs}
+    outside = outside or {}
     result = []
-    for op in needed(ys, (), (), control=False) if within is None else within:
-        if op in reached or (op not in stops and any(tensor.op in reached and _differentiable(tensor) for tensor in op._inputs)):
+    for op in _before(ys, outside) if within is None else within:
+        inputs = [outside[op]] if op in outside else op._inputs
+        if op in reached or (op not in stops and any(tensor.op in reached and _differentiable(tensor) for tensor in inputs)):
             reached.add(op)
             result.append(op)
+    return result
+
+
+def _before(ys: Iterable[Tensor], outside: Mapping[Operation, Tensor]) -> list[Operation]:
+    """All that the ys depend on; what is captured depends on the tensor outside that it stands for."""
+    order = list(needed(ys, (), (), control=False))
+    captured = [outside[op] for op in order if op in outside and not outside[op].op.graph.imperative]
+    return list(dict.fromkeys([*_before(captured, outside), *order])) if captured else order
+
+
+def _captured_tensors(xs: Iterable[Tensor]) -> dict[Operation, Tensor]:
+    """The inputs of the function that is being built, and of functions around it, with the tensors that they stand for; if an x is outside of it."""
+    graph, result = default_graph(), dict[Operation, Tensor]()
+    if all(x.op.graph is graph for x in xs):
+        return result
+    while isinstance(graph, FuncGraph):
+        result.update((inner.op, outer) for outer, inner in graph.captures.items())
+        graph = graph.outer
     return result
 
 
