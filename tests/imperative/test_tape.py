@@ -182,3 +182,16 @@ def test_what_a_tape_recorded_goes_with_it():
         gc.collect()
         assert op() is None
         assert y.numpy()[0] == 6.0
+
+
+def test_a_lookup_with_a_combiner():
+    """Twice, so that the second one is a plan. (The losses are TensorFlow 1.15's.)"""
+    with imperative():
+        table, optimizer, losses = tf.Variable(np.arange(12.0).reshape(6, 2) / 10), tf.train.AdagradOptimizer(0.1), []
+        for _ in range(3):
+            ids = tf.SparseTensor([[0, 0], [0, 1], [2, 0]], np.array([1, 3, 3]), [3, 2])
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_sum(tf.nn.safe_embedding_lookup_sparse(table, ids) ** 2)
+            optimizer.apply_gradients(zip(tape.gradient(loss, [table]), [table]))
+            losses.append(float(loss))
+    np.testing.assert_allclose(losses, [1.2599999999999998, 0.8775118115375391, 0.6671071761261942], rtol=1e-6)

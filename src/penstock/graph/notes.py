@@ -9,13 +9,12 @@ from penstock.graph.node import Tensor
 
 @dataclass(eq=False)
 class Lookup:
-    """A note on the op that fills empty rows: its outputs are ``source``, a matrix of ids, without those below 0 and with ``default`` in empty rows.
+    """A note on the op that fills empty rows: its outputs are ``source``, a matrix of ids, without those below 0 and with a default in empty rows.
 
     ``segments`` are the rows of the ids as the lookup has them; ``result`` is reshaped from a matrix to a matrix of the same shape.
     """
 
     source: tuple[Tensor, Tensor, Tensor]  # indices, values, dense shape
-    default: Tensor
     segments: Tensor | None = None
     result: Tensor | None = None
 

@@ -197,8 +197,8 @@ def safe_embedding_lookup_sparse(embedding_weights: Any, sparse_ids: SparseTenso
             sparse_weights = SparseTensor(sparse_ids.indices, sparse_weights.values, sparse_ids.dense_shape)
         sparse_ids, sparse_weights = _without_invalid_ids(sparse_ids, sparse_weights, combiner)
         sparse_ids, empty = sparse_fill_empty_rows(sparse_ids, 0 if default_id is None else default_id)
-        if source is not None:
-            empty.op._note = Lookup(source, empty.op.inputs[3])
+        if source is not None and not empty.op.graph.imperative:
+            empty.op._note = Lookup(source)
         if sparse_weights is not None:
             sparse_weights, _ = sparse_fill_empty_rows(sparse_weights, 1.0)
         result = embedding_lookup_sparse(parts, sparse_ids, sparse_weights, partition_strategy=partition_strategy,
