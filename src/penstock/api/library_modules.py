@@ -171,6 +171,8 @@ MODULES = {
 
 # Where a module has names that its library does not show, or other ones: "module module ...", searched first.
 SOURCES: dict[str, str] = {
+    "contrib.distributions.python.ops.distribution_util": "penstock.contrib.distributions.scale penstock.contrib.distributions.shapes "
+                                                          "penstock.contrib.distributions.mixture_shapes",
     "contrib.distributions.python.ops.test_util": "penstock.testing.distributions",
     "contrib.distributions.python.ops.shape": "penstock.contrib.distributions.event_shape",
     "contrib.framework.python.ops.prettyprint_ops": "penstock.contrib.framework.printing",
@@ -205,6 +207,9 @@ SOURCES: dict[str, str] = {
 
 # Single names: "module:name".
 NAMES: dict[str, dict[str, str]] = {
+    "contrib.distributions.python.ops.distribution_util": {
+        "get_broadcast_shape": "penstock.contrib.distributions.shapes:broadcast_shape_of",
+        "prefer_static_broadcast_shape": "penstock.contrib.distributions.shapes:broadcast_shape"},
     "contrib.crf.python.ops.crf": {"_lengths_to_masks": "penstock.ops.array.array:sequence_mask"},
     "contrib.framework.python.ops.accumulate_n_v2": {"accumulate_n_v2": "penstock.ops.math.add_n:accumulate_n"},
     "contrib.gan.python.losses.python.tuple_losses_impl": {

@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 
 _REF_OFFSET = 100
+_NumpyType = np.dtype[Any]
 
 
 class DType:
@@ -19,10 +20,16 @@ class DType:
     (<class 'numpy.float32'>, 4, True)
     """
 
+    _enum: int
+    _name: str
+    _numpy: Any
     _other: DType  # the ref type of a plain one, and the other way round
+    base_dtype: DType
+    is_ref: bool
+    np: _NumpyType  # what arrays of this type have as their dtype
     __slots__ = ("_enum", "_name", "_numpy", "_other", "base_dtype", "is_ref", "np")
 
-    def __new__(cls, type_enum: int) -> DType:
+    def __new__(cls, type_enum: Any) -> DType:
         """The type that has this number in TensorFlow's protos."""
         if isinstance(type_enum, str) or int(type_enum) not in _TABLE:
             raise TypeError(f"type_enum is not a valid types_pb2.DataType: {type_enum}")

@@ -311,11 +311,11 @@ def make_tensor_proto(values: Any, dtype: Any = None, shape: Any = None, verify_
         if given != wanted if verify_shape else given not in ((), (1,)) and math.prod(given) != math.prod(wanted):  # type: ignore[arg-type]
             raise TypeError(f"Expected Tensor's shape: {wanted}, got {given}.")
     array = to_array(values, dtype, shape)
-    given = array.size if shape is None or dtype is dtypes.string else to_array(values, dtype).size
+    length = array.size if shape is None or dtype is dtypes.string else to_array(values, dtype).size
     dtype = (dtype or dtypes.as_dtype(array.dtype)).base_dtype
-    if dtype in _CONTENT_TYPES and array.size > 1 and given == array.size:
+    if dtype in _CONTENT_TYPES and array.size > 1 and length == array.size:
         return array_to_proto(array, dtype)
-    proto = array_to_values(array.reshape(-1)[:given], dtype)
+    proto = array_to_values(array.reshape(-1)[:length], dtype)
     proto.dtype = dtype.as_datatype_enum
     proto.tensor_shape.CopyFrom(TensorShape(array.shape).as_proto())
     return proto

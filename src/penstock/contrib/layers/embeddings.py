@@ -48,6 +48,9 @@ def safe_embedding_lookup_sparse(embedding_weights: Any, sparse_ids: SparseTenso
     combiner = _combiner(combiner)
     if embedding_weights is None or (isinstance(embedding_weights, list) and not embedding_weights):
         raise ValueError(f"Missing embedding_weights {embedding_weights}.")
+    given = {dtypes.as_dtype(part.dtype).base_dtype.name for part in _parts(embedding_weights) if hasattr(part, "dtype")}
+    if len(given) > 1:
+        raise ValueError(f"The parts of embedding_weights must have one type, not {sorted(given)}.")
     return embedding.safe_embedding_lookup_sparse(_parts(embedding_weights), sparse_ids, sparse_weights, combiner=combiner, default_id=default_id,
                                                   name=name, partition_strategy=partition_strategy, max_norm=max_norm)
 

@@ -184,8 +184,9 @@ def safe_embedding_lookup_sparse(embedding_weights: Any, sparse_ids: SparseTenso
     parts = _parts(embedding_weights)
     if sparse_weights is not None:
         for part in parts:
-            if part.dtype.base_dtype != sparse_weights.dtype.base_dtype:
-                raise ValueError(f"Tensor conversion requested dtype {sparse_weights.dtype.name} for Tensor with dtype {part.dtype.name}: {part!r}")
+            given = dt.as_dtype(part.dtype).base_dtype  # a part may be an array
+            if given is not sparse_weights.dtype.base_dtype:
+                raise ValueError(f"Tensor conversion requested dtype {sparse_weights.dtype.name} for Tensor with dtype {given.name}: {part!r}")
     with name_scope(name, "embedding_lookup", [*parts, sparse_ids.indices]) as scope:
         original_shape = sparse_ids.dense_shape
         rank = sparse_ids.dense_shape.shape.as_list()[0]

@@ -7,6 +7,7 @@ HERE = "penstock.contrib.distributions"
 TABLE = {
     f"{HERE}.distribution": "Distribution ReparameterizationType FULLY_REPARAMETERIZED NOT_REPARAMETERIZED",
     f"{HERE}.kullback_leibler": "RegisterKL kl_divergence",
+    f"{HERE}.sample_stats": "assign_log_moving_mean_exp assign_moving_mean_variance moving_mean_variance percentile",
     f"{HERE}.bernoulli": "Bernoulli Binomial Geometric NegativeBinomial",
     f"{HERE}.beta": "Beta BetaWithSoftplusConcentration",
     f"{HERE}.categorical": "Categorical OneHotCategorical",
@@ -35,9 +36,9 @@ TABLE = {
     "penstock.api.contrib.distributions:": "python ops",
 }
 MISSING = (
-    "Autoregressive BatchReshape PoissonLogNormalQuadratureCompound QuantizedDistribution VectorDiffeomixture assign_log_moving_mean_exp "
-    "assign_moving_mean_variance auto_correlation "
-    "estimator_head_distribution_regression moving_mean_variance percentile quadrature_scheme_lognormal_gauss_hermite "
+    "Autoregressive BatchReshape PoissonLogNormalQuadratureCompound QuantizedDistribution VectorDiffeomixture "
+    "auto_correlation "
+    "estimator_head_distribution_regression quadrature_scheme_lognormal_gauss_hermite "
     "quadrature_scheme_lognormal_quantiles quadrature_scheme_softmaxnormal_gauss_hermite quadrature_scheme_softmaxnormal_quantiles"
 )
 publish(__name__, TABLE, "bijectors", MISSING)
