@@ -171,6 +171,8 @@ MODULES = {
 
 # Where a module has names that its library does not show, or other ones: "module module ...", searched first.
 SOURCES: dict[str, str] = {
+    "python.estimator.inputs.queues.feeding_functions": "penstock.contrib.training.feeding",
+    "contrib.learn.python.learn.dataframe.queues.feeding_functions": "penstock.contrib.training.feeding",
     "contrib.distributions.python.ops.distribution_util": "penstock.contrib.distributions.scale penstock.contrib.distributions.shapes "
                                                           "penstock.contrib.distributions.mixture_shapes",
     "contrib.distributions.python.ops.test_util": "penstock.testing.distributions",
