@@ -49,3 +49,11 @@ def test_moving_statistics():
             np.testing.assert_allclose(found, [mean, variance, np.log(exponential)], rtol=1e-5)
         with pytest.raises(TypeError, match="float type"):
             ds.assign_moving_mean_variance(tf.Variable([1]), tf.Variable([1]), [1], 0.9)
+
+
+def test_the_old_name_of_an_argument():
+    with tf.Graph().as_default():
+        old = ds.Independent(ds.Normal([0.0, 1.0], [1.0, 1.0]), reduce_batch_ndims=1)
+        assert old.event_shape.as_list() == [2] and old.parameters["reinterpreted_batch_ndims"] == 1
+        with pytest.raises(ValueError, match="both"):
+            ds.Independent(ds.Normal([0.0], [1.0]), reduce_batch_ndims=1, reinterpreted_batch_ndims=1)

@@ -86,16 +86,20 @@ def renamed_args(**new_names: str) -> Callable[[Any], Any]:
     """A decorator for arguments that had another name in older versions: ``renamed_args(old="new")`` takes both, the old one with a warning."""
 
     def decorate(func: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(func)
-        def wrapper(*args: Any, **kwargs: Any) -> Any:
+        def renamed(kwargs: dict[str, Any]) -> dict[str, Any]:
             for old in [name for name in kwargs if name in new_names]:
                 new = new_names[old]
                 if new in kwargs:
                     raise ValueError(f"Cannot specify both '{old}' and '{new}'")
                 _warn((func, old), True, "%s of %s (from %s) is deprecated. Use `%s` instead.", old, func.__qualname__, func.__module__, new)
                 kwargs[new] = kwargs.pop(old)
-            return func(*args, **kwargs)
+            return kwargs
 
+        @functools.wraps(func)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            return func(*args, **renamed(kwargs))
+
+        wrapper.renamed = renamed  # type: ignore[attr-defined]  # for those who look at the arguments before they call it
         return wrapper
 
     return decorate

@@ -49,9 +49,11 @@ def _first_implemented(*candidates: Callable[[], Any]) -> Any:
 def _remembers_arguments(init: Callable[..., None]) -> Callable[..., None]:
     """A constructor that keeps its arguments as the object's ``parameters``; of several, the one that the user called."""
     signature = inspect.signature(init)
+    renamed: Callable[[dict[str, Any]], dict[str, Any]] = getattr(init, "renamed", lambda kwargs: kwargs)  # see ``renamed_args``
 
     @functools.wraps(init)
     def constructor(self: Any, *args: Any, **kwargs: Any) -> None:
+        kwargs = renamed(kwargs)
         if not hasattr(self, "_parameters"):
             bound = signature.bind(self, *args, **kwargs)
             bound.apply_defaults()
