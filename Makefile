@@ -16,7 +16,7 @@ NEED_PYTHON = { test -n "$(PYTHON)" && $(PYTHON) $(IS_RECENT) >/dev/null 2>&1; }
     exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test nightly browser versions interop libraries docs lint bench wheel lock size clean
+.PHONY: help demo test nightly browser versions interop libraries docs lint bench paper wheel lock size clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*##  *\(.*\)/  make \1	\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -70,6 +70,9 @@ bench: $(INSTALLED) $(VENV)/.plot  ## the benchmarks, beside TensorFlow, PyTorch
 	$(if $(findstring --quick,$(ARGS)),,$(BIN)/python benchmarks/input.py --rounds 2)
 	$(if $(findstring --quick,$(ARGS)),,$(BIN)/python benchmarks/estimator.py)
 	$(if $(findstring --quick,$(ARGS)),,$(BIN)/python benchmarks/cluster.py --rounds 1 --seconds 2 --plot build/cluster.png)
+
+paper: $(INSTALLED) $(VENV)/.plot  ## the evaluation of the OSDI paper, measured and simulated, as docs/paper.md; ARGS=--recorded uses kept measurements
+	$(BIN)/python benchmarks/paper.py $(ARGS)
 
 $(VENV)/.plot: $(INSTALLED)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plot]'

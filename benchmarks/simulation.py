@@ -1,6 +1,6 @@
 """How well ``penstock simulate`` predicts: steps per second and worker of the cluster benchmark's models, measured and simulated, on this machine.
 
-Usage: python benchmarks/simulation.py [--only LABEL] [--workers 1 2 4 8] [--seconds 2] [--write]
+Usage: python benchmarks/simulation.py [--rows LABEL ...] [--workers 1 2 4 8] [--seconds 2] [--write]
 
 Costs of messages and the profile of each model are measured in the same run. All tasks are processes of this machine; so are the simulated ones.
 """
@@ -47,7 +47,7 @@ def profile_of(row: Row, workers: int, runs: int = 40) -> JobProfile:
 def main() -> int:
     """Measures, simulates, prints the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--only", help="rows whose label contains this")
+    parser.add_argument("--rows", nargs="+", help="the labels of some rows (default: all)")
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4, 8])
     parser.add_argument("--seconds", type=float, default=2.0, help="of measured steps")
     parser.add_argument("--write", action="store_true", help="write the table to benchmarks/SIMULATION.md")
@@ -56,7 +56,7 @@ def main() -> int:
     print(costs, flush=True)
     lines = []
     for row in [*MODELS, *SYNCHRONOUS]:
-        if args.only and args.only not in row.label:
+        if args.rows and row.label not in args.rows:
             continue
         for workers in args.workers:
             if row.sync and workers < 2:

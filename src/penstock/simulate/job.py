@@ -46,7 +46,6 @@ class Result:
     busy_machines: dict[str, float] = field(default_factory=dict)  # machine -> share of its cores
     busy_links: dict[str, float] = field(default_factory=dict)  # "ps 0 out" -> share of its bandwidth
     dropped: int = 0
-    events: int = 0
 
     @property
     def rate(self) -> float:
@@ -71,6 +70,7 @@ class Simulation:
         shared = Machine(self.clock, cluster.cores, "the machine") if cluster.one_machine else None
         self._machines: list[Machine] = [shared] if shared is not None else []
         self._processes: dict[str, Process] = {}
+        self._made: dict[int, list[_Tables]] = {}  # by the identity of a step of the profile, which is kept
         for name in self._tasks():
             machine = shared or Machine(self.clock, cluster.cores, readable(name))
             if shared is None:
@@ -84,6 +84,12 @@ class Simulation:
         others = {part.task for step in (self.profile.step, *self.profile.beside) for part in step.parts} | set(self.profile.variables)
         yield from sorted(others - {WORKER})
         yield from (task_name("worker", index) for index in range(self.cluster.workers))
+
+    def tables(self, step: StepProfile) -> list[_Tables]:
+        """Those of a step's parts."""
+        if id(step) not in self._made:
+            self._made[id(step)] = [_Tables(part) for part in step.parts]
+        return self._made[id(step)]
 
     def process(self, task: str) -> Process:
         """The process of a task."""
@@ -153,6 +159,7 @@ class _Loop:
 
     def __init__(self, simulation: Simulation, task: str, step: StepProfile, ended: Callable[[_Loop, float], None], delayed: bool = False) -> None:
         self.simulation, self.task, self.step, self.done = simulation, task, step, 0
+        self.tables = simulation.tables(step)
         self.stamp = Stamp()
         self._ended, self._delayed = ended, delayed
 
@@ -181,7 +188,7 @@ class _Step:
 
     def __init__(self, loop: _Loop, over: Callable[[], None]) -> None:
         self.loop, self.simulation, self._over = loop, loop.simulation, over
-        self.parts = {part.task: _PartRun(self, part) for part in loop.step.parts}
+        self.parts = {part.task: _PartRun(self, part, tables) for part, tables in zip(loop.step.parts, loop.tables)}
         self._state = StepState(self.parts)
 
     def task(self, name: str) -> str:
@@ -215,14 +222,27 @@ class _Step:
             self._over()
 
 
+class _Tables:
+    """Which blocks of a part wait for what: made once, used by every run of it."""
+
+    def __init__(self, part: Part) -> None:
+        self.pending = [len(block.needs) + len(block.receives) + 1 for block in part.blocks]  # one for the order
+        self.behind: list[list[int]] = [[] for _ in part.blocks]
+        self.receivers: dict[int, list[int]] = {}
+        for index, block in enumerate(part.blocks):
+            for other in block.needs:
+                self.behind[other].append(index)
+            for number in block.receives:
+                self.receivers.setdefault(number, []).append(index)
+
+
 class _PartRun:
     """A part of one step: its blocks run as what they need is there."""
 
-    def __init__(self, step: _Step, part: Part) -> None:
+    def __init__(self, step: _Step, part: Part, tables: _Tables) -> None:
         self.step, self.part = step, part
         self.process = step.simulation.process(step.task(part.task))
-        self._pending = [len(block.needs) + len(block.receives) + 1 for block in part.blocks]  # one for the order
-        self._left = len(part.blocks)
+        self._tables, self._pending, self._left = tables, tables.pending.copy(), len(part.blocks)
 
     def order(self) -> None:
         """The worker tells another task to run this part."""
@@ -239,9 +259,8 @@ class _PartRun:
 
     def arrived(self, number: int) -> None:
         """A message has been read."""
-        for index, block in enumerate(self.part.blocks):
-            if number in block.receives:
-                self._came(index)
+        for index in self._tables.receivers[number]:
+            self._came(index)
 
     def _came(self, index: int) -> None:
         self._pending[index] -= 1
@@ -284,9 +303,8 @@ class _PartRun:
         for message in block.sends:
             self._send(message)
         self._left -= 1
-        for after, other in enumerate(self.part.blocks):
-            if index in other.needs:
-                self._came(after)
+        for after in self._tables.behind[index]:
+            self._came(after)
         if not self._left:
             self.step.ended(self)
 

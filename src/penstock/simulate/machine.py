@@ -78,8 +78,8 @@ class Machine:
             cores = min(work.width, free / others)
             free -= cores
             others -= 1
-            self._used += cores
             work.speed = cores if cores <= 1.0 else 1.0 / (work.serial + (1.0 - work.serial) / cores)
+            self._used += work.speed
             first = min(first, work.left / work.speed)
         return first
 
