@@ -33,7 +33,7 @@ def network(places, scope):
 
 
 def main(episodes=150, seed=0):
-    """Returns the reward of the learned way: at best 0.9; about -0.24 if it only learned to stay out of the pit, which is -1."""
+    """Returns the reward of the learned way from the opposite corner; the best possible is 0.9."""
     random.seed(seed)
     memory = deque(maxlen=2000)
     with tf.Graph().as_default(), tf.Session() as session:
@@ -42,7 +42,7 @@ def main(episodes=150, seed=0):
         actions, rewards, over = tf.placeholder(tf.int32, [None]), tf.placeholder(tf.float32, [None]), tf.placeholder(tf.float32, [None])
         values = network(places, "online")
         best_next = tf.reduce_max(network(after, "target"), axis=1)
-        wanted = tf.stop_gradient(rewards + 0.95 * (1 - over) * best_next)
+        wanted = tf.stop_gradient(rewards + 0.9 * (1 - over) * best_next)
         chosen = tf.reduce_sum(values * tf.one_hot(actions, len(MOVES)), axis=1)
         train = tf.train.AdamOptimizer(5e-3).minimize(tf.losses.huber_loss(wanted, chosen), var_list=tf.trainable_variables("online"))
         copy = tf.group(*(target.assign(online) for target, online in zip(tf.trainable_variables("target"), tf.trainable_variables("online"))))
@@ -51,11 +51,11 @@ def main(episodes=150, seed=0):
         def best(place):
             return int(np.argmax(session.run(values, {places: [encoded(place)]})[0]))
 
-        for episode in range(episodes):
+        for _ in range(episodes):
             session.run(copy)
             place, ended = (0, 0), False
             for _ in range(30):
-                action = random.randrange(4) if random.random() < max(0.2, 1 - episode / episodes) else best(place)
+                action = random.randrange(4) if random.random() < 0.5 else best(place)
                 new, reward, ended = step(place, action)
                 memory.append((encoded(place), action, reward, encoded(new), float(ended)))
                 place = new
