@@ -93,6 +93,14 @@ def test_metrics_of_compile_have_no_weights_of_the_model():
     again.set_weights(model.get_weights())
 
 
+def test_a_chain_is_not_cloned_on_top_of_layers():
+    model = tf.keras.Sequential([tf.keras.layers.Dense(4, input_dim=4)])
+    start = tf.keras.Input((4,))
+    assert tf.keras.models.clone_model(model, input_tensors=start).count_params() == 20
+    with pytest.raises(ValueError, match="on top of a tensor that comes from a Keras layer other than an `InputLayer`"):
+        tf.keras.models.clone_model(model, input_tensors=tf.keras.layers.Dense(4)(start))
+
+
 IMPERATIVE = """
 import numpy as np
 import penstock as tf

@@ -121,3 +121,10 @@ def test_image_files_of_a_table(tmp_path, options, targets):
         images, labels = next(generator.flow_from_dataframe(table, str(tmp_path), target_size=(4, 4), shuffle=False, batch_size=4, **options))
     np.testing.assert_array_equal(labels, targets)
     assert images.shape[1:] == (4, 4, 3) and len(images) == (2 if options.get("subset") == "validation" else 4)
+
+
+@pytest.mark.parametrize("options, message", [({"data_format": "unknown"}, "data_format"), ({"zoom_range": (2, 2, 2)}, "zoom_range"),
+                                              ({"brightness_range": (1,)}, "brightness_range"), ({"validation_split": 2}, "strictly between")])
+def test_options_that_make_no_sense(options, message):
+    with pytest.raises(ValueError, match=message):
+        keras.preprocessing.image.ImageDataGenerator(**options)

@@ -36,7 +36,11 @@ def _clone_chain(model: Any, input_tensors: Any, make: Callable[[Any], Any]) -> 
     if len(given) > 1:
         raise ValueError("To clone a `Sequential` model, we expect  at most one tensor as part of `input_tensors`.")
     if given:
-        tensor = given[0] if history_of(given[0]) is not None else Input(tensor=given[0])
+        history = history_of(given[0])
+        if history is not None and not isinstance(history.layer, InputLayer):
+            raise ValueError("Cannot clone a `Sequential` model on top of a tensor that comes from a Keras layer other than an `InputLayer`. Use the "
+                             "functional API instead.")
+        tensor = given[0] if history is not None else Input(tensor=given[0])
         return Sequential([tensor, *layers], name=model.name)
     first = model._layers[0] if model._layers else None
     return Sequential([*([make(first)] if isinstance(first, InputLayer) else []), *layers], name=model.name)

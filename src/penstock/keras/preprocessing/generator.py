@@ -31,6 +31,13 @@ class ImageDataGenerator:
         self.horizontal_flip, self.vertical_flip, self.rescale = horizontal_flip, vertical_flip, rescale
         self.preprocessing_function, self.dtype = preprocessing_function, dtype or settings.floatx()
         self.data_format = data_format or settings.image_data_format()
+        if self.data_format not in ("channels_last", "channels_first"):
+            raise ValueError('`data_format` should be `"channels_last"` (channel after row and column) or `"channels_first"` (channel before row and '
+                             f"column). Received: {data_format}")
+        if np.ndim(zoom_range) and len(zoom_range) != 2:
+            raise ValueError(f"`zoom_range` should be a float or a tuple or list of two floats. Received: {zoom_range}")
+        if brightness_range is not None and np.size(brightness_range) != 2:
+            raise ValueError(f"`brightness_range should be tuple or list of two floats. Received: {brightness_range}")
         if validation_split and not 0 < validation_split < 1:
             raise ValueError(f"`validation_split` must be strictly between 0 and 1.  Received: {validation_split}")
         self._validation_split = validation_split
