@@ -62,7 +62,8 @@ if __name__ == "__main__":
         for step, batch in enumerate(batches(BATCH), 1):
             feeds = {{graph["fed"]: points[batch], graph["target"]: labels[batch]}}
             seen, _, done, pause = session.run([graph["before"], graph["train"], graph["after"], graph["pause"]], feeds)
-            staleness = (staleness + [done - seen - 1])[-50:]  # updates of others between reading the values and changing them
+            # updates of others between reading the values and changing them; -1 is a gradient that came too late and was dropped
+            staleness = (staleness + [max(0, done - seen - 1)])[-50:]
             if step % 5 == 0:
                 session.run(graph["report"], {{graph["row"]: [step, staleness[-1], max(staleness), (time.time() - began) / 5]}})
                 began = time.time()
