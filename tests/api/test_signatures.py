@@ -25,6 +25,7 @@ OURS = {
     "tf.Operation": "made by the graph", "tf.Tensor": "made by an operation", "tf.data.Dataset": "made by its class methods",
     "tf.data.experimental.make_batched_features_dataset": "its reader is a class of another name",
     "tf.contrib.data.make_batched_features_dataset": "the same",
+    "tf.contrib.data.read_batch_features": "the same",
     "tf.estimator.Head.update_metrics": "refused; the kinds of heads take no mode there",
     "tf.keras.metrics.Metric": "its constructor is found by way of __new__",
     "tf.keras.layers.CuDNNGRU.get_losses_for": "has a default there, as nowhere else", "tf.keras.layers.CuDNNLSTM.get_losses_for": "the same",
