@@ -20,8 +20,8 @@ _TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 class Network:
     """What is between machines: bytes per second of each link and direction, and seconds from end to end.
 
-    >>> Network.parse("10Gbit,50us")
-    Network(bandwidth=1250000000.0, latency=5e-05)
+    >>> Network.parse("8Gbit,0.5ms")
+    Network(bandwidth=1000000000.0, latency=0.0005)
     """
 
     bandwidth: float
