@@ -149,7 +149,7 @@ class Layers(Programs):
         extent = x.shape.as_list()[axis]
         if not extent:
             return None
-        if self.chance(0.3) and x.shape.as_list()[0]:
+        if self.chance(0.3) and x.shape.num_elements():  # of an empty array gather_nd takes nothing
             return tf.gather_nd(x, self.indices(x.shape.as_list()[0], self.random.randint(1, 6), 1))
         return tf.gather(x, self.indices(extent, *[self.random.randint(0, 5) for _ in range(self.random.choice([0, 1, 1, 2]))]), axis=axis)
 
