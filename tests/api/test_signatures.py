@@ -39,6 +39,7 @@ OURS = {
         "DNNRegressor", "DynamicRnnEstimator", "Estimator", "KMeansClustering", "LinearClassifier", "LinearEstimator", "LinearRegressor", "SVM")],
         "refused, whatever its arguments"),
     **{f"tf.contrib.tpu.{name}": "refused, whatever its arguments" for name in REASONS if hasattr(tf.contrib.tpu, name)},
+    "tf.contrib.factorization.WALSMatrixFactorization.export": "refused, whatever its arguments",
 }
 
 

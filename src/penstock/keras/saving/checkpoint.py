@@ -158,6 +158,7 @@ class RestoreStatus:
         if not default_graph().imperative:
             with _default(session):
                 values_of(object_graph.variables_of(self._root))
+                self._restored.clear()  # also what an initializer has overwritten since
                 self.restore_more()
 
     run_restore_ops = initialize_or_restore

@@ -160,6 +160,14 @@ def write(root: Any, prefix: str) -> None:
         writer.add(GRAPH_KEY, np.array(graph.SerializeToString(), dtype=object))
 
 
+def objects_of(root: Any) -> list[Any]:
+    """An object and all that it holds, breadth first, slots of optimizers last."""
+    objects = _walk(root)[0]
+    slots = [slot for each in objects if isinstance(each, (OptimizerV2, Optimizer)) for variable, _, slot in _slots(each)
+             if any(variable is other for other in objects)]
+    return objects + slots
+
+
 def variables_of(root: Any) -> list[Any]:
     """The variables of an object, slots of optimizers included."""
     return list(_values(root)[0].values())
