@@ -21,6 +21,8 @@ class NoDependency:
 class Checkpointable:
     """``tf.contrib.checkpoint.Checkpointable``: what its attributes hold (variables, layers, optimizers, lists and dictionaries of them) is saved."""
 
+    _untracked_names: set[str]
+
     def __setattr__(self, name: str, value: Any) -> None:
         untracked: set[str] = self.__dict__.setdefault("_untracked_names", set())
         untracked.discard(name)
@@ -57,11 +59,11 @@ class List(list[Any]):
         for value in values:
             self.append(value)
 
-    def __iadd__(self, values: Any) -> List:  # type: ignore[override, misc]
+    def __iadd__(self, values: Any) -> List:
         self.extend(values)
         return self
 
-    def __add__(self, other: Any) -> List:  # type: ignore[override]
+    def __add__(self, other: Any) -> List:
         return List([*self, *other])
 
     def __radd__(self, other: Any) -> List:
