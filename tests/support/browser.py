@@ -17,7 +17,9 @@ from pathlib import Path
 import pytest
 
 SLOW = 60_000  # milliseconds: a page takes its time on a busy machine
-COMMAND = [sys.executable, "-c", "import sys; from penstock.cli.main import main; sys.exit(main(sys.argv[1:]))"]
+# With Python's own answer to Ctrl-C: where the tests run in the background of a shell, it is ignored.
+COMMAND = [sys.executable, "-c", "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+                                 "from penstock.cli.main import main; sys.exit(main(sys.argv[1:]))"]
 _EMPTY = 10_000  # bytes: the screenshot of an empty page is smaller
 
 

@@ -68,6 +68,7 @@ MODULES = {
     "contrib.learn.python.learn": (
         "basic_session_run_hooks evaluable experiment export_strategy graph_actions learn_runner learn_runner_lib metric_spec models "
         "monitored_session monitors session_run_hook summary_writer_cache trainable"),
+    "contrib.learn.python.learn.dataframe.queues": "feeding_functions",
     "contrib.learn.python.learn.datasets": "base mnist produce_small_datasets synthetic text_datasets",
     "contrib.learn.python.learn.estimators": (
         "_sklearn composable_model constants debug dnn dnn_linear_combined dynamic_rnn_estimator estimator head kmeans linear logistic_regressor "

@@ -6,7 +6,7 @@ Names, collections and seeds are those of the outer graph, so that a body looks 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -83,6 +83,16 @@ class FuncGraph(Graph):
         if inner is None:
             inner = self._new_capture(tensor)
         return inner
+
+    def forget(self, ops: Iterable[Operation]) -> None:
+        """Removes operations whose outputs no other one uses, each before those whose outputs it uses."""
+        for op in ops:
+            for tensor in op._inputs:
+                tensor._consumers.remove(op)
+            self._ops.remove(op)
+            del self._by_name[op.name]
+            self.inputs = [tensor for tensor in self.inputs if tensor.op is not op]
+        self._mutations += 1
 
     def _new_capture(self, tensor: Tensor) -> Tensor:
         outer_stack, self._name_stack = self._name_stack, ""

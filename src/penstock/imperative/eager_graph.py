@@ -351,9 +351,9 @@ def _site(frame: tuple[Any, int]) -> tuple[int, int]:
 
 
 def _outputs(definition: Any, op: Any) -> Any:
-    """What a call of an op returns: a Tensor, a structure of them, or an Operation that has none."""
+    """What a call of an op returns: a Tensor, a structure of them, or an Operation that has none. The op may be a node of a symbolic graph."""
     if definition.has_one_output:
-        return op.output(0)
+        return op.outputs[0]
     return definition.unflatten_outputs(op) if definition.outputs else op
 
 

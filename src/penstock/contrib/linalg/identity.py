@@ -15,6 +15,10 @@ class _IdentityLike(LinearOperator):
 
     _num_rows: tf.Tensor
 
+    def add_to_tensor(self, mat: Any, name: str = "add_to_tensor") -> tf.Tensor:
+        """The sum with a matrix."""
+        return super().add_to_tensor(mat, name)
+
     def _set_num_rows(self, num_rows: Any, assert_proper_shapes: bool) -> None:
         self._assert_proper_shapes = assert_proper_shapes
         self._num_rows = shape_tensor(num_rows, name="num_rows")

@@ -95,6 +95,8 @@ class _Hook(SessionRunHook):
 class _PeriodicOptimizer(OptimizerWrapper):
     """An optimizer of local variables, whose steps it counts; every ``period`` of them it exchanges values with the global variables."""
 
+    get_slot, get_slot_names = Optimizer.get_slot, Optimizer.get_slot_names  # its own, as TensorFlow's: those of the wrapped one are local
+
     def __init__(self, opt: Optimizer, period: int, getter: _WorkerGetter, use_locking: bool, name: str) -> None:
         super().__init__(opt, use_locking, name)
         self._period = period
@@ -303,6 +305,8 @@ class AGNCustomGetter(_WorkerGetter):
 
 class AGNOptimizer(_PeriodicOptimizer):
     """``tf.contrib.opt.AGNOptimizer``: applies the mean of a period's gradients to the global centres (Hermans et al., 2017)."""
+
+    compute_gradients = Optimizer.compute_gradients
 
     def __init__(self, optimizer: Optimizer, num_worker: int, custom_getter: AGNCustomGetter, communication_period: int = 10,
                  use_locking: bool = True, name: str = "AGNOptimizer") -> None:

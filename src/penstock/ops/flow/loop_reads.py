@@ -25,7 +25,7 @@ def hoist_reads(body: FuncGraph, start: Sequence[Tensor], waiting_for: Sequence[
         inside = body.capture(value)
         for op in ops:
             _use_instead(body, op.outputs[0], inside)
-        del body.captures[handle]
+        body.forget([*ops, body.captures.pop(handle).op])
 
 
 def _plain_reads(handle: Tensor) -> list[Operation]:
