@@ -58,6 +58,12 @@ def test_all_tasks_are_in_the_trace(session):
     assert "/job:ps/replica:0/task:0" in ran["a"] and "/job:ps/replica:0/task:1" in ran["b"] and "/job:worker" in ran["c"]
 
 
+def test_a_node_is_told_where_it_ran_and_nowhere_else(session):
+    places = [(node.node_name, device.device) for device in traced(session).dev_stats for node in device.node_stats]
+    assert {device for name, device in places if name.startswith("a/") or name == "a"} == {"/job:ps/replica:0/task:0/device:CPU:0"}
+
+
+
 @pytest.mark.parametrize("off", [HOUR, -HOUR])
 def test_clocks_that_are_off(session, monkeypatch, off):
     """The hosts of the ps tasks have another idea of the time than the master's."""

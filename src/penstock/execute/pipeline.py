@@ -169,7 +169,7 @@ class PlannedStep:
                 return self._run_early(self.plan(), feeds, step), None
             return self.final.run(feeds, step), None
         plan, metadata = self.plan(traced=not recorded), RunMetadata()
-        record = Trace() if trace or recorded else None
+        record = Trace(waits=recorded) if trace or recorded else None
         values = plan.run(feeds, step, record)
         if record is not None:
             metadata.step_stats.CopyFrom(record.step_stats())

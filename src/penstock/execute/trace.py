@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from tensorboard.compat.proto.step_stats_pb2 import StepStats
 
 from penstock.graph.node import Operation
+from penstock.ops.transfer import Recv
 from penstock.program.ir import Node
 from penstock.state.resources import held_value
 
@@ -42,14 +43,20 @@ class _Output(NamedTuple):
 
 
 class Trace:
-    """Collects the times of a step's nodes."""
+    """Collects the times of a step's nodes; those that wait for a tensor of another device are told only if ``waits`` says so.
 
-    def __init__(self) -> None:
+    What a program is told of its step is where its own nodes ran: a tensor that is received elsewhere has the name of the node that made it.
+    """
+
+    def __init__(self, waits: bool = False) -> None:
+        self._waits = waits
         self._lock = threading.Lock()
         self._rows: list[tuple[str, Node, int, int, list[_Output], int]] = []
         self._offset = time.time_ns() - time.perf_counter_ns()  # event times are told in wall-clock time
 
     def __call__(self, device: str, node: Node, start: int, end: int, outputs: list[Any]) -> None:
+        if node.definition is Recv and not self._waits:
+            return
         described = [_describe(value) for value in outputs]
         with self._lock:
             self._rows.append((device, node, start, end, described, threading.get_ident()))
