@@ -136,7 +136,7 @@ def _hints(options: argparse.Namespace, profile: JobProfile, prices: costs.Costs
             changes.append(report.WhatIf("one more ps", Simulation(more, prices, cluster).run(steps).rate / result.rate - 1.0))
         except measuring.NotMeasured as error:
             print(f"penstock simulate: with one more ps: {error}", file=sys.stderr)
-    changes = sorted((change for change in changes if change.gain > 0.03), key=lambda change: -change.gain)
+    changes = sorted((change for change in changes if change.gain > report.WORTH), key=lambda change: -change.gain)
     hints = [f"what would help     {change.change}: {change.gain:+.0%}" for change in changes]
     uneven = report.uneven(profile)
     return [*hints, *([f"note                {uneven}"] if uneven else [])]

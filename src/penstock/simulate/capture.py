@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from penstock.cli.run import main as run_main
@@ -50,7 +50,6 @@ class Order:
     flags: str = ""
     runs: int = 40
     seconds: float = 20.0
-    step_names: list[str] = field(default_factory=list)
 
     def to_json(self) -> str:
         """The order as text."""

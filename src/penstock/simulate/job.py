@@ -280,11 +280,10 @@ class _PartRun:
 
     def _compute(self, index: int, block: Block) -> None:
         begin = self.step.simulation.clock.now
-        factor = self.step.simulation.cluster.straggling.factor
 
         def in_native() -> None:
             if block.native:
-                self.process.native(block.native * factor, ended, block.serial)
+                self.process.native(block.native, ended, block.serial)
             else:
                 ended()
 
@@ -295,7 +294,7 @@ class _PartRun:
             self._meet([meeting for meeting in block.meetings if meeting.kind in ("accumulate", "advance")], lambda: self._finish(index, block))
 
         if block.python:
-            self.process.python(block.python * factor, in_native)
+            self.process.python(block.python, in_native)
         else:
             in_native()
 

@@ -10,7 +10,7 @@ from penstock.simulate.costs import Costs
 from penstock.simulate.job import Cluster, Result, Simulation, readable
 from penstock.simulate.profile import WORKER, JobProfile
 
-_WORTH = 0.03  # gain that is worth telling
+WORTH = 0.03  # gain that is worth telling
 _UNEVEN = 1.5  # times the mean: a parameter server that holds more is told
 
 
@@ -75,7 +75,7 @@ def what_would_help(profile: JobProfile, costs: Costs, cluster: Cluster, result:
                     ("half the latency", dataclasses.replace(cluster, network=dataclasses.replace(network, latency=network.latency / 2)))]
     for change, other in changes:
         gain = Simulation(profile, costs, other).run(steps).rate / result.rate - 1.0
-        if gain > _WORTH:
+        if gain > WORTH:
             yield WhatIf(change, gain)
 
 

@@ -11,13 +11,12 @@ class Straggling:
     """A delay before each step of a worker, in seconds: none, an exponential one, or one of a Pareto distribution, whose tail is heavy.
 
     >>> Straggling.parse("pareto:20ms,1.5")
-    Straggling(kind='pareto', scale=0.02, shape=1.5, factor=1.0)
+    Straggling(kind='pareto', scale=0.02, shape=1.5)
     """
 
     kind: str = "none"
     scale: float = 0.0
     shape: float = 1.0
-    factor: float = 1.0  # of all computing
 
     @classmethod
     def parse(cls, text: str) -> Straggling:
