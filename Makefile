@@ -16,7 +16,7 @@ NEED_PYTHON = { test -n "$(PYTHON)" && $(PYTHON) $(IS_RECENT) >/dev/null 2>&1; }
     exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test nightly browser versions interop libraries docs lint bench paper wheel lock size clean
+.PHONY: help demo test nightly browser versions interop libraries everywhere docs lint bench paper wheel lock size clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*##  *\(.*\)/  make \1	\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -48,6 +48,9 @@ versions:  ## the test suite on each of Python 3.10 to 3.13 that is there, each 
 
 libraries: $(INSTALLED)  ## Keras 2.2.5 and tf_slim 1.1.0 of PyPI on Penstock; ARGS=--all takes all libraries that are listed in tools/libraries.py
 	@$(BIN)/python tools/libraries.py $(ARGS)
+
+everywhere: $(INSTALLED)  ## what runs on which device, target and language, as far as this machine has parts for it; ARGS=--list only says what is missing
+	@$(BIN)/python tools/everywhere.py $(ARGS)
 
 # MkDocs has an environment of its own: nothing else needs it.
 DOCS := .venv-docs
