@@ -66,7 +66,7 @@ def _add_output(op: Operation, dtype: DType, shape: TensorShape, attribute: str)
     op.attrs[attribute] = (*op.attrs[attribute], dtype)
     tensor = Tensor(op, len(op.outputs), dtype, shape)
     op.outputs.append(tensor)
-    op.graph._changed()
+    op.graph._note_change()
     return tensor
 
 
@@ -103,8 +103,8 @@ def _save_in_branch(op: Operation, branch: FuncGraph, other: FuncGraph) -> Calla
             with other.as_default(), other.control_dependencies(None):
                 dtype = tensor.dtype.base_dtype
                 other.outputs.append(empty_like(tensor) if dtype in (dtypes.variant, dtypes.resource) else _anything(dtype, tensor.shape))
-            branch._changed()
-            other._changed()
+            branch._note_change()
+            other._note_change()
             outputs[tensor] = _add_output(op, tensor.dtype.base_dtype, tensor.shape, "Tout")
             outputs[tensor]._handle_data = tensor._handle_data
         return FuncGraph.capture(backward, outputs[tensor])
@@ -185,7 +185,7 @@ class _Extras:
                 variable._handle_data = start._handle_data
                 if function is body:
                     body.outputs.append(step(variable))
-            function._changed()
+            function._note_change()
         op._inputs = (*op._inputs, start)
         start._consumers.append(op)
         op.attrs["output_shapes"] = (*op.attrs["output_shapes"], shape)
@@ -273,7 +273,7 @@ class _BackwardLoop:
     def _reaching(self, wanted: set[int]) -> set[int]:
         """The variables that the ``wanted`` ones are computed of, iteration after iteration: no others have a gradient.
 
-        A TensorArray that nobody reads after the loop is one of those others. In an export its writes are pruned with it, and a gradient that
+        A TensorArray that is not read after the loop is one of those others. In an export its writes are pruned with it, and a gradient that
         asked for its elements would not find them.
         """
         place = {tensor: i for i, tensor in enumerate(self.body.inputs)}

@@ -236,7 +236,7 @@ def _look_up(path: str, name: str) -> Any:
         if not source.startswith("penstock.api.") and hasattr(importlib.import_module(source), name[1:]):
             return getattr(importlib.import_module(source), name[1:])
     full = path if path.startswith("contrib.") else f"python.{path}"
-    for candidate in (_library_value(full, name), _generated(name) if path.endswith("_ops") else None):
+    for candidate in (_library_value(full, name), _generated_function(name) if path.endswith("_ops") else None):
         if candidate is not None:
             return candidate
     raise AttributeError(f"module '{NAME}.{full}' has no attribute '{name}' in Penstock")
@@ -286,7 +286,7 @@ def _with_namespaces_below(space: str) -> list[Any]:
     return [module, *(namespace for child in dict.fromkeys(below) for namespace in _with_namespaces_below(child))]
 
 
-def _generated(name: str) -> Any:
+def _generated_function(name: str) -> Any:
     """A generated function: ``max_pool_grad`` adds a MaxPoolGrad."""
     wanted = name.strip("_").replace("_", "").lower()
     return next((function_of(definition, name) for op_type, definition in REGISTRY.items() if op_type.lower() == wanted), None)

@@ -1,4 +1,4 @@
-"""``penstock coverage PROGRAM_OR_FOLDER``: which names of TensorFlow somebody's code uses, and what Penstock has of them."""
+"""``penstock coverage PROGRAM_OR_FOLDER``: which names of TensorFlow a program uses, and what Penstock has of them."""
 from __future__ import annotations
 
 import argparse

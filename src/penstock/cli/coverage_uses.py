@@ -180,10 +180,10 @@ def _uses_in_text(text: str) -> list[Use]:
     uses: list[Use] = []
     for number, line in enumerate(text.splitlines(), 1):
         line = line.partition("#")[0]
-        found = _IMPORT.match(line)
-        if found:
-            module = _module_name(found["module"] or f"{found['package']}.{found['member']}") or "tf"
-            names[found["name"] or found["alias"] or found["member"] or "tensorflow"] = module if found["name"] or found["member"] else "tf"
+        match = _IMPORT.match(line)
+        if match:
+            module = _module_name(match["module"] or f"{match['package']}.{match['member']}") or "tf"
+            names[match["name"] or match["alias"] or match["member"] or "tensorflow"] = module if match["name"] or match["member"] else "tf"
             uses.append(Use(module, number))
             continue
         for head, rest in re.findall(r"(?<![\w.])(\w+)((?:\.[A-Za-z_]\w*)+)", line):

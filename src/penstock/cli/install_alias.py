@@ -66,7 +66,7 @@ def install(folder: Path, name: str, version: str, era: bool) -> str:
     files[f"{info}/WHEEL"] = "Wheel-Version: 1.0\nGenerator: penstock\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     files[f"{info}/INSTALLER"] = _INSTALLER + "\n"
     files[f"{info}/top_level.txt"] = "tensorflow\n"
-    files[f"{info}/RECORD"] = "".join(_recorded(path, text) for path, text in files.items()) + f"{info}/RECORD,,\n"
+    files[f"{info}/RECORD"] = "".join(_record_line(path, text) for path, text in files.items()) + f"{info}/RECORD,,\n"
     for path, text in files.items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -108,6 +108,6 @@ def _folder_of(found: metadata.Distribution) -> Path:
     return Path(str(found.locate_file(f"{str(found.metadata['Name']).replace('-', '_')}-{found.version}.dist-info")))
 
 
-def _recorded(path: str, text: str) -> str:
+def _record_line(path: str, text: str) -> str:
     digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
     return f"{path},sha256={digest},{len(text.encode())}\n"

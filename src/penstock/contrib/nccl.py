@@ -64,5 +64,5 @@ def reduce_sum(tensors: Any) -> tf.Tensor:
 
 
 def broadcast(tensor: Any) -> tf.Tensor:
-    """``tf.contrib.nccl.broadcast``: the tensor; whoever uses it elsewhere receives it."""
+    """``tf.contrib.nccl.broadcast``: the tensor; its users on other devices receive it."""
     return tf.identity(tensor)

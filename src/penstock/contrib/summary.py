@@ -184,7 +184,7 @@ def all_summary_ops() -> list[Any]:
     return tf.get_collection(tf.GraphKeys._SUMMARY_COLLECTION)
 
 
-def _recorded(name: str, tensor: Any, write: Callable[[Any, str, str], Any], family: str | None) -> Any:
+def _summary_op(name: str, tensor: Any, write: Callable[[Any, str, str], Any], family: str | None) -> Any:
     """An op that writes a summary to the default writer if it is to be recorded, and tells whether it did."""
     writer = _defaults.writer
     if writer is None:
@@ -210,12 +210,12 @@ def _step(step: Any) -> Any:
 
 def scalar(name: str, tensor: Any, family: str | None = None, step: Any = None) -> Any:
     """``tf.contrib.summary.scalar``: a number."""
-    return _recorded(name, tensor, lambda writer, tag, scope: WriteScalarSummary(writer, _step(step), tag, tf.identity(tensor), name=scope), family)
+    return _summary_op(name, tensor, lambda writer, tag, scope: WriteScalarSummary(writer, _step(step), tag, tf.identity(tensor), name=scope), family)
 
 
 def histogram(name: str, tensor: Any, family: str | None = None, step: Any = None) -> Any:
     """``tf.contrib.summary.histogram``: how values are distributed."""
-    return _recorded(name, tensor, lambda writer, tag, scope: WriteHistogramSummary(writer, _step(step), tag, tf.identity(tensor), name=scope),
+    return _summary_op(name, tensor, lambda writer, tag, scope: WriteHistogramSummary(writer, _step(step), tag, tf.identity(tensor), name=scope),
                      family)
 
 
@@ -225,12 +225,12 @@ def image(name: str, tensor: Any, bad_color: Any = None, max_images: int = 3, fa
         color = tf.constant([255, 0, 0, 255], dtype=tf.uint8) if bad_color is None else bad_color
         return WriteImageSummary(writer, _step(step), tag, tf.identity(tensor), color, max_images=max_images, name=scope)
 
-    return _recorded(name, tensor, write, family)
+    return _summary_op(name, tensor, write, family)
 
 
 def audio(name: str, tensor: Any, sample_rate: Any, max_outputs: int, family: str | None = None, step: Any = None) -> Any:
     """``tf.contrib.summary.audio``: sounds of a batch."""
-    return _recorded(name, tensor, lambda writer, tag, scope: WriteAudioSummary(
+    return _summary_op(name, tensor, lambda writer, tag, scope: WriteAudioSummary(
         writer, _step(step), tag, tf.identity(tensor), sample_rate, max_outputs=max_outputs, name=scope), family)
 
 
@@ -240,7 +240,7 @@ def generic(name: str, tensor: Any, metadata: Any = None, family: str | None = N
         serialized = "" if metadata is None else metadata.SerializeToString() if hasattr(metadata, "SerializeToString") else metadata
         return WriteSummary(writer, _step(step), tf.identity(tensor), tag, serialized, name=scope)
 
-    return _recorded(name, tensor, write, family)
+    return _summary_op(name, tensor, write, family)
 
 
 def _serialized(graph: Any) -> bytes:

@@ -60,14 +60,14 @@ class PageDebugger(RunObserver):
             return
         self._runs += 1
         self._run, self._graph = run, run.graph
-        self.stops.begin(self._fed(run))
+        self.stops.begin(self._feeds_by_name(run))
         self.stops.stepping = self.stops.watching = False
         told = {"number": self._runs, "fetches": [tensor.name for tensor in run.wanted.tensors] + [op.name for op in run.wanted.targets],
                 "feeds": [tensor.name for tensor in run.feeds]}
         self._set(run=told)
         if self._pause:
             self._obey(self._wait("run"))
-            self.stops.values.update(self._fed(run))  # they may have been changed
+            self.stops.values.update(self._feeds_by_name(run))  # they may have been changed
         if self.stops.wanted:
             options = RunOptions()
             if run.options is not None:
@@ -124,7 +124,7 @@ class PageDebugger(RunObserver):
         self._changed.notify_all()
 
     @staticmethod
-    def _fed(run: SessionRun) -> dict[str, Any]:
+    def _feeds_by_name(run: SessionRun) -> dict[str, Any]:
         return {tensor.name: np.asarray(value) for tensor, value in run.feeds.items()}
 
     # --- the page's side ---------------------------------------------------------------------------------------------

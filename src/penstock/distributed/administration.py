@@ -94,13 +94,13 @@ def _variables(worker: Worker) -> list[dict[str, Any]]:
 
 def _queues(worker: Worker) -> list[dict[str, Any]]:
     """Queues, and how full they are; a negative capacity is none."""
-    found = []
+    queues = []
     for (container, name, _), resource in worker.resources.items():
         if isinstance(resource, Queue):
             enqueuing, dequeuing = resource.waiting()
-            found.append({"name": name, "container": container, "kind": resource.kind, "size": len(resource), "capacity": resource.capacity,
+            queues.append({"name": name, "container": container, "kind": resource.kind, "size": len(resource), "capacity": resource.capacity,
                           "enqueuing": enqueuing, "dequeuing": dequeuing, "closed": resource.closed})
-    return sorted(found, key=lambda item: item["name"])
+    return sorted(queues, key=lambda item: item["name"])
 
 
 def _waits(master: Master, worker: Worker) -> list[dict[str, Any]]:

@@ -28,7 +28,7 @@ from penstock.errors import InvalidArgumentError, NotFoundError, PermissionDenie
 _LOOPBACK6 = ("::1", "[::1]")
 LOOPBACK = ("localhost", "127.0.0.1", *_LOOPBACK6)
 VERSION = b"PSK3"
-_SHORTEST = 16  # bytes of a secret: a shorter one could be guessed by whoever has overheard a greeting
+_SHORTEST = 16  # bytes of a secret: a shorter one could be guessed by an eavesdropper who has overheard a greeting
 _NONCE, _PROOF, _SEAL = 16, 32, 16
 _COUNT = struct.Struct("<Q")
 _TLS = ("PENSTOCK_TLS_CERT", "PENSTOCK_TLS_KEY", "PENSTOCK_TLS_CA")

@@ -135,9 +135,9 @@ class _Address:
                 raise errors.UnavailableError(None, None, f"no server answers at {self._reason() if wait else self._address}")
             if connection.link is None:
                 raise connection.error
-            return self._kept(connection, connection.link)
+            return self._keep_link(connection, connection.link)
 
-    def _kept(self, connection: _Connection, link: Link) -> Link:
+    def _keep_link(self, connection: _Connection, link: Link) -> Link:
         """The link from now on: this one, unless another attempt was faster."""
         with self._lock:
             if self.link is None or not self.link.alive:

@@ -1,4 +1,4 @@
-"""The secret of a user, for clusters that were given none: tasks and clients of one user on one machine find each other by it, nobody else can.
+"""The secret of a user, for clusters that were given none: tasks and clients of one user on one machine find each other by it, other users cannot.
 
 It is made when it is first needed, in a file of mode 0600 that only this user can have written: ``~/.config/penstock/cluster_secret``, or
 ``penstock-UID`` in the folder for temporary files for a user without a home. The home is that of the user's account, whatever HOME says: tasks
@@ -28,7 +28,7 @@ def user_secret() -> str:
         except OSError as error:
             reasons.append(f"{folder}: {error}")
             if isinstance(error, NotPrivate):
-                break  # somebody else's, or open to others: to go elsewhere would hide that
+                break  # another user's, or open to others: to go elsewhere would hide that
     raise PermissionDeniedError(None, None, f"there is no place for this user's own secret ({'; '.join(reasons)}); set PENSTOCK_CLUSTER_SECRET, or "
                                 "PENSTOCK_CLUSTER_SECRET_FILE to a file of mode 0600")
 

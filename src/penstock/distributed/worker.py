@@ -142,7 +142,7 @@ class Worker:
 
     def run(self, handle: str, feeds: list[Any], order: RunOrder) -> tuple[list[Any], RunMetadata | None]:
         """Runs a part; returns what it was asked for, not to be written to."""
-        registered = self._registered(handle, feeds)
+        registered = self._find_graph(handle, feeds)
         step = self.steps.begin(order.step, order.timeout_ms)
         failure: OpError | None = None
         started = time.thread_time()
@@ -164,7 +164,7 @@ class Worker:
 
     def start(self, handle: str, feeds: list[Any], order: RunOrder, done: Ended) -> None:
         """``run`` for a part that is quick: this thread begins with it, and whichever thread brings it a tensor goes on."""
-        registered = self._registered(handle, feeds)
+        registered = self._find_graph(handle, feeds)
         plan = registered.planned.drivable
         assert plan is not None, "a part that is quick can be driven"
         step = self.steps.begin(order.step, order.timeout_ms)
@@ -189,7 +189,7 @@ class Worker:
             raise
         run.begin()
 
-    def _registered(self, handle: str, feeds: list[Any]) -> Registered:
+    def _find_graph(self, handle: str, feeds: list[Any]) -> Registered:
         registered = self._graphs.get(handle)
         if registered is None:
             raise AbortedError(None, None, f"Graph handle {handle} is not found on {self.task}: the task was restarted since it was registered, and "

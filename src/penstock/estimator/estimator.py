@@ -205,7 +205,7 @@ class Estimator:
             spec = self._call_model_fn(features, None, ModeKeys.PREDICT, self.config)
             if not path:
                 apply_settings(self._warm_start_settings)
-            predictions = _selected(spec.predictions, predict_keys)
+            predictions = _select_keys(spec.predictions, predict_keys)
             creator = ChiefSessionCreator(spec.scaffold, self._config.master, self._session_config, checkpoint_filename_with_path=path)
             with MonitoredSession(creator, [*input_hooks, *all_hooks, *spec.prediction_hooks]) as session:
                 while not session.should_stop():
@@ -322,7 +322,7 @@ def _checked_listeners(listeners: Iterable[Any] | None) -> list[CheckpointSaverL
     return checked
 
 
-def _selected(predictions: Any, keys: Any) -> Any:
+def _select_keys(predictions: Any, keys: Any) -> Any:
     if not keys:
         return predictions
     if not isinstance(predictions, dict):

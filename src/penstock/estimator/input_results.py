@@ -52,7 +52,7 @@ def features_and_labels_of(result: Any) -> tuple[Any, Any]:
 
 
 def features_alone(result: Any) -> tuple[Any, list[SessionRunHook]]:
-    """Features and hooks of an input function for predictions, whose labels nobody needs."""
+    """Features and hooks of an input function for predictions, which need no labels."""
     features, _, hooks = features_and_labels(result)
     graph = default_graph()
     if not graph.get_collection(GraphKeys.QUEUE_RUNNERS) and not any("Iterator" in op.type for op in graph.get_operations()):

@@ -75,8 +75,8 @@ class RunConfig(Task):
         tf_config = environment()
         self._set(
             model_dir=chosen_model_dir(tf_config, None if model_dir is None else os.fspath(model_dir)), tf_random_seed=tf_random_seed,
-            save_summary_steps=save_summary_steps, save_checkpoints_steps=_given(save_checkpoints_steps),
-            save_checkpoints_secs=_given(save_checkpoints_secs), session_config=session_config, keep_checkpoint_max=keep_checkpoint_max,
+            save_summary_steps=save_summary_steps, save_checkpoints_steps=_unless_default(save_checkpoints_steps),
+            save_checkpoints_secs=_unless_default(save_checkpoints_secs), session_config=session_config, keep_checkpoint_max=keep_checkpoint_max,
             keep_checkpoint_every_n_hours=keep_checkpoint_every_n_hours, log_step_count_steps=log_step_count_steps,
             train_distribute=train_distribute, device_fn=device_fn, protocol=protocol, eval_distribute=eval_distribute,
             experimental_distribute=experimental_distribute,
@@ -94,7 +94,7 @@ class RunConfig(Task):
                 raise ValueError(message)
 
     def __getattr__(self, name: str) -> Any:
-        """Properties are kept behind an underscore: nobody sets them by accident, and ``vars`` shows them as TensorFlow's."""
+        """Properties are kept behind an underscore: they are not set by accident, and ``vars`` shows them as TensorFlow's."""
         if name.startswith("_") or "_" + name not in self.__dict__:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         return self.__dict__["_" + name]
@@ -121,7 +121,7 @@ class RunConfig(Task):
         return other
 
 
-def _given(value: Any) -> Any:
+def _unless_default(value: Any) -> Any:
     return None if value is USE_DEFAULT else value
 
 

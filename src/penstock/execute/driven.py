@@ -96,7 +96,7 @@ class DrivenRun(DeviceRun):
             if index == _CANCELLED:
                 self._wind_up()
             elif result is not _AGAIN:
-                self._ended(index, result, error)
+                self._end_node(index, result, error)
             elif index in self._suspended:
                 self._attempt(index)
             del result  # a value is held no longer than it is needed
@@ -121,9 +121,9 @@ class DrivenRun(DeviceRun):
         except NeedsThread:
             POOL.submit(lambda: self._run_elsewhere(index))
         except OpError as error:
-            self._ended(index, None, error)
+            self._end_node(index, None, error)
         else:
-            self._ended(index, result, None)
+            self._end_node(index, result, None)
 
     def _wind_up(self) -> None:
         """The step was cancelled: suspended kernels leave their lines, those in other threads get time to notice."""

@@ -161,13 +161,13 @@ class DeviceRun:
             self._expire()
             return
         if index >= 0:
-            self._ended(index, result, error)
+            self._end_node(index, result, error)
 
     def _came(self, index: int, result: Any, error: Any) -> None:
         """What a node waited for has come, or the error that ends the waiting; -1: the step was cancelled."""
         self.events.put((index, result, error))
 
-    def _ended(self, index: int, result: Any, error: OpError | None) -> None:
+    def _end_node(self, index: int, result: Any, error: OpError | None) -> None:
         self.under_way -= 1
         if error is not None:
             self.step.cancel(error)

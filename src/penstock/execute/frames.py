@@ -156,9 +156,9 @@ class FrameRun:
                 continue
             frame, iteration, node = self.ready.popleft()
             self._fire(frame, iteration, node)
-            self._ended(frame)
+            self._end_activity(frame)
 
-    def _ended(self, frame: _Frame) -> None:
+    def _end_activity(self, frame: _Frame) -> None:
         frame.active -= 1
         self._end_if_done(frame)
 
@@ -239,7 +239,7 @@ class FrameRun:
         if error is not None:
             raise error
         self._deliver(*place, values)
-        self._ended(place[0])
+        self._end_activity(place[0])
 
     def _expire(self) -> None:
         waiting = [waiting_at(node, inputs) for (_, _, node), inputs in self.under_way.items()]

@@ -111,7 +111,7 @@ class RegionRun:
         return outputs
 
     def ran_before(self, kernels: int | None) -> None:
-        """The step has run once without regions; its loops and functions ran so many kernels (None: nobody counted)."""
+        """The step has run once without regions; its loops and functions ran so many kernels (None: they were not counted)."""
         self._earlier, self._looped = True, kernels
 
     def is_in_function(self) -> None:

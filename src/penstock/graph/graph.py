@@ -113,7 +113,7 @@ class Graph:
         """What calling an op gives, in imperative style."""
         raise NotImplementedError
 
-    def _changed(self) -> None:
+    def _note_change(self) -> None:
         if self._finalized:
             raise RuntimeError("Graph is finalized and cannot be modified.")
         self._mutations += 1  # an existing op changed: plans made before are void

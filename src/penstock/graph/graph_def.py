@@ -43,13 +43,13 @@ def import_graph_def(graph_def: Any, input_map: dict[Any, Any] | None = None, re
     graph = default_graph()
     graph._take_versions(graph_def.versions)
     with name_scope("import" if name is None else name) as scope:
-        mapped = _mapped(input_map or {}, scope)
+        mapped = _tensors_by_name(input_map or {}, scope)
         importer = Importer(graph, graph_def, scope, mapped, library=Library(graph_def, graph))
         importer.run()
     return None if wanted is None else [importer.element(text) for text in wanted]
 
 
-def _mapped(input_map: dict[Any, Any], scope: str) -> dict[str, Tensor]:
+def _tensors_by_name(input_map: dict[Any, Any], scope: str) -> dict[str, Tensor]:
     """The tensors of ``input_map``; values that are none become constants in a scope of their own."""
     if not scope and not all(isinstance(value, Tensor) for value in input_map.values()):
         raise ValueError("tf.import_graph_def() requires a non-empty `name` if `input_map` contains non-Tensor values. Try calling "

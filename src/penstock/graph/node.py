@@ -154,7 +154,7 @@ class Operation:
         for op in ops:
             if op not in self._control_inputs:
                 self._control_inputs.append(op)
-        self.graph._changed()
+        self.graph._note_change()
 
     def _add_control_input(self, op: Operation) -> None:
         self._add_control_inputs([op])
@@ -162,7 +162,7 @@ class Operation:
     def _remove_all_control_inputs(self) -> None:
         """For editors, as ``_update_input``."""
         self._control_inputs.clear()
-        self.graph._changed()
+        self.graph._note_change()
 
     def _update_input(self, index: int, tensor: Tensor) -> None:
         """Replaces an input: graph surgery, for importers and editors."""
@@ -172,7 +172,7 @@ class Operation:
         old._consumers.remove(self)
         self._inputs = (*self._inputs[:index], tensor, *self._inputs[index + 1:])
         tensor._consumers.append(self)
-        self.graph._changed()
+        self.graph._note_change()
 
     def __str__(self) -> str:
         return str(self.node_def)

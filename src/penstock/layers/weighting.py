@@ -22,8 +22,8 @@ _PROBLEM = "weights can not be broadcast to values."
 def assert_broadcastable(weights: Any, values: Any) -> Operation:
     """An op that fails unless ``weights`` can weigh ``values``; ValueError at once if that is known."""
     with name_scope(None, "assert_broadcastable", [weights, values]) as scope:
-        weights, weights_shape, weights_rank = _measured(weights, "weights")
-        values, values_shape, values_rank = _measured(values, "values")
+        weights, weights_shape, weights_rank = _with_shape_and_rank(weights, "weights")
+        values, values_shape, values_rank = _with_shape_and_rank(values, "values")
         done = _static_check(weights, values, weights_shape, values_shape, weights_rank, values_rank)
         if done is not None:
             return done
@@ -34,7 +34,7 @@ def assert_broadcastable(weights: Any, values: Any) -> Operation:
         return Assert(valid, data, name=scope)
 
 
-def _measured(tensor: Any, name: str) -> tuple[Tensor, Tensor, Tensor]:
+def _with_shape_and_rank(tensor: Any, name: str) -> tuple[Tensor, Tensor, Tensor]:
     """(tensor, its shape, its rank), in a name scope."""
     with name_scope(None, name, [tensor]) as scope:
         tensor = to_tensor(tensor, name=scope)

@@ -1,6 +1,6 @@
 """What the page of a cluster asks for: how the cluster is, and a recording of its next steps. Messages in, answers out, without a page's socket.
 
-Several pages may ask at once; the cluster is asked at most once a second, whoever wants to know.
+Several pages may ask at once; the cluster is asked at most once a second for all of them.
 """
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ class Code:
     def __init__(self, key: str, build: Callable[[], str], symbol: str = "kernel", complete: bool = True) -> None:
         self.key, self._build, self.symbol, self._complete = key, build, symbol, complete
         self._library: target.Library | None = None
-        self._lock = threading.Lock()  # whoever compiles it has it
+        self._lock = threading.Lock()  # held by the thread that compiles it
 
     @classmethod
     def of(cls, key: str, build: Callable[[], str], symbol: str = "kernel", complete: bool = True) -> Code:

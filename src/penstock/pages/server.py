@@ -1,4 +1,4 @@
-"""The server of a page: on loopback alone, for whoever has the token in its address, and for nobody else.
+"""The server of a page: on loopback alone, for those who have the token in its address.
 
 A request is refused, and the refusal logged, if its ``Host`` or ``Origin`` is another than the server's own (a page of another site, or a name that
 was made to point here), if its path does not begin with the token, names no file of the page and no message, or if its body is too large or no JSON.

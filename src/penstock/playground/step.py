@@ -23,7 +23,7 @@ _RUNS = 50  # of a step whose kernels are timed
 
 def graph(board: Board) -> dict[str, Any]:
     """The operations of a step with their places on a page, the scopes around them, and the edges between them."""
-    return picture(of_program(_placed(board).nodes), lambda view: phase(view.name))
+    return picture(of_program(_placed_program(board).nodes), lambda view: phase(view.name))
 
 
 def phase(name: str) -> str:
@@ -31,7 +31,7 @@ def phase(name: str) -> str:
     return {"gradients": "gradient", "train": "update"}.get(name.split("/")[0], "forward")
 
 
-def _placed(board: Board) -> Program:
+def _placed_program(board: Board) -> Program:
     """The step with all of its operations, placeholders too, and the devices that they run on."""
     pipeline = board.session._backend.pipeline
     return pipeline.place(pipeline.prune([], [board.names.train], []), pipeline.environment.devices)
@@ -41,7 +41,7 @@ def _placed(board: Board) -> Program:
 
 def operation(board: Board, name: Any) -> dict[str, Any]:
     """What there is to know of an operation: its type, inputs, shapes, device, attributes, line, and its value for the last batch."""
-    program = _placed(board)
+    program = _placed_program(board)
     node = next((node for node in program.nodes if node.name == name), None)
     if node is None:
         raise BadSettings(f"the step has no operation {name!r}")
@@ -60,15 +60,15 @@ def _line(board: Board, node: Node) -> dict[str, Any]:
 def _value(board: Board, node: Node) -> dict[str, Any]:
     op = board.graph.get_operation_by_name(node.name)
     if phase(op.name) != "update":
-        return _described(board, op, "for the last batch" if board.step else "for all training points") if op.outputs else {"note": "has no output"}
+        return _describe_op(board, op, "for the last batch" if board.step else "for all training points") if op.outputs else {"note": "has no output"}
     variables = {variable.op for variable in board.graph.get_collection(GraphKeys.GLOBAL_VARIABLES)}
     updated = next((tensor.op for tensor in op.inputs if tensor.op in variables), None)
     if updated is None:
         return {"note": "to compute it would be to train: press Step"}
-    return _described(board, updated, f"of {updated.name}, which it updates")
+    return _describe_op(board, updated, f"of {updated.name}, which it updates")
 
 
-def _described(board: Board, op: Operation, note: str) -> dict[str, Any]:
+def _describe_op(board: Board, op: Operation, note: str) -> dict[str, Any]:
     return {"note": note, **corner(np.asarray(board.session.run(op.outputs[0], board.step_feeds())))}
 
 

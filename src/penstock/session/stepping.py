@@ -31,7 +31,7 @@ def run_in_parts(program: Program, wanted: Fetches, feeds: dict[Tensor, Any], re
         values.update(_run(step, [op for _, op in part], values, feeds, run_part))
         feeds = {}  # they are known from now on
         for node, op in part:
-            values.update(_changed(node, op, values, record, step))
+            values.update(_ask_recorder(node, op, values, record, step))
     return [values[tensor] for tensor in wanted.tensors]
 
 
@@ -60,7 +60,7 @@ def _run(step: PartialStep, part: list[Operation], values: dict[Tensor, Any], fe
     return computed
 
 
-def _changed(node: Node, op: Operation, values: dict[Tensor, Any], record: Recorder, step: PartialStep) -> dict[Tensor, Any]:
+def _ask_recorder(node: Node, op: Operation, values: dict[Tensor, Any], record: Recorder, step: PartialStep) -> dict[Tensor, Any]:
     outputs = [values.get(tensor) for tensor in op.outputs]
     now = time.perf_counter_ns()
     others = record(node.device, node, now, now, outputs)

@@ -76,10 +76,10 @@ class Network(Layer):
             return self._tracked[index]
         if not name:
             raise ValueError("Provide either a layer name or layer index.")
-        found = next((layer for layer in self._tracked if layer.name == name), None)
-        if found is None:
+        layer_of_name = next((layer for layer in self._tracked if layer.name == name), None)
+        if layer_of_name is None:
             raise ValueError(f"No such layer: {name}")
-        return found
+        return layer_of_name
 
     def _gathered(self, kind: str) -> list[Any]:
         return list({id(item): item for layer in self._tracked for item in getattr(layer, kind)}.values())

@@ -18,7 +18,7 @@ from penstock.variables.variable import Variable
 _KINDS = (Tensor, SparseTensor, TensorArray, Variable)
 
 
-def _described(value: Any, name: bool, kind: bool, shape: bool, first_true: bool) -> Iterator[Any]:
+def _parts_to_print(value: Any, name: bool, kind: bool, shape: bool, first_true: bool) -> Iterator[Any]:
     """What is printed of one value: texts and tensors."""
     if name and isinstance(value, Tensor):
         yield f"Name: {value.name}"
@@ -48,7 +48,7 @@ def print_op(input_: Any, data: Iterable[Any] | None = None, message: str | None
     if not isinstance(input_, _KINDS):
         raise ValueError("input_ must be of type Tensor, SparseTensor or TensorArray")
     described = [item for value in (input_, *(data or ()))
-                 for item in _described(value, print_tensor_name, print_tensor_type, print_shape, summarize_indicator_vector)]
+                 for item in _parts_to_print(value, print_tensor_name, print_tensor_type, print_shape, summarize_indicator_vector)]
     printed = [constant(item) if isinstance(item, str) else item for item in described]
     if isinstance(input_, (Tensor, Variable)):
         return Print(input_, printed, message or "", first_n, summarize, name)

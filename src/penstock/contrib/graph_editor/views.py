@@ -79,9 +79,9 @@ class SubGraphView:
         """With other inputs and outputs."""
         result = copy.copy(self)
         if new_input_indices is not None:
-            result._inputs = _chosen(new_input_indices, self._inputs, repetition=False)
+            result._inputs = _tensors_at(new_input_indices, self._inputs, repetition=False)
         if new_output_indices is not None:
-            result._outputs = _chosen(new_output_indices, self._outputs, repetition=True)
+            result._outputs = _tensors_at(new_output_indices, self._outputs, repetition=True)
         return result
 
     def remap_default(self, remove_input_map: bool = True, remove_output_map: bool = True) -> SubGraphView:
@@ -144,7 +144,7 @@ def _index(tensor: Tensor, tensors: list[Tensor], what: str) -> int:
     return tensors.index(tensor)
 
 
-def _chosen(wanted: Iterable[Any], tensors: list[Tensor], repetition: bool) -> list[Tensor]:
+def _tensors_at(wanted: Iterable[Any], tensors: list[Tensor], repetition: bool) -> list[Tensor]:
     indices = [each if isinstance(each, int) else tensors.index(each) for each in wanted]
     for index in indices:
         if not 0 <= index < len(tensors):

@@ -230,7 +230,7 @@ class BaseEstimator(SklearnInterface, Evaluable, Trainable):
             create_global_step(graph)
             features, _, hooks = self._inputs(input_fn, ModeKeys.INFER)
             ops = self._model_ops(features, placeholders(self._labels_info), ModeKeys.INFER)
-            wanted = _selected(ops.predictions, outputs)
+            wanted = _select_outputs(ops.predictions, outputs)
             is_constant = not (from_arrays or hooks or default_graph().get_collection(GraphKeys.QUEUE_RUNNERS))
             creator = ChiefSessionCreator(ops.scaffold, config=self._session_config, checkpoint_filename_with_path=path)
             with MonitoredSession(creator, hooks) as session:
@@ -340,7 +340,7 @@ def _metric_ops(metrics: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     return group(*updates) if updates else no_op(), {key: value for key, (value, _) in pairs.items()}
 
 
-def _selected(predictions: Any, outputs: Any) -> Any:
+def _select_outputs(predictions: Any, outputs: Any) -> Any:
     if not outputs:
         return predictions
     if not isinstance(predictions, dict):

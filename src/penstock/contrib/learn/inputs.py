@@ -47,8 +47,8 @@ def array_input_fn(x: Any, y: Any, batch_size: int | None, shuffle: bool, epochs
         if y is not None and not hasattr(y, "__next__"):
             raise ValueError("Both x and y should be iterators for streaming learning to work.")
         return _streaming_input_fn(x, y, batch_size or 1)
-    features = {key: _feature(value) for key, value in _named(_X, extract_pandas_data(x)).items()}
-    labels = {key: _label(value) for key, value in _named(_Y, extract_pandas_labels(y)).items()}
+    features = {key: _feature(value) for key, value in _by_name(_X, extract_pandas_data(x)).items()}
+    labels = {key: _label(value) for key, value in _by_name(_Y, extract_pandas_labels(y)).items()}
     rows = len(next(iter(features.values())))
     for key, array in {**features, **labels}.items():
         if len(array) != rows:
@@ -57,7 +57,7 @@ def array_input_fn(x: Any, y: Any, batch_size: int | None, shuffle: bool, epochs
     def generate() -> Iterator[dict[str, np.ndarray]]:
         for places in _places(rows, batch_size or rows, shuffle, epochs):
             yield {key: array[places] for key, array in {**features, **labels}.items()}
-    return lambda: _chosen(next_batch(generate, {**features, **labels}, None), x, y)
+    return lambda: _split_batch(next_batch(generate, {**features, **labels}, None), x, y)
 
 
 def _places(rows: int, size: int, shuffle: bool, epochs: int | None) -> Iterator[np.ndarray]:
@@ -68,14 +68,14 @@ def _places(rows: int, size: int, shuffle: bool, epochs: int | None) -> Iterator
         yield from (order[start:start + size] for start in range(0, rows, size))
 
 
-def _named(name: str, arrays: Any) -> dict[str, Any]:
+def _by_name(name: str, arrays: Any) -> dict[str, Any]:
     """{name: array}: the keys of a dict, with a prefix that keeps features and labels apart."""
     if arrays is None:
         return {}
     return {f"{name}/{key}": value for key, value in arrays.items()} if isinstance(arrays, dict) else {name: arrays}
 
 
-def _chosen(batch: dict[str, Any], x: Any, y: Any) -> tuple[Any, Any]:
+def _split_batch(batch: dict[str, Any], x: Any, y: Any) -> tuple[Any, Any]:
     """(features, labels) as the user has named them."""
     return _as_given(batch, _X, x), _as_given(batch, _Y, y)
 
@@ -99,14 +99,14 @@ def _streaming_input_fn(x: Iterator[Any], y: Iterator[Any] | None, batch_size: i
     rows = zip(itertools.chain([first_x], x), itertools.repeat(None) if y is None else itertools.chain([first_y], y))
 
     def batch(pairs: list[tuple[Any, Any]]) -> dict[str, np.ndarray]:
-        features = {key: _feature([_named(_X, each)[key] for each, _ in pairs]) for key in _named(_X, first_x)}
-        labels = {key: _label([_named(_Y, each)[key] for _, each in pairs]) for key in _named(_Y, first_y)}
+        features = {key: _feature([_by_name(_X, each)[key] for each, _ in pairs]) for key in _by_name(_X, first_x)}
+        labels = {key: _label([_by_name(_Y, each)[key] for _, each in pairs]) for key in _by_name(_Y, first_y)}
         return {**features, **labels}
 
     def generate() -> Iterator[dict[str, np.ndarray]]:
         while pairs := list(itertools.islice(rows, batch_size)):
             yield batch(pairs)
-    return lambda: _chosen(next_batch(generate, batch([(first_x, first_y)]), None), first_x, first_y)
+    return lambda: _split_batch(next_batch(generate, batch([(first_x, first_y)]), None), first_x, first_y)
 
 
 # --- what estimators remember ----------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ class MetricSpec:
 
     def create_metric_ops(self, inputs: Any, labels: Any, predictions: Any) -> Any:
         """(value, update) of the metric."""
-        chosen = {"predictions": _chosen("prediction", predictions, self.prediction_key), "labels": _chosen("label", labels, self.label_key)}
+        chosen = {"predictions": _tensor_of("prediction", predictions, self.prediction_key), "labels": _tensor_of("label", labels, self.label_key)}
         try:
             return self.metric_fn(**chosen, weights=inputs[self.weight_key] if self.weight_key else None)
         except Exception as error:
@@ -40,7 +40,7 @@ class MetricSpec:
             raise
 
 
-def _chosen(what: str, tensors: Any, key: str | None) -> Any:
+def _tensor_of(what: str, tensors: Any, key: str | None) -> Any:
     if key:
         if not isinstance(tensors, dict):
             raise ValueError(f"MetricSpec with {what}_key specified requires {what}s dict, got {tensors}.\nYou must not provide a {what}_key if you "

@@ -18,7 +18,7 @@ def _counts(predictions: Any, labels: Any, thresholds: Sequence[float], weights:
     return streaming_counts(labels, predictions, thresholds, weights, includes)
 
 
-def _counted(kind: str, what: str) -> Callable[..., Metric]:
+def _counting_metric(kind: str, what: str) -> Callable[..., Metric]:
     def metric(predictions: Any, labels: Any, thresholds: Sequence[float], weights: Any = None) -> Metric:
         values, updates = _counts(predictions, labels, thresholds, weights, (kind,))
         return values[kind], updates[kind]
@@ -28,10 +28,10 @@ def _counted(kind: str, what: str) -> Callable[..., Metric]:
     return metric
 
 
-streaming_true_positives_at_thresholds = _counted("tp", "true_positives")
-streaming_true_negatives_at_thresholds = _counted("tn", "true_negatives")
-streaming_false_positives_at_thresholds = _counted("fp", "false_positives")
-streaming_false_negatives_at_thresholds = _counted("fn", "false_negatives")
+streaming_true_positives_at_thresholds = _counting_metric("tp", "true_positives")
+streaming_true_negatives_at_thresholds = _counting_metric("tn", "true_negatives")
+streaming_false_positives_at_thresholds = _counting_metric("fp", "false_positives")
+streaming_false_negatives_at_thresholds = _counting_metric("fn", "false_negatives")
 
 
 def streaming_false_positive_rate_at_thresholds(predictions: Any, labels: Any, thresholds: Sequence[float], weights: Any = None,

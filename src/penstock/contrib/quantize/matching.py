@@ -29,36 +29,36 @@ def op(types: str, *inputs: Pattern, ordered: bool = True, name: str | None = No
         node = tensor.op
         if node.type not in wanted or (inputs and len(inputs) != len(node.inputs)):
             return None
-        found = _match_inputs(node, inputs, ordered) if inputs else {}
-        return found if found is None or name is None else {**found, name: node}
+        matched = _match_inputs(node, inputs, ordered) if inputs else {}
+        return matched if matched is None or name is None else {**matched, name: node}
 
     return match
 
 
 def _match_inputs(node: Operation, patterns: tuple[Pattern, ...], ordered: bool) -> Match | None:
     for order in [patterns] if ordered else itertools.permutations(patterns):
-        found: Match | None = {}
+        matched: Match | None = {}
         for tensor, pattern in zip(node.inputs, order):
             part = pattern(tensor)
             if part is None:
-                found = None
+                matched = None
                 break
-            assert found is not None
-            found.update(part)
-        if found is not None:
-            return found
+            assert matched is not None
+            matched.update(part)
+        if matched is not None:
+            return matched
     return None
 
 
 def either(*patterns: Pattern) -> Pattern:
     """The first of some patterns that matches."""
-    return lambda tensor: next((found for pattern in patterns if (found := pattern(tensor)) is not None), None)
+    return lambda tensor: next((matched for pattern in patterns if (matched := pattern(tensor)) is not None), None)
 
 
 def search(graph: Any, pattern: Pattern) -> list[Match]:
     """What a pattern matches, at each operation of a graph that has outputs."""
-    found = (pattern(node.outputs[0]) for node in graph.get_operations() if node.outputs)
-    return [match for match in found if match is not None]
+    matched = (pattern(node.outputs[0]) for node in graph.get_operations() if node.outputs)
+    return [match for match in matched if match is not None]
 
 
 def consumers_by_op(graph: Any) -> dict[Operation, list[Operation]]:

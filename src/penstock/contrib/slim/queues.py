@@ -32,7 +32,7 @@ def QueueRunners(session: Any) -> Iterator[None]:
             coordinator.request_stop()
             try:
                 coordinator.join(threads, stop_grace_period_secs=120)
-            except RuntimeError:  # a thread waits for something that nobody will bring
+            except RuntimeError:  # a thread waits for what will not come
                 session.close()
     finally:
         _lock.release()

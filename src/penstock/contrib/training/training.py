@@ -20,7 +20,7 @@ Gradients = list[tuple[Any, Any]]  # of variables
 _USE_GLOBAL_STEP = 0  # None means that no step is counted
 
 
-def _changed(gradient: Any, change: Callable[[Any], Any]) -> Any:
+def _map_gradient(gradient: Any, change: Callable[[Any], Any]) -> Any:
     """``change`` of a gradient; of slices, of their values."""
     if isinstance(gradient, IndexedSlices):
         return IndexedSlices(change(gradient.values), gradient.indices, gradient.dense_shape)
@@ -42,7 +42,7 @@ def add_gradients_summaries(grads_and_vars: Iterable[tuple[Any, Any]], separator
 
 def clip_gradient_norms(gradients_to_variables: Iterable[tuple[Any, Any]], max_norm: Any) -> Gradients:
     """``tf.contrib.training.clip_gradient_norms``: each gradient scaled down to a norm of at most ``max_norm``."""
-    return [(None if gradient is None else _changed(gradient, lambda values: clip_by_norm(values, max_norm)), variable)
+    return [(None if gradient is None else _map_gradient(gradient, lambda values: clip_by_norm(values, max_norm)), variable)
             for gradient, variable in gradients_to_variables]
 
 
@@ -71,7 +71,7 @@ def multiply_gradients(grads_and_vars: Gradients, gradient_multipliers: dict[Any
 
 
 def _multiplied(gradient: Any, factor: Any) -> Any:
-    return _changed(gradient, lambda values: values * tf.convert_to_tensor(factor, dtype=gradient.dtype))
+    return _map_gradient(gradient, lambda values: values * tf.convert_to_tensor(factor, dtype=gradient.dtype))
 
 
 def create_train_op(total_loss: Any, optimizer: Optimizer, global_step: Any = _USE_GLOBAL_STEP, update_ops: Any = None,

@@ -1,6 +1,6 @@
 """The debugger's command line: commands with arguments, aliases, help, redirection; read with readline where there is a terminal.
 
-A command is a function of parsed arguments that returns lines. One that raises ``Leave`` ends the command line with an answer for whoever asked.
+A command is a function of parsed arguments that returns lines. One that raises ``Leave`` ends the command line with an answer for its caller.
 """
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ class Stops(Probe):
             self._changes = {}
             changeable = device.startswith(_HERE) or (node.origin is not None and self.stops_at(node.origin))
             self._at_stop(Stop(node, device, why, tuple((frame.function, frame.iteration) for frame in self._frames.stack[1:]), changeable))
-            return self._changed(node, outputs) if self._changes else None
+            return self._replaced_outputs(node, outputs) if self._changes else None
 
     @contextmanager
     def inside(self, function: str) -> Iterator[None]:
@@ -170,7 +170,7 @@ class Stops(Probe):
     def _passes(self, name: str, node: str, slot: int, value: Any) -> bool:
         return isinstance(value, (np.ndarray, np.generic)) and bool(self.filters[name](Datum(node, slot), np.asarray(value)))
 
-    def _changed(self, node: Node, outputs: list[Any]) -> list[Any]:
+    def _replaced_outputs(self, node: Node, outputs: list[Any]) -> list[Any]:
         """The outputs with what was changed; a variable gets a new value in its place."""
         results = list(outputs)
         for slot, value in self._changes.items():

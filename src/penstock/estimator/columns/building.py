@@ -61,10 +61,10 @@ def linear_model(features: dict[str, Any], feature_columns: Any, units: int = 1,
             with variable_scope(None, default_name=column.var_scope_name):
                 weights, weighted = _weighted_sum(column, cache, units, sparse_combiner, collections, trainable)
                 sums.append(weighted)
-                variables[column] = _listed(weights)
+                variables[column] = _variable_parts(weights)
         _check_batch_sizes(sums, columns)
         bias = get_variable("bias_weights", [units], initializer=Zeros(), trainable=trainable, collections=collections)
-        variables["bias"] = _listed(bias)
+        variables["bias"] = _variable_parts(bias)
         return bias_add(add_n(sums, name="weighted_sum_no_bias"), bias, name="weighted_sum")
 
 
@@ -128,7 +128,7 @@ def _with_defaults(collections: Any) -> list[str]:
     return list(dict.fromkeys([*(collections or ()), GraphKeys.GLOBAL_VARIABLES, GraphKeys.MODEL_VARIABLES]))
 
 
-def _listed(variable: Any) -> list[Any]:
+def _variable_parts(variable: Any) -> list[Any]:
     return list(variable) if isinstance(variable, PartitionedVariable) else [variable]
 
 
@@ -150,7 +150,7 @@ def _weighted_sum(column: Any, cache: FeatureCache, units: int, combiner: str, c
         batch = shape(ids)[0]
         ids = sparse_reshape(ids, [batch, -1])
         id_weights = None if id_weights is None else sparse_reshape(id_weights, [batch, -1])
-    return weights, safe_embedding_lookup_sparse(_listed(weights), ids, id_weights, combiner=combiner, name="weighted_sum")
+    return weights, safe_embedding_lookup_sparse(_variable_parts(weights), ids, id_weights, combiner=combiner, name="weighted_sum")
 
 
 def _check_batch_sizes(tensors: list[Any], columns: list[Any]) -> None:

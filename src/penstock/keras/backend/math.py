@@ -17,7 +17,7 @@ from penstock.ops.nn.nn_ops import l2_normalize as normalize
 # --- elementwise -----------------------------------------------------------------------------------------------------
 
 
-def _named(function: Callable[..., Any], name: str, arguments: str) -> Callable[..., Any]:
+def _with_signature(function: Callable[..., Any], name: str, arguments: str) -> Callable[..., Any]:
     """``function`` with Keras's name and arguments."""
     namespace: dict[str, Any] = {"function": function}
     exec(f"def {name}({arguments}): return function({arguments})", namespace)
@@ -26,15 +26,15 @@ def _named(function: Callable[..., Any], name: str, arguments: str) -> Callable[
     return made
 
 
-abs = _named(elementwise.abs, "abs", "x")
-exp, log, sign, square = (_named(function, name, "x") for name, function in (
+abs = _with_signature(elementwise.abs, "abs", "x")
+exp, log, sign, square = (_with_signature(function, name, "x") for name, function in (
     ("exp", powers.exp), ("log", powers.log), ("sign", elementwise.sign), ("square", elementwise.square)))
-sin, cos = _named(trigonometry.sin, "sin", "x"), _named(trigonometry.cos, "cos", "x")
-round = _named(rounding.round, "round", "x")
-pow = _named(powers.pow, "pow", "x, a")
-maximum, minimum = _named(elementwise.maximum, "maximum", "x, y"), _named(elementwise.minimum, "minimum", "x, y")
+sin, cos = _with_signature(trigonometry.sin, "sin", "x"), _with_signature(trigonometry.cos, "cos", "x")
+round = _with_signature(rounding.round, "round", "x")
+pow = _with_signature(powers.pow, "pow", "x, a")
+maximum, minimum = _with_signature(elementwise.maximum, "maximum", "x, y"), _with_signature(elementwise.minimum, "minimum", "x, y")
 equal, not_equal, greater, greater_equal, less, less_equal = (
-    _named(getattr(compare, name), name, "x, y") for name in ("equal", "not_equal", "greater", "greater_equal", "less", "less_equal"))
+    _with_signature(getattr(compare, name), name, "x, y") for name in ("equal", "not_equal", "greater", "greater_equal", "less", "less_equal"))
 
 
 def sqrt(x: Any) -> Any:

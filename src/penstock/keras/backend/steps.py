@@ -10,7 +10,7 @@ from penstock.layers.sessions import initialized_session
 from penstock.ops.flow.misc import group
 
 
-class Step:
+class ArrayStep:
     """A function of the values of ``feeds`` that returns those of ``fetches`` and runs ``updates``; ``fixed`` feeds are the same every time."""
 
     def __init__(self, feeds: Sequence[Any], fetches: Sequence[Any], updates: Sequence[Any] = (), fixed: dict[Any, Any] | None = None) -> None:

@@ -13,7 +13,7 @@ from penstock.graph.composite import SparseTensor
 from penstock.graph.graph import default_graph, reset_default_graph
 from penstock.graph.node import Tensor
 from penstock.imperative.symbolic import forget_symbolic_graph, graph_for_symbols
-from penstock.keras.backend.steps import Step
+from penstock.keras.backend.steps import ArrayStep
 from penstock.layers import settings
 from penstock.layers.branching import learning_phase, phase_state
 from penstock.layers.naming import name_counts
@@ -228,7 +228,7 @@ def function(inputs: Any, outputs: Any, updates: Any = None, name: str | None = 
         raise ValueError(f"Some keys in session_kwargs are not supported at this time: {list(kwargs)}")
     flat_inputs, flat_outputs = nest.flatten(inputs), nest.flatten(outputs)
     made = [update if not isinstance(update, tuple) else update[0].assign(update[1]) for update in updates or ()]
-    step = Step(flat_inputs, flat_outputs, [update for update in made if update is not None])
+    step = ArrayStep(flat_inputs, flat_outputs, [update for update in made if update is not None])
 
     def run(values: Any) -> Any:
         given = [np.asarray(value, tensor.dtype.as_numpy_dtype) if not hasattr(value, "indices") else value

@@ -266,7 +266,7 @@ class GeneratorSource(Source):
             yield Batch(arrays, len(arrays[0]) if len(arrays) and hasattr(arrays[0], "__len__") else 1, 1)
 
     def end_epoch(self) -> None:
-        """Tells a Sequence that nobody else does."""
+        """Tells a Sequence that an epoch is over, where no other thread does."""
         if self._sequence and self._enqueuer is None:
             self._generator.on_epoch_end()
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from penstock.graph.node import Tensor
 from penstock.graph.scopes import name_scope
-from penstock.keras.backend.steps import Step
+from penstock.keras.backend.steps import ArrayStep
 from penstock.keras.engine.endpoints import Endpoint, loss_functions, metric_object, metrics_per_output, per_output
 from penstock.keras.metrics.base import Metric
 from penstock.layers.branching import phase_state
@@ -46,7 +46,7 @@ class Compiled:
         if not self.trained_endpoints and not model.losses:
             raise ValueError("The model cannot be compiled because it has no loss to optimize.")
         self._total_losses: dict[Weighted, Any] = {}
-        self._steps: dict[Any, Step] = {}
+        self._steps: dict[Any, ArrayStep] = {}
         self._reset_op: tuple[Any, Any] | None = None
         self.trained = list({id(weight): weight for weight in model.trainable_weights}.values())
 
@@ -139,14 +139,14 @@ class Compiled:
 
     # --- steps -------------------------------------------------------------------------------------------------------
 
-    def step(self, mode: str, weighted: Weighted) -> Step:
+    def step(self, mode: str, weighted: Weighted) -> ArrayStep:
         """The function of one batch: "train" or "test"."""
         key = mode, weighted
         if key not in self._steps:
             self._steps[key] = self._make_step(mode, weighted)
         return self._steps[key]
 
-    def _make_step(self, mode: str, weighted: Weighted) -> Step:
+    def _make_step(self, mode: str, weighted: Weighted) -> ArrayStep:
         model = self._model
         loss = self.total_loss(weighted)
         feeds = [*model._feed_inputs, *(endpoint.target for endpoint in self.fed_endpoints)]
@@ -156,7 +156,7 @@ class Compiled:
             with name_scope("training"):
                 updates = [*model._training_updates(self.trained, loss), *model.get_updates_for(None), *model.get_updates_for(model.inputs)]
         fetches = [loss, *(metric._call_result for metric in self.reported)]
-        return Step(feeds, fetches, updates, fixed_phase(mode == "train"))
+        return ArrayStep(feeds, fetches, updates, fixed_phase(mode == "train"))
 
 
 def fixed_phase(training: bool) -> dict[Any, bool]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from penstock.keras.backend.steps import Step
+from penstock.keras.backend.steps import ArrayStep
 from penstock.keras.callbacks.base import CallbackList, History, ProgbarLogger
 from penstock.keras.engine.batches import Source
 from penstock.platform import logging
@@ -80,7 +80,7 @@ def run_epoch(run: Run, callbacks: CallbackList, progbar: ProgbarLogger | None) 
     names = run.model.metrics_names if run.mode != "predict" else []
     total: Any = _Outputs(run.source.samples) if run.mode == "predict" else _MeanLoss()
     mode, model = run.mode, run.model
-    step = run.step.bound() if isinstance(run.step, Step) else run.step
+    step = run.step.bound() if isinstance(run.step, ArrayStep) else run.step
     begin, end = callbacks.batch_hooks(mode, "begin"), callbacks.batch_hooks(mode, "end")
     if progbar is not None and run.verbose:
         begin, end = [*begin, progbar.on_batch_begin], [*end, progbar.on_batch_end]

@@ -13,7 +13,7 @@ from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
 from penstock.imperative.eager_graph import EagerGraph
 from penstock.imperative.symbolic import graph_for_symbols, in_symbolic_graph
-from penstock.keras.backend.steps import Step
+from penstock.keras.backend.steps import ArrayStep
 from penstock.keras.engine import standardize
 from penstock.keras.engine.batches import ArraySource, CallSource, GeneratorSource, Source, dataset_source, tensor_source
 from penstock.keras.engine.compiled import Compiled, fixed_phase
@@ -199,7 +199,7 @@ class Model(Network):
         standardize.check_lengths(xs, ys, [weight for weight in weights if weight is not None])
         return xs, ys, weights
 
-    def _step_for(self, mode: str, weights: list[Any]) -> Step:
+    def _step_for(self, mode: str, weights: list[Any]) -> ArrayStep:
         return self._compile_now().step(mode, tuple(weight is not None for weight in weights))
 
     def _training_updates(self, trained: list[Any], loss: Any) -> list[Any]:
@@ -207,12 +207,12 @@ class Model(Network):
         return self.optimizer.get_updates(params=trained, loss=loss)
 
     @in_symbolic_graph
-    def _make_train_function(self) -> Step:
+    def _make_train_function(self) -> ArrayStep:
         """The step of training; it makes the variables of the optimizer."""
         return self._compile_now().step("train", self._unweighted())
 
     @in_symbolic_graph
-    def _make_test_function(self) -> Step:
+    def _make_test_function(self) -> ArrayStep:
         """The step of an evaluation."""
         return self._compile_now().step("test", self._unweighted())
 
@@ -220,7 +220,7 @@ class Model(Network):
         if self._predict_step is None and self.run_eagerly:
             self._predict_step = predict_step(self)
         elif self._predict_step is None:
-            self._predict_step = Step(self._feed_inputs, self.outputs, self.state_updates, fixed_phase(False))
+            self._predict_step = ArrayStep(self._feed_inputs, self.outputs, self.state_updates, fixed_phase(False))
         return self._predict_step
 
     def _run_batch(self, mode: str, element: Any, class_weight: Any = None) -> list[Any]:

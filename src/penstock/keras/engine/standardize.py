@@ -32,7 +32,7 @@ def arrays(data: Any, names: Sequence[str], shapes: Sequence[Any], what: str, ch
         return []
     if data is None:
         return [None] * len(names)
-    arrays = [_array(each, shape) for each, shape in zip(_listed(data, names, what), [*shapes, *[None] * len(names)])]
+    arrays = [_array(each, shape) for each, shape in zip(_arrays_in_order(data, names, what), [*shapes, *[None] * len(names)])]
     if len(arrays) != len(names):
         raise ValueError(f"Error when checking model {what}: the list of Numpy arrays that you are passing to your model is not the size the model "
                          f"expected. Expected to see {len(names)} array(s), but instead got the following list of {len(arrays)} arrays: "
@@ -43,7 +43,7 @@ def arrays(data: Any, names: Sequence[str], shapes: Sequence[Any], what: str, ch
     return arrays
 
 
-def _listed(data: Any, names: Sequence[str], what: str) -> list[Any]:
+def _arrays_in_order(data: Any, names: Sequence[str], what: str) -> list[Any]:
     if isinstance(data, Mapping):
         missing = [name for name in names if name not in data]
         if missing:

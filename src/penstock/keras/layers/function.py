@@ -70,7 +70,7 @@ class Lambda(Layer):
         for key, module, value, raw in (("function", "module", self.function, False), ("mask", "mask_module", self.mask, False),
                                         ("output_shape", "output_shape_module", self._output_shape, True)):
             if key != "mask" or value is not None:
-                config[key], config[f"{key}_type"], config[module] = _described(value, raw)
+                config[key], config[f"{key}_type"], config[module] = _serialize_function(value, raw)
         config["arguments"] = self.arguments
         return config
 
@@ -87,7 +87,7 @@ class Lambda(Layer):
         return cls(**config)
 
 
-def _described(value: Any, raw: bool) -> tuple[Any, str, str | None]:
+def _serialize_function(value: Any, raw: bool) -> tuple[Any, str, str | None]:
     """(description, its kind, the module) of a function or, where it is allowed, of a plain value."""
     if isinstance(value, FunctionType):
         return dump_function(value), "lambda", value.__module__

@@ -108,7 +108,7 @@ def _origin(group: Any) -> tuple[str, str | None]:
     return _text(group.attrs.get("keras_version", "1")), None if backend is None else _text(backend)
 
 
-def _saved(group: Any, layer: Any, origin: tuple[str, str | None]) -> list[np.ndarray]:
+def _saved_weights(group: Any, layer: Any, origin: tuple[str, str | None]) -> list[np.ndarray]:
     values = [np.asarray(group[name]) for name in _read_names(group, "weight_names")]
     return converted_weights(layer, values, *origin)
 
@@ -121,7 +121,7 @@ def load_weights(group: Any, layers: Sequence[Any]) -> None:
         raise ValueError(f"You are trying to load a weight file containing {len(names)} layers into a model with {len(owners)} layers.")
     pairs: list[tuple[Any, Any]] = []
     for index, (name, layer) in enumerate(zip(names, owners)):
-        values, variables = _saved(group[name], layer, _origin(group)), _weights(layer)
+        values, variables = _saved_weights(group[name], layer, _origin(group)), _weights(layer)
         if len(values) != len(variables):
             raise ValueError(f'Layer #{index} (named "{layer.name}" in the current model) was found to correspond to layer {name} in the save file. '
                              f"However the new layer {layer.name} expects {len(variables)} weights, but the saved weights have {len(values)} "
@@ -135,7 +135,7 @@ def load_weights_by_name(group: Any, layers: Sequence[Any]) -> None:
     pairs: list[tuple[Any, Any]] = []
     for index, name in enumerate(_read_names(group, "layer_names")):
         for layer in (each for each in layers if each.name == name):
-            values, variables = _saved(group[name], layer, _origin(group)), _weights(layer)
+            values, variables = _saved_weights(group[name], layer, _origin(group)), _weights(layer)
             if len(values) != len(variables):
                 raise ValueError(f'Layer #{index} (named "{layer.name}") expects {len(variables)} weight(s), but the saved weights have '
                                  f"{len(values)} element(s).")

@@ -31,7 +31,7 @@ def _count(what: str, label: bool, prediction: bool) -> Callable[..., Metric]:
         with variable_scope(name, what, [predictions, labels, weights]):
             predictions, labels, weights = yes_or_no(predictions, labels, weights)
             matches = logical_and(equal(labels, label), equal(predictions, prediction))
-            return _counted(matches, weights, metrics_collections, updates_collections)
+            return _count_where(matches, weights, metrics_collections, updates_collections)
 
     metric.__name__ = metric.__qualname__ = what
     metric.__doc__ = f"``tf.metrics.{what}``: how many labels are {label} whose prediction is {prediction}."
@@ -43,7 +43,7 @@ def yes_or_no(predictions: Any, labels: Any, weights: Any) -> tuple[Any, Any, An
     return aligned(cast(predictions, dtypes.bool_), cast(labels, dtypes.bool_), weights)
 
 
-def _counted(values: Any, weights: Any, metrics_collections: Any, updates_collections: Any) -> Metric:
+def _count_where(values: Any, weights: Any, metrics_collections: Any, updates_collections: Any) -> Metric:
     """The sum of the weights of those ``values`` that are true."""
     assert_type(values, dtypes.bool_)
     count = metric_variable([], dtypes.float32, name="count")

@@ -18,7 +18,7 @@ def hoist_reads(body: FuncGraph, start: Sequence[Tensor], waiting_for: Sequence[
     reads = {handle: found for handle, inner in body.captures.items() if (found := _plain_reads(inner))}
     if not reads:
         return
-    before = [*waiting_for, *(tensor.op for tensor in [*start, *(tensor for tensor in body.captures if tensor not in reads)] if _computed(tensor))]
+    before = [*waiting_for, *(tensor.op for tensor in [*start, *(tensor for tensor in body.captures if tensor not in reads)] if _is_computed(tensor))]
     for handle, ops in reads.items():
         with control_dependencies(list(dict.fromkeys(before))):
             value = ops[0].definition(handle, **ops[0].attrs)
@@ -35,7 +35,7 @@ def _plain_reads(handle: Tensor) -> list[Operation]:
     return list(dict.fromkeys(users)) if plain else []
 
 
-def _computed(tensor: Tensor) -> bool:
+def _is_computed(tensor: Tensor) -> bool:
     """Does the tensor say anything about when something runs?"""
     return bool(tensor.op._inputs or tensor.op._control_inputs)
 

@@ -138,14 +138,14 @@ def py_func(func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True
         raise ValueError(f"Expected func to be callable, got func of type {type(func)}")
     several = isinstance(Tout, (list, tuple))
     if default_graph().imperative:
-        return _called(func, list(inp), [dtypes.as_dtype(item) for item in (Tout if several else [Tout])], several)
+        return _call_python(func, list(inp), [dtypes.as_dtype(item) for item in (Tout if several else [Tout])], several)
     node = _node(func, list(inp), [dtypes.as_dtype(item) for item in (Tout if several else [Tout])], stateful, name)
     if not several:
         return node.outputs[0]
     return list(node.outputs) if node.outputs else node
 
 
-def _called(func: Callable[..., Any], inputs: list[Any], types: list[dtypes.DType], several: bool) -> Any:
+def _call_python(func: Callable[..., Any], inputs: list[Any], types: list[dtypes.DType], several: bool) -> Any:
     """The function called at once: imperative style."""
     result = func(*[to_tensor(item).numpy() for item in inputs])  # type: ignore[attr-defined]
     if not types:

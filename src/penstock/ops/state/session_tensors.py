@@ -26,7 +26,7 @@ def _text(handle: Any) -> str:
     return handle.decode() if isinstance(handle, bytes) else str(handle)
 
 
-def _kept(ctx: Any, handle: str) -> _Kept:
+def _find_kept(ctx: Any, handle: str) -> _Kept:
     def missing() -> _Kept:
         raise invalid_argument(f"The tensor with handle '{handle}' is not in the session store.")
 
@@ -59,7 +59,7 @@ class GetSessionTensor:
 
     def kernel(handle, ctx, dtype):
         handle = _text(handle)
-        value = _kept(ctx, handle).value
+        value = _find_kept(ctx, handle).value
         if isinstance(value, np.ndarray) and value.dtype != dtype.np:
             raise invalid_argument(f"The tensor with handle '{handle}' is {value.dtype}, not {dtype.name}")
         return value
@@ -75,5 +75,5 @@ class DeleteSessionTensor:
     gradient = None
 
     def kernel(handle, ctx):
-        ctx.kept(shared=False).remove(_kept(ctx, _text(handle)))
+        ctx.kept(shared=False).remove(_find_kept(ctx, _text(handle)))
         return ()

@@ -43,14 +43,14 @@ _OPTIONAL: dict[str, Any] = {
 def dnn_model_fn(features: Any, labels: Any, mode: str, params: dict[str, Any], config: Any = None) -> ModelFnOps:
     """A network."""
     params = {**_OPTIONAL, **params}
-    features, head = _named(features), params["head"]
+    features, head = _features_by_name(features), params["head"]
     with _dnn_scope(features, config):
         logits, input_scope = _dnn_logits(
             features, mode, head.logits_dimension, params["feature_columns"], params["hidden_units"], params["activation_fn"], params["dropout"],
             table_partitioner(config, params["input_layer_min_slice_size"]), "_")
 
         def train_op_fn(loss: Any) -> Any:
-            return optimize_loss(loss, get_global_step(), _DNN_RATE, _made(params["optimizer"] or "Adagrad"), name="dnn", summaries=[],
+            return optimize_loss(loss, get_global_step(), _DNN_RATE, _new_optimizer(params["optimizer"] or "Adagrad"), name="dnn", summaries=[],
                                  gradient_multipliers=_rate_factors(params["embedding_lr_multipliers"], input_scope),
                                  clip_gradients=params["gradient_clip_norm"])
         return head.create_model_fn_ops(features=features, mode=mode, labels=labels, train_op_fn=train_op_fn, logits=logits)
@@ -59,7 +59,7 @@ def dnn_model_fn(features: Any, labels: Any, mode: str, params: dict[str, Any], 
 def linear_model_fn(features: Any, labels: Any, mode: str, params: dict[str, Any], config: Any = None) -> ModelFnOps:
     """A linear model."""
     params = {**_OPTIONAL, **params}
-    features, head, columns = _named(features), params["head"], params["feature_columns"]
+    features, head, columns = _features_by_name(features), params["head"], params["feature_columns"]
     with _linear_scope(features, config) as scope:
         logits = _linear_logits(features, head.logits_dimension, columns, params["joint_weights"], scope)
 
@@ -68,7 +68,7 @@ def linear_model_fn(features: Any, labels: Any, mode: str, params: dict[str, Any
             gradients = tf.gradients(loss, variables)
             if params["gradient_clip_norm"]:
                 gradients, _ = tf.clip_by_global_norm(gradients, params["gradient_clip_norm"])
-            optimizer = _made(params["optimizer"] or FtrlOptimizer(_linear_rate(columns)))
+            optimizer = _new_optimizer(params["optimizer"] or FtrlOptimizer(_linear_rate(columns)))
             if isinstance(optimizer, str):
                 optimizer = OPTIMIZER_CLS_NAMES[optimizer](learning_rate=_LINEAR_RATE)
             return optimizer.apply_gradients(zip(gradients, variables), global_step=get_global_step())
@@ -91,7 +91,7 @@ def combined_model_fn(features: Any, labels: Any, mode: str, params: dict[str, A
     Unless ``fix_global_step_increment_bug`` is set, each of them counts the step: TensorFlow's default.
     """
     params = {**_OPTIONAL, **params}
-    features, head, fixed = _named(features), params["head"], params["fix_global_step_increment_bug"]
+    features, head, fixed = _features_by_name(features), params["head"], params["fix_global_step_increment_bug"]
     linear_columns, dnn_columns = params["linear_feature_columns"], params["dnn_feature_columns"]
     parts = []
     if dnn_columns:
@@ -176,7 +176,7 @@ def _summarize(value: Any, prefix: str) -> None:
     summary.histogram(f"{prefix}activation", value)
 
 
-def _named(features: Any) -> dict[str, Any]:
+def _features_by_name(features: Any) -> dict[str, Any]:
     """Features by name; that of a single tensor is empty."""
     return features if isinstance(features, dict) else {"": features}
 
@@ -195,13 +195,13 @@ def _activation(given: Any) -> Any:
 
 # --- optimizers ------------------------------------------------------------------------------------------------------
 
-def _made(optimizer: Any) -> Any:
+def _new_optimizer(optimizer: Any) -> Any:
     """The optimizer, or its name; a function makes one."""
     return optimizer() if callable(optimizer) else optimizer
 
 
 def _unsynchronized(optimizer: Any) -> Any:
-    made = _made(optimizer)
+    made = _new_optimizer(optimizer)
     if isinstance(made, SyncReplicasOptimizer):
         raise ValueError("SyncReplicasOptimizer is not supported in DNNLinearCombined model. If you want to use this optimizer, please use either "
                          "DNN or Linear model.")
