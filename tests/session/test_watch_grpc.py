@@ -10,8 +10,9 @@ import pytest
 from tensorboard.compat.proto.event_pb2 import Event
 
 import penstock as tf
-from penstock.debug.tfdbg.hooks import GrpcDebugHook
+from penstock.debug.tfdbg.hooks import GrpcDebugHook, TensorBoardDebugHook
 from penstock.debug.tfdbg.sessions import GrpcDebugWrapperSession, TensorBoardDebugWrapperSession
+from penstock.debug.tfdbg.tracebacks import CallTraceback, DebuggedSourceFiles
 from penstock.graph.tensor_proto import array_to_proto, proto_to_array
 from penstock.session import watch_grpc
 from penstock.session.watch_grpc import READ_ONLY, READ_WRITE, EventReply
@@ -22,6 +23,7 @@ class Listener:
 
     def __init__(self):
         self.streams, self.wants, self.gives = [], {}, {}
+        self.tracebacks, self.files = [], []
 
     def listen(self, events, context):
         stream = []
@@ -50,13 +52,21 @@ class Listener:
         return {name: proto_to_array(tensors[0]) for name, tensors in found.items()}
 
 
+def keeping(messages, kind):
+    """A method that keeps the messages that it is sent."""
+    return grpc.unary_unary_rpc_method_handler(lambda message, context: messages.append(message) or EventReply(), kind.FromString,
+                                               EventReply.SerializeToString)
+
+
 @pytest.fixture
 def listener(monkeypatch):
     monkeypatch.setattr(watch_grpc, "_wanted", {})
     listener = Listener()
     server = grpc.server(futures.ThreadPoolExecutor(2))
     handler = grpc.stream_stream_rpc_method_handler(listener.listen, Event.FromString, EventReply.SerializeToString)
-    server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler("tensorflow.EventListener", {"SendEvents": handler})])
+    server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler("tensorflow.EventListener", {
+        "SendEvents": handler, "SendTracebacks": keeping(listener.tracebacks, CallTraceback),
+        "SendSourceFiles": keeping(listener.files, DebuggedSourceFiles)})])
     listener.address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
     server.start()
     yield listener
@@ -105,6 +115,39 @@ def test_gated_values_wait_for_the_server_which_may_change_them(listener):
         assert list(listener.values()) == ["doubled:0:DebugIdentity"]
         listener.gives = {}
         assert session.run(total, {x: [1.0, 2.0]}).tolist() == [3.0, 5.0]
+
+
+def test_lines_and_files_of_the_program(listener):
+    x, total = model()
+    with TensorBoardDebugWrapperSession(tf.Session(), listener.address) as session:
+        session.run(total, {x: [1.0, 2.0]})
+        session.run(total, {x: [1.0, 2.0]})
+        [call] = listener.tracebacks
+        tf.identity(total)
+        session.run(total, {x: [1.0, 2.0]})
+    assert len(listener.tracebacks) == 2
+    assert call.call_type == 1 and json.loads(call.call_key) == [["x:0"], ["sum:0"]]
+    origin = [(call.origin_id_to_string[trace.file_id], call.origin_id_to_string[trace.line_id]) for trace in call.origin_stack.traces]
+    assert (__file__, "session.run(total, {x: [1.0, 2.0]})") in origin
+    strings = call.graph_traceback.id_to_string
+    [made] = [entry for entry in call.graph_traceback.log_entries if entry.name == "sum"]
+    assert (__file__, "model") in [(strings[trace.file_id], strings[trace.function_id]) for trace in made.code_def.traces]
+    mine = next(file for sent in listener.files for file in sent.source_files if file.file_path == __file__)
+    assert mine.lines[made.code_def.traces[-1].lineno - 1].strip() == 'return x, tf.add(doubled, 1.0, name="sum")'
+
+
+def test_lines_are_not_sent_if_that_is_not_wanted(listener):
+    x, total = model()
+    with TensorBoardDebugWrapperSession(tf.Session(), listener.address, send_traceback_and_source_code=False) as session:
+        session.run(total, {x: [1.0, 2.0]})
+    assert not listener.tracebacks and len(listener.streams) == 1
+
+
+def test_lines_in_a_monitored_session(listener):
+    x, total = model()
+    with tf.train.MonitoredSession(hooks=[TensorBoardDebugHook(listener.address)]) as session:
+        session.run(total, {x: [1.0, 2.0]})
+    assert listener.tracebacks[0].graph_version == tf.get_default_graph().version
 
 
 def test_in_a_monitored_session(listener):

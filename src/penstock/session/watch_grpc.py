@@ -20,6 +20,7 @@ from tensorboard.compat.proto.event_pb2 import Event
 from penstock import errors
 from penstock.graph.tensor_proto import proto_to_array
 from penstock.platform.proto import messages
+from penstock.session.debug_ops import DebugOp
 
 _TEXT = """
 message DebugOpStateChange { int32 state = 1; string node_name = 2; int32 output_slot = 3; string debug_op = 4; }
@@ -59,9 +60,9 @@ class DebugServer:
         self._events.put(event)
         self._answer("what was fed and fetched")
 
-    def value(self, device: str, node: str, slot: int, event: Event, gated: bool) -> Any:
+    def value(self, device: str, node: str, slot: int, debug_op: DebugOp, event: Event) -> Any:
         """Sends a value, in pieces if it is large; the one to go on with, if the server stops here and gives another."""
-        state = self._states.get(f"{node}:{slot}:DebugIdentity", DISABLED if gated else READ_ONLY)
+        state = self._states.get(f"{node}:{slot}:{debug_op.name}", DISABLED if debug_op.gated else READ_ONLY)
         if state == DISABLED:
             return None
         pieces = _pieces(event)

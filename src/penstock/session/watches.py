@@ -5,7 +5,7 @@
     _tfdbg_core_metadata_sessionrun00000000000000_STAMP          what was fed and fetched
     _tfdbg_device_,job_localhost,...,device_CPU_0/
         _tfdbg_graph_hash0_STAMP                                 the nodes that ran there
-        scope/name_SLOT_DebugIdentity_STAMP                      one value: an Event
+        scope/name_SLOT_DEBUGOP_STAMP                            one value, or what a debug op (``debug_ops.py``) makes of it: an Event
 
 ``grpc://HOST:PORT``: to a debug server (``watch_grpc.py``). ``probe://NAME``: to an object of this process, which may stop the step and change values
 (``probes``). Stamps are microseconds, no two of a run alike. A step that fails leaves what it had computed. What runs inside of a loop or a branch is
@@ -29,14 +29,15 @@ from tensorboard.compat.proto.graph_pb2 import GraphDef
 
 from penstock import errors
 from penstock.execute.trace import Probe, Recorder
+from penstock.graph.dtypes import as_dtype
 from penstock.graph.node import Operation
 from penstock.graph.tensor_proto import array_to_proto
 from penstock.ops.transfer import Arg, Recv
 from penstock.program.ir import Node
+from penstock.session.debug_ops import DebugOp, Watched
 from penstock.session.fetches import Fetches
-from penstock.state.resources import held_value
+from penstock.state.resources import Ref, held_value
 
-DEBUG_OP = "DebugIdentity"
 DEVICE, GRAPH, CORE = "_tfdbg_device_", "_tfdbg_graph_", "_tfdbg_core_metadata_"
 _ANY_NODE, _ANY_SLOT = "*", -1
 
@@ -50,8 +51,8 @@ class Sink(Protocol):
     def core(self, event: Event) -> None:
         """What was fed and fetched; comes first."""
 
-    def value(self, device: str, node: str, slot: int, event: Event, gated: bool) -> Any:
-        """A value; one that is ``gated`` is sent only if the other side has asked for it. What is returned, if not None, takes its place."""
+    def value(self, device: str, node: str, slot: int, debug_op: DebugOp, event: Event) -> Any:
+        """A value; a gated one is sent only if the other side has asked for it. What is returned, if not None, takes the place of the tensor's."""
 
     def graph(self, device: str, event: Event) -> None:
         """The nodes that ran on a device; comes last."""
@@ -69,9 +70,9 @@ class _Folder:
     def core(self, event: Event) -> None:
         self._write(f"{CORE}sessionrun{0:014d}_{int(event.wall_time)}", event)
 
-    def value(self, device: str, node: str, slot: int, event: Event, gated: bool) -> None:
+    def value(self, device: str, node: str, slot: int, debug_op: DebugOp, event: Event) -> None:
         scope, _, base = node.rpartition("/")
-        self._write(os.path.join(device_folder(device), scope, f"{base}_{slot}_{DEBUG_OP}_{int(event.wall_time)}"), event)
+        self._write(os.path.join(device_folder(device), scope, f"{base}_{slot}_{debug_op.name}_{int(event.wall_time)}"), event)
 
     def graph(self, device: str, event: Event) -> None:
         self._write(os.path.join(device_folder(device), f"{GRAPH}hash0_{int(event.wall_time)}"), event)
@@ -109,7 +110,7 @@ def dumping(debug_options: Any, wanted: Fetches, feeds: Any) -> Iterator[Recorde
 @dataclass(frozen=True)
 class _Watch:
     sinks: list[Sink]
-    gated: bool
+    debug_ops: list[DebugOp]
 
 
 class _Depth(threading.local):
@@ -125,12 +126,11 @@ class _Dumper(Probe):
         self._fed = fed
         self._sinks: dict[str, Sink] = {}  # by address
         self._probes: dict[str, Probe] = {}
-        self._watches: dict[tuple[str, int], _Watch] = {}
+        self._watches: dict[tuple[str, int], list[_Watch]] = {}
         for watch in debug_options.debug_tensor_watch_opts:
-            if {each.partition("(")[0] for each in watch.debug_ops} - {DEBUG_OP}:
-                raise errors.UnimplementedError(None, None, f"debug ops {list(watch.debug_ops)}: only {DEBUG_OP}, the value itself, is there")
+            debug_ops = [DebugOp(text, watch.tolerate_debug_op_creation_failures) for text in watch.debug_ops]
             sinks = [sink for sink in map(self._sink, watch.debug_urls) if sink is not None]
-            self._watches[watch.node_name, watch.output_slot] = _Watch(sinks, any("gated_grpc=true" in each.lower() for each in watch.debug_ops))
+            self._watches.setdefault((watch.node_name, watch.output_slot), []).append(_Watch(sinks, debug_ops))
         self._lock, self._last = threading.Lock(), 0
         self._nodes: dict[str, dict[str, Node]] = {}  # by device and name
 
@@ -184,23 +184,35 @@ class _Dumper(Probe):
     def _write_values(self, device: str, node: Node, outputs: list[Any]) -> list[Any] | None:
         """Hands values on; returns what a sink wants in their place."""
         changed: list[Any] | None = None
-        for slot, value in enumerate(outputs):
-            value = held_value(value)
-            watch = self._watch(node.name, slot)
-            if watch is not None and watch.sinks and isinstance(value, (np.ndarray, np.generic)):
-                event = self._event()
-                proto = array_to_proto(np.asarray(value), raw=True)  # TensorFlow's debugger takes no others for values
-                event.summary.value.add(tag=node.name, node_name=f"{node.name}:{slot}:{DEBUG_OP}", tensor=proto)
-                for sink in watch.sinks:
-                    other = sink.value(device, node.name, slot, event, watch.gated)
+        for slot, output in enumerate(outputs):
+            watches = self._watches_of(node.name, slot)
+            watched = _watched(node, output) if watches else None
+            if watched is None:
+                continue
+            for watch in watches:
+                for debug_op in watch.debug_ops if watch.sinks else ():
+                    other = self._hand_on(device, node.name, slot, debug_op, watched, watch.sinks)
                     if other is not None:
                         changed = changed or list(outputs)
                         changed[slot] = other
         return changed
 
-    def _watch(self, name: str, slot: int) -> _Watch | None:
+    def _hand_on(self, device: str, name: str, slot: int, debug_op: DebugOp, watched: Watched, sinks: list[Sink]) -> Any:
+        """Has sinks take what a debug op makes of a tensor; returns what one of them wants in its place, or None."""
+        value = debug_op(watched, f"{name}:{slot}")
+        if value is None:
+            return None
+        event = self._event()
+        proto = array_to_proto(np.asarray(value), raw=True)  # TensorFlow's debugger takes no others for values
+        event.summary.value.add(tag=name, node_name=f"{name}:{slot}:{debug_op.name}", tensor=proto)
+        other = None
+        for sink in sinks:
+            other = _first(sink.value(device, name, slot, debug_op, event), other)
+        return other
+
+    def _watches_of(self, name: str, slot: int) -> list[_Watch]:
         keys = ((name, slot), (name, _ANY_SLOT), (_ANY_NODE, _ANY_SLOT), (_ANY_NODE, slot))
-        return next((self._watches[key] for key in keys if key in self._watches), None)
+        return next((self._watches[key] for key in keys if key in self._watches), [])
 
     def write_core(self, step: int, feeds: list[str], fetches: list[str], targets: list[str]) -> None:
         """What was fed and fetched."""
@@ -235,3 +247,17 @@ def device_folder(device: str) -> str:
     '_tfdbg_device_,job_worker,task_0,device_CPU_0'
     """
     return DEVICE + device.replace("/", ",").replace(":", "_")
+
+
+def _watched(node: Node, output: Any) -> Watched | None:
+    """What debug ops see of an output; None if it has no array, as a queue has none."""
+    value = held_value(output)
+    if isinstance(value, (np.ndarray, np.generic)):
+        return Watched(value, as_dtype(value.dtype), value.shape)
+    if isinstance(output, Ref):
+        return Watched(None, output.dtype, tuple(node.attrs["shape"].as_list()) if "shape" in node.attrs else ())
+    return None
+
+
+def _first(value: Any, other: Any) -> Any:
+    return other if value is None else value

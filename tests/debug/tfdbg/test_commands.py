@@ -215,11 +215,13 @@ def test_one_tensor_is_watched(tmp_path):
         assert names(dump) == {"hidden/product:0"} and dump.core_metadata.global_step == 7 and dump.core_metadata.input_names == ["x:0"]
 
 
-@pytest.mark.parametrize("watch", [{"debug_urls": "http://localhost:1"}, {"debug_urls": "file:///tmp/x", "debug_ops": "DebugNanCount"}])
-def test_what_cannot_be_watched(watch):
+@pytest.mark.parametrize(("watch", "error"), [
+    ({"debug_urls": "http://localhost:1"}, tf.errors.UnimplementedError),
+    ({"debug_urls": "file:///tmp/x", "debug_ops": "DebugNoSuch"}, tf.errors.FailedPreconditionError)])
+def test_what_cannot_be_watched(watch, error):
     options = tf.RunOptions()
     add_debug_tensor_watch(options, "*", -1, **watch)
-    with tf.Session() as sess, pytest.raises(tf.errors.UnimplementedError):
+    with tf.Session() as sess, pytest.raises(error):
         sess.run(tf.constant(1.0) + 1.0, options=options)
 
 

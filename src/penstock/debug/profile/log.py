@@ -33,6 +33,14 @@ class _Strings:
 
 def write_op_log(graph: Graph, log_dir: str, op_log: Any = None, run_meta: Any = None, add_trace: bool = True) -> None:
     """``tf.profiler.write_op_log``: writes types and float operations of all nodes, and the lines that made them, to ``tfprof_log`` in a folder."""
+    log = made_op_log(graph, op_log, run_meta, add_trace)
+    os.makedirs(log_dir, exist_ok=True)
+    with open(os.path.join(log_dir, "tfprof_log"), "wb") as file:
+        file.write(log.SerializeToString())
+
+
+def made_op_log(graph: Graph, op_log: Any = None, run_meta: Any = None, add_trace: bool = True) -> Any:
+    """An OpLogProto of the nodes of a graph; what another one tells of them is taken over."""
     by_name, _ = entries(graph, [] if run_meta is None else [run_meta], op_log)
     log, strings = OpLogProto(), _Strings()
     for entry in by_name.values():
@@ -41,9 +49,7 @@ def write_op_log(graph: Graph, log_dir: str, op_log: Any = None, run_meta: Any =
             strings.add_trace(added.code_def, graph.get_operation_by_name(entry.name))
         log.log_entries.append(added)
     strings.store(log)
-    os.makedirs(log_dir, exist_ok=True)
-    with open(os.path.join(log_dir, "tfprof_log"), "wb") as file:
-        file.write(log.SerializeToString())
+    return log
 
 
 def profile_proto(graph: Graph, steps: dict[int, Any], op_log: Any = None) -> Any:

@@ -8,6 +8,7 @@ from tensorboard.compat.proto.config_pb2 import RunOptions
 
 from penstock.debug.tfdbg.local_cli import Debugger
 from penstock.debug.tfdbg.sessions import RunFolders, Servers, WatchFunction, gated, names_of, threads_matching
+from penstock.debug.tfdbg.tracebacks import TracebackSender, run_key
 from penstock.train.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
 
 
@@ -87,3 +88,14 @@ class TensorBoardDebugHook(GrpcDebugHook):
     def __init__(self, grpc_debug_server_addresses: Any, thread_name_filter: str | None = None, send_traceback_and_source_code: bool = True,
                  log_usage: bool = True) -> None:
         super().__init__(grpc_debug_server_addresses, gated, thread_name_filter)
+        self._sends_lines = send_traceback_and_source_code
+        self._lines: TracebackSender | None = None
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
+        """Adds what is watched; the servers know the lines of the graph by then."""
+        added = super().before_run(run_context)
+        if added is not None and self._sends_lines and self._servers is not None:
+            graph, asked = run_context.session.graph, run_context.original_args
+            self._lines = self._lines or TracebackSender(self._servers.urls, graph)
+            self._lines.send(run_key(*names_of(graph, asked.fetches, asked.feed_dict)))
+        return added

@@ -25,6 +25,7 @@ from penstock.debug.tfdbg.stops import Breakpoint, Stop, Stops
 from penstock.debug.tfdbg.tensor_text import split_slicing
 from penstock.debug.tfdbg.watching import watch_graph
 from penstock.errors import CancelledError, OpError
+from penstock.session.debug_ops import IDENTITY
 
 _BAR = "=" * 38
 _UI_TYPES = ("curses", "readline")
@@ -86,7 +87,7 @@ class Debugger:
             return None
         options = RunOptions()
         os.makedirs(self._root, exist_ok=True)
-        watch_graph(options, self._graph, "DebugIdentity", f"file://{self._root}", *self._orders.patterns)
+        watch_graph(options, self._graph, IDENTITY, f"file://{self._root}", *self._orders.patterns)
         self.stops.stepping = self._orders.step
         if self.stops.wanted:
             self.stops.begin(feeds)

@@ -17,11 +17,12 @@ from tensorboard.compat.proto.config_pb2 import RunOptions
 from tensorboard.compat.proto.event_pb2 import Event
 
 from penstock.debug.tfdbg.local_cli import Debugger
+from penstock.debug.tfdbg.tracebacks import TracebackSender, run_key
 from penstock.debug.tfdbg.watching import WatchOptions, watch_graph
 from penstock.errors import OpError
 from penstock.graph import stacks
+from penstock.session.debug_ops import IDENTITY
 from penstock.session.fetches import Fetches, expand_feeds
-from penstock.session.watches import DEBUG_OP
 
 WatchFunction = Callable[[Any, Any], Any]  # (fetches, feeds) -> WatchOptions, or (debug_urls, debug_ops, ...) of old
 _numbers = itertools.count(1)
@@ -177,28 +178,35 @@ class Servers:
         given = [addresses] if isinstance(addresses, str) else addresses
         if not isinstance(given, (list, tuple)) or not all(isinstance(each, str) for each in given):
             raise TypeError(f"Expected type str or list in grpc_debug_server_addresses, received type {type(addresses)}")
-        self._urls = [each if each.startswith("grpc://") else f"grpc://{each}" for each in given]
+        self.urls = [each if each.startswith("grpc://") else f"grpc://{each}" for each in given]
         self._graph, self._watch_fn = graph, checked_watch_fn(watch_fn)
 
     def watch(self, options: Any, fetches: Any, feed_dict: Any) -> None:
         """Has a run send what is watched."""
-        add_watches(options, self._graph, self._watch_fn, fetches, feed_dict, self._urls)
+        add_watches(options, self._graph, self._watch_fn, fetches, feed_dict, self.urls)
 
 
 def gated(fetches: Any, feeds: Any) -> WatchOptions:
     """All tensors, each as soon as a server asks for it."""
-    return WatchOptions(debug_ops=[f"{DEBUG_OP}(gated_grpc=true)"])
+    return WatchOptions(debug_ops=[f"{IDENTITY}(gated_grpc=true)"])
 
 
 class TensorBoardDebugWrapperSession(GrpcDebugWrapperSession):
     """``tf_debug.TensorBoardDebugWrapperSession(sess, "localhost:6064")``: a server says which tensors it wants to see, and at which to stop.
 
-    That is the debugger of TensorBoard 1 (``tensorboard --debugger_port``); source code is not sent to it. Without one: `penstock debug --browser`.
+    That is the debugger of TensorBoard 1 (``tensorboard --debugger_port``), which also shows the lines that made a graph. Without one:
+    `penstock debug --browser`.
     """
 
     def __init__(self, sess: Any, grpc_debug_server_addresses: Any, thread_name_filter: str | None = None,
                  send_traceback_and_source_code: bool = True, log_usage: bool = True) -> None:
         super().__init__(sess, grpc_debug_server_addresses, gated, thread_name_filter)
+        self._lines = TracebackSender(self._servers.urls if send_traceback_and_source_code else [], sess.graph)
+
+    def run_watched(self, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any) -> Any:
+        """Runs, watched by the servers, which know the lines of the graph by then."""
+        self._lines.send(run_key(*names_of(self._sess.graph, fetches, feed_dict)))
+        return super().run_watched(fetches, feed_dict, options, run_metadata)
 
 
 def checked_watch_fn(watch_fn: Any) -> WatchFunction | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock.graph.graph import Graph
 from penstock.graph.node import Tensor
-from penstock.session.watches import DEBUG_OP
+from penstock.session.debug_ops import IDENTITY
 
 Urls = str | Sequence[str] | None
 
@@ -17,7 +17,7 @@ class WatchOptions:
 
     def __init__(self, debug_ops: Any = None, node_name_regex_whitelist: str | None = None, op_type_regex_whitelist: str | None = None,
                  tensor_dtype_regex_whitelist: str | None = None, tolerate_debug_op_creation_failures: bool = False) -> None:
-        self.debug_ops = debug_ops or [DEBUG_OP]
+        self.debug_ops = debug_ops or [IDENTITY]
         self.node_name_regex_whitelist, self.op_type_regex_whitelist = node_name_regex_whitelist, op_type_regex_whitelist
         self.tensor_dtype_regex_whitelist = tensor_dtype_regex_whitelist
         self.tolerate_debug_op_creation_failures = tolerate_debug_op_creation_failures
@@ -26,7 +26,7 @@ class WatchOptions:
         return "WatchOptions(" + ", ".join(f"{name}={value!r}" for name, value in vars(self).items()) + ")"
 
 
-def add_debug_tensor_watch(run_options: Any, node_name: str, output_slot: int = 0, debug_ops: Any = DEBUG_OP, debug_urls: Urls = None,
+def add_debug_tensor_watch(run_options: Any, node_name: str, output_slot: int = 0, debug_ops: Any = IDENTITY, debug_urls: Urls = None,
                            tolerate_debug_op_creation_failures: bool = False, global_step: int = -1) -> None:
     """``tf_debug.add_debug_tensor_watch``: has a run with these options write one output of a node to ``file://`` folders."""
     run_options.debug_options.global_step = global_step
@@ -35,7 +35,7 @@ def add_debug_tensor_watch(run_options: Any, node_name: str, output_slot: int = 
         tolerate_debug_op_creation_failures=tolerate_debug_op_creation_failures)
 
 
-def watch_graph(run_options: Any, graph: Graph, debug_ops: Any = DEBUG_OP, debug_urls: Urls = None, node_name_regex_whitelist: str | None = None,
+def watch_graph(run_options: Any, graph: Graph, debug_ops: Any = IDENTITY, debug_urls: Urls = None, node_name_regex_whitelist: str | None = None,
                 op_type_regex_whitelist: str | None = None, tensor_dtype_regex_whitelist: str | None = None,
                 tolerate_debug_op_creation_failures: bool = False, global_step: int = -1, reset_disk_byte_usage: bool = False) -> None:
     """``tf_debug.watch_graph``: watches all tensors of a graph, or those that match all of the regular expressions."""
@@ -44,7 +44,7 @@ def watch_graph(run_options: Any, graph: Graph, debug_ops: Any = DEBUG_OP, debug
     _watch(run_options, graph, patterns, all, False, debug_ops, debug_urls, tolerate_debug_op_creation_failures, global_step)
 
 
-def watch_graph_with_blacklists(run_options: Any, graph: Graph, debug_ops: Any = DEBUG_OP, debug_urls: Urls = None,
+def watch_graph_with_blacklists(run_options: Any, graph: Graph, debug_ops: Any = IDENTITY, debug_urls: Urls = None,
                                 node_name_regex_blacklist: str | None = None, op_type_regex_blacklist: str | None = None,
                                 tensor_dtype_regex_blacklist: str | None = None, tolerate_debug_op_creation_failures: bool = False,
                                 global_step: int = -1, reset_disk_byte_usage: bool = False) -> None:
