@@ -166,3 +166,38 @@ def test_offline(tmp_path, typed, capsys):
     out = capsys.readouterr().out
     assert "array(3., dtype=float32)" in out and "The graph of the program is not loaded" in out
     assert offline_analyzer.main(["--dump_dir=/nothing/here"]) == 1
+
+
+@pytest.fixture
+def profiled(tmp_path, typed, capsys):
+    """What a run prints after ``run -p`` and some commands."""
+    x = tf.placeholder(tf.float32, [200, 200], name="x")
+    loss = tf.reduce_sum(tf.matmul(x, x, name="product"), name="loss")
+
+    def run(*commands):
+        typed.extend(["run -p", *commands, "run -n"])
+        with debugged(tmp_path) as sess:
+            sess.run(loss, {x: np.ones((200, 200), np.float32)})
+            sess.run(loss, {x: np.ones((200, 200), np.float32)})
+        assert not typed
+        return capsys.readouterr().out
+    return run
+
+
+def test_where_the_time_goes(profiled):
+    out = profiled("lp -n product -s op_time -r --time_unit ms", "lp -t Sum", "lp -e '>1000s'")
+    everything, products, sums, slow = out.split("Device 1 of 1: ")[1:]
+    assert "product" in everything and "loss" in everything and "test_sessions.py" in everything and "Device Total" in everything
+    assert "MatMul" in products and "0.000ms" in products and "loss" not in products
+    assert "Sum" in sums and "MatMul" not in sums and "MatMul" not in slow
+
+
+def test_times_beside_lines(profiled):
+    line = next(line for line in profiled(f"ps {__file__}").splitlines() if 'loss = tf.reduce_sum(tf.matmul(x, x, name="product")' in line)
+    assert "us" in line and "(" in line.split("L")[0]
+
+
+def test_what_cannot_be_profiled(profiled):
+    out = profiled("lp -e fast", "lp -o '[1, later]'", "ps /no/such/file.py", "run -p -n")
+    assert "not a range of times" in out and "'later' is not a time" in out and "does not contain any profile information" in out
+    assert "goes neither with" in out

@@ -4,7 +4,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from tensorboard.compat.proto.config_pb2 import RunOptions
+from tensorboard.compat.proto.config_pb2 import RunMetadata, RunOptions
 
 from penstock.debug.tfdbg.local_cli import Debugger
 from penstock.errors import OpError
@@ -32,17 +32,17 @@ class EveryRun(RunObserver):
             if run.options is not None:
                 options.CopyFrom(run.options)
             options.MergeFrom(watched)
-            run.options = options
+            run.options, run.metadata = options, run.metadata or RunMetadata()
 
     def after(self, run: SessionRun) -> None:
         """Shows what was watched."""
         if _is_main():
-            self._debuggers[run.graph].after()
+            self._debuggers[run.graph].after(run.metadata)
 
     def failed(self, run: SessionRun, error: OpError) -> None:
         """Shows what was watched before the error."""
         if _is_main():
-            self._debuggers[run.graph].after(error)
+            self._debuggers[run.graph].after(run.metadata, error)
 
 
 def _is_main() -> bool:

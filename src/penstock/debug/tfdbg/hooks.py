@@ -41,7 +41,7 @@ class LocalCLIDebugHook(SessionRunHook):
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Shows what was watched."""
         if self._active and self._debugger is not None:
-            self._debugger.after()
+            self._debugger.after(run_values.run_metadata)
 
 
 class DumpingDebugHook(SessionRunHook):

@@ -20,6 +20,7 @@ from tensorboard.compat.proto.config_pb2 import RunOptions
 from penstock.debug.tfdbg.analyzer import Analyzer, Filters, add_value_arguments, value_lines
 from penstock.debug.tfdbg.commands import BadCommand, CommandLine, Leave
 from penstock.debug.tfdbg.dump_dir import DebugDumpDir, has_inf_or_nan
+from penstock.debug.tfdbg.profile_view import ProfileView
 from penstock.debug.tfdbg.stop_commands import STEP, StopCommands, node_names, watch_stops
 from penstock.debug.tfdbg.stops import Breakpoint, Stop, Stops
 from penstock.debug.tfdbg.tensor_text import split_slicing
@@ -41,6 +42,7 @@ class Orders:
     exclude: str | None = None
     patterns: tuple[str | None, str | None, str | None] = (None, None, None)
     step: bool = False  # stop behind every node
+    profile: bool = False  # times instead of values
 
 
 class Debugger:
@@ -86,6 +88,9 @@ class Debugger:
         if not self._debugged:
             return None
         options = RunOptions()
+        if self._orders.profile:
+            options.trace_level = RunOptions.FULL_TRACE
+            return options
         os.makedirs(self._root, exist_ok=True)
         watch_graph(options, self._graph, IDENTITY, f"file://{self._root}", *self._orders.patterns)
         self.stops.stepping = self._orders.step
@@ -94,8 +99,8 @@ class Debugger:
             watch_stops(options, self.stops)
         return options
 
-    def after(self, error: OpError | None = None) -> None:
-        """Called after the run."""
+    def after(self, run_metadata: Any, error: OpError | None = None) -> None:
+        """Called after the run, with what it has told of itself; ``run_metadata`` may be None if it was not debugged."""
         orders = self._orders
         assert orders is not None
         if self._left:
@@ -103,6 +108,11 @@ class Debugger:
         if not self._debugged:
             orders.skip = max(0, orders.skip - 1)
             self._orders = orders if not orders.no_debug else None
+            return
+        if orders.profile and error is None:
+            line = CommandLine(ui=self._ui)
+            ProfileView(run_metadata.step_stats, self._graph).register(line)
+            self._converse(line, "run-end: ", "lp")
             return
         try:
             dump = DebugDumpDir(self._root)
@@ -148,6 +158,7 @@ class Debugger:
         parser = line.add("run", "r", "Let the program run, with or without watching its tensors.", self._run, lambda: self.filters)
         parser.add_argument("-t", "--times", type=int, default=1, help="stop after this many runs; only the last is debugged")
         parser.add_argument("-n", "--no_debug", action="store_true", help="the next run without the debugger")
+        parser.add_argument("-p", "--profile", action="store_true", help="measure the times of the nodes instead of watching their tensors")
         parser.add_argument("-f", "--till_filter_pass", default="", help="until this filter holds for a tensor")
         parser.add_argument("-fenn", "--filter_exclude_node_names", help="with -f: leave out nodes whose names match this regular expression")
         parser.add_argument("--node_name_filter", help="watch only nodes whose names match this regular expression")
@@ -165,8 +176,11 @@ class Debugger:
             raise BadCommand(f'tensor filter "{parsed.till_filter_pass}" does not exist.')
         if parsed.filter_exclude_node_names and not parsed.till_filter_pass:
             raise BadCommand("--filter_exclude_node_names goes with --till_filter_pass (-f)")
+        if parsed.profile and (parsed.no_debug or parsed.till_filter_pass):
+            raise BadCommand("--profile (-p) goes neither with --no_debug (-n) nor with --till_filter_pass (-f)")
         patterns = parsed.node_name_filter, parsed.op_type_filter, parsed.tensor_dtype_filter
-        raise Leave(Orders(max(0, parsed.times - 1), parsed.no_debug, parsed.till_filter_pass, parsed.filter_exclude_node_names, patterns))
+        raise Leave(Orders(max(0, parsed.times - 1), parsed.no_debug, parsed.till_filter_pass, parsed.filter_exclude_node_names, patterns,
+                           profile=parsed.profile))
 
     def _step(self, parsed: argparse.Namespace) -> list[str]:
         raise Leave(Orders(step=True))
@@ -214,6 +228,7 @@ class Debugger:
         lines += [_BAR, "", "Select one of the following commands to proceed ---->"]
         for command, text in (("run", "Execute the run() call with debug tensor-watching"), ("run -n", "Execute it without"),
                               ("run -t <T>", "Let T - 1 runs pass, debug the one after them"),
+                              ("run -p", "Execute it and show where its time goes"),
                               ("run -f <filter_name>", "Go on until a tensor passes a filter"),
                               ("break <node, FILE.py:LINE or filter>", "Stop inside of a run, look, and change values"),
                               ("step", "Execute it, and stop behind each node")):

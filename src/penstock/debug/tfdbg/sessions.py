@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
-from tensorboard.compat.proto.config_pb2 import RunOptions
+from tensorboard.compat.proto.config_pb2 import RunMetadata, RunOptions
 from tensorboard.compat.proto.event_pb2 import Event
 
 from penstock.debug.tfdbg.local_cli import Debugger
@@ -107,12 +107,13 @@ class LocalCLIDebugWrapperSession(DebugWrapperSession):
         """Talks with the person before and after."""
         more = self._debugger.before(*names_of(self._sess.graph, fetches, feed_dict))
         options.MergeFrom(more or RunOptions())
+        run_metadata = RunMetadata() if run_metadata is None and more is not None else run_metadata
         try:
             result = self._sess.run(fetches, feed_dict, options, run_metadata)
         except OpError as error:
-            self._debugger.after(error)
+            self._debugger.after(run_metadata, error)
             raise
-        self._debugger.after()
+        self._debugger.after(run_metadata)
         return result
 
 
