@@ -76,20 +76,28 @@ def processes_of(folder):
     return found
 
 
-def test_a_killed_worker_comes_back_and_the_rest_goes_on():
-    cluster = BoardCluster(Settings(layers=(2,)), ClusterSettings(1, 2, "asynchronous"))
+def test_killed_tasks_come_back_and_the_rest_goes_on():
+    cluster = BoardCluster(Settings(layers=(2,)), ClusterSettings(2, 2, "asynchronous"))
     try:
         until(lambda: cluster.step > 20)
         cluster.slow(0, 0.05)
         with pytest.raises(BadSettings):
             cluster.kill("worker 5")
         cluster.kill("worker 1")
-        until(lambda: cluster.state()["tasks"][2]["restarts"] == 1)
+        until(lambda: cluster.state()["tasks"][3]["restarts"] == 1)
         step = cluster.step
         until(lambda: cluster.step > step + 20 and not cluster.trouble)
         assert cluster.reports[0, 1] >= 0 and cluster.reports[0, 2] >= cluster.reports[0, 1]  # staleness
         json.dumps(cluster.state())  # as a page gets it
-        assert [weights.shape for weights in cluster.weights] == [(2, 2), (2, 1)] and cluster.state()["tasks"][1]["pause"] == 0.05
+        assert [weights.shape for weights in cluster.weights] == [(2, 2), (2, 1)] and cluster.state()["tasks"][2]["pause"] == 0.05
+        assert {task for lane in cluster.record()["lanes"] for task in ("ps/task:0", "ps/task:1") if task in lane.replace("replica:0/", "")} \
+            == {"ps/task:0", "ps/task:1"}
+        cluster.kill("ps 0")  # it holds the global step: the chief restores its last checkpoint
+        assert "trouble" in cluster.record()
+        until(lambda: cluster.state()["tasks"][0]["restarts"] == 1)
+        until(lambda: cluster.step > 0 and not cluster.trouble)
+        step = cluster.step
+        until(lambda: cluster.step > step)
         folder = cluster._folder
         assert len(processes_of(folder)) >= 3
     finally:
@@ -116,4 +124,4 @@ def test_no_task_outlives_a_server_that_is_killed():
         until(lambda: len(processes_of(folder)) >= 2)
         server.send_signal(signal.SIGKILL)
         until(lambda: not processes_of(folder))
-        shutil.rmtree(folder)  # which nobody was left to do
+        shutil.rmtree(folder)  # no process is left to do it

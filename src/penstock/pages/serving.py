@@ -37,8 +37,8 @@ def announce(server: PageServer, options: argparse.Namespace) -> None:
 
 def serve(server: PageServer, options: argparse.Namespace) -> None:
     """Serves a page until Ctrl-C."""
-    announce(server, options)
     try:
+        announce(server, options)  # Ctrl-C may come as soon as the address is read
         server.serve_forever()
     except KeyboardInterrupt:
         print("\nended")

@@ -121,12 +121,15 @@ class BoardCluster:
         self._ask_for_pauses = True
 
     def record(self) -> dict[str, Any]:
-        """The next steps of all tasks as a timeline, and what travelled in them: bytes by task and kind."""
-        recorded = record_cluster(self._target(), _RECORDED, 3)
+        """The next steps of all tasks as a timeline, and what travelled in them: bytes by task and kind; none while a task is away (``trouble``)."""
+        try:
+            recorded = record_cluster(self._target(), _RECORDED, 3)
+        except OpError as error:
+            return {**lanes([]), "travels": [], "trouble": error.message}
         for task in recorded:
             task["steps"] = [step for step in task.get("steps", ()) if any("train" in row[0] for rows in step["devices"].values() for row in rows)]
         picture = lanes(recorded)
-        return {**picture, "travels": travels(picture)}
+        return {**picture, "travels": travels(picture), "trouble": ""}
 
     def _target(self) -> str:
         if self._job is None:

@@ -135,6 +135,7 @@ async function record() {
   recording = true;
   try {
     const told = await ask("cluster_record", {board: page.board()});
+    if (told.trouble) throw new Error(told.trouble);
     if (running && told.bars.length) {
       drawTimeline(byId("cluster-timeline"), told);
       byId("travels").replaceChildren(element("span", {}, "In a step: "), ...told.travels.map(([what, device, tensors, size]) =>
