@@ -53,6 +53,10 @@ OURS = {
     "GatherTree": "of TensorFlow, but of tf.contrib.seq2seq, whose ops are not in its core",
     "SparseFeatureCross": "of TensorFlow, but of tf.contrib.layers",
     "WALSComputePartialLhsAndRhs": "of TensorFlow, but of tf.contrib.factorization",
+    **dict.fromkeys("""CreateFertileStatsVariable CreateTreeVariable DecisionTreeResourceHandleOp FeatureUsageCounts FertileStatsDeserialize
+        FertileStatsIsInitializedOp FertileStatsResourceHandleOp FertileStatsSerialize FinalizeTree GrowTreeV4 ProcessInputV4 ReinterpretStringToFloat
+        TraverseTreeV4 TreeDeserialize TreeIsInitializedOp TreePredictionsV4 TreeSerialize TreeSize UpdateModelV4""".split(),
+        "of TensorFlow, but of tf.contrib.tensor_forest"),
     "_InitializedValue": "the value of a variable, or the value it would be initialised with",
     "_ResourceInitializedValue": "the same for a resource variable",
 }

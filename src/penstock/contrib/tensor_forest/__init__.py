@@ -1,0 +1,1 @@
+"""Random forests that learn from batches (``tf.contrib.tensor_forest``): parameters, graphs, estimators."""
