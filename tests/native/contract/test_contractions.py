@@ -56,6 +56,23 @@ def test_products_of_any_size(dtype, transpose_a, transpose_b):
         close(found, (a.T if transpose_a else a) @ (b.T if transpose_b else b), k)
 
 
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.usefixtures("each_way")
+def test_products_of_integers_wrap_around(dtype):
+    rng = np.random.default_rng(7)
+    limits = np.iinfo(dtype)
+    for _ in range(20):
+        m, n, k = (int(extent) for extent in rng.choice(EXTENTS, 3))
+        transpose_a, transpose_b = rng.integers(2, size=2) == 1
+        a = rng.integers(limits.min, limits.max, (k, m) if transpose_a else (m, k), dtype)
+        b = rng.integers(limits.min, limits.max, (n, k) if transpose_b else (k, n), dtype)
+        bias = rng.integers(limits.min, limits.max, n, dtype)
+        found = run(lambda emit, x, y, z: emit.contract.matmul(x, y, transpose_a, transpose_b, Epilogue(z, lower_bound=0.0)), a, b, bias)
+        expected = (a.T if transpose_a else a) @ (b.T if transpose_b else b) + bias
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, np.maximum(expected, 0))
+
+
 @pytest.mark.parametrize(("first", "second"), [
     ((3, 4, 5), (3, 5, 6)), ((2, 3, 20, 30), (2, 3, 30, 40)), ((2, 3, 20, 30), (30, 40)), ((2, 1, 20, 30), (1, 3, 30, 40)),
     ((1, 20, 30), (4, 30, 40)), ((5, 2, 3, 17, 9), (2, 1, 9, 33)), ((4, 20, 0), (4, 0, 7)), ((4, 0, 3), (4, 3, 7)), ((0, 5, 3), (0, 3, 2)),
@@ -80,7 +97,7 @@ def test_views():
 def test_what_does_not_fit_is_left_to_the_kernel():
     a, b = np.ones((2, 3), np.float32), np.ones((4, 5), np.float32)
     for values, attrs, op_type in [((a, b), {"transpose_a": False, "transpose_b": False}, "MatMul"),
-                                   ((a.astype(np.int32), b.T.astype(np.int32)), {"transpose_a": False, "transpose_b": False}, "MatMul"),
+                                   ((a.astype(np.complex64), np.ones((3, 5), np.complex64)), {"transpose_a": False, "transpose_b": False}, "MatMul"),
                                    ((a[None], np.ones((2, 3, 4), np.float32)), {"adj_x": False, "adj_y": False}, "BatchMatMul")]:
         with pytest.raises(Unsupported):
             run_op(lookup(op_type), values, attrs)
@@ -221,7 +238,7 @@ def test_epilogues_of_convolutions():
 def test_tiles_of_other_cpus(tile, monkeypatch):
     """The code for CPUs with shorter vectors, or longer ones, also runs on this one."""
     for module in (gemm, panels, product):
-        monkeypatch.setattr(module, "tile_for", lambda size: tile)
+        monkeypatch.setattr(module, "tile_for", lambda size, integer=False: tile)
     rng, dtype = np.random.default_rng(10), np.dtype(f"f{tile.size}")
     for transposed in (False, True):
         a, b = matrix(rng, 37, 270, transposed, dtype), matrix(rng, 270, 45, transposed, dtype)

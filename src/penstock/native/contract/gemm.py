@@ -140,7 +140,7 @@ class Gemm:
         share = b.and_(b.add(b.udiv(panel_bytes, block.tiles), number(2 * LINE - 1)), number(-LINE))  # of the next panel, for each tile to ask for
         first = b.icmp_signed("==", k0, w["k_start"])
         last = b.icmp_signed(">=", b.add(k0, w["k_block"]), w["k_stop"])
-        lower_bound = b.select(last, self.lower_bound, ir.Constant(tile.scalar, float("-inf")))
+        lower_bound = b.select(last, self.lower_bound, tile.lowest)
         fresh = b.icmp_signed("==", w["has_added"], number(0))
         in_rows = b.icmp_signed("==", w["c_width"], number(0))
         spilling = b.and_(b.and_(in_rows, b.and_(fresh, first)), self._may_spill(width, vectors))
@@ -167,7 +167,7 @@ class Gemm:
                                                self.alpha, lower_bound])
                 with by_way:
                     to = [self.zeros, number(0), self.tile_buffer, number(tile.columns * tile.size)]
-                    self.micro.call(b, micro, [a, a_step, panel, step, *to, depth, w["terms"], self.alpha, ir.Constant(tile.scalar, float("-inf"))])
+                    self.micro.call(b, micro, [a, a_step, panel, step, *to, depth, w["terms"], self.alpha, tile.lowest])
                     c_place = advance(b, self.place["c"], column)
                     b.call(self.store_tile, [self.tile_buffer, c_place, m, rows, width, added, added_step, b.zext(first, I64), lower_bound,
                                              *[w[name] for name in ("c_step", "c_width", "c_height", "c_line", "c_image")]])
@@ -226,15 +226,15 @@ class Gemm:
                 place.add_incoming(scattered, inside)
                 source = b.select(fresh, advance(b, added, b.mul(row, added_step)), place)
                 value = self.m.load(b, advance(b, advance(b, tile, b.mul(row, number(self.tile.columns * self.tile.size))), offset))
-                value = b.fadd(value, self.m.masked_load(b, advance(b, source, offset), mask))
+                value = self.m.add(b, value, self.m.masked_load(b, advance(b, source, offset), mask))
                 self.m.masked_store(b, self.m.at_least(b, value, bound), advance(b, place, offset), mask)
         b.ret_void()
         return function
 
 
-def code(size: int) -> Code:
+def code(size: int, integer: bool = False) -> Code:
     """The kernel for elements of this size."""
-    tile = tile_for(size)
+    tile = tile_for(size, integer)
     return Code.of(f"gemm {tile}", lambda: Gemm(tile).text)
 
 

@@ -36,9 +36,9 @@ class MicroKernels:
         self.tile = module.tile
         kind, scalar = self.tile.vector, self.tile.scalar
         self.type = ir.FunctionType(VOID, [POINTER, I64, POINTER, I64, POINTER, I64, POINTER, I64, I64, I64, scalar, scalar])
-        multiply = declare(module.module, f"llvm.fmuladd.{suffix(kind)}", kind, [kind] * 3)
+        multiply = None if self.tile.integer else declare(module.module, f"llvm.fmuladd.{suffix(kind)}", kind, [kind] * 3).get_reference()
         prefetch = declare_prefetch(module.module)
-        functions = [_Micro(self.tile, columns, rows, vectors, multiply.get_reference(), prefetch.get_reference())
+        functions = [_Micro(self.tile, columns, rows, vectors, multiply, prefetch.get_reference())
                      for columns in (False, True) for vectors in range(1, self.tile.vectors + 1) for rows in range(PAIR, self.tile.rows + 1, PAIR)]
         self.text = "\n".join(each.text() for each in functions)
         table_type = ir.ArrayType(POINTER, len(functions))
@@ -60,7 +60,7 @@ class MicroKernels:
 class _Micro:
     """One of the functions."""
 
-    def __init__(self, tile: Tile, columns: bool, rows: int, vectors: int, multiply: str, prefetch: str) -> None:
+    def __init__(self, tile: Tile, columns: bool, rows: int, vectors: int, multiply: str | None, prefetch: str) -> None:
         self.tile, self.rows, self.vectors, self.multiply, self.prefetch = tile, rows, vectors, multiply, prefetch
         self.name = f"micro_{'columns' if columns else 'rows'}_{rows}x{vectors}"
         self.row: int = tile.size if columns else STRIDE * tile.size  # bytes to the next row,
@@ -68,7 +68,7 @@ class _Micro:
         # By measurement: with AVX-512 two k at a time make the loop over columns faster, not that over rows; small tiles are not worth the code.
         # Shorter vectors have fewer sums in registers, so more of a loop is overhead.
         self.unroll = 2 if (columns or not tile.masks) and rows + 2 * PAIR >= tile.rows and vectors == tile.vectors else 1
-        self.scalar, self.vector, self.lowest = str(tile.scalar), str(tile.vector), "0xFFF0000000000000"  # minus infinity, in either type
+        self.scalar, self.vector, self.lowest = str(tile.scalar), str(tile.vector), tile.lowest.get_reference()
         self.offsets = [v * tile.lanes * tile.size for v in range(vectors)]
         self.lines: list[str] = []
         self.count = 0
@@ -115,6 +115,8 @@ class _Micro:
         return self._value(f"shufflevector {self.vector} {lane}, {self.vector} poison, <{self.tile.lanes} x i32> zeroinitializer")
 
     def _add_product(self, total: str, x: str, y: str) -> str:
+        if self.multiply is None:
+            return self._value(f"add {self.vector} {total}, {self._value(f'mul {self.vector} {x}, {y}')}")
         return self._value(f"call {self.vector} {self.multiply}({self.vector} {x}, {self.vector} {y}, {self.vector} {total})")
 
     def _ask_for_c(self) -> None:
@@ -158,6 +160,6 @@ class _Micro:
             if row and not v:
                 added, c = self._place(added, "%added_step_now"), self._place(c, "%c_step")
             value = self._add_product(self._load(self._place(added, self.offsets[v]), self.vector), total, alpha)
-            low = self._value(f"fcmp olt {self.vector} {value}, {lower_bound}")
+            low = self._value(f"{'icmp slt' if self.tile.integer else 'fcmp olt'} {self.vector} {value}, {lower_bound}")
             value = self._value(f"select <{self.tile.lanes} x i1> {low}, {self.vector} {lower_bound}, {self.vector} {value}")
             self.lines.append(f"  store {self.vector} {value}, ptr {self._place(c, self.offsets[v])}, align {self.tile.size}")

@@ -77,13 +77,14 @@ def emit(b: Emitter, p: Product, a: Array, right: Array, c: Array, label: str, e
     items = [{}] if items is None else items
     if p.m == 0 or p.n == 0 or p.batch == 0 or not items:
         return
-    tile = tile_for(c.dtype.itemsize)
+    integer = c.dtype.kind == "i"
+    tile = tile_for(c.dtype.itemsize, integer)
     if items == [{}] and _shares_panels(p, tile):
         p, right = _in_panels(b, p, tile, right, label)
     epilogue = epilogue or Epilogue()
     added = epilogue.added
     words = {"alpha": bits(epilogue.alpha, c.dtype), "lower_bound": bits(epilogue.lower_bound, c.dtype), "has_added": int(added is not None)}
-    code = gemm.code(c.dtype.itemsize)
+    code = gemm.code(c.dtype.itemsize, integer)
     parts = [_words(p, tile, {**words, **item, **part}) for item in items for part in _parts_of_item(p, tile, b.threads, len(items))]
     operands = [a, right, added if added is not None else c, c]
     accumulates = added is not None and added.buffer is c.buffer
@@ -107,7 +108,9 @@ def _in_panels(b: Emitter, p: Product, tile: Tile, right: Array, label: str) -> 
 
 
 def bits(value: float, dtype: np.dtype) -> int:
-    """A number as a word of a kernel."""
+    """A number as a word of a kernel; minus infinity as the least integer."""
+    if dtype.kind == "i":
+        return int(np.iinfo(dtype).min) if value == -math.inf else int(value)
     return struct.unpack("i", struct.pack("f", value))[0] if dtype.itemsize == 4 else struct.unpack("q", struct.pack("d", value))[0]
 
 

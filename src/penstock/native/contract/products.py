@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 
 Strides = tuple[int, ...]
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+_INTEGERS = (np.dtype(np.int32), np.dtype(np.int64))
 
 
-def check_dtype(b: Emitter, array: Array) -> None:
-    """Contractions are for float32 and float64."""
-    if array.dtype not in _FLOATS:
+def check_dtype(b: Emitter, array: Array, others: tuple[np.dtype, ...] = ()) -> None:
+    """Contractions are for float32 and float64, products of matrices for some others too."""
+    if array.dtype not in (*_FLOATS, *others):
         b.unsupported(f"contractions of {array.dtype} are left to NumPy")
 
 
@@ -34,7 +35,7 @@ class Products:
 
         The result is a new array, or ``into``, whose last axis is contiguous. See Epilogue for what can be done to it on the way.
         """
-        check_dtype(self.b, a)
+        check_dtype(self.b, a, _INTEGERS)
         if a.rank < 2 or b.rank < 2 or a.dtype != b.dtype:
             self.b.unsupported("the factors are not matrices of one type")
         a, b = (_swap_axes(a) if transpose_a else a), (_swap_axes(b) if transpose_b else b)

@@ -19,12 +19,13 @@ LINE = 64  # bytes that a cache fetches at once
 
 @dataclass(frozen=True)
 class Tile:
-    """The registers of a CPU as a tile: ``rows`` of up to ``vectors`` vectors of ``lanes`` elements of ``size`` bytes."""
+    """The registers of a CPU as a tile: ``rows`` of up to ``vectors`` vectors of ``lanes`` elements of ``size`` bytes, floats or integers."""
 
     size: int
     lanes: int
     rows: int
     vectors: int = 2
+    integer: bool = False
 
     @property
     def columns(self) -> int:
@@ -34,7 +35,14 @@ class Tile:
     @property
     def scalar(self) -> ir.Type:
         """LLVM's type of an element."""
+        if self.integer:
+            return ir.IntType(8 * self.size)
         return ir.FloatType() if self.size == 4 else ir.DoubleType()
+
+    @property
+    def lowest(self) -> ir.Constant:
+        """What no element is below."""
+        return ir.Constant(self.scalar, -(1 << (8 * self.size - 1)) if self.integer else float("-inf"))
 
     @property
     def vector(self) -> ir.VectorType:
@@ -57,13 +65,13 @@ class Tile:
         return -(-(2 * DEPTH if self.masks else DEPTH) // self.rows) * self.rows
 
 
-def tile_for(size: int) -> Tile:
+def tile_for(size: int, integer: bool = False) -> Tile:
     """The tile of this CPU for elements of this size."""
     if target.has("avx512f"):
-        return Tile(size, 64 // size, 14)
+        return Tile(size, 64 // size, 14, integer=integer)
     if target.has("avx2"):
-        return Tile(size, 32 // size, 6)
-    return Tile(size, 16 // size, 6 if target.triple().startswith(("x86", "i686")) else 12)
+        return Tile(size, 32 // size, 6, integer=integer)
+    return Tile(size, 16 // size, 6 if target.triple().startswith(("x86", "i686")) else 12, integer=integer)
 
 
 class TileModule:
@@ -131,10 +139,16 @@ class TileModule:
         else:
             masked_store(b, value, pointer, mask, self.tile.size)
 
+    def add(self, b: ir.IRBuilder, x: IR, y: IR) -> IR:
+        """x + y; integers wrap around."""
+        return b.add(x, y) if self.tile.integer else b.fadd(x, y)
+
     def at_least(self, b: ir.IRBuilder, value: IR, lower_bound: IR) -> IR:
         """The larger one of each lane; NaN stays NaN."""
-        return b.select(b.fcmp_ordered("<", value, lower_bound), lower_bound, value)
+        below = b.icmp_signed("<", value, lower_bound) if self.tile.integer else b.fcmp_ordered("<", value, lower_bound)
+        return b.select(below, lower_bound, value)
 
     def number(self, b: ir.IRBuilder, word: IR) -> IR:
         """The number of the element type in the lower bits of a word."""
-        return b.bitcast(word if self.tile.size == 8 else b.trunc(word, I32), self.tile.scalar)
+        bits = word if self.tile.size == 8 else b.trunc(word, I32)
+        return bits if self.tile.integer else b.bitcast(bits, self.tile.scalar)

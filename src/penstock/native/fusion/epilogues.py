@@ -150,7 +150,7 @@ def _data_format(item: Item) -> str:
 
 def _is_gradient_descent(item: Item, user: Item, value: Value) -> bool:
     variable, rate, delta = user.inputs
-    return delta is value and rate.known is not None and variable.shape == value.shape and variable.dtype is value.dtype \
+    return delta is value and rate.known is not None and value.dtype.is_floating and variable.shape == value.shape and variable.dtype is value.dtype \
         and "into" in item.node.definition.native_options
 
 
