@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from tensorboard.compat.proto.attr_value_pb2 import AttrValue
 
 from penstock.gradients import gradients
 from penstock.graph import dtypes
@@ -113,8 +114,10 @@ def _save_in_branch(op: Operation, branch: FuncGraph, other: FuncGraph) -> Calla
 
 
 def _anything(dtype: DType, shape: TensorShape) -> Tensor:
-    """A tensor that fits the type and the shape."""
-    return zeros([] if shape.ndims is None else [extent or 0 for extent in shape.as_list()], dtype)
+    """A tensor that fits the type and the shape, with a note that nothing reads it: its real shape is that of the other branch."""
+    tensor = zeros([] if shape.ndims is None else [extent or 0 for extent in shape.as_list()], dtype)
+    tensor.op._extra["_unread"] = AttrValue(b=True)
+    return tensor
 
 
 def if_gradient(op: Operation, dys: Sequence[Any]) -> list[Any]:

@@ -46,8 +46,11 @@ def checked(node: Node, kernel: Kernel) -> Kernel:
 
 
 def _is_open(node: Node) -> bool:
-    """True if the shape function knew too little to reject what does not fit: some of several inputs, or one that is not taken as it is."""
-    if node.origin is None or not node.inputs or (node.definition.elementwise and len(node.inputs) < 2):
+    """True if the shape function knew too little to reject what does not fit: some of several inputs, or one that is not taken as it is.
+
+    It is not asked about inputs that the compiler has added.
+    """
+    if node.origin is None or not node.inputs or node.generators or (node.definition.elementwise and len(node.inputs) < 2):
         return False
     return any(not tensor.shape.is_fully_defined() for tensor in node.origin.inputs)
 

@@ -356,7 +356,15 @@ class _Ready:
             self._fail(failure, inputs, environment)
         if self._plain:
             return outputs
-        return [outputs[what] if kind == "output" else what if kind == "known" else inputs[what] for kind, what in self._results]
+        return [self._result(each, outputs, inputs) for each in self._results]
+
+    def _result(self, place: tuple[str, Any], outputs: list[Any], inputs: Sequence[Any]) -> Any:
+        """An output, as the specialisation tells where it is."""
+        kind, what = place
+        if kind == "either":
+            condition, *cases = what
+            return self._result(cases[0 if self._result(condition, outputs, inputs) else 1], outputs, inputs)
+        return outputs[what] if kind == "output" else what if kind == "known" else inputs[what]
 
     def _run_timed(self, values: list[Any]) -> Failure | None:
         failure, seconds = self._table.run_timed(values)

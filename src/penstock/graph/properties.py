@@ -37,6 +37,7 @@ class Properties:
     control_flow: str = ""  # switch, merge, enter, exit, next, trigger: scheduled by frames and dead tensors
     calls_later: bool = False  # the functions in its attributes run when its kernel has returned: a dataset is made now, its elements later
     lightweight: bool = False  # of a dataset: making an element takes hardly longer than handing it from one thread to another
+    captures: str = ""  # of an op that calls functions in its step: the attribute with the types of their arguments, its last inputs; more may follow
     repeats: bool = False  # runs its function ``body`` as long as its function ``cond`` says so
     list_role: str = ""  # of an op on lists of tensors: empty, push, pop
     array_role: str = ""  # of an op on arrays of tensors: create, gradient, write, scatter, read, gather, size

@@ -26,6 +26,7 @@ class Value:
     array: Array | None = None  # where it is, once that is decided
     element: tuple[int, ...] | None = None  # of a list: the shape of its elements
     store: Any = None  # of a handle: the array of tensors, an ``arrays.Store``
+    either: Either | None = None  # if its shape depends on a condition; its own is then that of the first case, and means nothing
 
     @property
     def nbytes(self) -> int:
@@ -34,6 +35,15 @@ class Value:
 
     def __repr__(self) -> str:
         return f"<{self.dtype.name}{list(self.shape)} of {self.item}>"
+
+
+@dataclass(eq=False, slots=True, repr=False)
+class Either:
+    """A value in two cases, of different shapes: if a condition, which is computed in the step, is true, and if it is not."""
+
+    condition: Value
+    cases: tuple[Value, Value]
+    source: Node  # the conditional that such shapes come from
 
 
 @dataclass(eq=False, slots=True, repr=False)

@@ -33,6 +33,7 @@ class Node:
     origin: Operation | None = None  # the user's op, for errors
     late: bool = False  # it waits for what it is told to even in native code, where waiting for pure nodes is pointless otherwise
     note: str = ""  # why native code does not run it, if there is more to say than its op and types do
+    generators: tuple[str, ...] = ()  # names of random ops in its functions, whose generators are its last inputs
     _dtypes: list[DType] | None = field(default=None, init=False, repr=False)
 
     @property
@@ -47,6 +48,7 @@ class Node:
         twin = Node.__new__(Node)  # planning copies all nodes, some of them several times: half the work of a call of the class
         twin.definition, twin.name, twin.attrs, twin.inputs, twin.control = self.definition, self.name, self.attrs, self.inputs, self.control
         twin.device, twin.origin, twin.late, twin.note, twin._dtypes = self.device, self.origin, self.late, self.note, self._dtypes
+        twin.generators = self.generators
         return twin
 
     @property

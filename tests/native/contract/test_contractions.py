@@ -56,6 +56,10 @@ def test_products_of_any_size(dtype, transpose_a, transpose_b):
         close(found, (a.T if transpose_a else a) @ (b.T if transpose_b else b), k)
 
 
+def _relu_of_product(emit, x, y, added, transposed):
+    return emit.contract.matmul(x, y, *transposed, Epilogue(added, lower_bound=0.0))
+
+
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
 @pytest.mark.usefixtures("each_way")
 def test_products_of_integers_wrap_around(dtype):
@@ -67,7 +71,7 @@ def test_products_of_integers_wrap_around(dtype):
         a = rng.integers(limits.min, limits.max, (k, m) if transpose_a else (m, k), dtype)
         b = rng.integers(limits.min, limits.max, (n, k) if transpose_b else (k, n), dtype)
         bias = rng.integers(limits.min, limits.max, n, dtype)
-        found = run(lambda emit, x, y, z: emit.contract.matmul(x, y, transpose_a, transpose_b, Epilogue(z, lower_bound=0.0)), a, b, bias)
+        found = run(functools.partial(_relu_of_product, transposed=(transpose_a, transpose_b)), a, b, bias)
         expected = (a.T if transpose_a else a) @ (b.T if transpose_b else b) + bias
         assert found.dtype == dtype
         np.testing.assert_array_equal(found, np.maximum(expected, 0))

@@ -7,6 +7,7 @@ from penstock.graph import dtypes
 from penstock.graph.dtypes import DType
 from penstock.graph.function import FuncGraph
 from penstock.native.fusion.lowering import why_not
+from penstock.native.specialise.generators import is_generator, separate_generators
 from penstock.native.specialise.scope import pure
 from penstock.program.ir import Node, functions_of, prune, reference_source
 
@@ -63,10 +64,10 @@ def _why_not_function(function: FuncGraph) -> str | None:
     program = prune(function.outputs, (), function.inputs)
     folded: set[Node] = set()
     sized: set[Node] = set()
-    for node in program.nodes:
+    for node in separate_generators(program.nodes):
         if folds(node, folded):
             folded.add(node)
-        elif node not in program.args and not has_known_size(node, folded, sized):
+        elif node not in program.args and not is_generator(node) and not has_known_size(node, folded, sized):
             reason = why_not_native(node)
             if reason is not None:
                 return f"of {node.name} ({node.definition.type}) in it: {reason}"

@@ -13,8 +13,8 @@ import itertools
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from penstock.native.regions.generators import separate_generators
 from penstock.native.regions.membership import Key, assign
+from penstock.native.specialise.generators import separate_generators
 from penstock.ops.transfer import Arg, Region
 from penstock.program.ir import Edge, Node, RegionBody, reference_source
 

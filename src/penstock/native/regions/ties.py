@@ -14,7 +14,8 @@ def tied_inputs(node: Node) -> list[int]:
     if node.definition.array_role not in ("", "create"):
         positions.add(0)
     for function in functions_of(node):
-        positions.update(len(node.inputs) - len(function.inputs) + position for position in _tied_parameters(function))
+        first = len(node.inputs) - len(node.generators) - len(function.inputs)
+        positions.update(first + position for position in _tied_parameters(function))
     return sorted(positions)
 
 

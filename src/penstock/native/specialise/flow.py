@@ -22,7 +22,10 @@ from penstock.graph.function import FuncGraph
 from penstock.native.calls import Array, Buffer, Code, KernelCall, Unsupported
 from penstock.native.items import Item, Value
 from penstock.native.machine.abi import ARRAY_DATA, OUT_OF_MEMORY
+from penstock.native.specialise import cases
 from penstock.native.specialise.fallback import Fallback
+from penstock.native.specialise.generators import is_generator, separate_generators
+from penstock.ops.flow.functional import If, is_true
 from penstock.program import ir
 from penstock.program.ir import Edge, Node
 
@@ -136,10 +139,11 @@ def _list_code(symbol: str) -> Code:
 
 @dataclass(eq=False, slots=True)
 class _Function:
-    """A function while it is made native: its nodes as a scope, and the values of its inputs."""
+    """A function while it is made native: its nodes as a scope, the values of its inputs, and what they are where it is called."""
 
     scope: Any
     inputs: list[Value]
+    given: list[Value]
 
 
 class Flow:
@@ -152,37 +156,60 @@ class Flow:
 
     def trace(self, item: Item, scope: MakeScope) -> list[Value]:
         """The outputs of an item that runs functions or handles lists, with their shapes; looks into the functions."""
-        definition, inputs = item.node.definition, item.inputs
+        definition = item.node.definition
         if definition.array_role:
             return self.emit.arrays.trace(item)
         if definition.list_role:
             return _list_outputs(item, definition.list_role)
         if definition.repeats:
             return self._trace_loop(scope, item)
-        return self._trace_branches(scope, item, inputs[1:])
+        return self._trace_branches(scope, item)
 
-    def _function(self, scope: MakeScope, item: Item, name: str, inputs: Sequence[Value]) -> _Function:
+    def trace_cases(self, item: Item, source: Node, scope: MakeScope) -> list[Value]:
+        """The outputs of an item whose first input is a condition, and the others its node's, some of which depend on it, because of ``source``: the
+        node once for each case."""
+        node, edges = item.node, list(dict.fromkeys(item.node.inputs))
+        by_edge = dict(zip(node.inputs, item.inputs[1:]))
+        outputs = [(node, index) for index in range(len(node.output_dtypes))]
+        for case in (0, 1):
+            given = [cases.in_case(by_edge[edge], case) for edge in edges]
+            inputs = [cases.copy_of(value) for value in given]
+            self._add_function(item, lambda: scope([node], dict(zip(edges, inputs)), outputs), inputs, given)  # noqa: B023 (called at once)
+        types = {"Tcond": item.inputs[0].dtype, "Tin": [value.dtype for value in item.inputs[1:]], "Tout": list(node.output_dtypes)}
+        item.node = replace(node, definition=If, attrs=types, generators=())
+        return cases.join(item, (item.functions[0].scope.outputs, item.functions[1].scope.outputs), source)
+
+    def _function(self, scope: MakeScope, item: Item, name: str, inputs: Sequence[Value], given: Sequence[Value]) -> _Function:
+        """A function of an item. The last of its inputs are the generators that it draws from."""
         graph: FuncGraph = item.node.attrs[name]
         program = ir.prune(graph.outputs, (), graph.inputs)
         for node in program.nodes:
             node.device = node.device or item.node.device
-        given = {(node, 0): value for node, value in zip(program.args, inputs)}
-        nodes = [node for node in program.nodes if node not in program.args]
-        if any(node.definition.updates for node in nodes):
+        nodes = [node for node in separate_generators(program.nodes) if node not in program.args]
+        generators = dict(zip(item.node.generators, inputs[len(graph.inputs):]))
+        known = {(node, 0): value for node, value in zip(program.args, inputs)}
+        known |= {(node, 0): generators[node.name] for node in nodes if is_generator(node)}
+        nodes = [node for node in nodes if not is_generator(node)]
+        if any(node.definition.updates and not is_generator(node.inputs[0][0]) for node in nodes):
             raise Unsupported("a function that writes to variables")
+        return self._add_function(item, lambda: scope(nodes, known, program.fetches), inputs, given)
+
+    def _add_function(self, item: Item, make: Callable[[], Any], inputs: Sequence[Value], given: Sequence[Value]) -> _Function:
         try:
-            function = _Function(scope(nodes, given, program.fetches), list(inputs))
+            function = _Function(make(), list(inputs), list(given))
         except Fallback as why:
             raise Unsupported(str(why)) from why
+        if any(value.either is not None for value in function.scope.outputs):
+            raise Unsupported("a shape depends on a condition that is computed in a function")
         item.functions.append(function)
         return function
 
     def _trace_loop(self, scope: MakeScope, item: Item) -> list[Value]:
         body: FuncGraph = item.node.attrs["body"]
-        fixed = [inner is outer for inner, outer in zip(body.outputs, body.inputs)]
+        fixed = [inner is outer for inner, outer in zip(body.outputs, body.inputs)] + [True] * len(item.node.generators)
         variables = [value if same else Value(value.shape, value.dtype, element=value.element) for value, same in zip(item.inputs, fixed)]
-        self._function(scope, item, "cond", variables)
-        after = self._function(scope, item, "body", variables).scope.outputs
+        self._function(scope, item, "cond", variables, item.inputs)
+        after = self._function(scope, item, "body", variables, item.inputs).scope.outputs
         for before, new in zip(variables, after):
             if before.shape != new.shape:
                 raise Unsupported(f"a loop variable changes its shape from {list(before.shape)} to {list(new.shape)}")
@@ -190,15 +217,19 @@ class Flow:
         return [Value(value.shape, value.dtype, value.known if same else None, element=value.element, store=value.store if same else None)
                 for value, same in zip(variables, fixed)]
 
-    def _trace_branches(self, scope: MakeScope, item: Item, inputs: list[Value]) -> list[Value]:
-        branches = [self._function(scope, item, name, [replace(value, item=None, users=[], wanted=False, array=None) for value in inputs])
-                 for name in ("then_branch", "else_branch")]
-        outputs = []
-        for one, other in zip(*[function.scope.outputs for function in branches]):
-            if one.shape != other.shape or dtypes.variant in (one.dtype, other.dtype):
-                raise Unsupported(f"the branches give different shapes: {list(one.shape)} and {list(other.shape)}")
-            outputs.append(Value(one.shape, one.dtype))
-        return outputs
+    def _trace_branches(self, scope: MakeScope, item: Item) -> list[Value]:
+        condition, *inputs = item.inputs
+        names = ["then_branch", "else_branch"]
+        chosen = (0, 1) if condition.known is None else (0,) if is_true(condition.known) else (1,)
+        for case in chosen:
+            given = [cases.in_case(value, case) for value in inputs]
+            self._function(scope, item, names[case], [cases.copy_of(value) for value in given], given)
+        results = [function.scope.outputs for function in item.functions]
+        if any(value.dtype is dtypes.variant for values in results for value in values):
+            raise Unsupported("a branch gives a list")
+        if len(results) == 1:
+            return [Value(value.shape, value.dtype, value.known) for value in results[0]]
+        return cases.join(item, (results[0], results[1]), item.node, cases.unread_outputs([item.node.attrs[name] for name in names]))
 
     # --- calls ---------------------------------------------------------------------------------------------------------------------------
 
@@ -257,28 +288,39 @@ class Flow:
                 emit.unsupported("a list is replaced by another one in a loop")
             emit.copy(result, own)
 
-    def branch(self, cond: Array, inputs: list[Array]) -> list[Array]:
-        """The calls of both branches of the conditional that is being emitted, of which one will run."""
+    def branch(self) -> list[Array | None]:
+        """The calls of both branches of the conditional that is being emitted, of which one will run; no array of its own for what has two cases."""
         emit = self.emit
         item = emit.item
+        cond = item.inputs[0].array
+        assert cond is not None
+        for value in item.outputs:
+            for each in value.either.cases if value.either is not None else (value,):
+                each.array = emit.empty(each.shape, each.dtype.np) if each.known is None else emit.constant(each.known)
+        if len(item.functions) == 1:
+            self._branch(item, 0)
+            return [value.array for value in item.outputs]
         if cond.size != 1 or cond.rank:
             emit.unsupported("the condition is not a scalar")
         if cond.dtype != np.bool_:
             emit.unsupported("the condition is not a bool")
-        outputs = [emit.empty(value.shape, value.dtype.np) for value in item.outputs]
         skip = self._jump(cond)
-        self._branch(item.functions[0], inputs, outputs)
+        self._branch(item, 0)
         over = self._jump(None)
         skip.target = len(emit.calls)
-        self._branch(item.functions[1], inputs, outputs)
+        self._branch(item, 1)
         over.target = len(emit.calls)
-        return outputs
+        return [value.array for value in item.outputs]
 
-    def _branch(self, function: _Function, inputs: list[Array], outputs: list[Array]) -> None:
-        for value, array in zip(function.inputs, inputs):
-            value.array = array
-        for result, output in zip(function.scope.emit(), outputs):
-            self.emit.copy(result, output)
+    def _branch(self, item: Item, case: int) -> None:
+        function = item.functions[case]
+        for value, outer in zip(function.inputs, function.given):
+            value.array = outer.array
+        for result, output in zip(function.scope.emit(), item.outputs):
+            value = cases.in_case(output, case)
+            assert value.array is not None
+            if value.known is None:  # if the shape is another, nothing reads it in this case
+                self.emit.copy(result if result.shape == value.shape else self.emit.constant(np.zeros((), result.dtype)), value.array)
 
     def _jump(self, condition: Array | None) -> KernelCall:
         """A jump, unless the condition is true; the target is set later."""

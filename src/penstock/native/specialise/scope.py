@@ -23,8 +23,8 @@ from penstock.native.fusion.cluster_writer import write as write_cluster
 from penstock.native.fusion.clusters import group_items
 from penstock.native.fusion.epilogues import absorb_epilogues, epilogue_options
 from penstock.native.fusion.sums import merge_sums
-from penstock.native.items import Item, Value, is_reference, reported_items
-from penstock.native.specialise import joining
+from penstock.native.items import Either, Item, Value, is_reference, reported_items
+from penstock.native.specialise import cases, joining
 from penstock.native.specialise.fallback import Fallback
 from penstock.ops.constant import Const, Placeholder
 from penstock.program.ir import Edge, Node, functions_of
@@ -38,6 +38,11 @@ def pure(definition: OpDef) -> bool:
         and not definition.needs_context
 
 
+def is_conditional(node: Node) -> bool:
+    """Does it run one of two functions?"""
+    return bool(node.definition.captures) and not node.definition.repeats
+
+
 class Scope:
     """Nodes in a runnable order, and the values of all edges; those from outside are given."""
 
@@ -45,6 +50,7 @@ class Scope:
         self.emitter, self.values = emitter, dict(given)
         self._given = list(given.values())
         self._graph = Graph()
+        self._written_twice = 0  # nodes: see ``cases``
         self._stand_ins: dict[Value, Tensor] = {}
         for (producer, index), value in given.items():
             if producer.output_dtypes[index] is dtypes.resource:
@@ -66,14 +72,17 @@ class Scope:
         if node.definition.forwards is True and not node.output_dtypes[0].is_ref:
             self.values[node, 0] = inputs[0]
             return
-        folded = self._fold(node, inputs)
+        either = cases.condition_of(inputs)
+        folded = self._fold(node, inputs) if either is None else None
         if folded is not None:
             for index, known in enumerate(folded):
                 value = self.values[node, index] = Value(known.shape, node.output_dtypes[index].base_dtype, known)
                 value.array = self.emitter.constant(known)
             return
         item = Item(node, inputs, [])
-        if functions_of(node) or node.definition.list_role or node.definition.array_role:
+        if either is not None and not self._branches_by_it(node, inputs):
+            self._write_twice(item, either)
+        elif functions_of(node) or node.definition.list_role or node.definition.array_role:
             try:
                 item.outputs = self.emitter.flow.trace(item, self._inner)
             except Unsupported as reason:
@@ -83,12 +92,29 @@ class Scope:
         for index, value in enumerate(item.outputs):
             value.item = item
             self.values[node, index] = value
-        for value in inputs:
+        for value in item.inputs:
             value.users.append(item)
         if node.late:
             waits = (self.values.get((other, 0)) for other in node.control)
             item.after += [value.item for value in waits if value is not None and value.item is not None]
         self.items.append(item)
+
+    def _branches_by_it(self, node: Node, inputs: list[Value]) -> bool:
+        """Does a conditional ask the condition on which its inputs depend, and they on no other?"""
+        conditions = {each.either.condition for each in inputs if each.either is not None}
+        return is_conditional(node) and conditions == {inputs[0]}
+
+    def _write_twice(self, item: Item, either: Either) -> None:
+        """Makes an item that depends on a condition a conditional, with its node in both branches."""
+        cases.check(item.node, either, self._written_twice)
+        self._written_twice += 1
+        item.inputs = [either.condition, *item.inputs]
+        try:
+            if any(value.either is not None and value.either.condition is not either.condition for value in item.inputs):
+                raise Unsupported("its shape depends on several conditions")
+            item.outputs = self.emitter.flow.trace_cases(item, either.source, self._inner)
+        except Unsupported as reason:
+            raise Fallback(either.source, f"its branches give different shapes, and of {item.node.name}, which depends on them: {reason}") from reason
 
     def _fold(self, node: Node, inputs: list[Value]) -> list[np.ndarray] | None:
         """The outputs, if they depend on nothing but shapes and constants."""
@@ -223,14 +249,16 @@ class Scope:
         node = item.node
         if node.definition.native is None:
             raise Unsupported("it has no native form for these types, or for so many inputs")
-        arrays = self._input_arrays(emitter, item)
+        arrays = self._input_arrays(emitter, item) if not is_conditional(node) else []
         options = epilogue_options(item) if item.epilogue else {"into": self._joined[item]} if item in self._joined else None
         first = len(emitter.calls)
-        results = node.definition.emit(emitter, arrays, node.attrs, options)
+        results = emitter.flow.branch() if is_conditional(node) else node.definition.emit(emitter, arrays, node.attrs, options)
         results = results[:len(item.outputs)] if item.epilogue else results  # an update of a resource has no output
         if len(results) != len(item.outputs):
             raise AssertionError(f"native of {node.definition.type} gave {len(results)} outputs for {len(item.outputs)}")
         for value, array in zip(item.outputs, results):
+            if value.either is not None:
+                continue
             if value.dtype not in (dtypes.variant, dtypes.resource) and (array.shape != value.shape or array.dtype != value.dtype.np):
                 raise AssertionError(f"native of {node.definition.type} gave {array.dtype}{array.shape} for {value.dtype.np}{value.shape}")
             value.array = joining.final_array(emitter, value, array, first)

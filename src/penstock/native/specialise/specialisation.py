@@ -20,7 +20,8 @@ from penstock.program.ir import Edge, Node
 class Specialisation:
     """The table of a region, and what to call it with.
 
-    ``results``: per output of the region ("output", which array of the table), ("known", value) or ("input", which input: a reference handed on).
+    ``results``: per output of the region ("output", which array of the table), ("known", value), ("input", which input: a reference handed on) or
+    ("either", three such: a condition, what is the output if it is true, and if it is not).
     ``fresh``: shapes and types of the arrays that the caller makes for the outputs. ``updated``: which inputs are written to.
     """
 
@@ -47,6 +48,8 @@ class Specialisation:
         """Where an output is found after a run; one that has no memory of its own is copied."""
         if value.known is not None:
             return "known", value.known
+        if value.either is not None:
+            return "either", tuple(self._result(each, arrays) for each in (value.either.condition, *value.either.cases))
         array = value.array
         assert array is not None
         if is_reference(value):

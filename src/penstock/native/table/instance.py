@@ -154,6 +154,8 @@ class Instance:
             failed = self.run(arrays)
         finally:
             self._header[HEADER.index("times")] = 0
+        for index in np.flatnonzero(stamps[:-1] == 0)[::-1]:  # a call of a branch that was not taken
+            stamps[index] = stamps[index + 1]
         return failed, np.maximum(np.diff(stamps), 0).tolist()
 
 

@@ -76,6 +76,7 @@ _LOOP = {"T": TYPES, "cond": FUNC, "body": FUNC, "output_shapes": SHAPES, "paral
 
 class _Branching:
     passes_references = True
+    captures = "Tin"
     host_memory = ("cond",)
 
     def shape(then_branch, else_branch, Tin, Tout):
@@ -88,8 +89,8 @@ class _Branching:
         branch = then_branch if is_true(cond) else else_branch
         return _results_by_value(branch, ctx.call(branch, by_value(branch.inputs, input)))
 
-    def native(emit, cond, input):
-        return emit.flow.branch(cond, input)
+    def native(emit):  # (which knows its inputs: they may differ between the branches)
+        return emit.flow.branch()
 
     def gradient(op, *dys):
         from penstock.function_gradients import if_gradient  # differentiation stands above the ops
@@ -98,6 +99,7 @@ class _Branching:
 
 class _Looping:
     passes_references = repeats = True
+    captures = "T"
 
     def shape(output_shapes, cond, body, T):
         _check_functions(cond, body)
@@ -116,7 +118,7 @@ class _Looping:
                 iteration += 1
         except OpError as error:
             raise in_iteration(error, iteration, ctx.node.name, ctx.op) from error.__cause__
-        return values
+        return [*values, *input[len(values):]]  # (generators that the compiler has added)
 
     def native(emit, input):
         return emit.flow.loop(input)
