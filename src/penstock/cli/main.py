@@ -22,6 +22,7 @@ commands:
   graph       draw a graph, and print it at each stage of a step: penstock graph model.pb, penstock graph prog.py
   coverage    which TensorFlow names of a program exist here: penstock coverage prog.py, penstock coverage folder --html page.html
   install-alias  make `import tensorflow` mean Penstock in this environment, for libraries; --remove takes it away
+  capi        build libpenstock, TensorFlow's C API for programs in other languages: penstock capi --build DIR
   cache       show or clear the compiled kernels that are kept on disk
   version     print the version
 
@@ -42,7 +43,7 @@ def _command(name: str) -> Callable[[list[str]], int]:
     return call
 
 
-_MODULES = "run launch simulate status demo playground debug explain inspect graph coverage install-alias cache"
+_MODULES = "run launch simulate status demo playground debug explain inspect graph coverage install-alias capi cache"
 COMMANDS = {**{name: _command(name) for name in _MODULES.split()}, "version": _version}
 
 

@@ -47,7 +47,8 @@ def _outputs(node: NodeDef) -> Iterator[tuple[str, int]]:
         yield arg.name, length
 
 
-def _to_function_name(text: str, nodes: dict[str, NodeDef]) -> str:
+def to_function_name(text: str, nodes: dict[str, NodeDef]) -> str:
+    """What a FunctionDef calls a tensor of one of ``nodes`` that a GraphDef calls ``text``."""
     name, _, number = text.partition(":")
     if text.startswith("^") or name not in nodes:
         return text
@@ -59,7 +60,8 @@ def _to_function_name(text: str, nodes: dict[str, NodeDef]) -> str:
     raise ValueError(f"there is no tensor {text!r}")
 
 
-def _to_graph_name(text: str, nodes: dict[str, NodeDef]) -> str:
+def to_graph_name(text: str, nodes: dict[str, NodeDef]) -> str:
+    """The other way round."""
     name, *rest = text.split(":")
     if len(rest) != 2 or name not in nodes:
         return text
@@ -108,9 +110,9 @@ def to_function_def(function: FuncGraph) -> FunctionDef:
         proto.arg_attr[index].attr["_output_shapes"].list.shape.append(tensor.shape.as_proto())
     for index, tensor in enumerate(function.outputs):
         proto.signature.output_arg.add(name=f"result_{index}", type=tensor.dtype.base_dtype.as_datatype_enum)
-        proto.ret[f"result_{index}"] = _to_function_name(_inside(exporter.input_name(tensor), function), nodes)
+        proto.ret[f"result_{index}"] = to_function_name(_inside(exporter.input_name(tensor), function), nodes)
     for node in exporter.nodes:
-        node.input[:] = [_to_function_name(text, nodes) for text in node.input]
+        node.input[:] = [to_function_name(text, nodes) for text in node.input]
     proto.node_def.extend(exporter.nodes)
     return proto
 
@@ -186,11 +188,11 @@ def _add_body(proto: FunctionDef, arguments: dict[str, Tensor], scope: str, grap
     graph_def = GraphDef(node=proto.node_def)
     check_types(graph_def)
     for node in graph_def.node:
-        node.input[:] = [_to_graph_name(text, nodes) for text in node.input]
+        node.input[:] = [to_graph_name(text, nodes) for text in node.input]
     used = {text for node in graph_def.node for text in node.input}
     importer = Importer(graph, graph_def, scope, {name: tensor for name, tensor in arguments.items() if name in used}, library=library)
     importer.run()
-    results = [_to_graph_name(proto.ret[arg.name], nodes) for arg in proto.signature.output_arg]
+    results = [to_graph_name(proto.ret[arg.name], nodes) for arg in proto.signature.output_arg]
     return [arguments[text] if text in arguments else importer.element(text) for text in results]  # type: ignore[misc]
 
 
