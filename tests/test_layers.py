@@ -41,6 +41,7 @@ LAYERS = [
     "pages",            # the server of our pages, and what they are made of: knows nothing of what they show
     "debug testing",    # over sessions and gradients; programs, not the layers below, use them
     "api",
+    "capi",             # TensorFlow's C API: sessions, graphs and functions for programs in other languages
     "datasets cli playground monitor debugger simulate",
     "__init__ __main__",
 ]

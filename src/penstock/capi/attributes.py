@@ -11,7 +11,7 @@ from penstock.capi.entries import entry
 from penstock.capi.memory import fill, new_buffer
 from penstock.capi.structs import AttrMetadata
 from penstock.capi.tensors import tensor_of
-from penstock.errors import InvalidArgumentError
+from penstock.errors import InvalidArgumentError, NotFoundError
 from penstock.graph import attrs
 from penstock.graph.dtypes import as_dtype
 from penstock.graph.node import Operation
@@ -31,20 +31,20 @@ def _value(op: Operation, name: str) -> tuple[str, AttrValue]:
     if name in op._extra:
         proto = op._extra[name]
         return attrs.kind_of_proto(proto), proto
-    raise InvalidArgumentError(None, None, f"Operation '{op.name}' has no attr named '{name}'.")
+    raise NotFoundError(None, None, f"No attr named '{name}' in NodeDef:\n\t [[{{{{node {op.name}}}}}]]")
 
 
 def _one(op: Operation, name: str, wanted: str) -> Any:
     kind, proto = _value(op, name)
     if kind != wanted:
-        raise InvalidArgumentError(None, None, f"Value for attr '{name}' of node '{op.name}' is not a {wanted}, but a {kind}")
+        raise InvalidArgumentError(None, None, f"AttrValue had value with type '{kind}' when '{wanted}' expected: attr '{name}' of node '{op.name}'")
     return getattr(proto, _FIELDS[wanted])
 
 
 def _some(op: Operation, name: str, wanted: str, most: int) -> list[Any]:
     kind, proto = _value(op, name)
     if kind != f"list({wanted})":
-        raise InvalidArgumentError(None, None, f"Value for attr '{name}' of node '{op.name}' is not a list({wanted}), but a {kind}")
+        raise InvalidArgumentError(None, None, f"AttrValue had value with type '{kind}' when 'list({wanted})' expected: attr '{name}' of '{op.name}'")
     return list(getattr(proto.list, _FIELDS[wanted]))[:max(most, 0)]
 
 

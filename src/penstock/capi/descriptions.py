@@ -47,10 +47,11 @@ class Description:
         for element in (*flat, *self.control):
             if element.graph is not graph:
                 raise InvalidArgumentError(None, None, f"'{element.name}', an input of '{node.name}', is of another graph")
-        if node.op in self.state.functions and node.op not in REGISTRY:
+        if node.op in self.state.functions:
             return add_call(self.state, node, flat, self.control)
-        if node.op in REGISTRY:
-            self._infer_attributes()
+        if node.op not in REGISTRY:
+            raise InvalidArgumentError(None, None, f"Op type not registered '{node.op}' in this version of Penstock, while building NodeDef '{node.name}'")
+        self._infer_attributes()
         node.input.extend(tensor._input_name for tensor in flat)
         node.input.extend(f"^{op.name}" for op in dict.fromkeys(self.control))
         graph_def = GraphDef(node=[node])

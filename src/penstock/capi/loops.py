@@ -90,10 +90,10 @@ def TF_FinishWhile(params: Any, outputs: Any) -> None:
     loop = _ended(params)
     given, (cond, body) = params.contents, loop.graphs
     try:
-        if given.name is None:
-            raise InvalidArgumentError(None, None, "TF_WhileParams `name` field is null")
         condition = _output(given.cond_output, cond, "cond_output")
         results = [_output(loop.outputs[index], body, f"body_outputs[{index}]") for index in range(len(loop.inputs))]
+        if given.name is None:
+            raise InvalidArgumentError(None, None, "TF_WhileParams `name` field is null")
         with loop.state.lock, unchanged_if_it_fails(loop.state.graph), loop.state.graph.as_default():
             made = while_loop(lambda *values: _copied(cond, loop.arguments[0], values, [condition])[0],
                               lambda *values: _copied(body, loop.arguments[1], values, results), loop.inputs, name=given.name.decode(),

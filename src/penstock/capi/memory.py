@@ -44,7 +44,7 @@ def fill(buffer: Any, content: bytes) -> None:
     if not buffer:
         raise InvalidArgumentError(None, None, "the TF_Buffer* for the result is NULL")
     if buffer.contents.data:
-        raise InvalidArgumentError(None, None, "Passing non-empty output buffer is invalid.")
+        raise InvalidArgumentError(None, None, "Passing non-empty TF_Buffer is invalid.")
     Services.fill_buffer(ctypes.addressof(buffer.contents), content, len(content))
 
 

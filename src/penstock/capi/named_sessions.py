@@ -11,7 +11,7 @@ from penstock.capi.handles import GraphState
 from penstock.capi.imports import unchanged_if_it_fails
 from penstock.capi.memory import check_empty, fill, from_buffer, items, parsed, read_bytes, texts
 from penstock.capi.sessions import Options, SessionState, fed, hand_out, keep_handle
-from penstock.errors import NotFoundError
+from penstock.errors import InvalidArgumentError, NotFoundError
 from penstock.graph.graph_def import extend_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.session.session import Session
@@ -32,7 +32,8 @@ class NamedSession(SessionState):
             try:
                 found.append(self.graph.graph.get_tensor_by_name(name if ":" in name else f"{name}:0"))
             except (KeyError, ValueError):
-                raise NotFoundError(None, None, f"FetchOutputs node {name}: not found") from None
+                raise InvalidArgumentError(None, None, f"Tensor {name}, specified in either feed_devices or fetch_devices was not found in the "
+                                                       "Graph") from None
         return found
 
     def operations(self, names: list[str]) -> list[Operation]:

@@ -7,7 +7,7 @@ from penstock.capi import handles
 from penstock.capi.entries import entry
 from penstock.capi.memory import fill
 from penstock.capi.structs import Output
-from penstock.errors import NotFoundError
+from penstock.errors import InvalidArgumentError
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.signature import Argument
 
@@ -59,7 +59,7 @@ def _length(arguments: tuple[Argument, ...], op: Operation, name: str, what: str
     for arg in arguments:
         if arg.name == name:
             return arg.length(op.attrs)
-    raise NotFoundError(None, None, f"{what} arg '{name}' not found: {op.type} has {', '.join(arg.name for arg in arguments) or 'none'}")
+    raise InvalidArgumentError(None, None, f"{what} arg '{name}' not found: {op.type} has {', '.join(arg.name for arg in arguments) or 'none'}")
 
 
 @entry
