@@ -6,9 +6,9 @@ import subprocess
 import sys
 
 import pytest
-from capi.conftest import DEADLINE, HERE, ROOT, environment
 
 import penstock as tf
+from capi.conftest import DEADLINE, HERE, ROOT, environment
 from penstock.capi import library
 from penstock.capi.declarations import declarations, defined_in_c, forwarded
 

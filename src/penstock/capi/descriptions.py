@@ -44,13 +44,14 @@ class Description:
         if node.name in graph._by_name:
             raise InvalidArgumentError(None, None, f"Duplicate node name in graph: '{node.name}'")
         flat = [tensor for given in self.inputs for tensor in (given if isinstance(given, list) else [given])]
-        for element in (*flat, *self.control):
+        elements: list[Tensor | Operation] = [*flat, *self.control]
+        for element in elements:
             if element.graph is not graph:
                 raise InvalidArgumentError(None, None, f"'{element.name}', an input of '{node.name}', is of another graph")
         if node.op in self.state.functions:
             return add_call(self.state, node, flat, self.control)
         if node.op not in REGISTRY:
-            raise InvalidArgumentError(None, None, f"Op type not registered '{node.op}' in this version of Penstock, while building NodeDef '{node.name}'")
+            raise InvalidArgumentError(None, None, f"Op type not registered '{node.op}' in this version of Penstock, while building '{node.name}'")
         self._infer_attributes()
         node.input.extend(tensor._input_name for tensor in flat)
         node.input.extend(f"^{op.name}" for op in dict.fromkeys(self.control))
@@ -186,7 +187,7 @@ def TF_SetAttrBoolList(desc: Description, name: str, values: Any, num_values: in
 @entry
 def TF_SetAttrType(desc: Description, name: str, value: int) -> None:
     """A type of elements."""
-    _set(desc, name, AttrValue(type=value))  # type: ignore[arg-type]
+    _set(desc, name, AttrValue(type=value))
 
 
 @entry

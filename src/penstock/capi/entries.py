@@ -157,7 +157,7 @@ def callback(declaration: Declaration) -> Any:
                 return None
             if result is None:
                 return None if returns is None or returns is ctypes.c_void_p else 0
-            return handles.add(result) if is_handle else handles.text(raw, result) if is_text else result
+            return handles.add(result) if is_handle else handles.text(raw or 0, result) if is_text else result
         except BaseException as error:  # whatever it is, it must not be lost in C
             _report(declaration, status, given, error)
             return None if returns is None or returns is ctypes.c_void_p else 0

@@ -150,7 +150,7 @@ def TF_GraphCopyFunction(graph: GraphState, func: Function, grad: Function | Non
             name = each.proto.signature.name
             known = graph.functions.get(name)
             if known is not None and known != each.proto:
-                raise InvalidArgumentError(None, None, f"Cannot add function '{name}' because a different function with the same name already exists.")
+                raise InvalidArgumentError(None, None, f"Cannot add function '{name}': a different function with the same name already exists.")
             graph.functions[name] = FunctionDef.FromString(each.proto.SerializeToString())
 
 

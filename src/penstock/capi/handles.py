@@ -108,7 +108,8 @@ def tensor(number: int | None, index: int, what: str = "TF_Output") -> Tensor:
     """The tensor of a TF_Output."""
     op = get(number, Operation, f"the operation of a {what}")
     if not 0 <= index < len(op.outputs):
-        raise InvalidArgumentError(None, None, f"Node '{op.name}' (type: '{op.type}', num of outputs: {len(op.outputs)}) does not have output {index}")
+        raise InvalidArgumentError(None, None, f"Node '{op.name}' (type: '{op.type}', num of outputs: {len(op.outputs)}) does not have output "
+                                               f"{index}")
     return op.outputs[index]
 
 

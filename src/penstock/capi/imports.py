@@ -81,7 +81,7 @@ def import_into(state: GraphState, graph_def: GraphDef, options: ImportOptions) 
     wanted = [f"{renamed.get(name, name)}:{index}" for name, index in options.outputs] + [renamed.get(name, name) for name in options.operations]
     everything = list(dict.fromkeys([*wanted, *(renamed.get(name, name) for name, _ in waiting)]))
     with state.lock, unchanged_if_it_fails(graph), graph.as_default(), graph.control_dependencies(options.waits_for):
-        found = dict(zip(everything, import_graph_def(graph_def, mapped, everything, name=f"{scope}/" if scope else "") or []))
+        found: dict[str, Any] = dict(zip(everything, import_graph_def(graph_def, mapped, everything, name=f"{scope}/" if scope else "") or []))
         for name, op in waiting:
             found[renamed.get(name, name)]._add_control_input(op)
     for function in graph_def.library.function:

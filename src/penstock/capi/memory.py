@@ -19,7 +19,7 @@ def read_bytes(address: int | None, length: int) -> bytes:
     """A copy of some bytes."""
     if not address and length:
         raise InvalidArgumentError(None, None, f"{length} bytes are wanted from NULL")
-    return ctypes.string_at(address, length) if length else b""
+    return ctypes.string_at(address or 0, length) if length else b""
 
 
 def parsed(cls: type[_Proto], content: bytes, what: str) -> _Proto:

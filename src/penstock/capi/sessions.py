@@ -84,7 +84,8 @@ def fed(keys: Sequence[Tensor], addresses: Sequence[int | None]) -> dict[Tensor,
     for key, address in zip(keys, addresses):
         value, dtype = array_of(address)
         if dtype is not key.dtype.base_dtype:
-            raise InvalidArgumentError(None, None, f"Tensor '{key.name}' has type {key.dtype.base_dtype.name} and was fed a value of type {dtype.name}")
+            raise InvalidArgumentError(None, None, f"Tensor '{key.name}' has type {key.dtype.base_dtype.name} and was fed a value of type "
+                                                   f"{dtype.name}")
         if key in feeds:
             raise InvalidArgumentError(None, None, f"Tensor '{key.name}' was fed twice")
         feeds[key] = value
