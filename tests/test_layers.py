@@ -27,6 +27,7 @@ LAYERS = [
     "checkpoint",   # files: the formats of checkpoints, without operations
     "ops",
     "gradients custom_gradient function_gradients",
+    "ragged",       # tensors with rows of many lengths, composed of operations
     "variables",    # Python objects over the operations of `ops`: the executor knows their resources, not them
     "program",
     "native",

@@ -10,6 +10,8 @@ import importlib
 import sys
 from typing import Any
 
+from penstock.api.dispatched import HANDLERS, dispatching
+
 
 def publish(namespace: str, table: dict[str, str], submodules: str = "", missing: str = "") -> dict[str, str]:
     """Gives the module ``namespace`` the names of ``table`` and its ``submodules`` (namespaces below it). Returns {public name: origin}.
@@ -53,7 +55,7 @@ def resolve(origin: str) -> Any:
     value: Any = importlib.import_module(module)
     for part in filter(None, name.split(".")):
         value = getattr(value, part)
-    return value
+    return dispatching(origin, value) if origin in HANDLERS else value
 
 
 def public_name(namespace: str) -> str:

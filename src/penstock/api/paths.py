@@ -337,7 +337,7 @@ FUNCTIONS = {"contrib.framework.python.ops.arg_scope": "penstock.contrib.framewo
 # Prefixes below tensorflow.python whose modules belong to parts of the API that Penstock does not have: {prefix: the public name of the part}.
 PARTS = {"keras": "keras", "layers": "layers", "estimator": "estimator", "feature_column": "feature_column", "data": "data",
          "distribute": "distribute", "ops.losses": "losses", "ops.metrics": "metrics",
-         "ops.distributions": "distributions", "ops.ragged": "ragged", "tpu": "tpu", "lite": "lite"}
+         "ops.distributions": "distributions", "tpu": "tpu", "lite": "lite"}
 
 # Protocol buffers that lie in another module here: {name of TensorFlow's module: module}.
 PROTOS = {"error_codes_pb2": "penstock.api.error_codes", "types_pb2": "penstock.api.data_types",

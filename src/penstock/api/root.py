@@ -115,7 +115,9 @@ TABLE = {
     "penstock.ops.text.strings": "string_join string_to_number string_to_hash_bucket string_to_hash_bucket_fast "
                                  "string_to_hash_bucket_strong as_string "
                             "substr reduce_join string_strip encode_base64 decode_base64",
-    "penstock.ops.text.string_functions": "string_split regex_replace",
+    "penstock.ops.text.string_functions": "regex_replace",
+    "penstock.ragged.strings": "string_split",
+    "penstock.ragged.tensor": "RaggedTensor",
     "penstock.ops.flow.printing": "Print print=print_v2",
     "penstock.ops.flow.checks": "assert_equal assert_none_equal assert_less assert_less_equal assert_greater assert_greater_equal assert_positive "
                            "assert_negative assert_non_negative assert_non_positive assert_near is_non_decreasing is_strictly_increasing "
@@ -182,11 +184,11 @@ TABLE = {
 SUBMODULES = (
     "app autograph bitwise compat config contrib data debugging distribute distributions dtypes estimator examples feature_column flags gfile "
     "graph_util image "
-    "initializers io keras layers linalg logging lookup losses manip math metrics nest nn profiler python_io quantization queue random raw_ops "
-    "resource_loader saved_model sets signal sparse spectral strings summary sysconfig test train user_ops version"
+    "initializers io keras layers linalg logging lookup losses manip math metrics nest nn profiler python_io quantization queue ragged random "
+    "raw_ops resource_loader saved_model sets signal sparse spectral strings summary sysconfig test train user_ops version"
 )
 # Built later: a new namespace module moves its name from here to SUBMODULES.
 MISSING = (
-    "audio experimental lite ragged tpu xla"
+    "audio experimental lite tpu xla"
 )
 publish(__name__, TABLE, SUBMODULES, MISSING)

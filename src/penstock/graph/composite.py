@@ -1,4 +1,4 @@
-"""Values made of several tensors: IndexedSlices and SparseTensor, and what a session returns for them."""
+"""Values made of several tensors: IndexedSlices and SparseTensor, and what a session returns for them; the base of others."""
 from __future__ import annotations
 
 from collections import namedtuple
@@ -14,6 +14,26 @@ from penstock.graph.static import constant_value_as_shape
 
 IndexedSlicesValue = namedtuple("IndexedSlicesValue", ["values", "indices", "dense_shape"])
 SparseTensorValue = namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"])
+
+
+class CompositeTensor:
+    """The base of further values made of several tensors: what sessions and structures have to know of them."""
+
+    def _components(self) -> list[Tensor]:
+        """The tensors it is made of."""
+        raise NotImplementedError
+
+    def _with_components(self, components: list[Any]) -> Any:
+        """The same kind of value made of other tensors."""
+        raise NotImplementedError
+
+    def _value(self, *arrays: Any) -> Any:
+        """What a session returns for it, given the values of its components."""
+        raise NotImplementedError
+
+    def _value_components(self, value: Any) -> list[Any]:
+        """What is fed for its components when ``value`` is fed for it."""
+        raise NotImplementedError
 
 
 class IndexedSlices:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.graph import dtypes, nest, raw_ops
-from penstock.graph.composite import IndexedSlices, SparseTensor
+from penstock.graph.composite import CompositeTensor, IndexedSlices, SparseTensor
 from penstock.graph.function import FuncGraph
 from penstock.graph.graph import Graph
 from penstock.graph.keys import GraphKeys
@@ -84,6 +84,6 @@ def _waiting(value: Any) -> Any:
         return nest.map_structure(_waiting, value)
     if hasattr(value, "with_flow"):
         return value.with_flow(_waiting(value.flow))
-    if isinstance(value, (SparseTensor, IndexedSlices)):
+    if isinstance(value, (SparseTensor, IndexedSlices, CompositeTensor)):
         return nest.map_structure(_waiting, value, expand_composites=True)
     return raw_ops.Identity(value)

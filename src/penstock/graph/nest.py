@@ -2,7 +2,7 @@
 
 Everything here rests on three functions: ``is_sequence`` (is this a structure or a leaf?), ``_children`` (its parts in order, with their keys;
 mappings go by sorted key, so that equal mappings flatten alike) and ``_rebuild`` (the same structure around other parts). With
-``expand_composites=True`` a SparseTensor or IndexedSlices counts as a structure of its tensors.
+``expand_composites=True`` a SparseTensor, IndexedSlices or another CompositeTensor counts as a structure of its tensors.
 """
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, MappingView, Sequence
 from typing import Any
 
-from penstock.graph.composite import IndexedSlices, SparseTensor
+from penstock.graph.composite import CompositeTensor, IndexedSlices, SparseTensor
 
 Path = tuple[Any, ...]
 
@@ -28,7 +28,7 @@ def is_sequence(o: Any) -> bool:
 
 def is_sequence_or_composite(o: Any) -> bool:
     """Whether ``o`` is a structure, or a value made of several tensors."""
-    return is_sequence(o) or isinstance(o, (SparseTensor, IndexedSlices))
+    return is_sequence(o) or isinstance(o, (SparseTensor, IndexedSlices, CompositeTensor))
 
 
 def is_nested(seq: Any) -> bool:
@@ -67,6 +67,8 @@ def _children(structure: Any) -> list[tuple[Any, Any]]:
     if isinstance(structure, IndexedSlices):
         parts = ("values", "indices") if structure.dense_shape is None else ("values", "indices", "dense_shape")
         return [(name, getattr(structure, name)) for name in parts]
+    if isinstance(structure, CompositeTensor):
+        return list(enumerate(structure._components()))
     return list(enumerate(structure))
 
 
@@ -77,6 +79,8 @@ def _rebuild(structure: Any, parts: list[Any]) -> Any:
         return defaultdict(structure.default_factory, items) if isinstance(structure, defaultdict) else type(structure)(items)  # type: ignore[call-arg]
     if _is_namedtuple(structure) or _is_attrs(structure) or isinstance(structure, (SparseTensor, IndexedSlices)):
         return type(structure)(*parts)
+    if isinstance(structure, CompositeTensor):
+        return structure._with_components(parts)
     if isinstance(structure, (MappingView, range)):  # made by a mapping or by numbers: there is no way to make one of `parts`
         return parts
     return type(structure)(parts)

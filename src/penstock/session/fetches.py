@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from penstock.graph import dtypes
-from penstock.graph.composite import IndexedSlices, IndexedSlicesValue, SparseTensor, SparseTensorValue
+from penstock.graph.composite import CompositeTensor, IndexedSlices, IndexedSlicesValue, SparseTensor, SparseTensorValue
 from penstock.graph.graph import Graph
 from penstock.graph.node import Operation, Tensor
 from penstock.ops.state.session_tensors import GetSessionHandle
@@ -70,6 +70,8 @@ class Fetches:
             if fetch.dense_shape is None:
                 return self._composite([fetch.values, fetch.indices], lambda values, indices: IndexedSlicesValue(values, indices, None))
             return self._composite([fetch.values, fetch.indices, fetch.dense_shape], IndexedSlicesValue)
+        if isinstance(fetch, CompositeTensor):
+            return self._composite(fetch._components(), fetch._value)
         for kind, take_apart, _ in _user_conversions:
             if isinstance(fetch, kind):
                 tensors, contract = take_apart(fetch)
@@ -139,6 +141,8 @@ def _feed_parts(key: Any, value: Any) -> list[tuple[Any, Any]]:
     if isinstance(key, IndexedSlices):
         keys = [key.values, key.indices] + ([key.dense_shape] if key.dense_shape is not None else [])
         return list(zip(keys, value))
+    if isinstance(key, CompositeTensor):
+        return list(zip(key._components(), key._value_components(value)))
     for kind, _, feed in _user_conversions:
         if isinstance(key, kind) and feed is not None:
             return list(feed(key, value))

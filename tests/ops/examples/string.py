@@ -28,6 +28,13 @@ example("RegexReplace", strings("hello", "foo"), np.array(b"l+", object), np.arr
 example("StaticRegexReplace", strings("hello", "foo"), pattern="(o)", rewrite="<\\1>")
 example("RegexFullMatch", strings("abc", "abcd"), np.array(b"a.c", object))
 example("StaticRegexFullMatch", strings("abc", "abcd"), pattern="a.c")
+example("UnicodeDecode", strings("h\u00e9", "", "ab"), input_encoding="UTF-8", dynamic=True)
+example("UnicodeDecodeWithOffsets", strings("h\u00e9", "", "ab"), input_encoding="UTF-8", dynamic=True)
+example("UnicodeEncode", ints(104, 233, 98), np.array([0, 2, 2, 3]), output_encoding="UTF-8")
+example("UnicodeTranscode", strings("h\u00e9", "ab"), input_encoding="UTF-8", output_encoding="UTF-16-BE")
+example("UnsortedSegmentJoin", strings(2, 3), ints(1, 0), np.array(2, np.int32), separator="-")
+example("StringNGrams", strings("a", "b", "c"), np.array([0, 2, 3]), separator=" ", ngram_widths=[1, 2], left_pad="<", right_pad=">", pad_width=0,
+        preserve_short_sequences=False, dynamic=True)
 
 FILE = os.path.join(tempfile.gettempdir(), f"penstock_example_{os.getpid()}.txt")
 with open(FILE, "w") as file:

@@ -1,4 +1,4 @@
-"""``tf.compat``: text and bytes, and ``tf.compat.v1``, which is all of ``tf``."""
+"""``tf.compat``: text and bytes, ``tf.compat.v1``, which is all of ``tf``, and ``tf.compat.v2``."""
 from __future__ import annotations
 
 from penstock.api._table import publish
@@ -8,5 +8,6 @@ TABLE: dict[str, str] = {
                                 "forward_compatible forward_compatibility_horizon",
     "penstock.graph.shape": "dimension_at_index dimension_value",
     "penstock.api.root:": "v1",
+    "penstock.api.compat.v2:": "v2",
 }
-publish(__name__, TABLE, missing="v2")
+publish(__name__, TABLE)

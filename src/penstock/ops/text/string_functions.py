@@ -119,26 +119,18 @@ def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tenso
     return RegexFullMatch(input, pattern, name=name)
 
 
-def string_split(source: Any, sep: Any = None, skip_empty: bool = True, delimiter: Any = None, result_type: str = "SparseTensor",
+def string_split(source: Any, sep: Any = None, skip_empty: bool = True, delimiter: Any = None,
                  name: str | None = None) -> SparseTensor:
     """``tf.string_split``: the parts of each string between any of the bytes of ``delimiter`` (a space, if it is not given)."""
     delimiter = sep if delimiter is None else delimiter
-    _only_sparse(result_type)
     with name_scope(name, "StringSplit", [source]):
         source = to_tensor(source, dt.string)
         delimiter = to_tensor(" " if delimiter is None else delimiter, dt.string)
         return SparseTensor(*StringSplit(source, delimiter, skip_empty=skip_empty))
 
 
-def string_split_v2(input: Any = None, sep: Any = None, maxsplit: int = -1, result_type: str = "SparseTensor", source: Any = None,
-                    name: str | None = None) -> SparseTensor:
+def string_split_v2(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = None) -> SparseTensor:
     """``tf.strings.split``: the parts of each string between separators (white space, if none is given)."""
-    _only_sparse(result_type)
-    with name_scope(name, "StringSplit", [input, source]):
-        input = to_tensor(input if source is None else source, dt.string, "input")
+    with name_scope(name, "StringSplit", [input]):
+        input = to_tensor(input, dt.string, "input")
         return SparseTensor(*StringSplitV2(input, to_tensor("" if sep is None else sep, dt.string), maxsplit=maxsplit))
-
-
-def _only_sparse(result_type: str) -> None:
-    if result_type != "SparseTensor":
-        raise NotImplementedError(f"result_type={result_type!r}: ragged tensors are not in this version of Penstock; use 'SparseTensor'")
