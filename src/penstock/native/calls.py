@@ -89,7 +89,7 @@ class Code:
     code of the user's), ``complete`` is false. ``Code.of`` shares one object per key in this process.
     """
 
-    _known: dict[str, Code] = {}
+    _known: dict[tuple[target.Machine | None, str], Code] = {}
 
     def __init__(self, key: str, build: Callable[[], str], symbol: str = "kernel", complete: bool = True) -> None:
         self.key, self._build, self.symbol, self._complete = key, build, symbol, complete
@@ -98,9 +98,14 @@ class Code:
 
     @classmethod
     def of(cls, key: str, build: Callable[[], str], symbol: str = "kernel", complete: bool = True) -> Code:
-        """The code of this key."""
-        code = cls._known.get(key)
-        return code if code is not None else cls._known.setdefault(key, cls(key, build, symbol, complete))
+        """The code of this key, for the machine that code is made for."""
+        place = target.foreign(), key
+        code = cls._known.get(place)
+        return code if code is not None else cls._known.setdefault(place, cls(key, build, symbol, complete))
+
+    def text(self) -> str:
+        """The LLVM IR of its module."""
+        return self._build()
 
     def load(self) -> bool:
         """True if it is compiled, or could be linked from the cache on disk."""

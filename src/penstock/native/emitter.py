@@ -88,8 +88,9 @@ class Emitter:
         volumes: Volumes
         flow: Flow
 
-    def __init__(self, threads: int, epilogues: bool = True) -> None:
+    def __init__(self, threads: int, epilogues: bool = True, ahead: bool = False) -> None:
         self.threads = threads
+        self.ahead = ahead  # are calls over constants alone made before any step (``export/``)? Then weights may lie as kernels like them best
         self.epilogues = epilogues  # may products take over what comes after them?
         self.calls: list[KernelCall] = []
         self.loops: list[tuple[int, int]] = []  # first and last call of each, inner ones first

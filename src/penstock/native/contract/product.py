@@ -79,7 +79,7 @@ def emit(b: Emitter, p: Product, a: Array, right: Array, c: Array, label: str, e
         return
     integer = c.dtype.kind == "i"
     tile = tile_for(c.dtype.itemsize, integer)
-    if items == [{}] and _shares_panels(p, tile):
+    if items == [{}] and (_shares_panels(p, tile) or _is_prepared(b, p, right)):
         p, right = _in_panels(b, p, tile, right, label)
     epilogue = epilogue or Epilogue()
     added = epilogue.added
@@ -94,6 +94,11 @@ def emit(b: Emitter, p: Product, a: Array, right: Array, c: Array, label: str, e
 def _shares_panels(p: Product, tile: Tile) -> bool:
     """Is B worth a copy of all of it? If many blocks of rows would each copy its panels."""
     return p.batch == 1 and p.m >= _SHARED * tile.buffer_rows and p.k * p.n * tile.size in _COPIED
+
+
+def _is_prepared(b: Emitter, p: Product, right: Array) -> bool:
+    """Is B a constant, cut into panels before any step?"""
+    return b.ahead and p.batch == 1 and right.buffer.kind == "constant"
 
 
 def _in_panels(b: Emitter, p: Product, tile: Tile, right: Array, label: str) -> tuple[Product, Array]:

@@ -96,13 +96,17 @@ def _optimised(text: str, machine: Any) -> Iterator[Any]:
     context = binding.create_context()
     with binding.parse_assembly(text, context) as module:
         module.verify()
-        # Few passes: loops and vectors are as they should be, what helps is to clean up. LLVM's own list takes ten times as long.
-        passes = binding.create_new_module_pass_manager()
-        for name in ("sroa", "instruction_combine", "simplify_cfg", "new_gvn", "loop_rotate"):
-            getattr(passes, f"add_{name}_pass")()
-        builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options(speed_level=2))
-        _unlocked(ffi.lib.LLVMPY_RunNewModulePassManager)(passes, module, builder)
+        clean_up(module, machine)
         yield module
+
+
+def clean_up(module: Any, machine: Any) -> None:
+    """Few passes: loops and vectors are as they should be, what helps is to clean up. LLVM's own list takes ten times as long."""
+    passes = binding.create_new_module_pass_manager()
+    for name in ("sroa", "instruction_combine", "simplify_cfg", "new_gvn", "loop_rotate"):
+        getattr(passes, f"add_{name}_pass")()
+    builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options(speed_level=2))
+    _unlocked(ffi.lib.LLVMPY_RunNewModulePassManager)(passes, module, builder)
 
 
 def _emit(module: Any, machine: Any) -> bytes:

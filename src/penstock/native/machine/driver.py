@@ -460,11 +460,20 @@ _MACHINES = {"x86": ("llvm.x86.sse2.pause()", "", _X86_CONTROL, _X86_CLOCK, 150_
              "arm": ("llvm.aarch64.hint(i32 1)", "i32", _ARM_CONTROL, _POSIX_CLOCK, 50_000)}
 
 
+def _machine() -> str:
+    triple = target.triple()
+    return "x86" if triple.startswith(("x86_64", "i686")) else "arm" if triple.startswith(("aarch64", "arm64")) else ""
+
+
+def control() -> str:
+    """The functions ``flush`` and ``restore``, for the machine that code is made for."""
+    return _MACHINES[_machine()][2]
+
+
 def text() -> str:
     """The module, for this machine."""
     triple = target.triple()
-    machine = "x86" if triple.startswith(("x86_64", "i686")) else "arm" if triple.startswith(("aarch64", "arm64")) else ""
-    hint, kind, control, clock, margin = _MACHINES[machine]
+    hint, kind, control, clock, margin = _MACHINES[_machine()]
     is_windows = "windows" in triple
     words: dict[str, object] = {name: _offset(name) for name in BOARD}
     words |= {"header": _header(), "binding_bytes": 8 * len(BINDING), "call_bytes": 8 * len(CALL), "array_data": ARRAY_DATA, "patience": _PATIENCE}

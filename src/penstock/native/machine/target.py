@@ -1,4 +1,7 @@
-"""LLVM on this machine: from IR text to the address of a function. What knows llvmlite's binding layer is here and in ``codegen.py``."""
+"""LLVM on this machine: from IR text to the address of a function. What knows llvmlite's binding layer is here and in ``codegen.py``.
+
+Kernels ask here what the CPU can do. Inside of ``compiling_for`` they are told of another machine, for which code is made ahead (``export/``).
+"""
 from __future__ import annotations
 
 import functools
@@ -7,6 +10,8 @@ import itertools
 import os
 import threading
 from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,19 +31,52 @@ if hasattr(os, "register_at_fork"):  # as in ``codegen.py``
 _BEYOND_AVX2 = ("avx512", "avx10", "amx", "evex512")
 
 
+@dataclass(frozen=True)
+class Machine:
+    """What code is made for, if it is not this machine, in LLVM's words."""
+
+    triple: str
+    cpu: str = ""
+    features: str = ""  # those that count: "+avx2,+fma"
+
+
+class _Chosen(threading.local):
+    machine: Machine | None = None  # of this thread
+
+
+_chosen = _Chosen()
+
+
+@contextmanager
+def compiling_for(machine: Machine) -> Iterator[None]:
+    """In this block, this thread's kernels are written for another machine."""
+    before, _chosen.machine = _chosen.machine, machine
+    try:
+        yield
+    finally:
+        _chosen.machine = before
+
+
+def foreign() -> Machine | None:
+    """The machine that kernels are written for, if it is not this one."""
+    return _chosen.machine
+
+
 def triple() -> str:
-    """LLVM's name of this platform: x86_64-unknown-linux-gnu."""
-    return str(binding.get_default_triple())
+    """LLVM's name of the platform: x86_64-unknown-linux-gnu."""
+    return str(binding.get_default_triple()) if _chosen.machine is None else _chosen.machine.triple
 
 
 def cpu() -> str:
-    """LLVM's name of this CPU, or of the kind of CPU that ``config.isa`` asks for."""
+    """LLVM's name of the CPU, or of the kind of CPU that ``config.isa`` asks for."""
+    if _chosen.machine is not None:
+        return _chosen.machine.cpu
     return "x86-64-v3" if config.isa == "avx2" and "+avx2" in _host_features().split(",") else str(binding.get_host_cpu_name())
 
 
 def features() -> str:
     """What this CPU can do, as LLVM writes it: ``+avx2,-avx512f,...``; no more than ``config.isa`` allows."""
-    return _features(config.isa)
+    return _features(config.isa) if _chosen.machine is None else _chosen.machine.features
 
 
 @functools.cache
@@ -54,17 +92,17 @@ def _host_features() -> str:
 
 def has(*names: str) -> bool:
     """True if the CPU can do one of these: "avx512f", "avx2"."""
-    return not _available(config.isa).isdisjoint(names)
+    return not _available(features()).isdisjoint(names)
 
 
 @functools.cache
-def _available(isa: str) -> frozenset[str]:
-    return frozenset(each[1:] for each in _features(isa).split(",") if each.startswith("+"))
+def _available(features: str) -> frozenset[str]:
+    return frozenset(each[1:] for each in features.split(",") if each.startswith("+"))
 
 
 def has_fma() -> bool:
     """True if a fused multiply-add is one instruction: the polynomials need its exactness, and without it each would be a call."""
-    return has("fma") or triple().startswith(("aarch64", "arm64", "ppc64", "s390x", "riscv64"))
+    return has("fma", "vfp4") or triple().startswith(("aarch64", "arm64", "ppc64", "s390x", "riscv64"))
 
 
 def has_half() -> bool:

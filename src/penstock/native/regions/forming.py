@@ -115,6 +115,15 @@ def _still_used(outside: list[Node], regions: Collection[Node], nodes: list[Node
 
 
 def _region(members: list[Node], outputs: list[Edge]) -> tuple[Node, RegionBody]:
+    body, sources, control = enclose(members, outputs)
+    attrs = {"Tin": tuple(node.attrs["T"] for node in body.args), "Tout": tuple(node.output_dtypes[index] for node, index in outputs),
+             "names": tuple(node.name for node in members)}
+    last = members[-1]
+    return Node(Region, f"{last.name}/_region", attrs, sources, control, last.device, last.origin), body
+
+
+def enclose(members: list[Node], outputs: list[Edge]) -> tuple[RegionBody, list[Edge], list[Node]]:
+    """The body of a region of these members, which edge each of its arguments stands for, and what it has to wait for."""
     inside = {node: replace(node) for node in members}
     stand_ins: dict[Edge, Node] = {}
     for copy in inside.values():
@@ -122,12 +131,10 @@ def _region(members: list[Node], outputs: list[Edge]) -> tuple[Node, RegionBody]
                        for producer, index in copy.inputs]
         copy.control = [inside[other] for other in copy.control if other in inside]
     control = list(dict.fromkeys(other for node in members for other in node.control if other not in inside))
-    body = RegionBody(list(inside.values()), list(stand_ins.values()), [(inside[node], index) for node, index in outputs],
+    wanted = [(inside[node], index) if node in inside else (_stand_in(node, index, stand_ins), 0) for node, index in outputs]
+    body = RegionBody(list(inside.values()), list(stand_ins.values()), wanted,
                       all(map(_shape_known, stand_ins)))
-    attrs = {"Tin": tuple(node.attrs["T"] for node in stand_ins.values()), "Tout": tuple(node.output_dtypes[index] for node, index in outputs),
-             "names": tuple(node.name for node in members)}
-    last = members[-1]
-    return Node(Region, f"{last.name}/_region", attrs, list(stand_ins), control, last.device, last.origin), body
+    return body, list(stand_ins), control
 
 
 def has_known_shapes(node: Node) -> bool:

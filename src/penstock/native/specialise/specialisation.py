@@ -26,8 +26,8 @@ class Specialisation:
     """
 
     def __init__(self, nodes: Sequence[Node], inputs: Sequence[Node], outputs: Sequence[Edge], shapes: Sequence[tuple[tuple[int, ...], DType]],
-                 threads: int, epilogues: bool = True) -> None:
-        self.emitter = Emitter(threads, epilogues)
+                 threads: int, epilogues: bool = True, ahead: bool = False) -> None:
+        self.emitter = Emitter(threads, epilogues, ahead)
         self.inputs = [_input(shape, dtype) for shape, dtype in shapes]
         scope = Scope(self.emitter, nodes, {(node, 0): value for node, value in zip(inputs, self.inputs)}, outputs)
         for node, index in outputs:

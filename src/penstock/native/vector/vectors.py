@@ -136,9 +136,17 @@ class Floats:
 
     def fma(self, x: IR, y: IR, z: IR) -> IR:
         """x * y + z, rounded once."""
-        if not target.has_fma():
+        if target.has_fma() or (self.bits == 64 and target.foreign() is not None):  # the linker finds a function for it
+            return intrinsic(self.builder, "fma", x, y, z)
+        if target.foreign() is None:
             raise Unsupported("this CPU has no fused multiply-add")
-        return intrinsic(self.builder, "fma", x, y, z)
+        return self._fma_in_doubles(x, y, z)
+
+    def _fma_in_doubles(self, x: IR, y: IR, z: IR) -> IR:
+        """x * y + z of float32: the product of two is exact in float64, so there is hardly ever more than one rounding."""
+        wide = ir.VectorType(ir.DoubleType(), x.type.count) if isinstance(x.type, ir.VectorType) else ir.DoubleType()
+        a, b, c = (self.builder.fpext(each, wide) for each in (x, y, z))
+        return self.builder.fptrunc(self.builder.fadd(self.builder.fmul(a, b), c), x.type)
 
     def call(self, name: str, *operands: IR) -> IR:
         """An LLVM intrinsic: fabs, floor, copysign, sqrt, ..."""

@@ -1,0 +1,47 @@
+"""Shared libraries and WebAssembly modules of object files: by ``ziglang`` (the extra ``export``), whose wheel has the linkers and libraries of all targets."""
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from penstock.errors import FailedPreconditionError
+from penstock.export.targets import Target
+
+STACK = 2 << 20  # bytes: products keep their blocks there
+
+
+def has_linker() -> bool:
+    """Is ``ziglang`` installed?"""
+    return importlib.util.find_spec("ziglang") is not None
+
+
+def link(target: Target, name: str, object_file: Path, library: Path, symbols: Sequence[str]) -> None:
+    """Links an object file. FailedPreconditionError without a linker, or if it fails."""
+    if target.is_wasm:
+        exports = [f"-Wl,--export={symbol}" for symbol in symbols]
+        options = ["-nostartfiles", "-Wl,--no-entry", *exports, "-Wl,--export=__heap_base", "-Wl,--strip-all", f"-Wl,-z,stack-size={STACK}"]
+    else:
+        options = ["-shared", *(() if "macos" in target.zig else ("-Wl,-s",))]
+        if "linux" in target.zig:
+            options.append(f"-Wl,-soname,{library.name}")
+    run_zig(["cc", "-target", target.zig, "-O2", *options, "-o", str(library), str(object_file), *([] if "windows" in target.zig else ["-lm"])])
+
+
+def run_zig(arguments: Sequence[str]) -> None:
+    """Runs ``zig``; FailedPreconditionError if that is not possible or fails."""
+    if not has_linker():
+        raise FailedPreconditionError(None, None, "linking needs the package ziglang: pip install 'penstock[export]'; "
+                                                  "--kind object makes an object file, which any linker of the target takes")
+    # One that was started from a program with a small environment has no home, and zig wants a place for its cache.
+    environment = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": os.environ.get("ZIG_GLOBAL_CACHE_DIR") or str(_cache())}
+    done = subprocess.run([sys.executable, "-m", "ziglang", *arguments], capture_output=True, text=True, env=environment)
+    if done.returncode:
+        raise FailedPreconditionError(None, None, f"zig {' '.join(arguments)} failed:\n{done.stderr.strip()}")
+
+
+def _cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "zig"

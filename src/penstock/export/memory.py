@@ -1,0 +1,192 @@
+"""Where everything is: the memory of a model, which the host program provides, and its weights.
+
+    the model:    variables | the board, if there are threads | words and cells of all tables | arena
+    the weights:  constants, and the first values of variables
+
+Words and cells (``native/machine/abi.py``) are made by ``init`` out of a *template*, in which addresses are offsets: of the model, or of the weights.
+"""
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from penstock.export.freezing import Variable
+from penstock.export.tables import ALIGNMENT, Table
+from penstock.native.calls import Array, Buffer, KernelCall
+from penstock.native.machine.abi import ARRAY_DATA
+
+WORD = 8  # bytes, also where addresses are shorter
+
+
+def round_up(extent: int, multiple: int = ALIGNMENT) -> int:
+    """The next multiple."""
+    return -(-extent // multiple) * multiple
+
+
+class Weights:
+    """Constants, one after the other, equal ones once."""
+
+    def __init__(self) -> None:
+        self.nbytes = 0
+        self._pieces: list[bytes] = []
+        self._places: dict[bytes, int] = {}
+
+    def place(self, value: np.ndarray) -> int:
+        """Where a constant is."""
+        content = np.ascontiguousarray(value).tobytes()
+        digest = hashlib.sha256(content).digest()
+        place = self._places.get(digest)
+        if place is None:
+            place = self._places[digest] = self.nbytes
+            padded = round_up(max(len(content), 1))
+            self._pieces.append(content + bytes(padded - len(content)))
+            self.nbytes += padded
+        return place
+
+    def content(self) -> bytes:
+        """All of them."""
+        return b"".join(self._pieces)
+
+
+@dataclass
+class Step:
+    """A call as the runtime makes it: where its words are, and how far apart those of its parts; or a jump, if ``kernel`` is None."""
+
+    kernel: int | None
+    words: int  # an offset in the model; of a jump, that of the cell with the address of its condition
+    stride: int = 0
+    parts: int = 1
+    target: int = -1
+    checks: bool = False  # can it fail?
+    label: str = ""
+
+
+@dataclass
+class Binding:
+    """A cell that a run has to fill: with the address of a feed or fetch, plus an offset."""
+
+    cell: int  # an offset in the model
+    argument: int  # feeds first
+    offset: int
+
+
+@dataclass
+class PlacedTable:
+    """A table of the model."""
+
+    steps: list[Step] = field(default_factory=list)
+    bindings: list[Binding] = field(default_factory=list)
+    # (which argument, "weights" or "model", the place there, bytes): fetches that are known, or variables
+    copies: list[tuple[int, str, int, int]] = field(default_factory=list)
+    status: int = 0  # an offset in the model
+
+
+class Memory:
+    """The layout of a model."""
+
+    def __init__(self, variables: Sequence[Variable], tables: Sequence[Table], kernels: dict[object, int], board_bytes: int = 0) -> None:
+        self.weights = Weights()
+        self.variables: dict[Variable, int] = {}
+        self._kernels = kernels
+        size = 0
+        for variable in variables:
+            self.variables[variable] = size
+            size += round_up(max(variable.value.nbytes, 1))
+        self.board, size = size, size + round_up(board_bytes)
+        self.weights_at = -1  # a word with the address of the weights, if a run needs it
+        if any(not isinstance(output, Array) for table in tables for output in table.outputs):
+            self.weights_at, size = size, size + ALIGNMENT
+        self.tables_at = size
+        self._words: list[int] = []
+        self._pending: list[tuple[int, str, int]] = []  # (index of a word, what it is relative to, an offset)
+        self.tables = [self._place(table) for table in tables]
+        self.arena = round_up(self.tables_at + WORD * len(self._words))
+        self.nbytes = self.arena + round_up(max((table.arena_bytes for table in tables), default=0))
+        self.moved: list[int] = []  # words that are places in the model,
+        self.weighed: list[int] = []  # and in the weights
+        for index, base, offset in self._pending:
+            self._words[index] = offset + (self.arena if base == "arena" else 0)
+            (self.weighed if base == "weights" else self.moved).append(index)
+        for placed in self.tables:
+            placed.status += self.arena
+        self.first_values = [(place, self.weights.place(variable.value), variable.value.nbytes) for variable, place in self.variables.items()]
+
+    @property
+    def template(self) -> list[int]:
+        """The words and cells of all tables."""
+        return self._words
+
+    def _place(self, table: Table) -> PlacedTable:
+        return _Placing(self, table).placed
+
+    def cell_of(self, table: Table, array: Array, placed: PlacedTable, feeds: int, outputs: dict[Buffer, int], inputs: dict[Buffer, int]) -> int:
+        """A new cell with the address of an array's first element: its offset in the model."""
+        index, buffer = len(self._words), array.buffer
+        at = self.tables_at + WORD * index
+        self._words.append(0)
+        if buffer in table.variables:
+            self._pending.append((index, "model", self.variables[table.variables[buffer]] + array.offset))
+        elif buffer.kind == "constant":
+            assert buffer.value is not None
+            self._pending.append((index, "weights", self.weights.place(buffer.value) + array.offset))
+        elif buffer in inputs or buffer in outputs:
+            argument = inputs[buffer] if buffer in inputs else feeds + outputs[buffer]
+            placed.bindings.append(Binding(at, argument, array.offset))
+        else:
+            self._pending.append((index, "arena", table.offsets[buffer] + array.offset))
+        return at
+
+    def kernel(self, call: KernelCall) -> int:
+        """The number of a call's kernel."""
+        return self._kernels[call.code]
+
+    def append(self, content: Sequence[int], operands: int) -> int:
+        """New words, of which the first so many are places of cells; returns where they are."""
+        index = len(self._words)
+        self._words += content
+        self._pending += [(index + k, "model", content[k]) for k in range(operands)]
+        return self.tables_at + WORD * index
+
+
+class _Placing:
+    """Places one table."""
+
+    def __init__(self, memory: Memory, table: Table) -> None:
+        self._memory, self._table, self.placed = memory, table, PlacedTable(status=table.offsets[table.status])
+        self._cells: dict[tuple[Buffer, int], int] = {}
+        self._feeds = len(table.inputs)
+        self._inputs = {array.buffer: position for position, array in enumerate(table.inputs) if array is not None}
+        self._outputs = {array.buffer: position for position, array in enumerate(table.outputs)
+                         if isinstance(array, Array) and array.buffer not in table.variables}
+        for call in table.calls:
+            self.placed.steps.append(self._step(call))
+        for position, output in enumerate(table.outputs):
+            if not isinstance(output, Array):
+                self.placed.copies.append((self._feeds + position, "weights", memory.weights.place(output), output.nbytes))
+            elif output.buffer in table.variables:
+                self.placed.copies.append((self._feeds + position, "model", memory.variables[table.variables[output.buffer]], output.nbytes))
+
+    def _cell(self, array: Array) -> int:
+        key = array.buffer, array.offset
+        if key not in self._cells:
+            self._cells[key] = self._memory.cell_of(self._table, array, self.placed, self._feeds, self._outputs, self._inputs)
+        return self._cells[key]
+
+    def _step(self, call: KernelCall) -> Step:
+        if call.code is None:
+            return Step(None, self._cell(call.operands[0]), target=call.target)
+        groups = call.operands_of_parts or [call.operands] * len(call.parts)
+        longest = max(map(len, call.parts))
+        at = -1
+        heads = [[self._cell(array) - ARRAY_DATA for array in operands] for operands in groups]
+        for head, part in zip(heads, call.parts):
+            padded = part + bytes(longest - len(part))
+            start = self._memory.append([*head, *struct.unpack(f"{len(padded) // WORD}q", padded)], len(head))
+            at = start if at < 0 else at
+        names = ", ".join(dict.fromkeys(f"{item.node.name} ({item.node.definition.type})" for item in call.nodes))
+        checks = any(array.buffer is self._table.status for array in call.operands)
+        return Step(self._memory.kernel(call), at, WORD * len(heads[0]) + longest, len(call.parts), checks=checks, label=f"{call.label}: {names}")

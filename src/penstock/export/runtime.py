@@ -1,0 +1,209 @@
+"""What runs in the host program beside the kernels, as LLVM IR: ``init``, a function per entry point, and the messages of failures.
+
+A table is written out as calls one after the other: there is nothing to walk, and nothing to allocate. A jump of the table is a branch.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from penstock.export.entries import Entry
+from penstock.export.memory import Memory, PlacedTable, Step
+from penstock.native.machine import driver
+
+BAD_BATCH = -1  # what an entry point returns if it has no table for a batch
+_HEAD = """
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+
+; adds a base to the words that an array of indices names
+define internal void @relocate(ptr %words, ptr %indices, i64 %count, ptr %base) {
+entry:
+  %add = ptrtoint ptr %base to i64
+  br label %test
+test:
+  %i = phi i64 [ 0, %entry ], [ %next, %body ]
+  %more = icmp ult i64 %i, %count
+  br i1 %more, label %body, label %out
+body:
+  %at_index = getelementptr i32, ptr %indices, i64 %i
+  %index = load i32, ptr %at_index
+  %wide = zext i32 %index to i64
+  %at = getelementptr i64, ptr %words, i64 %wide
+  %old = load i64, ptr %at
+  %new = add i64 %old, %add
+  store i64 %new, ptr %at
+  %next = add i64 %i, 1
+  br label %test
+out:
+  ret void
+}
+"""
+# Runs the parts of a call one after the other.
+_SERIAL = """
+define internal void @parts(ptr %function, ptr %words, i64 %stride, i64 %count) {
+entry:
+  br label %body
+body:
+  %i = phi i64 [ 0, %entry ], [ %next, %body ]
+  %offset = mul i64 %i, %stride
+  %at = getelementptr i8, ptr %words, i64 %offset
+  call void %function(ptr %at)
+  %next = add i64 %i, 1
+  %more = icmp ult i64 %next, %count
+  br i1 %more, label %body, label %out
+out:
+  ret void
+}
+"""
+
+
+class Runtime:
+    """The module of one model. Kernels are declared as ``kernel_0``, ``kernel_1``, ..."""
+
+    def __init__(self, name: str, memory: Memory, entries: Sequence[tuple[Entry, Sequence[PlacedTable]]], kernels: int, weights: bytes | None) -> None:
+        self._name, self._memory, self._entries, self._kernels, self._weights = name, memory, entries, kernels, weights
+        self._labels: list[str] = []  # of calls that can fail; a status is a place here, plus 1
+
+    def text(self) -> str:
+        """The module."""
+        functions = [line for entry, tables in self._entries for line in self._entry(entry, tables)]
+        pieces = [_HEAD, _SERIAL, driver.control(), *self._data(), *(f"declare void @kernel_{index}(ptr)" for index in range(self._kernels)),
+                  *self._init(), *functions, *self._message()]
+        return "\n".join(pieces)
+
+    def _data(self) -> Iterator[str]:
+        memory = self._memory
+        for name, kind, values in (("template", "i64", memory.template), ("moved", "i32", memory.moved), ("weighed", "i32", memory.weighed)):
+            content = f"[{', '.join(f'{kind} {value}' for value in values)}]" if values else "zeroinitializer"
+            yield f"@{name} = internal constant [{len(values)} x {kind}] {content}, align 8"
+        if self._weights is not None:
+            yield f"@weights = internal constant [{len(self._weights)} x i8] c\"{quoted(self._weights)}\", align 64"
+
+    def _init(self) -> Iterator[str]:
+        memory, inside = self._memory, self._weights is not None
+        yield f"define i32 @{self._name}_init(ptr %model{'' if inside else ', ptr %weights'}) {{"
+        weights = "@weights" if inside else "%weights"
+        yield f"  %words = getelementptr i8, ptr %model, i64 {memory.tables_at}"
+        yield f"  call void @llvm.memcpy.p0.p0.i64(ptr align 8 %words, ptr align 8 @template, i64 {8 * len(memory.template)}, i1 false)"
+        yield f"  call void @relocate(ptr %words, ptr @moved, i64 {len(memory.moved)}, ptr %model)"
+        yield f"  call void @relocate(ptr %words, ptr @weighed, i64 {len(memory.weighed)}, ptr {weights})"
+        for index, (place, source, nbytes) in enumerate(memory.first_values):
+            yield f"  %to{index} = getelementptr i8, ptr %model, i64 {place}"
+            yield f"  %from{index} = getelementptr i8, ptr {weights}, i64 {source}"
+            yield f"  call void @llvm.memcpy.p0.p0.i64(ptr %to{index}, ptr %from{index}, i64 {nbytes}, i1 false)"
+        if memory.weights_at >= 0:  # where copies of known results find them
+            yield f"  %at_weights = getelementptr i8, ptr %model, i64 {memory.weights_at}"
+            yield f"  store ptr {weights}, ptr %at_weights"
+        yield "  ret i32 0\n}"
+
+    # --- entry points ------------------------------------------------------------------------------------------------------------------------
+
+    def _entry(self, entry: Entry, tables: Sequence[PlacedTable]) -> Iterator[str]:
+        names = [f"%a{index}" for index in range(len(entry.inputs) + len(entry.outputs))]
+        parameters, arguments = "".join(f", ptr {each}" for each in names), ", ".join(["ptr %model", *(f"ptr {each}" for each in names)])
+        public = f"{self._name}_{entry.name}"
+        for batch, table in zip(entry.batches, tables):
+            yield f"define internal i32 @{public}.{batch}(ptr %model{parameters}) noinline {{\nentry:"
+            yield from self._body(table)
+            yield "}"
+        if not entry.takes_batch:
+            yield f"define i32 @{public}(ptr %model{parameters}) {{"
+            yield f"  %result = call i32 @{public}.{entry.batches[0]}({arguments})\n  ret i32 %result\n}}"
+            return
+        yield f"define i32 @{public}(ptr %model, i64 %batch{parameters}) {{"
+        if entry.any_batch:
+            yield from self._in_pieces(entry, public, names)
+            return
+        cases = " ".join(f"i64 {batch}, label %batch{batch}" for batch in entry.batches)
+        yield f"  switch i64 %batch, label %none [ {cases} ]"
+        for batch in entry.batches:
+            yield f"batch{batch}:\n  %result{batch} = call i32 @{public}.{batch}({arguments})\n  ret i32 %result{batch}"
+        yield f"none:\n  ret i32 {BAD_BATCH}\n}}"
+
+    def _in_pieces(self, entry: Entry, public: str, names: Sequence[str]) -> Iterator[str]:
+        """Any batch: as many of the largest size as fit, then of the next."""
+        arguments = [*entry.inputs, *entry.outputs]
+        rows = [each.dtype.size * _rows(each.shape) if None in each.shape else 0 for each in arguments]
+        yield f"entry:\n  %bad = icmp slt i64 %batch, 0\n  br i1 %bad, label %none, label %size{max(entry.batches)}"
+        sizes = sorted(entry.batches, reverse=True)
+        for position, size in enumerate(sizes):
+            before = "entry" if position == 0 else f"size{sizes[position - 1]}"
+            start = "0" if position == 0 else f"%done{sizes[position - 1]}"
+            following = f"size{sizes[position + 1]}" if position + 1 < len(sizes) else "out"
+            yield f"size{size}:\n  %done{size} = phi i64 [ {start}, %{before} ], [ %next{size}, %run{size} ]"
+            yield f"  %next{size} = add i64 %done{size}, {size}\n  %fits{size} = icmp sle i64 %next{size}, %batch"
+            yield f"  br i1 %fits{size}, label %work{size}, label %{following}\nwork{size}:"
+            places = []
+            for index, (name, row) in enumerate(zip(names, rows)):
+                yield f"  %offset{size}.{index} = mul i64 %done{size}, {row}"
+                yield f"  %place{size}.{index} = getelementptr i8, ptr {name}, i64 %offset{size}.{index}"
+                places.append(f"ptr %place{size}.{index}")
+            yield f"  %result{size} = call i32 @{public}.{size}({', '.join(['ptr %model', *places])})"
+            yield f"  %ok{size} = icmp eq i32 %result{size}, 0\n  br i1 %ok{size}, label %run{size}, label %failed{size}"
+            yield f"failed{size}:\n  ret i32 %result{size}\nrun{size}:\n  br label %size{size}"
+        yield f"out:\n  ret i32 0\nnone:\n  ret i32 {BAD_BATCH}\n}}"
+
+    def _body(self, table: PlacedTable) -> Iterator[str]:
+        targets = {step.target for step in table.steps if step.kernel is None}
+        yield "  %mode = call i64 @flush()"
+        yield f"  %status = getelementptr i8, ptr %model, i64 {table.status}\n  store i64 0, ptr %status"
+        for index, binding in enumerate(table.bindings):
+            yield f"  %b{index} = getelementptr i8, ptr %a{binding.argument}, i64 {binding.offset}"
+            yield f"  %n{index} = ptrtoint ptr %b{index} to i64\n  %c{index} = getelementptr i8, ptr %model, i64 {binding.cell}"
+            yield f"  store i64 %n{index}, ptr %c{index}"
+        ends = len(table.steps)
+        for index, step in enumerate(table.steps):
+            if index in targets:
+                yield f"  br label %step{index}\nstep{index}:"
+            yield from self._step(index, step)
+        if ends in targets:
+            yield f"  br label %step{ends}\nstep{ends}:"
+        for index, (argument, base, place, nbytes) in enumerate(table.copies):
+            if base == "weights":
+                yield f"  %at_weights{index} = getelementptr i8, ptr %model, i64 {self._memory.weights_at}"
+                yield f"  %base{index} = load ptr, ptr %at_weights{index}"
+            yield f"  %known{index} = getelementptr i8, ptr {f'%base{index}' if base == 'weights' else '%model'}, i64 {place}"
+            yield f"  call void @llvm.memcpy.p0.p0.i64(ptr %a{argument}, ptr %known{index}, i64 {nbytes}, i1 false)"
+        yield "  call void @restore(i64 %mode)\n  ret i32 0"
+
+    def _step(self, index: int, step: Step) -> Iterator[str]:
+        yield f"  %w{index} = getelementptr i8, ptr %model, i64 {step.words}"
+        if step.kernel is None:
+            yield f"  %condition{index} = load ptr, ptr %w{index}\n  %value{index} = load i8, ptr %condition{index}"
+            yield f"  %holds{index} = icmp ne i8 %value{index}, 0\n  br i1 %holds{index}, label %after{index}, label %step{step.target}\nafter{index}:"
+            return
+        if step.parts == 1:
+            yield f"  call void @kernel_{step.kernel}(ptr %w{index})"
+        else:
+            yield f"  call void @parts(ptr @kernel_{step.kernel}, ptr %w{index}, i64 {step.stride}, i64 {step.parts})"
+        if step.checks:
+            if step.label not in self._labels:
+                self._labels.append(step.label)
+            yield f"  %s{index} = load i64, ptr %status\n  %ok{index} = icmp eq i64 %s{index}, 0"
+            yield f"  br i1 %ok{index}, label %good{index}, label %bad{index}\nbad{index}:\n  call void @restore(i64 %mode)"
+            yield f"  ret i32 {self._labels.index(step.label) + 1}\ngood{index}:"
+
+    def _message(self) -> Iterator[str]:
+        """``const char *NAME_message(int status)``: what a status means."""
+        texts = ["no table for this batch size", "", *(f"{label}: refuses its inputs" for label in self._labels)]
+        for index, text in enumerate(texts):
+            content = text.encode() + b"\0"
+            yield f"@message{index} = internal constant [{len(content)} x i8] c\"{quoted(content)}\""
+        yield f"define ptr @{self._name}_message(i32 %status) {{"
+        cases = " ".join(f"i32 {index - 1}, label %case{index}" for index in range(len(texts)))
+        yield f"  switch i32 %status, label %none [ {cases} ]"
+        for index in range(len(texts)):
+            yield f"case{index}:\n  ret ptr @message{index}"
+        yield "none:\n  ret ptr @message1\n}"
+
+
+def _rows(shape: Sequence[int | None]) -> int:
+    size = 1
+    for extent in shape:
+        size *= 1 if extent is None else extent
+    return size
+
+
+def quoted(content: bytes) -> str:
+    """Bytes as LLVM writes them in a string."""
+    pairs = content.hex()
+    return "\\" + "\\".join(pairs[index:index + 2] for index in range(0, len(pairs), 2)) if content else ""

@@ -1,0 +1,150 @@
+"""The tables of an entry point, one for each batch size. What is computed of constants alone, such as weights cut into panels, is computed now.
+
+The kernels are written for the target, but their IR is anybody's: LLVM compiles the few that work on constants for this machine, too.
+"""
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from penstock.export.failures import CannotExport
+from penstock.export.freezing import FrozenStep, Variable
+from penstock.graph import dtypes
+from penstock.native.calls import Array, Buffer, Code, KernelCall
+from penstock.native.machine import target
+from penstock.native.machine.abi import ARRAY_DATA
+from penstock.native.machine.codegen import generate
+from penstock.native.specialise.fallback import Fallback
+from penstock.native.specialise.specialisation import Specialisation
+from penstock.native.table.arena import plan_arena
+
+ALIGNMENT = 64
+
+
+@dataclass(eq=False)
+class Table:
+    """Calls for arrays of known shapes. Buffers are of the kinds of ``calls.Buffer``; those of variables are in ``variables``."""
+
+    calls: list[KernelCall]
+    loops: list[tuple[int, int]]
+    status: Buffer
+    inputs: list[Array | None]  # per feed; None if it is not used
+    outputs: list[Array | np.ndarray]  # per fetch; a value, if it is known now
+    variables: dict[Buffer, Variable]
+    offsets: dict[Buffer, int] = field(default_factory=dict)
+    arena_bytes: int = 0
+
+    def plan(self) -> None:
+        """Finds a place in the arena for each buffer."""
+        self.offsets, self.arena_bytes = plan_arena(self.calls, self.status, self.loops)
+
+    @property
+    def codes(self) -> list[Code]:
+        """The kernels that it calls."""
+        return list(dict.fromkeys(call.code for call in self.calls if call.code is not None))
+
+
+def specialise(step: FrozenStep, shapes: Sequence[tuple[int, ...]], types: Sequence[Any], threads: int) -> Table:
+    """The table of a step for feeds of these shapes and types. Raises CannotExport."""
+    given = [(source.value.shape, dtypes.as_dtype(source.value.dtype)) if isinstance(source, Variable) else (shapes[source], types[source].base_dtype)
+             for source in step.sources]
+    body = step.body
+    try:
+        made = Specialisation(body.nodes, body.args, body.outputs, given, threads, ahead=True)
+    except Fallback as why:
+        raise CannotExport([(why.node, why.reason)]) from why
+    inputs: list[Array | None] = [None] * len(shapes)
+    variables: dict[Buffer, Variable] = {}
+    for source, value in zip(step.sources, made.inputs):
+        assert value.array is not None
+        if not isinstance(source, Variable):
+            inputs[source] = value.array
+        elif source in step.written or source.name in {each.name for each in step.written}:
+            variables[value.array.buffer] = source
+        else:
+            value.array.buffer.kind, value.array.buffer.value = "constant", np.ascontiguousarray(source.value)
+    table = Table(made.emitter.calls, list(made.emitter.loops), made.emitter.status.buffer, inputs, _outputs(made, variables), variables)
+    for call in table.calls:
+        if any(array.buffer.kind == "list" for array in call.operands):
+            raise CannotExport([(item.node, "it keeps a list that grows from step to step of a loop, which needs memory of unknown size")
+                                for item in call.nodes[:1]])
+    return table
+
+
+def _outputs(made: Specialisation, variables: dict[Buffer, Variable]) -> list[Array | np.ndarray]:
+    outputs: list[Array | np.ndarray] = []
+    for kind, what in made.results:
+        array = made.inputs[what].array if kind == "input" else made.table.outputs[what] if kind == "output" else None
+        outputs.append(np.asarray(what) if array is None else array)
+    return outputs
+
+
+# --- calls over constants --------------------------------------------------------------------------------------------------------------------
+
+
+def fold(table: Table, texts: dict[Code, str], known: dict[Any, list[np.ndarray]]) -> None:
+    """Makes the calls that depend on constants alone, and takes them out; their results are constants.
+
+    ``known`` remembers results for other tables, whose calls may have the same constants and numbers.
+    """
+    writers = Counter(buffer for call in table.calls for buffer in {array.buffer for array in _written(call)})
+    left: list[int] = []
+    for index, call in enumerate(table.calls):
+        if not _is_constant(call, writers, table.status):
+            left.append(index)
+            continue
+        reads = [array for array in call.operands[:len(call.operands) - call.writes]]
+        key = (call.code.key, tuple(call.parts), *((id(array.buffer.value), array.offset) for array in reads))  # type: ignore[union-attr]
+        results = known.get(key)
+        if results is None:
+            results = known[key] = _run(call, texts[call.code])  # type: ignore[index]
+        for buffer, value in zip(dict.fromkeys(array.buffer for array in _written(call)), results):
+            buffer.kind, buffer.value = "constant", value
+    place = {old: new for new, old in enumerate(left)}
+    after = {old: next((place[later] for later in range(old, len(table.calls)) if later in place), len(left)) for old in range(len(table.calls) + 1)}
+    for index in left:
+        if table.calls[index].code is None:
+            table.calls[index].target = after[table.calls[index].target]
+    table.loops = [(after[first], after[last]) for first, last in table.loops]
+    table.calls = [table.calls[index] for index in left]
+    table.plan()
+
+
+def _written(call: KernelCall) -> list[Array]:
+    return call.operands[len(call.operands) - call.writes:]
+
+
+def _is_constant(call: KernelCall, writers: Counter[Buffer], status: Buffer) -> bool:
+    if call.code is None or call.operands_of_parts is not None:
+        return False
+    written = {array.buffer for array in _written(call)}
+    if status in written or any(buffer.kind != "arena" or writers[buffer] != 1 for buffer in written):
+        return False
+    return all(array.buffer.kind == "constant" for array in call.operands[:len(call.operands) - call.writes] if array.buffer not in written)
+
+
+def _run(call: KernelCall, text: str) -> list[np.ndarray]:
+    """What a call writes, buffer by buffer."""
+    assert call.code is not None
+    library = target.Library(generate(text, target.cpu(), target.features()), call.code.symbol)
+    kernel = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(library.address)
+    memory = {buffer: aligned(buffer.nbytes) for buffer in dict.fromkeys(array.buffer for array in _written(call))}
+    held = [memory[array.buffer] if array.buffer in memory else array.buffer.value for array in call.operands]
+    cells = np.array([each.ctypes.data + array.offset for each, array in zip(held, call.operands)], np.int64)  # type: ignore[union-attr]
+    head = struct.pack(f"{len(cells)}q", *[cells.ctypes.data + 8 * index - ARRAY_DATA for index in range(len(cells))])
+    for part in call.parts:
+        kernel(ctypes.cast(ctypes.create_string_buffer(head + part, len(head) + len(part)), ctypes.c_void_p))
+    return list(memory.values())
+
+
+def aligned(nbytes: int) -> np.ndarray:
+    """Zeros at an address that suits vectors."""
+    memory = np.zeros(nbytes + ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % ALIGNMENT
+    return memory[start:start + nbytes]
