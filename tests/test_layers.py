@@ -39,6 +39,7 @@ LAYERS = [
     "layers",           # the one Layer: recurrent cells are layers, too
     "data train rnn summary saved_model",
     "keras contrib estimator",
+    "export",           # models as native code without Python: over sessions and SavedModels
     "pages",            # the server of our pages, and what they are made of: knows nothing of what they show
     "debug testing",    # over sessions and gradients; programs, not the layers below, use them
     "api",

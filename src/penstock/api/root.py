@@ -101,6 +101,7 @@ TABLE = {
     "penstock.ops.flow.misc": "no_op group tuple=tuple_ Assert timestamp",
     "penstock.ops.flow.py_func": "py_func numpy_function",
     "penstock.ops.custom": "op",
+    "penstock.export.model": "export",
     "penstock.ops.flow.tensor_array_class": "TensorArray",
     "penstock.ops.flow.functional_loops": "map_fn foldl foldr scan",
     "penstock.ops.queues.queue_classes": "FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue",

@@ -18,11 +18,14 @@ from tqdm import tqdm
 
 import penstock as tf
 from penstock.datasets import Digits, load_digits
+from penstock.export.linking import has_linker
+from penstock.pages.server import SHARED
 
 GOAL = 0.97  # of the held-out images; a healthy run is well above it
 BATCH = 64
 DROPOUT = 0.2
 SUMMARY_EVERY = 10
+_PAGE = Path(__file__).with_name("digits_page")
 
 
 class Model(NamedTuple):
@@ -35,6 +38,7 @@ class Model(NamedTuple):
     accuracy: tf.Tensor
     train: tf.Operation
     summary: tf.Tensor
+    probabilities: tf.Tensor
 
 
 def convolution(inputs, channels, name):
@@ -74,7 +78,7 @@ def build_model(learning_rate: float = 2e-3) -> Model:
     accuracy = tf.reduce_mean(tf.cast(hits, tf.float32), name="accuracy")
     train = tf.train.AdamOptimizer(learning_rate).minimize(loss)
     summary = tf.summary.merge([tf.summary.scalar("loss", loss), tf.summary.scalar("accuracy", accuracy)])
-    return Model(images, labels, dropout, loss, accuracy, train, summary)
+    return Model(images, labels, dropout, loss, accuracy, train, summary, tf.nn.softmax(logits, name="probabilities"))
 
 
 def shift(images: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
@@ -96,8 +100,8 @@ def batches(digits: Digits, epochs: int, rng: np.random.RandomState):
             yield shift(digits.train_images[chosen], rng), digits.train_labels[chosen]
 
 
-def train(digits: Digits, logdir: str, epochs: int, seed: int, progress: bool = True) -> float:
-    """Train a fresh model, log it into `logdir`, and return its accuracy on the held-out images."""
+def train(digits: Digits, logdir: str, epochs: int, seed: int, progress: bool = True, web: str = "") -> float:
+    """Train a fresh model, log it into `logdir`, and return its accuracy on the held-out images; `web`: a folder for a page that uses it."""
     rng = np.random.RandomState(seed)
     steps = epochs * (len(digits.train_labels) // BATCH)
     with tf.Graph().as_default() as graph, tf.Session() as session:
@@ -115,7 +119,18 @@ def train(digits: Digits, logdir: str, epochs: int, seed: int, progress: bool = 
                     bar.set_postfix(loss=f"{loss:.3f}", refresh=False)
                     train_log.add_summary(summary, step)
                     test_log.add_summary(session.run(model.summary, held_out), step)
+        if web:
+            export_page(model, session, web)
         return float(session.run(model.accuracy, held_out))
+
+
+def export_page(model: Model, session: tf.Session, folder: str) -> None:
+    """A folder with a page that reads digits which are drawn with the mouse: the model as WebAssembly, without a server behind it."""
+    tf.export({"probabilities": model.probabilities}, {"images": model.images}, folder, session=session, name="digits", target="wasm32")
+    for page in (_PAGE, SHARED):
+        for path in page.iterdir():
+            if page == _PAGE or path.name in ("base.css", "icon.svg"):
+                shutil.copyfile(path, Path(folder) / path.name)
 
 
 def tensorboard_command(logdir: str) -> str:
@@ -131,14 +146,20 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--logdir", help="where the event files go (default: a new temporary folder)")
     parser.add_argument("--epochs", type=int, default=30, help="passes over the training images (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of the split, the weights and the batches")
+    parser.add_argument("--export-web", metavar="DIR", default="",
+                        help="also write a page that reads digits drawn with the mouse, by the trained model as WebAssembly")
     args = parser.parse_args(argv)
+    if args.export_web and not has_linker():
+        parser.error("--export-web needs the package ziglang: pip install 'penstock[export]'")
     logdir = args.logdir or tempfile.mkdtemp(prefix="penstock-demo-")
 
     digits = load_digits(seed=args.seed)
     print(f"Training on {len(digits.train_labels)} images, testing on {len(digits.test_labels)} others.")
-    accuracy = train(digits, logdir, args.epochs, args.seed)
+    accuracy = train(digits, logdir, args.epochs, args.seed, web=args.export_web)
     print(f"Test accuracy: {accuracy:.1%}")
     print(f"See the curves and the graph with:  {tensorboard_command(logdir)}")
+    if args.export_web:
+        print(f"A page that reads digits:  python -m http.server --bind 127.0.0.1 --directory {shlex.quote(args.export_web)} 8000")
     if accuracy < GOAL:
         print(f"That is below the expected {GOAL:.0%}.", file=sys.stderr)
         return 1

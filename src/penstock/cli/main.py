@@ -19,6 +19,7 @@ commands:
   debug       run a program in the debugger of its sessions: penstock debug prog.py, penstock debug --browser prog.py
   explain     run a program, then tell where its steps spent their time: penstock explain prog.py --its --own --flags
   inspect     what is in a checkpoint, a SavedModel or a graph: penstock inspect model.ckpt
+  export      compile a model for programs without Python: penstock export saved_model -o folder --target wasm32
   graph       draw a graph, and print it at each stage of a step: penstock graph model.pb, penstock graph prog.py
   coverage    which TensorFlow names of a program exist here: penstock coverage prog.py, penstock coverage folder --html page.html
   install-alias  make `import tensorflow` mean Penstock in this environment, for libraries; --remove takes it away
@@ -43,7 +44,7 @@ def _command(name: str) -> Callable[[list[str]], int]:
     return call
 
 
-_MODULES = "run launch simulate status demo playground debug explain inspect graph coverage install-alias capi cache"
+_MODULES = "run launch simulate status demo playground debug explain inspect export graph coverage install-alias capi cache"
 COMMANDS = {**{name: _command(name) for name in _MODULES.split()}, "version": _version}
 
 

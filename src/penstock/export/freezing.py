@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from penstock.export.failures import CannotExport
+from penstock.export.inference import drop_dropout, take_defaults
 from penstock.graph import dtypes
 from penstock.graph.node import Operation, Tensor
 from penstock.native.regions.eligibility import folds, has_known_size, why_not_native
@@ -35,12 +36,12 @@ class Variable:
 class FrozenStep:
     """What an entry point computes: a region whose arguments are, in this order, what ``sources`` says.
 
-    A source is the position of a feed, or a variable.
+    A source is the position of a feed, or a variable; those that any entry point writes are in ``state``.
     """
 
     body: RegionBody
     sources: list[int | Variable]
-    written: set[Variable]
+    state: set[Variable]
 
 
 def updated_variables(programs: Iterable[Program]) -> set[Operation]:
@@ -69,11 +70,15 @@ def freeze(fetches: Sequence[Tensor], targets: Sequence[Operation], feeds: Seque
     if program.has_frames:
         raise CannotExport([(node, "it is a primitive of control flow, of which native code knows the structured form only (tf.while_loop, tf.cond)")
                             for node in program.nodes if node.definition.control_flow][:3])
-    program = optimise(program, replace(PassOptions(), folded_bytes=_FOLDED_BYTES))
+    take_defaults(program)
+    options = replace(PassOptions(), folded_bytes=_FOLDED_BYTES)
+    program = optimise(program, options)
+    if any(node.definition.draws for node in program.nodes):
+        program = optimise(drop_dropout(program), options)
     members = _members(program)
     body, edges, _ = enclose(members, program.fetches)
     sources = [_source(edge, program, values, state) for edge in edges]
-    return FrozenStep(body, sources, {state[op] for op in updated_variables([program]) if op in state})
+    return FrozenStep(body, sources, set(state.values()))
 
 
 def _replace_constants(program: Program, values: dict[Operation, np.ndarray], state: dict[Operation, Variable]) -> None:

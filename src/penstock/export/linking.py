@@ -19,16 +19,27 @@ def has_linker() -> bool:
     return importlib.util.find_spec("ziglang") is not None
 
 
-def link(target: Target, name: str, object_file: Path, library: Path, symbols: Sequence[str]) -> None:
+def link(target: Target, object_file: Path, library: Path, symbols: Sequence[str]) -> None:
     """Links an object file. FailedPreconditionError without a linker, or if it fails."""
     if target.is_wasm:
-        exports = [f"-Wl,--export={symbol}" for symbol in symbols]
-        options = ["-nostartfiles", "-Wl,--no-entry", *exports, "-Wl,--export=__heap_base", "-Wl,--strip-all", f"-Wl,-z,stack-size={STACK}"]
-    else:
-        options = ["-shared", *(() if "macos" in target.zig else ("-Wl,-s",))]
-        if "linux" in target.zig:
-            options.append(f"-Wl,-soname,{library.name}")
+        _link_wasm(target, object_file, library, symbols)
+        return
+    options = ["-shared", *(() if "macos" in target.zig else ("-Wl,-s",))]
+    if "linux" in target.zig:
+        options.append(f"-Wl,-soname,{library.name}")
     run_zig(["cc", "-target", target.zig, "-O2", *options, "-o", str(library), str(object_file), *([] if "windows" in target.zig else ["-lm"])])
+
+
+def _link_wasm(target: Target, object_file: Path, library: Path, symbols: Sequence[str]) -> None:
+    """By the linker alone, if the model needs nothing of the C library: its functions for wasm would have to be compiled first."""
+    options = ["--no-entry", "--strip-all", "-z", f"stack-size={STACK}", "--export=__heap_base", *(f"--export={symbol}" for symbol in symbols)]
+    try:
+        run_zig(["wasm-ld", *options, "-o", str(library), str(object_file)])
+    except FailedPreconditionError as error:
+        if "undefined symbol" not in error.message:
+            raise
+        passed = [word for option in options for word in ("-Xlinker", option)]
+        run_zig(["cc", "-target", target.zig, "-O2", "-nostartfiles", *passed, "-o", str(library), str(object_file), "-lm"])
 
 
 def run_zig(arguments: Sequence[str]) -> None:

@@ -18,6 +18,7 @@ from penstock.export.javascript import loader_text
 from penstock.export.linking import link
 from penstock.export.memory import Memory
 from penstock.export.objects import compile_object
+from penstock.export.rows import check_rows
 from penstock.export.runtime import Runtime
 from penstock.export.source import Named, entry_of, opened
 from penstock.export.tables import Table, fold, specialise
@@ -88,6 +89,9 @@ def _export(session: Session, entries: Sequence[Entry], folder: Path, name: str,
         if value not in allowed:
             raise InvalidArgumentError(None, None, f"{what}={value!r}: it can be {', '.join(allowed)}")
     steps, state = _steps(session, entries)
+    for entry in entries:
+        if entry.any_batch and entry.takes_batch:
+            check_rows(session, entry)
     with compiling_for(target.machine):
         tables = [[specialise(step, [each.of_batch(batch) for each in entry.inputs], [each.dtype for each in entry.inputs], threads)
                    for batch in entry.batches] for entry, step in zip(entries, steps)]
@@ -125,8 +129,6 @@ def _name_outputs(entry: Entry, tables: Sequence[Table]) -> None:
         argument.shape = (None, *first[1:]) if open_ else first
         if len(set(shapes)) > 1 and not open_:
             raise InvalidArgumentError(None, entry.fetches[position].op, f"{argument.name} has shapes that do not follow the batch: {shapes}")
-    if entry.any_batch and any(None not in each.shape for each in entry.outputs):
-        raise InvalidArgumentError(None, None, f"{entry.name} cannot take any batch: not all of its results have a row for each of the batch")
 
 
 def _write(folder: Path, name: str, target: Target, kind: str, weights: str, threads: int, entries: Sequence[Entry], tables: list[list[Table]],
@@ -148,7 +150,7 @@ def _write(folder: Path, name: str, target: Target, kind: str, weights: str, thr
     symbols = [f"{name}_init", f"{name}_message", *(f"{name}_{entry.name}" for entry in entries)]
     if kind == "library":
         made.files["library"] = folder / target.library.format(name)
-        link(target, name, made.files["object"], made.files["library"], symbols)
+        link(target, made.files["object"], made.files["library"], symbols)
         made.files.pop("object").unlink()
     if target.is_wasm:
         made.files["loader"] = _file(folder / f"{name}.js", loader_text(name, entries, memory.nbytes, beside).encode())

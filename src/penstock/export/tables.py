@@ -65,7 +65,7 @@ def specialise(step: FrozenStep, shapes: Sequence[tuple[int, ...]], types: Seque
         assert value.array is not None
         if not isinstance(source, Variable):
             inputs[source] = value.array
-        elif source in step.written or source.name in {each.name for each in step.written}:
+        elif source in step.state:
             variables[value.array.buffer] = source
         else:
             value.array.buffer.kind, value.array.buffer.value = "constant", np.ascontiguousarray(source.value)

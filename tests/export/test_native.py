@@ -1,0 +1,183 @@
+"""Exported models on this machine, called from C."""
+from __future__ import annotations
+
+import platform
+import subprocess
+
+import numpy as np
+import pytest
+from support.exported import Loaded, needs_compiler, run_program
+
+import penstock as tf
+
+pytestmark = [pytest.mark.process, needs_compiler, pytest.mark.skipif(platform.machine() != "x86_64", reason="needs an x86-64 CPU")]
+
+
+def export(session, tmp_path, fetches, feeds, **options):
+    return tf.export(fetches, feeds, tmp_path, session=session, kind="object", **options)
+
+
+def classifier(batch=None):
+    """A small perceptron."""
+    x = tf.placeholder(tf.float32, [batch, 20], name="x")
+    hidden = tf.nn.relu(tf.matmul(x, tf.get_variable("w1", [20, 33])) + tf.get_variable("b1", [33]))
+    return x, tf.nn.softmax(tf.matmul(hidden, tf.get_variable("w2", [33, 10], use_resource=True)))
+
+
+def network():
+    """Convolutions of several kinds, batch norm, pooling."""
+    x = tf.placeholder(tf.float32, [None, 12, 12, 3], name="images")
+    layer = tf.layers.conv2d(x, 8, 3, padding="same")
+    layer = tf.nn.relu6(tf.layers.batch_normalization(layer, training=False))
+    layer = tf.nn.depthwise_conv2d(layer, tf.get_variable("depthwise", [3, 3, 8, 2]), [1, 2, 2, 1], "SAME")
+    layer = tf.nn.max_pool(tf.nn.relu(layer), [1, 2, 2, 1], [1, 2, 2, 1], "VALID")
+    return x, tf.layers.dense(tf.reshape(layer, [-1, 3 * 3 * 16]), 5, activation=tf.nn.tanh)
+
+
+@pytest.mark.parametrize("cpu", ["x86-64-v2", "x86-64-v3"])
+def test_perceptron_in_a_c_program(tmp_path, cpu):
+    x, y = classifier()
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        made = export(session, tmp_path, y, x, batch=[1, 4], name="mlp", cpu=cpu)
+        values = np.random.RandomState(0).randn(4, 20).astype(np.float32)
+        expected = session.run(y, {x: values})
+    np.testing.assert_allclose(run_program(made, values, (4, 10), ["gcc"], batch=4), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_header_is_also_for_cpp(tmp_path):
+    x, y = classifier()
+    counter = tf.get_variable("count/total", [3], initializer=tf.zeros_initializer())
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        made = export(session, tmp_path, {"y": y, "new": tf.assign_add(counter, [1.0, 2.0, 3.0])}, {"class": x})
+    source = tmp_path / "check.cpp"
+    source.write_text('#include "model.h"\nstatic_assert(sizeof(model) == MODEL_BYTES && alignof(model) == 64, "");\n'
+                      "int run(model *m, const float *x, float *y, float *n) { return model_run(m, 1, x, y, n) + (int)m->count_total[2]; }\n")
+    subprocess.run(["g++", "-std=c++11", "-Wall", "-Werror", "-fsyntax-only", source], check=True)
+    assert made.code_bytes < 500_000
+
+
+def test_network_for_several_batches(tmp_path):
+    x, y = network()
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for variable in tf.global_variables():  # batch norm that does something
+            session.run(variable.assign(np.random.RandomState(1).uniform(0.2, 1, variable.shape.as_list())))
+        loaded = Loaded(export(session, tmp_path, y, x, batch=[1, 3]))
+        values = np.random.RandomState(0).randn(3, 12, 12, 3).astype(np.float32)
+        expected = session.run(y, {x: values})
+    (found,) = loaded.run("run", [values], [(3, 5)], batch=3)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+    (first,) = loaded.run("run", [values[1:2]], [(1, 5)], batch=1)
+    np.testing.assert_allclose(first, expected[1:2], rtol=1e-4, atol=1e-5)
+    assert loaded.message(loaded.status("run", [values, found], 2)) == "no table for this batch size"
+
+
+def test_any_batch_is_cut_into_those_that_there_are(tmp_path):
+    x, y = classifier()
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        loaded = Loaded(export(session, tmp_path, y, x, batch=[1, 4], any_batch=True))
+        values = np.random.RandomState(0).randn(11, 20).astype(np.float32)
+        expected = session.run(y, {x: values})
+    (found,) = loaded.run("run", [values], [(11, 10)], batch=11)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    assert loaded.status("run", [values, found], 0) == 0
+    assert loaded.status("run", [values, found], -1) == -1
+
+
+def test_rows_that_depend_on_each_other_do_not_take_any_batch(tmp_path):
+    x = tf.placeholder(tf.float32, [None, 4])
+    y = x - tf.reduce_mean(x, axis=0)
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match="rows of the batch depend on each other"):
+        export(session, tmp_path, y, x, batch=[1, 4], any_batch=True)
+
+
+def test_recurrent_network_runs_its_loop(tmp_path):
+    x = tf.placeholder(tf.float32, [None, 7, 5], name="x")
+    outputs, state = tf.nn.dynamic_rnn(tf.nn.rnn_cell.GRUCell(6), x, dtype=tf.float32)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        loaded = Loaded(export(session, tmp_path, {"outputs": outputs, "state": state}, x, batch=2))
+        values = np.random.RandomState(0).randn(2, 7, 5).astype(np.float32)
+        expected = session.run([outputs, state], {x: values})
+    for _ in range(2):  # the second step finds nothing of the first
+        found = loaded.run("run", [values], [(2, 7, 6), (2, 6)], batch=2)
+        for one, other in zip(found, expected):
+            np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+def test_variables_stay_in_the_model(tmp_path):
+    x = tf.placeholder(tf.float32, [3], name="x")
+    total = tf.get_variable("total", initializer=[1.0, 2.0, 3.0], use_resource=True)
+    average = tf.Variable([0.0], name="average")
+    scale = tf.Variable(2.0, name="scale")
+    with tf.control_dependencies([total.assign_add(scale * x)]):
+        summed = tf.identity(total.read_value())
+    entries = {"add": (summed, x), "read": (total.read_value() * 1.0, []), "reset": (tf.assign(average, [5.0]), [])}
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        loaded = Loaded(export(session, tmp_path, entries, None))
+    one = np.ones(3, np.float32)
+    np.testing.assert_array_equal(loaded.run("add", [one], [(3,)])[0], [3, 4, 5])
+    np.testing.assert_array_equal(loaded.run("add", [one], [(3,)])[0], [5, 6, 7])
+    np.testing.assert_array_equal(loaded.run("read", [], [(3,)])[0], [5, 6, 7])
+    assert loaded.run("reset", [], [(1,)])[0] == 5
+    loaded.init()
+    np.testing.assert_array_equal(loaded.run("read", [], [(3,)])[0], [1, 2, 3])
+
+
+def test_weights_beside_the_code(tmp_path):
+    x, y = classifier(2)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        made = export(session, tmp_path, y, x, weights="beside")
+        values = np.random.RandomState(0).randn(2, 20).astype(np.float32)
+        expected = session.run(y, {x: values})
+    content = made.files["weights"].read_bytes()
+    assert len(content) == made.weights_bytes and made.files["object"].stat().st_size < made.code_bytes + 1000
+    np.testing.assert_allclose(Loaded(made, content).run("run", [values], [(2, 10)])[0], expected, rtol=1e-5, atol=1e-6)
+
+
+def test_a_bad_index_is_a_status_with_a_message(tmp_path):
+    table = tf.get_variable("table", [5, 4])
+    ids = tf.placeholder(tf.int32, [3], name="ids")
+    rows = tf.nn.embedding_lookup(table, ids, name="rows")
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        loaded = Loaded(export(session, tmp_path, rows, ids))
+        expected = session.run(rows, {ids: [4, 0, 1]})
+    np.testing.assert_array_equal(loaded.run("run", [np.array([4, 0, 1], np.int32)], [(3, 4)])[0], expected)
+    status = loaded.status("run", [np.array([4, 5, 1], np.int32), np.zeros((3, 4), np.float32)])
+    assert status > 0 and "rows (" in loaded.message(status)
+
+
+def test_results_that_are_known_and_feeds_that_are_fetched(tmp_path):
+    x = tf.placeholder(tf.float32, [2], name="x")
+    unused = tf.placeholder(tf.float32, [2], name="unused")
+    with tf.Session() as session:
+        loaded = Loaded(export(session, tmp_path, {"known": tf.constant([3.0, 4.0]), "same": x, "twice": x}, [x, unused]))
+    given = np.array([1, 2], np.float32)
+    known, same, twice = loaded.run("run", [given, given], [(2,), (2,), (2,)])
+    np.testing.assert_array_equal(known, [3, 4])
+    np.testing.assert_array_equal(same, given)
+    np.testing.assert_array_equal(twice, given)
+
+
+def test_frozen_graph_and_saved_model(tmp_path):
+    x, y = classifier()
+    values = np.random.RandomState(0).randn(1, 20).astype(np.float32)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        expected = session.run(y, {x: values})
+        tf.saved_model.simple_save(session, str(tmp_path / "saved"), {"x": x}, {"y": y})
+        frozen = tf.graph_util.convert_variables_to_constants(session, session.graph_def, [y.op.name])
+    (tmp_path / "frozen.pb").write_bytes(frozen.SerializeToString())
+    from penstock.cli.main import main
+    for model in ("saved", "frozen.pb"):
+        folder = tmp_path / f"{model}.out"
+        assert main(["export", str(tmp_path / model), "-o", str(folder), "--kind", "object", "--name", "net"]) == 0
+        from penstock.export.model import export_file
+        made = export_file(str(tmp_path / model), folder, kind="object", name="net")
+        np.testing.assert_allclose(Loaded(made).run("run", [values], [(1, 10)], batch=1)[0], expected, rtol=1e-5, atol=1e-6)

@@ -1,0 +1,64 @@
+"""What cannot leave Python says so: which op, why, and where it was made."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import penstock as tf
+from penstock.export.failures import CannotExport
+
+pytestmark = pytest.mark.process
+
+
+def refused(tmp_path, fetches, feeds, **options):
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        with pytest.raises(CannotExport) as caught:
+            tf.export(fetches, feeds, tmp_path, session=session, kind="object", **options)
+    return caught.value
+
+
+def test_ops_without_native_code_are_all_named(tmp_path):
+    x = tf.placeholder(tf.float32, [3], name="x")
+    text = tf.as_string(x, name="text")
+    called = tf.py_func(lambda value: value, [x], tf.float32, name="called")
+    error = refused(tmp_path, [text, called], x)
+    assert isinstance(error, tf.errors.UnimplementedError)
+    assert {name for name, _, _ in error.reasons} == {"text", "called"}
+    assert "text (AsString)" in str(error) and "test_refusals.py" in str(error)
+
+
+def test_random_numbers_are_refused_but_not_dropout_that_drops_nothing(tmp_path):
+    x = tf.placeholder(tf.float32, [2, 50], name="x")
+    rate = tf.placeholder_with_default(0.0, [], name="rate")
+    dropped = tf.nn.dropout(tf.nn.relu(x), rate=rate)
+    with tf.Session() as session:
+        tf.export(dropped, x, tmp_path, session=session, kind="object")
+    error = refused(tmp_path, dropped, [x, rate])
+    assert any("generator" in why for _, _, why in error.reasons)
+
+
+def test_shapes_that_are_not_known(tmp_path):
+    x = tf.placeholder(tf.float32, [None, None], name="x")
+    with tf.Session() as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="only the first axis"):
+            tf.export(x * 2, x, tmp_path, session=session, kind="object")
+        tf.export(x * 2, x, tmp_path, session=session, kind="object", shapes={"x": [None, 4]})
+
+
+def test_arguments_that_make_no_sense(tmp_path):
+    x = tf.placeholder(tf.float32, [None, 2], name="x")
+    with tf.Session() as session:
+        for options, what in (({"kind": "exe"}, "kind"), ({"weights": "no"}, "weights"), ({"batch": 0}, "positive")):
+            with pytest.raises(tf.errors.InvalidArgumentError, match=what):
+                tf.export(x * 2, x, tmp_path, session=session, **{"kind": "object", **options})
+        with pytest.raises(ValueError, match="no target 'vax'"):
+            tf.export(x * 2, x, tmp_path, session=session, target="vax")
+
+
+def test_variable_without_a_value(tmp_path):
+    x = tf.placeholder(tf.float32, [2], name="x")
+    v = tf.get_variable("v", [2])
+    with tf.Session() as session, pytest.raises(tf.errors.FailedPreconditionError, match="v"):
+        tf.export(x * v, x, tmp_path, session=session, kind="object")
+    assert np.size(list(tmp_path.iterdir())) == 0

@@ -1,0 +1,102 @@
+"""Exported models for other machines: object files for all of them, and runs of those that can be run here."""
+from __future__ import annotations
+
+import json
+import subprocess
+
+import numpy as np
+import pytest
+from support.exported import needs_linker, needs_program, run_program, zig
+
+import penstock as tf
+from penstock.export.targets import TARGETS, find
+
+pytestmark = pytest.mark.process
+# How an object file begins, or for ELF what it says its machine is.
+ELF = {"x86_64": 62, "aarch64": 183, "armv7": 40}
+
+
+@pytest.fixture
+def model():
+    """A network of convolution, exponentials and a product, its input, and what it gives."""
+    x = tf.placeholder(tf.float32, [None, 8, 8, 2], name="x")
+    layer = tf.nn.sigmoid(tf.layers.conv2d(x, 5, 3, padding="same"))
+    layer = tf.reduce_max(tf.nn.leaky_relu(tf.layers.conv2d(layer, 7, 2, strides=2)), [1, 2])
+    y = tf.nn.softmax(tf.layers.dense(layer, 10))
+    values = np.random.RandomState(0).randn(3, 8, 8, 2).astype(np.float32)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        yield session, x, y, values, session.run(y, {x: values})
+
+
+def export(model, folder, **options):
+    session, x, y, _, _ = model
+    return tf.export({"y": y}, {"x": x}, folder, session=session, batch=3, **options)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_objects_are_of_their_target(model, tmp_path, name):
+    made = export(model, tmp_path, target=name, kind="object")
+    content = made.files["object"].read_bytes()
+    if "macos" in name:
+        assert content[:4] == b"\xcf\xfa\xed\xfe"
+    elif "windows" in name:
+        assert content[:2] == b"\x64\x86"
+    elif name == "wasm32":
+        assert content[:4] == b"\0asm"
+    else:
+        assert content[:4] == b"\x7fELF" and int.from_bytes(content[18:20], "little") == ELF[name.partition("-")[0]]
+    assert made.code_bytes < 500_000
+
+
+def test_cpus_of_a_target():
+    assert find("x86_64-linux", "x86-64-v4").machine.features.count("avx512f") == 1
+    with pytest.raises(ValueError, match="x86-64-v3"):
+        find("x86_64-linux", "z80")
+
+
+@needs_linker
+@needs_program("qemu-aarch64", "apt install qemu-user")
+def test_aarch64_by_an_emulator(model, tmp_path):
+    made = export(model, tmp_path, target="aarch64-linux", kind="object")
+    found = run_program(made, model[3], (3, 10), zig("aarch64-linux-musl"), ["qemu-aarch64"], batch=3)
+    np.testing.assert_allclose(found, model[4], rtol=1e-5, atol=1e-6)
+
+
+@needs_linker
+@needs_program("qemu-arm", "apt install qemu-user")
+def test_32_bit_arm_by_an_emulator(model, tmp_path):
+    made = export(model, tmp_path, target="armv7-linux", kind="object")
+    found = run_program(made, model[3], (3, 10), zig("arm-linux-musleabihf"), ["qemu-arm"], batch=3)
+    np.testing.assert_allclose(found, model[4], rtol=1e-5, atol=1e-6)
+
+
+_NODE = """
+import { load } from "./model.js";
+import { readFileSync } from "node:fs";
+const bytes = readFileSync(process.argv[2]);
+const model = await load();
+const x = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
+const before = model.run({ x }).y;
+const after = model.run({ x }).y;
+let error = "";
+try { model.run({ x: x.slice(1) }); } catch (caught) { error = caught.message; }
+console.log(JSON.stringify({ before: [...before], after: [...after], error }));
+"""
+
+
+@needs_linker
+@needs_program("node", "apt install nodejs")
+@pytest.mark.parametrize("weights", ["inside", "beside"])
+def test_webassembly_in_node(model, tmp_path, weights):
+    made = export(model, tmp_path, target="wasm32", weights=weights)
+    assert made.files["library"].read_bytes()[:4] == b"\0asm"
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    (tmp_path / "main.js").write_text(_NODE)
+    (tmp_path / "x.bin").write_bytes(model[3].tobytes())
+    done = subprocess.run(["node", "main.js", "x.bin"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    np.testing.assert_allclose(np.reshape(result["before"], (3, 10)), model[4], rtol=1e-5, atol=1e-6)
+    assert result["before"] == result["after"]
+    assert "x has 383 elements" in result["error"] or "no table for this batch size" in result["error"]

@@ -1,0 +1,104 @@
+"""Exported models, called as their users do: from C, in this process by way of a shared library, or as a program of another machine."""
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from penstock.export.linking import has_linker
+
+needs_compiler = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+needs_linker = pytest.mark.skipif(not has_linker(), reason="needs ziglang: pip install 'penstock[export]'")
+
+
+def needs_program(name: str, get: str) -> pytest.MarkDecorator:
+    """Skips a test where a program is not installed."""
+    return pytest.mark.skipif(shutil.which(name) is None, reason=f"needs {name} ({get})")
+
+
+class Loaded:
+    """A model of this machine in this process. The object file is linked by gcc."""
+
+    def __init__(self, made, weights: bytes | None = None) -> None:
+        library = made.files["header"].with_name(f"lib{made.name}.so")
+        subprocess.run(["gcc", "-shared", "-o", library, made.files["object"], "-lm"], check=True)
+        self._library, self._name = ctypes.CDLL(str(library)), made.name
+        self._memory = (ctypes.c_char * (made.model_bytes + 64))()
+        self.at = (ctypes.addressof(self._memory) + 63) & ~63
+        self._weights = None if weights is None else ctypes.create_string_buffer(weights, len(weights) + 64)
+        self.init()
+
+    def init(self) -> None:
+        """Begins anew."""
+        places = [] if self._weights is None else [_aligned_copy(self._weights)]
+        assert self._function("init")(self.at, *map(ctypes.c_void_p, places)) == 0
+
+    def _function(self, name):
+        function = getattr(self._library, f"{self._name}_{name}")
+        function.restype = ctypes.c_char_p if name == "message" else ctypes.c_int
+        return lambda model, *rest: function(ctypes.c_void_p(model), *rest)
+
+    def status(self, entry: str, arrays, batch: int | None = None) -> int:
+        """Calls an entry point."""
+        places = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+        return self._function(entry)(self.at, *([] if batch is None else [ctypes.c_int64(batch)]), *places)
+
+    def run(self, entry: str, inputs, shapes, batch: int | None = None, dtype=np.float32):
+        """Its outputs: arrays of these shapes."""
+        outputs = [np.full(shape, 77, dtype) for shape in shapes]
+        assert self.status(entry, [*map(np.ascontiguousarray, inputs), *outputs], batch) == 0
+        return outputs
+
+    def message(self, status: int) -> str:
+        """What a status means."""
+        function = getattr(self._library, f"{self._name}_message")
+        function.restype = ctypes.c_char_p
+        return function(status).decode()
+
+
+def _aligned_copy(buffer) -> int:
+    """The address of the content, moved so that it is aligned."""
+    at = (ctypes.addressof(buffer) + 63) & ~63
+    ctypes.memmove(at, buffer, len(buffer) - 64)
+    return at
+
+
+_MAIN = """
+#include "{name}.h"
+#include <stdio.h>
+static {name} model;
+static float x[{inputs}], y[{outputs}];
+int main(int count, char **paths) {{
+    FILE *file = fopen(paths[1], "rb");
+    if (count != 3 || !file || fread(x, 4, {inputs}, file) != {inputs}) return 2;
+    int status = {name}_init(&model);
+    if (!status) status = {name}_run(&model, {batch}x, y);
+    if (status) {{ printf("%s\\n", {name}_message(status)); return 3; }}
+    file = fopen(paths[2], "wb");
+    fwrite(y, 4, {outputs}, file);
+    return fclose(file);
+}}
+"""
+
+
+def run_program(made, x: np.ndarray, shape, compiler, emulator=(), batch: int | None = None) -> np.ndarray:
+    """What a C program prints that runs the model once."""
+    folder: Path = made.files["header"].parent
+    source, program, given, result = (folder / name for name in ("main.c", "main", "x.bin", "y.bin"))
+    size = int(np.prod(shape))
+    source.write_text(_MAIN.format(name=made.name, inputs=x.size, outputs=size, batch="" if batch is None else f"{batch}, "))
+    given.write_bytes(np.ascontiguousarray(x, np.float32).tobytes())
+    subprocess.run([*compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", "-I", folder, source, made.files["object"], "-o", program, "-lm"], check=True)
+    done = subprocess.run([*emulator, program, given, result], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return np.frombuffer(result.read_bytes(), np.float32).reshape(shape)
+
+
+def zig(triple: str) -> list[str]:
+    """The command of a C compiler for another machine, which links statically."""
+    return [sys.executable, "-m", "ziglang", "cc", "-target", triple, "-O1", "-static"]
