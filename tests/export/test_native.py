@@ -6,9 +6,9 @@ import subprocess
 
 import numpy as np
 import pytest
-from support.exported import Loaded, needs_compiler, run_program
 
 import penstock as tf
+from support.exported import Loaded, needs_compiler, run_program
 
 pytestmark = [pytest.mark.process, needs_compiler, pytest.mark.skipif(platform.machine() != "x86_64", reason="needs an x86-64 CPU")]
 
@@ -42,7 +42,7 @@ def test_perceptron_in_a_c_program(tmp_path, cpu):
         made = export(session, tmp_path, y, x, batch=[1, 4], name="mlp", cpu=cpu)
         values = np.random.RandomState(0).randn(4, 20).astype(np.float32)
         expected = session.run(y, {x: values})
-    np.testing.assert_allclose(run_program(made, values, (4, 10), ["gcc"], batch=4), expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(run_program(made, values, (4, 10), batch=4), expected, rtol=1e-5, atol=1e-6)
 
 
 def test_header_is_also_for_cpp(tmp_path):

@@ -9,9 +9,9 @@ from penstock.graph.dtypes import DType
 from penstock.graph.node import Operation, Tensor
 
 # Words of C that cannot be names. C++ has more, and a model may be called from there.
-_RESERVED = frozenset("auto break case char const continue default do double else enum extern float for goto if inline int long register restrict return "
-                      "short signed sizeof static struct switch typedef union unsigned void volatile while bool class delete new operator private "
-                      "public template this throw try using virtual".split())
+_RESERVED = frozenset("auto break case char const continue default do double else enum extern float for goto if inline int long register restrict "
+                      "return short signed sizeof static struct switch typedef union unsigned void volatile while bool class delete new operator "
+                      "private public template this throw try using virtual".split())
 _TAKEN = ["model", "batch"]  # parameters of every function
 
 

@@ -118,7 +118,8 @@ def _members(program: Program) -> list[Node]:
         if folds(node, folded):
             folded.add(node)
         elif not has_known_size(node, folded, sized):
-            reason = node.definition.draws and "it draws random numbers from a generator that Python keeps" or node.note or why_not_native(node)
+            random = "it draws random numbers from a generator that Python keeps" if node.definition.draws else ""
+            reason = random or node.note or why_not_native(node)
             if reason:
                 refused.append((node, reason))
         members.append(node)

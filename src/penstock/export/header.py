@@ -18,7 +18,7 @@ def c_type(dtype: DType) -> str:
 
 def header(name: str, entries: Sequence[Entry], variables: Sequence[tuple[Variable, int]], nbytes: int, weights_beside: int | None,
            threads: int) -> str:
-    """The header's text; ``variables`` with their places in the model's memory, ``weights_beside`` the size of the file of weights, if there is one."""
+    """The header's text; ``variables`` with their places in the model's memory, ``weights_beside`` the size of a file of weights, or None."""
     guard = f"{name.upper()}_H"
     lines = [f"/* The model {name}, exported by Penstock. All functions return 0, or a status that {name}_message explains. */",
              f"#ifndef {guard}\n#define {guard}\n#include <stdint.h>\n",
@@ -32,8 +32,8 @@ def header(name: str, entries: Sequence[Entry], variables: Sequence[tuple[Variab
     if weights_beside is None:
         lines.append(f"/* Must be called before anything else, and gives variables their first values. */\nint {name}_init({name} *model);")
     else:
-        lines.append(f"/* Must be called before anything else. weights: the content of {name}.weights, read or mapped, aligned to 64 bytes; it has to "
-                     f"stay. */\nint {name}_init({name} *model, const void *weights);")
+        lines.append(f"/* Must be called before anything else. weights: the content of {name}.weights, read or mapped, aligned to 64 bytes; "
+                     f"it has to stay. */\nint {name}_init({name} *model, const void *weights);")
     lines += [f"const char *{name}_message(int status);\n"]
     if threads > 1:
         lines.append(f"/* Threads that are to help call this: it returns after {name}_stop. Steps do not wait for them. */\n"

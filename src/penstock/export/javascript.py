@@ -83,7 +83,9 @@ class Model {
 
     #batchOf(entry, feeds) {
         const open = entry.inputs.find(each => each.shape.includes(null));
-        return (feeds[open.name]?.length ?? 0) / elements(open, 1);
+        const count = feeds[open.name]?.length ?? 0, row = elements(open, 1);
+        if (count % row) throw new Error(`${open.name} has ${count} elements; a row of the batch has ${row}`);
+        return count / row;
     }
 
     #array(key, argument, batch) {

@@ -1,4 +1,4 @@
-"""Shared libraries and WebAssembly modules of object files: by ``ziglang`` (the extra ``export``), whose wheel has the linkers and libraries of all targets."""
+"""Object files as libraries and WebAssembly modules, by ``ziglang`` (the extra ``export``): it has the linkers and libraries of each target."""
 from __future__ import annotations
 
 import importlib.util

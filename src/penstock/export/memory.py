@@ -16,7 +16,7 @@ import numpy as np
 
 from penstock.export.freezing import Variable
 from penstock.export.tables import ALIGNMENT, Table
-from penstock.native.calls import Array, Buffer, KernelCall
+from penstock.native.calls import Array, Buffer, Code, KernelCall
 from penstock.native.machine.abi import ARRAY_DATA
 
 WORD = 8  # bytes, also where addresses are shorter
@@ -88,7 +88,7 @@ class PlacedTable:
 class Memory:
     """The layout of a model."""
 
-    def __init__(self, variables: Sequence[Variable], tables: Sequence[Table], kernels: dict[object, int], board_bytes: int = 0) -> None:
+    def __init__(self, variables: Sequence[Variable], tables: Sequence[Table], kernels: dict[Code, int], board_bytes: int = 0) -> None:
         self.weights = Weights()
         self.variables: dict[Variable, int] = {}
         self._kernels = kernels
@@ -142,6 +142,7 @@ class Memory:
 
     def kernel(self, call: KernelCall) -> int:
         """The number of a call's kernel."""
+        assert call.code is not None
         return self._kernels[call.code]
 
     def append(self, content: Sequence[int], operands: int) -> int:

@@ -73,7 +73,7 @@ def export(fetches: Named, feeds: Named, folder: str | os.PathLike[str], *, sess
         raise ValueError("export needs a session: pass session=, or call it inside of `with session.as_default()`")
     pairs = {"run": (fetches, feeds)} if feeds is not None or not isinstance(fetches, Mapping) else dict(fetches)
     sizes = [batch] if isinstance(batch, int) else list(batch)
-    entries = [entry_of(key, *pair, sizes, shapes or {}, session.graph, any_batch) for key, pair in pairs.items()]
+    entries = [entry_of(key, pair[0], pair[1], sizes, shapes or {}, session.graph, any_batch) for key, pair in pairs.items()]
     return _export(session, entries, Path(folder), identifier(name), find(target, cpu), kind, weights, threads)
 
 

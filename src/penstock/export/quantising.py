@@ -9,9 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penstock.ops.constant import Const
-from penstock.program.ir import Program
-
 LEAST = 1024  # elements: smaller constants (biases, scales) stay as they are
 _MOST = 127
 

@@ -59,7 +59,8 @@ out:
 class Runtime:
     """The module of one model. Kernels are declared as ``kernel_0``, ``kernel_1``, ..."""
 
-    def __init__(self, name: str, memory: Memory, entries: Sequence[tuple[Entry, Sequence[PlacedTable]]], kernels: int, weights: bytes | None) -> None:
+    def __init__(self, name: str, memory: Memory, entries: Sequence[tuple[Entry, Sequence[PlacedTable]]], kernels: int,
+                 weights: bytes | None) -> None:
         self._name, self._memory, self._entries, self._kernels, self._weights = name, memory, entries, kernels, weights
         self._labels: list[str] = []  # of calls that can fail; a status is a place here, plus 1
 
@@ -169,7 +170,8 @@ class Runtime:
         yield f"  %w{index} = getelementptr i8, ptr %model, i64 {step.words}"
         if step.kernel is None:
             yield f"  %condition{index} = load ptr, ptr %w{index}\n  %value{index} = load i8, ptr %condition{index}"
-            yield f"  %holds{index} = icmp ne i8 %value{index}, 0\n  br i1 %holds{index}, label %after{index}, label %step{step.target}\nafter{index}:"
+            yield f"  %holds{index} = icmp ne i8 %value{index}, 0"
+            yield f"  br i1 %holds{index}, label %after{index}, label %step{step.target}\nafter{index}:"
             return
         if step.parts == 1:
             yield f"  call void @kernel_{step.kernel}(ptr %w{index})"

@@ -1,4 +1,4 @@
-"""What is exported: the tensors of a session, a SavedModel, a frozen graph; as entry points in a graph, with a session that has the variables' values."""
+"""What is exported: the tensors of a session, a SavedModel, a frozen graph; as entry points, with a session that has the variables' values."""
 from __future__ import annotations
 
 import os
@@ -26,7 +26,8 @@ def entry_of(name: str, fetches: Named, feeds: Named, batches: Sequence[int], sh
     targets = [each for each in wanted.values() if isinstance(each, Operation)]
     outputs = {key: each for key, each in wanted.items() if isinstance(each, Tensor)}
     entry = Entry(identifier(name), list(given.values()), list(outputs.values()), targets, sorted(set(batches)) or [1], any_batch=any_batch)
-    entry.inputs = [Argument(key, tensor.dtype.base_dtype, _shape(key, tensor, shapes)) for key, tensor in zip(identifiers(list(given)), given.values())]
+    entry.inputs = [Argument(key, tensor.dtype.base_dtype, _shape(key, tensor, shapes))
+                    for key, tensor in zip(identifiers(list(given)), given.values())]
     entry.outputs = [Argument(key, tensor.dtype.base_dtype, ()) for key, tensor in zip(identifiers(list(outputs)), outputs.values())]
     if any(batch < 1 for batch in entry.batches):
         raise InvalidArgumentError(None, None, f"batch sizes have to be positive, not {list(batches)}")
@@ -59,8 +60,8 @@ def _shape(name: str, tensor: Tensor, shapes: Mapping[str, Sequence[int | None]]
     if given is not None and not tensor.shape.is_compatible_with(list(shape)):
         raise InvalidArgumentError(None, tensor.op, f"{tensor.name} has the shape {tensor.shape}, not {list(shape)}")
     if None in shape[1:]:
-        raise InvalidArgumentError(None, tensor.op, f"{tensor.name} has the shape {list(shape)}: only the first axis, the batch, can be open. Tell the "
-                                                    f"others: shapes={{{name!r}: {[each if each is not None else '...' for each in shape]}}}")
+        raise InvalidArgumentError(None, tensor.op, f"{tensor.name} has the shape {list(shape)}: only the first axis, the batch, can be open. Tell "
+                                                    f"the others: shapes={{{name!r}: {[each if each is not None else '...' for each in shape]}}}")
     return shape
 
 
@@ -91,7 +92,8 @@ def _of_signatures(meta_graph: Any, graph: Graph, chosen: Sequence[str], path: s
     there = {name: signature for name, signature in meta_graph.signature_def.items() if not name.startswith("__")}
     unknown = [name for name in chosen if name not in there]
     if unknown or not there:
-        raise InvalidArgumentError(None, None, f"{path} has no signature {', '.join(map(repr, unknown))}; it has: {', '.join(sorted(there)) or 'none'}")
+        raise InvalidArgumentError(None, None, f"{path} has no signature {', '.join(map(repr, unknown))}; "
+                                               f"it has: {', '.join(sorted(there)) or 'none'}")
     short = {signature_constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY: "run"}
     entries = {}
     for name in chosen or sorted(there):

@@ -135,7 +135,7 @@ def _run(call: KernelCall, text: str) -> list[np.ndarray]:
     library = target.Library(generate(text, target.cpu(), target.features()), call.code.symbol)
     kernel = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(library.address)
     memory = {buffer: aligned(buffer.nbytes) for buffer in dict.fromkeys(array.buffer for array in _written(call))}
-    held = [memory[array.buffer] if array.buffer in memory else array.buffer.value for array in call.operands]
+    held = [memory.get(array.buffer, array.buffer.value) for array in call.operands]
     cells = np.array([each.ctypes.data + array.offset for each, array in zip(held, call.operands)], np.int64)  # type: ignore[union-attr]
     head = struct.pack(f"{len(cells)}q", *[cells.ctypes.data + 8 * index - ARRAY_DATA for index in range(len(cells))])
     for part in call.parts:
