@@ -6,17 +6,18 @@ import pytest
 
 import penstock as tf
 from penstock import errors
-from penstock.ops.data import dataset_core
+from penstock.ops.data import dataset_core, dataset_shuffle
 
 pytestmark = pytest.mark.process
 Dataset = tf.data.Dataset
 
 
 def everything(build, vectorise=True):
-    """All elements of a dataset and the errors between them; ``vectorise`` off: functions are called for each element."""
+    """All elements of a dataset and the errors between them; ``vectorise`` off: functions are called, and orders drawn, for each element."""
     with tf.Graph().as_default(), tf.Session() as session, pytest.MonkeyPatch.context() as patch:
         if not vectorise:
             patch.setattr(dataset_core.Caller, "vectorised", lambda self: None)
+            patch.setattr(dataset_shuffle, "_are_uniform", lambda types, shapes: False)
         iterator = build().make_initializable_iterator()
         element = iterator.get_next()
         session.run(tf.tables_initializer())
@@ -57,6 +58,12 @@ SAME = {
     "order": lambda: Dataset.range(20).skip(3).take(9).repeat(2).map(lambda x: x * x).batch(5),
     "slices": lambda: Dataset.from_tensor_slices(ROWS).take(7).repeat(3).batch(4),
     "shuffled slices": lambda: Dataset.from_tensor_slices((ROWS, np.arange(10))).shuffle(4, seed=3).repeat(2).batch(6),
+    "repeated, then shuffled": lambda: Dataset.range(10).repeat(3).shuffle(4, seed=3).batch(7),
+    "shuffled, then repeated": lambda: Dataset.range(700).shuffle(300, seed=3).repeat(2).batch(64),
+    "a buffer of one": lambda: Dataset.range(5).shuffle(1, seed=3).batch(2),
+    "a buffer that is never full": lambda: Dataset.range(5).shuffle(50, seed=3).repeat(3).batch(4),
+    "shuffled words": lambda: Dataset.from_tensor_slices([b"a", b"b", b"c"]).repeat(4).shuffle(5, seed=1).map(
+        lambda x: tf.string_to_hash_bucket_fast(x, 99)).batch(4),
     "negative range": lambda: Dataset.range(10, 0, -3).batch(3),
     "flat map": lambda: Dataset.range(4).flat_map(lambda x: Dataset.range(x)).map(lambda x: x + 1).batch(4),
     "csv with a bad line": lambda: Dataset.from_tensor_slices(LINES).map(lambda line: tuple(tf.decode_csv(line, [[0], [""]]))).batch(4),

@@ -18,7 +18,8 @@ PIPELINES = {
     "parallel map": lambda d: d.map(lambda x: x + 0, num_parallel_calls=3),
     "both, nested": lambda d: d.map(lambda x: x + 0, num_parallel_calls=2).prefetch(2).prefetch(2),
     "interleave": lambda d: d.interleave(lambda x: Dataset.from_tensors(x).repeat(3).prefetch(1), 3, num_parallel_calls=2),
-    "parallel_interleave": lambda d: d.apply(tf.data.experimental.parallel_interleave(lambda x: Dataset.from_tensors(x).repeat(3), 3)),
+    "parallel_interleave": lambda d: d.apply(tf.data.experimental.parallel_interleave(
+        lambda x: Dataset.from_tensors(x).repeat(3).map(lambda y: y + 0), 3)),
     "map_and_batch": lambda d: d.apply(tf.data.experimental.map_and_batch(lambda x: x, 4)),
 }
 

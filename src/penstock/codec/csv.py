@@ -13,7 +13,8 @@ from penstock.codec.objects import PIECE, strings_of
 from penstock.codec.primitives import cell, find, load8, load64, load_float64, store32, store64, store_float32
 
 _STRING, _FLOAT32, _FLOAT64, _INT32, _INT64 = range(5)
-_KINDS = {"object": _STRING, "float32": _FLOAT32, "float64": _FLOAT64, "int32": _INT32, "int64": _INT64}
+_KINDS = {np.dtype(name): kind for name, kind in (
+    ("object", _STRING), ("float32", _FLOAT32), ("float64", _FLOAT64), ("int32", _INT32), ("int64", _INT64))}
 _INT32_LIMIT = 1 << 31
 
 
@@ -146,7 +147,7 @@ class Fields:
 
     def column(self, index: int, dtype: np.dtype) -> tuple[np.ndarray, list[int]]:
         """The values of a column, and the lines of which the value is still to be put in."""
-        rows, kind = len(self._lines), _KINDS[dtype.name]
+        rows, kind = len(self._lines), _KINDS[dtype]
         target = np.empty((rows, 2), np.int64) if kind == _STRING else np.empty(rows, dtype)
         left = np.empty(rows, np.int64)
         count = self._code.read_column(address(self._pieces) + PIECE * index, self._pieces.strides[0], rows, kind, target.strides[0],

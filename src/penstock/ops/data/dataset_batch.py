@@ -11,6 +11,7 @@ from penstock.errors import DataLossError, KernelError, invalid_argument
 from penstock.graph.attrs import Attr, type_list
 from penstock.graph.attrs import count as length_attr
 from penstock.graph.shape import brackets
+from penstock.ops.common import strings
 from penstock.ops.data.dataset_core import OUTPUTS, Element, Elements, Source, dataset_op, integer, positive, rows, scalar
 
 _INPUT = "input_dataset: variant"
@@ -32,6 +33,8 @@ def stacked(elements: list[Element]) -> Element:
 def _stack(index: int, values: tuple[Any, ...]) -> np.ndarray:
     if isinstance(values[0], np.generic):
         return np.array(values, values[0].dtype)
+    if isinstance(values[0], bytes):
+        return strings(values)
     arrays = [value if type(value) is np.ndarray else _array(value) for value in values]
     shape = arrays[0].shape
     for number, array in enumerate(arrays):

@@ -181,5 +181,10 @@ def check_element(element: Any, output_types: Any, output_shapes: Any) -> None:
         given = getattr(value, "dtype", dtype.np)
         if dtype.is_numpy_compatible and given != dtype.np:
             raise invalid_argument(f"Data type mismatch at component {index}: expected {dtype.name} but got {given}.")
-        if hasattr(value, "shape") and value.shape != shape.extents and not shape.is_compatible_with(value.shape):
+        if hasattr(value, "shape") and value.shape != shape.extents and not _fits(value.shape, shape.extents):
             raise invalid_argument(f"Incompatible shapes at component {index}: expected {shape} but got {list(value.shape)}.")
+
+
+def _fits(given: tuple[int, ...], extents: tuple[int | None, ...] | None) -> bool:
+    """Is a shape one of those that known and unknown extents stand for?"""
+    return extents is None or (len(given) == len(extents) and all(extent is None or extent == size for size, extent in zip(given, extents)))

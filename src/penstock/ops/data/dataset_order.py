@@ -61,8 +61,10 @@ class RepeatDataset:
     def kernel(input_dataset, count):
         times = integer(count)
         if isinstance(input_dataset, Shuffled) and input_dataset.reshuffles:  # TensorFlow fuses the two, which decides the order
-            return ShuffledRepeated(input_dataset.source, input_dataset.size, input_dataset.seeds, times)
-        return Source(lambda: _Repeat(input_dataset, times))
+            return ShuffledRepeated(input_dataset.source, input_dataset.size, input_dataset.seeds, times, input_dataset.uniform)
+        made = Source(lambda: _Repeat(input_dataset, times))
+        made.lightweight = input_dataset.lightweight
+        return made
 
 
 class _Take:
@@ -91,7 +93,11 @@ class TakeDataset:
 
     def kernel(input_dataset, count):
         limit = integer(count)
-        return input_dataset if limit < 0 else Source(lambda: _Take(iter(input_dataset), limit))
+        if limit < 0:
+            return input_dataset
+        made = Source(lambda: _Take(iter(input_dataset), limit))
+        made.lightweight = input_dataset.lightweight
+        return made
 
 
 class _Skip:

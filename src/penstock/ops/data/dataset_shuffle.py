@@ -3,15 +3,18 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from penstock.errors import invalid_argument
+from penstock.graph.dtypes import string
+from penstock.ops.data.dataset_batch import stacked, take_batch
 from penstock.ops.data.dataset_core import OUTPUTS, Element, Elements, Source, dataset_op, integer, scalar
 from penstock.ops.data.dataset_sources import Slices, random_words
 
 _INPUT = "input_dataset: variant, buffer_size: int64, seed: int64, seed2: int64"
 Seeds = tuple[int, int]
+_BLOCK = 256  # elements that are read at a time
 
 
 class _Shuffle:
@@ -48,6 +51,28 @@ class _Shuffle:
         assert element is not None
         return element
 
+    def take(self, count: int) -> list[Any]:
+        """The next elements, at most ``count``."""
+        taken: list[Any] = []
+        while len(taken) < count and (more := self._take_within_epoch(count - len(taken)) or list(itertools.islice(self, 1))):
+            taken += more
+        return taken
+
+    def _take_within_epoch(self, count: int) -> list[Any]:
+        """What ``__next__`` gives, as long as there is one epoch in the buffer, and it is full again after each element that comes: in one loop."""
+        buffer, size, piece = self._buffer, self._size, self._slices[0]
+        if self._elements is None or len(self._slices) > 1 or not self._held == size - 1 == len(buffer) - 1:
+            return []
+        taken: list[Any] = []
+        for element, number in zip(itertools.islice(self._elements, count), self._random):
+            first = piece[0] % size
+            buffer[piece[1] % size] = element
+            chosen = (first + number % size) % size
+            taken.append(buffer[chosen])
+            buffer[chosen] = buffer[first]
+            piece[:] = piece[0] + 1, piece[1] + 1
+        return taken
+
     def _fill(self) -> None:
         while self._held < self._size:
             if self._elements is None and not self._next_epoch():
@@ -82,7 +107,7 @@ class _ShuffledRows:
 
     def __init__(self, slices: Slices, size: int, seeds: Seeds, count: int) -> None:
         self._arrays = slices.arrays
-        self._numbers: Any = _Shuffle(range(len(slices.arrays[0])), size, seeds, count)
+        self._numbers = _Shuffle(range(len(slices.arrays[0])), size, seeds, count)
 
     def __iter__(self) -> _ShuffledRows:
         return self
@@ -93,21 +118,75 @@ class _ShuffledRows:
 
     def next_batch(self, size: int) -> Element | None:
         """The next rows, gathered."""
-        numbers = list(itertools.islice(self._numbers, size))
+        numbers = self._numbers.take(size)
         return tuple([array.take(numbers, axis=0) for array in self._arrays]) if numbers else None
 
 
-def _shuffle(source: Source, size: int, seeds: Seeds, count: int) -> Elements:
-    return _ShuffledRows(source, size, seeds, count) if isinstance(source, Slices) else _Shuffle(source, size, seeds, count)
+class _InBlocks:
+    """The elements of a dataset, read many at a time; strings are plain bytes."""
+
+    def __init__(self, source: Source) -> None:
+        self._elements = iter(source)
+        self._block: Iterator[Any] = iter(())
+
+    def __iter__(self) -> _InBlocks:
+        return self
+
+    def __next__(self) -> Any:
+        for row in self._block:
+            return row
+        block = take_batch(self._elements, _BLOCK)
+        if block is None:
+            raise StopIteration
+        self._block = zip(*[component.tolist() if component.dtype == object and component.ndim == 1 else component for component in block])
+        return next(self._block)
+
+
+class _ShuffledBlocks:
+    """The elements of a dataset that are read in blocks, in random order."""
+
+    def __init__(self, source: Source, size: int, seeds: Seeds, count: int) -> None:
+        self._rows = _Shuffle(_Epochs(source), size, seeds, count)
+
+    def __iter__(self) -> _ShuffledBlocks:
+        return self
+
+    def __next__(self) -> Element:
+        return tuple([scalar(value) if isinstance(value, bytes) else value for value in next(self._rows)])
+
+    def next_batch(self, size: int) -> Element | None:
+        """The next elements, stacked."""
+        group = self._rows.take(size)
+        return stacked(group) if group else None
+
+
+class _Epochs:
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def __iter__(self) -> _InBlocks:
+        return _InBlocks(self._source)
+
+
+def _shuffle(source: Source, size: int, seeds: Seeds, count: int, uniform: bool) -> Elements:
+    if isinstance(source, Slices):
+        return _ShuffledRows(source, size, seeds, count)
+    # What costs little to read has no functions of the user's in it: no errors of single elements, and none that waits for anything.
+    return (_ShuffledBlocks if uniform and source.lightweight else _Shuffle)(source, size, seeds, count)
+
+
+def _are_uniform(output_types: Any, output_shapes: Any) -> bool:
+    """Can elements of these types and shapes be stacked, whichever they are?"""
+    return all(dtype.is_numpy_compatible or dtype is string for dtype in output_types) and all(shape.is_fully_defined() for shape in output_shapes)
 
 
 class Shuffled(Source):
     """A dataset in random order: another one in each epoch if it ``reshuffles``."""
 
-    def __init__(self, source: Source, size: int, seeds: Seeds, reshuffles: bool) -> None:
-        self.source, self.size, self.seeds, self.reshuffles = source, size, seeds, reshuffles
+    def __init__(self, source: Source, size: int, seeds: Seeds, reshuffles: bool, uniform: bool) -> None:
+        self.source, self.size, self.seeds, self.reshuffles, self.uniform = source, size, seeds, reshuffles, uniform
         self._epoch_seeds = random_words(*seeds)
-        super().__init__(lambda: _shuffle(source, size, self._draw() if reshuffles else seeds, 1))
+        super().__init__(lambda: _shuffle(source, size, self._draw() if reshuffles else seeds, 1, uniform))
 
     def _draw(self) -> Seeds:
         return next(self._epoch_seeds), next(self._epoch_seeds)
@@ -116,8 +195,8 @@ class Shuffled(Source):
 class ShuffledRepeated(Source):
     """A dataset repeated ``count`` times, each time in another order."""
 
-    def __init__(self, source: Source, size: int, seeds: Seeds, count: int) -> None:
-        super().__init__(lambda: _shuffle(source, size, seeds, count))
+    def __init__(self, source: Source, size: int, seeds: Seeds, count: int, uniform: bool) -> None:
+        super().__init__(lambda: _shuffle(source, size, seeds, count, uniform))
 
 
 def _size(buffer_size: object) -> int:
@@ -131,13 +210,15 @@ def _size(buffer_size: object) -> int:
 class ShuffleDataset:
     """The elements in random order, each drawn from a buffer of the next ``buffer_size`` ones."""
 
-    def kernel(input_dataset, buffer_size, seed, seed2, reshuffle_each_iteration):
-        return Shuffled(input_dataset, _size(buffer_size), (integer(seed), integer(seed2)), reshuffle_each_iteration)
+    def kernel(input_dataset, buffer_size, seed, seed2, reshuffle_each_iteration, output_types, output_shapes):
+        return Shuffled(input_dataset, _size(buffer_size), (integer(seed), integer(seed2)), reshuffle_each_iteration,
+                        _are_uniform(output_types, output_shapes))
 
 
 @dataset_op("ShuffleAndRepeatDataset", f"{_INPUT}, count: int64", **OUTPUTS)
 class ShuffleAndRepeatDataset:
     """The elements, ``count`` times or without end, each time in another random order."""
 
-    def kernel(input_dataset, buffer_size, seed, seed2, count):
-        return ShuffledRepeated(input_dataset, _size(buffer_size), (integer(seed), integer(seed2)), integer(count))
+    def kernel(input_dataset, buffer_size, seed, seed2, count, output_types, output_shapes):
+        return ShuffledRepeated(input_dataset, _size(buffer_size), (integer(seed), integer(seed2)), integer(count),
+                                _are_uniform(output_types, output_shapes))
