@@ -15,6 +15,7 @@ from penstock.ops.data.dataset_sources import Slices, random_words
 _INPUT = "input_dataset: variant, buffer_size: int64, seed: int64, seed2: int64"
 Seeds = tuple[int, int]
 _BLOCK = 256  # elements that are read at a time
+_NOTHING = object()
 
 
 class _Shuffle:
@@ -52,26 +53,38 @@ class _Shuffle:
         return element
 
     def take(self, count: int) -> list[Any]:
-        """The next elements, at most ``count``."""
+        """What ``__next__`` gives, at most ``count`` times: in one loop as long as no epoch begins."""
         taken: list[Any] = []
-        while len(taken) < count and (more := self._take_within_epoch(count - len(taken)) or list(itertools.islice(self, 1))):
-            taken += more
+        while len(taken) < count:
+            self._fill()
+            if not self._held:
+                break
+            before = len(taken)
+            incoming = itertools.repeat(_NOTHING, self._held) if self._elements is None else self._elements
+            self._exchange(itertools.islice(incoming, count - before), taken)
+            if len(taken) == before:  # the epoch has ended, which `_fill` sees when there is a place
+                taken.append(next(self))
         return taken
 
-    def _take_within_epoch(self, count: int) -> list[Any]:
-        """What ``__next__`` gives, as long as there is one epoch in the buffer, and it is full again after each element that comes: in one loop."""
-        buffer, size, piece = self._buffer, self._size, self._slices[0]
-        if self._elements is None or len(self._slices) > 1 or not self._held == size - 1 == len(buffer) - 1:
-            return []
-        taken: list[Any] = []
-        for element, number in zip(itertools.islice(self._elements, count), self._random):
-            first = piece[0] % size
-            buffer[piece[1] % size] = element
-            chosen = (first + number % size) % size
+    def _exchange(self, incoming: Iterable[Any], taken: list[Any]) -> None:
+        """For each that comes in, one that is drawn leaves; its place is filled, unless nothing comes."""
+        buffer, size, slices = self._buffer, self._size, self._slices
+        for element, number in zip(incoming, self._random):
+            while slices[0][0] == slices[0][1]:
+                slices.popleft()
+            start, end = slices[0]
+            first = start % size
+            chosen = (start + number % (end - start)) % size
             taken.append(buffer[chosen])
             buffer[chosen] = buffer[first]
-            piece[:] = piece[0] + 1, piece[1] + 1
-        return taken
+            slices[0][0] = start + 1
+            if element is _NOTHING:
+                buffer[first] = None
+                self._held -= 1
+            else:
+                last = slices[-1]
+                buffer[last[1] % size] = element
+                last[1] += 1
 
     def _fill(self) -> None:
         while self._held < self._size:
