@@ -76,9 +76,14 @@ def graph_for(values: Any) -> Any:
     graph, first = None, None
     for value in values:
         for item in value if isinstance(value, (list, tuple)) else (value,):
-            its_graph = item.op.graph if isinstance(item, Tensor) else getattr(item, "graph", None)
-            if its_graph is None or not isinstance(its_graph, Graph) or its_graph.imperative:  # values become constants of any graph
-                continue
+            if isinstance(item, Tensor):
+                if item.imperative:  # values become constants of any graph
+                    continue
+                its_graph = item.op.graph
+            else:
+                its_graph = getattr(item, "graph", None)
+                if its_graph is None or not isinstance(its_graph, Graph) or its_graph.imperative:
+                    continue
             if its_graph is not current and current.can_capture(its_graph):
                 its_graph = current  # inside a function body: what comes from outside is captured
             if graph is None:

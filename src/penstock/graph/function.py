@@ -32,6 +32,7 @@ class FuncGraph(Graph):
         self.captures: dict[Tensor, Tensor] = {}
         self.control_captures: dict[Operation, None] = {}
         self._reduced: dict[Any, FuncGraph] = {}
+        self.call_attributes: dict[str, Any] | None = None  # those of a ``_CallFunction`` of it, if it is a block of imperative style
         self.inlined = False  # imperative style: a segment that calls it has its operations in place
         self._names, self._collections, self._name_stack = outer._names, outer._collections, outer._name_stack
         self._container, self._functions = outer._container, outer._functions

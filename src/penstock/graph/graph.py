@@ -203,16 +203,21 @@ class Graph:
     @contextmanager
     def name_scope(self, name: str | None) -> Iterator[str]:
         """Puts ``name/`` in front of the names of ops made inside; a name that ends in "/" re-enters that scope as it is."""
-        if name:
-            if not (VALID_SCOPE_NAME if self._name_stack else VALID_OP_NAME).match(name):
-                raise ValueError(f"'{name}' is not a valid scope name")
         outer = self._name_stack
-        new = "" if not name else name[:-1] if name[-1] == "/" else self.unique_name(name)
-        self._name_stack = new
         try:
-            yield new + "/" if new else ""
+            yield self.enter_name_scope(name)
         finally:
             self._name_stack = outer
+
+    def enter_name_scope(self, name: str | None) -> str:
+        """Begins a name scope, which ends when the caller sets the stack back; returns its prefix."""
+        if not name:
+            self._name_stack = ""
+            return ""
+        if not (VALID_SCOPE_NAME if self._name_stack else VALID_OP_NAME).match(name):
+            raise ValueError(f"'{name}' is not a valid scope name")
+        self._name_stack = new = name[:-1] if name[-1] == "/" else self.unique_name(name)
+        return new + "/" if new else ""
 
     def get_name_scope(self) -> str:
         """The current name scope, without a slash at its end."""

@@ -213,6 +213,7 @@ class Tensor:
     # With a __dict__, which is made when it is needed: libraries (TFLearn, TensorLayer) keep notes on tensors.
     __slots__ = ("__dict__", "__weakref__", "_consumers", "_dtype", "_handle_data", "_id", "_keras_history", "_keras_mask", "_keras_shape", "_shape",
                  "_uses_learning_phase", "aliases", "op", "value_index")
+    imperative = False  # True for one that has a value: see ``imperative/``
     __array_priority__ = 100  # NumPy arrays on the left leave operators to Tensor
 
     if TYPE_CHECKING:  # installed by ops/operators.py and ops/array/indexing.py

@@ -32,7 +32,11 @@ class name_scope:
         return self._name
 
     def __enter__(self) -> str:
-        graph = graph_for(self._values or ())
+        graph = graph_for(self._values) if self._values else default_graph()
+        self._default: Any = None
+        if graph.imperative:  # it is the default already: this is what many operations of a loop cost
+            self._graph, self._outer = graph, graph._name_stack
+            return graph.enter_name_scope(self._name)
         self._default = graph.as_default()
         self._default.__enter__()
         self._scope = graph.name_scope(self._name)
@@ -44,6 +48,9 @@ class name_scope:
             raise
 
     def __exit__(self, *error: Any) -> bool | None:
+        if self._default is None:
+            self._graph._name_stack = self._outer
+            return None
         try:
             self._scope.__exit__(*error)
         finally:

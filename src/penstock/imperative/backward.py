@@ -15,7 +15,7 @@ from penstock.graph.composite import IndexedSlices
 from penstock.graph.function import FuncGraph
 from penstock.graph.node import Tensor
 from penstock.graph.static import known_values
-from penstock.imperative.blocks import Capture, Copy, as_block, call_block
+from penstock.imperative.blocks import Capture, Copy, as_block, call_block, count_block
 from penstock.imperative.eager_graph import EagerGraph
 from penstock.imperative.operation import Call, EagerOperation, Edge, value_key
 from penstock.imperative.recording import Recording
@@ -87,6 +87,7 @@ class Memory:
         if known is not None:
             places = [recording.operations, list(recording.feeds)]
             if all(value_key(_edge(places, where)) == value for where, value in known.asked):
+                count_block(graph, known.call.attrs["f"])
                 return _taken(known.results, recording.follow(known.call, tuple([_edge(places, where) for where in known.arguments])).outputs)
         results, found, edges, op = self._by_structure(graph, operations, targets, sources, walk)
         if found is not None and op is not None and op.call.origin is state:

@@ -46,9 +46,18 @@ def as_block(graph: FuncGraph) -> bool:
     return True
 
 
+def count_block(graph: EagerGraph, block: FuncGraph) -> None:
+    """A loop that nobody looks at is cut by how many operations it has: see ``tape.py``."""
+    graph.thread.recording.inside += len(block._ops)
+
+
 def call_block(graph: EagerGraph, block: FuncGraph, edges: Iterable[Edge]) -> EagerOperation:
     """Records a block."""
-    attributes = {"f": block, "Tin": tuple([tensor._dtype for tensor in block.inputs]), "Tout": tuple([tensor._dtype for tensor in block.outputs])}
+    count_block(graph, block)
+    attributes = block.call_attributes
+    if attributes is None:
+        attributes = block.call_attributes = {"f": block, "Tin": tuple([tensor._dtype for tensor in block.inputs]),
+                                              "Tout": tuple([tensor._dtype for tensor in block.outputs])}
     return graph.record_edges(CallFunction, block.name, tuple(edges), attributes)
 
 

@@ -7,7 +7,7 @@ import random
 import sys
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from tensorboard.compat.proto.attr_value_pb2 import AttrValue
@@ -330,15 +330,13 @@ class EagerGraph(Graph):
         if not isinstance(name, str) or name == GraphKeys.GLOBAL_STEP:
             super().add_to_collection(name, value)
 
-    @contextmanager
-    def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
+    def control_dependencies(self, control_inputs: Any) -> AbstractContextManager[None]:
         """Does nothing: operations run in the order of the program."""
-        yield
+        return nullcontext()
 
-    @contextmanager
-    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
+    def colocate_with(self, op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
         """Does nothing: there is no placement before values are there."""
-        yield
+        return nullcontext()
 
     def get_operations(self) -> list[Operation]:
         """None: operations are not kept."""

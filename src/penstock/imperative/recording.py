@@ -52,6 +52,7 @@ class Recording:
         self.operations: list[EagerOperation] = []
         self.feeds: dict[Edge, int] = {}  # the values from outside that they use, numbered
         self.flushes = 0  # how often it has begun anew
+        self.inside = 0  # how many operations its blocks have
         self.tree, self._runner, self._lock = tree, runner, threading.RLock()
         self.state: State | None = None if runner.sync else tree.root  # None: it is like nothing before, or was changed behind its back
 
@@ -118,7 +119,7 @@ class Recording:
             operations, self.operations = self.operations, []
             state, self.state = self.state, None if self._runner.sync else self.tree.root
             feeds, self.feeds = self.feeds, {}
-            self.flushes += 1
+            self.flushes, self.inside = self.flushes + 1, 0
             if operations:
                 self._runner.run(operations, state, feeds)
 

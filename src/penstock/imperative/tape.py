@@ -54,7 +54,7 @@ class GradientTape:
             self._operations = {} if self._operations is None else self._operations
             self._graph = graph
             recording = graph.thread.recording
-            if len(recording.operations) >= ENOUGH and not graph.thread.tapes:  # a loop that nobody looks at: each time the same turns run together
+            if len(recording.operations) + recording.inside >= ENOUGH and not graph.thread.tapes:  # a loop that nobody looks at: each time the same turns run together
                 recording.flush()
             graph.thread.tapes.append(self)
             self._start = None if self._entered else (recording.flushes, len(recording.operations))

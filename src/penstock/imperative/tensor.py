@@ -29,6 +29,7 @@ def _internal(value: Any) -> Any:
 class EagerTensor(Tensor):
     """A tensor with a value, which is computed when it is looked at."""
 
+    imperative = True
     __slots__ = ("_edge", "assign")  # the slice of a variable has ``assign``, which writes it
 
     def __init__(self, op: EagerOperation, index: int) -> None:

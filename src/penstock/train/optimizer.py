@@ -8,17 +8,19 @@ from penstock.gradients import gradients, why_no_gradient
 from penstock.graph import dtypes, nest
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import to_tensor
+from penstock.graph.function import outermost
 from penstock.graph.graph import default_graph
 from penstock.graph.keys import GraphKeys
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.scopes import colocate_with, control_dependencies, name_scope
+from penstock.imperative.eager_graph import EagerGraph
 from penstock.imperative.tape import GradientTape
 from penstock.layers import restoring
 from penstock.ops.array.shape_ops import shape
 from penstock.ops.array.unique import unique
 from penstock.ops.flow.misc import group, tuple_
 from penstock.ops.math.segment import unsorted_segment_sum
-from penstock.train import slots
+from penstock.train import repeated, slots
 from penstock.variables.assign import assign_add
 from penstock.variables.initialization import trainable_variables
 from penstock.variables.replicas import current_context
@@ -54,6 +56,9 @@ class Optimizer:
     """
 
     GATE_NONE, GATE_OP, GATE_GRAPH = 0, 1, 2
+
+    _repeats: Any = None  # what its updates are known by: imperative.repeats.Repeats, if they depend on nothing but what ``repeated.py`` says
+    _tensors: dict[str, Tensor]  # its hyperparameters, as ``_prepare`` has made them: where there is ``_repeats``
 
     def __init__(self, use_locking: bool, name: str) -> None:
         if not name:
@@ -122,22 +127,53 @@ class Optimizer:
         context = current_context()
         if context is not None:
             return context.merge_call(self._apply_from_replicas, (pairs, global_step, name))
+        graph = default_graph()
+        pairs = [(grad, variable) for grad, variable in pairs if grad is not None]
+        key = repeated.key_of(graph, pairs, global_step) if self._repeats is not None and isinstance(graph, EagerGraph) else None
+        prepared = key is not None and self._repeats.knows(graph, key)
+        if prepared:
+            self._prepare()
+            update = self._repeats.call(graph, key, [*repeated.tensors_of(pairs), *self._tensors.values()])
+            if update is not None:
+                return update
         with control_dependencies(None):
             self._create_slots(variables)
             restoring.retry()
         with name_scope(name, self._name) as scope:
-            self._prepare()
-            updates = []
-            for grad, variable in pairs:
-                if grad is None:
-                    continue
-                with name_scope("update_" + variable.op.name), colocate_with(variable.op):
-                    updates.append(self._update(grad, variable))
-            result = self._count(updates, global_step, scope)
-        train_ops = default_graph().get_collection_ref(GraphKeys.TRAIN_OP)
-        if result not in train_ops and not default_graph().imperative:
+            if not prepared:
+                self._prepare()
+            result = self._updates(pairs, global_step, scope)
+        if key is not None:
+            self._learn(graph, key, pairs, global_step)
+        train_ops = graph.get_collection_ref(GraphKeys.TRAIN_OP)
+        if result not in train_ops and not graph.imperative:
             train_ops.append(result)
         return result
+
+    def _updates(self, pairs: list[tuple[Any, Any]], global_step: Any, scope: str) -> Operation:
+        """The updates of all variables, and what is done once per step."""
+        updates = []
+        for grad, variable in pairs:
+            with name_scope("update_" + variable.op.name), colocate_with(variable.op):
+                updates.append(self._update(grad, variable))
+        return self._count(updates, global_step, scope)
+
+    def _learn(self, graph: Any, key: Any, pairs: repeated.Pairs, global_step: Any) -> None:
+        """Has the updates known by ``key``: see ``repeated.py``."""
+        hyper, grads = self._tensors, repeated.tensors_of(pairs)
+
+        def update(*tensors: Tensor) -> None:
+            self._tensors = dict(zip(hyper, tensors[len(grads):]))
+            self._start_updates()
+            self._updates(repeated.with_tensors(pairs, tensors), global_step, self._name)
+
+        try:
+            self._repeats.learn(graph, key, [*grads, *hyper.values()], update)
+        finally:
+            self._tensors = hyper
+
+    def _start_updates(self) -> None:
+        """Forgets what updates have made for each other; hyperparameters are prepared."""
 
     def _apply_from_replicas(self, strategy: Any, pairs: list[tuple[Any, Any]], global_step: Any, name: str | None) -> Operation:
         """Applies the sums of all replicas' gradients."""
@@ -242,14 +278,14 @@ class Optimizer:
 
     def _create_non_slot_variable(self, initial_value: Any, name: str, colocate_with: Any) -> Any:
         """A variable that belongs to the optimizer as a whole (Adam's powers of beta)."""
-        key = (name, default_graph())
+        key = (name, outermost(default_graph()))
         if key not in self._non_slots:
             with default_graph().colocate_with(colocate_with.op):
                 self._non_slots[key] = Variable(initial_value, name=name, trainable=False, use_resource=isinstance(colocate_with, ResourceVariable))
         return self._non_slots[key]
 
     def _get_non_slot_variable(self, name: str, graph: Any = None) -> Any:
-        return self._non_slots.get((name, graph or default_graph()))
+        return self._non_slots.get((name, outermost(graph or default_graph())))
 
     def _call_if_callable(self, param: Any) -> Any:
         return param() if callable(param) else param

@@ -12,6 +12,7 @@ from penstock.graph.graph import default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import lookup
 from penstock.graph.scopes import colocate_with, control_dependencies
+from penstock.imperative.repeats import Repeats
 from penstock.ops.array.cast import cast
 from penstock.ops.flow.misc import group
 from penstock.ops.math.elementwise import multiply
@@ -35,7 +36,9 @@ class RuleOptimizer(Optimizer, metaclass=DirectSubclass):
     def __init__(self, use_locking: bool, name: str, hyper: dict[str, tuple[Any, str]], **options: Any) -> None:
         super().__init__(use_locking, name)
         self._hyper, self._options = hyper, options
-        self._tensors: dict[str, Tensor] = {}
+        self._tensors = {}
+        if type(self).__module__ == __name__:
+            self._repeats = Repeats()
         for value, tensor_name in hyper.values():  # under TensorFlow's private names: programs read `_learning_rate`
             setattr(self, f"_{tensor_name}", value)
 
@@ -58,7 +61,12 @@ class RuleOptimizer(Optimizer, metaclass=DirectSubclass):
             self._get_or_make_slot(var, first * 0 + np.asarray(value, dtype.np), slot_name, op_name)
 
     def _prepare(self) -> None:
-        self._tensors = {key: to_tensor(self._call_if_callable(value), name=name) for key, (value, name) in self._hyper.items()}
+        graph = default_graph()
+        self._tensors = {}
+        for key, (value, name) in self._hyper.items():
+            value = self._call_if_callable(value)
+            number = graph.number(value, dtypes.float32) if graph.imperative and type(value) is float else None
+            self._tensors[key] = to_tensor(value, name=name) if number is None else number
 
     def _rule(self, var: Any, given: dict[str, Any], sparse: bool) -> Any:
         """The op of the rule for one variable, its inputs looked up by their names."""
@@ -262,6 +270,9 @@ class AdamOptimizer(RuleOptimizer):
 
     def _prepare(self) -> None:
         super()._prepare()
+        self._start_updates()
+
+    def _start_updates(self) -> None:
         self._powers: dict[str, Any] = {}
 
     def _power(self, name: str) -> Any:
