@@ -73,14 +73,13 @@ class Memory:
     def __init__(self) -> None:
         self._walks: OrderedDict[Any, _Walk | None] = OrderedDict()  # None: it cannot be a block
 
-    def gradients(self, graph: EagerGraph, operations: Iterable[EagerOperation], targets: list[Tensor], sources: list[Tensor],
-                  walk: Callable[[], list[Any]], place: Any = None) -> list[Any]:
-        """The gradients of the targets; ``walk`` computes them if the structure is new. ``place`` tells, for a state of the recording, which of its
-        operations count."""
+    def gradients(self, graph: EagerGraph, tape: Any, targets: list[Tensor], sources: list[Tensor], walk: Callable[[], list[Any]]) -> list[Any]:
+        """The gradients of the targets; ``walk`` computes them if the structure is new. What the tape has noted is only asked for if its place in
+        the recording does not tell."""
         recording = graph.thread.recording
-        state = recording.state
+        state, place = recording.state, tape.place(recording)
         if place is None or state is None:
-            return self._by_structure(graph, operations, targets, sources, walk)[0]
+            return tape.watched_only(sources, self._by_structure(graph, tape.noted(), targets, sources, walk)[0])
         ends = tuple([tensor._edge for tensor in (*targets, *sources)])  # type: ignore[attr-defined]
         key = (place, len(targets), recording.tag(ends))
         known = state.walks.get(key)
@@ -89,11 +88,12 @@ class Memory:
             if all(value_key(_edge(places, where)) == value for where, value in known.asked):
                 count_block(graph, known.call.attrs["f"])
                 return _taken(known.results, recording.follow(known.call, tuple([_edge(places, where) for where in known.arguments])).outputs)
-        results, found, edges, op = self._by_structure(graph, operations, targets, sources, walk)
+        results, found, edges, op = self._by_structure(graph, tape.noted(), targets, sources, walk)
         if found is not None and op is not None and op.call.origin is state:
             state.walks[key] = _Shortcut(op.call, [_where(recording, edges[number]) for number in found.arguments],
-                                         [(_where(recording, edges[number]), value) for number, value in found.asked], found.results)
-        return results
+                                         [(_where(recording, edges[number]), value) for number, value in found.asked],
+                                         tape.watched_only(sources, found.results))
+        return tape.watched_only(sources, results)  # type: ignore[no-any-return]
 
     def _by_structure(self, graph: EagerGraph, operations: Iterable[EagerOperation], targets: list[Tensor], sources: list[Tensor],
                       walk: Callable[[], list[Any]]) -> tuple[list[Any], _Walk | None, list[Edge], EagerOperation | None]:
@@ -133,13 +133,9 @@ def _taken(results: list[Any], outputs: list[Tensor]) -> list[Any]:
 
 def _seen(graph: EagerGraph, structure: Structure, walk: Callable[[], list[Any]]) -> tuple[list[Any], _Walk | None]:
     """What the walk gives, and the walk as a block, if it can be one."""
-    capture, tapes = Capture(), graph.thread.tapes
-    graph.thread.tapes = [capture]
-    try:
-        with known_values() as asked:
-            results = walk()
-    finally:
-        graph.thread.tapes = tapes
+    capture = Capture()
+    with graph.thread.recording.watched_by(capture), known_values() as asked:
+        results = walk()
     asked = set(asked).union(*[{*op.call.deep, *[op.edges[position] for position, _ in op.call.asked]} for op in capture.operations if op.edges])
     inside = set(capture.operations)
     fixed = {edge for edge in asked if edge in structure.edges and edge[0].results is not None}

@@ -32,6 +32,7 @@ _LONGEST = 64  # elements of a list of numbers by which a call is known
 _NOTHING: frozenset[Any] = frozenset()
 _NUMBERS = {int, float, bool}
 _INSIDE = source.INSIDE
+_new_operation, _new_tensor = EagerOperation.__new__, EagerTensor.__new__
 
 
 def _constant_in(graph: Graph, tensor: EagerTensor) -> Tensor:
@@ -76,14 +77,12 @@ class EagerGraph(Graph):
 
     def call(self, definition: Any, values: Sequence[Any], given: dict[str, Any], name: str | None) -> Any:
         """What calling an op gives. This is what each operation of a loop costs: if one like it was made here before, nothing is found out again."""
-        thread = self.thread
-        recording = thread.recording
-        state, count = recording.state, len(values)
-        if state is None or count != len(definition.inputs) or self._gradient_overrides or len(recording.operations) >= PENDING_LIMIT:
+        recording = self.thread.recording
+        state, operations = recording.state, recording.operations
+        if state is None or len(values) != len(definition.inputs) or self._gradient_overrides or len(operations) >= PENDING_LIMIT:
             return _outputs(definition, definition.node(values, given, name))
         tags: list[Any] = [definition]
         edges: list[Any] = []
-        feeds = recording.feeds
         new: dict[Edge, int] | None = None
         for value in _flat(definition, values, tags) if definition.has_lists else values:
             kind = type(value)
@@ -102,11 +101,11 @@ class EagerGraph(Graph):
                 continue
             edge = value._edge
             edges.append(edge)
-            op = edge[0]
+            op, index = edge
             if op.recording is recording:
-                tags.append((op.place, edge[1]) if edge[1] else op.place)
+                tags.append((op.place, index) if index else op.place)
             else:
-                number = feeds.get(edge)
+                number = recording.feeds.get(edge)
                 if number is not None:
                     tags.append(~number)
                     continue
@@ -137,14 +136,28 @@ class EagerGraph(Graph):
             for position, edge in constants:
                 edges[position] = edge
             if not call.asked or fits(call, edges, constants):
-                op = recording.follow(call, tuple(edges))
-                for tape in thread.tapes:
-                    tape.note(op)
-                return op.output(0) if definition.has_one_output else _outputs(definition, op)
+                if call.feeds or not definition.has_one_output or recording.watchers:
+                    return self._follow(call, tuple(edges))
+                # What ``recording.follow`` and ``op.output`` do, for most operations of most loops
+                op = _new_operation(EagerOperation)
+                op.call, op.edges, op.recording, op.place = call, edges, recording, len(operations)
+                op.results, op.noted, op._references = None, (), None
+                op.tensor = tensor = _new_tensor(EagerTensor)
+                tensor._edge, tensor._dtype, tensor._shape = (op, 0), call.dtype, call.shape
+                operations.append(op)
+                recording.state = call.state
+                return tensor
         op = definition.node(values, given, name)
         if op.call.origin is state:
             self._learn(op, state, tag, edges)
         return _outputs(definition, op)
+
+    def _follow(self, call: Call, edges: tuple[Edge, ...]) -> Any:
+        """What an operation like one before gives."""
+        op = self.thread.recording.follow(call, edges)
+        for watcher in self.thread.recording.watchers:
+            watcher.note(op)
+        return _outputs(call.definition, op)
 
     def _learn(self, op: EagerOperation, state: State, tag: Any, edges: list[Any]) -> None:
         """Notes what a call was given, so that it is known next time; ``edges`` are those of tensors among it."""
@@ -181,8 +194,8 @@ class EagerGraph(Graph):
         call = None if tag is None else recording.find(tag, edges)
         if call is not None:
             op = EagerOperation(call, edges)
-            for tape in thread.tapes:
-                tape.note(op)
+            for watcher in thread.recording.watchers:
+                watcher.note(op)
             recording.add(op, tag)
             return op
         flushes = recording.flushes
@@ -196,8 +209,8 @@ class EagerGraph(Graph):
             op.name = f"{name}_{op._id}"  # resources are kept by name
         if self._state.devices:
             self._apply_devices(op)
-        for tape in thread.tapes:
-            tape.note(op)
+        for watcher in (*thread.recording.watchers, *thread.recording.open_tapes):
+            watcher.note(op)
         if self.runner.defers(op):
             recording.add(op, None if call.deep else tag if recording.flushes == flushes else
                           (key, self._devices(), *map(_site, line), *recording.tag(edges)))
@@ -245,8 +258,8 @@ class EagerGraph(Graph):
         if self._state.devices:
             self._apply_devices(op)
         op.finish([attributes["value"]])
-        for tape in self.thread.tapes:
-            tape.note(op)
+        for watcher in self.thread.recording.watchers:
+            watcher.note(op)
         return op
 
     def number(self, value: Any, dtype: DType | None) -> EagerTensor | None:
@@ -283,12 +296,9 @@ class EagerGraph(Graph):
     @contextmanager
     def unrecorded(self) -> Iterator[dict[Any, None]]:
         """Inside, tapes record nothing; gives the trainable variables that were read meanwhile, as keys."""
-        probe, thread = _Probe(), self.thread
-        outer, thread.tapes = thread.tapes, [probe]
-        try:
+        probe = _Probe()
+        with self.thread.recording.watched_by(probe):
             yield probe.variables
-        finally:
-            thread.tapes = outer
 
     def keep_variable(self, variable: Any) -> None:
         """Has tapes watch a variable that is trainable."""

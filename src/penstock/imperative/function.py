@@ -36,6 +36,7 @@ from penstock.program.ir import functions_of
 
 _numbers = itertools.count()
 _VALUES = (int, float, bool, complex, str, bytes, type(None))
+_LEAVES = {EagerTensor, *_VALUES}  # arguments that have no structure
 
 
 class Function:
@@ -82,27 +83,32 @@ class Function:
         return self._trace(args, kwargs)[0]
 
     def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Trace, list[Tensor]]:
-        args = self._with_defaults(args, kwargs)
-        leaves = nest.flatten((args, kwargs))
+        if kwargs:
+            args = self._with_defaults(args, kwargs)
+        is_flat = not kwargs and all(type(arg) in _LEAVES for arg in args)
+        leaves = list(args) if is_flat else nest.flatten((args, kwargs))
         if self._input_signature is not None:
             leaves = self._fit_signature(args, kwargs)
         leaves = [to_tensor(leaf) if isinstance(leaf, np.ndarray) else leaf for leaf in leaves]
-        key = (_structure_of((args, kwargs)), tuple([_key_of(leaf) for leaf in leaves]))
-        if self._input_signature is not None:
-            key = (key[0], self._input_signature)
+        structure = len(args) if is_flat else _structure_of((args, kwargs))
+        key = (structure, tuple([_key_of(leaf) for leaf in leaves]) if self._input_signature is None else self._input_signature)
         trace = self._traces.get(key)
         if trace is None:
             trace = self._traces[key] = Trace(self._traced, (args, kwargs), leaves, self._input_signature)
         return trace, [part for leaf in leaves if _is_tensor(leaf) for part in parts_of(leaf)]
 
+    @functools.cached_property
+    def _parameters(self) -> list[inspect.Parameter]:
+        """Those of the function; none if it does not tell."""
+        try:
+            return list(inspect.signature(self._function).parameters.values())
+        except (TypeError, ValueError):
+            return []
+
     def _with_defaults(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """Positional arguments, with what was given by keyword in its place; the rest stays in ``kwargs``."""
-        try:
-            parameters = list(inspect.signature(self._function).parameters.values())
-        except (TypeError, ValueError):
-            return args
         complete = list(args)
-        for parameter in parameters[len(args):]:
+        for parameter in self._parameters[len(args):]:
             if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD or parameter.name not in kwargs:
                 break
             complete.append(kwargs.pop(parameter.name))
@@ -137,7 +143,8 @@ class Trace:
             self._result = function(*args, **kwargs)
             self._leaves = [self._output(leaf) for leaf in nest.flatten(self._result)]
             self.graph.outputs = [self.graph.capture(part) for leaf in self._leaves if _is_tensor(leaf) for part in parts_of(leaf)]
-        self._captured = list(self.graph.captures)
+        self._captured = [_eager(tensor) for tensor in self.graph.captures]
+        self._edges = [tensor._edge for tensor in self._captured]
         self._replay = _Replay(self.graph)
         self._is_block = not self._replay.has_functions and as_block(self.graph)
         if self._replay.has_functions:
@@ -175,13 +182,15 @@ class Trace:
 
     def call(self, graph: EagerGraph, tensors: list[Tensor]) -> Any:
         """What the function returns for these tensors."""
-        inputs = [*tensors, *[_eager(tensor) for tensor in self._captured]]
+        recording = graph.thread.recording
         if self._replay.has_functions:
-            outputs = _call_whole(self._whole, inputs)
-        elif self._is_block and not graph.thread.tapes:
-            outputs = call_block(graph, self._whole, [tensor._edge for tensor in inputs]).outputs  # type: ignore[attr-defined]
+            outputs = _call_whole(self._whole, [*tensors, *self._captured])
+        elif self._is_block and not recording.open_tapes and not recording.watchers:
+            outputs = call_block(graph, self._whole, [*[tensor._edge for tensor in tensors], *self._edges]).outputs  # type: ignore[attr-defined]
         else:
-            outputs = self._replay.run(graph, inputs)
+            outputs = self._replay.run(graph, [*tensors, *self._captured])
+        if isinstance(self._result, Tensor):
+            return outputs[0]
         rest = list(outputs)
         built = []
         for leaf in self._leaves:
@@ -266,7 +275,7 @@ def _is_tensor(leaf: Any) -> bool:
     return isinstance(leaf, (Tensor, TensorSpec)) or hasattr(leaf, "dense_shape") or hasattr(leaf, "with_flow")
 
 
-def _eager(tensor: Tensor) -> Tensor:
+def _eager(tensor: Tensor) -> EagerTensor:
     assert isinstance(tensor, EagerTensor), f"{tensor} has no value here"
     return tensor
 

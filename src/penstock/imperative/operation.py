@@ -7,6 +7,7 @@ stay in memory.
 from __future__ import annotations
 
 import weakref
+from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,12 +30,14 @@ Edge = tuple["EagerOperation", int]  # an output of an operation
 class Call:
     """What a call of an op is, apart from its inputs: the calls that a loop makes turn by turn at one place share it."""
 
-    __slots__ = ("asked", "attrs", "deep", "definition", "device", "expected", "extra", "feeds", "graph", "key", "name", "origin", "source",
-                 "state", "variable")
+    __slots__ = ("asked", "attrs", "deep", "definition", "device", "dtype", "expected", "extra", "feeds", "graph", "key", "name", "origin", "shape",
+                 "source", "state", "variable")
 
     def __init__(self, graph: EagerGraph, definition: Any, name: str, attributes: dict[str, Any], expected: list[tuple[DType, TensorShape]],
                  source: Source) -> None:
         self.graph, self.definition, self.name, self.attrs, self.expected, self.source = graph, definition, name, attributes, expected, source
+        if expected:
+            self.dtype, self.shape = expected[0]  # of its first output
         self.device = ""
         self.extra: dict[str, Any] = {}
         self.key: Any = None  # tells ops with their attributes apart
@@ -65,7 +68,7 @@ def _shared(name: str) -> Any:
 class EagerOperation(Operation):
     """One call of an op. ``edges`` are its producers; ``results`` its values, once it has run."""
 
-    __slots__ = ("_handles", "_own_gradient", "_references", "call", "edges", "error", "noted", "place", "recording", "results")
+    __slots__ = ("_handles", "_own_gradient", "_references", "call", "edges", "error", "noted", "place", "recording", "results", "tensor")
     graph, definition, name, attrs = _shared("graph"), _shared("definition"), _shared("name"), _shared("attrs")
     _source, _device, _extra = _shared("source"), _shared("device"), _shared("extra")
     expected, key = _shared("expected"), _shared("key")
@@ -77,7 +80,8 @@ class EagerOperation(Operation):
         self.recording, self.place = recording, place  # what it waits in, and where
         self.results: Any = None
         self.noted: tuple[Any, ...] = ()  # the tokens of the tapes that need it
-        self._references: list[Any] | None = None
+        self.tensor: EagerTensor | None = None  # its first output, as long as it waits: who else holds that is told by counting references
+        self._references: list[Any] | None = None  # its outputs, weakly
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -107,21 +111,30 @@ class EagerOperation(Operation):
 
     def output(self, index: int) -> EagerTensor:
         """The tensor of an output: the one that the program holds, or a new one."""
+        tensor: EagerTensor | None
+        if index == 0 and self.recording is not None:
+            tensor = self.tensor
+            if tensor is None:
+                tensor = self.tensor = EagerTensor(self, 0)
+            return tensor
         references = self._references
         if references is None:
             references = self._references = [None] * len(self.call.expected)
         reference = references[index]
-        tensor: EagerTensor | None = None if reference is None else reference()
+        tensor = None if reference is None else reference()
         if tensor is None:
             tensor = EagerTensor(self, index)
             references[index] = weakref.ref(tensor)
         return tensor
 
-    def wanted(self) -> list[int]:
-        """The outputs that something outside of the recording needs: the program, or a tape."""
-        if self.noted:
-            return list(range(len(self.call.expected)))
-        return [index for index, reference in enumerate(self._references or ()) if reference is not None and reference() is not None]
+    def stop_waiting(self) -> None:
+        """It is not recorded any more: it holds its first output weakly, as the others."""
+        self.recording = None
+        tensor, self.tensor = self.tensor, None
+        if tensor is not None and getrefcount(tensor) > 2:
+            if self._references is None:
+                self._references = [None] * len(self.call.expected)
+            self._references[0] = weakref.ref(tensor)
 
     def value(self, index: int) -> Any:
         """The value of an output; what was recorded runs first, if it has not."""
@@ -140,7 +153,8 @@ class EagerOperation(Operation):
 
     def finish(self, values: Any) -> None:
         """Takes its results; what was not computed is ``UNSET``."""
-        self.results, self.recording = values, None
+        self.results = values
+        self.stop_waiting()
         if not self.noted:
             self.edges = ()
 

@@ -8,7 +8,9 @@ by itself. What follows from all that (types and shapes of results, how gradient
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from penstock.graph.dtypes import resource
@@ -52,6 +54,9 @@ class Recording:
         self.operations: list[EagerOperation] = []
         self.feeds: dict[Edge, int] = {}  # the values from outside that they use, numbered
         self.flushes = 0  # how often it has begun anew
+        self.open_tapes: list[Any] = []  # the outermost first; they look at it when they need to know, at the latest before it runs: see ``tape.py``
+        self.watchers: list[Any] = []  # that are told of each operation at its call
+        self.tapes: list[weakref.ref[Any]] = []  # those that have to look at it before it runs
         self.inside = 0  # how many operations its blocks have
         self.tree, self._runner, self._lock = tree, runner, threading.RLock()
         self.state: State | None = None if runner.sync else tree.root  # None: it is like nothing before, or was changed behind its back
@@ -116,12 +121,36 @@ class Recording:
     def flush(self) -> None:
         """Computes everything that was recorded."""
         with self._lock:
+            if self.tapes:
+                self._tell_tapes()
             operations, self.operations = self.operations, []
             state, self.state = self.state, None if self._runner.sync else self.tree.root
             feeds, self.feeds = self.feeds, {}
             self.flushes, self.inside = self.flushes + 1, 0
             if operations:
                 self._runner.run(operations, state, feeds)
+
+    @contextmanager
+    def watched_by(self, watcher: Any) -> Iterator[None]:
+        """Inside, a watcher takes the place of the tapes, and of other watchers."""
+        tapes, watchers = self.open_tapes, self.watchers
+        for tape in tapes:
+            tape.suspend()
+        self.open_tapes, self.watchers = [], [watcher]
+        try:
+            yield
+        finally:
+            self.open_tapes, self.watchers = tapes, watchers
+            for tape in tapes:
+                tape.resume()
+
+    def _tell_tapes(self) -> None:
+        """Has tapes note what concerns them; those that are open go on with what is recorded next."""
+        tapes, self.tapes = self.tapes, []
+        for reference in tapes:
+            tape = reference()
+            if tape is not None and tape.settle(self, before_run=True):
+                self.tapes.append(reference)
 
 
 def fits(call: Call, edges: Sequence[Edge], known: Iterable[tuple[int, Edge]] = ()) -> bool:
@@ -140,8 +169,7 @@ def spec_of(edge: Edge) -> tuple[Any, ...]:
 
 
 class ThreadState(threading.local):
-    """What a thread has recorded, and the tapes that record what it does, the outermost first."""
+    """What a thread has recorded."""
 
     def __init__(self, runner: Any, tree: Tree) -> None:
         self.recording = Recording(runner, tree)
-        self.tapes: list[Any] = []

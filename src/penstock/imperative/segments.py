@@ -14,6 +14,7 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Iterable
 from operator import itemgetter
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,7 @@ from penstock.state.resources import Ref
 PLANS = 256  # structures whose plans are kept
 _SEEN = 4096  # structures that were seen once
 _SMALL = 64  # elements of a value that may be a constant of a structure, or is computed at once
+_OWN_REFERENCES = 3  # to the output of an operation: of the operation, of a variable, and of ``getrefcount``
 _SHAPED = (np.ndarray, np.generic)
 
 
@@ -112,6 +114,7 @@ class Runner:
             for op in operations:
                 if op.results is None:
                     op.error = error
+                    op.stop_waiting()
             raise
 
     def _run(self, operations: list[EagerOperation], state: State | None, feeds: dict[Edge, int]) -> None:
@@ -236,7 +239,11 @@ def _fetches(operations: list[EagerOperation]) -> tuple[tuple[int, int], ...]:
             recording = op.recording
             taped += [(producer.place, index) for producer, index in op.edges if producer.recording is recording]  # gradient functions look at them
             fetches += [(number, index) for index in range(len(op.call.expected))]
-        elif (references := op._references) is not None:
+            continue
+        tensor = op.tensor
+        if tensor is not None and getrefcount(tensor) > _OWN_REFERENCES:
+            fetches.append((number, 0))
+        if (references := op._references) is not None:
             for index, reference in enumerate(references):
                 if reference is not None and reference() is not None:
                     fetches.append((number, index))
@@ -246,7 +253,8 @@ def _fetches(operations: list[EagerOperation]) -> tuple[tuple[int, int], ...]:
 def _finish(operations: list[EagerOperation], fetches: Iterable[tuple[int, int]], values: Iterable[Any]) -> None:
     """Gives operations their results; what was not asked for is ``UNSET``."""
     for op in operations:
-        op.results, op.recording = _NOT_KEPT, None
+        op.results = _NOT_KEPT
+        op.stop_waiting()
         if not op.noted:
             op.edges = ()
     for (number, index), value in zip(fetches, values):

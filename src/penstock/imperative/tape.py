@@ -5,6 +5,7 @@ recorded. Inside graphs and functions that are traced, all operations are there 
 """
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -18,7 +19,7 @@ from penstock.graph.node import Tensor
 from penstock.imperative.backward import Memory
 from penstock.imperative.eager_graph import EagerGraph
 from penstock.imperative.operation import EagerOperation, Edge
-from penstock.imperative.recording import ENOUGH
+from penstock.imperative.recording import ENOUGH, Recording
 from penstock.ops.array.fill import zeros_like
 from penstock.ops.array.pack import stack
 from penstock.ops.array.shape_ops import reshape
@@ -34,8 +35,11 @@ class GradientTape:
         self._persistent, self._watch_variables = persistent, watch_accessed_variables
         self._watched: set[Edge] = set()
         self._told: list[tuple[int, Edge]] = []  # what ``watch`` was given, and how many operations were recorded before
-        self._token = object()  # by which operations know that it needs them
-        self._start: tuple[int, int] | None = None  # where it has begun: see ``_place``
+        self._token = (object(),)  # what operations that it needs have as ``noted``, if no other tape needs them
+        self._start: tuple[int, int] | None = None  # where it has begun: see ``place``
+        # How far it has looked at the recording, which counts its runs: from where on, up to where (None: it goes on)
+        self._where: Recording | None = None
+        self._run, self._from, self._to = -1, 0, None
         self._variables: dict[Any, None] = {}
         self._operations: dict[EagerOperation, None] | None = {}
         self._graph: EagerGraph | None = None
@@ -54,9 +58,9 @@ class GradientTape:
             self._operations = {} if self._operations is None else self._operations
             self._graph = graph
             recording = graph.thread.recording
-            if len(recording.operations) + recording.inside >= ENOUGH and not graph.thread.tapes:  # a loop that nobody looks at: each time the same turns run together
+            if len(recording.operations) + recording.inside >= ENOUGH and not graph.thread.recording.open_tapes:  # a loop that nobody looks at: each time the same turns run together
                 recording.flush()
-            graph.thread.tapes.append(self)
+            self._open(graph)
             self._start = None if self._entered else (recording.flushes, len(recording.operations))
         self._recording = self._entered = True
         return self
@@ -70,7 +74,62 @@ class GradientTape:
             raise ValueError("Tape is not recording.")
         self._recording = False
         if self._graph is not None:
-            self._graph.thread.tapes.remove(self)
+            self._close(self._graph)
+
+    def _open(self, graph: EagerGraph) -> None:
+        """From now on, what is recorded counts."""
+        self._settle()
+        graph.thread.recording.open_tapes.append(self)
+        if not self._paused:
+            self._begin(graph.thread.recording)
+
+    def _close(self, graph: EagerGraph) -> None:
+        graph.thread.recording.open_tapes.remove(self)
+        if not self._paused:
+            self._to = len(graph.thread.recording.operations)
+
+    # --- what counts ---------------------------------------------------------------------------------------------------
+
+    def _begin(self, recording: Recording) -> None:
+        self._where, self._run, self._from, self._to = recording, recording.flushes, len(recording.operations), None
+        recording.tapes.append(weakref.ref(self))
+
+    def suspend(self) -> None:
+        """Has what is recorded until ``resume`` not count."""
+        if not self._paused:
+            self._settle()
+            self._run = -1
+        self._paused += 1
+
+    def resume(self) -> None:
+        """See ``suspend``."""
+        self._paused -= 1
+        if not self._paused and self._graph is not None and self in self._graph.thread.recording.open_tapes:
+            self._begin(self._graph.thread.recording)
+
+    def _settle(self) -> None:
+        if self._where is not None:
+            self.settle(self._where)
+
+    def settle(self, recording: Recording, before_run: bool = False) -> bool:
+        """Notes what was recorded since the last time, as far as it counts. ``before_run``: the recording begins anew now; returns whether the tape
+        is open."""
+        if self._run != recording.flushes or recording is not self._where:
+            return False
+        operations = recording.operations
+        end = len(operations) if self._to is None else self._to
+        for op in operations[self._from:end]:
+            self._note(op)
+        self._from = end
+        if before_run:
+            self._run, self._from = (self._run + 1, 0) if self._to is None else (-1, 0)
+        return self._run >= 0
+
+    def noted(self) -> dict[EagerOperation, None]:
+        """The operations that count."""
+        self._settle()
+        assert self._operations is not None
+        return self._operations
 
     def watch(self, tensor: Any) -> None:
         """Has what is computed of ``tensor`` (a tensor, a variable, or a structure of them) recorded."""
@@ -81,14 +140,18 @@ class GradientTape:
             if hasattr(item, "handle"):
                 self._variables[item] = None
             if isinstance(source.op, EagerOperation):
+                self._settle()
                 self._watched.add(source._edge)  # type: ignore[attr-defined]
                 self._told.append((len(source.op.graph.thread.recording.operations), source._edge))  # type: ignore[attr-defined]
 
     def note(self, op: EagerOperation) -> None:
-        """Records an operation, if it depends on something that is watched."""
-        if self._paused:
-            return
-        token, concerned = self._token, False
+        """Records an operation that may run at its call, if it depends on something that is watched."""
+        if not self._paused:
+            self._settle()
+            self._note(op)
+
+    def _note(self, op: EagerOperation) -> None:
+        token, concerned = self._token[0], False
         for edge in op.edges:
             producer = edge[0]
             if token in producer.noted or edge in self._watched:
@@ -97,21 +160,21 @@ class GradientTape:
                 self._watched.add(edge)
                 self._variables[producer.call.variable()] = None
                 concerned = True
-        if concerned and self._operations is not None:
+        if concerned and self._operations is not None and op not in self._operations:
             self._operations[op] = None
-            op.noted = (*op.noted, token)
+            op.noted = (*op.noted, token) if op.noted else self._token
 
     @contextmanager
     def stop_recording(self) -> Iterator[None]:
         """Inside, operations are not recorded."""
         if not self._recording:
             raise ValueError("Tape is not recording.")
-        self._paused += 1
+        self.suspend()
         self._start = None  # what it recorded is no longer told by where it has begun
         try:
             yield
         finally:
-            self._paused -= 1
+            self.resume()
 
     def reset(self) -> None:
         """Forgets everything that was recorded and watched."""
@@ -120,6 +183,7 @@ class GradientTape:
 
     def watched_variables(self) -> tuple[Any, ...]:
         """The variables that were watched, in the order in which they were read."""
+        self._settle()
         graph = default_graph()
         if self._graph is None and isinstance(graph, FuncGraph) and self._watch_variables:  # in a function: those that it captures
             self._variables.update((tensor.op.call.variable(), None) for tensor in graph.captures
@@ -127,10 +191,10 @@ class GradientTape:
         return tuple(self._variables)
 
     def _forget(self) -> None:
-        token = self._token
+        token = self._token[0]
         for op in self._operations or ():
             op.release(token)
-        self._operations, self._watched, self._told, self._start = None, set(), [], None
+        self._operations, self._watched, self._told, self._start, self._run = None, set(), [], None, -1
 
     def __del__(self) -> None:
         self._forget()
@@ -146,21 +210,21 @@ class GradientTape:
         targets = [_tensor(item) for item in nest.flatten(target)]
         given = None if output_gradients is None else nest.flatten(output_gradients)
         flat = nest.flatten(sources)
-        within = self._operations if self._graph is not None and all(isinstance(item.op, EagerOperation) for item in targets) else None
-        inside = [default_graph().capture(_source(item)) if within is None else _source(item) for item in flat]
+        is_within = self._graph is not None and all(item.imperative for item in targets)
+        inside = [_source(item) if is_within else default_graph().capture(_source(item)) for item in flat]
 
         def walk() -> list[Any]:
-            return gradients(targets, inside, given, unconnected_gradients=unconnected_gradients, within=within)
+            return gradients(targets, inside, given, unconnected_gradients=unconnected_gradients, within=self.noted() if is_within else None)
 
         graph = self._graph
-        if within is None or graph is None or given is not None or graph.thread.tapes or unconnected_gradients is not UnconnectedGradients.NONE:
+        if not is_within or graph is None:
             results = walk()
+        elif given is not None or graph.thread.recording.open_tapes or graph.thread.recording.watchers or unconnected_gradients is not UnconnectedGradients.NONE:
+            unconnected = None if unconnected_gradients is UnconnectedGradients.NONE else zeros_like
+            results = [result if self._watches(source) else unconnected and unconnected(item) for item, source, result in zip(flat, inside, walk())]
         else:
             graph.walks = graph.walks or Memory()
-            results = graph.walks.gradients(graph, within, targets, inside, walk, self._place(graph))
-        if within is not None:
-            unconnected = None if unconnected_gradients is UnconnectedGradients.NONE else zeros_like
-            results = [result if self._watches(source) else unconnected and unconnected(item) for item, source, result in zip(flat, inside, results)]
+            results = graph.walks.gradients(graph, self, targets, inside, walk)
         if not self._persistent:
             self._forget()
         return nest.pack_sequence_as(sources, results)
@@ -168,14 +232,18 @@ class GradientTape:
     def _watches(self, source: Tensor) -> bool:
         """Does it know of a tensor? What it was not told of has no gradient, even if it was used."""
         edge: Edge = source._edge  # type: ignore[attr-defined]
-        return edge in self._watched or self._token in edge[0].noted
+        return edge in self._watched or self._token[0] in edge[0].noted
 
-    def _place(self, graph: EagerGraph) -> Any:
-        """What tells which operations of the recording it has noted, if they are all there: where it has begun, and what it watches."""
-        recording = graph.thread.recording
+    def watched_only(self, sources: list[Tensor], results: list[Any]) -> list[Any]:
+        """The results for sources that it watches; None for others."""
+        self._settle()
+        return [result if self._watches(source) else None for source, result in zip(sources, results)]
+
+    def place(self, recording: Recording) -> Any:
+        """What tells which operations of the recording count, if they are all there: where it has begun and ended, and what it watches."""
         if self._start is None or self._start[0] != recording.flushes or recording.state is None:
             return None
-        return self._start[1], self._watch_variables, *[(count, recording.tag((edge,))) for count, edge in self._told]
+        return self._start[1], self._to, self._watch_variables, *[(count, recording.tag((edge,))) for count, edge in self._told]
 
     def jacobian(self, target: Any, sources: Any, unconnected_gradients: Any = UnconnectedGradients.NONE, parallel_iterations: int | None = None,
                  experimental_use_pfor: bool = True) -> Any:
@@ -214,11 +282,11 @@ class GradientTape:
             yield
             return
         self._start = None
-        self._graph.thread.tapes.append(self)
+        self._open(self._graph)
         try:
             yield
         finally:
-            self._graph.thread.tapes.remove(self)
+            self._close(self._graph)
 
     def _rows(self, targets: Any, sources: list[Any], unconnected_gradients: Any) -> list[list[Any]]:
         """The gradients of each target."""

@@ -10,7 +10,9 @@ from typing import Any
 from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import to_tensor
 from penstock.graph.dtypes import float32, string
+from penstock.graph.graph import default_graph
 from penstock.graph.node import Tensor
+from penstock.graph.opdef import OpDef
 from penstock.graph.scopes import name_scope
 from penstock.ops.common import FLOATS
 from penstock.ops.linalg.matmul import matmul
@@ -54,7 +56,8 @@ def _forward(method: str, name: str, function: Callable[..., Any]) -> Callable[[
 
     def operator(x: Any, y: Any) -> Any:
         if isinstance(x, Tensor) and (isinstance(y, Tensor) or type(y) in (float, int)) and x._dtype in _FLOATS:
-            return plain(x, y, name=name)
+            graph = default_graph()
+            return graph.call(plain, (x, y), {}, name) if graph.imperative and type(plain) is OpDef else plain(x, y, name=name)
         with name_scope(None, name, [x, y]) as scope:
             x = to_tensor(x, None, "x")
             if not isinstance(y, (Tensor, SparseTensor)):

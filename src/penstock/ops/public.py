@@ -11,6 +11,7 @@ from typing import Any
 
 from penstock.graph.attrs import REQUIRED
 from penstock.graph.composite import SparseTensor
+from penstock.graph.graph import default_graph
 from penstock.graph.opdef import OpDef
 
 _POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -31,6 +32,9 @@ def function(definition: OpDef, public_name: str, node_name: str | None = None,
         if sparse and values and isinstance(values[0], SparseTensor):
             x = values[0]
             return SparseTensor(x.indices, definition(x.values, name=name or node_name), x.dense_shape)
+        graph = default_graph()
+        if graph.imperative:  # one call less: this is what each operation of a loop costs
+            return graph.call(definition, values, given, name or node_name)
         return definition(*values, name=name or node_name, **given)
 
     call.__name__ = call.__qualname__ = public_name
