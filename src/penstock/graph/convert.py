@@ -79,7 +79,7 @@ def graph_for(values: Any) -> Any:
             if isinstance(item, Tensor):
                 if item.imperative:  # values become constants of any graph
                     continue
-                its_graph = item.op.graph
+                its_graph: Any = item.op.graph
             else:
                 its_graph = getattr(item, "graph", None)
                 if its_graph is None or not isinstance(its_graph, Graph) or its_graph.imperative:

@@ -93,7 +93,7 @@ class Memory:
             state.walks[key] = _Shortcut(op.call, [_where(recording, edges[number]) for number in found.arguments],
                                          [(_where(recording, edges[number]), value) for number, value in found.asked],
                                          tape.watched_only(sources, found.results))
-        return tape.watched_only(sources, results)  # type: ignore[no-any-return]
+        return tape.watched_only(sources, results)
 
     def _by_structure(self, graph: EagerGraph, operations: Iterable[EagerOperation], targets: list[Tensor], sources: list[Tensor],
                       walk: Callable[[], list[Any]]) -> tuple[list[Any], _Walk | None, list[Edge], EagerOperation | None]:

@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from tensorboard.compat.proto.config_pb2 import ConfigProto
@@ -49,6 +51,21 @@ def eager_graph() -> EagerGraph:
     """The graph of imperative style; it need not be the default graph at this moment."""
     assert _eager is not None
     return _eager
+
+
+@contextmanager
+def eager_mode() -> Iterator[None]:
+    """Inside, operations give values."""
+    with ensure_eager_graph().as_default():
+        yield
+
+
+@contextmanager
+def graph_mode() -> Iterator[None]:
+    """Inside, operations belong to a graph: the default graph, or a new one where operations give values."""
+    graph = default_graph()
+    with (Graph() if graph.imperative else graph).as_default():
+        yield
 
 
 def executing_eagerly() -> bool:

@@ -140,7 +140,7 @@ class EagerGraph(Graph):
                     return self._follow(call, tuple(edges))
                 # What ``recording.follow`` and ``op.output`` do, for most operations of most loops
                 op = _new_operation(EagerOperation)
-                op.call, op.edges, op.recording, op.place = call, edges, recording, len(operations)
+                op.call, op.edges, op.recording, op.place = call, edges, recording, len(operations)  # type: ignore[assignment]
                 op.results, op.noted, op._references = None, (), None
                 op.tensor = tensor = _new_tensor(EagerTensor)
                 tensor._edge, tensor._dtype, tensor._shape = (op, 0), call.dtype, call.shape
@@ -340,11 +340,11 @@ class EagerGraph(Graph):
         if not isinstance(name, str) or name == GraphKeys.GLOBAL_STEP:
             super().add_to_collection(name, value)
 
-    def control_dependencies(self, control_inputs: Any) -> AbstractContextManager[None]:
+    def control_dependencies(self, control_inputs: Any) -> AbstractContextManager[None]:  # type: ignore[override]
         """Does nothing: operations run in the order of the program."""
         return nullcontext()
 
-    def colocate_with(self, op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
+    def colocate_with(self, op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:  # type: ignore[override]
         """Does nothing: there is no placement before values are there."""
         return nullcontext()
 

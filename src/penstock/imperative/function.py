@@ -90,8 +90,9 @@ class Function:
         if self._input_signature is not None:
             leaves = self._fit_signature(args, kwargs)
         leaves = [to_tensor(leaf) if isinstance(leaf, np.ndarray) else leaf for leaf in leaves]
-        structure = len(args) if is_flat else _structure_of((args, kwargs))
-        key = (structure, tuple([_key_of(leaf) for leaf in leaves]) if self._input_signature is None else self._input_signature)
+        key: Any = None  # a signature has one trace
+        if self._input_signature is None:
+            key = (len(args) if is_flat else _structure_of((args, kwargs)), tuple([_key_of(leaf) for leaf in leaves]))
         trace = self._traces.get(key)
         if trace is None:
             trace = self._traces[key] = Trace(self._traced, (args, kwargs), leaves, self._input_signature)

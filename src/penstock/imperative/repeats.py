@@ -34,7 +34,8 @@ class Repeats:
 
     def knows(self, graph: EagerGraph, key: Any) -> bool:
         """Is there a block for ``key``, and does no tape want to see each operation?"""
-        return isinstance(self._known.get(key), _Repeat) and not (graph.thread.recording.open_tapes or graph.thread.recording.watchers or graph.runner.sync)
+        recording = graph.thread.recording
+        return isinstance(self._known.get(key), _Repeat) and not (recording.open_tapes or recording.watchers or graph.runner.sync)
 
     def call(self, graph: EagerGraph, key: Any, tensors: Sequence[Tensor]) -> EagerOperation | None:
         """Records the block of ``key``, which is known; None if other types of tensors are given than before."""

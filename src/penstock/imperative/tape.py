@@ -39,7 +39,8 @@ class GradientTape:
         self._start: tuple[int, int] | None = None  # where it has begun: see ``place``
         # How far it has looked at the recording, which counts its runs: from where on, up to where (None: it goes on)
         self._where: Recording | None = None
-        self._run, self._from, self._to = -1, 0, None
+        self._run, self._from = -1, 0
+        self._to: int | None = None
         self._variables: dict[Any, None] = {}
         self._operations: dict[EagerOperation, None] | None = {}
         self._graph: EagerGraph | None = None
@@ -58,8 +59,8 @@ class GradientTape:
             self._operations = {} if self._operations is None else self._operations
             self._graph = graph
             recording = graph.thread.recording
-            if len(recording.operations) + recording.inside >= ENOUGH and not graph.thread.recording.open_tapes:  # a loop that nobody looks at: each time the same turns run together
-                recording.flush()
+            if len(recording.operations) + recording.inside >= ENOUGH and not recording.open_tapes:
+                recording.flush()  # a loop that nobody looks at: each time the same turns run together
             self._open(graph)
             self._start = None if self._entered else (recording.flushes, len(recording.operations))
         self._recording = self._entered = True
@@ -217,9 +218,10 @@ class GradientTape:
             return gradients(targets, inside, given, unconnected_gradients=unconnected_gradients, within=self.noted() if is_within else None)
 
         graph = self._graph
-        if not is_within or graph is None:
+        recording = None if graph is None else graph.thread.recording
+        if not is_within or graph is None or recording is None:
             results = walk()
-        elif given is not None or graph.thread.recording.open_tapes or graph.thread.recording.watchers or unconnected_gradients is not UnconnectedGradients.NONE:
+        elif given is not None or recording.open_tapes or recording.watchers or unconnected_gradients is not UnconnectedGradients.NONE:
             unconnected = None if unconnected_gradients is UnconnectedGradients.NONE else zeros_like
             results = [result if self._watches(source) else unconnected and unconnected(item) for item, source, result in zip(flat, inside, walk())]
         else:

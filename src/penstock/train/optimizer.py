@@ -75,7 +75,7 @@ class Optimizer:
 
     def minimize(self, loss: Any, global_step: Any = None, var_list: Any = None, gate_gradients: int = GATE_OP,
                  aggregation_method: int | None = None, colocate_gradients_with_ops: bool = False, name: str | None = None,
-                 grad_loss: Any = None) -> Operation:
+                 grad_loss: Any = None) -> Any:
         """An operation that takes one step against the gradient of ``loss``: ``compute_gradients``, then ``apply_gradients``."""
         pairs = self.compute_gradients(loss, var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops, grad_loss)
         if all(grad is None for grad, _ in pairs):
@@ -116,8 +116,8 @@ class Optimizer:
                                    if grad is not None and variable.dtype.base_dtype is not dtypes.resource])
         return list(zip(grads, var_list))
 
-    def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Any = None, name: str | None = None) -> Operation:
-        """An operation that applies gradients to variables, and then adds one to ``global_step``."""
+    def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Any = None, name: str | None = None) -> Any:
+        """An operation that applies gradients to variables, then adds one to ``global_step``. In imperative style that is done, and it is None."""
         pairs = [(_as_gradient(grad, variable), variable) for grad, variable in grads_and_vars]
         if not pairs:
             raise ValueError("No variables provided.")
@@ -135,7 +135,7 @@ class Optimizer:
             self._prepare()
             update = self._repeats.call(graph, key, [*repeated.tensors_of(pairs), *self._tensors.values()])
             if update is not None:
-                return update
+                return None
         with control_dependencies(None):
             self._create_slots(variables)
             restoring.retry()
@@ -145,8 +145,10 @@ class Optimizer:
             result = self._updates(pairs, global_step, scope)
         if key is not None:
             self._learn(graph, key, pairs, global_step)
+        if graph.imperative:
+            return None
         train_ops = graph.get_collection_ref(GraphKeys.TRAIN_OP)
-        if result not in train_ops and not graph.imperative:
+        if result not in train_ops:
             train_ops.append(result)
         return result
 
@@ -175,7 +177,7 @@ class Optimizer:
     def _start_updates(self) -> None:
         """Forgets what updates have made for each other; hyperparameters are prepared."""
 
-    def _apply_from_replicas(self, strategy: Any, pairs: list[tuple[Any, Any]], global_step: Any, name: str | None) -> Operation:
+    def _apply_from_replicas(self, strategy: Any, pairs: list[tuple[Any, Any]], global_step: Any, name: str | None) -> Any:
         """Applies the sums of all replicas' gradients."""
         sums = strategy.extended.batch_reduce_to("SUM", pairs)
         return self.apply_gradients(zip(sums, [variable for _, variable in pairs]), global_step, name)

@@ -18,7 +18,7 @@ Pairs = list[tuple[Any, Any]]
 
 def key_of(graph: EagerGraph, pairs: Pairs, global_step: Any) -> Any:
     """What an update is known by; None if it has to be recorded one by one."""
-    parts: list[Any] = [None if global_step is None else global_step.handle._edge[0]._id if isinstance(global_step, ResourceVariable) else global_step]
+    parts: list[Any] = [global_step.handle._edge[0]._id if isinstance(global_step, ResourceVariable) else global_step]  # type: ignore[attr-defined]
     for grad, variable in pairs:
         if not isinstance(variable, ResourceVariable) or variable.constraint is not None or not variable.handle.imperative:
             return None
@@ -48,4 +48,5 @@ def _tensors_of(grad: Any) -> tuple[Any, ...]:
 def _gradient_of(grad: Any, tensors: Iterator[Tensor]) -> Any:
     if not isinstance(grad, IndexedSlices):
         return next(tensors)
-    return IndexedSlices(*[None if part is None else next(tensors) for part in _tensors_of(grad)])
+    values, indices = next(tensors), next(tensors)
+    return IndexedSlices(values, indices, None if grad.dense_shape is None else next(tensors))

@@ -12,6 +12,7 @@ from penstock.graph.graph import default_graph
 from penstock.graph.node import Operation, Tensor
 from penstock.graph.opdef import lookup
 from penstock.graph.scopes import colocate_with, control_dependencies
+from penstock.imperative.eager_graph import EagerGraph
 from penstock.imperative.repeats import Repeats
 from penstock.ops.array.cast import cast
 from penstock.ops.flow.misc import group
@@ -65,7 +66,7 @@ class RuleOptimizer(Optimizer, metaclass=DirectSubclass):
         self._tensors = {}
         for key, (value, name) in self._hyper.items():
             value = self._call_if_callable(value)
-            number = graph.number(value, dtypes.float32) if graph.imperative and type(value) is float else None
+            number = graph.number(value, dtypes.float32) if isinstance(graph, EagerGraph) and type(value) is float else None
             self._tensors[key] = to_tensor(value, name=name) if number is None else number
 
     def _rule(self, var: Any, given: dict[str, Any], sparse: bool) -> Any:

@@ -5,6 +5,8 @@ import itertools
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NoReturn
 
+import numpy as np
+
 from penstock.graph.convert import to_tensor
 from penstock.graph.dtypes import DType
 from penstock.graph.function import init_scope
@@ -190,7 +192,9 @@ class ResourceVariable(Variable):
     def __repr__(self) -> str:
         if not default_graph().imperative or not self._handle.graph.imperative:
             return super().__repr__()
-        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}, numpy={self.numpy()!r}>"
+        value = self.numpy()
+        text = repr(value) if isinstance(value, (np.ndarray, bytes)) else str(value)  # a scalar without its type, as NumPy 1 wrote it
+        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}, numpy={text}>"
 
     def _convert(self, name: str | None, as_ref: bool) -> Tensor:
         return self._handle if as_ref else self.value()

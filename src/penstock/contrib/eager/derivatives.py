@@ -8,28 +8,60 @@ from typing import Any
 
 from penstock.graph import nest
 from penstock.graph.convert import to_tensor
+from penstock.graph.node import Tensor
 from penstock.imperative.tape import GradientTape
+from penstock.ops.constant import identity
 
 
 def value_and_gradients_function(f: Callable[..., Any], params: Sequence[Any] | None = None) -> Callable[..., Any]:
     """A function that returns (f(*args), the gradients of f by its arguments). ``params`` chooses arguments, by position or name."""
-    chosen = _positions(f, params)
+    differentiable = make_vjp(f, params, persistent=False)
 
     @functools.wraps(f)
     def decorated(*args: Any, **kwargs: Any) -> Any:
         dy = kwargs.pop("dy", None)
         if kwargs:
             raise ValueError("Functions to be differentiated cannot receive keyword arguments.")
-        tensors = [nest.map_structure(to_tensor, arg) for arg in args]
+        result, vjp = differentiable(*args)
+        return result, vjp(dy)
+
+    return decorated
+
+
+def make_vjp(f: Callable[..., Any], params: Sequence[Any] | None = None, persistent: bool = True) -> Callable[..., Any]:
+    """A function that returns f(*args) and a function from the gradient of that (None: ones) to those of the arguments, which can be called more
+    than once if ``persistent``."""
+    chosen = _positions(f, params)
+
+    @functools.wraps(f)
+    def decorated(*args: Any) -> Any:
+        tensors = _distinct([nest.map_structure(to_tensor, arg) for arg in args])
         sources = tensors if chosen is None else [tensors[index] for index in chosen]
-        with GradientTape() as tape:
+        with GradientTape(persistent=persistent) as tape:
             tape.watch(sources)
             result = f(*tensors)
             if result is None:
                 raise ValueError(f"Cannot differentiate a function that returns None; did you forget to return a value from {f.__name__}?")
-        return result, tape.gradient(result, sources, None if dy is None else nest.map_structure(to_tensor, dy))
+
+        def vjp(dy: Any = None) -> Any:
+            return tape.gradient(result, sources, None if dy is None else nest.map_structure(to_tensor, dy))
+
+        return result, vjp
 
     return decorated
+
+
+def _distinct(arguments: list[Any]) -> list[Any]:
+    """The arguments, each with tensors of its own: one that is given twice has two gradients."""
+    seen: set[int] = set()
+
+    def own(tensor: Tensor) -> Tensor:
+        if id(tensor) in seen:
+            return identity(tensor)
+        seen.add(id(tensor))
+        return tensor
+
+    return [nest.map_structure(own, argument) for argument in arguments]
 
 
 def gradients_function(f: Callable[..., Any], params: Sequence[Any] | None = None) -> Callable[..., Any]:

@@ -31,18 +31,18 @@ class NoOp:
         return ()
 
 
-def no_op(name: str | None = None) -> Operation:
-    """``tf.no_op``: an operation that does nothing."""
-    return NoOp(name=name)
+def no_op(name: str | None = None) -> Any:
+    """``tf.no_op``: an operation that does nothing; None in imperative style."""
+    return None if default_graph().imperative else NoOp(name=name)
 
 
-def group(*inputs: Any, **kwargs: Any) -> Operation:
+def group(*inputs: Any, **kwargs: Any) -> Any:
     """``tf.group``: an operation that is done when all ``inputs`` (tensors, operations, nests of them) are."""
     name = kwargs.pop("name", None)
     if kwargs:
         raise ValueError(f"Unknown keyword arguments: {', '.join(kwargs)}")
     if default_graph().imperative:
-        return None  # type: ignore[return-value]  # what was called has run
+        return None  # what was called has run
     by_device: dict[str, list[Operation]] = {}
     for item in _flatten(inputs):
         waited = default_graph()._control_op(item)

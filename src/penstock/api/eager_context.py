@@ -1,0 +1,47 @@
+"""``tensorflow.python.eager.context.context()``: what programs ask of TensorFlow's inner state of imperative style."""
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+
+from penstock.contrib.eager.modes import list_devices, num_gpus
+from penstock.graph.scopes import device
+from penstock.imperative.context import SYNC, executing_eagerly
+
+
+class EagerContext:
+    """The answers to ``context.context().num_gpus()`` and the like."""
+
+    def executing_eagerly(self) -> bool:
+        """Do operations give values here?"""
+        return executing_eagerly()
+
+    in_eager_mode = executing_eagerly
+
+    def in_graph_mode(self) -> bool:
+        """Do operations belong to a graph here?"""
+        return not executing_eagerly()
+
+    def num_gpus(self) -> int:
+        """0: there are no GPUs."""
+        return num_gpus()
+
+    def devices(self) -> list[str]:
+        """The names of the devices."""
+        return list_devices()
+
+    def device(self, name: str) -> AbstractContextManager[None]:
+        """``tf.device``."""
+        return device(name)
+
+    @property
+    def execution_mode(self) -> int:
+        """SYNC: an error comes no later than a value."""
+        return SYNC
+
+
+_context = EagerContext()
+
+
+def context() -> EagerContext:
+    """The one context."""
+    return _context
