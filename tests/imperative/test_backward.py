@@ -154,3 +154,29 @@ def test_a_loop_that_is_never_looked_at_stays_bounded():
 def test_memory_stays_flat_over_ten_thousand_steps():
     first, last = train(10_000)
     assert last - first < 10_000
+
+
+def test_variables_of_other_shapes_are_another_structure():
+    with imperative():
+        for value in ([1.0, 2.0], [3.0, 4.0], 2.0, 5.0, [1.0]):
+            v = tf.Variable(value, use_resource=True)
+            for _ in range(3):
+                with tf.GradientTape() as tape:
+                    y = v * 2.0
+                np.testing.assert_array_equal(tape.gradient(y, v).numpy(), np.full(np.shape(value), 2.0))
+
+
+def test_a_tape_that_is_entered_again_goes_on():
+    with imperative():
+        x, tape = tf.constant([1.0, 2.0]), tf.GradientTape()
+        with tape:
+            tape.watch(x)
+            y = x * x
+        aside = y * 5.0
+        with tape:
+            z = y * x
+        assert tape.gradient(z + aside, x) is None
+        with tape:
+            tape.watch(x)
+            z = x * 3.0
+        np.testing.assert_array_equal(tape.gradient(z, x).numpy(), [3.0, 3.0])

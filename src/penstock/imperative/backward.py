@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from penstock.graph import nest
 from penstock.graph.composite import IndexedSlices
+from penstock.graph.dtypes import resource
 from penstock.graph.function import FuncGraph
 from penstock.graph.node import Tensor
 from penstock.graph.static import known_values
@@ -49,7 +50,7 @@ class Structure:
                 place = inside.get(edge[0])
                 if place is None and edge not in edges:
                     dtype, shape = edge[0].expected[edge[1]]
-                    parts.append((id(dtype), shape.extents))
+                    parts.append((id(dtype), shape.extents) if dtype is not resource else (resource, edge[0].output(edge[1])._handle_data))
                 codes.append(edges.setdefault(edge, len(edges)))
             inside[op] = number
             parts.append((op.key, number, tuple(codes)))

@@ -54,8 +54,6 @@ class GradientTape:
             raise ValueError("Tape is already recording.")
         graph = default_graph()
         if isinstance(graph, EagerGraph):
-            if self._entered and not self._persistent:
-                self._forget()
             self._operations = {} if self._operations is None else self._operations
             self._graph = graph
             recording = graph.thread.recording
@@ -137,7 +135,7 @@ class GradientTape:
         for item in nest.flatten(tensor):
             source = getattr(item, "handle", item)
             if not isinstance(source, Tensor):
-                raise ValueError(f"Passed in object of type {type(item)} to GradientTape.watch, which is not a tensor.")
+                raise ValueError(f"Passed in object of type {type(item)}, not tf.Tensor")
             if hasattr(item, "handle"):
                 self._variables[item] = None
             if isinstance(source.op, EagerOperation):
