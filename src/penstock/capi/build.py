@@ -6,6 +6,7 @@ A folder gets what an installation of libtensorflow has:
     include/penstock/client.h, ops.h  the front end in C++; ops.h is written from the registry
     lib/libpenstock.so                the library; libtensorflow.so, libtensorflow.so.1 and libtensorflow_framework.so are other names of it
     lib/pkgconfig/penstock.pc         for pkg-config
+    node/penstock.js                  the binding for Node; `npm install --prefix node` fetches what it needs
 """
 from __future__ import annotations
 
@@ -92,6 +93,7 @@ def build(folder: str | os.PathLike[str]) -> Path:
         for suffix in (library.suffix, f"{library.suffix}.1"):
             _link(library.with_name(name + suffix), library.name)
     _write_pkgconfig(root)
+    shutil.copytree(FOLDER / "node", root / "node", dirs_exist_ok=True)
     return library
 
 

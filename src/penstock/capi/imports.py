@@ -61,7 +61,7 @@ def unchanged_if_it_fails(graph: Graph) -> Iterator[None]:
         del graph._ops[size:]
         graph._names.clear()
         graph._names.update(names)
-        graph._changed()
+        graph._note_change()
         raise
 
 
