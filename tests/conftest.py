@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 os.environ.setdefault("PENSTOCK_COMPILE", "off")  # tests of the compiler turn it on; ``make test`` runs programs with it
+os.environ.setdefault("PENSTOCK_OPENCL", "off")  # tests of OpenCL devices turn it on
 os.environ.setdefault("PENSTOCK_STRICT", "1")  # here, and in the processes that tests start, an error of the compiler is an error
 
 import pytest

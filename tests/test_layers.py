@@ -32,6 +32,7 @@ LAYERS = [
     "program",
     "native",
     "execute",
+    "opencl",       # the device kind GPU: regions as kernels of OpenCL C
     "distributed",
     "session",
     "autograph",        # Python control flow as operations: functions of imperative style are converted

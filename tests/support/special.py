@@ -8,6 +8,7 @@ import numpy as np
 
 import penstock as tf
 from penstock.native.calls import KernelCall
+from penstock.native.emitter import Emitter
 from penstock.native.specialise.specialisation import Specialisation
 from penstock.program import ir
 from support.compare import difference
@@ -21,7 +22,7 @@ class Special:
         program = ir.prune(fetches, (), list(feeds))
         nodes = [node for node in program.nodes if node not in program.args]
         shapes = [(np.shape(value), tensor.dtype) for tensor, value in feeds.items()]
-        self._made = Specialisation(nodes, program.args, program.fetches, shapes, threads)
+        self._made = Specialisation(nodes, program.args, program.fetches, shapes, Emitter(threads))
         self._made.table.compile()
 
     @property

@@ -10,3 +10,6 @@
 
 The protocol (master, worker, steps, step_state) knows no sockets; ``peers.Transport`` is all that it sees of a network.
 """
+from __future__ import annotations
+
+import penstock.opencl  # noqa: F401 (registers the device kind)

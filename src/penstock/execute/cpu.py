@@ -7,7 +7,7 @@ from typing import Any
 from penstock.execute.blocks import in_blocks, runs_in_blocks
 from penstock.execute.recheck import checked, result_checked
 from penstock.program.devices import Device, DeviceKind
-from penstock.program.ir import Node, carries_reference
+from penstock.program.ir import Node, RegionBody, carries_reference
 from penstock.state.resources import Ref
 
 
@@ -33,6 +33,12 @@ class Cpu(DeviceKind):
             kernel = result_checked(node, kernel)  # ours are held to their word by the tests, users' here
         kernel = checked(node, kernel)
         return _borrowing(kernel) if node.definition.borrows and any(map(carries_reference, node.inputs)) else kernel
+
+    def region(self, body: RegionBody, environment: Any, interpret: Any) -> Any:
+        """Native code, made when the shapes are known."""
+        from penstock.execute.region import RegionRun  # brings in LLVM
+
+        return RegionRun(body, environment, interpret)
 
     def reuses_inputs(self, node: Node) -> bool:
         """Those that run in blocks do."""

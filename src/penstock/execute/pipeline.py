@@ -23,6 +23,7 @@ from penstock.execute.trace import Trace, fill_partition_graphs
 from penstock.graph.function import FuncGraph
 from penstock.native.config import config
 from penstock.platform.garbage import uncollected
+from penstock.program.devices import kind_of
 from penstock.program.ir import Program
 from penstock.program.stages import Stages
 
@@ -56,7 +57,7 @@ class Pipeline(Stages):
         if frames:
             plan = FramePlan(program, environment)
         else:
-            plan = PackedPlan(self.partition(program), environment, _why_numpy(native))
+            plan = PackedPlan(self.partition(program), environment, _why_numpy(native), not native)
         for observer in self._all_observers():
             observer.planned(plan, program)
         return plan
@@ -117,6 +118,11 @@ def _trains(program: Program) -> bool:
     return any(each.updates and not each.allows_uninitialized for each in definitions) and any(each.flops or each.repeats for each in definitions)
 
 
+def _never_by_numpy(program: Program) -> bool:
+    """Is there a device whose nodes are compiled from the first run on?"""
+    return any(kind_of(device).always for device in {node.device for node in program.nodes})
+
+
 class PlannedStep:
     """A step and its plans, made of one placed program: for its first run, for all later runs, and for runs that are looked at node by node."""
 
@@ -146,7 +152,8 @@ class PlannedStep:
             self._upcoming()
 
     def _upcoming(self) -> Plan:
-        if config.mode == "background" and not self._begun and not (_trains(self._program) or draws_many(self._program.nodes)):
+        if config.mode == "background" and not self._begun and not (_trains(self._program) or draws_many(self._program.nodes)
+                                                                    or _never_by_numpy(self._program)):
             return self._plain_plan()
         if self.final is None:
             self.final = self._pack(native=True)

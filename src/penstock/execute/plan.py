@@ -56,7 +56,7 @@ _PLAIN = frozenset((np.ndarray, np.float32, np.float64, np.int32, np.int64, np.b
 class PackedPlan:
     """A program, placed and cut, with the slots of its feeds and fetches."""
 
-    def __init__(self, program: PartitionedProgram, environment: Environment, why_numpy: str) -> None:
+    def __init__(self, program: PartitionedProgram, environment: Environment, why_numpy: str, node_by_node: bool = False) -> None:
         self.why_numpy = why_numpy
         parts, fetches = program.parts, program.fetches
         self.device_plans: list[DevicePlan] = []
@@ -65,7 +65,8 @@ class PackedPlan:
         in_a_row = _one_after_the_other([node for part in parts for node in part.nodes], waits)
         for part in parts:
             nodes, args, fetches, regions = Regioned(part.nodes, [node for node in part.nodes if node in program.args], fetches, {})
-            if not why_numpy and kind_of(part.device).native:
+            kind = kind_of(part.device)
+            if kind.native and (not why_numpy or (kind.always and not node_by_node)):
                 nodes, args, fetches, regions = with_regions(nodes, args, fetches, environment)
             if waits and in_a_row:
                 nodes = _waiting_last(nodes)

@@ -27,6 +27,7 @@ from penstock.execute.step import kernels_in_functions, works_alone
 from penstock.graph import dtypes
 from penstock.native.calls import Unsupported
 from penstock.native.config import config
+from penstock.native.emitter import Emitter
 from penstock.native.items import Value
 from penstock.native.machine import defects
 from penstock.native.machine.background import background
@@ -204,7 +205,7 @@ class RegionRun:
         shapes = [(array.shape, dtypes.as_dtype(array.dtype)) for array in arrays]
         body = self.body
         threads, epilogues = self._environment.threads, self._environment.passes.remapping
-        made = self._attempt(lambda: Specialisation(body.nodes, body.args, body.outputs, shapes, threads, epilogues))
+        made = self._attempt(lambda: Specialisation(body.nodes, body.args, body.outputs, shapes, Emitter(threads, epilogues)))
         if made is None:
             return None
         if len(self._ready) >= _MOST:

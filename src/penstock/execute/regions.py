@@ -8,6 +8,7 @@ from penstock.execute.device_plan import DevicePlan, RegionKernel
 from penstock.execute.environment import Environment
 from penstock.execute.executor import run_in_order
 from penstock.execute.report import Stopwatch, watch
+from penstock.program.devices import kind_of
 from penstock.program.ir import Edge, Node, RegionBody, duplicate
 
 
@@ -23,14 +24,14 @@ class Regioned(NamedTuple):
 def with_regions(nodes: Sequence[Node], args: Sequence[Node], outputs: Sequence[Edge], environment: Environment,
                  excluded: Collection[str] = ()) -> Regioned:
     """Copies of the nodes of one device, those that can be native gathered into regions; nodes that are ``excluded``, by their names, stay alone."""
-    from penstock.execute.region import RegionRun  # brings in LLVM
     from penstock.native.regions.forming import form, has_known_shapes  # brings in LLVM
     if environment.known_shapes_only:
         excluded = {*excluded, *(node.name for node in nodes if not has_known_shapes(node))}
     nodes, edges = duplicate(nodes, [*((arg, 0) for arg in args), *outputs])
     fed, wanted = [arg for arg, _ in edges[:len(args)]], edges[len(args):]
-    nodes, moved, bodies = form(nodes, wanted, fed, excluded)
-    kernels: dict[Node, RegionKernel] = {node: RegionRun(body, environment, Interpretation) for node, body in bodies.items()}
+    kind = kind_of(nodes[0].device if nodes else "")
+    nodes, moved, bodies = form(nodes, wanted, fed, excluded, kind.always)
+    kernels: dict[Node, RegionKernel] = {node: kind.region(body, environment, Interpretation) for node, body in bodies.items()}
     return Regioned(nodes, fed, [moved.get(edge, edge) for edge in wanted], kernels)
 
 

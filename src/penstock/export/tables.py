@@ -20,6 +20,7 @@ from penstock.native.calls import Array, Buffer, Code, KernelCall
 from penstock.native.machine import target
 from penstock.native.machine.abi import ARRAY_DATA
 from penstock.native.machine.codegen import generate
+from penstock.native.emitter import Emitter
 from penstock.native.specialise.fallback import Fallback
 from penstock.native.specialise.specialisation import Specialisation
 from penstock.native.table.arena import plan_arena
@@ -56,7 +57,7 @@ def specialise(step: FrozenStep, shapes: Sequence[tuple[int, ...]], types: Seque
              for source in step.sources]
     body = step.body
     try:
-        made = Specialisation(body.nodes, body.args, body.outputs, given, threads, ahead=True)
+        made = Specialisation(body.nodes, body.args, body.outputs, given, Emitter(threads, ahead=True))
     except Fallback as why:
         raise CannotExport([(why.node, why.reason)]) from why
     inputs: list[Array | None] = [None] * len(shapes)

@@ -37,7 +37,7 @@ from penstock.imperative.recording import State
 from penstock.ops.constant import Const, Placeholder
 from penstock.ops.flow.call_function import CallFunction
 from penstock.ops.transfer import Arg
-from penstock.program.devices import local_devices
+from penstock.program.devices import Device, kind_of, local_devices
 from penstock.program.ir import Node, functions_of
 from penstock.program.passes import options_of
 from penstock.state.resources import Ref
@@ -49,12 +49,17 @@ _OWN_REFERENCES = 3  # to the output of an operation: of the operation, of a var
 _SHAPED = (np.ndarray, np.generic)
 
 
+def _devices(config: Any) -> list[Device]:
+    """Those that NumPy can stand in for: a structure that is new runs operation by operation."""
+    return [device for device in local_devices(config) if not kind_of(device.name).always]
+
+
 class Runner:
     """Computes operations: see the head of this module. It has the state that variables and other resources live in."""
 
     def __init__(self, config: Any = None, sync: bool = False) -> None:
         config = ConfigProto() if config is None else config
-        self.environment = Environment(local_devices(config), True, config.log_device_placement, threads=config.intra_op_parallelism_threads,
+        self.environment = Environment(_devices(config), True, config.log_device_placement, threads=config.intra_op_parallelism_threads,
                                        passes=options_of(config))
         self.pipeline = Pipeline(self.environment)
         self.sync = sync

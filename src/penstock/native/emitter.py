@@ -25,9 +25,11 @@ from penstock.native.calls import Array, Buffer, Code, KernelCall, Unsupported, 
 
 if TYPE_CHECKING:
     from penstock.native.contract.contractions import Contractions
+    from penstock.native.contract.product import Epilogue, Product
     from penstock.native.contract.convolutions import AllConvolutions
     from penstock.native.contract.volumes import Volumes
     from penstock.native.destinations import Destination
+    from penstock.native.fusion.cluster_code import Loop
     from penstock.native.items import Item
     from penstock.native.kernels.arrays import Arrays
     from penstock.native.kernels.blocks import Blocks
@@ -87,6 +89,9 @@ class Emitter:
         convolve: AllConvolutions
         volumes: Volumes
         flow: Flow
+
+    most_operands: int | None = None  # arrays that a fused loop may touch; None: as many as the fusion likes
+    winograd = True  # may convolutions take Winograd's way?
 
     def __init__(self, threads: int, epilogues: bool = True, ahead: bool = False) -> None:
         self.threads = threads
@@ -148,6 +153,14 @@ class Emitter:
             assert array.contiguous
             strides = row_major(shape, array.dtype.itemsize)
         return Array(array.buffer, array.dtype, shape, tuple(strides), array.offset + offset)
+
+    def run_nest(self, loop: Loop, label: str) -> None:
+        """A fused loop, whose arrays are known: by the calls of native code."""
+        loop.emit_native(self, label)
+
+    def multiply(self, product: Product, a: Array, right: Array, c: Array, label: str, epilogue: Epilogue | None, items: list[dict[str, int]]) -> None:
+        """A product of matrices, or what looks like one: by the calls of native code."""
+        product.emit_native(self, a, right, c, label, epilogue, items)
 
     def contiguous(self, array: Array) -> Array:
         """The array itself, or a copy in which the elements lie in C order."""

@@ -2,7 +2,7 @@
 
 Placement, copies between memories, plans, sessions and clusters ask the registry; none of them knows a kind by its name. To add a kind, write a
 subclass of ``DeviceKind`` and ``register`` an instance. The host, whose values are NumPy arrays, is a kind like the others; it alone has no
-``memory`` of its own. ``execute/cpu.py`` registers it.
+``memory`` of its own. ``execute/cpu.py`` is it.
 """
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from penstock.errors import AlreadyExistsError, InvalidArgumentError
 from penstock.graph.device import DeviceSpec, device_type
 from penstock.graph.dtypes import DType
-from penstock.program.ir import Node, functions_of
+from penstock.program.ir import Node, RegionBody, functions_of
 from penstock.state.resources import Ref
 
 LOCAL_TASK = "/job:localhost/replica:0/task:0"
@@ -67,7 +67,8 @@ class DeviceKind:
     priority: int = 0  # a node without a device goes to the kind of the highest priority that can run it; the host has 70
     count: int = 1  # devices of a task, where ``ConfigProto.device_count`` says nothing
     memory_limit_bytes: int = 256 << 20
-    native: bool = False  # may graph passes rewrite its nodes, and native code (LLVM) run them? Both take NumPy kernels for granted
+    native: bool = False  # may graph passes rewrite its nodes, and gather them to regions? See ``region``
+    always: bool = False  # are there regions in every plan, also in that of a first run, and when the compiler is off? NumPy could not do the work
 
     def devices(self, config: Any, task: str, incarnation: int) -> list[Device]:
         """The devices of a task with this ConfigProto (or None). Override it for kinds that look for hardware, or heed a list of visible devices."""
@@ -84,6 +85,11 @@ class DeviceKind:
 
     def kernel(self, node: Node, context: Any) -> Kernel:
         """The function that runs a node: from its inputs to its output, to a tuple of several, or to None. ``context`` is its ``KernelContext``."""
+        raise NotImplementedError
+
+    def region(self, body: RegionBody, environment: Any, interpret: Any) -> Any:
+        """What runs nodes of this kind as one, if it is ``native``: an ``execute.device_plan.RegionKernel``. ``interpret(body, environment, excluded)``
+        makes something that runs them one by one, but for regions between those that are excluded."""
         raise NotImplementedError
 
     def in_host_memory(self, node: Node, argument: str, dtype: DType) -> bool:

@@ -57,26 +57,26 @@ def _widen(b: Emitter, value: Any) -> Any:
         return value
     source = b.contiguous(value)
     result = b.empty(value.shape, _WIDE)
-    _convert(b, source, result)
+    b.contract.convert(source, result)
     return result
 
 
 def _narrow(b: Emitter, wide: Array, dtype: np.dtype, into: Array | None) -> Array:
     """The array rounded: a new one whose axes have the same order in memory, or ``into``."""
     if into is not None and into.contiguous and wide.contiguous:
-        _convert(b, wide, into)
+        b.contract.convert(wide, into)
         return into
     assert wide.nbytes == wide.buffer.nbytes  # there is nothing between its elements
     strides = tuple(stride * dtype.itemsize // _WIDE.itemsize for stride in wide.strides)
     result = Array(Buffer("arena", wide.size * dtype.itemsize), dtype, wide.shape, strides)
-    _convert(b, wide, result)
+    b.contract.convert(wide, result)
     if into is None:
         return result
     b.copy(result, into)
     return into
 
 
-def _convert(b: Emitter, source: Array, result: Array) -> None:
+def convert(b: Emitter, source: Array, result: Array) -> None:
     """Element after element, as they lie in memory."""
     kinds = dtypes.as_dtype(source.dtype), dtypes.as_dtype(result.dtype)
     if dtypes.float16 in kinds and not target.has_half():

@@ -70,13 +70,21 @@ class Product:
         """Operations."""
         return 2 * self.m * self.n * self.k * self.batch
 
+    def emit_native(self, b: Emitter, a: Array, right: Array, c: Array, label: str, epilogue: Epilogue | None, items: list[dict[str, int]]) -> None:
+        """Its calls of native code."""
+        _emit(b, self, a, right, c, label, epilogue, items)
+
 
 def emit(b: Emitter, p: Product, a: Array, right: Array, c: Array, label: str, epilogue: Epilogue | None = None,
          items: list[dict[str, int]] | None = None) -> None:
     """Appends the calls. ``items``: words of matrices whose places follow no single step, one call's part for each; None for one."""
     items = [{}] if items is None else items
-    if p.m == 0 or p.n == 0 or p.batch == 0 or not items:
-        return
+    if p.m and p.n and p.batch and items:
+        b.multiply(p, a, right, c, label, epilogue, items)
+
+
+def _emit(b: Emitter, p: Product, a: Array, right: Array, c: Array, label: str, epilogue: Epilogue | None, items: list[dict[str, int]]) -> None:
+    """``emit``, by native code."""
     integer = c.dtype.kind == "i"
     tile = tile_for(c.dtype.itemsize, integer)
     if items == [{}] and (_shares_panels(p, tile) or _is_prepared(b, p, right)):

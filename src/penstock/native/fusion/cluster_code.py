@@ -53,13 +53,17 @@ class Loop:
 
     def emit(self, b: Emitter, label: str) -> None:
         """Appends the calls."""
-        self._prune()
+        self.prune()
         if self.reduced and not any(isinstance(step, Fold) for step, _ in self.steps):
             self._emit_apart(b, label)
             return
-        nest, layout = self._nest()
+        b.run_nest(self, label)
+
+    def emit_native(self, b: Emitter, label: str) -> None:
+        """The calls of native code, after ``prune``."""
+        nest, layout = self.nest()
         if layout.form == "map" and layout.inner.extent < _SHORT and layout.elements >= _MANY and self._straighten(b):
-            nest, layout = self._nest()
+            nest, layout = self.nest()
         work = layout.elements * max(sum(step_cost(step, nest) for step in nest.steps), 8) // 8
         parts, partial = layout.parts(b.threads, work, nest.loops > 1)
         if partial:
@@ -97,7 +101,7 @@ class Loop:
             if loop.outputs:
                 loop.emit(b, label)
 
-    def _prune(self) -> None:
+    def prune(self) -> None:
         """Drops what no output needs."""
         needed: set[Ref] = set()
         waiting = [ref for ref, _, _, _ in self.outputs]
@@ -117,7 +121,8 @@ class Loop:
         self.steps = [(step, list(map(renumbered, operands))) for step, operands in (self.steps[index] for index in used["step"])]
         self.outputs = [(renumbered(ref), array, strides, whole) for ref, array, strides, whole in self.outputs]
 
-    def _nest(self) -> tuple[Nest, Layout]:
+    def nest(self) -> tuple[Nest, Layout]:
+        """What is computed, and how that is laid out over the space."""
         strides = [*[each for _, each in self.inputs], *[each for _, _, each, _ in self.outputs]]
         layout = Layout(self.shape, self.reduced, strides)
         nest = self._nest_for(layout)
@@ -157,9 +162,9 @@ class Loop:
         operands = [*[array for array, _ in self.inputs], *[array for _, array, _, _ in self.outputs], *scratch]
         code = Code.of("nest " + nest.key, lambda: module_for(nest), complete=nest.ours)
         b.call(code, operands, words, label, len(self.outputs) + len(scratch), layout.elements * len(nest.steps))
-        b.calls[-1].over = self._over(nest)
+        b.calls[-1].over = self.overlaps(nest)
 
-    def _over(self, nest: Nest) -> list[tuple[Array, Array]]:
+    def overlaps(self, nest: Nest) -> list[tuple[Array, Array]]:
         """Outputs and inputs that may share memory: element by element, the input is read before the output is written, and not after it."""
         reads = last_reads(nest)
         buffers = Counter(array.buffer for array, _ in self.inputs)
@@ -179,7 +184,7 @@ class Loop:
         whole = len(first.outputs)
         for index, (step, operands) in enumerate(self.steps):
             if isinstance(step, Fold):
-                wide = wide_dtype(step.kind, self._dtype(operands[0]))
+                wide = wide_dtype(step.kind, self.dtype_of(operands[0]))
                 first.steps[index] = Fold(step.kind, (), wide), operands
                 scratch = b.empty((count, *extents), wide.np)
                 along = [0] * len(self.shape)
@@ -189,19 +194,20 @@ class Loop:
                 (shifted["step", index, 0],) = second.step(step, [second.input(scratch, scratch.strides)])
         for ref, array, strides, is_whole in self.outputs:
             if not is_whole:
-                second.output(self._in_second_loop(second, shifted, ref, kept), array, (0, *[strides[axis] for axis in kept]), False)
-        first._prune()
-        nest, layout = first._nest()
+                second.output(self.in_second_loop(second, shifted, ref, kept), array, (0, *[strides[axis] for axis in kept]), False)
+        first.prune()
+        nest, layout = first.nest()
         parts, _ = layout.parts(b.threads, 1 << 62, False)
         assert len(parts) == count
         origins = [[0] * whole + [index * array.nbytes // count for _, array, _, _ in first.outputs[whole:]] for index in range(count)]
         first._call(b, nest, layout, parts, label, origins)
         second.emit(b, f"{label} (parts)")
 
-    def _dtype(self, ref: Ref) -> DType:
+    def dtype_of(self, ref: Ref) -> DType:
+        """The type of a value."""
         return _dtype(self.inputs[ref[1]][0]) if ref[0] == "input" else self.steps[ref[1]][0].dtypes[ref[2]]
 
-    def _in_second_loop(self, second: Loop, known: dict[Ref, Ref], ref: Ref, kept: Sequence[int]) -> Ref:
+    def in_second_loop(self, second: Loop, known: dict[Ref, Ref], ref: Ref, kept: Sequence[int]) -> Ref:
         """A kept value of this loop in the second one: computed there, of what the folds gave."""
         if ref not in known:
             kind, index, _ = ref
@@ -210,7 +216,7 @@ class Loop:
                 known[ref] = second.input(array, (0, *[strides[axis] for axis in kept]))
             else:
                 step, operands = self.steps[index]
-                for k, made in enumerate(second.step(step, [self._in_second_loop(second, known, operand, kept) for operand in operands])):
+                for k, made in enumerate(second.step(step, [self.in_second_loop(second, known, operand, kept) for operand in operands])):
                     known["step", index, k] = made
         return known[ref]
 

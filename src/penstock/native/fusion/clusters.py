@@ -20,9 +20,11 @@ _SMALL = 4096  # elements: groups below are joined even if they have nothing in 
 _TRIES = 4  # other users of an input that an item is tried to be joined with
 
 
-def group_items(items: Sequence[Item]) -> list[list[Item]]:
-    """The items in groups, in an order in which they can run. An item that cannot be fused is a group of its own; composite ones are taken apart."""
-    return _Grouping(compose_items(items)).result()
+def group_items(items: Sequence[Item], most_operands: int | None = None) -> list[list[Item]]:
+    """The items in groups, in an order in which they can run. An item that cannot be fused is a group of its own; composite ones are taken apart.
+
+    ``most_operands``: arrays that a group may touch, if that is fewer than usual."""
+    return _Grouping(compose_items(items), most_operands).result()
 
 
 class _Group:
@@ -38,8 +40,9 @@ class _Group:
 
 
 class _Grouping:
-    def __init__(self, items: Sequence[Item]) -> None:
+    def __init__(self, items: Sequence[Item], most_operands: int | None = None) -> None:
         self.items = items
+        self.limits = (_OPERANDS, _OPERANDS_SMALL) if most_operands is None else (most_operands, most_operands)
         self.position = {item: index for index, item in enumerate(items)}
         self.kinds = [kind_of(item) for item in items]
         self.groups: list[_Group] = []
@@ -107,7 +110,7 @@ class _Grouping:
             return
         members = sorted([*a.members, *b.members])
         operands = a.operands + b.operands
-        limit = _OPERANDS if space.size > _SMALL else _OPERANDS_SMALL
+        limit = self.limits[space.size <= _SMALL]
         if operands > limit:
             operands = self._operands(members)
         if operands <= limit:

@@ -165,7 +165,7 @@ class Arrays:
     def put(self, indices: Array, values: Array) -> Array:
         """Makes the tensor (or, for a vector of indices, its slices) elements."""
         emit, store = self.emit, self._store()
-        if not store.adds and _is_everything(indices, store):
+        if not store.adds and is_everything(indices, store):
             code = Code.of("array mark", lambda: _build_put(None, whole=True))
             emit.call(code, [store.data, store.flags, emit.status], [(store.size, store.size, 0)], "array", writes=3)
             emit.copy(values, store.data)
@@ -181,7 +181,7 @@ class Arrays:
         emit, store = self.emit, self._store()
         mark, always = READ | (CLEARED if store.clears else 0), store.adds or store.declared.is_fully_defined()
         numbers = (indices.size, store.size, store.nbytes, mark, int(always), int(store.same))
-        if _is_everything(indices, store):
+        if is_everything(indices, store):
             emit.call(Code.of("array settle", lambda: _build_take(whole=True)), [store.data, store.flags, emit.status], [numbers], "array", writes=3)
             return store.data  # type: ignore[return-value]
         result = emit.empty((*indices.shape, *store.element), store.dtype.np)  # type: ignore[misc]
@@ -190,7 +190,8 @@ class Arrays:
         return result
 
 
-def _is_everything(indices: Array, store: ArrayStore) -> bool:
+def is_everything(indices: Array, store: ArrayStore) -> bool:
+    """Do the indices name all elements, in order?"""
     return indices.rank == 1 and indices.known is not None and np.array_equal(indices.known, np.arange(store.size))
 
 

@@ -199,7 +199,7 @@ class Indexing:
         result = self.emit.move.copy_of(self.emit.move.broadcast(default, shape), "default")
         places = self.flatten_indices(rows, shape)
         if places.size and ordered:
-            self.emit.call(check_sorted_code(places.dtype, strict=True), [places, self.emit.status], [[places.size, result.size]], "check order")
+            self._check_sorted(places, result.size, True, "check order")
         self.change("Update", self.emit.view(result, [result.size]), places, values)
         return result
 
@@ -208,8 +208,12 @@ class Indexing:
             self.emit.unsupported("there is not one segment id per index")
         ids = self.emit.contiguous(ids)
         if ids.size:
-            self.emit.call(check_sorted_code(ids.dtype), [ids, self.emit.status], [[ids.size, number]], "check segments")
+            self._check_sorted(ids, number, False, "check segments")
         return ids
+
+    def _check_sorted(self, ids: Array, limit: int, strict: bool, label: str) -> None:
+        """Fails the step unless the ids are in order, none of them (``strict``) twice, and all below the limit."""
+        self.emit.call(check_sorted_code(ids.dtype, strict), [ids, self.emit.status], [[ids.size, limit]], label)
 
     def _weight(self, source: Array, ids: Array, power: float, result: Array) -> Array:
         """Rows, one per segment, times the segments' weights."""

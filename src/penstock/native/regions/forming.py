@@ -23,14 +23,15 @@ _LITTLE = 4096  # elements of all arrays of a node: NumPy needs no longer for th
 
 
 def form(nodes: list[Node], kept: Collection[Edge], args: Collection[Node],
-         excluded: Collection[str] = ()) -> tuple[list[Node], dict[Edge, Edge], dict[Node, RegionBody]]:
+         excluded: Collection[str] = (), small: bool = False) -> tuple[list[Node], dict[Edge, Edge], dict[Node, RegionBody]]:
     """The nodes with regions in place of their members, where the outputs of members are now, and the inside of each region.
 
-    ``kept`` are outputs that the caller wants, ``args`` nodes that are fed, ``excluded`` the names of nodes that must stay outside.
+    ``kept`` are outputs that the caller wants, ``args`` nodes that are fed, ``excluded`` the names of nodes that must stay outside. ``small``: regions
+    that do little count too.
     """
     nodes = separate_generators(nodes)
     members, folded = assign(nodes, args, excluded)
-    members = _worthwhile(members)
+    members = members if small else _worthwhile(members)
     place = {node: index for index, node in enumerate(nodes)}
 
     def complete(some: Iterable[Node], more: Iterable[Node] = ()) -> list[Node]:

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from penstock.graph import dtypes
@@ -22,12 +22,13 @@ class Specialisation:
 
     ``results``: per output of the region ("output", which array of the table), ("known", value), ("input", which input: a reference handed on) or
     ("either", three such: a condition, what is the output if it is true, and if it is not).
-    ``fresh``: shapes and types of the arrays that the caller makes for the outputs. ``updated``: which inputs are written to.
+    ``fresh``: shapes and types of the arrays that the caller makes for the outputs. ``updated``: which inputs are written to. The
+    ``emitter`` says what kernels are written for, and ``make_table`` how they are called.
     """
 
     def __init__(self, nodes: Sequence[Node], inputs: Sequence[Node], outputs: Sequence[Edge], shapes: Sequence[tuple[tuple[int, ...], DType]],
-                 threads: int, epilogues: bool = True, ahead: bool = False) -> None:
-        self.emitter = Emitter(threads, epilogues, ahead)
+                 emitter: Emitter, make_table: Callable[[Any, Sequence[Array], Sequence[Array]], Any] = CallTable) -> None:
+        self.emitter = emitter
         self.inputs = [_input(shape, dtype) for shape, dtype in shapes]
         scope = Scope(self.emitter, nodes, {(node, 0): value for node, value in zip(inputs, self.inputs)}, outputs)
         for node, index in outputs:
@@ -36,10 +37,10 @@ class Specialisation:
         scope.emit()
         arrays: list[Array] = []
         self.results = [self._result(value, arrays) for value in scope.outputs]
-        if threads > 1:
+        if emitter.threads > 1:
             self.emitter.calls = put_side_by_side(self.emitter.calls, self.emitter.status.buffer)
         given = [value.array for value in self.inputs]
-        self.table = CallTable(self.emitter, given, arrays)  # type: ignore[arg-type]
+        self.table = make_table(self.emitter, given, arrays)  # type: ignore[arg-type]
         written = {array.buffer for call in self.emitter.calls for array in call.operands[len(call.operands) - call.writes:]}
         self.updated = [position for position, array in enumerate(given) if array is not None and array.buffer in written]
         self.fresh = [(array.shape, array.dtype) for array in arrays]

@@ -1,0 +1,107 @@
+"""The emitter of an OpenCL device: what ``native`` and the fusion say to it becomes kernels of OpenCL C.
+
+It is an ``Emitter`` like that of native code, with families of its own where kernels are written, and the same ones where they only call others.
+"""
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from penstock.native.calls import Array, KernelCall
+from penstock.native.emitter import FAMILIES, Emitter
+
+if TYPE_CHECKING:
+    from penstock.opencl.queue import Traits
+
+OWN = {
+    "move": "penstock.opencl.moves:DeviceMoves",
+    "index": "penstock.opencl.indexing:DeviceIndexing",
+    "windows": "penstock.opencl.windows:DevicePooling",
+    "scans": "penstock.opencl.scans:DeviceScans",
+    "random": "penstock.opencl.randomness:DeviceRandomness",
+    "arrays": "penstock.opencl.arrays:DeviceArrays",
+    "contract": "penstock.opencl.contractions:DeviceContractions",
+    "convolve": "penstock.opencl.contractions:DeviceConvolutions",
+    "flow": "penstock.opencl.flow:DeviceFlow",
+}
+
+
+@functools.cache
+def _family(name: str) -> Callable[[Emitter], Any]:
+    module, _, attribute = (OWN.get(name) or FAMILIES[name]).partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+@dataclass(eq=False, slots=True)
+class Launch(KernelCall):
+    """One kernel in the queue: its text (``code``), and after the operands its numbers. ``guarded``: it does nothing if a kernel before it failed."""
+
+    numbers: tuple[int, ...] = ()
+    global_size: tuple[int, ...] = (1,)
+    local_size: tuple[int, ...] = (1,)
+
+
+@dataclass(eq=False, slots=True)
+class HostCall(KernelCall):
+    """Something that the host does between kernels, with the memory of the running step: ``action(instance)``."""
+
+    action: Callable[[Any], None] | None = None
+
+
+class DeviceEmitter(Emitter):
+    """Collects the launches of a region."""
+
+    winograd = False
+    most_operands = 24  # of a nest: some drivers take 1 KB of arguments and no more
+
+    def __init__(self, traits: Traits, epilogues: bool = True) -> None:
+        super().__init__(1, epilogues)
+        self.traits = traits
+        self.checks = False  # may a kernel find fault with its inputs?
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in FAMILIES:
+            raise AttributeError(f"an emitter has no {name}")
+        if name not in self._families:
+            self._families[name] = _family(name)(self)
+        return self._families[name]
+
+    def run_nest(self, loop: Any, label: str) -> None:
+        """A fused loop: see ``nests.py``."""
+        from penstock.opencl.nests import emit_nest  # it calls back
+
+        emit_nest(self, loop, label)
+
+    def multiply(self, product: Any, a: Array, right: Array, c: Array, label: str, epilogue: Any, items: Any) -> None:
+        """A product of matrices: see ``products.py``."""
+        from penstock.opencl.products import emit_product  # it calls back
+
+        emit_product(self, product, a, right, c, label, epilogue, items)
+
+    def call(self, code: Any, operands: Sequence[Array], parts: Any, label: str, writes: int = 1, flops: int = 0, destination: Any = None) -> None:
+        """A kernel of native code: there is none for this device, so the host runs the node."""
+        self.unsupported(f"there is no OpenCL kernel for its part '{label}'")
+
+    def launch(self, text: str, operands: Sequence[Array], numbers: Sequence[int], size: Sequence[int], label: str, writes: int = 1, flops: int = 0,
+               group: Sequence[int] | None = None) -> Launch:
+        """One kernel over ``size`` work items; they are rounded up to whole groups, so kernels look at the bounds."""
+        group = tuple(group) if group is not None else self.groups(size)
+        whole = tuple(-(-int(extent) // each) * each for extent, each in zip(size, group))
+        made = Launch(text, list(operands), [], label, writes, flops, list(self.items), numbers=tuple(int(each) for each in numbers),  # type: ignore[arg-type]
+                      global_size=whole, local_size=group)
+        self.checks |= any(array.buffer is self.status.buffer for array in operands)
+        self.calls.append(made)
+        return made
+
+    def groups(self, size: Sequence[int]) -> tuple[int, ...]:
+        """The size of groups for kernels that do not care: few sizes, for some drivers compile a kernel for each."""
+        most = 16 if self.traits.strips else min(self.traits.group, 64)
+        result = []
+        for extent in size:
+            each = min(1 << max(int(extent) - 1, 0).bit_length(), most)
+            result.append(each)
+            most //= each
+        return tuple(result)

@@ -1,0 +1,136 @@
+"""OpenCL devices as a device kind: ``/device:GPU:0``. Without pyopencl, or without a driver, there are none, and nothing changes."""
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import AlreadyExistsError, InvalidArgumentError
+from penstock.graph import dtypes
+from penstock.graph.device import DeviceSpec
+from penstock.graph.dtypes import DType
+from penstock.opencl.drivers import find
+from penstock.opencl.host import host_kernel
+from penstock.opencl.memory import TYPES, DeviceMemory
+from penstock.program.devices import Device, DeviceKind, Kernel
+from penstock.program.ir import Node, RegionBody
+
+if TYPE_CHECKING:
+    from penstock.opencl.queue import DeviceQueue
+
+
+class Gpu(DeviceKind):
+    """The GPUs of this machine, of any vendor, as OpenCL offers them."""
+
+    name = "GPU"
+    priority = 210  # TensorFlow's: a node without a device goes to the GPU, if there is one
+    native = always = True
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._queues: dict[int, DeviceQueue] = {}  # by number of the physical device
+        self._numbers: dict[int, int] = {}  # which physical device is GPU:0, GPU:1, ... of this process
+        self._memories: dict[str, DeviceMemory] = {}
+
+    # --- devices -------------------------------------------------------------------------------------------------------------------------
+
+    def devices(self, config: Any, task: str, incarnation: int) -> list[Device]:
+        """Those of the ConfigProto: ``device_count``, ``gpu_options.visible_device_list`` and ``per_process_gpu_memory_fraction``."""
+        count = config.device_count["GPU"] if config is not None and "GPU" in config.device_count else None
+        if count == 0:
+            return []
+        physical = find().devices
+        chosen = list(range(len(physical)))
+        fraction = 0.0
+        if config is not None and physical:
+            chosen = _visible(config.gpu_options.visible_device_list, len(physical))
+            fraction = config.gpu_options.per_process_gpu_memory_fraction
+        chosen = chosen[:count]
+        for index, number in enumerate(chosen):
+            before = self._numbers.setdefault(index, number)
+            if before != number:
+                raise AlreadyExistsError(None, None, f"/device:GPU:{index} is OpenCL device {before} in this process, and cannot become device {number}: "
+                                         "all sessions have to give the same visible_device_list")
+        return [self._device(f"{task}/device:GPU:{index}", index, fraction, incarnation) for index in range(len(chosen))]
+
+    def _device(self, name: str, index: int, fraction: float, incarnation: int) -> Device:
+        if fraction and index in self._numbers:
+            self.queue(index).limit_memory(fraction)
+        queue = self._queues.get(self._numbers[index])
+        limit = queue.pool.limit if queue is not None else int(find().devices[self._numbers[index]].global_mem_size * 0.9)
+        return Device.named(name, limit, incarnation)
+
+    def queue(self, index: int) -> DeviceQueue:
+        """What this process does with GPU:index; made when it is first used."""
+        from penstock.opencl.queue import DeviceQueue  # brings in pyopencl, which need not be installed
+
+        with self._lock:
+            number = self._numbers.get(index)
+            if number is None:
+                raise InvalidArgumentError(None, None, f"there is no /device:GPU:{index} in this process: {'; '.join(find().reasons)}")
+            if number not in self._queues:
+                self._queues[number] = DeviceQueue(find().devices[number], f"/device:GPU:{index}")
+            return self._queues[number]
+
+    def memory(self, device: str) -> DeviceMemory:
+        """The memory of a device, which is looked for when it is used."""
+        known = self._memories.get(device)
+        if known is None:
+            index = DeviceSpec.from_string(device).device_index if device else 0
+            known = self._memories[device] = DeviceMemory(lambda: self.queue(index or 0))
+        return known
+
+    # --- nodes ---------------------------------------------------------------------------------------------------------------------------
+
+    def supports(self, node: Node) -> bool:
+        """What native code can run of types that devices have, and the ops of variables."""
+        definition = node.definition
+        if definition.blocking or definition.touches or definition.kernel is None:
+            return False
+        types = [*(producer.output_dtypes[index] for producer, index in node.inputs), *node.output_dtypes]
+        if any(dtype.base_dtype not in TYPES and dtype not in (dtypes.resource, dtypes.variant) for dtype in types):
+            return False
+        if not self._has_doubles(node) and any(dtype.base_dtype is dtypes.float64 for dtype in types):
+            return False
+        if definition.draws or definition.shape_only or definition.snapshot or definition.forwards or not node.inputs:
+            return dtypes.variant not in types
+        if definition.allows_uninitialized or any(dtype.is_ref for dtype in types):
+            return True
+        from penstock.native.regions.eligibility import why_not_native  # brings in LLVM
+
+        return why_not_native(node) is None
+
+    def _has_doubles(self, node: Node) -> bool:
+        index = DeviceSpec.from_string(node.device).device_index or 0 if node.device else 0
+        number = self._numbers.get(index)
+        return number is None or bool(find().devices[number].double_fp_config)
+
+    def kernel(self, node: Node, context: Any) -> Kernel:
+        """A node by itself: the host runs it."""
+        memory = self.memory(node.device)
+        names = node.definition.output_names(node.attrs)
+        inside = [memory.holds(dtype) and not dtype.is_ref and not self.in_host_memory(node, name, dtype) for name, dtype in zip(names, node.output_dtypes)]
+        return host_kernel(node, node.definition.bind(node, context), memory, inside)
+
+    def region(self, body: RegionBody, environment: Any, interpret: Any) -> Any:
+        """Kernels of OpenCL C, made when the shapes are known."""
+        from penstock.opencl.region import DeviceRegion  # brings in LLVM and pyopencl
+
+        return DeviceRegion(body, environment, interpret, self.memory(body.nodes[0].device).queue)
+
+    def in_host_memory(self, node: Node, argument: str, dtype: DType) -> bool:
+        """As the op says."""
+        return super().in_host_memory(node, argument, dtype)
+
+
+def _visible(text: str, count: int) -> list[int]:
+    """The devices of ``visible_device_list``; all of them if it is empty."""
+    if not text.strip():
+        return list(range(count))
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdigit() for part in parts):
+        raise InvalidArgumentError(None, None, f"visible_device_list '{text}' is not a list of numbers")
+    numbers = [int(part) for part in parts]
+    unfit = [number for number in numbers if number >= count]
+    if unfit or len(set(numbers)) != len(numbers):
+        raise InvalidArgumentError(None, None, f"visible_device_list '{text}': there are {count} OpenCL devices, each of which can be named once")
+    return numbers

@@ -1,0 +1,204 @@
+"""Runs a region of nodes of an OpenCL device: a table of kernels for the shapes at hand. What has no kernel, the host runs in between."""
+from __future__ import annotations
+
+import functools
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from penstock.errors import KernelError, invalid_argument
+from penstock.execute.report import KernelReport, PlanReport, watch
+from penstock.graph import dtypes
+from penstock.native.calls import Unsupported
+from penstock.native.config import config
+from penstock.native.machine import defects
+from penstock.native.specialise.fallback import Fallback
+from penstock.native.specialise.specialisation import Specialisation
+from penstock.opencl.emitter import DeviceEmitter
+from penstock.opencl.memory import DeviceArray, upload
+from penstock.opencl.table import DeviceTable
+from penstock.program.failure import InnerFailure
+from penstock.program.ir import RegionBody
+
+if TYPE_CHECKING:
+    from penstock.opencl.queue import DeviceQueue
+
+_log = logging.getLogger(__name__)
+_MOST = 32  # shapes that a region keeps kernels for
+_VALUES = "values of running steps"
+
+
+class DeviceRegion:
+    """A region of one plan."""
+
+    def __init__(self, body: RegionBody, environment: Any, interpret: Any, queue: DeviceQueue) -> None:
+        self.body, self._environment, self._interpret, self._queue = body, environment, interpret, queue
+        types = [node.attrs["T"] for node in body.args]
+        self._refs = [position for position, dtype in enumerate(types) if dtype.is_ref or dtype is dtypes.resource]
+        self._ready: dict[Any, _Ready] = {}
+        self._interpretation: Any = None
+        self._lock = threading.Lock()
+        self.fallbacks: dict[str, str] = {}  # names of nodes that the host runs, and why
+
+    def run(self, *inputs: Any) -> list[Any]:
+        """The outputs."""
+        if not self.fallbacks:
+            outputs = self._by_kernels(inputs)
+            if outputs is not None:
+                return outputs
+        inside = self._interpretation
+        if inside is None:
+            inside = self._interpretation = self._interpret(self.body, self._environment, self.fallbacks)
+        return inside.run(inputs)
+
+    def ran_before(self, kernels: int | None) -> None:
+        """Makes no difference."""
+
+    def is_in_function(self) -> None:
+        """Makes no difference."""
+
+    def _by_kernels(self, inputs: Sequence[Any]) -> list[Any] | None:
+        """The outputs; None if the nodes have to run one by one: a variable has no value yet, or some node has no kernel."""
+        values, borrowed, locked = list(inputs), list[Any](), list[Any]()
+        try:
+            for position in self._refs:
+                values[position] = inputs[position].borrow()
+                borrowed.append(inputs[position])
+            values = [value if isinstance(value, DeviceArray) else upload(self._queue, value, _VALUES) for value in values]
+            ready = self._find(tuple((value.shape, value.dtype) for value in values))
+            if ready is None:
+                return None
+            variables = {inputs[position] for position in ready.updated}
+            if len(variables) != len(ready.updated) or any(inputs[k] in variables for k in self._refs if k not in ready.updated):
+                return None  # a variable that is written comes in twice
+            values = [None if inputs[position] in variables else value for position, value in enumerate(values)] if variables else values
+            for ref in sorted(variables, key=id):  # always in the same order: no two regions wait for each other
+                ref.give_back()
+                borrowed.remove(ref)
+                ref.lock.acquire()
+                locked.append(ref)
+            generators = {}
+            for position in ready.updated:
+                values[position] = value = inputs[position].mutable()
+                if not isinstance(value, DeviceArray):  # a random generator, which lives on the host
+                    values[position], generators[position] = upload(self._queue, value, _VALUES), value
+                del value
+            outputs = ready.run(values, inputs, generators)
+        except (AttributeError, TypeError, KernelError) as error:
+            if isinstance(error, KernelError) and "uninitialized" not in error.message:
+                raise
+            if not isinstance(error, KernelError) and config.strict:
+                raise
+            return None  # no variable, or one without a value: the node that wants it says so
+        finally:
+            values.clear()  # before the locks go: the next write must find that nothing else holds the memory
+            for ref in locked:
+                ref.lock.release()
+            for ref in borrowed:
+                ref.give_back()
+        return self._refuse(inputs) if outputs is None else outputs
+
+    def _refuse(self, inputs: Sequence[Any]) -> list[Any]:
+        """A kernel has found fault with its inputs: the nodes' own kernels say what it is."""
+        self._interpret(self.body, self._environment, {node.name: "" for node in self.body.nodes}).run(inputs)
+        raise InnerFailure(self.body.nodes[-1], [], invalid_argument("an OpenCL kernel refused its inputs"), [])
+
+    def _find(self, signature: Any) -> _Ready | None:
+        with self._lock:
+            ready = self._ready.get(signature)
+            if ready is None:
+                ready = self._specialise(signature)
+                if ready is None:
+                    return None
+                if len(self._ready) >= _MOST:
+                    self._ready.pop(next(iter(self._ready)))
+                self._ready[signature] = ready
+            return ready
+
+    def _specialise(self, signature: Any) -> _Ready | None:
+        body, epilogues = self.body, self._environment.passes.remapping
+        shapes = [(shape, dtypes.as_dtype(dtype)) for shape, dtype in signature]
+
+        def make() -> _Ready:
+            emitter = DeviceEmitter(self._queue.traits, epilogues)
+            table = functools.partial(DeviceTable, self._queue, f"the step of {body.nodes[-1].name}")
+            made = Specialisation(body.nodes, body.args, body.outputs, shapes, emitter, table)
+            made.table.compile()
+            return _Ready(made, self._queue)
+
+        return self._attempt(make)
+
+    def _attempt(self, make: Callable[[], _Ready]) -> _Ready | None:
+        try:
+            return make()
+        except Fallback as why:
+            self._cut(why.node.name, why.reason)
+        except Unsupported as why:
+            self._cut(self.body.nodes[-1].name, str(why))
+        except KernelError:  # out of memory
+            raise
+        except Exception as error:  # a bug of the code generator must cost speed, not the user's program
+            defects.report(error)
+            if config.strict:
+                raise
+            self.fallbacks.update(dict.fromkeys((node.name for node in self.body.nodes), repr(error)))
+            self._interpretation = None
+        return None
+
+    def _cut(self, name: str, reason: str) -> None:
+        _log.info("the host runs %s: %s", name, reason)
+        self.fallbacks[name] = reason
+        self._interpretation = None
+
+    def describe(self) -> PlanReport:
+        """What its kernels did while they were watched, for all shapes; and what the host ran."""
+        inside = self._interpretation
+        types = {node.name: node.definition.type for node in self.body.nodes}
+        fallbacks = [(name, types.get(name, ""), f"the host runs it for the device, with copies: {why}") for name, why in self.fallbacks.items()]
+        reports = [ready.describe() for ready in self._ready.values() if ready.runs]
+        kernels = []
+        if inside is not None:
+            alone = [each for each in inside.watched if each.calls and each.node not in inside.regions]
+            kernels = [each.report(each.calls) for each in alone]
+            reports += [region.describe() for region in inside.regions.values()]
+        fallbacks += [each for report in reports for each in report.fallbacks]
+        kernels += [kernel for report in reports for kernel in report.kernels]
+        return PlanReport(kernels, sum(report.arena_bytes for report in reports), fallbacks, runs=max((report.runs for report in reports), default=0))
+
+
+class _Ready:
+    """The kernels for one signature."""
+
+    def __init__(self, made: Specialisation, queue: DeviceQueue) -> None:
+        self._table: DeviceTable = made.table
+        self._fresh, self._results, self.updated, self._queue = made.fresh, made.results, made.updated, queue
+        self.runs, self._seconds = 0, [0.0] * len(self._table.calls)
+        self._known: dict[int, DeviceArray] = {}
+
+    def run(self, values: list[Any], inputs: Sequence[Any], generators: dict[int, np.ndarray]) -> list[Any] | None:
+        """The outputs; None if a kernel found fault with the inputs."""
+        outputs = [DeviceArray(self._queue, shape, dtype, _VALUES) for shape, dtype in self._fresh]
+        if watch.on:
+            self.runs += 1
+        if not self._table.run([*values, *outputs], generators, self._seconds if watch.on else None):
+            return None
+        return [self._result(index, kind, what, outputs, inputs) for index, (kind, what) in enumerate(self._results)]
+
+    def _result(self, index: int, kind: str, what: Any, outputs: list[DeviceArray], inputs: Sequence[Any]) -> Any:
+        if kind == "output":
+            return outputs[what]
+        if kind == "input":
+            return inputs[what]
+        if index not in self._known:
+            self._known[index] = upload(self._queue, np.asarray(what), "constants")
+        return self._known[index]
+
+    def describe(self) -> PlanReport:
+        """What its kernels cost on average."""
+        calls, runs = self._table.calls, max(self.runs, 1)
+        kernels = [KernelReport(call.label, tuple(dict.fromkeys(item.node.name for item in call.nodes)), seconds / runs, call.flops, call.traffic)
+                   for call, seconds in zip(calls, self._seconds) if call.code is not None]
+        return PlanReport(kernels, self._table.arena_bytes, runs=self.runs)
