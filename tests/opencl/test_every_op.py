@@ -1,4 +1,4 @@
-"""Every op that can be native, from the example table: kernels of OpenCL C against the NumPy kernels. Many examples share a step, as ops in programs do."""
+"""Every op that can be native, from the example table: kernels of OpenCL C against the NumPy kernels. Many examples share a step."""
 from __future__ import annotations
 
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
-import penstock.ops  # noqa: F401 (fills the registry)
+import penstock.ops
 from penstock.graph.graph import Graph
 from penstock.graph.opdef import REGISTRY
 from penstock.native.config import config

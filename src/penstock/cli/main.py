@@ -24,6 +24,7 @@ commands:
   coverage    which TensorFlow names of a program exist here: penstock coverage prog.py, penstock coverage folder --html page.html
   install-alias  make `import tensorflow` mean Penstock in this environment, for libraries; --remove takes it away
   capi        build libpenstock, TensorFlow's C API for programs in other languages: penstock capi --build DIR
+  devices     the devices of this machine: CPUs and GPUs, and why there is no GPU
   cache       show or clear the compiled kernels that are kept on disk
   version     print the version
 
@@ -44,7 +45,7 @@ def _command(name: str) -> Callable[[list[str]], int]:
     return call
 
 
-_MODULES = "run launch simulate status demo playground debug explain inspect export graph coverage install-alias capi cache"
+_MODULES = "run launch simulate status demo playground debug explain inspect export graph coverage install-alias capi devices cache"
 COMMANDS = {**{name: _command(name) for name in _MODULES.split()}, "version": _version}
 
 

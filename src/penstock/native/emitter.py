@@ -25,8 +25,8 @@ from penstock.native.calls import Array, Buffer, Code, KernelCall, Unsupported, 
 
 if TYPE_CHECKING:
     from penstock.native.contract.contractions import Contractions
-    from penstock.native.contract.product import Epilogue, Product
     from penstock.native.contract.convolutions import AllConvolutions
+    from penstock.native.contract.product import Epilogue, Product
     from penstock.native.contract.volumes import Volumes
     from penstock.native.destinations import Destination
     from penstock.native.fusion.cluster_code import Loop
@@ -158,7 +158,8 @@ class Emitter:
         """A fused loop, whose arrays are known: by the calls of native code."""
         loop.emit_native(self, label)
 
-    def multiply(self, product: Product, a: Array, right: Array, c: Array, label: str, epilogue: Epilogue | None, items: list[dict[str, int]]) -> None:
+    def multiply(self, product: Product, a: Array, right: Array, c: Array, label: str, epilogue: Epilogue | None,
+                 items: list[dict[str, int]]) -> None:
         """A product of matrices, or what looks like one: by the calls of native code."""
         product.emit_native(self, a, right, c, label, epilogue, items)
 

@@ -1,4 +1,4 @@
-"""Arrays of tensors (``tf.TensorArray``) on a device: what ``native/kernels/arrays.py`` describes, by kernels that look at the bytes of elements first.
+"""Arrays of tensors (``tf.TensorArray``) on a device: what ``native/kernels/arrays.py`` describes.
 
 One work item looks at all elements, and refuses what ``ops/flow/tensor_array_state.py`` does not allow; others then move the data; and one more work
 item notes what has been done.
@@ -78,8 +78,8 @@ class DeviceArrays(Arrays):
         kind = memory_name(dtype)
         text = kernel_text([Operand("indices", "int"), Operand("values", kind), Operand("data", kind), _FLAGS, _STATUS], ["length", "count"], body)
         if length:
-            emit.launch(text, [indices, emit.contiguous(values), store.data, store.flags, emit.status], [length, indices.size], (length,), "array: put",
-                        writes=3)
+            emit.launch(text, [indices, emit.contiguous(values), store.data, store.flags, emit.status], [length, indices.size], (length,),
+                        "array: put", writes=3)
         self._mark(indices, store, WRITTEN, True)
         return self._flow
 
@@ -99,9 +99,11 @@ class DeviceArrays(Arrays):
   long e = get_global_id(0), k = get_global_id(1); if (e >= length || k >= count || *status) return;
   long i = {"k" if whole else "(long)indices[k]"};
   {target} = (flags[i] & {WRITTEN}) ? data[i * length + e] : 0;"""
-        names = [*([] if whole else [Operand("indices", "int")]), Operand("data", element), _FLAGS, *([] if whole else [Operand("result", element)]), _STATUS]
+        names = [*([] if whole else [Operand("indices", "int")]), Operand("data", element), _FLAGS, *([] if whole else [Operand("result", element)]),
+                 _STATUS]
         arrays = [*([] if whole else [indices]), store.data, store.flags, *([] if whole else [result]), emit.status]
         if length and indices.size:
-            emit.launch(kernel_text(names, ["length", "count"], body), arrays, [length, indices.size], (length, indices.size), "array: take", writes=3)
+            emit.launch(kernel_text(names, ["length", "count"], body), arrays, [length, indices.size], (length, indices.size), "array: take",
+                        writes=3)
         self._mark(None if whole else indices, store, mark, False)
         return result  # type: ignore[return-value]

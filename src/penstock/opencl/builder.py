@@ -21,9 +21,9 @@ from penstock.opencl.source import name_of, narrowed
 _COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _SIGNS = {"add": "+", "sub": "-", "mul": "*"}
 _BITS = {"and_": "&", "or_": "|", "xor": "^"}
-_MATH = ("exp", "expm1", "log", "log1p", "tanh", "sigmoid", "erf", "erfc", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh",
-         "atanh", "atan2", "lgamma")
-_CALLS = {"fabs": "fabs", "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "roundeven": "rint", "trunc": "trunc"}
+_MATH = ("exp", "expm1", "log", "log1p", "tanh", "sigmoid", "erf", "erfc", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh",
+         "acosh", "atanh", "atan2", "lgamma")
+_CALLS = {"fabs": "fabs", "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "roundeven": "rint", "trunc": "trunc"}  # also instructions of CPUs
 
 
 class _Floats:
@@ -33,7 +33,7 @@ class _Floats:
         self.b, self.bits = b, bits
 
     def call(self, name: str, *values: str) -> str:
-        return f"{_CALLS[name]}({', '.join(values)})"
+        return self.b.instruction(_CALLS[name], self.bits, *values)
 
     def library(self, name: str, *values: str) -> str:
         return f"{name}({', '.join(values)})"
@@ -71,6 +71,11 @@ class SourceBuilder(VectorBuilder):
             self.used.add(own)
             return f"{own}({', '.join(values)})"
         return f"{name}({', '.join(values)})"
+
+    def instruction(self, name: str, bits: int, *values: str) -> str:
+        """What CPUs have an instruction for: drivers that are made with Clang take the built-in function for it, and do not call their library."""
+        arguments = ", ".join(values)
+        return f"{name.upper()}{bits}({arguments})" if self.quick else f"{name}({arguments})"
 
     # --- values --------------------------------------------------------------------------------------------------------------------------
 
@@ -123,8 +128,8 @@ class SourceBuilder(VectorBuilder):
             quotient = self.variable(f"{x} / ({y} == 0 ? ({kind})1 : {y})", dtype)
         else:
             unsigned = "ulong" if dtype.size == 8 else "uint"
-            quotient = self.variable(f"{y} == -1 ? ({kind})(({unsigned})0 - ({unsigned}){x}) : ({kind})({x} / ({y} == 0 || {y} == -1 ? ({kind})1 : {y}))",
-                                     dtype)
+            safe = f"({y} == 0 || {y} == -1 ? ({kind})1 : {y})"
+            quotient = self.variable(f"{y} == -1 ? ({kind})(({unsigned})0 - ({unsigned}){x}) : ({kind})({x} / {safe})", dtype)
         rest = self.sub(VectorValue(x, dtype), self.mul(quotient, VectorValue(y, dtype)))
         if how.startswith("floor") and not dtype.is_unsigned:
             apart = self.variable(f"{rest.ir} != 0 && (({rest.ir} < 0) != ({y} < 0))", dt.bool_)
@@ -145,7 +150,7 @@ class SourceBuilder(VectorBuilder):
         """The absolute value; that of the smallest integer is itself."""
         dtype, (value,) = self._operands(x)
         if dtype.is_floating:
-            return self.variable(f"fabs({value})", dtype)
+            return self.variable(self.instruction("fabs", 64 if dtype is dt.float64 else 32, value), dtype)
         return x if dtype.is_unsigned or dtype.is_bool else self.select(self.lt(x, 0), self.neg(x), x)
 
     def _extreme(self, how: str, x: Any, y: Any) -> VectorValue:
@@ -155,7 +160,7 @@ class SourceBuilder(VectorBuilder):
 
     def _whole(self, name: str, x: Any) -> VectorValue:
         dtype, (value,) = self._operands(x)
-        return self.variable(f"{_CALLS[name]}({value})", dtype) if dtype.is_floating else x
+        return self.variable(self._floats(dtype).call(name, value), dtype) if dtype.is_floating else x
 
     def floor(self, x: Any) -> VectorValue:
         """Rounded down."""
@@ -231,7 +236,7 @@ class SourceBuilder(VectorBuilder):
             return self.ne(x, 0)
         if x.dtype.is_floating and not dtype.is_floating:
             return self._float_to_integer(x, dtype)
-        if dtype is dt.float16 and x.dtype is dt.float64 or dtype in NARROW and not x.dtype.is_floating and x.dtype.size > 2:
+        if (dtype is dt.float16 and x.dtype is dt.float64) or (dtype in NARROW and not x.dtype.is_floating and x.dtype.size > 2):
             raise Unsupported(f"a cast of {x.dtype.name} to {dtype.name} by way of float32 would round twice")
         return self._round(f"({name_of(dtype)}){x.ir}", dtype)
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from penstock.graph.dtypes import as_dtype
 from penstock.native.calls import Array
-from penstock.native.contract.convolutions import AllConvolutions
 from penstock.native.contract.contractions import Contractions
+from penstock.native.contract.convolutions import AllConvolutions
 from penstock.opencl.builder import SourceBuilder
 from penstock.opencl.source import Operand, kernel_text, loaded, operand, stored
 
@@ -23,7 +23,8 @@ _GATHER = """
     for (long j = 0; j < x_taps; j++) {{
       long u = x * x_stride + x_before + j * x_dilation;
       if (u < 0 || u % x_every || u / x_every >= x_extent) continue;
-      total = fma(source[image * image_step + v / y_every * line_step + u / x_every * pixel_step + channel], filter[(i * x_taps + j) * channels + channel], total);
+      long from = image * image_step + v / y_every * line_step + u / x_every * pixel_step + channel;
+      total += source[from] * filter[(i * x_taps + j) * channels + channel];
     }}
   }}
   result[((image * y_count + y) * x_count + x) * channels + channel] = total;
@@ -39,7 +40,8 @@ _CORRELATE = """
     for (long x = 0; x < x_count; x++) {{
       long u = x * x_stride + x_before + j * x_dilation;
       if (u < 0 || u >= x_extent) continue;
-      total = fma(source[image * image_step + v * line_step + u * pixel_step + channel], filter[((image * y_count + y) * x_count + x) * channels + channel], total);
+      long from = image * image_step + v * line_step + u * pixel_step + channel, at = (image * y_count + y) * x_count + x;
+      total += source[from] * filter[at * channels + channel];
     }}
   }}
   result[tap * channels + channel] = total;
@@ -79,5 +81,6 @@ class DeviceConvolutions(AllConvolutions):
         body = (_GATHER if name == "gather" else _CORRELATE).format(t=t)
         text = kernel_text([Operand(each, t) for each in ("source", "filter", "result")], list(numbers), body)
         places = numbers["y_count"] * numbers["x_count"] if name == "gather" else math.prod(axis[2] for axis in axes)
-        b.launch(text, operands, list(numbers.values()), (numbers["channels"], places, source.shape[0] if name == "gather" else 1), label, flops=2 * work)
+        b.launch(text, operands, list(numbers.values()), (numbers["channels"], places, source.shape[0] if name == "gather" else 1),
+                 label, flops=2 * work)
 

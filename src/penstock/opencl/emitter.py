@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 OWN = {
     "move": "penstock.opencl.moves:DeviceMoves",
     "index": "penstock.opencl.indexing:DeviceIndexing",
+    "lookup": "penstock.opencl.lookups:DeviceLookups",
     "windows": "penstock.opencl.windows:DevicePooling",
     "scans": "penstock.opencl.scans:DeviceScans",
     "random": "penstock.opencl.randomness:DeviceRandomness",

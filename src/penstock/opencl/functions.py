@@ -20,17 +20,17 @@ FUNCTIONS = {
     "p_sigmoid64": Function("double p_sigmoid64(double x) { return 1.0 / (1.0 + exp(-x)); }", (), True),
     "p_exp32": Function("""
 float p_exp32(float x) {
-  float y = fmin(fmax(x, -104.0f), 89.0f);
-  float n = rint(y * 1.44269504f);
-  float r = mad(n, -0.693359375f, y);
-  r = mad(n, 2.12194440e-4f, r);
+  float y = x < -104.0f ? -104.0f : x > 89.0f ? 89.0f : x;
+  float n = RINT32(y * 1.44269504f);
+  float r = (n * -0.693359375f + y);
+  r = (n * 2.12194440e-4f + r);
   float p = 1.9875691500e-4f;
-  p = mad(p, r, 1.3981999507e-3f);
-  p = mad(p, r, 8.3334519073e-3f);
-  p = mad(p, r, 4.1665795894e-2f);
-  p = mad(p, r, 1.6666665459e-1f);
-  p = mad(p, r, 5.0000001201e-1f);
-  p = mad(p * r, r, r) + 1.0f;
+  p = (p * r + 1.3981999507e-3f);
+  p = (p * r + 8.3334519073e-3f);
+  p = (p * r + 4.1665795894e-2f);
+  p = (p * r + 1.6666665459e-1f);
+  p = (p * r + 5.0000001201e-1f);
+  p = ((p * r) * r + r) + 1.0f;
   int k = (int)n, h = k >> 1;
   float result = p * as_float((h + 127) << 23) * as_float((k - h + 127) << 23);
   result = x > 88.72284f ? INFINITY : x < -103.98f ? 0.0f : result;
@@ -38,11 +38,11 @@ float p_exp32(float x) {
 }"""),
     "p_tanh32": Function("""
 float p_tanh32(float x) {
-  float a = fabs(x), s = x * x;
-  float p = mad(mad(mad(mad(-5.70498872745e-3f, s, 2.06390887954e-2f), s, -5.37397155531e-2f), s, 1.33314422036e-1f), s, -3.33332819422e-1f);
-  float small = mad(p * s, x, x);
-  float e = p_exp32(fmin(2.0f * a, 40.0f));
-  float large = copysign(1.0f - 2.0f / (e + 1.0f), x);
+  float a = FABS32(x), s = x * x;
+  float p = ((((((((-5.70498872745e-3f) * s + 2.06390887954e-2f)) * s + -5.37397155531e-2f)) * s + 1.33314422036e-1f)) * s + -3.33332819422e-1f);
+  float small = ((p * s) * x + x);
+  float e = p_exp32(a < 20.0f ? 2.0f * a : 40.0f);
+  float large = (x < 0.0f ? -1.0f : 1.0f) * (1.0f - 2.0f / (e + 1.0f));
   float result = a < 0.625f ? small : large;
   return x != x ? x : result;
 }""", ("p_exp32",)),
@@ -58,23 +58,30 @@ float p_log32(float x) {
   m = low ? m + m - 1.0f : m - 1.0f;
   float s = m * m;
   float p = 7.0376836292e-2f;
-  p = mad(p, m, -1.1514610310e-1f);
-  p = mad(p, m, 1.1676998740e-1f);
-  p = mad(p, m, -1.2420140846e-1f);
-  p = mad(p, m, 1.4249322787e-1f);
-  p = mad(p, m, -1.6668057665e-1f);
-  p = mad(p, m, 2.0000714765e-1f);
-  p = mad(p, m, -2.4999993993e-1f);
-  p = mad(p, m, 3.3333331174e-1f);
+  p = (p * m + -1.1514610310e-1f);
+  p = (p * m + 1.1676998740e-1f);
+  p = (p * m + -1.2420140846e-1f);
+  p = (p * m + 1.4249322787e-1f);
+  p = (p * m + -1.6668057665e-1f);
+  p = (p * m + 2.0000714765e-1f);
+  p = (p * m + -2.4999993993e-1f);
+  p = (p * m + 3.3333331174e-1f);
   p = p * m * s;
-  p = mad(k, -2.12194440e-4f, p);
-  p = mad(s, -0.5f, p);
-  float result = mad(k, 0.693359375f, m + p);
+  p = (k * -2.12194440e-4f + p);
+  p = (s * -0.5f + p);
+  float result = (k * 0.693359375f + m + p);
   result = x == INFINITY ? INFINITY : x == 0.0f ? -INFINITY : result;
   return x < 0.0f || x != x ? NAN : result;
 }"""),
 }
 FUNCTIONS["P_EXP"] = Function("")  # whichever exponential there is: see ``texts``
+
+
+_INSTRUCTIONS = ("fabs", "sqrt", "floor", "ceil", "rint", "trunc")
+_BUILTINS = "#ifdef __clang__\n" + "".join(
+    f"#define {name.upper()}{bits} __builtin_{name}{'f' if bits == 32 else ''}\n" for name in _INSTRUCTIONS
+    for bits in (32, 64)) + "#else\n" + "".join(
+    f"#define {name.upper()}{bits} {name}\n" for name in _INSTRUCTIONS for bits in (32, 64)) + "#endif\n"
 
 
 def texts(used: set[str], quick: bool) -> str:
@@ -95,4 +102,4 @@ def texts(used: set[str], quick: bool) -> str:
 
     for name in sorted(used):
         add(name)
-    return "\n".join(result)
+    return (_BUILTINS if quick else "") + "\n".join(result)

@@ -1,7 +1,7 @@
 """Reading and writing by index on a device. Indices are checked before anything is written: a kernel that finds one out of range sets the status.
 
-Rows that are changed one after the other, because an index may come twice, are shared among work items by their numbers: each goes through all indices,
-and changes those rows that are its own. So results do not depend on which work item is first.
+Rows that are changed one after the other, because an index may come twice, are shared among work items by their numbers: each goes through all
+indices, and changes those rows that are its own. So results do not depend on which work item is first.
 """
 from __future__ import annotations
 
@@ -127,7 +127,8 @@ class DeviceIndexing(Indexing):
         if not rows.size or not states[0].size:
             return
         builder = SourceBuilder()
-        loads = [*((f"u{k}", kind, "i * width + e") for k, kind in enumerate(rule.updates)), *((f"c{k}", kind, "0") for k, kind in enumerate(rule.scalars)),
+        loads = [*((f"u{k}", kind, "i * width + e") for k, kind in enumerate(rule.updates)),
+                 *((f"c{k}", kind, "0") for k, kind in enumerate(rule.scalars)),
                  *((f"s{k}", kind, "index * width + e") for k, kind in enumerate(rule.states))]
         values = [builder.variable(loaded(kind, f"{each}[{place}]"), kind) for each, kind, place in loads]
         ups, others = len(rule.updates), len(rule.updates) + len(rule.scalars)

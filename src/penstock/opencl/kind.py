@@ -48,8 +48,8 @@ class Gpu(DeviceKind):
         for index, number in enumerate(chosen):
             before = self._numbers.setdefault(index, number)
             if before != number:
-                raise AlreadyExistsError(None, None, f"/device:GPU:{index} is OpenCL device {before} in this process, and cannot become device {number}: "
-                                         "all sessions have to give the same visible_device_list")
+                raise AlreadyExistsError(None, None, f"/device:GPU:{index} is OpenCL device {before} in this process, and cannot become "
+                                         f"device {number}: all sessions have to give the same visible_device_list")
         return [self._device(f"{task}/device:GPU:{index}", index, fraction, incarnation) for index in range(len(chosen))]
 
     def _device(self, name: str, index: int, fraction: float, incarnation: int) -> Device:
@@ -91,6 +91,11 @@ class Gpu(DeviceKind):
             return False
         if not self._has_doubles(node) and any(dtype.base_dtype is dtypes.float64 for dtype in types):
             return False
+        return self._has_code(node) or self._follows(node)
+
+    def _has_code(self, node: Node) -> bool:
+        """Is there device code for a node, or nothing to compute?"""
+        definition, types = node.definition, [*(producer.output_dtypes[index] for producer, index in node.inputs), *node.output_dtypes]
         if definition.draws or definition.shape_only or definition.snapshot or definition.forwards or not node.inputs:
             return dtypes.variant not in types
         if definition.allows_uninitialized or any(dtype.is_ref for dtype in types):
@@ -98,6 +103,10 @@ class Gpu(DeviceKind):
         from penstock.native.regions.eligibility import why_not_native  # brings in LLVM
 
         return why_not_native(node) is None
+
+    def _follows(self, node: Node) -> bool:
+        """Does the host run a node for the device, because it has to be where a variable is? Optimizers look for equal ids there, for example."""
+        return node.origin is not None and bool(node.origin._colocation) and not node.definition.stateful
 
     def _has_doubles(self, node: Node) -> bool:
         index = DeviceSpec.from_string(node.device).device_index or 0 if node.device else 0
@@ -108,7 +117,8 @@ class Gpu(DeviceKind):
         """A node by itself: the host runs it."""
         memory = self.memory(node.device)
         names = node.definition.output_names(node.attrs)
-        inside = [memory.holds(dtype) and not dtype.is_ref and not self.in_host_memory(node, name, dtype) for name, dtype in zip(names, node.output_dtypes)]
+        inside = [memory.holds(dtype) and not dtype.is_ref and not self.in_host_memory(node, name, dtype)
+                  for name, dtype in zip(names, node.output_dtypes)]
         return host_kernel(node, node.definition.bind(node, context), memory, inside)
 
     def region(self, body: RegionBody, environment: Any, interpret: Any) -> Any:
@@ -118,8 +128,8 @@ class Gpu(DeviceKind):
         return DeviceRegion(body, environment, interpret, self.memory(body.nodes[0].device).queue)
 
     def in_host_memory(self, node: Node, argument: str, dtype: DType) -> bool:
-        """As the op says."""
-        return super().in_host_memory(node, argument, dtype)
+        """What the host computes for the device stays there, until a node of the device needs it."""
+        return super().in_host_memory(node, argument, dtype) or not self._has_code(node)
 
 
 def _visible(text: str, count: int) -> list[int]:

@@ -50,7 +50,7 @@ class DeviceMoves(Moves):
 
 
 def _text(axes: list[tuple[int, tuple[int, ...]]], element: str, statement: str, traits: Traits, apart: bool) -> tuple[str, list[int]]:
-    """The kernel over some axes: extents, and the strides of both arrays in elements, are its numbers; steps of 0 and 1 along the last axis are not."""
+    """The kernel over some axes; extents, and the strides of both arrays in elements, are its numbers, but for steps of 0 and 1 along the last."""
     names: dict[str, int] = {f"e{k}": extent for k, (extent, _) in enumerate(axes)}
     last = len(axes) - 1
 

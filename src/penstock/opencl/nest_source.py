@@ -186,12 +186,14 @@ class NestSource:
     def _over_columns(self, body: list[str], end: list[str]) -> list[str]:
         inner, folds = self._number(self.layout.inner.extent), list(self.nest.folds)
         if not self.traits.strips:
-            begin = [f"long i = get_global_id(0); if (i >= {inner}) return;", *[f"{self._wide(each)} a{each} = {self._identity(each)};" for each in folds]]
+            begin = [f"long i = get_global_id(0); if (i >= {inner}) return;"]
+            begin += [f"{self._wide(each)} a{each} = {self._identity(each)};" for each in folds]
             return [*begin, *self._over_middle_and_rows(body), *end]
         over = "for (long i = i0; i < i1; i++) {"
-        begin = [f"long i0 = get_global_id(0) * strip, i1 = min(i0 + strip, (long){inner});", *[f"{self._wide(each)} a{each}[{_COLUMNS}];" for each in folds],
-                 over, *[f"a{each}[i - i0] = {self._identity(each)};" for each in folds], "}"]
-        return [*begin, *self._over_middle_and_rows(["#pragma clang loop vectorize(assume_safety)", over, *body, "}"]), over, *end, "}"]
+        begin = [f"long i0 = get_global_id(0) * strip, i1 = min(i0 + strip, (long){inner});",
+                 *[f"{self._wide(each)} a{each}[{_COLUMNS}];" for each in folds], over, *[f"a{each}[i - i0] = {self._identity(each)};" for each in folds], "}"]
+        inside = ["#pragma clang loop vectorize(assume_safety)", over, *body, "}"]
+        return [*begin, *self._over_middle_and_rows(inside), over, *end, "}"]
 
     def _over_middle_and_rows(self, body: list[str]) -> list[str]:
         lines = [f"for (long r = 0; r < {self._number(self.layout.row.extent)}; r++) {{", *body, "}"]

@@ -86,7 +86,8 @@ class Pool:
     def _exhausted(self, size: int, holder: str, why: str) -> KernelError:
         most = "; ".join(f"{_text(nbytes)} by {name}" for name, nbytes in self.held().most_common(_TOLD)) or "nothing"
         return KernelError(ResourceExhaustedError, f"OOM when allocating {_text(size)} for {holder} on {self._name}: {why}. {_text(self.used)} are "
-                           f"in use: {most}", hint="a smaller batch or model, a larger gpu_options.per_process_gpu_memory_fraction, or another device")
+                           f"in use: {most}",
+                           hint="a smaller batch or model, a larger gpu_options.per_process_gpu_memory_fraction, or another device")
 
 
 def _rounded(nbytes: int) -> int:

@@ -46,7 +46,7 @@ _BODY = """
     for (int d = 0; d < {deep}; d++) {{
       {t} av[{each}], bv[{each}];
       for (int i = 0; i < {each}; i++) {{ av[i] = as[d][ly + i * {side}]; bv[i] = bs[d][lx + i * {side}]; }}
-      for (int i = 0; i < {each}; i++) for (int j = 0; j < {each}; j++) acc[i][j] = fma(av[i], bv[j], acc[i][j]);
+      for (int i = 0; i < {each}; i++) for (int j = 0; j < {each}; j++) acc[i][j] += av[i] * bv[j];
     }}
     barrier(CLK_LOCAL_MEM_FENCE);
   }}
@@ -64,7 +64,7 @@ def emit(b: DeviceEmitter, task: Task, operands: list[Array], label: str) -> Non
         load = _WINDOW.format(q=q, pixel=pixel)
     else:
         load = "value = a[deep * a_step + row];" if task.a_transposed else "value = a[row * a_step + deep];"
-    along_rows = task.a_transposed and not task.windows or task.windows and task.a_transposed  # neighbours in memory are neighbours in a group
+    along_rows = (task.a_transposed and not task.windows) or (task.windows and task.a_transposed)  # neighbours in memory are neighbours in a group
     body = _BODY.format(t=task.element, deep=_DEEP, tile=_TILE, side=_SIDE, each=_EACH, load_a=load, store=task.store("row", "column", "acc[i][j]"),
                         a_row=f"e % {_TILE}" if along_rows else f"e / {_DEEP}", a_deep=f"e / {_TILE}" if along_rows else f"e % {_DEEP}",
                         b_col=f"e / {_DEEP}" if task.b_transposed else f"e % {_TILE}", b_deep=f"e % {_DEEP}" if task.b_transposed else f"e / {_TILE}",

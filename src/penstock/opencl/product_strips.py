@@ -1,8 +1,8 @@
 """Products on CPUs: a work item computes some rows of C, two vectors of columns at a time, in registers.
 
-B has to have its columns in panels of that width; it is copied into such unless it lies well already. The windows of a convolution are read where they
-are: for each tap a row of C has a pointer to its pixel, or to zeros where that is outside of the image. The gradient of a filter goes through the
-image line by line, and needs no such test inside of a line.
+B has to have its columns in panels of that width; it is copied into such unless it lies well already. The windows of a convolution are read where
+they are: for each tap a row of C has a pointer to its pixel, or to zeros where that is outside of the image. The gradient of a filter goes through
+the image line by line, and needs no such test inside of a line.
 """
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _panels(b: DeviceEmitter, task: Task, right: Array, width: int, label: str) 
     numbers = task.numbers
     n, k, batch, at, step = (numbers.get(name, 0) for name in ("n", "k", "batch", "b_at", "b_step"))
     several = numbers.get("b_batch", 0)
-    if not task.b_transposed and n % width == 0 and (numbers["m"] < _WORTH or task.windows and task.a_transposed or n == width):
+    if not task.b_transposed and n % width == 0 and (numbers["m"] < _WORTH or (task.windows and task.a_transposed) or n == width):
         return right, {"b_at": at, "b_panel": width, "b_row": step, "b_batch": several}
     size, panels, copies = right.dtype.itemsize, -(-n // width), batch if several else 1
     result = b.empty((copies, panels, k, width), right.dtype)
@@ -146,7 +146,7 @@ def _panels(b: DeviceEmitter, task: Task, right: Array, width: int, label: str) 
 
 def _rows(t: str, lanes: int, each: int, value: str) -> str:
     """The multiplications of one row of B."""
-    return "\n      ".join(f"{{ {t}{lanes} w = ({t}{lanes})({value.format(r=r)}); s{r}_0 = fma(w, b0, s{r}_0); s{r}_1 = fma(w, b1, s{r}_1); }}"
+    return "\n      ".join(f"{{ {t}{lanes} w = ({t}{lanes})({value.format(r=r)}); s{r}_0 += w * b0; s{r}_1 += w * b1; }}"
                            for r in range(each))
 
 
@@ -173,7 +173,8 @@ def _forward(task: Task, each: int, common: dict[str, object]) -> str:
             f"__global const {t} *i{r} = a + p{r} / width / height * image_step;" for r in range(each))
         pointers = "\n      ".join(
             f"long v{r} = y{r} + ty * dilation_y, u{r} = x{r} + tx * dilation_x; "
-            f"__global const {t} *a{r} = v{r} >= 0 && v{r} < in_height && u{r} >= 0 && u{r} < in_width ? i{r} + v{r} * line_step + u{r} * pixel_step : zeros;"
+            f"__global const {t} *a{r} = v{r} >= 0 && v{r} < in_height && u{r} >= 0 && u{r} < in_width "
+            f"? i{r} + v{r} * line_step + u{r} * pixel_step : zeros;"
             for r in range(each))
         inner = _WINDOW.format(pointers=pointers, rows=_rows(t, lanes, each, "a{r}[d]"), **common)
     return _BODY.format(start=start, inner=inner, **common)

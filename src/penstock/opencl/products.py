@@ -1,7 +1,7 @@
 """Products of matrices, and convolutions as products with a matrix of windows that is never made: what ``native/contract/product.py`` describes.
 
-On GPUs a group of work items computes a square of C; pieces of A and B pass through local memory (``product_groups.py``). On CPUs a work item computes
-some rows of C, sixteen columns at a time, in registers (``product_strips.py``).
+On GPUs a group of work items computes a square of C; pieces of A and B pass through local memory (``product_groups.py``). On CPUs a work item
+computes some rows of C, sixteen columns at a time, in registers (``product_strips.py``).
 """
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from penstock.graph.dtypes import as_dtype
 from penstock.native.calls import Array
 from penstock.native.contract.packing import PATCH_WORDS
 from penstock.native.contract.product import Epilogue, Product
 from penstock.opencl import product_groups, product_strips
 from penstock.opencl.builder import literal
-from penstock.graph.dtypes import as_dtype
 
 if TYPE_CHECKING:
     from penstock.opencl.emitter import DeviceEmitter

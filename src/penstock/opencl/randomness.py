@@ -50,7 +50,8 @@ _DRAWS = {
     ("uniform", "float64"): (_DOUBLE, 2, f"double v[2] = {{unit2(w.x, w.y), unit2(w.z, w.w)}};\n{_STORE2}"),
     ("normal", "float32"): (_FLOAT + "NORMAL", 4, "float2 p = normal(unit(w.x), unit(w.y)), q = normal(unit(w.z), unit(w.w));\n"
                             f"float v[4] = {{p.x, p.y, q.x, q.y}};\n{_STORE4}"),
-    ("normal", "float64"): (_DOUBLE + _NORMAL_DOUBLE, 2, f"double2 p = normal2(unit2(w.x, w.y), unit2(w.z, w.w)); double v[2] = {{p.x, p.y}};\n{_STORE2}"),
+    ("normal", "float64"): (_DOUBLE + _NORMAL_DOUBLE, 2, "double2 p = normal2(unit2(w.x, w.y), unit2(w.z, w.w)); "
+                            f"double v[2] = {{p.x, p.y}};\n{_STORE2}"),
 }
 _TRUNCATED = """
   long i = get_global_id(0); if (i * 4 >= size) return;

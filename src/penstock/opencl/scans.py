@@ -49,8 +49,8 @@ class DeviceScans(Scans):
   long i = get_global_id(0), d = get_global_id(1), row = get_global_id(2); if (i >= inner || d >= depth) return;
   result[(row * depth + d) * inner + i] = (long)indices[row * inner + i] == d ? *on : *off;"""
             names = [operand("indices", indices.dtype), Operand("on", element), Operand("off", element), Operand("result", element)]
-            self.emit.launch(kernel_text(names, ["inner", "depth"], body), [self.emit.contiguous(indices), on_value, off_value, result], [inner, depth],
-                             (inner, depth, math.prod(indices.shape[:axis])), "one_hot")
+            self.emit.launch(kernel_text(names, ["inner", "depth"], body), [self.emit.contiguous(indices), on_value, off_value, result],
+                             [inner, depth], (inner, depth, math.prod(indices.shape[:axis])), "one_hot")
         return result
 
     def band(self, array: Array, lower: int, upper: int) -> Array:

@@ -21,7 +21,10 @@ WORDS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong", 16: "ulong2"}  # to mov
 
 _DOUBLES = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
 _NARROW = """
-float narrow_bf16(float x) { uint u = as_uint(x); return as_float(x != x ? (u | 0x400000u) & 0xffff0000u : (u + 0x7fffu + ((u >> 16) & 1u)) & 0xffff0000u); }
+float narrow_bf16(float x) {
+  uint u = as_uint(x);
+  return as_float(x != x ? (u | 0x400000u) & 0xffff0000u : (u + 0x7fffu + ((u >> 16) & 1u)) & 0xffff0000u);
+}
 float narrow_f16(float x) { ushort h; vstore_half_rte(x, 0, (half *)&h); return vload_half(0, (half *)&h); }
 float load_bf16(ushort h) { return as_float((uint)h << 16); }
 float load_f16(ushort h) { return vload_half(0, (half *)&h); }

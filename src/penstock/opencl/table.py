@@ -1,5 +1,5 @@
-"""The kernels of a region, put into the queue of a device one after the other: no kernel waits for the host, but where a loop or a branch asks for its
-condition.
+"""The kernels of a region, put into the queue of a device one after the other: no kernel waits for the host, but where a loop or a branch asks for
+its condition.
 
 A kernel that finds fault with its inputs (an index out of range) sets the status of the run. Kernels that write to variables do nothing from then on,
 and when the queue has come to the end, the region is run again by the host, which tells what is wrong.

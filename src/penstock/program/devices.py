@@ -88,8 +88,8 @@ class DeviceKind:
         raise NotImplementedError
 
     def region(self, body: RegionBody, environment: Any, interpret: Any) -> Any:
-        """What runs nodes of this kind as one, if it is ``native``: an ``execute.device_plan.RegionKernel``. ``interpret(body, environment, excluded)``
-        makes something that runs them one by one, but for regions between those that are excluded."""
+        """What runs nodes of this kind as one, if it is ``native``: an ``execute.device_plan.RegionKernel``. ``interpret(body, environment,
+        excluded)`` makes something that runs them one by one, but for regions between those that are excluded."""
         raise NotImplementedError
 
     def in_host_memory(self, node: Node, argument: str, dtype: DType) -> bool:

@@ -151,7 +151,8 @@ class Convolutions:
         return array if array.strides[3] == array.dtype.itemsize or array.shape[3] == 1 else self.b.contiguous(array)
 
     def _winograd(self, w: Windows, x: Array, filter_shape: Ints) -> bool:
-        return self.b.winograd and winograd_is_worthwhile(w.window, w.strides, w.dilations, (filter_shape[2], filter_shape[3]), x.shape[0], w.output, x.dtype)
+        return self.b.winograd and winograd_is_worthwhile(
+            w.window, w.strides, w.dilations, (filter_shape[2], filter_shape[3]), x.shape[0], w.output, x.dtype)
 
     def _gradient(self, array: Array, data_format: str, shape: Ints) -> Array:
         """The output's gradient with its channels last: all pixels at equal distances."""

@@ -26,8 +26,8 @@ def form(nodes: list[Node], kept: Collection[Edge], args: Collection[Node],
          excluded: Collection[str] = (), small: bool = False) -> tuple[list[Node], dict[Edge, Edge], dict[Node, RegionBody]]:
     """The nodes with regions in place of their members, where the outputs of members are now, and the inside of each region.
 
-    ``kept`` are outputs that the caller wants, ``args`` nodes that are fed, ``excluded`` the names of nodes that must stay outside. ``small``: regions
-    that do little count too.
+    ``kept`` are outputs that the caller wants, ``args`` nodes that are fed, ``excluded`` the names of nodes that must stay outside. ``small``:
+    regions that do little count too.
     """
     nodes = separate_generators(nodes)
     members, folded = assign(nodes, args, excluded)

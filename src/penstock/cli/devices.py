@@ -1,0 +1,54 @@
+"""`penstock devices`: the devices that sessions of this machine have, and why there is no GPU among them."""
+from __future__ import annotations
+
+import argparse
+
+from penstock.opencl.drivers import find
+from penstock.program.devices import LOCAL_TASK, kind_named, local_devices
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Lists devices; with ``--test``, computes something on each GPU."""
+    parser = argparse.ArgumentParser(prog="penstock devices", description="The devices of sessions on this machine.",
+                                     epilog="PENSTOCK_OPENCL=all uses CPUs by OpenCL too (PoCL), PENSTOCK_OPENCL=off no OpenCL device: see docs/gpu.md.")
+    parser.add_argument("--test", action="store_true", help="multiply two matrices on each GPU, and compare with the CPU")
+    options = parser.parse_args(argv)
+    try:
+        devices = local_devices(None)
+    except ValueError as error:
+        print(f"penstock devices: {error}")
+        return 2
+    found = find()
+    for device in sorted(devices, key=lambda each: (each.device_type, each.name)):
+        index = int(device.name.rpartition(":")[2])
+        print(f"{device.name.removeprefix(LOCAL_TASK)}  {_described(found.devices[index]) if device.device_type == 'GPU' else 'NumPy and native code'}")
+    for reason in found.reasons:
+        print(f"not used: {reason}" if found.devices else f"no GPU: {reason}")
+    return _tested(len(found.devices)) if options.test else 0
+
+
+def _described(device: object) -> str:
+    """A device of OpenCL in a line."""
+    text = {name: str(getattr(device, name)).strip() for name in ("name", "version", "driver_version")}
+    return f"{text['name']}, {text['version']}, driver {text['driver_version']}, {getattr(device, 'global_mem_size') / (1 << 30):.1f} GB"  # noqa: B009
+
+
+def _tested(count: int) -> int:
+    """0 if every GPU multiplies matrices as NumPy does."""
+    import numpy as np  # for the test alone
+
+    from penstock import ConfigProto, Graph, Session, device, placeholder  # the same
+    from penstock import float32, matmul
+
+    kind_named("GPU")
+    x = np.random.default_rng(0).standard_normal((64, 64)).astype(np.float32)
+    wrong = 0
+    for index in range(count):
+        with Graph().as_default() as graph, device(f"/device:GPU:{index}"):
+            fed = placeholder(float32, [64, 64])
+            product = matmul(fed, fed)
+        with Session(graph=graph, config=ConfigProto()) as session:
+            error = float(np.abs(session.run(product, {fed: x}) - x @ x).max())
+        print(f"/device:GPU:{index}  {'is right' if error < 1e-3 else f'is wrong by {error:.3g}'}")
+        wrong += error >= 1e-3
+    return min(wrong, 1)
