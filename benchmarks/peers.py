@@ -32,6 +32,7 @@ class Peer(NamedTuple):
     packages: tuple[str, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
     keeps_kernels: bool = False  # on disk, for the next process
+    forced: tuple[tuple[str, str], ...] = ()  # settings that hold whatever the environment says
 
 
 _TENSORFLOW = ("PENSTOCK_TF_PYTHON", ("tensorflow-cpu==2.21.*",))
@@ -39,6 +40,8 @@ _TORCH = ("PENSTOCK_TORCH_PYTHON", ("torch==2.13.*", "numpy"))
 
 PEERS = {peer.name: peer for peer in (
     Peer("penstock", "Penstock", "tf_models", "penstock", settings=(("PENSTOCK_COMPILE", "eager"),), keeps_kernels=True),
+    Peer("cpu", "Penstock CPU", "tf_models", "penstock", settings=(("PENSTOCK_COMPILE", "eager"),), keeps_kernels=True,
+         forced=(("PENSTOCK_OPENCL", "off"),)),
     Peer("hand", "by hand", "hand_models", "penstock", settings=(("PENSTOCK_COMPILE", "eager"),), keeps_kernels=True),
     Peer("tf", "TF", "tf_models", "tensorflow", *_TENSORFLOW, settings=(("TF_ENABLE_ONEDNN_OPTS", "0"),)),
     Peer("onednn", "TF+oneDNN", "tf_models", "tensorflow", *_TENSORFLOW, settings=(("TF_ENABLE_ONEDNN_OPTS", "1"),)),
@@ -61,6 +64,7 @@ KINDS = {  # which peers a case has
     "eager_tf": ("penstock", "tf", "onednn"),
     "plain": ("penstock", "onednn"),
     "alone": ("penstock",),
+    "device": ("penstock", "cpu"),  # the same program on two devices
     "hand": ("penstock", "hand"),  # the same model without layers
     "fit": ("penstock", "tf", "onednn", "torch", "keras"),  # an epoch of training
     "numpy": ("penstock", "numpy", "tf", "onednn", "torch", "jax"),
@@ -80,6 +84,7 @@ def environment(peer: Peer) -> dict[str, str]:
     env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
     env.pop("PYTHONPATH", None)
     env.update((name, value) for name, value in peer.settings if peer.variant != "penstock" or name not in os.environ)
+    env.update(peer.forced)
     if peer.variant == "penstock":
         env["PYTHONPATH"] = str(SOURCE)
     return env

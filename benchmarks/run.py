@@ -4,6 +4,7 @@
     make bench ARGS="--cases mlp,lstm --peers jax"    some of them
     make bench ARGS="--rounds 9 --write"              and writes the table to benchmarks/RESULTS.md
     make bench ARGS="--isa avx2"                      as on a machine without AVX-512
+    make bench ARGS="--device GPU --cases mlp"        on an OpenCL device, beside Penstock on the CPU (docs/gpu.md)
     make bench ARGS=--quick                           ten cases in five minutes or so, also drawn: build/bench.png
 
 Each framework runs in a process and an environment of its own (`peers.py`). The processes of a case are made ready together and then measure in
@@ -121,15 +122,24 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="ten cases, two short rounds, and a drawing")
     parser.add_argument("--plot", metavar="FILE", help="draw the ratios to a picture (default of --quick: build/bench.png)")
     parser.add_argument("--isa", choices=list(ISAS), help="hold all frameworks to these instructions (default: all that the CPU has)")
+    parser.add_argument("--device", choices=["CPU", "GPU"], default="CPU", help="GPU: Penstock on an OpenCL device, beside Penstock on the CPU")
     parser.add_argument("--write", nargs="?", const="RESULTS.md", metavar="FILE", help="write the table to this file of benchmarks/ (%(const)s)")
     args = _chosen(parser.parse_args())
     os.environ.update(ISAS.get(args.isa, {}))
+    if args.device == "GPU":
+        os.environ.setdefault("PENSTOCK_OPENCL", "all")
+    else:
+        os.environ["PENSTOCK_OPENCL"] = "off"
     run, results, wanted = Run(args.rounds, args.seconds), {}, {*args.peers, "penstock"}
-    columns = [name for name in PEERS if name in wanted and any(name in KINDS[CASES[case].peers] for case in args.cases)]
+
+    def kinds(name: str) -> tuple[str, ...]:
+        return KINDS["device" if args.device == "GPU" else CASES[name].peers]
+
+    columns = [name for name in PEERS if name in wanted and any(name in kinds(case) for case in args.cases)]
     print(table.line(table.heads(columns)), flush=True)
     for name in args.cases:
         case = CASES[name]
-        results[name] = run.case(case, [PEERS[peer] for peer in KINDS[case.peers] if peer in wanted])
+        results[name] = run.case(case, [PEERS[peer] for peer in kinds(name) if peer in wanted])
         run._progress("")
         print(table.line(table.row(case, results[name], columns)), flush=True)
         if args.write:  # after each case: a run that is broken off leaves what it found

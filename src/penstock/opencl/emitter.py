@@ -38,7 +38,7 @@ def _family(name: str) -> Callable[[Emitter], Any]:
 
 @dataclass(eq=False, slots=True)
 class Launch(KernelCall):
-    """One kernel in the queue: its text (``code``), and after the operands its numbers. ``guarded``: it does nothing if a kernel before it failed."""
+    """One kernel in the queue: its text (``code``), and after the operands its numbers."""
 
     numbers: tuple[int, ...] = ()
     global_size: tuple[int, ...] = (1,)
@@ -61,7 +61,6 @@ class DeviceEmitter(Emitter):
     def __init__(self, traits: Traits, epilogues: bool = True) -> None:
         super().__init__(1, epilogues)
         self.traits = traits
-        self.checks = False  # may a kernel find fault with its inputs?
 
     def __getattr__(self, name: str) -> Any:
         if name not in FAMILIES:
@@ -93,7 +92,6 @@ class DeviceEmitter(Emitter):
         whole = tuple(-(-int(extent) // each) * each for extent, each in zip(size, group))
         made = Launch(text, list(operands), [], label, writes, flops, list(self.items), numbers=tuple(int(each) for each in numbers),  # type: ignore[arg-type]
                       global_size=whole, local_size=group)
-        self.checks |= any(array.buffer is self.status.buffer for array in operands)
         self.calls.append(made)
         return made
 

@@ -18,7 +18,7 @@ from penstock.opencl.emitter import DeviceEmitter, HostCall, Launch
 from penstock.opencl.memory import DeviceArray
 from penstock.opencl.queue import DeviceQueue
 
-_HEAD, _BODY = "__kernel", "\n  if (*(__global long *)(p_status_ + o_status_)) return;\n"
+_BODY = "\n  if (*(__global long *)(p_status_ + o_status_)) return;\n"
 
 
 class DeviceTable:
@@ -26,7 +26,8 @@ class DeviceTable:
 
     def __init__(self, queue: DeviceQueue, holder: str, emitter: DeviceEmitter, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
         self.queue, self.holder = queue, holder
-        self.calls, self.loops, self.status, self.checks = emitter.calls, emitter.loops, emitter.status, emitter.checks
+        self.calls, self.loops, self.status = emitter.calls, emitter.loops, emitter.status
+        self.checks = any(array.buffer is self.status.buffer for call in self.calls for array in call.operands)  # may a kernel refuse its inputs?
         for kind, arrays in (("input", inputs), ("output", outputs)):
             for position, array in enumerate(arrays):
                 array.buffer.kind, array.buffer.position = kind, position

@@ -1,0 +1,164 @@
+"""OpenCL devices in sessions: lists, placement, variables, several devices in a step, errors, memory."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import penstock as tf
+from penstock.opencl.memory import DeviceArray
+from support.plans import nodes_of, regions_of
+
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("opencl")]
+
+
+def _without_gpus(**settings):
+    return tf.ConfigProto(device_count={"GPU": 0}, **settings)
+
+
+def _devices(session):
+    return [device.name.rpartition("/device:")[2] for device in session.list_devices()]
+
+
+def test_devices_are_listed():
+    with tf.Session() as session:
+        assert [name for name in _devices(session) if name.startswith("GPU")] == ["GPU:0", "GPU:1"]
+    with tf.Session(config=tf.ConfigProto(device_count={"GPU": 1})) as session:
+        assert "GPU:1" not in _devices(session)
+    with tf.Session(config=_without_gpus()) as session:
+        assert _devices(session) == ["CPU:0"]
+    assert tf.test.is_gpu_available() and tf.test.gpu_device_name() == "/device:GPU:0"
+
+
+def test_a_list_of_visible_devices_chooses():
+    with tf.Session(config=tf.ConfigProto(gpu_options=tf.GPUOptions(visible_device_list="1"))) as session:
+        assert [name for name in _devices(session) if name.startswith("GPU")] == ["GPU:0"]
+    with pytest.raises(tf.errors.AlreadyExistsError, match="visible_device_list"):
+        tf.Session(config=tf.ConfigProto(gpu_options=tf.GPUOptions(visible_device_list="0")))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="7"):
+        tf.Session(config=tf.ConfigProto(gpu_options=tf.GPUOptions(visible_device_list="7")))
+
+
+def test_nodes_without_a_device_go_to_the_gpu_and_variables_live_there():
+    v = tf.Variable(np.ones(3, np.float32))
+    y = v * 2.0
+    words = tf.strings.join(["a", "b"])  # has no device code
+    with tf.Session() as session:
+        session.run(v.initializer)
+        assert session.run([y, words])[1] == b"ab"
+        session.run([y, tf.assign_add(v, [1.0, 2.0, 3.0])])
+        assert {node.device.rpartition("/device:")[2] for node in nodes_of(session) if node.definition.type == "VariableV2"} == {"GPU:0"}
+        resources = [value for _, value in session._backend.environment.resources.items()]
+        assert isinstance(resources[0].value, DeviceArray)
+        np.testing.assert_array_equal(session.run(v), [2, 3, 4])
+
+
+def test_explicit_and_soft_placement():
+    with tf.device("/device:GPU:0"):
+        words = tf.strings.join(["a", "b"])
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match="no supported kernel for GPU devices"):
+        session.run(words)
+    with tf.Session(config=tf.ConfigProto(allow_soft_placement=True)) as session:
+        assert session.run(words) == b"ab"
+
+
+def test_several_devices_in_one_step():
+    x = tf.placeholder(tf.float32, [None, 4])
+    with tf.device("/device:GPU:0"):
+        a = tf.nn.relu(x) + 1.0
+    with tf.device("/device:GPU:1"):
+        b = tf.reduce_sum(a * a, axis=1)
+    with tf.device("/cpu:0"):
+        c = tf.sqrt(b)
+    given = np.random.default_rng(0).standard_normal((5, 4)).astype(np.float32)
+    with tf.Session() as session:
+        for _ in range(2):
+            found = session.run(c, {x: given})
+        assert {node.device.rpartition("/device:")[2] for node in nodes_of(session)} == {"GPU:0", "GPU:1", "CPU:0"}
+    np.testing.assert_allclose(found, np.sqrt(((np.maximum(given, 0) + 1) ** 2).sum(1)), rtol=1e-6)
+
+
+def test_what_was_read_does_not_change():
+    v = tf.Variable(np.zeros(4, np.float32), use_resource=True)
+    before = v.read_value()
+    with tf.control_dependencies([before]):
+        update = tf.assign_add(v, np.ones(4, np.float32))
+    with tf.control_dependencies([update]):
+        after = v.read_value()
+    with tf.Session() as session:
+        session.run(v.initializer)
+        first, second = session.run([before, after])
+    np.testing.assert_array_equal((first, second), [np.zeros(4), np.ones(4)])
+
+
+def test_a_bad_index_is_an_error_and_nothing_is_written():
+    table = tf.Variable(np.zeros((4, 2), np.float32))
+    ids = tf.placeholder(tf.int32, [None])
+    rows = tf.gather(table, ids)
+    update = tf.assign_add(table, tf.ones([4, 2]) + tf.reduce_sum(rows))
+    with tf.Session() as session:
+        session.run(table.initializer)
+        session.run(update, {ids: [1, 3]})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="4"):
+            session.run(update, {ids: [1, 4]})
+        np.testing.assert_array_equal(session.run(table), np.ones((4, 2)))
+
+
+def test_a_node_without_a_kernel_for_its_shapes_runs_on_the_host():
+    x = tf.placeholder(tf.float32, [None])
+    shape = tf.placeholder(tf.int32, [2])  # known in the step alone
+    y = tf.reshape(x * 2.0, shape) + 1.0
+    with tf.Session() as session:
+        for _ in range(2):
+            found = session.run(y, {x: np.arange(6), shape: [2, 3]})
+        assert any(region.fallbacks for region in regions_of(session))
+    np.testing.assert_array_equal(found, (np.arange(6) * 2 + 1).reshape(2, 3))
+
+
+def test_loops_branches_and_random_numbers():
+    x = tf.placeholder(tf.float32, [3])
+    y, _ = tf.while_loop(lambda y, i: i < 5, lambda y, i: (y * 1.5 + tf.cast(i, tf.float32), i + 1), [x, 0])
+    z = tf.cond(tf.reduce_sum(y) > 100.0, lambda: y - 1.0, lambda: y + 1.0)
+    (slope,) = tf.gradients(z, [x])
+    draws = [tf.random_uniform([37], seed=5), tf.random_normal([10, 3], seed=6), tf.truncated_normal([33], seed=7),
+             tf.random_uniform([9], maxval=50, dtype=tf.int32, seed=8)]
+    results = []
+    for settings in (tf.ConfigProto(), _without_gpus()):
+        with tf.Session(config=settings) as session:
+            results.append([session.run([z, slope, *draws], {x: [1.0, 2.0, 3.0]}) for _ in range(2)])
+    for gpu, cpu in zip(*results):
+        for mine, theirs in zip(gpu, cpu):
+            np.testing.assert_allclose(mine, theirs, rtol=2e-6, atol=1e-6)
+
+
+def test_checkpoints(tmp_path):
+    v = tf.Variable(np.arange(6, dtype=np.float32).reshape(2, 3), name="v")
+    saver = tf.train.Saver()
+    with tf.Session() as session:
+        session.run(v.initializer)
+        session.run(tf.assign(v, v * 2.0))
+        path = saver.save(session, str(tmp_path / "model"))
+    for settings in (tf.ConfigProto(), _without_gpus()):
+        with tf.Session(config=settings) as session:
+            saver.restore(session, path)
+            np.testing.assert_array_equal(session.run(v), np.arange(6).reshape(2, 3) * 2)
+
+
+def test_out_of_memory_says_what_holds_how_much(opencl, monkeypatch):
+    v = tf.Variable(tf.zeros([256, 256]), name="large")
+    more = tf.tile(v, [40, 40])
+    with tf.Session() as session:
+        session.run(v.initializer)
+        monkeypatch.setattr(opencl.queue(0).pool, "limit", opencl.queue(0).pool.taken + (8 << 20))
+        with pytest.raises(tf.errors.ResourceExhaustedError, match=r"OOM when allocating .* on /device:GPU:0.*by variable large"):
+            session.run(more * 2.0)
+        assert session.run(v).shape == (256, 256)
+
+
+def test_a_traced_run_has_every_node():
+    x = tf.placeholder(tf.float32, [4])
+    y = tf.reduce_sum(tf.exp(x), name="total")
+    metadata = tf.RunMetadata()
+    with tf.Session() as session:
+        found = session.run(y, {x: np.ones(4)}, tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), metadata)
+    assert found == pytest.approx(4 * np.e, rel=1e-6)
+    assert any(stats.node_name == "total" for device in metadata.step_stats.dev_stats for stats in device.node_stats)

@@ -1,0 +1,47 @@
+"""Which devices are used, and why not: what ``penstock devices`` tells."""
+from __future__ import annotations
+
+import pytest
+
+import penstock as tf
+from penstock.cli.main import main
+from penstock.opencl import drivers
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture(autouse=True)
+def looked_for_anew():
+    drivers.find.cache_clear()
+    yield
+    drivers.find.cache_clear()
+
+
+def test_without_the_extra_nothing_changes(monkeypatch, capsys):
+    monkeypatch.setenv("PENSTOCK_OPENCL", "gpu")
+    monkeypatch.setattr(drivers.importlib.util, "find_spec", lambda name: None)
+    with tf.Session() as session:
+        assert [device.device_type for device in session.list_devices()] == ["CPU"]
+    assert main(["devices"]) == 0
+    assert "pip install 'penstock[opencl]'" in capsys.readouterr().out
+
+
+def test_switched_off(monkeypatch, capsys):
+    monkeypatch.setenv("PENSTOCK_OPENCL", "off")
+    assert main(["devices"]) == 0
+    assert "PENSTOCK_OPENCL=off" in capsys.readouterr().out
+
+
+def test_a_wrong_setting_is_told(monkeypatch, capsys):
+    monkeypatch.setenv("PENSTOCK_OPENCL", "some")
+    assert main(["devices"]) == 2
+    assert "PENSTOCK_OPENCL=some: it can be gpu, all, off" in capsys.readouterr().out
+
+
+def test_cpus_are_left_out_unless_asked_for(opencl, monkeypatch, capsys):
+    assert main(["devices", "--test"]) == 0
+    assert capsys.readouterr().out.count("is right") == len(drivers.find().devices)
+    monkeypatch.setenv("PENSTOCK_OPENCL", "gpu")
+    drivers.find.cache_clear()
+    found = drivers.find()
+    assert all("PENSTOCK_OPENCL=all" in reason for reason in found.reasons)
