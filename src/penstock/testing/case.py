@@ -22,6 +22,7 @@ from penstock.graph.stacks import default_session
 from penstock.platform import app
 from penstock.session.session import Session
 from penstock.testing.assertions import ArrayAssertions
+from penstock.testing.local_devices import is_gpu_available
 
 
 class _NotATest:
@@ -60,8 +61,9 @@ class TestCase(ArrayAssertions, absltest.TestCase):
     @contextmanager
     def session(self, graph: Graph | None = None, config: ConfigProto | None = None, use_gpu: bool = False,
                 force_gpu: bool = False) -> Iterator[Session]:
-        """A new session, the default one in the body, with its graph. Penstock has CPUs only: ``use_gpu`` makes no difference."""
-        if force_gpu:
+        """A new session, the default one in the body, with its graph. ``use_gpu`` makes no difference: nodes go where there is
+        a kernel for them."""
+        if force_gpu and not is_gpu_available():
             self.skipTest("there is no GPU")
         graph = graph or get_default_graph()
         with graph.as_default(), Session(graph=graph, config=config or ConfigProto(allow_soft_placement=True)) as session:
@@ -71,7 +73,7 @@ class TestCase(ArrayAssertions, absltest.TestCase):
     def cached_session(self, graph: Graph | None = None, config: ConfigProto | None = None, use_gpu: bool = False,
                        force_gpu: bool = False) -> Iterator[Session]:
         """The one session of a test, made at its first use; variables keep their values between two uses."""
-        if force_gpu:
+        if force_gpu and not is_gpu_available():
             self.skipTest("there is no GPU")
         if self._cached is None:
             self._cached = Session(graph=graph or get_default_graph(), config=config or ConfigProto(allow_soft_placement=True))
