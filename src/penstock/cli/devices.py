@@ -37,8 +37,7 @@ def _tested(count: int) -> int:
     """0 if every GPU multiplies matrices as NumPy does."""
     import numpy as np  # for the test alone
 
-    from penstock import ConfigProto, Graph, Session, device, placeholder  # the same
-    from penstock import float32, matmul
+    from penstock import ConfigProto, Graph, Session, device, float32, matmul, placeholder  # the same
 
     kind_named("GPU")
     x = np.random.default_rng(0).standard_normal((64, 64)).astype(np.float32)

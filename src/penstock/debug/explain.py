@@ -126,6 +126,8 @@ class _WatchedPlan:
 
 def reason(node: Node, why_numpy: str = "") -> str:
     """Why a node has a kernel of its own; ``why_numpy``: why all nodes of its plan have one."""
+    if node.definition.on_host:
+        return "it moves a value between devices, or between the host and the memory of one"
     if why_numpy:
         return why_numpy
     from penstock.native.regions.eligibility import why_not_native  # brings in LLVM

@@ -17,10 +17,10 @@ from penstock.export.failures import CannotExport
 from penstock.export.freezing import FrozenStep, Variable
 from penstock.graph import dtypes
 from penstock.native.calls import Array, Buffer, Code, KernelCall
+from penstock.native.emitter import Emitter
 from penstock.native.machine import target
 from penstock.native.machine.abi import ARRAY_DATA
 from penstock.native.machine.codegen import generate
-from penstock.native.emitter import Emitter
 from penstock.native.specialise.fallback import Fallback
 from penstock.native.specialise.specialisation import Specialisation
 from penstock.native.table.arena import plan_arena

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from penstock.opencl.emitter import DeviceEmitter
     from penstock.opencl.products import Task
 
-_LANES = {"float": 8, "double": 4}
+_LANES = {"float": 8, "double": 4, "int": 8, "uint": 8, "long": 4, "ulong": 4}
 _ROWS = 6  # of C in registers
 _BLOCK = 48  # rows that a work item does, at most
 _WORTH = 32  # rows of C for which B is copied into panels
@@ -107,7 +107,7 @@ def emit(b: DeviceEmitter, task: Task, operands: list[Array], label: str) -> Non
         size = (columns, -(-task.numbers["m"] // block), task.numbers["batch"])
         if task.windows:
             numbers["taps_y"] = task.numbers["k"] // (task.numbers["depth"] * task.numbers["across"])
-            operands.insert(0, b.constant(np.zeros(task.numbers["depth"], np.float64 if t == "double" else np.float32)))
+            operands.insert(0, b.constant(np.zeros(task.numbers["depth"], operands[0].dtype)))
             names.insert(0, "zeros")
     text = kernel_text([Operand(name, t) for name in names], list(numbers), body)
     flops = 2 * task.numbers["m"] * task.numbers["n"] * task.numbers["k"] * task.numbers["batch"]

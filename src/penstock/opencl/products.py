@@ -16,6 +16,7 @@ from penstock.native.contract.packing import PATCH_WORDS
 from penstock.native.contract.product import Epilogue, Product
 from penstock.opencl import product_groups, product_strips
 from penstock.opencl.builder import literal
+from penstock.opencl.source import name_of
 
 if TYPE_CHECKING:
     from penstock.opencl.emitter import DeviceEmitter
@@ -73,6 +74,7 @@ def _task(p: Product, c: Array, epilogue: Epilogue, item: dict[str, int]) -> Tas
     numbers = {name: int(value) // size if name in _BYTES else int(value) for name, value in words.items()}
     if p.patches and numbers["length"] != numbers["depth"]:  # rows of windows that lie in one piece
         numbers["across"], numbers["dilation_x"] = numbers["length"] // numbers["depth"], 1
-    return Task("double" if kind.size == 8 else "float", numbers, p.a_transposed, p.b_transposed, bool(p.patches), bool(numbers.get("c_width")),
+    element = name_of(kind) if kind.is_floating or epilogue.lower_bound != -np.inf else f"u{name_of(kind)}"  # unsigned integers wrap
+    return Task(element, numbers, p.a_transposed, p.b_transposed, bool(p.patches), bool(numbers.get("c_width")),
                 epilogue.added is not None, "" if epilogue.alpha == 1.0 else literal(np.asarray(epilogue.alpha, kind.np)[()], kind),
                 "" if epilogue.lower_bound == -np.inf else literal(np.asarray(epilogue.lower_bound, kind.np)[()], kind))

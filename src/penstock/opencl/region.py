@@ -176,7 +176,7 @@ class _Ready:
         self._table: DeviceTable = made.table
         self._fresh, self._results, self.updated, self._queue = made.fresh, made.results, made.updated, queue
         self.runs, self._seconds = 0, [0.0] * len(self._table.calls)
-        self._known: dict[int, DeviceArray] = {}
+        self._known: dict[int, DeviceArray] = {}  # results that are the same in every run, by their identity
 
     def run(self, values: list[Any], inputs: Sequence[Any], generators: dict[int, np.ndarray]) -> list[Any] | None:
         """The outputs; None if a kernel found fault with the inputs."""
@@ -185,16 +185,19 @@ class _Ready:
             self.runs += 1
         if not self._table.run([*values, *outputs], generators, self._seconds if watch.on else None):
             return None
-        return [self._result(index, kind, what, outputs, inputs) for index, (kind, what) in enumerate(self._results)]
+        return [self._result(kind, what, outputs, inputs) for kind, what in self._results]
 
-    def _result(self, index: int, kind: str, what: Any, outputs: list[DeviceArray], inputs: Sequence[Any]) -> Any:
+    def _result(self, kind: str, what: Any, outputs: list[DeviceArray], inputs: Sequence[Any]) -> Any:
+        if kind == "either":  # the host has to know which of the two
+            condition, *cases = (self._result(*each, outputs, inputs) for each in what)
+            return cases[0 if bool(condition.numpy()) else 1]
         if kind == "output":
             return outputs[what]
         if kind == "input":
             return inputs[what]
-        if index not in self._known:
-            self._known[index] = upload(self._queue, np.asarray(what), "constants")
-        return self._known[index]
+        if id(what) not in self._known:
+            self._known[id(what)] = upload(self._queue, np.asarray(what), "constants")
+        return self._known[id(what)]
 
     def describe(self) -> PlanReport:
         """What its kernels cost on average."""
