@@ -10,7 +10,7 @@ from penstock.program.devices import LOCAL_TASK, kind_named, local_devices
 def main(argv: list[str] | None = None) -> int:
     """Lists devices; with ``--test``, computes something on each GPU."""
     parser = argparse.ArgumentParser(prog="penstock devices", description="The devices of sessions on this machine.",
-                                     epilog="PENSTOCK_OPENCL=all uses CPUs by OpenCL too (PoCL), PENSTOCK_OPENCL=off no OpenCL device: see docs/gpu.md.")
+                                     epilog="PENSTOCK_OPENCL=all uses CPUs by OpenCL too (PoCL), off no OpenCL device: see docs/gpu.md.")
     parser.add_argument("--test", action="store_true", help="multiply two matrices on each GPU, and compare with the CPU")
     options = parser.parse_args(argv)
     try:
@@ -21,7 +21,8 @@ def main(argv: list[str] | None = None) -> int:
     found = find()
     for device in sorted(devices, key=lambda each: (each.device_type, each.name)):
         index = int(device.name.rpartition(":")[2])
-        print(f"{device.name.removeprefix(LOCAL_TASK)}  {_described(found.devices[index]) if device.device_type == 'GPU' else 'NumPy and native code'}")
+        described = _described(found.devices[index]) if device.device_type == "GPU" else "NumPy and native code"
+        print(f"{device.name.removeprefix(LOCAL_TASK)}  {described}")
     for reason in found.reasons:
         print(f"not used: {reason}" if found.devices else f"no GPU: {reason}")
     return _tested(len(found.devices)) if options.test else 0

@@ -84,7 +84,7 @@ class SourceBuilder(VectorBuilder):
         name = f"{self._prefix}{self.count}"
         self.count += 1
         self.lines.append(f"{name_of(dtype)} {name} = {text};")
-        return VectorValue(name, dtype)  # type: ignore[arg-type]
+        return VectorValue(name, dtype)
 
     def typed(self, value: Any, dtype: DType) -> VectorValue:
         """A number as a literal; a value as it is, if it has the type."""
@@ -95,7 +95,7 @@ class SourceBuilder(VectorBuilder):
         if value is None:
             raise Unsupported("`lower` gives nothing where a value is needed")
         name_of(dtype)
-        return VectorValue(literal(np.asarray(value).astype(dtype.np)[()], dtype), dtype)  # type: ignore[arg-type]
+        return VectorValue(literal(np.asarray(value).astype(dtype.np)[()], dtype), dtype)
 
     def _operands(self, *operands: Any) -> tuple[DType, list[Any]]:
         dtype = next((each.dtype for each in operands if isinstance(each, VectorValue)), None)

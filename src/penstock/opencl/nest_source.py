@@ -191,7 +191,8 @@ class NestSource:
             return [*begin, *self._over_middle_and_rows(body), *end]
         over = "for (long i = i0; i < i1; i++) {"
         begin = [f"long i0 = get_global_id(0) * strip, i1 = min(i0 + strip, (long){inner});",
-                 *[f"{self._wide(each)} a{each}[{_COLUMNS}];" for each in folds], over, *[f"a{each}[i - i0] = {self._identity(each)};" for each in folds], "}"]
+                 *[f"{self._wide(each)} a{each}[{_COLUMNS}];" for each in folds], over,
+                 *[f"a{each}[i - i0] = {self._identity(each)};" for each in folds], "}"]
         inside = ["#pragma clang loop vectorize(assume_safety)", over, *body, "}"]
         return [*begin, *self._over_middle_and_rows(inside), over, *end, "}"]
 

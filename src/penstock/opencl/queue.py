@@ -20,6 +20,7 @@ from penstock.opencl.pool import Pool
 
 _FRACTION = 0.9  # of the device's memory, if the program does not say
 _OPTIONS = ["-cl-std=CL1.2", "-w"]
+_NO_CACHE: Any = False  # of pyopencl: ours is private to the user
 _WAITING = 64  # copies to the device whose host arrays are kept until they are done
 
 
@@ -111,13 +112,13 @@ class DeviceQueue:
         if binary is None:
             return None
         try:
-            return cl.Program(self.context, [self.device], [binary]).build(cache_dir=False)
+            return cl.Program(self.context, [self.device], [binary]).build(cache_dir=_NO_CACHE)
         except cl.Error:  # the driver does not take it back: it has changed without another version
             return None
 
     def _compiled(self, text: str) -> Any:
         try:
-            program = cl.Program(self.context, text).build(options=_OPTIONS, cache_dir=False)
+            program = cl.Program(self.context, text).build(options=_OPTIONS, cache_dir=_NO_CACHE)
         except cl.Error as error:
             raise Unsupported(f"the driver's compiler refuses a kernel: {error}") from error
         (binary,) = program.get_info(cl.program_info.BINARIES)

@@ -55,7 +55,8 @@ class DevicePooling(Pooling):
         rows = max(1, min(-(-places // (8 * self.emit.traits.units)), 4096 // min(channels, width))) if strips else 1
         numbers = {"channels": channels, "places": places, "rows": rows,
                    **{f"{name}{k}": axis[index] for k, axis in enumerate(axes) for index, name in enumerate(_AXIS)}}
-        body = _BODY.format(width=width, where=_BACK if how in ("sum", "pick") else _THERE, vectors=_VECTORS if strips else "", **_parts(how, kind, width))
+        body = _BODY.format(width=width, where=_BACK if how in ("sum", "pick") else _THERE, vectors=_VECTORS if strips else "",
+                            **_parts(how, kind, width))
         taps = math.prod(axis[1] for axis in axes)
         self.emit.launch(kernel_text(names, list(numbers), body), operands, list(numbers.values()), (-(-channels // width), -(-places // rows)),
                          f"pool {how}", flops=math.prod(shape) * taps, group=(1, 1) if strips else None)
