@@ -35,9 +35,9 @@ def opencl(monkeypatch, kernel_cache):
     drivers.find.cache_clear()
 
 
-@pytest.fixture(params=["strips", "groups"])
+@pytest.fixture(params=["strips", pytest.param("groups", marks=pytest.mark.nightly)])
 def kernels(request, monkeypatch, opencl):
-    """A test runs twice: with the kernels for CPUs, and with those for GPUs, which run on a CPU too."""
+    """A test runs twice: with the kernels for CPUs, and with those for GPUs, which run on a CPU too (nightly)."""
     monkeypatch.setattr(opencl, "_queues", {})
     monkeypatch.setenv("PENSTOCK_OPENCL_KERNELS", request.param)
     return request.param

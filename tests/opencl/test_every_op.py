@@ -17,7 +17,7 @@ from support.compare import difference
 from support.examples import EXAMPLES, Example, load
 from support.plans import regions_of
 
-pytestmark = [pytest.mark.process, pytest.mark.usefixtures("kernels")]
+pytestmark = pytest.mark.process
 load()
 _TOGETHER = 60  # examples in a step
 
@@ -30,7 +30,12 @@ def _native(name: str) -> bool:
 
 OPS = sorted(name for name, definition in REGISTRY.items() if definition.__module__.startswith("penstock.") and _native(name))
 CASES = [example for name in OPS for example in EXAMPLES.get(name, ()) if example.run and example.exact and not name.startswith("_")]
-CHUNKS = [CASES[start:start + _TOGETHER] for start in range(0, len(CASES), _TOGETHER)]
+FIRST = [example for index, example in enumerate(CASES) if not index or CASES[index - 1].op_type != example.op_type]
+
+
+def _chunks(examples: list[Example]) -> list[Any]:
+    chunks = [examples[start:start + _TOGETHER] for start in range(0, len(examples), _TOGETHER)]
+    return [pytest.param(chunk, id=f"{chunk[0].op_type}..{chunk[-1].op_type}") for chunk in chunks]
 
 
 def _fed_floats(array: np.ndarray) -> Any:
@@ -55,8 +60,18 @@ def _results(examples: list[Example], settings: Any) -> tuple[list[list[Any]], l
         return [outputs for outputs, _ in found], regions_of(running)
 
 
-@pytest.mark.parametrize("chunk", CHUNKS, ids=[f"{chunk[0].op_type}..{chunk[-1].op_type}" for chunk in CHUNKS])
-def test_kernels_agree_with_numpy(chunk, monkeypatch):
+@pytest.mark.parametrize("chunk", _chunks(FIRST))
+def test_kernels_agree_with_numpy(chunk, opencl, monkeypatch):
+    _check(chunk, monkeypatch)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("chunk", _chunks(CASES))
+def test_both_kinds_of_kernels_agree_with_numpy_on_all_examples(chunk, kernels, monkeypatch):
+    _check(chunk, monkeypatch)
+
+
+def _check(chunk: list[Example], monkeypatch: Any) -> None:
     monkeypatch.setattr(config, "mode", "off")
     soft = dict(allow_soft_placement=True)
     wanted, _ = _results(chunk, tf.ConfigProto(device_count={"GPU": 0}, **soft))

@@ -132,7 +132,7 @@ class DeviceIndexing(Indexing):
                  *((f"s{k}", kind, "index * width + e") for k, kind in enumerate(rule.states))]
         values = [builder.variable(loaded(kind, f"{each}[{place}]"), kind) for each, kind, place in loads]
         ups, others = len(rule.updates), len(rule.updates) + len(rule.scalars)
-        new = rule.change(builder, values[others:], values[:ups], values[ups:others])  # type: ignore[arg-type]
+        new = rule.change(builder, values[others:], values[:ups], values[ups:others])
         change = [*builder.lines, *(stored(kind, f"s{k}[index * width + e]", str(value.ir)) for k, (kind, value) in enumerate(zip(rule.states, new)))]
         each = ["long index = (long)rows[i];", "if (index >= 0 && index < limit) {" if distinct else
                 "if (index >= 0 && index < limit && index % parts == part) {", *change, "}"]

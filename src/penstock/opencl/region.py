@@ -189,7 +189,7 @@ class _Ready:
 
     def _result(self, kind: str, what: Any, outputs: list[DeviceArray], inputs: Sequence[Any]) -> Any:
         if kind == "either":  # the host has to know which of the two
-            condition, *cases = (self._result(*each, outputs, inputs) for each in what)
+            condition, *cases = (self._result(how, part, outputs, inputs) for how, part in what)
             return cases[0 if bool(condition.numpy()) else 1]
         if kind == "output":
             return outputs[what]
