@@ -246,4 +246,4 @@ class NestSource:
         dtype = self.nest.folds[start].dtype
         text = f"({place} != 0)" if dtype.is_bool else narrowed(dtype, f"({name_of(dtype)}){place}")
         lines.append(f"{name_of(dtype)} f{start} = {text};")
-        return VectorValue(f"f{start}", dtype)  # type: ignore[arg-type]
+        return VectorValue(f"f{start}", dtype)
