@@ -3,8 +3,11 @@ from __future__ import annotations
 
 import argparse
 
+import numpy as np
+
+from penstock import Graph, Session, device, float32, matmul, placeholder
 from penstock.opencl.drivers import find
-from penstock.program.devices import LOCAL_TASK, kind_named, local_devices
+from penstock.program.devices import LOCAL_TASK, local_devices
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -19,10 +22,10 @@ def main(argv: list[str] | None = None) -> int:
         print(f"penstock devices: {error}")
         return 2
     found = find()
-    for device in sorted(devices, key=lambda each: (each.device_type, each.name)):
-        index = int(device.name.rpartition(":")[2])
-        described = _described(found.devices[index]) if device.device_type == "GPU" else "NumPy and native code"
-        print(f"{device.name.removeprefix(LOCAL_TASK)}  {described}")
+    for each in sorted(devices, key=lambda one: (one.device_type, one.name)):
+        index = int(each.name.rpartition(":")[2])
+        described = _described(found.devices[index]) if each.device_type == "GPU" else "NumPy and native code"
+        print(f"{each.name.removeprefix(LOCAL_TASK)}  {described}")
     for reason in found.reasons:
         print(f"not used: {reason}" if found.devices else f"no GPU: {reason}")
     return _tested(len(found.devices)) if options.test else 0
@@ -36,18 +39,13 @@ def _described(device: object) -> str:
 
 def _tested(count: int) -> int:
     """0 if every GPU multiplies matrices as NumPy does."""
-    import numpy as np  # for the test alone
-
-    from penstock import ConfigProto, Graph, Session, device, float32, matmul, placeholder  # the same
-
-    kind_named("GPU")
     x = np.random.default_rng(0).standard_normal((64, 64)).astype(np.float32)
     wrong = 0
     for index in range(count):
         with Graph().as_default() as graph, device(f"/device:GPU:{index}"):
             fed = placeholder(float32, [64, 64])
             product = matmul(fed, fed)
-        with Session(graph=graph, config=ConfigProto()) as session:
+        with Session(graph=graph) as session:
             error = float(np.abs(session.run(product, {fed: x}) - x @ x).max())
         print(f"/device:GPU:{index}  {'is right' if error < 1e-3 else f'is wrong by {error:.3g}'}")
         wrong += error >= 1e-3

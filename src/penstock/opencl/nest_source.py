@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from penstock.graph import dtypes as dt
+from penstock.native.fusion.accumulators import wide_dtype
 from penstock.native.fusion.loop_nest import Fold, Nest, OpStep
 from penstock.native.fusion.lowering import lower
 from penstock.native.fusion.nest_layout import Layout, NestAxis
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
     from penstock.opencl.queue import Traits
 
 _COLUMNS = 64  # that a work item of a CPU accumulates
+
+
+def accumulated(kind: str, dtype: dt.DType, doubles: bool) -> dt.DType:
+    """The type of an accumulator."""
+    wide = wide_dtype(kind, dtype)
+    return wide if doubles or wide is not dt.float64 or dtype is dt.float64 else dt.float32
 
 
 class NestSource:
@@ -205,7 +212,6 @@ class NestSource:
     # --- folds -----------------------------------------------------------------------------------------------------------------------------
 
     def _fold(self, start: int) -> tuple[Fold, dt.DType, dt.DType]:
-        from penstock.opencl.nests import accumulated  # it calls back
         fold = self.nest.folds[start]
         source = self.nest.dtypes[fold.operands[0]]
         return fold, source, accumulated(fold.kind, source, self.traits.doubles)

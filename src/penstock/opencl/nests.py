@@ -1,17 +1,13 @@
 """Fused loops (``native/fusion``) as kernels: how the work of one is shared, and what calls it becomes. ``nest_source.py`` writes the text."""
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
-from penstock.graph import dtypes as dt
-from penstock.graph.dtypes import DType
-from penstock.native.fusion.accumulators import wide_dtype
 from penstock.native.fusion.cluster_code import Loop, Ref
 from penstock.native.fusion.loop_nest import Fold, Nest
 from penstock.native.fusion.nest_layout import Layout
 from penstock.native.unsupported import Unsupported
-from penstock.opencl.nest_source import NestSource
+from penstock.opencl.nest_source import NestSource, accumulated
 
 if TYPE_CHECKING:
     from penstock.opencl.emitter import DeviceEmitter
@@ -121,14 +117,3 @@ def _split(b: DeviceEmitter, loop: Loop, wanted: int) -> tuple[Loop, Loop] | Non
             second.output(loop.in_second_loop(second, known, ref, kept), array, (0, *[strides[each] for each in kept]), False)
     first.prune()
     return first, second
-
-
-def accumulated(kind: str, dtype: DType, doubles: bool) -> DType:
-    """The type of an accumulator."""
-    wide = wide_dtype(kind, dtype)
-    return wide if doubles or wide is not dt.float64 or dtype is dt.float64 else dt.float32
-
-
-def items(layout: Layout) -> int:
-    """Elements of the whole space."""
-    return math.prod(layout.sizes)
