@@ -16,7 +16,7 @@ NEED_PYTHON = { test -n "$(PYTHON)" && $(PYTHON) $(IS_RECENT) >/dev/null 2>&1; }
     exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test nightly browser versions interop libraries everywhere docs lint bench paper wheel lock size clean
+.PHONY: help arm demo test nightly browser versions interop libraries everywhere docs lint bench paper wheel lock size clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*##  *\(.*\)/  make \1	\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -45,6 +45,9 @@ versions:  ## the test suite on each of Python 3.10 to 3.13 that is there, each 
 	@for version in 3.10 3.11 3.12 3.13; do \
 	    if python$$version -c '' >/dev/null 2>&1; then $(MAKE) test PYTHON=python$$version VENV=.venv-$$version || exit 1; \
 	    else echo "python$$version is not here"; fi; done
+
+arm: $(INSTALLED)  ## Penstock on AArch64, under qemu, in an environment of its own: the tests of the compiler and of sessions
+	@$(BIN)/python tools/arm.py $(ARGS)
 
 libraries: $(INSTALLED)  ## Keras 2.2.5 and tf_slim 1.1.0 of PyPI on Penstock; ARGS=--all takes all libraries that are listed in tools/libraries.py
 	@$(BIN)/python tools/libraries.py $(ARGS)

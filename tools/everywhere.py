@@ -62,6 +62,10 @@ def tests(*arguments: str) -> list[str]:
 
 PARTS = [
     Part("sessions", "", tests("tests/test_smoke.py")),
+    Part("the C API", "", tests("tests/capi/test_library.py", "tests/capi/test_build.py"), [program("gcc")]),
+    Part("C++ and JavaScript", "", [sys.executable, "tools/languages.py"], [program("g++"), program("node"), program("npm")]),
+    Part("ARM", "AArch64, by qemu", [sys.executable, "tools/arm.py"], [program("qemu-aarch64-static", get="apt install qemu-user-static"),
+                                                                       program("apt-get", "dpkg-deb")]),
 ]
 
 

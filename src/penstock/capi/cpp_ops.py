@@ -18,8 +18,7 @@ _RESERVED = frozenset("""and auto bool break case catch char class const continu
     sizeof static struct switch template this throw true try typedef union unsigned using virtual void volatile while xor attrs operation
     index""".split())
 _HEAD = """// The operations, as classes: written by `penstock capi` from Penstock's registry.
-#ifndef PENSTOCK_OPS_H_
-#define PENSTOCK_OPS_H_
+#pragma once
 
 #include "penstock/client.h"
 
@@ -29,8 +28,6 @@ namespace ops {
 _TAIL = """
 }  // namespace ops
 }  // namespace penstock
-
-#endif
 """
 
 
