@@ -14,7 +14,7 @@ import os
 import shutil
 import subprocess
 import sys
-import tomllib
+from importlib import metadata
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -67,8 +67,8 @@ def _unpack_system() -> None:
 
 def _install_wheels() -> None:
     """What Penstock and its tests need, for that machine."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    wanted = project["dependencies"] + [each for each in project["optional-dependencies"]["dev"] if each.startswith(("pytest", "hypothesis", "h5py"))]
+    every = [(text, extra) for text, _, extra in (each.partition(";") for each in metadata.requires("penstock") or ())]
+    wanted = [text for text, extra in every if not extra or ("dev" in extra and text.startswith(("pytest", "hypothesis", "h5py")))]
     platforms = [part for each in PLATFORMS for part in ("--platform", each)]
     subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade", "--target", str(WHEELS),
                     "--only-binary=:all:", "--implementation", "cp", "--python-version", VERSION, *platforms, *wanted], check=True)
