@@ -14,7 +14,7 @@ import pytest
 
 import penstock.ops  # noqa: F401 (fills the registry)
 from penstock.graph.attrs import REQUIRED
-from penstock.graph.dtypes import DType
+from penstock.graph.dtypes import QUANTIZED_DTYPES, DType
 from penstock.graph.opdef import REGISTRY, OpDef
 from penstock.graph.shape import TensorShape
 from penstock.graph.signature import Argument
@@ -97,7 +97,7 @@ def _attributes(definition: OpDef) -> dict[str, Any]:
     found = {}
     for name, attr in definition.attrs.items():
         default = None if attr.default is REQUIRED else [_plain(attr.default, attr.kind)]
-        allowed = None if attr.allowed is None else sorted(d.name if isinstance(d, DType) else d for d in attr.allowed)
+        allowed = None if attr.allowed is None else sorted(d.name if isinstance(d, DType) else d for d in attr.allowed - QUANTIZED_DTYPES)
         found[name] = [attr.kind, default, allowed, _minimum(attr.kind, attr.minimum)]
     return found
 

@@ -41,7 +41,8 @@ NO_EXAMPLE = {
     **dict.fromkeys(("_DrawNormal", "_DrawTruncated", "_DrawUniform", "_DrawUniformInt"), "it takes a generator: test_randomness.py"),
     "_Refuse": "it is a part of divisions: test_integers.py"}
 # Ops whose inputs hang together so that changing one extent everywhere makes no sense of them. Their own tests have other sizes.
-RIGID = {"AccumulateNV2", "BatchToSpace", "BroadcastTo", "MirrorPad", "MirrorPadGrad", "ParallelConcat", "ResizeNearestNeighborGrad",
+RIGID = {"AccumulateNV2", "BatchToSpace", "BroadcastTo", "Dequantize", "MirrorPad", "MirrorPadGrad", "ParallelConcat", "QuantizedConv2D",
+         "QuantizedMatMul", "QuantizedRelu", "RequantizationRange", "Requantize", "ResizeNearestNeighborGrad",
          "ResourceScatterNdAdd", "ResourceScatterNdSub", "ResourceScatterNdUpdate", "ResourceStridedSliceAssign", "ScatterNdAdd", "ScatterNdSub",
          "ScatterNdUpdate", "SparseToDense", "StridedSliceAssign", "StridedSliceGrad",
          "TensorArrayGatherV3", "TensorArrayGradV3", "TensorArrayReadV3", "TensorArrayScatterV3",

@@ -8,6 +8,7 @@ TABLE = {
     "penstock.ops.nn.candidate": "uniform_candidate_sampler log_uniform_candidate_sampler learned_unigram_candidate_sampler "
                               "fixed_unigram_candidate_sampler all_candidate_sampler compute_accidental_hits",
     "penstock.ops.nn.sampled_loss": "nce_loss sampled_softmax_loss",
+    "penstock.ops.nn.quantized": "quantized_conv2d",
     "penstock.ops.nn.ctc": "ctc_loss ctc_greedy_decoder ctc_beam_search_decoder",
     "penstock.ops.math.trigonometry": "sigmoid tanh",
     "penstock.ops.math.math": "zero_fraction",

@@ -1,4 +1,4 @@
-"""``tf.quantization``: simulated quantization."""
+"""``tf.quantization``: simulated quantization, and integers of 8 bits."""
 from __future__ import annotations
 
 from penstock.api._table import publish
@@ -7,5 +7,6 @@ TABLE = {
     "penstock.ops.array.quantize": "fake_quant_with_min_max_args fake_quant_with_min_max_args_gradient fake_quant_with_min_max_vars "
                              "fake_quant_with_min_max_vars_gradient fake_quant_with_min_max_vars_per_channel "
                              "fake_quant_with_min_max_vars_per_channel_gradient quantize_and_dequantize",
+    "penstock.ops.nn.quantized": "quantize dequantize",
 }
 publish(__name__, TABLE)

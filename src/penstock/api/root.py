@@ -147,6 +147,7 @@ TABLE = {
     "penstock.ops.array.quantize": "fake_quant_with_min_max_args fake_quant_with_min_max_args_gradient fake_quant_with_min_max_vars "
                              "fake_quant_with_min_max_vars_gradient fake_quant_with_min_max_vars_per_channel "
                              "fake_quant_with_min_max_vars_per_channel_gradient",
+    "penstock.ops.nn.quantized": "quantize quantize_v2 dequantize",
     "penstock.ops.flow.control_flow": "cond case while_loop",
     "penstock.graph.function": "init_scope",
     "penstock.summary.summary": "scalar_summary histogram_summary image_summary audio_summary merge_summary=merge merge_all_summaries=merge_all",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from penstock.native.contract.contractions import Contractions
     from penstock.native.contract.convolutions import AllConvolutions
     from penstock.native.contract.product import Epilogue, Product
+    from penstock.native.contract.quantized import Quantized
     from penstock.native.contract.volumes import Volumes
     from penstock.native.destinations import Destination
     from penstock.native.fusion.cluster_code import Loop
@@ -58,6 +59,7 @@ FAMILIES = {
     "contract": "penstock.native.contract.contractions:Contractions",
     "convolve": "penstock.native.contract.convolutions:AllConvolutions",
     "volumes": "penstock.native.contract.volumes:Volumes",
+    "quantized": "penstock.native.contract.quantized:Quantized",
     "flow": "penstock.native.specialise.flow:Flow",
 }
 
@@ -88,6 +90,7 @@ class Emitter:
         contract: Contractions
         convolve: AllConvolutions
         volumes: Volumes
+        quantized: Quantized
         flow: Flow
 
     most_operands: int | None = None  # arrays that a fused loop may touch; None: as many as the fusion likes

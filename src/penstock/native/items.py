@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.graph.dtypes import DType
+from penstock.graph.dtypes import DType, as_dtype
 from penstock.native.calls import Array
 from penstock.program.ir import Node
 
@@ -60,6 +60,12 @@ class Item:
 
     def __repr__(self) -> str:
         return f"<item {self.node.name}>"
+
+
+def held_as(dtype: DType) -> DType:
+    """The type of a value in a region: of a quantized one, that of its integers."""
+    base = dtype.base_dtype
+    return as_dtype(base.np) if base.is_quantized else base
 
 
 def reported_items(group: Sequence[Item]) -> list[Item]:

@@ -232,9 +232,9 @@ class Gemm:
         return function
 
 
-def code(size: int, integer: bool = False) -> Code:
+def code(size: int, integer: bool = False, pairs: bool = False) -> Code:
     """The kernel for elements of this size."""
-    tile = tile_for(size, integer)
+    tile = tile_for(size, integer, pairs)
     return Code.of(f"gemm {tile}", lambda: Gemm(tile).text)
 
 

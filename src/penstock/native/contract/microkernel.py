@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from llvmlite import ir
 
 from penstock.native.contract.tile import LINE, PAIR, STRIDE, Tile, TileModule
+from penstock.native.machine import target
 from penstock.native.vector.pieces import number
 from penstock.native.vector.vectors import I64, IR, POINTER, VOID, Literal, declare, declare_prefetch, suffix
 
@@ -34,9 +35,9 @@ class MicroKernels:
 
     def __init__(self, module: TileModule) -> None:
         self.tile = module.tile
-        kind, scalar = self.tile.vector, self.tile.scalar
+        scalar = self.tile.scalar
         self.type = ir.FunctionType(VOID, [POINTER, I64, POINTER, I64, POINTER, I64, POINTER, I64, I64, I64, scalar, scalar])
-        multiply = None if self.tile.integer else declare(module.module, f"llvm.fmuladd.{suffix(kind)}", kind, [kind] * 3).get_reference()
+        multiply = _multiplication(module)
         prefetch = declare_prefetch(module.module)
         functions = [_Micro(self.tile, columns, rows, vectors, multiply, prefetch.get_reference())
                      for columns in (False, True) for vectors in range(1, self.tile.vectors + 1) for rows in range(PAIR, self.tile.rows + 1, PAIR)]
@@ -55,6 +56,18 @@ class MicroKernels:
     def call(self, b: ir.IRBuilder, function: IR, arguments: Sequence[IR]) -> None:
         """Calls one of them by its address."""
         b.call(_Pointed(function, self.type), arguments)
+
+
+def _multiplication(module: TileModule) -> str | None:
+    """The function that multiplies vectors: adds a product to a sum, or the products of pairs to each other; None if there is no such thing."""
+    tile, kind = module.tile, module.tile.vector
+    if not tile.integer:
+        return declare(module.module, f"llvm.fmuladd.{suffix(kind)}", kind, [kind] * 3).get_reference()
+    name = {4: "sse2.pmadd.wd", 8: "avx2.pmadd.wd", 16: "avx512.pmaddw.d.512"}[tile.lanes] if target.triple().startswith(("x86", "i686")) else ""
+    if not tile.pairs or not name:
+        return None
+    halves = ir.VectorType(ir.IntType(16), 2 * tile.lanes)
+    return declare(module.module, f"llvm.x86.{name}", kind, [halves, halves]).get_reference()
 
 
 class _Micro:
@@ -115,9 +128,23 @@ class _Micro:
         return self._value(f"shufflevector {self.vector} {lane}, {self.vector} poison, <{self.tile.lanes} x i32> zeroinitializer")
 
     def _add_product(self, total: str, x: str, y: str) -> str:
-        if self.multiply is None:
+        if self.tile.pairs:
+            return self._value(f"add {self.vector} {total}, {self._product_of_pairs(x, y)}")
+        if self.tile.integer:
             return self._value(f"add {self.vector} {total}, {self._value(f'mul {self.vector} {x}, {y}')}")
         return self._value(f"call {self.vector} {self.multiply}({self.vector} {x}, {self.vector} {y}, {self.vector} {total})")
+
+    def _product_of_pairs(self, x: str, y: str) -> str:
+        """x[0] * y[0] + x[1] * y[1] of the pairs in each lane."""
+        if self.multiply is not None:
+            halves = f"<{2 * self.tile.lanes} x i16>"
+            left, right = (self._value(f"bitcast {self.vector} {value} to {halves}") for value in (x, y))
+            return self._value(f"call {self.vector} {self.multiply}({halves} {left}, {halves} {right})")
+        half = self._splat("16")
+        upper = [self._value(f"ashr {self.vector} {value}, {half}") for value in (x, y)]
+        lower = [self._value(f"ashr {self.vector} {self._value(f'shl {self.vector} {value}, {half}')}, {half}") for value in (x, y)]
+        products = [self._value(f"mul {self.vector} {left}, {right}") for left, right in (upper, lower)]
+        return self._value(f"add {self.vector} {products[0]}, {products[1]}")
 
     def _ask_for_c(self) -> None:
         """The cache is to have the tile of C when its sums are there."""
@@ -159,7 +186,8 @@ class _Micro:
             row, v = divmod(index, self.vectors)
             if row and not v:
                 added, c = self._place(added, "%added_step_now"), self._place(c, "%c_step")
-            value = self._add_product(self._load(self._place(added, self.offsets[v]), self.vector), total, alpha)
+            given = self._load(self._place(added, self.offsets[v]), self.vector)
+            value = self._value(f"add {self.vector} {given}, {total}") if self.tile.pairs else self._add_product(given, total, alpha)
             low = self._value(f"{'icmp slt' if self.tile.integer else 'fcmp olt'} {self.vector} {value}, {lower_bound}")
             value = self._value(f"select <{self.tile.lanes} x i1> {low}, {self.vector} {lower_bound}, {self.vector} {value}")
             self.lines.append(f"  store {self.vector} {value}, ptr {self._place(c, self.offsets[v])}, align {self.tile.size}")

@@ -64,11 +64,12 @@ class Product:
     batch: int = 1
     steps: dict[str, int] = field(default_factory=dict)  # any other words of the kernel
     patches: tuple[int, ...] = ()
+    pairs: bool = False  # elements of A and B are pairs of integers
 
     @property
     def flops(self) -> int:
         """Operations."""
-        return 2 * self.m * self.n * self.k * self.batch
+        return (4 if self.pairs else 2) * self.m * self.n * self.k * self.batch
 
     def emit_native(self, b: Emitter, a: Array, right: Array, c: Array, label: str, epilogue: Epilogue | None, items: list[dict[str, int]]) -> None:
         """Its calls of native code."""
@@ -86,13 +87,13 @@ def emit(b: Emitter, p: Product, a: Array, right: Array, c: Array, label: str, e
 def _emit(b: Emitter, p: Product, a: Array, right: Array, c: Array, label: str, epilogue: Epilogue | None, items: list[dict[str, int]]) -> None:
     """``emit``, by native code."""
     integer = c.dtype.kind == "i"
-    tile = tile_for(c.dtype.itemsize, integer)
+    tile = tile_for(c.dtype.itemsize, integer, p.pairs)
     if items == [{}] and (_shares_panels(p, tile) or _is_prepared(b, p, right)):
         p, right = _in_panels(b, p, tile, right, label)
     epilogue = epilogue or Epilogue()
     added = epilogue.added
     words = {"alpha": bits(epilogue.alpha, c.dtype), "lower_bound": bits(epilogue.lower_bound, c.dtype), "has_added": int(added is not None)}
-    code = gemm.code(c.dtype.itemsize, integer)
+    code = gemm.code(c.dtype.itemsize, integer, p.pairs)
     parts = [_words(p, tile, {**words, **item, **part}) for item in items for part in _parts_of_item(p, tile, b.threads, len(items))]
     operands = [a, right, added if added is not None else c, c]
     accumulates = added is not None and added.buffer is c.buffer

@@ -19,13 +19,17 @@ LINE = 64  # bytes that a cache fetches at once
 
 @dataclass(frozen=True)
 class Tile:
-    """The registers of a CPU as a tile: ``rows`` of up to ``vectors`` vectors of ``lanes`` elements of ``size`` bytes, floats or integers."""
+    """The registers of a CPU as a tile: ``rows`` of up to ``vectors`` vectors of ``lanes`` elements of ``size`` bytes.
+
+    Elements are floats, integers, or pairs of integers of 16 bits, whose products are added up as integers of 32.
+    """
 
     size: int
     lanes: int
     rows: int
     vectors: int = 2
     integer: bool = False
+    pairs: bool = False
 
     @property
     def columns(self) -> int:
@@ -65,13 +69,14 @@ class Tile:
         return -(-(2 * DEPTH if self.masks else DEPTH) // self.rows) * self.rows
 
 
-def tile_for(size: int, integer: bool = False) -> Tile:
+def tile_for(size: int, integer: bool = False, pairs: bool = False) -> Tile:
     """The tile of this CPU for elements of this size."""
-    if target.has("avx512f"):
-        return Tile(size, 64 // size, 14, integer=integer)
+    kind = {"integer": integer, "pairs": pairs}
+    if target.has("avx512f") and (not pairs or target.has("avx512bw")):
+        return Tile(size, 64 // size, 14, **kind)
     if target.has("avx2"):
-        return Tile(size, 32 // size, 6, integer=integer)
-    return Tile(size, 16 // size, 6 if target.triple().startswith(("x86", "i686")) else 12, integer=integer)
+        return Tile(size, 32 // size, 6, **kind)
+    return Tile(size, 16 // size, 6 if target.triple().startswith(("x86", "i686")) else 12, **kind)
 
 
 class TileModule:

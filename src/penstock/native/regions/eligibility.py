@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from penstock.graph import dtypes
-from penstock.graph.dtypes import DType
+from penstock.graph.dtypes import QUANTIZED_DTYPES, DType
 from penstock.graph.function import FuncGraph
 from penstock.native.fusion.lowering import why_not
 from penstock.native.specialise.generators import is_generator, separate_generators
@@ -35,6 +35,7 @@ def why_not_native(node: Node) -> str | None:
     inputs = [producer.output_dtypes[index] for producer, index in node.inputs]
     native, hands_on = definition.native is not None, definition.repeats or definition.array_role
     special = {dtypes.variant} if native else set()
+    special |= QUANTIZED_DTYPES if native or definition.compose is not None else set()
     foreign = [dtype for dtype in inputs if not _plain(dtype) and dtype not in special | {dtypes.resource}]
     foreign += [dtype for dtype in node.output_dtypes if not _plain(dtype) and dtype not in special | ({dtypes.resource} if hands_on else set())]
     if foreign:

@@ -304,13 +304,17 @@ class Flow:
             emit.unsupported("the condition is not a scalar")
         if cond.dtype != np.bool_:
             emit.unsupported("the condition is not a bool")
-        skip = self._jump(cond)
-        self._branch(item, 0)
-        over = self._jump(None)
-        skip.target = len(emit.calls)
-        self._branch(item, 1)
-        over.target = len(emit.calls)
+        self.choose(cond, lambda: self._branch(item, 0), lambda: self._branch(item, 1))
         return [value.array for value in item.outputs]
+
+    def choose(self, condition: Array, then: Callable[[], None], otherwise: Callable[[], None]) -> None:
+        """The calls that two functions make, of which those of one will run."""
+        skip = self._jump(condition)
+        then()
+        over = self._jump(None)
+        skip.target = len(self.emit.calls)
+        otherwise()
+        over.target = len(self.emit.calls)
 
     def _branch(self, item: Item, case: int) -> None:
         function = item.functions[case]

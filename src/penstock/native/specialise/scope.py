@@ -23,7 +23,7 @@ from penstock.native.fusion.cluster_writer import write as write_cluster
 from penstock.native.fusion.clusters import group_items
 from penstock.native.fusion.epilogues import absorb_epilogues, epilogue_options
 from penstock.native.fusion.sums import merge_sums
-from penstock.native.items import Either, Item, Value, is_reference, reported_items
+from penstock.native.items import Either, Item, Value, held_as, is_reference, reported_items
 from penstock.native.specialise import cases, joining
 from penstock.native.specialise.fallback import Fallback
 from penstock.ops.constant import Const, Placeholder
@@ -88,7 +88,7 @@ class Scope:
             except Unsupported as reason:
                 raise Fallback(node, str(reason)) from reason
         else:
-            item.outputs = [Value(shape, dtype.base_dtype) for shape, dtype in zip(self._shapes(node, inputs), node.output_dtypes)]
+            item.outputs = [Value(shape, held_as(dtype)) for shape, dtype in zip(self._shapes(node, inputs), node.output_dtypes)]
         for index, value in enumerate(item.outputs):
             value.item = item
             self.values[node, index] = value

@@ -99,7 +99,7 @@ to_complex64 = _to(dtypes.complex64, "ToComplex64")
 to_complex128 = _to(dtypes.complex128, "ToComplex128")
 
 
-@op("Bitcast", "input: T -> output: type", T=NUMERIC, type=NUMERIC)
+@op("Bitcast", "input: T -> output: type", T=NUMERIC | dtypes.QUANTIZED_DTYPES, type=NUMERIC | dtypes.QUANTIZED_DTYPES)
 class Bitcast:
     """The same bytes read as another type: the last axis is added, removed or stays, as the sizes demand."""
 
