@@ -242,7 +242,7 @@ def test_epilogues_of_convolutions():
 def test_tiles_of_other_cpus(tile, monkeypatch):
     """The code for CPUs with shorter vectors, or longer ones, also runs on this one."""
     for module in (gemm, panels, product):
-        monkeypatch.setattr(module, "tile_for", lambda size, integer=False: tile)
+        monkeypatch.setattr(module, "tile_for", lambda size, integer=False, pairs=False: tile)
     rng, dtype = np.random.default_rng(10), np.dtype(f"f{tile.size}")
     for transposed in (False, True):
         a, b = matrix(rng, 37, 270, transposed, dtype), matrix(rng, 270, 45, transposed, dtype)
