@@ -66,6 +66,7 @@ PARTS = [
     Part("C++ and JavaScript", "", [sys.executable, "tools/languages.py"], [program("g++"), program("node"), program("npm")]),
     Part("ARM", "AArch64, by qemu", [sys.executable, "tools/arm.py"], [program("qemu-aarch64-static", get="apt install qemu-user-static"),
                                                                        program("apt-get", "dpkg-deb")]),
+    Part("gpu", "OpenCL (PoCL)", tests("tests/opencl"), [package("pyopencl", "pip install 'penstock[opencl]' pocl-binary-distribution")]),
 ]
 
 

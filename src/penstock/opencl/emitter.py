@@ -22,6 +22,8 @@ OWN = {
     "lookup": "penstock.opencl.lookups:DeviceLookups",
     "windows": "penstock.opencl.windows:DevicePooling",
     "scans": "penstock.opencl.scans:DeviceScans",
+    "order": "penstock.opencl.ordering:DeviceOrdering",
+    "images": "penstock.opencl.images:DeviceResampling",
     "random": "penstock.opencl.randomness:DeviceRandomness",
     "arrays": "penstock.opencl.arrays:DeviceArrays",
     "contract": "penstock.opencl.contractions:DeviceContractions",

@@ -40,6 +40,18 @@ _BACK = """long u = z + before0 - i, v = y + before1 - j, w = x + before2 - k;
       u /= stride0; v /= stride1; w /= stride2;
       if (u >= size0 || v >= size1 || w >= size2) continue;"""
 
+_NORM = "float norm(__global const float *row, long c, long channels, long radius, float bias, float alpha) {\n" \
+    "  float total = 0;\n" \
+    "  for (long j = max(c - radius, 0L); j <= min(c + radius, channels - 1); j++) total += row[j] * row[j];\n" \
+    "  return bias + alpha * total;\n}\n"
+_LRN = "y[i] = x[i] * pow(norm(row, c, channels, radius, bias, alpha), -beta);"
+_LRN_GRADIENT = """
+  float total = 0;
+  for (long j = max(c - radius, 0L); j <= min(c + radius, channels - 1); j++)
+    total += grad[i - c + j] * output[i - c + j] / norm(row, j, channels, radius, bias, alpha);
+  y[i] = grad[i] * pow(norm(row, c, channels, radius, bias, alpha), -beta) - 2 * alpha * beta * x[i] * total;
+"""
+
 
 class DevicePooling(Pooling):
     """Windows are given as the NumPy kernels have them. A work item does one channel of a place; on a CPU, several channels of several places."""
@@ -60,6 +72,31 @@ class DevicePooling(Pooling):
         taps = math.prod(axis[1] for axis in axes)
         self.emit.launch(kernel_text(names, list(numbers), body), operands, list(numbers.values()), (-(-channels // width), -(-places // rows)),
                          f"pool {how}", flops=math.prod(shape) * taps, group=(1, 1) if strips else None)
+
+    def lrn(self, source: Array, radius: int, bias: float, alpha: float, beta: float) -> Array:
+        """Local response normalization."""
+        return self._normalize([source], _LRN, radius, bias, alpha, beta)
+
+    def lrn_gradient(self, grad: Array, source: Array, output: Array, radius: int, bias: float, alpha: float, beta: float) -> Array:
+        """Its gradient."""
+        if not grad.shape == source.shape == output.shape:
+            self.emit.unsupported("the shapes do not fit")
+        return self._normalize([source, grad, output], _LRN_GRADIENT, radius, bias, alpha, beta)
+
+    def _normalize(self, arrays: list[Array], statement: str, radius: int, bias: float, alpha: float, beta: float) -> Array:
+        source = arrays[0]
+        if source.dtype != np.float32:
+            self.emit.unsupported("neighbours are normalized as float32")
+        result = self.emit.empty(source.shape, source.dtype)
+        bits = [int(np.float32(each).view(np.int32)) for each in (bias, alpha, beta)]
+        body = "long i = get_global_id(0); if (i >= size) return; long c = i % channels; __global const float *row = x + i - c;\n" \
+            f"float bias = as_float((int)bias_), alpha = as_float((int)alpha_), beta = as_float((int)beta_);\n{statement}"
+        names = ["x", *["grad", "output"][:len(arrays) - 1], "y"]
+        text = kernel_text([Operand(name, "float") for name in names], ["size", "channels", "radius", "bias_", "alpha_", "beta_"], body, _NORM)
+        if result.size:
+            self.emit.launch(text, [*map(self.emit.contiguous, arrays), result], [source.size, source.shape[-1], radius, *bits], (source.size,),
+                             "lrn", flops=source.size * (2 * radius + 1))
+        return result
 
 
 _VECTORS = "#pragma clang loop vectorize(assume_safety)"
