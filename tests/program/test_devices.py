@@ -46,7 +46,7 @@ def test_a_kind_can_have_no_devices(toy):
 def test_names_are_registered_once(toy):
     with pytest.raises(errors.AlreadyExistsError, match="TOY"):
         devices.register(Toy())
-    with pytest.raises(errors.InvalidArgumentError, match=r"no device kind WARP.*there is CPU, GPU, TOY"):
+    with pytest.raises(errors.InvalidArgumentError, match=r"no device kind WARP.*there is .*TOY"):
         devices.unregister("WARP")
 
 

@@ -14,7 +14,6 @@ Nothing here is imported, and no driver is loaded, before a session asks for its
 """
 from __future__ import annotations
 
-import penstock.execute  # noqa: F401 (the host is the first kind)
 from penstock.opencl.kind import Gpu
 from penstock.program.devices import register
 
